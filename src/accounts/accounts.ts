@@ -1,6 +1,6 @@
 /**
- * Accounts as an operator handles them: created, listed, limited, suspended. Their keys are in `keys.ts`; requests are
- * judged in `authenticate.ts`; money is `billing/`'s.
+ * Accounts as an operator manages them: created, listed, limited, suspended. Their keys are in `keys.ts`; requests
+ * are authenticated in `authenticate.ts`; money is in `billing/`.
  */
 import type { Queryable, Statement } from '../database/database.ts';
 import { newId } from '../domain/ids.ts';
@@ -9,14 +9,14 @@ export interface Account {
   readonly id: string;
   readonly name: string;
   readonly status: 'active' | 'suspended';
-  /** In its operator's words, and for operators alone; null while it is not suspended, or where nobody said. */
+  /** In its operator's words, and for operators only; null while it is not suspended, or if no reason was given. */
   readonly suspensionReason: string | null;
   readonly createdAt: Date;
   readonly availableMicroUsd: bigint;
   readonly heldMicroUsd: bigint;
   readonly queued: number;
   readonly running: number;
-  /** Text calls under way. */
+  /** Text calls in progress. */
   readonly textStreams: number;
   readonly persistentBytes: number;
   readonly limits: AccountLimits;
@@ -26,11 +26,11 @@ export interface Account {
 export interface AccountLimits {
   /** Tasks that run at once. */
   readonly runningCap: number;
-  /** Tasks that wait behind them. */
+  /** Tasks that are queued behind them. */
   readonly queueCap: number;
-  /** Creating requests per minute; as many at once. */
+  /** Create requests per minute; as many at once. */
   readonly createsPerMinute: number;
-  /** Reading requests per minute. */
+  /** Read requests per minute. */
   readonly readsPerMinute: number;
   /** Bytes of persistent storage (contract §5). */
   readonly storageCapBytes: number;
@@ -38,12 +38,13 @@ export interface AccountLimits {
   readonly textRequestsPerMinute: number;
   /** Tokens of text per minute, input and output together. */
   readonly textTokensPerMinute: number;
-  /** Text calls under way at once, streamed or not. */
+  /** Text calls in progress at once, streamed or not. */
   readonly textStreamsCap: number;
 }
 
 /**
- * Contract §7: "60 creating requests/min, 1,200 reading ones, 10 running tasks, a queue of 1,000"; §5: 100 GB. §7.3 names the three of text.
+ * Contract §7: "60 creating requests/min, 1,200 reading ones, 10 running tasks, a queue of 1,000"; §5: 100 GB. §7.3
+ * names the three of text.
  */
 export const DEFAULT_LIMITS: AccountLimits = {
   runningCap: 10,
@@ -56,7 +57,7 @@ export const DEFAULT_LIMITS: AccountLimits = {
   textStreamsCap: 100,
 };
 
-/** There is no account of that id. */
+/** There is no account with that id. */
 export class AccountNotFoundError extends Error {
   override readonly name = 'AccountNotFoundError';
 
@@ -76,7 +77,7 @@ const insertCounters: Statement = {
   text: 'INSERT INTO account_counters (account_id, running_cap, queue_cap, text_streams_cap) VALUES ($1, $2, $3, $4)',
 };
 
-/** Creates an account with a balance of nothing. Takes a transaction: both rows or none. */
+/** Creates an account with a balance of zero. Takes a transaction: both rows or none. */
 export async function createAccount(
   transaction: Queryable,
   name: string,
@@ -149,7 +150,7 @@ const selectAccountPage: Statement = {
  * Accounts, oldest first, that follow another one.
  *
  * @param after the last account of the page before.
- * @param search an id, or a part of the name, in whatever case.
+ * @param search an id, or a part of the name, case-insensitive.
  */
 export async function listAccountPage(
   database: Queryable,
@@ -179,9 +180,10 @@ const updateSuspension: Statement = {
 };
 
 /**
- * Suspends an account or lifts that: its requests are refused with 403, its queued tasks wait, its running ones finish.
+ * Suspends an account or lifts the suspension: its requests are rejected with 403, its queued tasks wait, its running
+ * ones finish.
  *
- * @param reason why, for operators; undefined: that which was given before stays. Lifting it forgets the reason.
+ * @param reason why, for operators; undefined: the previous one stays. Lifting the suspension deletes the reason.
  * @throws {AccountNotFoundError}
  */
 export async function setSuspended(
@@ -213,7 +215,7 @@ const updateCaps: Statement = {
 };
 
 /**
- * Changes limits of an account; what is not named stays. Rates hold within a second, caps at once: a task that runs or
+ * Changes limits of an account; those not named stay. Rates apply within a second, caps at once: a task that runs or
  * waits above a lowered cap stays, and so does a text call.
  *
  * @throws {AccountNotFoundError}
@@ -243,7 +245,8 @@ const lockStatement: Statement = {
 };
 
 /**
- * Lets nobody else change keys of this account until the transaction is over. Requests and tasks never take this lock.
+ * Lets no other transaction change keys of this account until this one is over. Requests and tasks never take this
+ * lock.
  *
  * @throws {AccountNotFoundError}
  */

@@ -1,6 +1,6 @@
 /**
- * The form of an API key: `dk_live_<id 10 base62>_<secret 43 base62><crc32 6 base62>` (contract §7). The checksum lets a
- * mistyped or truncated key be refused without a look-up; only the secret's SHA-256 is ever stored.
+ * The form of an API key: `dk_live_<id 10 base62>_<secret 43 base62><crc32 6 base62>` (contract §7). The checksum
+ * lets a mistyped or truncated key be rejected without a lookup; only the secret's SHA-256 is ever stored.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { crc32 } from 'node:zlib';
@@ -32,14 +32,14 @@ export const SCOPES = [
 
 export type Scope = (typeof SCOPES)[number];
 
-/** A key just made: the text is shown once, the rest is stored. */
+/** A newly created key: the text is shown once, the rest is stored. */
 export interface NewApiKey {
   readonly id: string;
   readonly text: string;
   readonly secretSha256: Buffer;
 }
 
-/** Makes a key from the system's randomness. */
+/** Creates a key from the system's randomness. */
 export function newApiKey(): NewApiKey {
   const id = randomBase62(ID_LENGTH);
   const secret = randomBase62(SECRET_LENGTH);
@@ -47,7 +47,7 @@ export function newApiKey(): NewApiKey {
   return { id, text: `${body}${base62(crc32(body), CHECKSUM_LENGTH)}`, secretSha256: hashSecret(secret) };
 }
 
-/** The parts of a presented key, or undefined where its form or checksum is wrong. */
+/** The parts of a presented key, or undefined if its form or checksum is wrong. */
 export function parseApiKey(text: string): { readonly id: string; readonly secretSha256: Buffer } | undefined {
   const match = API_KEY.exec(text);
   if (match === null) return undefined;

@@ -1,7 +1,7 @@
 /**
- * Who is asking: from the `Authorization` header to an account and its rights (spec §5). A key's row is remembered for
- * at most a second, which is how long a revocation may take to reach other processes (contract §7); in the process that
- * revokes it is forgotten at once.
+ * The caller of a request: from the `Authorization` header to an account and its rights (spec §5). A key's row is
+ * cached for at most a second, which is how long a revocation may take to reach other processes (contract §7); in the
+ * process that revokes it is forgotten at once.
  */
 import { LRUCache } from 'lru-cache';
 import type { Database, Statement } from '../database/database.ts';
@@ -12,7 +12,7 @@ import type { KeyUse } from './key-use.ts';
 import { createSessions, hashSecret } from './sessions.ts';
 import type { Sessions } from './sessions.ts';
 
-/** Everything that is asked of a key while a request is served. */
+/** Everything that is needed of a key while a request is served. */
 export interface Caller {
   readonly accountId: string;
   readonly keyId: string;
@@ -25,13 +25,13 @@ export interface Caller {
   readonly expiresAt: Date | undefined;
   /** The caps that the key's spending counts against (billing/spend-caps.ts); none for most keys. */
   readonly spendCapIds: readonly string[];
-  /** Receivers of the account that take no callbacks (callback-receivers.ts). */
+  /** Receivers of the account that accept no callbacks (callback-receivers.ts). */
   readonly failingReceivers: number;
-  /** Requests a minute of the account (contract §7). */
+  /** The account's requests per minute (contract §7). */
   readonly createsPerMinute: number;
   readonly readsPerMinute: number;
   readonly textRequestsPerMinute: number;
-  /** Tokens of text a minute of the account, input and output together. */
+  /** The account's text tokens per minute, input and output together. */
   readonly textTokensPerMinute: number;
 }
 
@@ -40,7 +40,7 @@ export class UnauthenticatedError extends Error {
   override readonly name = 'UnauthenticatedError';
 }
 
-/** The key is good, its account is suspended (spec §5.3). */
+/** The key is valid, its account is suspended (spec §5.3). */
 export class AccountSuspendedError extends Error {
   override readonly name = 'AccountSuspendedError';
   readonly caller: Caller;
@@ -95,7 +95,7 @@ export interface Authenticator {
   /**
    * The same for a session of the dashboard, which has exactly the rights of its key (sessions.ts).
    *
-   * @throws {UnauthenticatedError} the session or its key is over, or the key lacks the scope `dashboard`.
+   * @throws {UnauthenticatedError} the session or its key has ended, or the key lacks the scope `dashboard`.
    * @throws {AccountSuspendedError}
    */
   authenticateSession(secret: string): Promise<Caller>;
@@ -103,7 +103,7 @@ export interface Authenticator {
   forget(keyId: string): void;
 }
 
-/** @param parts `keyUse` is told of every key that a request was let in with. */
+/** @param parts `keyUse` records every key that authenticated a request. */
 export function createAuthenticator(
   database: Database,
   now: () => number = Date.now,
@@ -117,7 +117,7 @@ export function createAuthenticator(
     if (cached !== undefined) return cached;
     const reading = database.query<KeyRow>(selectKey, [keyId]).then(([row]) => row);
     rows.set(keyId, reading);
-    // A look-up that failed says nothing about the key.
+    // A lookup that failed says nothing about the key.
     reading.catch(() => rows.delete(keyId));
     return reading;
   };

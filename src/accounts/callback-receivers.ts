@@ -1,19 +1,20 @@
 /**
- * Receivers of an account that do not take its callbacks (contract §6): since when every delivery to one was given up,
- * which its account is told, and for how long before deliveries to it get one attempt instead of the whole schedule.
+ * Receivers of an account that do not accept its callbacks (contract §6): since when every delivery to one was given
+ * up, which is reported to its account, and for how long before deliveries to it get one attempt instead of the whole
+ * schedule.
  *
- * A row exists from the first delivery that is given up until one arrives. One that nothing was sent to for a week is
- * forgotten: the address may be long out of use.
+ * A row exists from the first delivery that is given up until one arrives. One to which nothing was sent for a week
+ * is deleted: the address may be long out of use.
  */
 import type { Queryable, Statement } from '../database/database.ts';
 
-/** A receiver that fails, as its account is told. */
+/** A failing receiver, as it is reported to its account. */
 export interface FailingReceiver {
   /** Scheme, host and port. */
   readonly origin: string;
   readonly failingSince: Date;
   readonly lastFailedAt: Date;
-  /** Of the last attempt: null where no answer came, and then the class says why. */
+  /** Of the last attempt: null if no response came, and then the class says why. */
   readonly lastHttpStatus: number | null;
   readonly lastErrorClass: 'tls' | 'timeout' | 'unreachable' | null;
   /** Deliveries given up since then. */
@@ -26,13 +27,13 @@ interface LastAttempt {
   readonly errorClass?: 'tls' | 'timeout' | 'unreachable';
 }
 
-/** As many as an account is told of at once. */
+/** As many as are reported to an account at once. */
 export const LISTED_RECEIVERS = 100;
 
-/** How long after its last failure a receiver is remembered. SQL, as everything that looks at the table needs it. */
+/** How long after its last failure a receiver is kept. SQL, because every query of the table needs it. */
 const REMEMBERED = `interval '7 days'`;
 
-/** How many receivers of the account `k.account_id` fail: read with its keys (authenticate.ts), never for itself. */
+/** How many receivers of the account `k.account_id` fail: read with its keys (authenticate.ts), never by itself. */
 export const FAILING_RECEIVERS_OF_KEY = `(SELECT count(*)::integer FROM callback_receivers r
                   WHERE r.account_id = k.account_id AND r.last_failed_at > now() - ${REMEMBERED})`;
 
@@ -50,7 +51,7 @@ const upsertFailed: Statement = {
                 last_failed_at = now(), last_http_status = $3, last_error_class = $4`,
 };
 
-/** A delivery was given up, in the transaction that says so of the callback. */
+/** A delivery was given up, in the transaction that records it for the callback. */
 export async function receiverFailed(
   transaction: Queryable,
   accountId: string,
@@ -65,7 +66,7 @@ const deleteFailed: Statement = {
   text: 'DELETE FROM callback_receivers WHERE account_id = $1 AND origin = $2',
 };
 
-/** Something arrived there: all is forgiven. */
+/** A delivery arrived there: the failures are cleared. */
 export async function receiverAnswered(database: Queryable, accountId: string, origin: string): Promise<void> {
   await database.query(deleteFailed, [accountId, origin]);
 }
@@ -79,7 +80,7 @@ const selectFailing: Statement = {
           ORDER BY failing_since, origin LIMIT ${LISTED_RECEIVERS}`,
 };
 
-/** Those that fail, the longest failing first; or the one that is named, where it does. */
+/** Those that fail, the longest failing first; or the one that is named, if it fails. */
 export async function listFailingReceivers(
   database: Queryable,
   accountId: string,

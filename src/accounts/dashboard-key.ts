@@ -1,5 +1,5 @@
 /**
- * The key that a link to the dashboard stands for where nobody names one: links are printed by `npm start` and by
+ * The key that a link to the dashboard stands for if none is named: links are printed by `npm start` and by
  * `admin sign-in-link`, whose users are operators and may do everything.
  */
 import type { Queryable } from '../database/database.ts';
@@ -8,8 +8,8 @@ import { createKey, listKeys } from './keys.ts';
 import type { KeyListing } from './keys.ts';
 
 /**
- * The account's key with the widest rights that may sign in, the newest of such; one is made where there is none. Its
- * text is then known to nobody: it serves sessions only.
+ * The account's key with the widest rights that may sign in, the newest of these; one is created if there is none.
+ * Its text is then never disclosed: it serves sessions only.
  *
  * @param now milliseconds since 1970.
  * @returns its id. @throws {AccountNotFoundError}

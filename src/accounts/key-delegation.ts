@@ -1,7 +1,7 @@
 /**
- * Keys that are made and changed with a key: "No key makes or changes a key with more scopes, models, caps or lifetime
- * than its own" (contract §7). The rights of the key that asks are read again in the transaction, under a lock: what was
- * revoked a moment ago makes no key any more, whatever a process still remembers of it.
+ * Keys that are created and changed with a key: "No key makes or changes a key with more scopes, models, caps or
+ * lifetime than its own" (contract §7). The rights of the acting key are read again in the transaction, under a lock:
+ * a key that was revoked a moment ago creates no key any more, whatever a process still has cached of it.
  */
 import type { Database, Queryable, Statement } from '../database/database.ts';
 import { formatUsd } from '../domain/money.ts';
@@ -11,7 +11,7 @@ import type { Caller } from './authenticate.ts';
 import { KeyRefusedError, createKey, readKey, revokeKey, rotateKey } from './keys.ts';
 import type { KeyListing, KeyRights, MadeKey, SpendCaps } from './keys.ts';
 
-/** Keys of an account that work at one moment, those that were replaced and are about to end not counted. */
+/** Keys of an account that work at one moment, not counting those that were replaced and are about to end. */
 const MAX_KEYS = 100;
 /** Every cap above a key is charged with each of its tasks. */
 const MAX_INHERITED_CAPS = 10;
@@ -29,11 +29,11 @@ const selectTightestCaps: Statement = {
 };
 
 /**
- * Makes a key with a key.
+ * Creates a key with a key.
  *
  * @param now milliseconds since 1970.
  * @throws {ForbiddenError} naming what is too much. @throws {KeyRefusedError} the account has as many keys as it may.
- * @throws {UnauthenticatedError} the key that asks was revoked meanwhile.
+ * @throws {UnauthenticatedError} the acting key was revoked in the meantime.
  */
 export function createKeyWith(database: Database, caller: Caller, rights: KeyRights, now: number): Promise<MadeKey> {
   return database.transaction(async (transaction) => {
@@ -81,7 +81,7 @@ export function revokeKeyWith(database: Database, caller: Caller, keyId: string,
   });
 }
 
-/** The key that asks, as it stands now; it stays so until the transaction is over. */
+/** The acting key, as it is now; it stays so until the transaction is over. */
 async function actingKey(
   transaction: Queryable,
   caller: Caller,
@@ -133,7 +133,7 @@ function requireWithin(own: KeyListing, wanted: Extent): void {
   }
 }
 
-/** A key without caps of its own is bound by those of the key that it is made with; it need not name them. */
+/** A key without caps of its own is bound by those of the key that creates it; it need not name them. */
 async function requireCapsWithin(transaction: Queryable, own: KeyListing, wanted: SpendCaps): Promise<void> {
   const [caps] = await transaction.query<{ dayMicroUsd: bigint | null; totalMicroUsd: bigint | null }>(
     selectTightestCaps,

@@ -1,21 +1,21 @@
 /**
- * When each key was last used, to the minute or so. Requests only leave a note here; the notes of many are written in
- * one statement behind their backs, so that no request waits for it.
+ * When each key was last used, to the minute or so. Requests only leave a note here; many notes are written in one
+ * statement in the background, so that no request waits for it.
  */
 import { LRUCache } from 'lru-cache';
 import type { Queryable, Statement } from '../database/database.ts';
 import type { Logger } from '../telemetry/log.ts';
 
-/** A key that is used all the time is written down once in this time. */
+/** A key that is used all the time is written once in this time. */
 const NOTE_EVERY_MS = 60_000;
-/** How long notes wait for one another. */
+/** How long notes are collected before they are written. */
 const WRITE_AFTER_MS = 5_000;
-/** As many keys as the authenticator remembers. */
+/** As many keys as the authenticator caches. */
 const REMEMBERED_KEYS = 10_000;
 
 /**
- * A row that somebody holds is left for the next time: this must never wait for a lock, nor make others wait in a
- * circle. What another process wrote within the minute stays.
+ * A row that another transaction holds is left for the next time: this must never wait for a lock, nor cause a
+ * deadlock. What another process wrote within the minute stays.
  */
 const writeUses: Statement = {
   name: 'write_key_uses',
@@ -28,11 +28,11 @@ const writeUses: Statement = {
 };
 
 export interface KeyUse {
-  /** Notes that a key was used just now. */
+  /** Records that a key was used just now. */
   note(keyId: string): void;
   /**
-   * Writes what was noted, and waits for what is being written already; where the database is away, it is kept for the
-   * next time. For the end of a process, too.
+   * Writes what was recorded, and waits for a write in progress; if the database is not available, it is kept for the
+   * next time. Also for the end of a process.
    */
   flush(): Promise<void>;
 }

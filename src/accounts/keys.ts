@@ -1,13 +1,16 @@
 /**
- * The API keys of an account as they are stored: made, listed, replaced, revoked. Who may do that is judged by the
- * callers: an operator may, and a key within its own rights (`key-delegation.ts`).
+ * The API keys of an account as they are stored: created, listed, replaced, revoked. Whether that is permitted is
+ * checked by the callers: an operator may, and a key within its own rights (`key-delegation.ts`).
  */
 import type { Queryable, Statement } from '../database/database.ts';
 import { readAccount } from './accounts.ts';
 import { isApiKeyId, newApiKey } from './api-key.ts';
 import type { Scope } from './api-key.ts';
 
-/** What may be spent with a key, in micro-USD; undefined: no such cap. What counts is told in billing/spend-caps.ts. */
+/**
+ * What may be spent with a key, in micro-USD; undefined: no such cap. What counts is documented in
+ * billing/spend-caps.ts.
+ */
 export interface SpendCaps {
   /** Per UTC day. */
   readonly dayMicroUsd?: bigint | undefined;
@@ -24,7 +27,7 @@ export interface KeyRights {
   readonly spendCaps?: SpendCaps;
 }
 
-/** A key as it was just made. The text is nowhere else. */
+/** A newly created key. The text exists nowhere else. */
 export interface MadeKey {
   readonly id: string;
   readonly text: string;
@@ -43,7 +46,7 @@ export interface KeyListing {
   readonly spendCaps: SpendCaps | undefined;
   /** The id under which its own caps count. */
   readonly spendCapId: string | undefined;
-  /** Every cap that its spending counts against: its own, and those of the keys that it was made with. */
+  /** Every cap that its spending counts against: its own, and those of the keys that created it. */
   readonly spendCapIds: readonly string[];
   readonly createdAt: Date;
   /** To the minute or so; undefined: never yet. */
@@ -62,7 +65,7 @@ export class KeyNotFoundError extends Error {
   }
 }
 
-/** A key cannot be made or changed like that; the message says why. */
+/** A key cannot be created or changed like that; the message says why. */
 export class KeyRefusedError extends Error {
   override readonly name = 'KeyRefusedError';
 }
@@ -183,7 +186,7 @@ const selectKeyToAct: Statement = { name: 'select_key_to_act', text: `${selectKe
  * One key, whatever its state.
  *
  * @param accountId the account that it has to belong to; absent: any.
- * @param lock in a transaction, until its end: `change` for whoever changes the key, `act` for whoever does something
+ * @param lock in a transaction, until its end: `change` for callers that change the key, `act` for callers that act
  *   by right of it, so that a revocation comes either before that or after it.
  * @throws {KeyNotFoundError}
  */
@@ -236,8 +239,8 @@ export interface Rotation {
 }
 
 /**
- * Replaces a key by a new one with the same name and rights. What was spent with the old one counts against the caps of
- * the new one. Takes a transaction, in which the key stays locked.
+ * Replaces a key with a new one with the same name and rights. What was spent with the old one counts against the
+ * caps of the new one. Takes a transaction, in which the key stays locked.
  *
  * @throws {KeyNotFoundError} @throws {KeyRefusedError} it was revoked, has expired or was replaced already.
  */

@@ -1,41 +1,43 @@
 /**
- * Answers that stay open for long: event streams, long polls, text calls, tool calls. A request is authenticated once,
- * when it comes, so that without this a revoked key or a suspended account would go on reading for as long as it keeps
- * its connection. Each process asks once a second whether those whose answers it holds may still ask, and ends the
- * others: together with the second that a key's row is remembered (authenticate.ts) that is about two seconds after the
- * revocation, whichever process it came to.
+ * Responses that stay open for long: event streams, long polls, text calls, tool calls. A request is authenticated
+ * once, when it arrives, so that without this a revoked key or a suspended account would continue to read for as long
+ * as it keeps its connection. Each process checks once a second whether the callers of its open responses still have
+ * access, and ends the other responses: together with the second for which a key's row is cached (authenticate.ts)
+ * that is about two seconds after the revocation, whichever process it reached.
  *
- * Where the database does not answer nobody is ended: nothing is known of anybody then, and an outage of the database
- * must not become one of every open answer. The next check that succeeds makes up for it.
+ * If the database does not respond, no response is ended: nothing is known of any caller then, and an outage of the
+ * database must not become one of every open response. The next check that succeeds makes up for it.
  */
 import type { Queryable, Statement } from '../database/database.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { AccountSuspendedError, UnauthenticatedError } from './authenticate.ts';
 import type { Caller } from './authenticate.ts';
 
-/** Why an answer was ended: what the next request of the same caller is answered with. */
+/** Why a response was ended: the error that the next request of the same caller gets. */
 export type AccessEnded = UnauthenticatedError | AccountSuspendedError;
 
 export interface OpenAnswers {
   /**
-   * Has an answer ended once its caller may not ask any more.
+   * Has a response ended once its caller no longer has access.
    *
    * @param end called at most once, with the reason; must not throw.
-   * @returns what is to be called when the answer is over.
+   * @returns a function to call when the response is over.
    */
   register(caller: Caller, end: (reason: AccessEnded) => void): () => void;
-  /** Checks now, and not only when the next second is over. @throws {DatabaseUnavailableError} nobody was ended. */
+  /**
+   * Checks now, and not only when the next second is over. @throws {DatabaseUnavailableError} no response was ended.
+   */
   check(): Promise<void>;
   /** How many are open. */
   count(): number;
 }
 
-/** From the end of one check to the beginning of the next, and only while there are open answers. */
+/** From the end of one check to the beginning of the next, and only while there are open responses. */
 const CHECK_EVERY_MS = 1_000;
-/** Keys and sessions of one statement; where a process holds answers of more it runs several. */
+/** Keys and sessions of one statement; a process that holds responses of more runs several. */
 const CHECKED_AT_ONCE = 5_000;
 
-/** Only of those who may not go on. $1 keys, $2 their sessions as hexadecimal SHA-256 or null, $3 the time. */
+/** Only those that no longer have access. $1 keys, $2 their sessions as hexadecimal SHA-256 or null, $3 the time. */
 const selectEnded: Statement = {
   name: 'select_callers_without_access',
   text: `SELECT c.key_id AS "keyId", c.session_id AS "sessionId",
@@ -55,7 +57,7 @@ interface EndedRow {
   readonly isSuspended: boolean;
 }
 
-/** The open answers of one key, or of one session of it. */
+/** The open responses of one key, or of one session of it. */
 interface Open {
   readonly caller: Caller;
   readonly ends: Set<(reason: AccessEnded) => void>;
@@ -66,7 +68,7 @@ export function createOpenAnswers(options: {
   readonly database: Queryable;
   readonly logger: Logger;
   readonly now: () => number;
-  /** Told of each key whose answers have ended: what is remembered of it is not true any more. */
+  /** Notified of each key whose responses have ended: what is cached of it is no longer true. */
   readonly forget: (keyId: string) => void;
 }): OpenAnswers {
   const { database, logger, now, forget } = options;
@@ -128,7 +130,7 @@ export function createOpenAnswers(options: {
       const others = open.get(id);
       const entry = others ?? { caller, ends: new Set() };
       if (others === undefined) open.set(id, entry);
-      // Of its own, so that one function may stand for several answers.
+      // Of its own, so that one function may be registered for several responses.
       const own = (reason: AccessEnded): void => end(reason);
       entry.ends.add(own);
       schedule();

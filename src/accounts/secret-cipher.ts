@@ -1,8 +1,9 @@
 /**
- * Encrypts the secrets that are stored (AES-256-GCM, bound to their account), and decrypts them with the current key or
- * one of its fallbacks, so that `ENCRYPTION_KEY` can be rotated while processes with the old one and the new one run.
+ * Encrypts the secrets that are stored (AES-256-GCM, bound to their account), and decrypts them with the current key
+ * or one of its fallbacks, so that `ENCRYPTION_KEY` can be rotated while processes with the old one and the new one
+ * run.
  *
- * Form: 12 bytes IV, 16 bytes tag, ciphertext. It names no key: the tag tells whether one is right.
+ * Form: 12 bytes IV, 16 bytes tag, ciphertext. It names no key: the tag shows whether one is right.
  */
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
 
@@ -11,7 +12,7 @@ const TAG_BYTES = 16;
 // Binds the derived key to this use.
 const PURPOSE = 'darkroom webhook secrets v1';
 
-/** What is stored was encrypted with a key that is not among those given: it can only be removed, and set anew. */
+/** What is stored was encrypted with a key that is not among those given: it can only be removed and set anew. */
 export class WrongEncryptionKeyError extends Error {
   override readonly name = 'WrongEncryptionKeyError';
 }

@@ -1,18 +1,18 @@
 /**
- * Sessions of the dashboard: a secret in a browser's cookie that stands for a key, so that the key itself is not kept
- * there. A session has exactly the rights of its key and dies with it; who presents one is judged like the key
- * (authenticate.ts). Only the secret's SHA-256 is stored. That a session has ended may take a second to reach other
- * processes, as with keys (contract §7).
+ * Sessions of the dashboard: a secret in a browser's cookie that stands for a key, so that the key itself is not
+ * stored there. A session has exactly the rights of its key and ends with it; a request with one is checked like one
+ * with the key (authenticate.ts). Only the secret's SHA-256 is stored. That a session has ended may take a second to
+ * reach other processes, as with keys (contract §7).
  */
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Database, Queryable, Statement } from '../database/database.ts';
 import { randomBase62 } from '../domain/ids.ts';
 
-/** A working day: whoever comes back tomorrow signs in again. */
+/** A working day: a user who comes back tomorrow signs in again. */
 export const SESSION_SECONDS = 8 * 3_600;
 
-/** Of one key: whoever signs in once more ends the oldest. */
+/** Of one key: one more sign-in ends the oldest. */
 export const MAX_SESSIONS_OF_KEY = 50;
 
 const SECRET_LENGTH = 43;
@@ -26,23 +26,23 @@ export interface Session {
   readonly expiresAt: Date;
 }
 
-/** A session as it was just begun. The secret is nowhere else. */
+/** A newly started session. The secret exists nowhere else. */
 export interface BegunSession extends Session {
   readonly secret: string;
 }
 
 export interface Sessions {
-  /** Begins a session of a key, and removes those that are over, and the oldest of a key that has too many. */
+  /** Starts a session of a key, and removes those that are over, and the oldest of a key that has too many. */
   begin(transaction: Queryable, keyId: string): Promise<BegunSession>;
   /** @returns undefined: there is none with this secret, or it is over. */
   find(secret: string): Promise<Session | undefined>;
-  /** Ends one; of no consequence where it has ended before. */
+  /** Ends one; has no effect if it has ended before. */
   end(secret: string): Promise<void>;
   /** Ends every session of a key. @returns how many there were. */
   endAll(keyId: string): Promise<number>;
 }
 
-/** What is kept of a secret. */
+/** The stored form of a secret. */
 export function hashSecret(secret: string): Buffer {
   return createHash('sha256').update(secret).digest();
 }
@@ -52,7 +52,7 @@ export function newSecret(): string {
   return randomBase62(SECRET_LENGTH);
 }
 
-/** Whether a text can be such a secret. */
+/** Whether a string can be such a secret. */
 export function isSecret(text: string): boolean {
   return SECRET.test(text);
 }
@@ -94,7 +94,7 @@ export function createSessions(database: Database, now: () => number): Sessions 
     if (cached !== undefined) return cached;
     const reading = database.query<Session>(selectSession, [hash]).then(([row]) => row);
     known.set(id, reading);
-    // A look-up that failed says nothing about the session.
+    // A lookup that failed says nothing about the session.
     reading.catch(() => known.delete(id));
     return reading;
   };

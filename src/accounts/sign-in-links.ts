@@ -1,14 +1,14 @@
 /**
- * Links that sign in to the dashboard: each begins one session of one key, once, within ten minutes. What stands in the
- * link is a secret of its own, which only a POST redeems, so that neither a preview of the link nor a log of addresses
- * uses it up or gives it away.
+ * Links that sign in to the dashboard: each starts one session of one key, once, within ten minutes. The link
+ * contains a secret of its own, which only a POST redeems, so that neither a preview of the link nor a log of
+ * addresses uses it up or discloses it.
  */
 import type { Queryable, Statement } from '../database/database.ts';
 import { hashSecret, isSecret, newSecret } from './sessions.ts';
 
 export const SIGN_IN_LINK_SECONDS = 600;
 
-/** A link as it was just made. The secret is nowhere else. */
+/** A newly created link. The secret exists nowhere else. */
 export interface MadeSignInLink {
   readonly secret: string;
   readonly expiresAt: Date;
@@ -28,7 +28,7 @@ const redeemLink: Statement = {
 };
 
 /**
- * Makes a link of a key, and removes those that are over.
+ * Creates a link for a key, and removes those that are over.
  *
  * @param now milliseconds since 1970.
  */
@@ -41,7 +41,7 @@ export async function makeSignInLink(database: Queryable, keyId: string, now: nu
 }
 
 /**
- * Uses a link up; of two who try at once one succeeds.
+ * Uses up a link; of two simultaneous attempts one succeeds.
  *
  * @returns the id of its key; undefined: there is no such link, it was used before, or it is over.
  */
@@ -55,7 +55,7 @@ export async function redeemSignInLink(
   return row === undefined || row.expiresAt.getTime() <= now ? undefined : row.keyId;
 }
 
-/** The address of the dashboard that redeems a link. The secret stands behind `#`: browsers send that to nobody. */
+/** The address of the dashboard that redeems a link. The secret is after `#`: browsers send that to no server. */
 export function signInUrl(publicUrl: string, secret: string): string {
   return `${publicUrl}/sign-in#${secret}`;
 }

@@ -1,7 +1,7 @@
 /**
- * All stored secrets at once: which keys decrypt them, and encrypting those anew that need a fallback. Each row is changed
- * by itself and only if it still is what was read, so that this can be interrupted, repeated, and run beside processes
- * that replace secrets at the same moment.
+ * All stored secrets at once: which keys decrypt them, and reencrypting those that need a fallback. Each row is
+ * changed by itself and only if it is still what was read, so that this can be interrupted, repeated, and run beside
+ * processes that replace secrets at the same moment.
  */
 import type { Database, Statement } from '../database/database.ts';
 import { WrongEncryptionKeyError } from './secret-cipher.ts';
@@ -46,7 +46,10 @@ const updateSecret: Statement = {
 const SAMPLE_ROWS = 500;
 const MOST_ACCOUNTS_NAMED = 20;
 
-/** Counts the oldest and the newest 500, which is all of them for most installations: what a process does when it starts. */
+/**
+ * Counts the oldest and the newest 500, which is all of them for most installations: a process does this when it
+ * starts.
+ */
 export async function sampleSecrets(database: Database, cipher: SecretCipher): Promise<SecretCounts> {
   const tally = new Tally(cipher);
   for (const row of await database.query<Row>(selectSample, [SAMPLE_ROWS])) tally.add(row);
@@ -66,7 +69,7 @@ export async function countSecrets(database: Database, cipher: SecretCipher, bat
 /**
  * Encrypts with the current key what only a fallback decrypts.
  *
- * @param onProgress told after each batch how many were looked at and changed so far.
+ * @param onProgress called after each batch with how many were read and changed so far.
  * @returns how many were changed.
  */
 export async function reencryptSecrets(

@@ -1,6 +1,6 @@
 /**
- * The webhook signing key of an account (spec §5.5): its own secret or one made here, encrypted at rest, and replaced
- * with an overlap in which both keys sign (contract §6: 24 h).
+ * The webhook signing key of an account (spec §5.5): its own secret or one generated here, encrypted at rest, and
+ * replaced with an overlap in which both keys sign (contract §6: 24 h).
  */
 import type { Database, Queryable, Statement } from '../database/database.ts';
 import { lockAccount } from './accounts.ts';
@@ -18,30 +18,30 @@ export const WEBHOOK_SECRET_LENGTH = { minimum: 16, maximum: 256 } as const;
 export interface WebhookKey {
   readonly secret: string;
   readonly createdAt: Date;
-  /** Until when the key before it signs too; undefined where none does. */
+  /** Until when the previous key signs too; undefined if none does. */
   readonly previousExpiresAt: Date | undefined;
 }
 
 /** `now` is in milliseconds since 1970: what signs depends on it, and a test advances it. */
 export interface WebhookKeys {
   /**
-   * The secrets that sign at this moment: the current one first; none where the account has no key.
+   * The secrets that sign at this moment: the current one first; none if the account has no key.
    *
    * @throws {WrongEncryptionKeyError} what is stored was encrypted with a key that was not given.
    */
   activeSecrets(database: Queryable, accountId: string, now: number): Promise<readonly string[]>;
-  /** @returns undefined where the account has no key. */
+  /** @returns undefined if the account has no key. */
   read(database: Queryable, accountId: string, now: number): Promise<WebhookKey | undefined>;
   /**
-   * Makes a secret the account's current one. The one before signs beside it for 24 h. The secret that is current
-   * already changes nothing.
+   * Makes a secret the account's current one. The previous one signs beside it for 24 h. A secret that is already the
+   * current one changes nothing.
    *
    * @throws {AccountNotFoundError}
    */
   replace(transaction: Queryable, accountId: string, secret: string, now: number): Promise<void>;
   /** Which keys decrypt what is stored: of the oldest and the newest 500 secrets. */
   countByKey(database: Database): Promise<SecretCounts>;
-  /** Takes the key away, the one before it too: callbacks are not signed from now on. */
+  /** Removes the key, and the previous one too: callbacks are not signed from now on. */
   remove(transaction: Queryable, accountId: string): Promise<void>;
 }
 
@@ -66,7 +66,7 @@ const insertKey: Statement = {
   name: 'insert_webhook_key',
   text: 'INSERT INTO webhook_keys (account_id, secret_ciphertext, created_at) VALUES ($1, $2, $3)',
 };
-/** Secrets that sign no more are not kept. */
+/** Secrets that no longer sign are not kept. */
 const deleteExpired: Statement = {
   name: 'delete_expired_webhook_keys',
   text: 'DELETE FROM webhook_keys WHERE account_id = $1 AND expires_at <= $2',
@@ -98,7 +98,7 @@ export function createWebhookKeys(encryptionKey: string, ...fallbacks: readonly 
     read,
     countByKey: (database) => sampleSecrets(database, cipher),
     async replace(transaction, accountId, secret, now) {
-      // Two at once would both be current otherwise.
+      // Otherwise two at once would both be current.
       await lockAccount(transaction, accountId);
       const current = await read(transaction, accountId, now);
       if (current?.secret === secret) return;

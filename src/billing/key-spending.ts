@@ -1,5 +1,5 @@
 /**
- * What was spent under spend caps, as an account's keys are listed with it (contract §7). Caps are charged in
+ * What was spent under spend caps, as it is listed with an account's keys (contract §7). Caps are charged in
  * `spend-caps.ts`.
  */
 import type { Queryable, Statement } from '../database/database.ts';
@@ -20,7 +20,7 @@ const selectSpending: Statement = {
 
 /**
  * @param now milliseconds since 1970: which day it is.
- * @returns by the caps' ids; a cap that nothing was spent under is absent.
+ * @returns by the caps' ids; a cap under which nothing was spent is absent.
  */
 export async function readCapSpending(
   database: Queryable,

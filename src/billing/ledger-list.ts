@@ -1,7 +1,7 @@
 /**
- * The books of one account as it reads them: newest first, a page at a time, each entry with what was available and held
- * after it (contract §7 `GET /account/ledger`). Entries of an account follow one another in the order of their ids
- * (`ledger.ts`), so that a page begins where the one before it ended whatever is booked meanwhile.
+ * The ledger of one account as it reads it: newest first, a page at a time, each entry with what was available and
+ * held after it (contract §7 `GET /account/ledger`). Entries of an account follow one another in the order of their
+ * ids (`ledger.ts`), so that a page begins where the previous one ended, whatever is booked in the meantime.
  */
 import type { Queryable, Statement } from '../database/database.ts';
 
@@ -17,13 +17,13 @@ export interface LedgerEntry {
   readonly amountMicroUsd: bigint;
   readonly keyId: string | null;
   readonly model: string | null;
-  /** The tokens of a text call were counted here, and not reported by whoever answered. */
+  /** The tokens of a text call were counted here, and not reported by the upstream. */
   readonly isEstimated: boolean;
   readonly availableAfterMicroUsd: bigint;
   readonly heldAfterMicroUsd: bigint;
 }
 
-/** What of the books is asked for; what is absent is not asked. Times in milliseconds since 1970. */
+/** The filters of a ledger query; an absent one does not filter. Times in milliseconds since 1970. */
 export interface LedgerQuery {
   readonly size: number;
   /** The last entry of the page before. */
@@ -37,19 +37,19 @@ export interface LedgerQuery {
   readonly reference?: string | undefined;
 }
 
-/** The page is to begin after an entry that the account does not have. */
+/** The page should begin after an entry that the account does not have. */
 export class UnknownLedgerEntryError extends Error {
   override readonly name = 'UnknownLedgerEntryError';
 }
 
-/** Only a capture of a text call has a row there: of a page's entries some, each found by its key. */
+/** Only a capture of a text call has a row there: some of a page's entries, each found by its key. */
 const ESTIMATED = `CASE WHEN kind = 'capture'
                         THEN coalesce((SELECT t.is_estimated FROM text_calls t WHERE t.id = reference), false)
                         ELSE false END`;
 const COLUMNS = `kind, reference, created_at AS "createdAt", amount_micro_usd AS "amountMicroUsd", key_id AS "keyId", model,
                  ${ESTIMATED} AS "isEstimated", available_after_micro_usd AS "availableAfterMicroUsd", held_after_micro_usd AS "heldAfterMicroUsd"`;
 
-/** The place is compared without a choice, so that every plan begins there and reads nothing that is newer. */
+/** The position is compared unconditionally, so that every plan begins there and reads nothing that is newer. */
 const FILTERS = `account_id = $1 AND id < coalesce($2::bigint, 9223372036854775807) AND ($3::text[] IS NULL OR kind = ANY ($3))
             AND ($4::timestamptz IS NULL OR created_at >= $4) AND ($5::timestamptz IS NULL OR created_at < $5)
             AND ($6::text IS NULL OR key_id = $6)`;
@@ -59,7 +59,7 @@ const selectEntries: Statement = {
   text: `SELECT ${COLUMNS} FROM ledger_entries WHERE ${FILTERS} ORDER BY id DESC LIMIT $7`,
 };
 
-/** There are a handful of these: the unique index finds them, and they are sorted after that. */
+/** There are only a handful of these: the unique index finds them, and they are sorted after that. */
 const selectByReference: Statement = {
   name: 'select_ledger_entries_by_reference',
   text: `WITH found AS MATERIALIZED (
@@ -104,7 +104,10 @@ export async function listLedger(
   return { entries: rows.slice(0, size), hasMore: rows.length > size };
 }
 
-/** What an entry changes, in micro-USD: of what is available, and of the balance, which is available and held together. */
+/**
+ * What an entry changes, in micro-USD: of what is available, and of the balance, which is available and held
+ * together.
+ */
 export function effectOf(entry: Pick<LedgerEntry, 'kind' | 'amountMicroUsd'>): {
   readonly availableMicroUsd: bigint;
   readonly balanceMicroUsd: bigint;

@@ -1,12 +1,12 @@
 /**
- * Where money moves: top-ups here, holds of tasks in the accepting statement (tasks/create/accept.ts), their settlements here,
- * text calls in text/money/move.ts. Every move is a conditional UPDATE of the account's counters and an append-only entry
- * that is unique on (kind, reference), in the caller's transaction (contract §7 "Money").
+ * Where money moves: top-ups here, holds of tasks in the accepting statement (tasks/create/accept.ts), their
+ * settlements here, text calls in text/money/move.ts. Every move is a conditional UPDATE of the account's counters
+ * and an append-only entry that is unique on (kind, reference), in the caller's transaction (contract §7 "Money").
  */
 import type { Queryable, Statement } from '../database/database.ts';
 import { AccountNotFoundError, readAccount } from '../accounts/accounts.ts';
 
-/** Counters and entry together, or nothing. An entry tells what was available and held after it. */
+/** Counters and entry together, or nothing. An entry records what was available and held after it. */
 const payIn: Statement = {
   name: 'pay_in',
   text: `WITH counters AS (
@@ -23,7 +23,7 @@ const payIn: Statement = {
 /**
  * Adds money to an account.
  *
- * @param reference names this top-up for ever; the same one again is refused.
+ * @param reference names this top-up for ever; the same one again is rejected.
  * @returns the available balance after it, in micro-USD.
  * @throws {UniqueViolationError} the reference was used before. @throws {AccountNotFoundError}
  */

@@ -1,17 +1,17 @@
 /**
- * The operator's own cost (contract §7): a task that timed out, that was cancelled, that brought nothing, whose outcome is
- * not known, whose outputs could not be stored, or that an operator terminated is released to its owner, although its
- * provider may well bill the work. What that can come to is written down here, by task and upstream, to be held against
- * the provider's invoice. A text call whose upstream reports more than was held for it is booked where it is settled
- * (text/money/move.ts), as `hold_exceeded`.
+ * The operator's own cost (contract §7): a task that timed out, that was cancelled, that produced nothing, whose
+ * outcome is not known, whose outputs could not be stored, or that an operator terminated is released to its owner,
+ * although its provider may well bill the work. What that can cost is recorded here, by task and upstream, to be
+ * compared with the provider's invoice. A text call whose upstream reports more than was held for it is booked where
+ * it is settled (text/money/move.ts), as `hold_exceeded`.
  */
 import type { Queryable, Statement } from '../database/database.ts';
 import type { FailureReason } from '../domain/failure-reason.ts';
 
-/** What is recorded of the embedded engines' work (activities/task-route.ts): nobody bills that. */
+/** What is recorded for the embedded engines' work (activities/task-route.ts): no provider bills that. */
 const EMBEDDED_UPSTREAM = 'embedded';
 
-/** The ends of a task for which a provider may send a bill that nobody else pays. */
+/** The ends of a task for which a provider may send a bill that no account pays. */
 export const BORNE_REASONS = [
   'timed_out',
   'outcome_unknown',
@@ -34,11 +34,11 @@ const insertCost: Statement = {
 };
 
 /**
- * Books a failed task's cost as the operator's, where its provider had or may have had the work. In the settling
+ * Books a failed task's cost as the operator's, if its provider had or may have had the work. In the settling
  * transaction.
  *
- * @param atMostMicroUsd what the provider can bill beyond what its owner paid: what was held for the task and released,
- *   where the provider does not say what it bills.
+ * @param atMostMicroUsd what the provider can bill beyond what its owner paid: what was held for the task and
+ *   released, if the provider does not report what it bills.
  */
 export async function bookOperatorCost(
   transaction: Queryable,

@@ -31,9 +31,9 @@ export class BalanceTooLargeError extends Error {
 /** What an operator books. */
 export interface OperatorEntry {
   readonly accountId: string;
-  /** Above nothing for a top-up; signed and not nothing for an adjustment. At most 10^18 either way. */
+  /** Above zero for a top-up; signed and not zero for an adjustment. At most 10^18 either way. */
   readonly amountMicroUsd: bigint;
-  /** Absent: one is made. */
+  /** Absent: one is generated. */
   readonly reference?: string | undefined;
 }
 

@@ -1,14 +1,14 @@
 /**
- * Spend caps of keys (contract §7): per UTC day and in total. What counts is what is held and what was captured; what a
- * settlement releases counts no more. A cap counts the spending of its key and of every key made or rotated from it, so
- * that no key gets around its cap by making another.
+ * Spend caps of keys (contract §7): per UTC day and in total. What counts is what is held and what was captured; what
+ * a settlement releases no longer counts. A cap counts the spending of its key and of every key created or rotated
+ * from it, so that no key gets around its cap by creating another.
  */
 import type { Queryable, Statement } from '../database/database.ts';
 
 /** What a cap is for: the current UTC day, or all time. */
 export type CapPeriod = 'day' | 'total';
 
-/** A key may not spend as much any more, whatever its account has. */
+/** A key may no longer spend as much, whatever its account has. */
 export class SpendCapError extends Error {
   override readonly name = 'SpendCapError';
   readonly period: CapPeriod;
@@ -117,7 +117,7 @@ const selectLeft: Statement = {
           WHERE c.id = ANY ($1)`,
 };
 
-/** What all of these caps leave at this moment; undefined where there is none. */
+/** What all of these caps leave at this moment; undefined if there is none. */
 export async function spendCapsLeft(database: Queryable, capIds: readonly string[]): Promise<bigint | undefined> {
   if (capIds.length === 0) return undefined;
   const [row] = await database.query<{ left: bigint | null }>(selectLeft, [capIds]);

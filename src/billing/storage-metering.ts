@@ -1,7 +1,7 @@
 /**
  * The metering of persistent storage (contract §5, §7 "Money"): for each account and each UTC day that has ended, how
  * many bytes were kept for how long, what that costs, and as much of it as is available. Byte-microseconds are exact
- * integers; the price is rounded up once, to the micro, per account and day. When storage was kept is written down as
+ * integers; the price is rounded up once, to the micro, per account and day. When storage was kept is recorded as
  * periods (`storage_periods`), so that it does not matter when or how often this runs.
  */
 import type { Database, Queryable, Statement } from '../database/database.ts';
@@ -90,7 +90,7 @@ const lockCounters: Statement = {
 };
 
 /**
- * One statement: the day's row, the counters and both entries, or nothing where the day was metered before. A hold and
+ * One statement: the day's row, the counters and both entries, or nothing if the day was metered before. A hold and
  * its capture, so that holds are captures plus releases for storage too.
  */
 const bookDay: Statement = {
@@ -120,9 +120,9 @@ export interface MeteringOptions {
   readonly now: number;
   /** Of 1e9 bytes kept for a month. */
   readonly priceMicroUsdPerGbMonth: bigint;
-  /** Called after each day of each account; what it throws ends that account's turn. */
+  /** Called after each day of each account; an error that it throws ends that account's turn. */
   readonly onDay?: () => void;
-  /** Keeps accounts apart: one that cannot be metered stops no other. */
+  /** Isolates accounts: one that cannot be metered stops no other. */
   readonly isolate?: Isolation;
 }
 

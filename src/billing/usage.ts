@@ -1,13 +1,16 @@
 /**
- * What an account used: what was captured, by UTC day, model and key (contract §7 `GET /account/usage`). It is read from
- * the books themselves, by an index that holds all of it.
+ * What an account used: what was captured, by UTC day, model and key (contract §7 `GET /account/usage`). It is read
+ * from the ledger itself, by an index that contains all of it.
  */
 import type { Queryable, Statement } from '../database/database.ts';
 
 export const USAGE_GROUPS = ['day', 'model', 'keyId'] as const;
 export type UsageGroup = (typeof USAGE_GROUPS)[number];
 
-/** One sum. What is not grouped by is undefined; null: what belongs to no model and no key, which is storage. */
+/**
+ * One sum. Columns that are not grouped by are undefined; null: what belongs to no model and no key, which is
+ * storage.
+ */
 export interface UsageRow {
   /** `2026-11-21`, UTC. */
   readonly day?: string;
@@ -26,7 +29,7 @@ export interface UsageQuery {
   readonly groupBy: readonly UsageGroup[];
 }
 
-/** More sums than one answer holds. */
+/** More sums than one response holds. */
 export class TooMuchUsageError extends Error {
   override readonly name = 'TooMuchUsageError';
 }

@@ -1,10 +1,11 @@
 /**
- * What has to hold of the books (contract §7 "Money"), one statement for each part of them. Each is set-based, so that it
- * stays a matter of seconds for millions of entries, and tells what does not hold as `rule`, `subject` and `detail`.
+ * What must hold for the ledger (contract §7 "Money"), one statement for each part of it. Each is set-based, so that
+ * it stays a matter of seconds for millions of entries, and returns what does not hold as `rule`, `subject` and
+ * `detail`.
  */
 import type { Statement } from '../database/database.ts';
 
-/** At most this many violations are told. */
+/** At most this many violations are reported. */
 export const MAX_VIOLATIONS = 100;
 
 /** Longer than any proof takes; other statements of ours are ended much earlier. */
@@ -224,7 +225,7 @@ const storage = rules(
     WHERE c.persistent_bytes <> coalesce(k.bytes, 0)`,
 );
 
-/** In the order in which violations are told: sums first, then what they are made of. */
+/** In the order in which violations are reported: sums first, then what they are made of. */
 export const LEDGER_RULES: readonly Statement[] = [
   balances,
   lastEntries,

@@ -1,5 +1,5 @@
 /**
- * Proves the ledger over the whole database (contract §7 "Money"): what counters say is what entries add up to, every
+ * Proves the ledger over the whole database (contract §7 "Money"): counters equal the sums of their entries, every
  * task has one hold and at most one settlement, and nothing is counted that was not booked. The rules are in
  * `verify-rules.ts`.
  */
@@ -11,12 +11,12 @@ export { MAX_VIOLATIONS } from './verify-rules.ts';
 /** One thing that does not add up. */
 export interface LedgerViolation {
   readonly rule: string;
-  /** The account, task or entry of which the rule does not hold. */
+  /** The account, task or entry for which the rule does not hold. */
   readonly subject: string;
   readonly detail: string;
 }
 
-/** All rules look at the same moment, so that the proof holds while the system runs; nobody waits for it. */
+/** All rules see the same moment, so that the proof holds while the system runs; no other transaction waits for it. */
 const beginSnapshot: Statement = {
   name: 'begin_ledger_snapshot',
   text: 'SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY',
@@ -27,7 +27,7 @@ const takeTime: Statement = {
   text: `SELECT set_config('statement_timeout', '10min', true), set_config('work_mem', '64MB', true)`,
 };
 
-/** @returns at most `MAX_VIOLATIONS`; none when all holds. */
+/** @returns at most `MAX_VIOLATIONS`; none if everything holds. */
 export async function verifyLedger(database: Database): Promise<readonly LedgerViolation[]> {
   return database.transaction(async (transaction) => {
     await transaction.query(beginSnapshot);

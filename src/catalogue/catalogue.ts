@@ -1,6 +1,6 @@
 /**
- * The models that this process accepts work for: those of tasks are looked up by name and route, with their input checks
- * compiled, those of text calls by name. Loaded from files by `load-models.ts`; running tasks use
+ * The models that this process accepts work for: those of tasks are looked up by name and route, with their input
+ * checks compiled, those of text calls by name. Loaded from files by `load-models.ts`; running tasks use
  * `pinned-definitions.ts` instead.
  */
 import { DEFAULT_ROUTE, definitionHash } from './definition.ts';
@@ -20,12 +20,12 @@ export interface ResolvedModel {
   readonly fullName: string;
   /** The route that will be used. */
   readonly route: string;
-  /** Whether the answer tells the route: only models that have several do. */
+  /** Whether the response includes the route: only those of models that have several do. */
   readonly hasRoutes: boolean;
   readonly checkInput: Check;
-  /** Tells everything that is wrong with an input. */
+  /** Returns everything that is wrong with an input. */
   readonly checkInputAll: CheckAll;
-  /** Whether an input has a price: the fields that it goes by are right, whatever the others are. */
+  /** Whether an input has a price: the fields that it depends on are valid, whatever the others are. */
   hasPrice(input: unknown): boolean;
 }
 
@@ -33,7 +33,7 @@ export interface ResolvedModel {
 export class ModelUnavailableError extends Error {
   override readonly name = 'ModelUnavailableError';
 
-  /** @param retired the model was there once: what to use instead, where there is such a thing. */
+  /** @param retired the model existed once: what to use instead, if there is such a model. */
   constructor(model: string, retired?: { readonly replacement: string | undefined }) {
     const name = JSON.stringify(model.slice(0, 200));
     const advice = retired?.replacement === undefined ? '' : `; use ${JSON.stringify(retired.replacement)}`;
@@ -45,7 +45,7 @@ export class ModelUnavailableError extends Error {
   }
 }
 
-/** The model is there and makes something else: a picture is no answer to a chat, and no text comes of a task. */
+/** The model exists and makes something else: an image is no answer to a chat, and no text comes from a task. */
 export class OtherModalityError extends Error {
   override readonly name = 'OtherModalityError';
 
@@ -55,7 +55,7 @@ export class OtherModalityError extends Error {
   }
 }
 
-/** The model has no such route (spec §2.1: the answer lists those it has). */
+/** The model has no such route (spec §2.1: the response lists those it has). */
 export class UnknownRouteError extends Error {
   override readonly name = 'UnknownRouteError';
 
@@ -79,9 +79,9 @@ export class ContradictoryRouteError extends Error {
 
 /** What a process has loaded, and what it could not. */
 export interface CatalogueState {
-  /** Milliseconds since 1970: since when it is what it is. */
+  /** Milliseconds since 1970: since when it has been what it is. */
   readonly since: number;
-  /** What is wrong with the model files as they are now; a bad one has what it had before. */
+  /** What is wrong with the model files as they are now; a bad one keeps its previous definition. */
   readonly refused: { readonly since: number; readonly problems: readonly ModelFileError[] } | undefined;
 }
 
@@ -110,7 +110,7 @@ export interface Catalogue {
 
 type Entry = Pick<ResolvedModel, 'definition' | 'hash' | 'checkInput' | 'checkInputAll' | 'hasPrice'>;
 
-/** Compiling takes a moment, and most definitions stay what they are when the catalogue changes. */
+/** Compiling takes a moment, and most definitions stay the same when the catalogue changes. */
 const ENTRIES = new WeakMap<ModelDefinition, Entry>();
 
 /**
@@ -188,7 +188,7 @@ function entryOf(definition: ModelDefinition): Entry {
   };
 }
 
-/** What a schema says of some fields; nothing is said of the others. */
+/** What a schema requires of some fields; it requires nothing of the others. */
 function schemaOf(fields: ReadonlySet<string>, { properties, required }: ModelDefinition['inputSchema']): object {
   return {
     type: 'object',

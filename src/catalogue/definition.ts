@@ -1,7 +1,7 @@
 /**
- * The form of a model file: one JSON document a model, in `models/` or an operator's `MODELS_DIR`. A definition is pinned
- * by the hash of its content (architecture, "Models are pinned"): a task runs to its end under the one it was accepted
- * with.
+ * The form of a model file: one JSON document per model, in `models/` or an operator's `MODELS_DIR`. A definition is
+ * pinned by the hash of its content (architecture, "Models are pinned"): a task runs to its end under the one it was
+ * accepted with.
  */
 import { createHash } from 'node:crypto';
 import { Type } from 'typebox';
@@ -9,7 +9,7 @@ import type { Static } from 'typebox';
 import { canonicalJson } from '../domain/canonical-json.ts';
 import { HttpBindingSchema } from './http-binding.ts';
 
-/** A unit may cost less than a micro: what is rounded is the sum. */
+/** A unit may cost less than a micro: only the sum is rounded. */
 const UNIT_PRICE = '^[0-9]{1,9}(\\.[0-9]{1,12})?$';
 
 /** What a model makes. */
@@ -23,9 +23,10 @@ const UPSTREAM_APIS = ['images', 'images.edit', 'speech', 'videos'] as const;
 export type UpstreamApi = (typeof UPSTREAM_APIS)[number];
 
 /**
- * Who works for a route. `id` is what callers read in a task's timeline and what limits are counted by; without one that
- * is the protocol and the host. `concurrency` caps the jobs under way there at once, over all workers and models: it
- * stands in each model that goes to the same upstream, and the smallest holds. `api` is for protocol `openai`, `http` for protocol `http`.
+ * An upstream of a route. `id` is what callers read in a task's timeline and what limits are counted by; by default
+ * it is the protocol and the host. `concurrency` caps the jobs in progress there at once, over all workers and
+ * models: each model that uses the same upstream states it, and the smallest applies. `api` is for protocol `openai`,
+ * `http` for protocol `http`.
  */
 const UpstreamSchema = Type.Object(
   {
@@ -45,7 +46,7 @@ const UpstreamSchema = Type.Object(
 const FieldName = Type.String({ minLength: 1, maxLength: 100, description: 'A field of the input.' });
 const Value = Type.Unsafe<string | boolean | number>({ type: ['string', 'boolean', 'integer'] });
 
-/** A field whose number multiplies a price; `default` is what counts where the input has no such field. */
+/** A field whose number multiplies a price; `default` applies if the input has no such field. */
 const quantityField = (description: string) =>
   Type.Object(
     {
@@ -57,11 +58,14 @@ const quantityField = (description: string) =>
     { additionalProperties: false, description },
   );
 
-/** What a cancelled task costs whose provider had finished its work: see `lateCancel`. */
+/** What a cancelled task costs if its provider had finished its work: see `lateCancel`. */
 export const LATE_CANCELS = ['billed', 'full', 'free'] as const;
 export type LateCancel = (typeof LATE_CANCELS)[number];
 
-/** How a price is reckoned (contract §7 "Money"): the price of a unit, times how many, times every factor that applies. */
+/**
+ * How a price is calculated (contract §7 "Money"): the price of a unit, times the quantity, times every factor that
+ * applies.
+ */
 export const PricingSchema = Type.Object(
   {
     unit: Type.Unsafe<'image' | 'second' | 'character' | 'task'>({
@@ -119,8 +123,8 @@ const UnixSeconds = Type.Integer({ minimum: 0, maximum: 253_402_300_799 });
 
 /**
  * The whole file. `limits` bound the task's stages, each with a default (`limitsOf`); `typicalSeconds` is what
- * `Retry-After` is reckoned from. From `deprecatedAt` on a model should not be begun with any more, from `retiresAt` on
- * it takes no requests; `replacement` is the model to use instead.
+ * `Retry-After` is calculated from. From `deprecatedAt` on, clients should not start to use a model; from `retiresAt`
+ * on, it accepts no requests; `replacement` is the model to use instead.
  */
 export const ModelDefinitionSchema = Type.Object(
   {
@@ -163,7 +167,7 @@ export type ModelDefinition = Static<typeof ModelDefinitionSchema>;
 /** The route that a request gets when it names none (contract §2). */
 export const DEFAULT_ROUTE = 'default';
 
-/** The protocol of what this program's own engines do; everything else is an upstream. */
+/** The protocol of this program's own engines; everything else is an upstream. */
 export const EMBEDDED_PROTOCOL = 'embedded';
 
 /** Every protocol that this release speaks: what src/context.ts registers (a test compares). */
@@ -171,32 +175,32 @@ export const PROTOCOLS: readonly string[] = [EMBEDDED_PROTOCOL, 'openai', 'repli
 
 type Upstream = ModelDefinition['routes'][string]['upstreams'][number];
 
-/** The upstreams of a route in the order in which they are asked; `null` is the default one. Empty: no such route. */
+/** The upstreams of a route in the order in which they are tried; `null` is the default route. Empty: no such route. */
 export function upstreamsOf(definition: ModelDefinition, route: string | null): readonly Upstream[] {
   return definition.routes[route ?? DEFAULT_ROUTE]?.upstreams ?? [];
 }
 
-/** The upstream that a route asks first. Undefined where the definition has no such route. */
+/** The upstream that a route tries first. Undefined if the definition has no such route. */
 export function upstreamOf(definition: ModelDefinition, route: string | null): Upstream | undefined {
   return upstreamsOf(definition, route)[0];
 }
 
 /** How long the stages of a task may take, in whole seconds. */
 export interface StageLimits {
-  /** From its creation until somebody works on it. */
+  /** From its creation until a worker starts on it. */
   readonly queuedSeconds: number;
   /** From then until the files are there. */
   readonly handlingSeconds: number;
-  /** Bringing the files into the object store. */
+  /** Copying the files into the object store. */
   readonly archivingSeconds: number;
 }
 
-/** A film takes longer than a picture. Ours: spec §8 does not show the time-outs. */
+/** A video takes longer than an image. Ours: spec §8 does not show the timeouts. */
 const HANDLING_SECONDS: Readonly<Record<Modality, number>> = { image: 600, audio: 900, video: 3_600 };
 const QUEUED_SECONDS = 86_400;
 const ARCHIVING_SECONDS = 1_800;
 
-/** The model's limits: its own, and for those that it does not have the ones of its modality. */
+/** The model's limits: its own, or else those of its modality. */
 export function limitsOf({ modality, limits }: ModelDefinition): StageLimits {
   return {
     queuedSeconds: limits?.queuedSeconds ?? QUEUED_SECONDS,
@@ -205,7 +209,7 @@ export function limitsOf({ modality, limits }: ModelDefinition): StageLimits {
   };
 }
 
-/** The name by which a definition is pinned: SHA-256, hex, over its content whatever the order of its fields. */
+/** The name by which a definition is pinned: SHA-256, hex, over its content, whatever the order of its fields. */
 export function definitionHash(definition: object): string {
   return createHash('sha256').update(canonicalJson(definition)).digest('hex');
 }

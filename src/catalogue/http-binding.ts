@@ -1,13 +1,13 @@
 /**
- * The form in which a model file describes a job API that no adapter of ours knows: what to send, and how to read what
- * comes back. Everything that depends on the task or on an answer is a JSONata expression; docs/examples has
- * two whole ones. A file with an expression that cannot be read is refused, so that nobody meets it with a task in hand.
+ * The form in which a model file describes a job API that no adapter of ours knows: what to send, and how to read the
+ * responses. Everything that depends on the task or on a response is a JSONata expression; docs/examples has two
+ * complete ones. A file with an expression that cannot be parsed is rejected, so that no task fails because of it.
  *
  * What an expression sees:
  * - in `submit`: the input, with the binding's `parameters` over it, as the document;
  * - everywhere else: the provider's JSON as the document, and the input as `$input`;
- * - `$model`, `$taskId`, `$jobId` (once there is one), `$httpStatus` (of an answer), and in `submit` `$hookUrl`, which is
- *   absent where the provider cannot call back.
+ * - `$model`, `$taskId`, `$jobId` (once there is one), `$httpStatus` (of a response), and in `submit` `$hookUrl`,
+ *   which is absent if the provider cannot call back.
  */
 import jsonata from 'jsonata';
 import { Type } from 'typebox';
@@ -136,7 +136,7 @@ export const HttpBindingSchema = Type.Object(
 
 export type HttpBinding = Static<typeof HttpBindingSchema>;
 
-/** They make an expression out of data, or another result each time: a submit that is repeated must stay the same. */
+/** They make an expression out of data, or return another result each time: a repeated submit must stay the same. */
 const BARRED_FUNCTIONS: readonly string[] = ['eval', 'now', 'millis', 'random', 'shuffle'];
 
 /** Set by the client itself, or a way around the credential's name. */
@@ -165,7 +165,7 @@ export function submitReads({ submit }: HttpBinding, variable: 'taskId' | 'hookU
 /**
  * What is wrong with a binding beyond its form.
  *
- * @returns the first problem with its place, or undefined.
+ * @returns the first problem with its position, or undefined.
  */
 export function httpBindingProblem(binding: HttpBinding): string | undefined {
   for (const [place, text] of expressionsOf(binding)) {

@@ -1,11 +1,14 @@
 /**
- * What a model's schema says of fields that are left out (`default`): the embedded engines are given those values, so that
- * one engine serves models with different defaults, and what a client reads in the schema is what happens.
+ * What a model's schema says about omitted fields (`default`): the embedded engines are given those values, so that
+ * one engine serves models with different defaults, and the behaviour is what a client reads in the schema.
  */
 
 type Input = Readonly<Record<string, unknown>>;
 
-/** The input with the defaults of the schema's own properties where it says nothing; what it says stays as it is. */
+/**
+ * The input, with the defaults of the schema's own properties for the fields that it omits; its own values stay as
+ * they are.
+ */
 export function withDefaults(schema: Input, input: Input): Input {
   const properties = isRecord(schema['properties']) ? schema['properties'] : {};
   const defaults = Object.entries(properties).flatMap(([name, property]) =>

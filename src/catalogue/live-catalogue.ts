@@ -1,7 +1,7 @@
 /**
- * The catalogue of a process that runs: its model files are looked at again when they change, and what they say then is
- * taken up. A bad file keeps the model that it had, and holds up no other. Tasks go on under the definitions that they were accepted with, which are pinned; a
- * new definition is pinned before the first request can name it.
+ * The catalogue of a running process: its model files are read again when they change, and their new content is
+ * adopted. A bad file keeps the model that it had, and blocks no other. Tasks continue under the definitions that
+ * they were accepted with, which are pinned; a new definition is pinned before the first request can name it.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '../telemetry/log.ts';
@@ -16,7 +16,7 @@ import type { PinnedDefinitions } from './pinned-definitions.ts';
 import { watchFolders } from './watch-folders.ts';
 
 export interface LiveCatalogue extends Catalogue {
-  /** Looks at the files no more; what is being taken up is. */
+  /** Stops watching the files; a change that is being adopted is still adopted. */
   close(): Promise<void>;
 }
 
@@ -27,23 +27,23 @@ export interface LiveCatalogueOptions {
   readonly logger: Logger;
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  /** Told how many files are bad, whenever they have changed. */
+  /** Notified of the number of bad files, whenever they have changed. */
   readonly onRefused?: (files: number) => void;
-  /** How often to look where nothing tells of a change. */
+  /** How often to poll if no event reports a change. */
   readonly pollMs?: number;
-  /** For how long the files must stay as they are: editors write in several steps, and a release is many files. */
+  /** For how long the files must stay unchanged: editors write in several steps, and a release is many files. */
   readonly settleMs?: number;
 }
 
 const POLL_MS = 10_000;
 const SETTLE_MS = 250;
-/** Files that never come to rest are taken as they are: what is half written is refused, and looked at again. */
+/** Files that never come to rest are read as they are: a half-written one is rejected, and read again. */
 const MAX_SETTLING_ROUNDS = 40;
 
 /**
  * Loads the model files, pins them and follows them.
  *
- * @throws {ModelFileError} @throws {ModelFilesError} some are bad: there is no catalogue yet that could stay.
+ * @throws {ModelFileError} @throws {ModelFilesError} some are bad: there is no previous catalogue to keep.
  */
 export async function openLiveCatalogue(options: LiveCatalogueOptions): Promise<LiveCatalogue> {
   const { folders, definitions, logger, now, onRefused, pollMs = POLL_MS, settleMs = SETTLE_MS } = options;
@@ -56,7 +56,7 @@ export async function openLiveCatalogue(options: LiveCatalogueOptions): Promise<
   let refused: CatalogueState['refused'];
   let isClosed = false;
 
-  /** @returns what the files say once they have stopped changing. */
+  /** @returns the content of the files once they have stopped changing. */
   async function settled(seen: ModelTexts): Promise<ModelTexts> {
     let last = seen;
     for (let round = 1; round <= MAX_SETTLING_ROUNDS && !isClosed; round++) {
@@ -93,7 +93,7 @@ export async function openLiveCatalogue(options: LiveCatalogueOptions): Promise<
       const next = await settled(seen);
       if (!isSameTexts(next, texts)) await takeUp(next);
     } catch (err) {
-      // The files are there still, and the next look finds them.
+      // The files are still there, and the next poll finds them.
       logger.warn({ err }, 'changed model files cannot be taken up now');
     }
   }
@@ -136,9 +136,9 @@ export async function openLiveCatalogue(options: LiveCatalogueOptions): Promise<
 }
 
 interface Changes {
-  /** Those that are new, or not what they were. */
+  /** The new and the changed ones. */
   readonly definitions: readonly CatalogueModel[];
-  /** As they are told in the log. */
+  /** The names as they are logged. */
   readonly names: Readonly<Record<'added' | 'changed' | 'removed', readonly string[]>>;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Reads model files and says, for a bad one, which file, which place in it and why. What is read is proven here, so that
- * nobody meets a model that has no price for an input it accepts.
+ * Reads model files and reports, for a bad one, which file, which position in it and why. What is read is proven
+ * here, so that no model lacks a price for an input it accepts.
  */
 import path from 'node:path';
 import { DEFAULT_ROUTE, ModelDefinitionSchema } from './definition.ts';
@@ -22,8 +22,8 @@ const checkDefinition = compileCheck(ModelDefinitionSchema, 'invalid model file'
 const checkTextDefinition = compileCheck(TextModelDefinitionSchema, 'invalid model file');
 
 /**
- * What model files say. A bad file has the definition that it had when it was last good, so that it stops no other; one
- * that never was good has none.
+ * The content of model files. A bad file keeps the definition that it had when it was last good, so that it blocks no
+ * other; one that never was good has none.
  */
 export interface ReadModels {
   readonly definitions: readonly CatalogueModel[];
@@ -35,9 +35,9 @@ export interface ReadModels {
 export type ModelReader = (texts: ModelTexts) => ReadModels;
 
 /**
- * Reads every model file of the folders, in the order of their names.
+ * Reads every model file of the directories, in the order of their names.
  *
- * @throws {ModelFileError} @throws {ModelFilesError} all that is bad.
+ * @throws {ModelFileError} @throws {ModelFilesError} all that are bad.
  */
 export async function loadModels(folders: readonly string[]): Promise<readonly CatalogueModel[]> {
   const { definitions, problems } = createModelReader()(await readModelTexts(folders));
@@ -47,7 +47,7 @@ export async function loadModels(folders: readonly string[]): Promise<readonly C
 
 export function createModelReader(): ModelReader {
   let known = new Map<string, { readonly text: string; readonly model: CatalogueModel | ModelFileError }>();
-  /** What the last read gave, by file. */
+  /** The result of the last read, by file. */
   let accepted: ReadonlyMap<string, CatalogueModel> = new Map();
   return (texts) => {
     const before = known;
@@ -73,13 +73,13 @@ export function createModelReader(): ModelReader {
   };
 }
 
-/** Whether a path is this one, or lies in this folder. */
+/** Whether a path is this one, or is in this directory. */
 function isIn(file: string, fileOrFolder: string): boolean {
   return file === fileOrFolder || path.dirname(file) === fileOrFolder;
 }
 
 /**
- * Takes back what does not go together with the other files: such a file has what it had before, or nothing.
+ * Reverts files that conflict with the others: such a file keeps its previous definition, or has none.
  *
  * @param files by path; changed here.
  */
@@ -89,7 +89,7 @@ function settleBetween(
 ): readonly ModelFileError[] {
   const problems = new Map<string, ModelFileError>();
   for (;;) {
-    // Those that were there before come first: a name is theirs.
+    // Those that existed before come first: a name belongs to them.
     const isAsBefore = (file: string): number => (files.get(file) === accepted.get(file) ? 0 : 1);
     const inOrder = new Map([...files].sort(([one], [other]) => isAsBefore(one) - isAsBefore(other)));
     let hasChanged = false;
@@ -97,7 +97,7 @@ function settleBetween(
       const { file } = problem;
       if (!problems.has(file)) problems.set(file, problem);
       const before = accepted.get(file);
-      // What was there stays, although what it refers to may be gone.
+      // What existed before stays, although what it refers to may be gone.
       if (before !== undefined && before === files.get(file)) continue;
       if (before === undefined) files.delete(file);
       else files.set(file, before);
@@ -107,7 +107,7 @@ function settleBetween(
   }
 }
 
-/** What is wrong with files that are right by themselves. @param files by path. */
+/** What is wrong with files that are valid by themselves. @param files by path. */
 function problemsBetween(files: ReadonlyMap<string, CatalogueModel>): readonly ModelFileError[] {
   const byName = new Map<string, string>();
   const problems: ModelFileError[] = [];
@@ -141,7 +141,7 @@ function parse(file: string, text: string): unknown {
   }
 }
 
-/** Newer versions of Node tell the line themselves. */
+/** Newer versions of Node report the line themselves. */
 function placeIn(text: string, problem: string): string {
   const position = / at position (\d+)$/.exec(problem)?.[1];
   if (position === undefined) return '';
@@ -178,7 +178,10 @@ function provenMediaModel(file: string, parsed: unknown): ModelDefinition {
   return definition;
 }
 
-/** An example that its own schema refuses would mislead everyone who copies it; a price must fit whatever it accepts. */
+/**
+ * An example that its own schema rejects would mislead everyone who copies it; a price must fit whatever the schema
+ * accepts.
+ */
 function checkSchema(file: string, definition: ModelDefinition): void {
   let checkInput;
   try {
@@ -188,7 +191,7 @@ function checkSchema(file: string, definition: ModelDefinition): void {
       cause: error,
     });
   }
-  // Spec §2.5.1: a field that is not in the schema is refused.
+  // Spec §2.5.1: a field that is not in the schema is rejected.
   if (definition.inputSchema['type'] !== 'object' || definition.inputSchema['additionalProperties'] !== false) {
     throw new ModelFileError(file, 'inputSchema: it must have "type": "object" and "additionalProperties": false');
   }

@@ -1,15 +1,15 @@
 /**
- * The model files of some folders as texts: which there are, and what stands in each. Apart from what they mean
- * (load-models.ts), because a running process looks at the texts again and again and reads only what is new.
+ * The model files of some directories as texts: which exist, and their content. Separate from their meaning
+ * (load-models.ts), because a running process reads the texts again and again and parses only what is new.
  */
 import { readFile, readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 
-/** A model file, or a folder of such, that cannot be used. */
+/** A model file, or a directory of them, that cannot be used. */
 export class ModelFileError extends Error {
   override readonly name = 'ModelFileError';
   readonly file: string;
-  /** The place in the file, where it has one, and the reason. */
+  /** The position in the file, if it has one, and the reason. */
   readonly problem: string;
 
   constructor(file: string, problem: string, options: { cause?: unknown } = {}) {
@@ -19,7 +19,7 @@ export class ModelFileError extends Error {
   }
 }
 
-/** Several that cannot be used: a line each. */
+/** Several that cannot be used: one line each. */
 export class ModelFilesError extends Error {
   override readonly name = 'ModelFilesError';
 
@@ -34,13 +34,15 @@ export function throwProblems(problems: readonly ModelFileError[]): void {
   if (first !== undefined) throw others.length === 0 ? first : new ModelFilesError(problems);
 }
 
-/** By path, in the order of the folders and of the names in them: what is in a file, or why that cannot be told. */
+/**
+ * By path, in the order of the directories and of the names in them: the content of a file, or why it cannot be read.
+ */
 export type ModelTexts = ReadonlyMap<string, string | ModelFileError>;
 
 /** Many times the size of the largest file that makes sense; a mistake is not read into memory. */
 const MAX_FILE_BYTES = 4 * 1024 * 1024;
 
-/** Reads every `*.json` of the folders but hidden ones: those are the notes of editors and of mounted volumes. */
+/** Reads every `*.json` of the directories except hidden ones: those belong to editors and to mounted volumes. */
 export async function readModelTexts(folders: readonly string[]): Promise<ModelTexts> {
   const texts = new Map<string, string | ModelFileError>();
   for (const folder of folders) {
@@ -57,7 +59,7 @@ export async function readModelTexts(folders: readonly string[]): Promise<ModelT
   return texts;
 }
 
-/** Whether the same stands in both. */
+/** Whether both contain the same. */
 export function isSameTexts(one: ModelTexts, other: ModelTexts): boolean {
   return one.size === other.size && [...one].every(([file, text]) => isSame(text, other.get(file)));
 }

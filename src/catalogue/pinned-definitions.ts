@@ -1,7 +1,7 @@
 /**
  * Definitions by their hash: stored when a process loads its catalogue, read by workers for the tasks accepted under
- * them. What a hash names never changes, so a definition once read is kept. Nobody reads those of text models here; they
- * are stored for the names that an installation knows (known-models.ts).
+ * them. What a hash names never changes, so a definition once read is cached. Those of text models are not read here;
+ * they are stored for the names that an installation knows (known-models.ts).
  */
 import { LRUCache } from 'lru-cache';
 import type { Database, Statement } from '../database/database.ts';

@@ -1,7 +1,7 @@
 /**
- * Proves that price rules fit the input schema beside them: that whatever the schema accepts has a price, that the price
- * is bounded, and that a field left out costs what the schema says it then is. So a price is never reckoned from a value
- * that nobody thought of, and a bad file is refused when it is read.
+ * Proves that price rules fit the input schema beside them: that everything the schema accepts has a price, that the
+ * price is bounded, and that an omitted field costs what the schema says it then is. So a price is never calculated
+ * from an unforeseen value, and a bad file is rejected when it is read.
  */
 import { decimalOf, formatDecimal, isAbove, largerOf, multiply } from '../domain/money.ts';
 import type { Decimal } from '../domain/money.ts';
@@ -27,7 +27,7 @@ interface FieldSchema {
 /** A rule does not fit; the message says which and why. */
 class Misfit extends Error {}
 
-/** @returns the first thing that is wrong, with its place in the file; undefined where the rules fit. */
+/** @returns the first problem, with its position in the file; undefined if the rules fit. */
 export function priceProblem({ pricing, inputSchema }: ModelDefinition): string | undefined {
   try {
     proveMembers(pricing);
@@ -65,7 +65,7 @@ function proveMembers(pricing: Pricing): void {
   }
 }
 
-/** @returns the largest quantity that an input can ask for. */
+/** @returns the largest quantity that an input can request. */
 function proveQuantity({ count, duration, text }: Pricing, schema: Schema): Decimal {
   const most = [ONE];
   if (count !== undefined) most.push(proveNumber('pricing.count', count, schema));
@@ -121,7 +121,7 @@ function proveText(place: string, rule: Rule, schema: Schema): Decimal {
   return decimalOf(field.maxLength) ?? ONE;
 }
 
-/** @returns the dearest price of a unit. */
+/** @returns the highest price of a unit. */
 function proveTiers({ by, usd }: Pricing, schema: Schema): Decimal {
   const plain = price(usd);
   if (by === undefined) return plain;
@@ -178,7 +178,7 @@ function proveValue(place: string, { field: name }: Rule, value: string | number
 
 type Schema = ModelDefinition['inputSchema'];
 
-/** Rules go by fields that stand in the schema as they are: not behind a reference or in one branch of several. */
+/** Rules use fields that the schema has directly: not behind a reference or in one branch of several. */
 function fieldOf(place: string, { field }: Rule, schema: Schema): FieldSchema {
   const properties = schema['properties'];
   const found: unknown = isObject(properties) && Object.hasOwn(properties, field) ? properties[field] : undefined;

@@ -1,7 +1,7 @@
 /**
- * What a task costs by its model's price rules (contract §7 "Money"): the price of a unit, times how many, times every
- * factor that applies; reckoned exactly and rounded up once, to the micro. That the rules fit the model's input schema is
- * proven when its file is read (price-proof.ts).
+ * What a task costs by its model's price rules (contract §7 "Money"): the price of a unit, times the quantity, times
+ * every factor that applies; calculated exactly and rounded up once, to the micro. That the rules fit the model's
+ * input schema is proven when its file is read (price-proof.ts).
  */
 import { ZERO, add, decimalOf, multiply, roundUpToMicroUsd, smallerOf } from '../domain/money.ts';
 import type { Decimal } from '../domain/money.ts';
@@ -21,25 +21,25 @@ export interface DeliveredOutput {
   readonly durationSeconds?: number;
 }
 
-/** Made from what was asked for, and not paid (contract §3: "only for video and after it"). */
+/** Derived from what was requested, and not billed (contract §3: "only for video and after it"). */
 const DERIVED_TYPES: ReadonlySet<string> = new Set(['first_frame', 'last_frame', 'thumbnail']);
 
-/** How a price comes about, for whoever wants to see it. */
+/** How a price is calculated, for display. */
 export interface Quote {
   /** How many units at most. */
   readonly quantity: Decimal;
   /** USD for one. */
   readonly unitUsd: Decimal;
-  /** Those that apply. */
+  /** The factors that apply. */
   readonly factors: readonly Factor[];
   readonly costMicroUsd: bigint;
 }
 
 /**
- * The worst case and how it comes about.
+ * The worst case and how it is calculated.
  *
  * @param input one that its model's schema accepts.
- * @throws {Error} a field that the price goes by has a value that the schema would have refused.
+ * @throws {Error} a field that the price depends on has a value that the schema would have rejected.
  */
 export function quote(pricing: Pricing, input: Input): Quote {
   const quantity = askedQuantity(pricing, input);
@@ -54,8 +54,8 @@ export function worstCaseCost(pricing: Pricing, input: Input): bigint {
 }
 
 /**
- * The cost of what was delivered in micro-USD, which is captured: by count or by duration where the price goes by that,
- * and never more than the worst case.
+ * The cost of what was delivered in micro-USD, which is captured: by count or by duration if the price depends on
+ * that, and never more than the worst case.
  */
 export function actualCost(pricing: Pricing, input: Input, outputs: readonly DeliveredOutput[]): bigint {
   const primary = outputs.filter(({ type }) => !DERIVED_TYPES.has(type));
@@ -65,8 +65,8 @@ export function actualCost(pricing: Pricing, input: Input, outputs: readonly Del
 }
 
 /**
- * The cost of files that a provider finished and nobody has looked into, in micro-USD: each is taken to be what was asked
- * for. Never more than the worst case.
+ * The cost of files that a provider finished and that were not inspected, in micro-USD: each is taken to be what was
+ * requested. Never more than the worst case.
  */
 export function finishedCost(pricing: Pricing, input: Input, files: number): bigint {
   return actualCost(
@@ -76,7 +76,7 @@ export function finishedCost(pricing: Pricing, input: Input, files: number): big
   );
 }
 
-/** The fields of the input that a price goes by. */
+/** The fields of the input that a price depends on. */
 export function pricedFields({ by, count, duration, text, factors = [] }: Pricing): ReadonlySet<string> {
   const rules = [by, count, duration, text, ...factors].filter((rule) => rule !== undefined);
   return new Set(rules.map(({ field }) => field));
@@ -113,7 +113,7 @@ function deliveredQuantity(
 ): Decimal {
   if (pricing.unit === 'image') return exact(outputs.length);
   if (pricing.unit !== 'second') return asked;
-  // A file that does not tell its duration is taken to be as long as it was asked for.
+  // A file that does not state its duration is taken to be as long as was requested.
   const each = askedSeconds(pricing, input);
   return outputs.map(({ durationSeconds }) => decimalOf(durationSeconds ?? '') ?? each).reduce(add, ZERO);
 }

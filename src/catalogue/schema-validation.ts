@@ -1,6 +1,6 @@
 /**
- * ajv, and the forms in which a violation is told (spec §2.5, contract §1): the first offending field, what it is and
- * what it should be. Used for model inputs, request bodies and model files alike.
+ * ajv, and the forms in which a violation is reported (spec §2.5, contract §1): the first offending field, what it is
+ * and what it should be. Used for model inputs, request bodies and model files alike.
  */
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { ErrorObject, ValidateFunction } from 'ajv/dist/2020.js';
@@ -9,13 +9,13 @@ import { countCodePoints } from './code-points.ts';
 /** What a message begins with: `invalid input: ` inside `input`, `invalid request: ` elsewhere. */
 export type ViolationPrefix = 'invalid input' | 'invalid request' | 'invalid model file';
 
-/** Says what is wrong with a value, or undefined where nothing is. */
+/** Returns what is wrong with a value, or undefined if nothing is. */
 export type Check = (value: unknown) => string | undefined;
 
-/** The `pattern` of a text that says something: all embedded models' prompts have it. */
+/** The `pattern` of a text that is not blank: all embedded models' prompts have it. */
 const NOT_BLANK = '\\S';
 
-/** A value quoted in a message is cut here: messages stay readable, and nobody's prompt is echoed whole. */
+/** A value quoted in a message is cut here: messages stay readable, and no prompt is echoed whole. */
 const MAX_QUOTED_CHARACTERS = 64;
 
 /**
@@ -31,14 +31,14 @@ export function compileCheck(schema: object, prefix: ViolationPrefix): Check {
 /** The first thing that is wrong with a value. */
 export interface Violation {
   readonly message: string;
-  /** The dotted place; '' for the whole value. */
+  /** The dotted position; '' for the whole value. */
   readonly field: string;
   /** The keyword of JSON Schema that is violated. */
   readonly keyword: string;
 }
 
 /**
- * As `compileCheck`, for whoever needs the place apart from the words.
+ * Like `compileCheck`, for callers that need the position apart from the message.
  *
  * @throws {Error} as `compileCheck`.
  */
@@ -53,15 +53,18 @@ export function compileViolation(schema: object, prefix: ViolationPrefix): (valu
 }
 
 /**
- * Says everything that is wrong with a value, at most a hundred things: what `estimate` lists (contract §4). Of a value
- * with very many members only the first is told, as if each of them were wrong it would be too many to collect.
+ * Returns everything that is wrong with a value, at most a hundred violations: what `estimate` lists (contract §4).
+ * For a value with very many members only the first is returned: if each of them were wrong, there would be too many
+ * to collect.
  */
 export type CheckAll = (value: unknown) => readonly string[];
 
-/** At most this many violations are told of one value. */
+/** At most this many violations are reported for one value. */
 const MAX_VIOLATIONS = 100;
 
-/** A violation occupies some hundred bytes until all are found, and a body of 10 MB has room for millions of members. */
+/**
+ * A violation occupies some hundred bytes until all are found, and a body of 10 MB has room for millions of members.
+ */
 const MAX_LISTED_MEMBERS = 10_000;
 
 /**
@@ -97,7 +100,7 @@ function hasMoreMembers(value: unknown, limit: number): boolean {
   return false;
 }
 
-/** Annotations of ours: what they mean stands where they are read (http/app/query.ts). */
+/** Annotations of ours: their meaning is documented where they are read (http/app/query.ts). */
 const ANNOTATIONS = ['x-clamped'];
 
 /** A new instance compiles the meta-schema of JSON Schema first, which takes some fifty times as long as a schema. */
@@ -110,7 +113,7 @@ function newInstance(allErrors: boolean): Ajv2020 {
 }
 
 function compile(schema: object, allErrors: boolean): ValidateFunction {
-  // What a schema calls itself stays known to its instance, and the next version of it has the same name.
+  // The name that a schema gives itself stays known to its instance, and the next version of it has the same name.
   if (JSON.stringify(schema).includes('"$id"')) return newInstance(allErrors).compile(schema);
   const ajv = instances[allErrors ? 'all' : 'first'];
   try {
@@ -129,7 +132,7 @@ function describe(error: ErrorObject, prefix: ViolationPrefix): string {
   return `${prefix}: ${place}${error.keyword}: got ${got(error)}, want ${want(error)}`;
 }
 
-/** The offending field: of a member that is missing, or one too many, that member. */
+/** The offending field: for a missing or an additional member, that member. */
 function fieldOf(error: ErrorObject): string {
   const place = dotted(error.instancePath);
   if (error.keyword === 'additionalProperties') return join(place, error.params['additionalProperty']);
@@ -137,7 +140,7 @@ function fieldOf(error: ErrorObject): string {
   return place;
 }
 
-/** `/image_urls/0` is told as `image_urls.0`. */
+/** `/image_urls/0` is reported as `image_urls.0`. */
 function dotted(instancePath: string): string {
   return instancePath
     .split('/')
@@ -189,7 +192,7 @@ function quoted(value: unknown): string {
   return `${text.slice(0, MAX_QUOTED_CHARACTERS).replace(/[\uD800-\uDBFF]$/, '')}…`;
 }
 
-/** A member's name as it is told: control characters escaped, cut where it is long. */
+/** A member's name as it is reported: control characters escaped, cut if it is long. */
 function quoteless(name: string): string {
   return quoted(name).replace(/^"|"$/g, '');
 }

@@ -1,13 +1,13 @@
 /**
- * The form of a text model's file (contract §8, §9): one JSON document beside those of the media models, told apart by
- * `"modality": "text"`. Nothing of a text call outlives the call, so a definition is read where the call begins and is
- * not pinned.
+ * The form of a text model's file (contract §8, §9): one JSON document beside those of the media models,
+ * distinguished by `"modality": "text"`. Nothing of a text call outlives the call, so a definition is read where the
+ * call starts and is not pinned.
  */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import type { ModelDefinition } from './definition.ts';
 
-/** What a request may ask for beside text; a model that lacks one of them refuses it by the parameter's name. */
+/** What a request may use besides text; a model that lacks one of them rejects it by the parameter's name. */
 export const TEXT_FEATURES = [
   'images',
   'n',
@@ -38,16 +38,16 @@ const Tokens = Type.Integer({ minimum: 1, maximum: 100_000_000 });
 const UnixSeconds = Type.Integer({ minimum: 0, maximum: 253_402_300_799 });
 const Name = Type.String({ minLength: 1, maxLength: 200, pattern: '^[A-Za-z0-9][A-Za-z0-9._:/-]*$' });
 
-/** What an upstream's chat completions call the cap of reasoning and answer together. */
+/** What an upstream's chat completions call the cap on reasoning and answer together. */
 export const CAP_PARAMETERS = ['max_tokens', 'max_completion_tokens'] as const;
-/** How an upstream's chat completions are told how much to think. */
+/** How an upstream's chat completions take the reasoning effort. */
 export const REASONING_PARAMETERS = ['reasoning_effort', 'reasoning', 'enable_thinking'] as const;
 
 /**
- * Who answers. `parameters` are always sent, whatever the request says of them; one that is null is never sent.
- * `capParameter` is `max_tokens` by default, which nearly all servers know; OpenAI's own reasoning models take only
- * `max_completion_tokens`. `reasoningParameter` is `reasoning_effort` by default; `reasoning` is OpenRouter's object,
- * and `enable_thinking` the switch in `chat_template_kwargs` of vLLM, SGLang and llama.cpp.
+ * An upstream of a text model. `parameters` are always sent, whatever the request says about them; one that is null
+ * is never sent. `capParameter` is `max_tokens` by default, which nearly all servers know; OpenAI's own reasoning
+ * models take only `max_completion_tokens`. `reasoningParameter` is `reasoning_effort` by default; `reasoning` is
+ * OpenRouter's object, and `enable_thinking` the switch in `chat_template_kwargs` of vLLM, SGLang and llama.cpp.
  */
 const TextUpstreamSchema = Type.Object(
   {
@@ -70,7 +70,9 @@ const TextUpstreamSchema = Type.Object(
   { additionalProperties: false },
 );
 
-/** What tokens cost. Those read from a cache cost as much as others, and reasoning as much as the answer, by default. */
+/**
+ * What tokens cost. By default, those read from a cache cost as much as others, and reasoning as much as the answer.
+ */
 export const TextPricingSchema = Type.Object(
   {
     unit: Type.Literal('token', { description: 'Tokens are counted.' }),
@@ -86,7 +88,7 @@ const Margin = Type.Integer({ minimum: 0, maximum: 1_000_000 });
 
 /**
  * How the hold bounds the input. Without it: one token for each byte of UTF-8, and margins for any chat template
- * (text/money/input-bound.ts). `tokenizer` is the one that every upstream of the model has; `tokensPerByte` the most
+ * (text/money/input-bound.ts). `tokenizer` is the one that every upstream of the model uses; `tokensPerByte` the most
  * tokens that a byte of any text can come to.
  */
 const InputTokensSchema = Type.Object(
@@ -102,9 +104,10 @@ const InputTokensSchema = Type.Object(
 );
 
 /**
- * The whole file. `maxOutputTokens` bounds reasoning and answer together, and is what is held where a request names no
- * cap of its own. `extraParameters` are names beyond OpenAI's, such as `top_k`, that the upstreams take as they are. From `deprecatedAt` on a model should not be begun with any more, from `retiresAt` on it takes no
- * requests; `replacement` is the model to use instead.
+ * The whole file. `maxOutputTokens` bounds reasoning and answer together, and is what is held if a request names no
+ * cap of its own. `extraParameters` are names beyond OpenAI's, such as `top_k`, that the upstreams take as they are.
+ * From `deprecatedAt` on, clients should not start to use a model; from `retiresAt` on, it accepts no requests;
+ * `replacement` is the model to use instead.
  */
 export const TextModelDefinitionSchema = Type.Object(
   {
@@ -159,14 +162,14 @@ export function isMediaModel(definition: CatalogueModel): definition is ModelDef
 
 /** How long a call may take, in whole seconds. */
 export interface TextLimits {
-  /** Until an upstream begins to answer: a cold model is loaded first. */
+  /** Until an upstream starts to respond: a cold model is loaded first. */
   readonly firstByteSeconds: number;
-  /** Between two pieces of an answer. */
+  /** Between two pieces of a response. */
   readonly idleSeconds: number;
   readonly totalSeconds: number;
 }
 
-/** The model's limits: its own, and a default for each that it does not have. Ours: spec §8 does not show the time-outs. */
+/** The model's limits: its own, or else a default for each. Ours: spec §8 does not show the timeouts. */
 export function textLimitsOf({ limits }: TextModelDefinition): TextLimits {
   return {
     firstByteSeconds: limits?.firstByteSeconds ?? 120,

@@ -1,7 +1,7 @@
-/** What a text model's file says beyond its form: that its upstreams can be called, and its bounds fit together. */
+/** What a text model's file must satisfy beyond its form: its upstreams can be called, and its bounds fit together. */
 import type { TextModelDefinition, TextUpstream } from './text-definition.ts';
 
-/** The first problem with its place, or undefined. */
+/** The first problem with its position, or undefined. */
 export function textModelProblem({
   upstreams,
   contextTokens,

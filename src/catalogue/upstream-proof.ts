@@ -1,11 +1,11 @@
-/** What a model file says of its upstreams, beyond the form: that each can be called as it stands. */
+/** What a model file must satisfy about its upstreams, beyond the form: each can be called as it is written. */
 import { PROTOCOLS } from './definition.ts';
 import type { ModelDefinition } from './definition.ts';
 import { httpBindingProblem } from './http-binding.ts';
 
 type Upstream = ModelDefinition['routes'][string]['upstreams'][number];
 
-/** The first problem with its place, or undefined. */
+/** The first problem with its position, or undefined. */
 export function upstreamProblem({ routes }: ModelDefinition): string | undefined {
   for (const [route, { upstreams }] of Object.entries(routes)) {
     for (const [place, upstream] of upstreams.entries()) {

@@ -1,6 +1,7 @@
 /**
- * Tells when something in some folders may have changed: at once where the platform tells us, and by a slow clock in any
- * case, because not every file system does (network mounts, links, a folder that is replaced as a whole).
+ * Reports when something in some directories may have changed: at once where the platform notifies us, and by a slow
+ * poll in any case, because not every file system does (network mounts, links, a directory that is replaced as a
+ * whole).
  */
 import { watch } from 'node:fs';
 import type { FSWatcher } from 'node:fs';
@@ -11,7 +12,7 @@ export interface FolderWatch {
 }
 
 /**
- * @param onHint is called for nothing now and then, and often for one change.
+ * @param onHint is sometimes called for no change, and often several times for one.
  * @param pollMs how often at least.
  */
 export function watchFolders(folders: readonly string[], onHint: () => void, pollMs: number): FolderWatch {
@@ -23,7 +24,7 @@ export function watchFolders(folders: readonly string[], onHint: () => void, pol
     watched.delete(folder);
   }
 
-  /** Watches what is behind the name now: a watcher stays with a folder that was renamed or replaced. */
+  /** Watches what the name points to now: a watcher stays with a directory that was renamed or replaced. */
   async function follow(folder: string): Promise<void> {
     const identity = await stat(folder).then(
       ({ dev, ino }) => `${dev}:${ino}`,
@@ -37,7 +38,7 @@ export function watchFolders(folders: readonly string[], onHint: () => void, pol
       watcher.on('error', () => stop(folder));
       watched.set(folder, { identity, watcher });
     } catch {
-      // No more watchers to be had, or none at all: the clock does it.
+      // No more watchers are available, or none at all: the poll covers it.
     }
   }
 

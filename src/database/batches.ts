@@ -1,37 +1,39 @@
 /**
- * Brings together what concerns one account. All of it changes that account's one row of counters, and a commit holds the
- * row until it is on disk, so that one after the other they take a disk write each. Whatever arrives while one statement
- * of an account runs therefore goes with its next (docs/decisions/0008): a lone request waits for nothing, many share one commit,
- * and accounts never wait for each other.
+ * Combines what concerns one account. All of it changes that account's one row of counters, and a commit holds the
+ * row until it is on disk, so that one after the other they take a disk write each. Whatever arrives while one
+ * statement of an account runs is therefore part of its next (docs/decisions/0008): a lone request waits for nothing,
+ * many share one commit, and accounts never wait for each other.
  */
 
 export interface Batches<Item> {
-  /** Adds what somebody waits for: it goes at once, or with the next where one is under way. */
+  /**
+   * Adds an item that a caller waits for: it is processed at once, or with the next statement if one is in progress.
+   */
   add(accountId: string, item: Item): void;
-  /** Adds what nobody waits for: it goes before what is added next, or by itself after this time. */
+  /** Adds an item that no caller waits for: it goes before what is added next, or by itself after this time. */
   addLater(accountId: string, item: Item, withinMs: number): void;
-  /** Works off everything that is there by now; what `work` adds again meanwhile stays. */
+  /** Processes everything that is there by now; what `work` adds again in the meantime stays. */
   flush(): Promise<void>;
 }
 
 interface Queue<Item> {
   readonly urgent: Item[];
   readonly later: Item[];
-  /** How long the latter may lie. */
+  /** How long the latter may wait. */
   laterMs: number;
   timer: NodeJS.Timeout | undefined;
   working: Promise<void> | undefined;
 }
 
 export interface BatchOptions<Item> {
-  /** Answers every item of one account; must not throw. */
+  /** Processes every item of one account; must not throw. */
   readonly work: (accountId: string, items: readonly Item[]) => Promise<void>;
-  /** How many of the first items make one statement: at least one. */
+  /** How many of the first items fit in one statement: at least one. */
   readonly fitting: (items: readonly Item[]) => number;
 }
 
 export function createBatches<Item>({ work, fitting }: BatchOptions<Item>): Batches<Item> {
-  /** Of each account that has something to do. */
+  /** Of each account that has items. */
   const queues = new Map<string, Queue<Item>>();
 
   const queueOf = (accountId: string): Queue<Item> => {
@@ -43,7 +45,7 @@ export function createBatches<Item>({ work, fitting }: BatchOptions<Item>): Batc
   };
 
   const drain = async (accountId: string, queue: Queue<Item>): Promise<void> => {
-    /** How many of the latter are there by now: what `work` adds again is for another time. */
+    /** How many of the latter are there by now: what `work` adds again is left for another time. */
     let due = 0;
     do {
       if (due === 0) due = queue.later.length;

@@ -1,11 +1,11 @@
 /**
- * Finds code that waits for a connection of a pool while it holds one, which ends in a deadlock once every connection is
- * held by somebody who waits: as many requests at one moment as the pool has connections are enough. Tests switch the
- * check on for a whole process; where it is off there is nothing to pay, because there is no async context to carry.
+ * Finds code that waits for a connection of a pool while it holds one, which ends in a deadlock once every connection
+ * is held by a caller that waits: as many simultaneous requests as the pool has connections are enough. Tests enable
+ * the check for a whole process; while it is off it costs nothing, because there is no async context to carry.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 
-/** A statement or a transaction asked for a connection inside another transaction of the same pool. */
+/** A statement or a transaction requested a connection inside another transaction of the same pool. */
 export class NestedConnectionError extends Error {
   override readonly name = 'NestedConnectionError';
 }
@@ -15,8 +15,8 @@ export interface ConnectionWaits {
   /** Runs the work of a transaction, which holds a connection until it is over. */
   hold<T>(work: () => Promise<T>): Promise<T>;
   /**
-   * @param what asks for a connection: a statement's name, or `a transaction`.
-   * @throws {NestedConnectionError} the caller is inside a transaction; both places are named.
+   * @param what requests a connection: a statement's name, or `a transaction`.
+   * @throws {NestedConnectionError} the caller is inside a transaction; both call sites are named.
    */
   assertMayWait(what: string): void;
 }
@@ -30,7 +30,7 @@ interface Held {
 let isChecking = false;
 
 /**
- * Switches the check on for every pool that this process opens from now on. For tests only.
+ * Enables the check for every pool that this process opens from now on. For tests only.
  *
  * @public loaded by test/support/check-connection-waits.mjs, by a path that is computed.
  */
@@ -38,7 +38,7 @@ export function checkConnectionWaits(): void {
   isChecking = true;
 }
 
-/** @returns undefined where nothing is checked. */
+/** @returns undefined if nothing is checked. */
 export function watchConnectionWaits(): ConnectionWaits | undefined {
   if (!isChecking) return undefined;
   const transactions = new AsyncLocalStorage<Held>();

@@ -1,7 +1,8 @@
 /**
  * Copies all of an installation's database into another, empty one: from the embedded PostgreSQL to one of the
- * operator's, and from one major release of PostgreSQL to the next, which cannot read each other's files. Rows travel as
- * text, which every release reads; the target gets its schema from the migrations and not from the source.
+ * operator's, and from one major release of PostgreSQL to the next, which cannot read each other's files. Rows are
+ * transferred as text, which every release reads; the target gets its schema from the migrations and not from the
+ * source.
  */
 import { pipeline } from 'node:stream/promises';
 import pg from 'pg';
@@ -24,7 +25,7 @@ export interface CopyOptions {
   readonly from: string;
   readonly to: string;
   readonly logger: Logger;
-  /** Told of each table when it is done. */
+  /** Called for each table when it is done. */
   readonly onCopied?: (copied: CopiedTable) => void;
 }
 
@@ -34,7 +35,7 @@ const MIGRATIONS = 'migrations';
 const SELECT_MIGRATIONS = `SELECT name FROM ${MIGRATIONS} ORDER BY name`;
 const SELECT_OTHERS = `SELECT count(*)::integer AS others FROM pg_stat_activity
                         WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'`;
-/** What is generated is generated again. */
+/** Generated columns are generated again. */
 const SELECT_COLUMNS = `SELECT c.table_name AS "table", array_agg(c.column_name::text ORDER BY c.ordinal_position) AS columns
                           FROM information_schema.columns c
                           JOIN information_schema.tables t USING (table_schema, table_name)
@@ -66,7 +67,7 @@ export async function copyDatabase({ from, to, logger, onCopied }: CopyOptions):
       await target.query('ANALYZE');
       return tables;
     });
-    // What came from another server has that server's transaction numbers, which this mends.
+    // Rows from another server have that server's transaction numbers, which this repairs.
     await migrateTarget(to, logger);
     return copied;
   });
@@ -83,7 +84,7 @@ async function withClient<T>(url: string, work: (client: pg.Client) => Promise<T
   try {
     return await work(client);
   } finally {
-    // An open transaction ends with its connection, undone.
+    // An open transaction ends with its connection, rolled back.
     await client.end().catch(() => undefined);
   }
 }
@@ -137,7 +138,7 @@ async function copyAll(
   const { rows: tables } = await source.query<{ table: string; columns: string[] }>(SELECT_COLUMNS);
   const { rows: references } = await source.query<{ table: string; refersTo: string }>(SELECT_REFERENCES);
   const names = tables.map(({ table }) => quoted(table)).join(', ');
-  // The migrations have put the installation's id there, which is not this one's.
+  // The migrations have inserted an installation id there, which is not this one's.
   await target.query(`TRUNCATE ${names} CASCADE`);
   const copied: CopiedTable[] = [];
   for (const { table, columns } of inOrder(tables, references)) {
@@ -152,7 +153,7 @@ async function copyAll(
   return copied;
 }
 
-/** Those that are referred to come first. */
+/** Referenced tables come first. */
 function inOrder<T extends { readonly table: string }>(
   tables: readonly T[],
   references: readonly { readonly table: string; readonly refersTo: string }[],

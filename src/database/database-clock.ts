@@ -1,9 +1,9 @@
 /**
- * The clock of the database, as a process has it. What charges, expires or deletes goes by this clock and never by that of
- * the machine, so that all processes agree and a machine whose clock is wrong does no harm. Between two measurements it
- * goes on by the steady clock of the process, which nobody can set.
+ * The clock of the database, as a process sees it. Everything that charges, expires or deletes uses this clock and
+ * never that of the machine, so that all processes agree and a machine whose clock is wrong does no harm. Between two
+ * measurements it advances by the steady clock of the process, which cannot be set.
  *
- * A process whose own clock is off by more than a bound says so: other machines (Temporal, providers, receivers of
+ * A process whose own clock is off by more than a bound reports it: other machines (Temporal, providers, receivers of
  * callbacks) still see that clock.
  */
 import type { Logger } from '../telemetry/log.ts';
@@ -26,21 +26,26 @@ export async function readDatabaseTime(database: Queryable): Promise<number> {
 }
 
 export interface DatabaseClock {
-  /** The time of the database in milliseconds since 1970, as last measured; before the first time that of the machine. */
+  /**
+   * The time of the database in milliseconds since 1970, as last measured; before the first measurement that of the
+   * machine.
+   */
   now(): number;
   /** How far the clock of this process is ahead, in milliseconds, negative: behind; undefined: not measured yet. */
   skewMs(): number | undefined;
   /** False: the clock of this process was found off by more than the bound, and not by less than half of it since. */
   isRight(): boolean;
-  /** Asks the database for its time. @returns milliseconds since 1970. @throws {DatabaseUnavailableError} */
+  /** Queries the database for its time. @returns milliseconds since 1970. @throws {DatabaseUnavailableError} */
   read(): Promise<number>;
-  /** Measures at once. @returns whether the database answered. */
+  /** Measures at once. @returns whether the database responded. */
   measure(): Promise<boolean>;
-  /** Resolves when the clock of this process is right, or is not; at once where it is so already, or the signal fires. */
+  /**
+   * Resolves when the clock of this process is right, or is not; at once if that is so already, or the signal fires.
+   */
   waitUntil(isRight: boolean, signal: AbortSignal): Promise<void>;
   /** Measures every few seconds from now on. */
   start(): void;
-  /** Waits for a measurement that is under way. */
+  /** Waits for a measurement in progress. */
   close(): Promise<void>;
 }
 
@@ -58,8 +63,8 @@ export interface DatabaseClockOptions {
 /** A clock that is set by hand or by a broken time server is noticed within this time. */
 const MEASURE_EVERY_MS = 5_000;
 /**
- * Of the bound: within this a clock that was wrong is right again. At the bound itself one that drifts along it would be
- * right and wrong by turns, with the error of each measurement, and each turn shuts a worker down.
+ * Of the bound: within this a clock that was wrong is right again. At the bound itself, one that drifts along it
+ * would be right and wrong by turns, with the error of each measurement, and each change shuts a worker down.
  */
 const RIGHT_AGAIN_SHARE = 0.5;
 
@@ -70,7 +75,7 @@ export function createDatabaseClock({
   systemClock = Date.now,
   steadyClock = () => performance.now(),
 }: DatabaseClockOptions): DatabaseClock {
-  /** What the steady clock has to be moved by. */
+  /** The offset of the steady clock. */
   let offsetMs: number | undefined;
   let skewMs: number | undefined;
   let isRight = true;
@@ -88,7 +93,7 @@ export function createDatabaseClock({
       return false;
     }
     const answeredAt = steadyClock();
-    // Somewhere between question and answer: what was known is kept where it agrees with that.
+    // Somewhere between request and response: what was known is kept if it agrees with that.
     const errorMs = (answeredAt - askedAt) / 2;
     const measured = databaseTime - (askedAt + answeredAt) / 2;
     if (offsetMs === undefined || Math.abs(measured - offsetMs) > errorMs) offsetMs = measured;
@@ -97,7 +102,7 @@ export function createDatabaseClock({
     return true;
   }
 
-  /** Where the error could make a difference, what was known stays: a slow answer is no reason to change it. */
+  /** Where the error could make a difference, what was known stays: a slow response is no reason to change it. */
   function isWithin(offMs: number, errorMs: number): boolean {
     if (isRight) return offMs - errorMs <= maxSkewMs;
     return offMs <= maxSkewMs * RIGHT_AGAIN_SHARE && offMs + errorMs <= maxSkewMs;

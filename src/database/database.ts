@@ -1,6 +1,6 @@
 /**
- * The way to PostgreSQL: one pool, named statements, transactions, and errors translated at this edge so that nobody
- * else knows a driver's codes. SQL itself stands in the room that owns the table.
+ * Access to PostgreSQL: one pool, named statements, transactions, and errors translated at this edge so that no other
+ * module knows a driver's codes. SQL itself is in the module that owns the table.
  */
 import pg from 'pg';
 import type { DatabaseConfig } from '../config/config.ts';
@@ -11,7 +11,7 @@ import { watchConnectionWaits } from './connection-waits.ts';
 export interface Statement {
   readonly name: string;
   readonly text: string;
-  /** How long its answer is waited for, where that is longer than usual; the transaction allows it to the server. */
+  /** How long to wait for its result, if that is longer than usual; the transaction allows it to the server. */
   readonly timeoutMs?: number;
 }
 
@@ -23,9 +23,9 @@ export interface Queryable {
 export interface Database extends Queryable {
   /** Runs all of `work` in one transaction; whatever it throws rolls everything back. */
   transaction<T>(work: (transaction: Queryable) => Promise<T>): Promise<T>;
-  /** Throws unless the database answers. */
+  /** Throws unless the database responds. */
   check(): Promise<void>;
-  /** The connections of the pool, and who waits for one. */
+  /** The connections of the pool, and the callers that wait for one. */
   pool(): PoolState;
   close(): Promise<void>;
 }
@@ -42,17 +42,17 @@ export class DatabaseUnavailableError extends Error {
   override readonly name: string = 'DatabaseUnavailableError';
 }
 
-/** Somebody else kept a row locked for longer than the statement allows (`lock_timeout`). Nothing was done. */
+/** Another transaction kept a row locked for longer than the statement allows (`lock_timeout`). Nothing was done. */
 export class LockTimeoutError extends DatabaseUnavailableError {
   override readonly name = 'LockTimeoutError';
 }
 
-/** PostgreSQL answers, and does not let us in: the address is wrong, and does not mend itself. */
+/** PostgreSQL responds, and denies access: the address is wrong, and no retry repairs it. */
 export class DatabaseRefusedError extends Error {
   override readonly name = 'DatabaseRefusedError';
 }
 
-/** A unique constraint refused a row. */
+/** A unique constraint rejected a row. */
 export class UniqueViolationError extends Error {
   override readonly name = 'UniqueViolationError';
   readonly constraint: string;
@@ -67,11 +67,11 @@ export class UniqueViolationError extends Error {
 const CONNECTION_TIMEOUT_MS = 5_000;
 /** No statement of ours takes long; one that does holds locks that others wait for. */
 const STATEMENT_TIMEOUT_MS = 15_000;
-/** The server ends a statement itself; a server that vanished without a word is given up a little later. */
+/** The server ends a statement itself; a server that vanished silently is given up a little later. */
 const ANSWER_TIMEOUT_MS = STATEMENT_TIMEOUT_MS + 5_000;
 /**
- * For how long a row that somebody else keeps locked is waited for, with a connection: longer than the transactions of a
- * busy account keep its row, one after the other; far below what the server grants to one that has stopped.
+ * How long to wait, with a connection, for a row that another transaction keeps locked: longer than the transactions
+ * of a busy account keep its row, one after the other; far below what the server grants to one that has stopped.
  */
 const LOCK_TIMEOUT_MS = 2_000;
 /** A process that dies inside a transaction must not hold an account's row for long. */
@@ -165,10 +165,10 @@ export function openDatabase(
 }
 
 /**
- * Classes 08 (connection), 53 (resources), 57P (shutdown and crash), 57014 (our own statement time-out), 58 (its disk),
- * 40 (rolled back by a deadlock or a conflict), 25006 (a replica that was the primary), XX000 (an error inside the server:
- * a file that may not grow is one): the server's state, not the statement, is at fault, and the same statement may well
- * succeed later.
+ * Classes 08 (connection), 53 (resources), 57P (shutdown and crash), 57014 (our own statement timeout), 58 (its
+ * disk), 40 (rolled back by a deadlock or a conflict), 25006 (a replica that was the primary), XX000 (an error inside
+ * the server: a file that may not grow is one): the server's state, not the statement, is at fault, and the same
+ * statement may well succeed later.
  */
 const UNAVAILABLE_SQLSTATE = /^(08|53|57P|57014|58|40|25006|XX000)/;
 const UNAVAILABLE_SYSTEM_CODES = new Set([

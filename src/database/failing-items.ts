@@ -1,7 +1,7 @@
 /**
- * Single items that a pass could not deal with: an object that cannot be deleted, a task whose repair throws. A pass goes
- * on without such an item, which is retried with backoff, counted, and listed for operators until it is dealt with. One
- * way for all passes, because each of them would otherwise stop for ever at its first bad item.
+ * Single items that a pass could not process: an object that cannot be deleted, a task whose repair throws. A pass
+ * continues without such an item, which is retried with backoff, counted, and listed for operators until it is
+ * resolved. One mechanism for all passes, because each of them would otherwise stop for ever at its first bad item.
  */
 import type { FailingKind } from '../domain/failing-kind.ts';
 import { unlessAborted } from '../domain/unless-aborted.ts';
@@ -21,8 +21,8 @@ export interface IsolationOptions {
   readonly logger: Logger;
   readonly metrics: PassMetrics;
   /**
-   * Ends every pass when it fires. What is under way then is not waited for, because a statement may take longer than a
-   * worker may take to end: it ends by itself, counts neither as done nor as failed, and is worked on again.
+   * Ends every pass when it fires. Work in progress is not waited for, because a statement may take longer than a
+   * worker may take to end: it ends by itself, counts neither as done nor as failed, and is processed again.
    */
   readonly signal?: AbortSignal;
 }
@@ -33,15 +33,15 @@ export interface Pass<Item> {
   readonly items: readonly Item[];
   readonly idOf: (item: Item) => string;
   readonly work: (item: Item) => Promise<void>;
-  /** How many are worked on at once; default: 1. */
+  /** How many are processed at once; default: 1. */
   readonly atOnce?: number;
-  /** No item is begun after it, by `performance.now()`; those that are left are in neither list. */
+  /** No item is started after it, by `performance.now()`; those that are left are in neither list. */
   readonly endAt?: number;
   /** Called once with what was done, however the pass ends, so that nothing has to be done again. */
   readonly onDone?: (items: readonly Item[]) => Promise<void>;
   /**
-   * Called when something failed, which is recorded by then: whatever it says, the next pass begins with other items. It
-   * throws where those would fail as well, which ends the pass.
+   * Called when something failed, which is recorded by then: whatever its result, the next pass begins with other
+   * items. It throws if those would fail as well, which ends the pass.
    */
   readonly requireSurroundings?: () => Promise<void>;
 }
@@ -52,7 +52,7 @@ export interface PassResult<Item> {
   readonly failed: readonly Item[];
 }
 
-/** Works through items, each by itself: one that fails stops no other. */
+/** Processes items, each by itself: one that fails stops no other. */
 export type Isolation = <Item>(pass: Pass<Item>) => Promise<PassResult<Item>>;
 
 /** Without isolation: the first item that fails ends the pass. */
@@ -84,10 +84,11 @@ const forgetStatement: Statement = {
 };
 
 /**
- * An item may be why the database is not available to it: a row that somebody else keeps locked, a statement that takes
- * too long, a page that cannot be read. Where the database answers otherwise, that item has failed like any other.
+ * An item may be why the database is not available to it: a row that another transaction keeps locked, a statement
+ * that takes too long, a page that cannot be read. If the database responds otherwise, that item has failed like any
+ * other.
  *
- * @throws {DatabaseUnavailableError} from a pass, where the database does not answer: no item is to blame for that. And
+ * @throws {DatabaseUnavailableError} from a pass, if the database does not respond: no item is to blame for that. And
  *   what a pass's own `requireSurroundings` throws, and the signal's reason.
  */
 export function createIsolation({ database, logger, metrics, signal }: IsolationOptions): Isolation {
@@ -130,7 +131,7 @@ export function createIsolation({ database, logger, metrics, signal }: Isolation
   };
 }
 
-/** Records one item that something failed to deal with which is retried by other means than a pass. */
+/** Records one item that could not be processed and is retried by other means than a pass. */
 export async function recordFailingItem(
   { database, metrics }: { readonly database: Queryable; readonly metrics: PassMetrics },
   kind: FailingKind,
@@ -141,7 +142,10 @@ export async function recordFailingItem(
   await database.query(recordStatement, [kind, [id], [textOf(error)]]);
 }
 
-/** Name and message alone: a stack is in the log. What the database says of an item explains why it was not available. */
+/**
+ * Name and message only: a stack is in the log. What the database reports for an item explains why it was not
+ * available.
+ */
 function textOf(error: unknown): string {
   const { cause } = error instanceof DatabaseUnavailableError ? error : {};
   const reason = cause instanceof Error ? ` (${cause.message})` : '';
@@ -181,7 +185,7 @@ const pruneStatement: Statement = {
   text: `DELETE FROM failing_items WHERE last_failed_at < now() - interval '7 days'`,
 };
 
-/** Forgets what was not tried for a week: it was dealt with otherwise, or is there no more. */
+/** Deletes what was not tried for a week: it was resolved otherwise, or no longer exists. */
 export async function pruneFailingItems(database: Queryable): Promise<void> {
   await database.query(pruneStatement);
 }

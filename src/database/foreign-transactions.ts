@@ -1,7 +1,8 @@
 /**
- * Events of a database that was restored into another server: their transactions are yet to come there, so they would
- * look new to every reader of the feed (tasks/listing/feed.ts) until then. After such a restore these are all events, which is
- * why they are changed batch by batch, each a transaction of its own: a run that was interrupted goes on where it was.
+ * Events of a database that was restored into another server: their transactions have yet to come there, so they
+ * would look new to every reader of the feed (tasks/listing/feed.ts) until then. After such a restore these are all
+ * events, which is why they are changed batch by batch, each a transaction of its own: a run that was interrupted
+ * continues where it was.
  */
 import type pg from 'pg';
 import type { Logger } from '../telemetry/log.ts';
@@ -11,23 +12,23 @@ const PAGES_AT_ONCE = 4_000;
 
 const IS_FOREIGN = 'xid > pg_snapshot_xmax(pg_current_snapshot())';
 
-/** The ORDER BY keeps it on its index, so that it costs nothing where there is none. */
+/** The ORDER BY keeps it on its index, so that it costs nothing if there is none. */
 const HAS_FOREIGN = `SELECT EXISTS (SELECT 1 FROM task_events WHERE ${IS_FOREIGN} ORDER BY xid DESC LIMIT 1) AS "hasForeign"`;
 
-/** What is written from now on, the changed events included, belongs to this server: later pages need no look. */
+/** What is written from now on, the changed events included, belongs to this server: later pages need not be read. */
 const COUNT_PAGES = `SELECT (pg_relation_size('task_events') / current_setting('block_size')::integer)::float8 AS pages`;
 
 /**
- * By the pages of the table and not by `xid`: of that index each batch would have to pass over what those before it
- * left behind.
+ * By the pages of the table and not by `xid`: in that index each batch would have to skip what those before it left
+ * behind.
  */
 const FORGET = `UPDATE task_events SET xid = pg_snapshot_xmin(pg_current_snapshot())
                  WHERE ctid >= $1::tid AND ctid < $2::tid AND ${IS_FOREIGN}`;
 
 /**
- * Makes transactions of another server ones that are long over. May be interrupted, and run again.
+ * Turns transactions of another server into ones that are long over. May be interrupted, and run again.
  *
- * @param client has no statement time-out, and holds the lock of those that migrate.
+ * @param client has no statement timeout, and holds the migration lock.
  * @param pagesAtOnce how much of the table is a batch, in pages of the server.
  */
 export async function forgetForeignTransactions(
@@ -40,7 +41,7 @@ export async function forgetForeignTransactions(
   const { rows: counted } = await client.query<{ pages: number }>(COUNT_PAGES);
   const ofPages = counted[0]?.pages ?? 0;
   logger.info({ ofPages }, 'events are of another server, as after a restore: their transactions are forgotten');
-  // Nobody else changes events; an index that is being built is waited for.
+  // Nothing else changes events; an index that is being built is waited for.
   await client.query('SET lock_timeout = 0');
   let events = 0;
   for (let page = 0; page < ofPages; page += pagesAtOnce) {

@@ -1,12 +1,13 @@
 /**
- * Whom a migration waits for. Asked on another connection while it runs: once its wait is over, nobody can tell any more.
+ * The transactions that a migration waits for. Queried on another connection while it runs: once its wait is over,
+ * they can no longer be determined.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import type { Logger } from '../telemetry/log.ts';
 import type { Database, Statement } from './database.ts';
 
-/** A transaction that holds what a migration waits for. Its statement may have secrets in it and is not read. */
+/** A transaction that holds what a migration waits for. Its statement may contain secrets and is not read. */
 export interface Blocker {
   readonly pid: number;
   readonly application: string;
@@ -31,7 +32,7 @@ const selectBlockers: Statement = {
            FROM pg_stat_activity WHERE pid = ANY (pg_blocking_pids($1)) ORDER BY xact_start LIMIT 5`,
 };
 
-/** Looks until it is stopped, and logs every 10 s of waiting whom the connection `client` waits for. */
+/** Watches until it is stopped, and logs every 10 s of waiting which transactions the connection `client` waits for. */
 export async function watchBlockers(client: pg.Client, database: Database, logger: Logger): Promise<BlockerWatch> {
   const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
   const stopped = new AbortController();

@@ -1,8 +1,8 @@
 /**
- * Brings the database to the schema of this release beside processes that go on working: forward-only SQL files in
+ * Brings the database to the schema of this release beside processes that continue to work: forward-only SQL files in
  * `migrations/`, run by node-pg-migrate one after the other, each in a transaction of its own (migration-file.ts says
- * which are not). A statement that cannot have its lock within `lockTimeoutMs` gives way to those that queue behind it
- * and is tried again later, so that no reader or writer waits longer than that because of a migration.
+ * which are not). A statement that cannot get its lock within `lockTimeoutMs` gives way to those that queue behind it
+ * and is retried later, so that no reader or writer waits longer than that because of a migration.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PG_MIGRATE_LOCK_ID, runner } from 'node-pg-migrate';
@@ -21,7 +21,7 @@ export interface MigrateOptions {
   readonly folder?: string;
   /** How long a statement waits for a lock that others would queue behind. Default 1 s. */
   readonly lockTimeoutMs?: number;
-  /** After so long without its lock a migration is given up. Default 30 min. */
+  /** After this long without its lock a migration is given up. Default 30 min. */
   readonly giveUpAfterMs?: number;
   /** How much of a restored table of events is changed at once, in pages. Default 4,000. */
   readonly eventPagesAtOnce?: number;
@@ -29,25 +29,25 @@ export interface MigrateOptions {
 
 const LOCK_TIMEOUT_MS = 1_000;
 const GIVE_UP_AFTER_MS = 30 * 60_000;
-/** Between two tries others have at least twice the time that they waited for one. */
+/** Between two attempts others have at least twice the time that they waited for one. */
 const LEAST_BACKOFF_IN_LOCK_TIMEOUTS = 2;
 const MOST_BACKOFF_MS = 15_000;
-/** A process that stands still inside a migration's transaction must not hold its lock for long. */
+/** A process that stalls inside a migration's transaction must not hold its lock for long. */
 const IDLE_IN_TRANSACTION_TIMEOUT_MS = 10_000;
 const ADVISORY_LOCK_POLL_MS = 100;
 const ADVISORY_LOCK_LOG_EVERY_MS = 10_000;
 
-/** A migration could not have its lock: transactions of others held it all the time. */
+/** A migration could not get its lock: other transactions held it all the time. */
 export class MigrationLockError extends Error {
   override readonly name = 'MigrationLockError';
 }
 
 /**
  * Runs what has not run yet and gives the installation its id. Several processes may try at once, and it may be
- * interrupted at any point: running it again goes on where it was.
+ * interrupted at any point: running it again continues where it was.
  *
  * @returns the names of the migrations that this call ran.
- * @throws {MigrationLockError} others held the locks for `giveUpAfterMs`.
+ * @throws {MigrationLockError} other transactions held the locks for `giveUpAfterMs`.
  */
 export async function migrate(
   databaseUrl: string,
@@ -63,10 +63,13 @@ export async function migrate(
   });
 }
 
-/** The library closes a connection of its own without waiting for it: whoever ends then meets one that is still open. */
+/**
+ * The library closes a connection of its own without waiting for it: a caller that ends then meets one that is still
+ * open.
+ */
 async function withClient<T>(connectionString: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({ connectionString, keepAlive: true, application_name: 'darkroom migrate' });
-  // What is asked of it fails with the same error.
+  // Queries on it fail with the same error.
   client.on('error', () => undefined);
   try {
     await client.connect();
@@ -76,7 +79,7 @@ async function withClient<T>(connectionString: string, work: (client: pg.Client)
   }
 }
 
-/** Ends with the migration lock: what is left of migrating is for one process as well, and its session ends soon. */
+/** Ends with the migration lock: the rest of the migration is for one process as well, and its session ends soon. */
 async function applyAll(
   client: pg.Client,
   database: Database,
@@ -130,7 +133,7 @@ async function applyNext(
   lockTimeoutMs: number,
   logger: Logger,
 ): Promise<string | undefined> {
-  // What fails is thrown as well; how it looked is worth reading only where something is wrong with the statement.
+  // A failure is thrown as well; these lines are worth reading only if something is wrong with the statement.
   const debug = (line: string): void => logger.debug(line);
   const [migration] = await runner({
     dbClient,
@@ -194,7 +197,7 @@ const selectNames: Statement = {
   text: 'SELECT id, had_shared_names AS "hadSharedNames" FROM installation',
 };
 
-/** What decides by which names Temporal knows an installation. */
+/** What determines the names by which Temporal knows an installation. */
 export interface InstallationNames {
   readonly id: string;
   /** Made by a release whose task queues and schedules had the same names in every installation. */
@@ -231,7 +234,7 @@ const updateFormerSchedules: Statement = {
   text: 'UPDATE installation SET former_schedules_retired_at = now() WHERE former_schedules_retired_at IS NULL',
 };
 
-/** Records that they are deleted: what has their names from now on is a neighbour's. */
+/** Records that they are deleted: whatever has their names from now on is another installation's. */
 export async function recordFormerSchedulesRetired(database: Database): Promise<void> {
   await database.query(updateFormerSchedules);
 }

@@ -11,7 +11,7 @@ import type { Logger } from '../telemetry/log.ts';
 /** One statement of a file without a transaction. */
 export interface MigrationStatement {
   readonly sql: string;
-  /** Run again until it changes no row: the line `-- Repeat until no row changes` stands before it. */
+  /** Run again until it changes no row: the line `-- Repeat until no row changes` is before it. */
   readonly isRepeated: boolean;
 }
 
@@ -61,7 +61,7 @@ function blocksNobody(sql: string): boolean {
   return words.includes('CONCURRENTLY') || words.includes('VALIDATE');
 }
 
-/** @param lockTimeoutMs for statements whose wait would have others wait behind them. */
+/** @param lockTimeoutMs for statements whose wait would make others wait behind them. */
 export function migrationLoader(
   lockTimeoutMs: number,
   logger: Logger,

@@ -1,5 +1,5 @@
 /**
- * When a callback is tried again (contract §6): attempts at about 0, 1, 5 and 20 min after the first, then given up.
+ * When a callback is retried (contract §6): attempts at about 0, 1, 5 and 20 min after the first, then given up.
  * `Retry-After` of the receiver is honoured up to an hour. Pure.
  */
 
@@ -13,7 +13,7 @@ export const MAX_CALLBACK_RETRY_AFTER_MS = 3_600_000;
  * How long to wait after a failed attempt.
  *
  * @param attempt the failed attempt, 1 for the first.
- * @param retryAfterMs what the receiver asked for, if it did.
+ * @param retryAfterMs what the receiver requested, if it did.
  * @returns milliseconds until the next attempt, or undefined when the schedule is used up.
  */
 export function nextCallbackDelayMs(
@@ -28,14 +28,14 @@ export function nextCallbackDelayMs(
   return Math.max(scheduledMs, Math.min(retryAfterMs ?? 0, MAX_CALLBACK_RETRY_AFTER_MS));
 }
 
-/** Once an operator has given the key back, no delivery waits longer than a quarter of an hour for it. */
+/** Once an operator has restored the key, no delivery waits longer than a quarter of an hour for it. */
 const KEY_ATTEMPT_MS = { first: 60_000, most: 900_000 } as const;
 
 /**
- * When a delivery looks again for a signing key that could not be decrypted: after a minute, and then twice as long each
+ * When a delivery retries a signing key that could not be decrypted: after a minute, and then twice as long each
  * time. No attempt of the schedule is used up.
  *
- * @param attempt how often it has looked by now, from 1.
+ * @param attempt how often it has tried by now, from 1.
  */
 export function nextKeyAttemptMs(attempt: number): number {
   return Math.min(KEY_ATTEMPT_MS.first * 2 ** (attempt - 1), KEY_ATTEMPT_MS.most);

@@ -1,6 +1,6 @@
 /**
- * One text for equal JSON values, whatever the order of their fields: what hashes of definitions and of request bodies
- * are taken over. Arrays keep their order, and an explicit `null` is not an absent field (contract §2).
+ * One text for equal JSON values, whatever the order of their fields: the input of the hashes of definitions and of
+ * request bodies. Arrays keep their order, and an explicit `null` is not an absent field (contract §2).
  */
 
 /** JSON with the fields of every object in code-unit order, so that equal values have equal texts. */

@@ -1,7 +1,7 @@
 /**
- * Bytes that a stranger sends, kept until they are whole. They may come in pieces of one byte (a chunk of HTTP may be
- * that small), and a buffer takes a hundred times as much beside its content: so they are copied into a few large blocks,
- * and what is held is at most twice what has come, and a kilobyte.
+ * Untrusted bytes, kept until they are complete. They may arrive in pieces of one byte (an HTTP chunk may be that
+ * small), and a buffer takes a hundred times as much beside its content: so they are copied into a few large blocks,
+ * and what is held is at most twice what has arrived, and a kilobyte.
  */
 const SMALLEST_BLOCK = 1_024;
 const LARGEST_BLOCK = 64 * 1_024;
@@ -13,7 +13,7 @@ export class CollectedBytes {
   #length = 0;
   #heldBytes = 0;
 
-  /** Bytes that have come. */
+  /** Bytes that have arrived. */
   get length(): number {
     return this.#length;
   }
@@ -39,7 +39,7 @@ export class CollectedBytes {
     return this.#heldBytes - before;
   }
 
-  /** All that has come, in memory of its own; nothing is held here any more. */
+  /** All that has arrived, in memory of its own; nothing is held here afterwards. */
   take(): Buffer<ArrayBuffer> {
     const whole = Buffer.allocUnsafeSlow(this.#length);
     let end = 0;

@@ -1,6 +1,6 @@
 /**
- * A text that a stranger sends in pieces, kept until it is whole. Adding one to the other makes an object for each of them,
- * of thirty bytes where there is one character: so they are joined by the thousand.
+ * An untrusted text that arrives in pieces, kept until it is complete. Adding one to the other makes an object for
+ * each of them, of thirty bytes for one character: so they are joined by the thousand.
  */
 const JOINED_TOGETHER = 1_024;
 
@@ -9,7 +9,7 @@ export class CollectedText {
   #pieces: string[] = [];
   #length = 0;
 
-  /** Characters that have come. */
+  /** Characters that have arrived. */
   get length(): number {
     return this.#length;
   }
@@ -27,7 +27,7 @@ export class CollectedText {
     this.#pieces = [];
   }
 
-  /** All that has come; nothing is held here any more. */
+  /** All that has arrived; nothing is held here afterwards. */
   take(): string {
     const whole = [...this.#joined, ...this.#pieces].join('');
     this.#joined = [];

@@ -1,6 +1,7 @@
 /**
- * The closed lists of what a failed task can say: `error.code` and `error.reason` of contract §3, with the message that
- * a caller reads for each. Pure: workflows pass reasons, never texts, so that no provider's words enter a history.
+ * The closed lists of what a failed task can report: `error.code` and `error.reason` of contract §3, with the message
+ * that a caller reads for each. Pure: workflows pass reasons, never texts, so that no provider's words enter a
+ * history.
  */
 
 export const FAILURE_REASONS = [
@@ -88,7 +89,7 @@ const FACES: Record<FailureReason, FailureFace> = {
   model_unavailable: {
     code: 'MODEL_UNAVAILABLE',
     message: 'the model is not available at this moment, and the operator has to look; nothing was charged',
-    // A credential, a balance, a name or a protocol: what is missing there is missing for the next task too.
+    // A credential, a balance, a name or a protocol: what is missing is missing for the next task too.
     retryable: false,
   },
 };

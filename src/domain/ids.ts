@@ -1,8 +1,8 @@
 /**
- * Identifiers and how they come about. The task id is the workflow id is the idempotency key (architecture, "The workflow ID is
- * the idempotency key"): it is
- * derived from the caller's key where there is one, so that whatever happens twice collapses to one.
- * Uses node:crypto, so workflows import only the types and `callbackWorkflowId` from `workflow-ids.ts`.
+ * Identifiers and how they are generated. The task id is the workflow id is the idempotency key
+ * (architecture, "The workflow ID is the idempotency key"): it is derived from the caller's key if there is one, so
+ * that anything that happens twice collapses to one. Uses node:crypto, so workflows import only the types and
+ * `callbackWorkflowId` from `workflow-ids.ts`.
  */
 import { createHash, randomBytes, randomFillSync } from 'node:crypto';
 import { ulid } from 'ulid';
@@ -16,7 +16,7 @@ const POOL_BYTES = 1_024;
 const pool = Buffer.alloc(POOL_BYTES);
 let poolPlace = POOL_BYTES;
 
-/** A number from 0 to below 1 with 8 random bits: `ulid` asks for 5. */
+/** A number from 0 to below 1 with 8 random bits: `ulid` needs 5. */
 function randomByteFraction(): number {
   if (poolPlace === POOL_BYTES) {
     randomFillSync(pool);
@@ -64,7 +64,7 @@ export function newId(prefix: 'acc' | 'out' | 'req' | 'inst' | 'topup' | 'adjust
   return `${prefix}_${newUlid()}`;
 }
 
-/** The id of an answer of a text model: it names the call in the ledger too (contract §7, §9). */
+/** The id of a text model's response: it names the call in the ledger too (contract §7, §9). */
 export function newTextCallId(surface: 'chat' | 'responses'): string {
   return `${surface === 'chat' ? 'chatcmpl-' : 'resp_'}${newUlid()}`;
 }

@@ -1,7 +1,8 @@
 /**
- * What is wrong with one field of a task's input that only the work itself shows: the closed list of such faults, with
- * the reason that each fails a task for and the words that a caller reads. Pure: a fault passes through Temporal, and so
- * it holds a place that comes from a model's schema and a member of this list, never a value, an address or a text.
+ * A fault in one field of a task's input that only the work itself shows: the closed list of such faults, with the
+ * reason for which each fails a task and the message that a caller reads. Pure: a fault passes through Temporal, and
+ * so it holds a position that comes from a model's schema and a member of this list, never a value, an address or a
+ * text.
  */
 import type { FailureReason } from './failure-reason.ts';
 
@@ -10,7 +11,7 @@ interface FaultFace {
   readonly says: string;
 }
 
-/** An address that we may not reach is `unreachable` like any other: nobody maps our network by it. */
+/** An address that we may not reach is `unreachable` like any other: no client can map our network with it. */
 const FAULTS = {
   unreachable: {
     reason: 'input_unreachable',
@@ -45,16 +46,16 @@ export const FAULT_KINDS = Object.keys(FAULTS) as readonly FaultKind[];
 /** A fault and where it is. */
 export interface InputFault {
   readonly kind: FaultKind;
-  /** The field's path in the input, dotted: `image_urls.2`. Absent: it is not known, or not fit to be told. */
+  /** The field's path in the input, dotted: `image_urls.2`. Absent: it is not known, or not fit to be reported. */
   readonly field?: string;
 }
 
-/** Dotted names and places of lists, as the schemas of models have them. */
+/** Dotted names and list indexes, as the schemas of models have them. */
 export const FIELD_PATTERN = '^[A-Za-z0-9_-]+(\\.[A-Za-z0-9_-]+)*$';
 export const MAX_FIELD_LENGTH = 100;
 const FIELD = new RegExp(FIELD_PATTERN);
 
-/** @param field its path, dotted; left out of the fault where it is no such path, or longer than 100 characters. */
+/** @param field its path, dotted; left out of the fault if it is no such path, or longer than 100 characters. */
 export function inputFault(kind: FaultKind, field: string | undefined): InputFault {
   return field !== undefined && field.length <= MAX_FIELD_LENGTH && FIELD.test(field) ? { kind, field } : { kind };
 }

@@ -1,15 +1,15 @@
 /**
- * Looks at JSON as it arrives, before anything is parsed: how deep it is nested, and how many members, elements and
- * values it has (contract §1). Parsing takes as long as there are values, and holds everybody up meanwhile; a body that
- * has too many is rejected at the byte where that shows. It says nothing about whether the text is JSON. Used for what
- * clients send and for what upstreams answer.
+ * Scans JSON as it arrives, before anything is parsed: how deep it is nested, and how many members, elements and
+ * values it has (contract §1). Parsing takes as long as there are values, and blocks everything else in the meantime;
+ * a body that has too many is rejected at the byte where that shows. It does not check whether the text is JSON. Used
+ * for client requests and for upstream responses.
  */
 export interface JsonBounds {
   /** Contract §1: "JSON deeper than 32 levels is refused before it is parsed". */
   readonly depth: number;
   readonly membersPerObject: number;
   readonly elementsPerArray: number;
-  /** Objects, arrays, texts, numbers and words, all together. */
+  /** Objects, arrays, strings, numbers and words, all together. */
   readonly values: number;
   /** Of the names of members, as they are written, all together. */
   readonly nameBytes: number;
@@ -25,7 +25,7 @@ export const JSON_BOUNDS: JsonBounds = {
   nameBytes: 1_000_000,
 };
 
-/** The answers of upstreams: lists of models and of chunks are longer than what clients send. */
+/** Upstream responses: lists of models and of chunks are longer than what clients send. */
 export const UPSTREAM_JSON_BOUNDS: JsonBounds = {
   depth: 64,
   membersPerObject: 50_000,
@@ -51,7 +51,7 @@ const CLOSE_ARRAY = 0x5d;
 export interface JsonScanner {
   /** The next bytes. @throws {JsonBoundsError} a bound is exceeded. */
   push(bytes: Uint8Array): void;
-  /** How many there were until now. */
+  /** How many there have been so far. */
   readonly values: number;
 }
 
@@ -63,7 +63,7 @@ export function createJsonScanner(bounds: JsonBounds = JSON_BOUNDS): JsonScanner
   let values = 1;
   let isInText = false;
   let isEscaped = false;
-  /** Of the text that came last, which is a name where a colon follows. */
+  /** Of the latest string, which is a name if a colon follows. */
   let textBytes = 0;
   let nameBytes = 0;
 
@@ -104,7 +104,7 @@ export function createJsonScanner(bounds: JsonBounds = JSON_BOUNDS): JsonScanner
       return values;
     },
     push(bytes) {
-      // Local, because this is run for every byte that comes in. Texts are skipped: most bytes are in one.
+      // Local, because this runs for every incoming byte. Strings are skipped: most bytes are in one.
       let inside = isInText;
       let escaped = isEscaped;
       let quoteAt = -1;

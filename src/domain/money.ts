@@ -21,7 +21,7 @@ export function formatUsd(microUsd: bigint): string {
 /**
  * Reads an amount from a decimal string of at most 12 digits before and 6 after the point.
  *
- * @returns undefined where the text is not of that form (signs, exponents and blanks included).
+ * @returns undefined if the text is not of that form (signs, exponents and blanks included).
  */
 export function parseUsd(text: string): bigint | undefined {
   const match = AMOUNT.exec(text);
@@ -30,7 +30,7 @@ export function parseUsd(text: string): bigint | undefined {
   return BigInt(whole) * MICRO_PER_USD + BigInt(fraction.padEnd(MICRO_DIGITS, '0'));
 }
 
-/** An exact number that is not negative: `digits` with the last `scale` of them behind the point. */
+/** An exact number that is not negative: `digits` with the last `scale` of them after the point. */
 export interface Decimal {
   readonly digits: bigint;
   readonly scale: number;
@@ -38,14 +38,14 @@ export interface Decimal {
 
 export const ZERO: Decimal = { digits: 0n, scale: 0 };
 
-/** As JavaScript writes a number; an exponent of more than three digits is none of its own. */
+/** As JavaScript writes a number, whose exponent never has more than three digits. */
 const DECIMAL = /^(\d{1,400})(?:\.(\d{1,400}))?(?:e([+-]\d{1,3}))?$/;
 
 /**
- * Reads a number exactly: a decimal text, or what JSON holds, as it is written there (`4.96` is 496 hundredths and not
- * its nearest binary fraction).
+ * Reads a number exactly: a decimal text, or what JSON holds, as it is written there (`4.96` is 496 hundredths and
+ * not its nearest binary fraction).
  *
- * @returns undefined for what is negative, not finite or no number.
+ * @returns undefined for a value that is negative, not finite or not a number.
  */
 export function decimalOf(value: string | number | bigint): Decimal | undefined {
   const match = DECIMAL.exec(String(value));

@@ -1,11 +1,11 @@
 /**
- * When asking for a task again is worth it (contract §3 `Retry-After`): at first when the model is usually done, then in
- * steps that grow with the task's age.
+ * When polling a task again is worthwhile (contract §3 `Retry-After`): at first when the model is usually done, then
+ * in steps that grow with the task's age.
  */
 
-/** Nobody is told to stay away longer: a task may be over sooner than usual. */
+/** No client is advised to wait longer: a task may be over sooner than usual. */
 const LONGEST_SECONDS = 30;
-/** Of a task that takes longer than usual, a tenth of its age is waited for: polls grow with its logarithm. */
+/** A task that takes longer than usual is polled after a tenth of its age: polls grow with its logarithm. */
 const SHARE_OF_AGE = 0.1;
 
 /**

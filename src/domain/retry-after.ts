@@ -1,6 +1,6 @@
 /**
- * `Retry-After` as others send it, providers and receivers of callbacks alike: whole seconds or a date (RFC 9110
- * §10.2.3). Bounded, so that nobody can send us away for longer than we are willing to stay. Pure.
+ * `Retry-After` as providers and receivers of callbacks send it: whole seconds or a date (RFC 9110 §10.2.3). Bounded,
+ * so that no peer can make us wait longer than we are willing to. Pure.
  */
 
 /**
@@ -8,7 +8,7 @@
  *
  * @param nowMs Unix milliseconds, against which a date is read.
  * @param maxMs the longest that is honoured.
- * @returns milliseconds from now, 0 to `maxMs`; undefined where the header is absent or of neither form.
+ * @returns milliseconds from now, 0 to `maxMs`; undefined if the header is absent or of neither form.
  */
 export function parseRetryAfterMs(
   header: string | readonly string[] | undefined,

@@ -1,11 +1,11 @@
 /**
- * What Temporal remembers of one run of a task's workflow. It matters where the database has lost commits (failover,
+ * What Temporal records about one run of a task's workflow. It matters if the database has lost commits (failover,
  * restore of a backup): the run was ahead of the record, and what it had bought must not be bought again
- * (docs/decisions/0037). Pure: types that both sides of that look-up share.
+ * (docs/decisions/0037). Pure: types that both sides of that lookup share.
  */
 import type { FailureReason } from './failure-reason.ts';
 
-/** A file that a run brought into the object store. */
+/** A file that a run stored in the object store. */
 export interface StoredFile {
   readonly key: string;
   readonly sizeBytes: number;
@@ -13,10 +13,10 @@ export interface StoredFile {
   readonly sha256: string;
 }
 
-/** A job that an upstream took. */
+/** A job that an upstream accepted. */
 export interface UpstreamJob {
   readonly jobId: string;
-  /** Of the upstream in its route's list, from 0. */
+  /** The upstream's index in its route's list, from 0. */
   readonly place: number;
 }
 
@@ -26,7 +26,9 @@ export type RunOutcome =
   | {
       readonly status: 'fail';
       readonly reason: FailureReason;
-      /** Of a cancelled task: decimal USD that its provider billed, and how many files it had finished (`StopResult`). */
+      /**
+       * Of a cancelled task: decimal USD that its provider billed, and how many files it had finished (`StopResult`).
+       */
       readonly billedUsd?: string;
       readonly finishedFiles?: number;
     };
@@ -34,28 +36,31 @@ export type RunOutcome =
 export interface RunRecord {
   /** Undefined: it runs, was terminated, or ended because the task was not in the database. */
   readonly outcome: RunOutcome | undefined;
-  /** What was generated; undefined: nothing, or nothing that lies in the store. */
+  /** What was generated; undefined: nothing, or nothing that is in the store. */
   readonly files: readonly StoredFile[] | undefined;
   readonly job: UpstreamJob | undefined;
-  /** Whether it came to submitting at all. */
+  /** Whether it got as far as submitting at all. */
   readonly hasBegun: boolean;
-  /** Whether an upstream may have been given the work, by all that is known. */
+  /** Whether an upstream may have received the work, by all that is known. */
   readonly mayHaveSubmitted: boolean;
   /** The upstream that has or may have the work. */
   readonly place: number | undefined;
-  /** Of the request that it was for (src/tasks/record/request-hash.ts); undefined: it does not say. */
+  /** Of the request that it was for (src/tasks/record/request-hash.ts); undefined: not recorded. */
   readonly requestHash: string | undefined;
-  /** The run before it, where it was not the task's first. */
+  /** The run before it, if it was not the task's first. */
   readonly earlierRunId: string | undefined;
 }
 
 /** The type of the failure with which a workflow ends whose task is not in the database. */
 export const TASK_NOT_FOUND = 'TaskNotFound';
 
-/** An id of an upstream that may stand in a history: no address, and no secret in the clothes of one. */
+/** An id of an upstream that may be in a history: no address, and no secret disguised as one. */
 const JOB_ID = /^[\w.:=-]{1,200}$/;
 
-/** Whether a job's id is fit to be kept in a history (architecture: "Nothing private or large passes through Temporal"). */
+/**
+ * Whether a job's id is fit to be kept in a history
+ * (architecture: "Nothing private or large passes through Temporal").
+ */
 export function isPlainJobId(jobId: string): boolean {
   return JOB_ID.test(jobId);
 }

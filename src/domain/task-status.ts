@@ -28,8 +28,8 @@ export function canMove(from: TaskStatus, to: TaskStatus): boolean {
 }
 
 /**
- * What is known of the workflow behind a task; `unknown` when Temporal was not asked or did not answer. `completed`: it
- * ended by itself, as a success, a failure or cancelled. `abnormal`: it was ended from outside.
+ * What is known about the workflow behind a task; `unknown` if Temporal was not queried or did not respond.
+ * `completed`: it ended by itself, as a success, a failure or cancelled. `abnormal`: it was ended from outside.
  */
 export type WorkflowCondition = 'unknown' | 'missing' | 'running' | 'completed' | 'abnormal';
 
@@ -37,8 +37,8 @@ export type WorkflowCondition = 'unknown' | 'missing' | 'running' | 'completed' 
 export interface ObservedTask {
   readonly status: TaskStatus;
   /**
-   * `settle`: the workflow was ended without settling; `restart`: there is no workflow and nothing that would start one,
-   * or one that has settled the task, of which the database has lost the commit.
+   * `settle`: the workflow was ended without settling; `restart`: there is no workflow and nothing that would start
+   * one, or one that has settled the task, whose commit the database has lost.
    */
   readonly repair: 'none' | 'settle' | 'restart';
 }
@@ -47,7 +47,7 @@ export interface ObservedTask {
  * Maps a task's row and the state of its workflow to the status that a caller sees.
  *
  * The row is the record (architecture, "PostgreSQL is the record that callers see"), so the status is always the
- * row's; the workflow only decides whether the row has to be mended.
+ * row's; the workflow only decides whether the row has to be repaired.
  *
  * @param hasOutboxRow whether a start is still waiting to be delivered: such a task is late, not lost.
  */

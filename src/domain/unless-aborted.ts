@@ -1,6 +1,6 @@
-/** A bound on waiting for what cannot be interrupted, or may not heed that it should end. Pure. */
+/** A bound on waiting for work that cannot be interrupted, or may ignore that it should end. Pure. */
 
-/** @throws the signal's reason as soon as it fires; the work then goes on unwatched. */
+/** @throws the signal's reason as soon as it fires; the work then continues unobserved. */
 export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return work;
   let abort = (): void => {};

@@ -18,18 +18,18 @@ export function callbackWorkflowId(taskId: TaskId): string {
   return `callback-${taskId}`;
 }
 
-/** The signal by which a delivery that runs is asked to look once more before it ends. */
+/** The signal that makes a running delivery check once more before it ends. */
 export const DELIVER_AGAIN_SIGNAL = 'deliverAgain';
 
-/** The signal by which a task that waits for a capped upstream is told that it has a slot there. */
+/** The signal that notifies a task that waits for a capped upstream that it has a slot there. */
 export const SLOT_SIGNAL = 'slotTaken';
 
-/** The workflow that tells a provider to stop, for a task whose own workflow is gone. */
+/** The workflow that stops the work at a provider, for a task whose own workflow is gone. */
 export function stopWorkflowId(taskId: TaskId): string {
   return `stop-${taskId}`;
 }
 
-/** The task that a workflow works for; undefined where it is of another kind. */
+/** The task that a workflow works for; undefined if it is of another kind. */
 export function taskOfWorkflow(workflowId: string): TaskId | undefined {
   const id = workflowId.replace(/^(?:callback|stop)-/, '');
   return isTaskId(id) ? id : undefined;
@@ -40,14 +40,14 @@ export function promotionWorkflowId(outputId: string): string {
   return `promote-${outputId}`;
 }
 
-/** The output that a workflow makes persistent; undefined where it is of another kind. */
+/** The output that a workflow makes persistent; undefined if it is of another kind. */
 export function outputOfWorkflow(workflowId: string): string | undefined {
   return /^promote-(.+)$/.exec(workflowId)?.[1];
 }
 
 /**
- * The parts of a worker (architecture, "Parts that run"), by the names that their queues had before an installation's own
- * name was part of them.
+ * The parts of a worker (architecture, "Parts that run"), by the names that their queues had before an installation's
+ * own name was part of them.
  */
 export const TASK_QUEUES = {
   /** Workflows and short activities. */
@@ -56,9 +56,9 @@ export const TASK_QUEUES = {
   generation: 'media-generation',
   /** Waiting for an upstream's job: many, cheap. */
   waiting: 'media-waiting',
-  /** Fetching finished files, apart because their servers may be slow. */
+  /** Fetching finished files, separate because their servers may be slow. */
   archiving: 'media-archiving',
-  /** Callbacks, apart so that a slow receiver delays no task. */
+  /** Callbacks, separate so that a slow receiver delays no task. */
   callbacks: 'media-callbacks',
   /** Repair, expiry, sweeps and metering, which belong to no task. */
   maintenance: 'media-maintenance',
@@ -67,14 +67,19 @@ export const TASK_QUEUES = {
 /** The part of a worker that a task queue names. */
 export type QueueName = keyof typeof TASK_QUEUES;
 
-/** The queue of an installation, so that several can share a namespace. @param installationId absent: the former name. */
+/**
+ * The queue of an installation, so that several can share a namespace. @param installationId absent: the former name.
+ */
 export function taskQueueOf(name: QueueName, installationId?: string): string {
   return installationId === undefined ? TASK_QUEUES[name] : `${installationId}-${TASK_QUEUES[name]}`;
 }
 
 const FORMER_QUEUES: ReadonlySet<string> = new Set(Object.values(TASK_QUEUES));
 
-/** Whether a queue is one of those that every installation used once, so that what comes from it may be a neighbour's. */
+/**
+ * Whether a queue is one of those that every installation used once, so that what comes from it may be another
+ * installation's.
+ */
 export function isFormerQueue(queue: string): boolean {
   return FORMER_QUEUES.has(queue);
 }
@@ -82,10 +87,11 @@ export function isFormerQueue(queue: string): boolean {
 const OWN_PART = /media(?:-[a-z]+)?$/;
 
 /**
- * The queue of the same installation that another part serves. What 0.1.0 did on `media` stays there by the former names:
- * a neighbour of that release serves neither `archiving` nor `maintenance`, and its work would wait for ours (docs/decisions/0038).
+ * The queue of the same installation that another part serves. What 0.1.0 did on `media` stays there by the former
+ * names: another installation of that release serves neither `archiving` nor `maintenance`, and its work would wait
+ * for ours (docs/decisions/0038).
  *
- * @param queue of whoever asks, former names included.
+ * @param queue of the caller, former names included.
  */
 export function queueBeside(queue: string, name: QueueName): string {
   if (isFormerQueue(queue) && (name === 'archiving' || name === 'maintenance')) return TASK_QUEUES.media;

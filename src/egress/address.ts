@@ -1,10 +1,11 @@
 /**
- * What a host is: an address in any of its spellings, or a name; and whether an address is a public one. Apart from the
- * connector so that the create call can refuse a literal address without connecting (contract §2 `callback.url`).
+ * What a host is: an address in any of its spellings, or a name; and whether an address is public. Separate from the
+ * connector so that the create call can reject a literal address without connecting (contract §2 `callback.url`).
  *
  * A public address is what `ipaddr.js` calls unicast, minus what it misses: Azure's wire server, and IPv6 outside
- * 2000::/3, the only space that is assigned (it calls `::7f00:1` unicast). That also refuses every form that carries an
- * IPv4 address inside an IPv6 one: mapped, compatible and NAT64 ones lie outside 2000::/3; 6to4 and Teredo are ranges.
+ * 2000::/3, the only space that is assigned (it calls `::7f00:1` unicast). That also rejects every form that carries
+ * an IPv4 address inside an IPv6 one: mapped, compatible and NAT64 ones lie outside 2000::/3; 6to4 and Teredo are
+ * ranges.
  */
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
@@ -12,13 +13,15 @@ import ipaddr from 'ipaddr.js';
 /** An address, parsed. */
 export type IpAddress = ipaddr.IPv4 | ipaddr.IPv6;
 
-/** What a URL's host turned out to be. An address is in its canonical spelling, a name in lower case, no dot at its end. */
+/**
+ * The kind of a URL's host. An address is in its canonical spelling, a name in lower case, without a dot at its end.
+ */
 export type Host =
   | { readonly kind: 'address'; readonly address: string }
   | { readonly kind: 'name'; readonly name: string }
   | { readonly kind: 'invalid' };
 
-/** Answers to every virtual machine of Azure, with secrets of the machine; registered as public space. */
+/** Responds to every virtual machine of Azure, with secrets of the machine; registered as public space. */
 const AZURE_WIRE_SERVER = '168.63.129.16';
 
 /** IANA assigns global unicast addresses from 2000::/3 only. */
@@ -34,11 +37,11 @@ const NUMERIC_LABEL = /^(?:\d+|0x[\da-f]*)$/;
 const MAX_NAME_LENGTH = 253;
 
 /**
- * Reads a host as the widest resolver would: dotted, decimal, octal, hexadecimal and shortened IPv4, bracketed and bare
- * IPv6, with or without a final dot.
+ * Reads a host as the widest resolver would: dotted, decimal, octal, hexadecimal and shortened IPv4, bracketed and
+ * bare IPv6, with or without a final dot.
  *
  * @param host of a URL or a configuration entry, without port.
- * @returns `invalid` for zone ids, for numbers that are no address, and for what is no DNS name.
+ * @returns `invalid` for zone ids, for numbers that are not an address, and for anything that is not a DNS name.
  */
 export function readHost(host: string): Host {
   const bare = host.startsWith('[') && host.endsWith(']') ? host.slice(1, -1) : host;
@@ -69,7 +72,7 @@ export function parseAddress(address: string): IpAddress | undefined {
   return ipaddr.parse(address);
 }
 
-/** Whether two texts are the same address. */
+/** Whether two strings are the same address. */
 export function isSameAddress(one: string, other: string | undefined): boolean {
   const parsedOne = parseAddress(one);
   const parsedOther = other === undefined ? undefined : parseAddress(other);

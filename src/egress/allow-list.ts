@@ -1,13 +1,13 @@
 /**
  * `EGRESS_ALLOW`: the addresses that are reached although they are not public, for tests and private networks. Each
- * entry is `host-or-CIDR:port`, with `http://` in front where plain HTTP is meant too. Empty by default; there is no
+ * entry is `host-or-CIDR:port`, with `http://` in front if plain HTTP is allowed too. Empty by default; there is no
  * wildcard and no off switch.
  */
 import ipaddr from 'ipaddr.js';
 import { parseAddress, readHost } from './address.ts';
 import type { Host, IpAddress } from './address.ts';
 
-/** One thing that the operator vouches for. A name is vouched for wherever it resolves to. */
+/** One entry that the operator allows. A name is allowed wherever it resolves to. */
 export interface AllowEntry {
   /** As configured, for the log. */
   readonly text: string;
@@ -18,7 +18,7 @@ export interface AllowEntry {
     | { readonly kind: 'range'; readonly network: IpAddress; readonly prefixLength: number };
 }
 
-/** All entries; empty means that only public addresses are reached. */
+/** All entries; if empty, only public addresses are reached. */
 export interface AllowList {
   readonly entries: readonly AllowEntry[];
 }
@@ -39,9 +39,9 @@ export function parseAllowList(entries: readonly string[]): AllowList {
 }
 
 /**
- * Whether an entry vouches for an address under the name by which it was found.
+ * Whether an entry allows an address under the name by which it was found.
  *
- * @param name undefined where the URL has a literal address.
+ * @param name undefined if the URL has a literal address.
  */
 export function isGranted(
   list: AllowList,
@@ -55,8 +55,8 @@ export function isGranted(
 }
 
 /**
- * Whether an entry could vouch for a name before it is resolved: one that names it, or any range on that port. The
- * addresses are judged when connecting.
+ * Whether an entry could allow a name before it is resolved: one that names it, or any range on that port. The
+ * addresses are checked when connecting.
  */
 export function mayBeGranted(
   list: AllowList,
@@ -68,7 +68,7 @@ export function mayBeGranted(
   });
 }
 
-/** Whether an entry vouches for a host by its name, wherever that resolves to. */
+/** Whether an entry allows a host by its name, wherever that resolves to. */
 export function isNameGranted(
   list: AllowList,
   { host, port, isPlainHttp }: { readonly host: Host; readonly port: number; readonly isPlainHttp: boolean },

@@ -1,6 +1,6 @@
 /**
- * The body of an answer as a stream that never brings more bytes than were agreed upon, nor brings them too slowly: what
- * the guarded client and the providers' own downloads do alike, whoever made the connection.
+ * The body of a response as a stream that never yields more bytes than agreed, nor yields them too slowly: what the
+ * guarded client and the providers' own downloads have in common, whichever made the connection.
  */
 import { Readable } from 'node:stream';
 import { EgressError } from './egress-error.ts';
@@ -12,7 +12,7 @@ import type { Pace } from './pace.ts';
 export interface BodyBounds {
   readonly maxBytes: number;
   readonly pace: Pace;
-  /** Cleared when the stream closes; where it fires before, the stream fails with its reason. */
+  /** Cleared when the stream closes; if it fires before, the stream fails with its reason. */
   readonly deadline: Deadline;
   /** What the reader sees instead of an error. */
   readonly failureOf: (error: unknown) => unknown;
@@ -29,7 +29,7 @@ export function boundedBody(
   const keeper = createPaceKeeper(pace);
   let received = 0;
 
-  /** Asked for only when the reader has room. */
+  /** Called only when the reader has room. */
   async function bring(): Promise<void> {
     try {
       const piece = await keeper.wait(pieces.next(), ({ done, value }) => (done === true ? 0 : value.length));
@@ -46,7 +46,7 @@ export function boundedBody(
   }
 
   const body = new Readable({ read: () => void bring() });
-  // Whoever reads sees a failure; before anyone does, it must not end the process.
+  // The reader sees a failure; before there is a reader, it must not end the process.
   body.on('error', () => undefined);
   const abort = (): void => {
     body.destroy(deadline.signal.reason as Error);
@@ -60,7 +60,7 @@ export function boundedBody(
   return body;
 }
 
-/** What becomes of a file with more bytes than its reader takes. */
+/** The error for a file with more bytes than its reader accepts. */
 export function tooLarge(maxBytes: number): EgressError {
   return new EgressError('too_large', `the file is larger than ${maxBytes} bytes`);
 }

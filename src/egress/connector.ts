@@ -1,7 +1,7 @@
 /**
- * How a connection is made to an address that someone else chose. A `lookup` hook is no guard, because a literal address
- * never reaches it; so the whole connecting is done here: resolve once, judge every answer, connect to one of the very
- * addresses that were judged, and look at the peer again before a byte is sent.
+ * How a connection is made to an untrusted address. A `lookup` hook is no guard, because a literal address never
+ * reaches it; so all connecting is done here: resolve once, check every address, connect to one of the very addresses
+ * that were checked, and check the peer again before a byte is sent.
  */
 import { connect as connectTcp } from 'node:net';
 import type { Socket } from 'node:net';
@@ -14,11 +14,11 @@ import type { ResolveName } from './name-resolver.ts';
 import { mayConnect } from './policy.ts';
 import type { EgressPolicy, Target } from './policy.ts';
 
-/** What a connection is made under. */
+/** The settings of a connection. */
 export interface ConnectSettings {
   readonly policy: EgressPolicy;
   readonly resolve: ResolveName;
-  /** Whose share of the resolver is used. */
+  /** The account whose share of the resolver is used. */
   readonly accountId: string;
   /** Additional certificates to trust (PEM); absent: those of the system and Node. */
   readonly certificateAuthority?: string | undefined;
@@ -45,7 +45,8 @@ export async function connectGuarded(target: Target, settings: ConnectSettings):
 }
 
 /**
- * All addresses of a target. One that is not permitted refuses the whole name: it would otherwise be a matter of chance.
+ * All addresses of a target. If one is not permitted, the whole name is denied: the result would otherwise be a
+ * matter of chance.
  *
  * @throws {BlockedError} the policy does not permit one of the addresses.
  */
@@ -93,7 +94,7 @@ function openSocket(
     if (timeoutMs !== undefined) {
       socket.setTimeout(timeoutMs, () => socket.destroy(new Error('the address did not answer')));
     }
-    // It stays: an error between here and the next owner of the socket must not end the process.
+    // The listener stays: an error between here and the next owner of the socket must not end the process.
     socket.on('error', reject);
     socket.once('connect', () => {
       socket.setTimeout(0);
@@ -113,11 +114,11 @@ function startTls(socket: Socket, target: Target, settings: ConnectSettings): Pr
   return new Promise((resolve, reject) => {
     const secure = connectTls({
       socket,
-      // The name that the certificate must carry. SNI is for names only; a literal address is looked for as such.
+      // The name that the certificate must carry. SNI is for names only; a literal address is matched as such.
       ...(target.host.kind === 'name' ? { servername: target.host.name } : { host: target.host.address }),
       ...(settings.certificateAuthority === undefined ? {} : { ca: settings.certificateAuthority }),
       ALPNProtocols: ['http/1.1'],
-      // Said here so that NODE_TLS_REJECT_UNAUTHORIZED cannot unsay it.
+      // Set here so that NODE_TLS_REJECT_UNAUTHORIZED cannot override it.
       rejectUnauthorized: true,
     });
     secure.on('error', (error) => reject(new HandshakeError('the TLS handshake failed', { cause: error })));
@@ -126,7 +127,7 @@ function startTls(socket: Socket, target: Target, settings: ConnectSettings): Pr
   });
 }
 
-/** Whoever waits is not held up by a resolver that takes its time to stop. */
+/** The caller is not held up by a resolver that takes its time to stop. */
 function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const abort = (): void => reject(signal.reason as Error);

@@ -1,7 +1,7 @@
 /**
- * `EGRESS_DENY`: public addresses that are not reached all the same, because they are the operator's own: ranges that
- * trust one another, or a load balancer behind which internal services answer. Each entry is an address, a CIDR, or a name,
- * which also stands for every name below it. It wins over `EGRESS_ALLOW`: what is denied has no way around it.
+ * `EGRESS_DENY`: public addresses that are nevertheless not reached, because they are the operator's own: ranges that
+ * trust one another, or a load balancer in front of internal services. Each entry is an address, a CIDR, or a name,
+ * which also covers every name below it. It wins over `EGRESS_ALLOW`: nothing that is denied has a way around it.
  */
 import ipaddr from 'ipaddr.js';
 import { parseAddress, readHost } from './address.ts';
@@ -25,7 +25,7 @@ export function parseDenyList(entries: readonly string[]): DenyList {
   return { entries: entries.flatMap((entry) => (entry.trim() === '' ? [] : [parseEntry(entry.trim())])) };
 }
 
-/** @param name by which the address was found; undefined where the URL has a literal address. */
+/** @param name by which the address was found; undefined if the URL has a literal address. */
 export function isDenied(list: DenyList | undefined, name: string | undefined, address: string | undefined): boolean {
   const parsed = address === undefined ? undefined : parseAddress(address);
   return (list?.entries ?? []).some((entry) => {

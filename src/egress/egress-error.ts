@@ -1,21 +1,21 @@
 /**
- * What can go wrong on the way out, in the classes that callers act on and clients see (contract §6: `tls`, `timeout`,
- * `unreachable`). Texts hold no host names: they can end where clients read.
+ * What can go wrong in an outgoing exchange, in the classes that callers act on and clients see (contract §6: `tls`,
+ * `timeout`, `unreachable`). Messages contain no host names: they can reach clients.
  */
 
 /**
- * `status`: a download answered with anything but 2xx, or with an encoding that was not asked for. `too_large`: more
+ * `status`: a download responded with anything but 2xx, or with an encoding that was not requested. `too_large`: more
  * bytes than the bound. `unreachable`: everything else, a blocked address included.
  */
 export type EgressFailureKind = 'tls' | 'timeout' | 'unreachable' | 'status' | 'too_large';
 
-/** An exchange that did not come to its end. */
+/** An exchange that did not complete. */
 export class EgressError extends Error {
   override readonly name = 'EgressError';
   readonly kind: EgressFailureKind;
-  /** The HTTP status, where `kind` is `status`. */
+  /** The HTTP status, if `kind` is `status`. */
   readonly status: number | undefined;
-  /** Whether asking again brings the same: the address may not be reached at all. For us, and never for clients. */
+  /** Whether a retry gives the same result: the address may not be reached at all. For us, and never for clients. */
   readonly isBarred: boolean;
 
   constructor(
@@ -30,10 +30,13 @@ export class EgressError extends Error {
   }
 }
 
-/** The guard refused. It stays inside this folder: callers get `unreachable`, so that nobody can map our network by it. */
+/**
+ * The guard denied access. It stays inside this directory: callers get `unreachable`, so that no client can map our
+ * network with it.
+ */
 export class BlockedError extends Error {
   override readonly name = 'BlockedError';
-  /** The address that was refused, where it came to one. */
+  /** The denied address, if it came to one. */
   readonly address: string | undefined;
 
   constructor(problem: string, address?: string) {

@@ -1,18 +1,18 @@
 /**
- * The end of a connection, told once everything before it was read. undici 7 hears of it by an event, and where its
- * reader is behind just then it fails an assertion that nobody can catch, or calls a complete answer lost; its release 8
- * waits, and wants a newer Node. It reads a socket by `read()` until nothing comes; where its reader falls behind it
- * stops and puts back what is left, be it nothing. So the end can wait for a call that comes back empty and after which
- * nothing is put back.
+ * The end of a connection, reported once everything before it was read. undici 7 learns of it by an event, and if its
+ * reader is behind just then, it fails an assertion that cannot be caught, or calls a complete response lost; its
+ * release 8 waits, and requires a newer Node. It reads a socket by `read()` until nothing comes; if its reader falls
+ * behind, it stops and puts back what is left, even if that is nothing. So the end can wait for a call that returns
+ * nothing and after which nothing is put back.
  */
 import type { Socket } from 'node:net';
 import { buildConnector } from 'undici';
 import { createSharedLookup } from './shared-lookup.ts';
 
-/** One for the process, because its threads are. */
+/** One for the process, because its threads are shared by the process. */
 const sharedLookup = createSharedLookup();
 
-/** Makes a socket tell its end late. @returns the same socket; it must not have been read from. */
+/** Makes a socket report its end late. @returns the same socket; it must not have been read from. */
 export function endWhenRead<S extends Socket>(socket: S): S {
   const push = socket.push.bind(socket);
   const read = socket.read.bind(socket);
@@ -38,10 +38,10 @@ export function endWhenRead<S extends Socket>(socket: S): S {
   };
   socket.read = (size?: number): unknown => {
     const chunk: unknown = read(size);
-    // Node itself reads nothing now and then, to have more fetched.
+    // Node itself sometimes reads zero bytes, to have more fetched.
     if (size === 0) return chunk;
     isBehind = false;
-    // Not within the call: whoever made it has yet to look at what it has.
+    // Not within the call: its caller has yet to look at what it has.
     if (chunk === null && isEndHeld) setImmediate(tellEnd);
     return chunk;
   };

@@ -1,7 +1,7 @@
 /**
- * One request and its answer under one deadline, on a connection of its own that is closed afterwards: kept
- * connections would outlive the check of the name they were made for. Idle time-outs do not stop a receiver that drips,
- * so the only clock is the deadline over the whole exchange.
+ * One request and its response under one deadline, on a connection of its own that is closed afterwards: kept
+ * connections would outlive the check of the name they were made for. Idle timeouts do not stop a receiver that
+ * drips, so the only clock is the deadline over the whole exchange.
  */
 import { Client } from 'undici';
 import type { Dispatcher } from 'undici';
@@ -11,7 +11,7 @@ import { BlockedError, EgressError, HandshakeError } from './egress-error.ts';
 import { endWhenRead } from './end-when-read.ts';
 import { targetOf } from './policy.ts';
 
-/** 16 kB of headers: Node's own default, said here because the peer is nobody we know. */
+/** 16 kB of headers: Node's own default, set here because the peer is untrusted. */
 const MAX_HEADER_BYTES = 16_384;
 
 /** A clock and a way to stop, over everything that one call does. */
@@ -20,7 +20,7 @@ export interface Deadline {
   readonly signal: AbortSignal;
   /** Stops at once with a reason. */
   abort(reason: Error): void;
-  /** To be called when the work is over. */
+  /** Call this when the work is over. */
   clear(): void;
 }
 
@@ -52,7 +52,7 @@ export interface Outgoing {
   readonly body?: string;
 }
 
-/** An answer whose body has not been read. `end` closes the connection and must be called, whatever happened. */
+/** A response whose body has not been read. `end` closes the connection and must be called, whatever happens. */
 export interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | undefined>>;
@@ -61,7 +61,7 @@ export interface Answer {
 }
 
 /**
- * Sends one request and waits for the head of the answer.
+ * Sends one request and waits for the head of the response.
  *
  * @throws whatever stopped it, unclassified: see `classify`.
  */
@@ -75,7 +75,7 @@ export async function exchange(outgoing: Outgoing, settings: ConnectSettings): P
         (error: unknown) => callback(error instanceof Error ? error : new Error(String(error)), null),
       );
     },
-    // No second request ever goes over this connection.
+    // No second request is ever sent over this connection.
     pipelining: 0,
     headersTimeout: 0,
     bodyTimeout: 0,
@@ -92,7 +92,7 @@ export async function exchange(outgoing: Outgoing, settings: ConnectSettings): P
       signal: settings.signal,
       reset: true,
     });
-    // The body also fails where nobody reads it; readers see the failure all the same.
+    // The body also fails if it has no reader; readers see the failure all the same.
     answer.body.on('error', () => undefined);
     return { status: answer.statusCode, headers: flatten(answer.headers), body: answer.body, end };
   } catch (error) {
@@ -102,15 +102,15 @@ export async function exchange(outgoing: Outgoing, settings: ConnectSettings): P
 }
 
 /**
- * Puts a failure into the class that callers see.
+ * Assigns a failure to the class that callers see.
  *
- * @returns the reason of an abort as it is; `unreachable` for whatever is neither time nor TLS.
+ * @returns the reason of an abort as it is; `unreachable` for anything that is neither timeout nor TLS.
  */
 export function classify(error: unknown, signal: AbortSignal): unknown {
   if (signal.aborted) return signal.reason;
   if (error instanceof EgressError) return error;
   if (error instanceof HandshakeError) return new EgressError('tls', 'TLS could not be established', { cause: error });
-  // No cause: outside, a blocked address looks like any other that does not answer.
+  // No cause: from outside, a blocked address looks like any other that does not respond.
   if (error instanceof BlockedError) {
     return new EgressError('unreachable', 'the address could not be reached', { isBarred: true });
   }

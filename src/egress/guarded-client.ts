@@ -1,6 +1,6 @@
 /**
- * The one client for every address that someone else chose: callback URLs, reference media, providers' result URLs.
- * It knows nothing of proxies, cookies, credentials or caches, and follows redirects only where a download does.
+ * The only client for untrusted addresses: callback URLs, reference media, providers' result URLs. It has no proxies,
+ * cookies, credentials or caches, and follows redirects only for a download.
  */
 import type { Readable } from 'node:stream';
 import { ShareExhaustedError } from '../limits/tenant-shares.ts';
@@ -22,20 +22,20 @@ import type { EgressPolicy } from './policy.ts';
 
 /** How one message is sent. */
 export interface PostOptions {
-  /** Whose share of the resolver is used. */
+  /** The account whose share of the resolver is used. */
   readonly accountId: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
   /** For the whole exchange, from resolving the name to the last byte read. */
   readonly timeoutMs: number;
-  /** How much of the answer's body is read; the rest is not waited for. */
+  /** How much of the response's body is read; the rest is not awaited. */
   readonly maxResponseBytes: number;
   readonly signal?: AbortSignal | undefined;
 }
 
 /** How one file is fetched. */
 export interface DownloadOptions {
-  /** Whose share of the resolver is used. */
+  /** The account whose share of the resolver is used. */
   readonly accountId: string;
   /** For the whole exchange, redirects and reading the body included. */
   readonly timeoutMs: number;
@@ -43,45 +43,45 @@ export interface DownloadOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Why an address is not handed on. */
+/** Why an address is not passed on. */
 export interface Obstacle {
-  /** For whoever sent the URL. */
+  /** For the sender of the URL. */
   readonly problem: string;
-  /** Whether it may be gone in a moment: no answer about the name came in time. */
+  /** Whether it may be gone in a moment: no response about the name came in time. */
   readonly isPassing: boolean;
 }
 
-/** The guarded way out. Every method throws `EgressError`, or the reason of the caller's own signal. */
+/** The guarded egress client. Every method throws `EgressError`, or the reason of the caller's own signal. */
 export interface Egress {
-  /** Sends one message. Any status is an answer, redirects included: they are not followed. */
+  /** Sends one message. Any status counts as a response, redirects included: they are not followed. */
   post(
     url: string,
     options: PostOptions,
   ): Promise<{ readonly status: number; readonly headers: Readonly<Record<string, string | undefined>> }>;
   /**
-   * Fetches a file, over at most three redirects, each judged like the first address. The stream fails with
-   * `EgressError` `too_large` or `timeout`, the latter also where it comes too slowly (pace.ts); destroying it closes
+   * Fetches a file, over at most three redirects, each checked like the first address. The stream fails with
+   * `EgressError` `too_large` or `timeout`, the latter also if it comes too slowly (pace.ts); destroying it closes
    * the connection.
    *
    * @returns `mimeType` as the server claims it, without parameters.
    */
   download(url: string, options: DownloadOptions): Promise<{ readonly body: Readable; readonly mimeType?: string }>;
   /**
-   * Why somebody else must not be asked to fetch a URL: its name is resolved and every address classified. Nothing is
-   * sent. A name that does not exist here is an obstacle too, because the other side may have search domains that make
-   * it one of the operator's own. There is none where no name server can be asked at all, and where an entry of
-   * `EGRESS_ALLOW` is that name.
+   * Why another party must not be asked to fetch a URL: its name is resolved and every address classified. Nothing is
+   * sent. A name that does not exist here is an obstacle too, because the other party may have search domains that
+   * make it one of the operator's own. There is no obstacle if no name server can be queried at all, or if an entry
+   * of `EGRESS_ALLOW` is that name.
    *
-   * @throws {ShareExhaustedError} too many lookups of the account are under way.
+   * @throws {ShareExhaustedError} too many lookups of the account are in progress.
    */
   findObstacle(url: string, options: Omit<DownloadOptions, 'maxBytes'>): Promise<Obstacle | undefined>;
-  /** Ends whatever is under way; later calls fail. */
+  /** Ends everything in progress; later calls fail. */
   close(): Promise<void>;
 }
 
 /**
- * `resolve`, `certificateAuthority` (PEM) and `pace` are for tests: the system's resolver and trusted roots, and the pace
- * that every file must keep, otherwise.
+ * `resolve`, `certificateAuthority` (PEM) and `pace` are for tests; by default: the system's resolver and trusted
+ * roots, and the pace that every file must keep.
  */
 export interface EgressOptions extends EgressPolicy {
   readonly logger: Logger;
@@ -94,15 +94,15 @@ export interface EgressOptions extends EgressPolicy {
 /** Stack notes, "Egress": at most 3 re-checked hops. */
 const MAX_REDIRECTS = 3;
 
-/** Characters. Signed addresses of stores carry session tokens and go past the 2048 that clients may send. */
+/** Characters. Signed URLs of stores carry session tokens and exceed the 2048 that clients may send. */
 const MAX_URL_LENGTH = 8192;
 
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
-/** Headers that would carry somebody's identity to a stranger. */
+/** Headers that would disclose an identity to an untrusted host. */
 const CREDENTIAL_HEADERS = new Set(['authorization', 'proxy-authorization', 'cookie']);
 
-/** Makes the client. What the operator allows beyond public addresses is logged once, here. */
+/** Creates the client. What the operator allows beyond public addresses is logged once, here. */
 export function createEgress(options: EgressOptions): Egress {
   const { logger, pace = PACE, resolve = createNameResolver({ metrics: options.metrics }) } = options;
   const running = new Set<Deadline>();
@@ -131,7 +131,7 @@ export function createEgress(options: EgressOptions): Egress {
     return deadline;
   }
 
-  /** Sends one request after judging its URL; a refusal is logged here, because outside it looks like any failure. */
+  /** Sends one request after checking its URL; a denial is logged here, because outside it looks like any failure. */
   async function send(url: string, outgoing: Omit<Outgoing, 'url'>, deadline: Deadline, accountId: string) {
     const settings: ConnectSettings = {
       policy: options,
@@ -194,7 +194,7 @@ export function createEgress(options: EgressOptions): Egress {
     }
   }
 
-  /** Follows redirects to an answer with a body worth reading. */
+  /** Follows redirects to a response with a body worth reading. */
   async function follow(
     first: string,
     { maxBytes, accountId }: Pick<DownloadOptions, 'maxBytes' | 'accountId'>,
@@ -243,12 +243,12 @@ export function createEgress(options: EgressOptions): Egress {
   return { post, download, findObstacle, close };
 }
 
-/** What c-ares says where there is no name server to ask. */
+/** What c-ares reports if there is no name server to query. */
 const NOBODY_TO_ASK = 'ECONNREFUSED';
-/** What it says where one answered that there is no such name, or no address of it. */
+/** What it reports if a server responded that there is no such name, or no address of it. */
 const NO_SUCH_NAME = new Set(['ENOTFOUND', 'ENODATA', 'EBADNAME']);
 
-/** @param error of resolving a name and classifying its addresses. @throws {ShareExhaustedError} it is that. */
+/** @param error from resolving a name and classifying its addresses. @throws {ShareExhaustedError} it is that. */
 function obstacleOf(error: unknown): Obstacle | undefined {
   if (error instanceof ShareExhaustedError) throw error;
   if (error instanceof BlockedError) {
@@ -261,7 +261,7 @@ function obstacleOf(error: unknown): Obstacle | undefined {
   return { problem: 'the host could not be resolved in time', isPassing: true };
 }
 
-/** Lets an answer pass whose head promises a file within the bound, in the encoding that was asked for. */
+/** Accepts a response whose head promises a file within the bound, in the requested encoding. */
 async function acceptable(answer: Answer, maxBytes: number): Promise<Answer> {
   const encoding = answer.headers['content-encoding']?.trim().toLowerCase() ?? 'identity';
   const isTooLarge = Number(answer.headers['content-length'] ?? 0) > maxBytes;
@@ -274,7 +274,7 @@ async function acceptable(answer: Answer, maxBytes: number): Promise<Answer> {
   throw new EgressError('status', `the address answered ${answer.status} ${problem}`, { status: answer.status });
 }
 
-/** A fragment is for browsers and not sent; everything else of the new address is judged as it stands. */
+/** A fragment is for browsers and not sent; everything else of the new address is checked as it stands. */
 function redirectTarget(location: string, from: URL): string {
   if (!URL.canParse(location, from.href))
     throw new EgressError('unreachable', 'redirected to something that is no address');
@@ -283,7 +283,7 @@ function redirectTarget(location: string, from: URL): string {
   return next.href;
 }
 
-/** Reads an answer to its end or its bound, whichever comes first, and keeps nothing. */
+/** Reads a response to its end or its bound, whichever comes first, and discards it. */
 async function discard(answer: Answer, maxBytes: number): Promise<void> {
   let received = 0;
   for await (const chunk of answer.body) {

@@ -1,21 +1,21 @@
 /**
- * The system's hosts file, which c-ares does not read. Operators use it together with `EGRESS_ALLOW`, on networks without
- * a name server of their own. Read on the main thread because it is small and the operator's own: reading it elsewhere
- * would need one of the threads that names of clients are kept away from.
+ * The system's hosts file, which c-ares does not read. Operators use it together with `EGRESS_ALLOW`, on networks
+ * without a name server of their own. Read on the main thread because it is small and the operator's own: reading it
+ * elsewhere would need one of the threads that names from clients are kept away from.
  */
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 
 const SYSTEM_FILE = process.platform === 'win32' ? String.raw`C:\Windows\System32\drivers\etc\hosts` : '/etc/hosts';
 
-/** A change counts after at most this long. */
+/** A change takes effect after at most this long. */
 const REREAD_MS = 5_000;
 
-/** RFC 6761 §6.3: whatever the file says, or where there is none. */
+/** RFC 6761 §6.3: whatever the file says, and without a file too. */
 const LOOPBACK = ['127.0.0.1', '::1'];
 
 export interface HostsFile {
-  /** All addresses of a name, IPv4 first; none where the file does not name it. @param name in lower case. */
+  /** All addresses of a name, IPv4 first; none if the file does not list it. @param name in lower case. */
   find(name: string): readonly string[];
 }
 

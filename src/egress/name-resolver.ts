@@ -1,11 +1,11 @@
 /**
  * Resolves names that clients and providers chose. `dns.lookup` would do it on two threads of the process, which the
- * database, the store and the upstreams need as well: a few names whose server never answers would hold both for ten
- * seconds each. This asks the system's name servers through c-ares, on the event loop, with an end and with a share per
- * account. docs/decisions/0025.
+ * database, the store and the upstreams need as well: a few names whose server never answers would occupy both for
+ * ten seconds each. This queries the system's name servers through c-ares, on the event loop, with a time limit and a
+ * share per account. docs/decisions/0025.
  *
- * Such names are absolute: no search domain is appended. Nothing is remembered between two lookups, so that the egress
- * policy classifies what a name leads to at each connection.
+ * Such names are absolute: no search domain is appended. Nothing is cached between two lookups, so that the egress
+ * policy classifies what a name resolves to at each connection.
  */
 import { Resolver } from 'node:dns/promises';
 import { createTenantShares } from '../limits/tenant-shares.ts';
@@ -23,10 +23,10 @@ export interface ResolveOptions {
 }
 
 /**
- * Resolves a name to all its addresses, in the order in which they are to be tried.
+ * Resolves a name to all its addresses, in the order in which to try them.
  *
  * @throws {EgressError} `timeout`: no answer in time.
- * @throws {ShareExhaustedError} too many lookups of the account, or of all, and none was free within 4 s.
+ * @throws {ShareExhaustedError} too many lookups of the account, or of all accounts, and none was free within 4 s.
  */
 export type ResolveName = (name: string, options: ResolveOptions) => Promise<readonly string[]>;
 
@@ -37,32 +37,37 @@ export interface NameResolverOptions {
   readonly hostsFile?: string | undefined;
 }
 
-/** Each has two queries under way on sockets of its own: 64 stay far below the 1,024 files of a default `ulimit`. */
+/** Each has two queries in progress on sockets of its own: 64 stay far below the 1,024 files of a default `ulimit`. */
 export const LOOKUPS_AT_ONCE = 64;
 
 /** With `MAX_LOOKUP_MS`: an account whose names never answer still starts two lookups a second. */
 export const LOOKUPS_PER_ACCOUNT = 8;
 
-/** Behind those: a burst of callbacks of one account, and of a few accounts together. */
+/** Queued behind those: a burst of callbacks of one account, and of a few accounts together. */
 export const WAITING_LOOKUPS = { perTenant: 64, perProcess: 512 } as const;
 
-/** Longer than a lookup takes, so that one ends meanwhile; with `MAX_LOOKUP_MS` it leaves a callback 2.5 s of its 10 (spec §6.2). */
+/**
+ * Longer than a lookup takes, so that one ends in the meantime; with `MAX_LOOKUP_MS` it leaves a callback 2.5 s of
+ * its 10 (spec §6.2).
+ */
 const MAX_WAIT_MS = 4_000;
 
-/** For all servers and repetitions; a public name takes some 100 ms where nothing is cached. */
+/** For all servers and retries; a public name takes some 100 ms if nothing is cached. */
 const MAX_LOOKUP_MS = 3_500;
 
-/** For the first query of a server; c-ares doubles it at each repetition. */
+/** For the first query of a server; c-ares doubles it at each retry. */
 const QUERY_TIMEOUT_MS = 1_000;
 const TRIES = 2;
 
-/** How long IPv6 addresses are waited for after IPv4 ones are there: some name servers never answer for AAAA. */
+/**
+ * How long to wait for IPv6 addresses once the IPv4 ones are there: some name servers never answer queries for AAAA.
+ */
 const IPV6_GRACE_MS = 500;
 
-/** A message of DNS has room for some 4,000; no honest name has as many as this. */
+/** A DNS message has room for some 4,000; no honest name has as many as this. */
 export const MAX_ADDRESSES = 128;
 
-/** Makes a resolver with bounds of its own. */
+/** Creates a resolver with bounds of its own. */
 export function createNameResolver({ metrics, servers, hostsFile }: NameResolverOptions = {}): ResolveName {
   const hosts = createHostsFile(hostsFile);
   const shares = createTenantShares({
@@ -85,7 +90,7 @@ async function lookUp(
   servers: readonly string[] | undefined,
   signal: AbortSignal,
 ): Promise<readonly string[]> {
-  // One for each lookup: to cancel a resolver ends all that it was asked, and c-ares caches answers in it.
+  // One for each lookup: cancelling a resolver ends all its queries, and c-ares caches answers in it.
   const resolver = new Resolver({ timeout: QUERY_TIMEOUT_MS, tries: TRIES });
   if (servers !== undefined) resolver.setServers(servers);
   const cancel = (): void => resolver.cancel();
@@ -118,5 +123,5 @@ function addressesOf(answers: readonly PromiseSettledResult<readonly string[]>[]
   throw failures[0] ?? new Error('the name has no address');
 }
 
-/** What c-ares says where its own time is over, and where ours was. */
+/** What c-ares reports when its own timeout is over, and when ours is. */
 const LATE_CODES = new Set(['ETIMEOUT', 'ECANCELLED']);

@@ -1,26 +1,26 @@
 /**
- * How fast an answer must come. A deadline alone has to allow for the largest file, so that a server which drips or
- * falls silent would hold whoever waits for it just as long. Only time in which the sender is waited for counts: a reader
- * that is slow itself, because our own store is, punishes nobody.
+ * How fast a response must come. A deadline alone has to allow for the largest file, so that a server that drips or
+ * falls silent would hold its reader just as long. Only time spent waiting for the sender counts: a reader that is
+ * slow itself, because our own store is, causes no failure.
  */
 import { EgressError } from './egress-error.ts';
 import type { Deadline } from './exchange.ts';
 
-/** The least that is asked of a sender. */
+/** The least that is required of a sender. */
 export interface Pace {
-  /** Until the head of the answer, redirects included. */
+  /** Until the head of the response, redirects included. */
   readonly answerMs: number;
   /** Between two pieces of the body. */
   readonly silentMs: number;
-  /** From the first piece on, before the average is judged. */
+  /** From the first piece on, before the average is checked. */
   readonly graceMs: number;
   readonly leastBytesPerSecond: number;
 }
 
 /**
- * 30 s: a store that brings a file back from slow disks first. 15 s: several lost packets in a row, or a crowded cell.
- * 8 kB/s: the slowest line that anyone would call working; a photo of 500 kB passes in a minute. 20 s: what starts slowly
- * has caught up.
+ * 30 s: a store that brings a file back from slow disks first. 15 s: several lost packets in a row, or a crowded
+ * cell. 8 kB/s: the slowest line that anyone would call working; a photo of 500 kB passes in a minute. 20 s: what
+ * starts slowly has caught up.
  */
 export const PACE: Pace = { answerMs: 30_000, silentMs: 15_000, graceMs: 20_000, leastBytesPerSecond: 8_000 };
 
@@ -29,7 +29,7 @@ export interface PaceKeeper {
   /**
    * Waits for the next piece and counts the time.
    *
-   * @param sizeOf tells a piece's length in bytes.
+   * @param sizeOf returns a piece's length in bytes.
    * @throws {EgressError} `timeout`: nothing came for too long, or too little in all.
    */
   wait<T>(next: Promise<T>, sizeOf: (piece: T) => number): Promise<T>;
@@ -44,7 +44,7 @@ export function createPaceKeeper({ silentMs, graceMs, leastBytesPerSecond }: Pac
       const since = performance.now();
       const piece = await within(silentMs, next);
       received += sizeOf(piece);
-      // How long the first piece took says nothing of the line.
+      // The time of the first piece says nothing about the connection.
       if (hasBegun) waitedMs += performance.now() - since;
       hasBegun = true;
       if (waitedMs > graceMs && received < (leastBytesPerSecond * waitedMs) / 1000) {
@@ -67,7 +67,7 @@ async function within<T>(silentMs: number, next: Promise<T>): Promise<T> {
   }
 }
 
-/** Ends an exchange whose answer does not begin in time. @returns to be called when it has begun, or failed. */
+/** Ends an exchange whose response does not begin in time. @returns to be called when it has begun, or failed. */
 export function awaitAnswer({ answerMs }: Pace, deadline: Deadline): () => void {
   const timer = setTimeout(() => {
     deadline.abort(new EgressError('timeout', `no answer within ${answerMs} ms`));

@@ -1,9 +1,9 @@
 /**
- * Which addresses we go to on someone else's word. One rule, asked twice: of the URL when it is accepted, and of each
+ * Which untrusted addresses we connect to. One rule, applied twice: to the URL when it is accepted, and to each
  * address when it is connected to, because a name can resolve to anything by then.
  *
  * The rule: https, a port of the configured list, a public address; or an entry of the allow list that names the very
- * host or range and the very port, and says `http://` where the URL does.
+ * host or range and the very port, and says `http://` if the URL does.
  */
 import { isPublicAddress, readHost } from './address.ts';
 import { isGranted, mayBeGranted } from './allow-list.ts';
@@ -29,21 +29,21 @@ export interface Target {
     | { readonly kind: 'address'; readonly address: string };
 }
 
-/** What came of looking at a URL; `problem` is for the person who sent it. */
+/** The result of checking a URL; `problem` is for the client that sent it. */
 export type UrlCheck = { readonly ok: true; readonly url: URL } | { readonly ok: false; readonly problem: string };
 
 /** Contract §2: "at most 2048 characters". */
 const MAX_URL_LENGTH = 2048;
 
 /**
- * Judges a URL as far as that is possible without resolving its name.
+ * Checks a URL as far as that is possible without resolving its name.
  *
- * @param maxLength characters; 2048 for what clients send (contract §2). Providers' signed addresses can be longer.
- * @returns the parsed URL, or a problem to be put behind the field's name: `127.0.0.1 is not a public address; …`.
+ * @param maxLength characters; 2048 for what clients send (contract §2). Providers' signed URLs can be longer.
+ * @returns the parsed URL, or a problem to append to the field's name: `127.0.0.1 is not a public address; …`.
  */
 export function checkUrl(url: string, policy: EgressPolicy, maxLength: number = MAX_URL_LENGTH): UrlCheck {
   if (url.length > maxLength) return refused(`maxLength: got ${url.length}, want ${maxLength}`);
-  // The parser of URLs drops tabs and line ends and turns backslashes: what it made of them was not what was sent.
+  // The URL parser drops tabs and line ends and turns backslashes: its result would not be what was sent.
   if (/[\s\\\p{Cc}]/u.test(url)) return refused('must not contain blanks, backslashes or control characters');
   if (!/^https?:\/\/[^/?#]/i.test(url) || !URL.canParse(url)) return refused('must be an absolute https URL');
   if (/^[^/]*\/\/[^/?#]*@/.test(url)) return refused('must not contain user information');
@@ -59,7 +59,7 @@ export function checkUrl(url: string, policy: EgressPolicy, maxLength: number = 
 /**
  * Whether a connection may be made to an address that a target resolved to.
  *
- * @param address dotted decimal or IPv6; of any other spelling the answer is no.
+ * @param address dotted decimal or IPv6; for any other spelling the result is false.
  */
 export function mayConnect(target: Target, address: string, policy: EgressPolicy): boolean {
   const name = target.host.kind === 'name' ? target.host.name : undefined;
@@ -68,7 +68,7 @@ export function mayConnect(target: Target, address: string, policy: EgressPolicy
   return !target.isPlainHttp && policy.ports.includes(target.port) && isPublicAddress(address);
 }
 
-/** Where a parsed http or https URL points; undefined where its host is neither a name nor an address. */
+/** Where a parsed http or https URL points; undefined if its host is neither a name nor an address. */
 export function targetOf(url: URL): Target | undefined {
   const isPlainHttp = url.protocol === 'http:';
   const host = readHost(url.hostname);

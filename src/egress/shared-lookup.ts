@@ -1,8 +1,8 @@
 /**
- * Resolves the names that operators configured, for connections to upstreams: by the system, with its hosts file and its
- * search domains. That takes one of the few threads that `dns.lookup` has in a process, for ten seconds and more where a
- * name server keeps silent. So one name has one lookup under way, whatever number of requests waits for it: an upstream
- * whose name is dead holds one thread and not all of them. docs/decisions/0025.
+ * Resolves the names that operators configured, for connections to upstreams: by the system, with its hosts file and
+ * its search domains. That occupies one of the few threads that `dns.lookup` has in a process, for ten seconds and
+ * more if a name server is silent. So one name has one lookup in progress, whatever number of requests waits for it:
+ * an upstream whose name is dead occupies one thread and not all of them. docs/decisions/0025.
  */
 import { lookup } from 'node:dns';
 import type { LookupAddress, LookupOptions } from 'node:dns';
@@ -12,7 +12,7 @@ export type Lookup = (name: string, options: LookupOptions, callback: LookupCall
 
 type LookupCallback = (error: NodeJS.ErrnoException | null, address: string | LookupAddress[], family?: number) => void;
 
-/** Makes a lookup that asks once for all who want the same at the same time. @param ask for tests. */
+/** Creates a lookup that queries once for all callers that want the same at the same time. @param ask for tests. */
 export function createSharedLookup(ask: Lookup = lookup): Lookup {
   const underWay = new Map<string, LookupCallback[]>();
   return (name, options, callback) => {

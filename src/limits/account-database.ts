@@ -1,6 +1,6 @@
 /**
- * An account's share of a process's connections to the database. Whatever moves an account's money or slots waits for its
- * one row of counters, and holds a connection while it waits (row-database.ts).
+ * An account's share of a process's connections to the database. Every transaction that moves an account's money or
+ * slots waits for its one row of counters, and holds a connection while it waits (row-database.ts).
  */
 import { DatabaseUnavailableError } from '../database/database.ts';
 import type { Database } from '../database/database.ts';
@@ -10,15 +10,20 @@ import type { RowWaiting } from './row-database.ts';
 import { createStalledRows } from './stalled-rows.ts';
 import type { StalledRows } from './stalled-rows.ts';
 
-/** The database for what locks the row of one account. Never inside a transaction: it would wait for a connection. */
+/**
+ * The database for transactions that lock the row of one account. Not to be used inside a transaction: it would wait
+ * for a connection.
+ */
 export type AccountDatabase = (accountId: string) => Database;
 
-/** The account's row stays locked, or as many of its transactions are under way, or wait, as may. Nothing was done. */
+/**
+ * The account's row stays locked, or as many of its transactions are in progress, or wait, as may. Nothing was done.
+ */
 export class AccountBusyError extends DatabaseUnavailableError {
   override readonly name = 'AccountBusyError';
 }
 
-/** Who asks, and so how many of an account may wait for a connection, and for how long. */
+/** The kind of caller, and so how many of an account may wait for a connection, and for how long. */
 export interface AccountWaiting extends RowWaiting {
   readonly waitMs: number;
 }
@@ -28,19 +33,19 @@ export const REQUESTS_WAIT: AccountWaiting = { perTenant: 1_000, perProcess: 10_
 
 /**
  * Activities: each keeps a slot of the worker that others need, of 40 for workflow tasks and as many for short
- * activities. A few wait for a moment, which a busy account needs; the others come again.
+ * activities. A few wait for a moment, which a busy account needs; the others retry.
  */
 export const ACTIVITIES_WAIT: AccountWaiting = { perTenant: 16, perProcess: 1_000, waitMs: 500 };
 
 /**
- * The others are for what locks no account, sign-in, reads and claims of the outbox, and for upstreams
- * (upstream-database.ts).
+ * The other connections are for work that locks no account (sign-in, reads and claims of the outbox), and for
+ * upstreams (upstream-database.ts).
  */
 const SHARE_OF_POOL = 0.6;
 
 /**
  * @param poolSize connections of the process.
- * @param stalled the accounts whose rows stay locked, for whoever else waits for such rows.
+ * @param stalled the accounts whose rows stay locked, for other code that waits for such rows.
  */
 export function createAccountDatabase(
   database: Database,

@@ -1,6 +1,6 @@
 /**
- * Forgetting rate limits that nobody uses: a bucket that is not there is full, and one that was left alone for minutes is
- * full as well.
+ * Deletes unused rate limits: a bucket that does not exist is full, and one that was left alone for minutes is full
+ * as well.
  */
 import type { Queryable, Statement } from '../database/database.ts';
 
@@ -9,7 +9,7 @@ const deleteIdle: Statement = {
   text: 'DELETE FROM rate_buckets WHERE updated_at < $1',
 };
 
-/** Deletes the buckets that nobody took from since a moment. @param before milliseconds since 1970. */
+/** Deletes the buckets from which nothing was taken since a moment. @param before milliseconds since 1970. */
 export async function deleteIdleBuckets(database: Queryable, before: number): Promise<void> {
   await database.query(deleteIdle, [new Date(before)]);
 }

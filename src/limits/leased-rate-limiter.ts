@@ -1,21 +1,21 @@
 /**
- * Token buckets in memory whose tokens are leased from PostgreSQL (contract §7, stack.md "rate limits"), so that any
- * number of processes share one limit and a process that serves many requests hardly ever asks the database.
+ * Token buckets in memory whose tokens are leased from PostgreSQL (contract §7, docs/decisions/0012), so that any
+ * number of processes share one limit and a process that serves many requests hardly ever queries the database.
  *
- * A lease is what the requests that wait for it need, and some tokens to spare for those that come next: all processes
- * that took a lease lately have a tenth of a minute's tokens to spare together, a single one of them its share of that.
- * Where many processes share a small limit nothing is to spare, and each request asks. A process that does not use its
- * spare tokens takes fewer the next time. For a request that needs more than there is a process gets nothing: what there
- * is stays in the bucket, for its retry at any process.
+ * A lease is what its waiting requests need, and some spare tokens for the next ones: all processes that took a lease
+ * lately have a tenth of a minute's tokens to spare together, a single one of them its share of that. If many
+ * processes share a small limit, nothing is to spare, and each request queries the database. A process that does not
+ * use its spare tokens takes fewer the next time. If a request needs more than there is, the process gets nothing:
+ * what there is stays in the bucket, for its retry at any process.
  *
- * Spare tokens are used within a tenth of a minute, or returned with the next lease, or lost where that comes some
- * seconds later. Until then they count against the capacity of the bucket, so that tokens in the bucket and spare tokens
- * elsewhere are together never more than a minute's. The lease of the process that asks counts no more: while it was
- * unused the bucket filled up behind it, so that in a moment at most one lease more than a minute's tokens can be used,
- * the tenth by which a limit may be exceeded.
+ * Spare tokens are used within a tenth of a minute, or returned with the next lease, or lost if that comes some
+ * seconds later. Until then they count against the capacity of the bucket, so that tokens in the bucket and spare
+ * tokens elsewhere are together never more than a minute's. The lease of the requesting process no longer counts:
+ * while it was unused the bucket filled up behind it, so that at any moment at most one lease more than a minute's
+ * tokens can be used, the tenth by which a limit may be exceeded.
  *
- * What is spent beyond a lease is brought into the bucket at once, which is below 0 then: every process waits until time
- * has paid it.
+ * What is spent beyond a lease is written to the bucket at once, which is below 0 then: every process waits until
+ * time has paid it.
  */
 import { randomUUID } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
@@ -26,28 +26,31 @@ import type { Budget, RateLimiter } from './rate-limiter.ts';
 const LEASE_SHARE = 10;
 const LEASE_MS = 60_000 / LEASE_SHARE;
 /**
- * So long a lease counts against the capacity, and can be returned. It is longer than the tokens may be used, so that
- * neither clocks nor answers have to be exact.
+ * For this long a lease counts against the capacity, and can be returned. It is longer than the tokens may be used,
+ * so that neither clocks nor responses have to be exact.
  */
 const LIVE_SECONDS = LEASE_MS / 1000 + 4;
-/** A bucket from a time that is further ahead than this is wrong: nobody waits until that time has come. */
+/** A bucket from a time that is further ahead than this is wrong: no request waits until that time has come. */
 const WRONG_CLOCK_SECONDS = 60;
-/** A process that found a bucket empty does not ask for longer than this, however many others do. */
+/** A process that found a bucket empty waits no longer than this before it queries again, however many others do. */
 const MOST_PAUSE_MS = 1_000;
 /**
- * The most that can be spent beyond what there is, in minutes of the limit. It is above what answers that were all
- * begun within the limit can use (100 streams of 32,000 tokens are 3.2 minutes of the default), and absurd reports of an
- * upstream do not lock an account out for longer.
+ * The most that can be spent beyond what there is, in minutes of the limit. It is above what responses that all
+ * started within the limit can use (100 streams of 32,000 tokens are 3.2 minutes of the default), and absurd reports
+ * from an upstream do not lock an account out for longer.
  */
 const MOST_DEBT_MINUTES = 5;
-/** Some 200 B each: bounds what a flood of addresses can occupy. Whoever is forgotten loses a lease at most. */
+/** Some 200 B each: bounds what a flood of addresses can occupy. A forgotten budget loses a lease at most. */
 const REMEMBERED_BUDGETS = 20_000;
 
-/** SQL: what the waiting requests need, the smallest first, as many of them as there are tokens for; and what all need. */
+/**
+ * SQL: what the waiting requests need, the smallest first, as many of them as there are tokens for; and what all
+ * need.
+ */
 const NEEDED = `(SELECT coalesce(max(s) FILTER (WHERE s <= bucket.free), 0) AS tokens, coalesce(max(s), 0) AS most
                    FROM unnest($3::float8[]) AS s) AS needed`;
 
-/** SQL: what is given out. Where a request is rejected nothing is to spare: its retry may come to another process. */
+/** SQL: what is given out. If a request is rejected nothing is to spare: its retry may reach another process. */
 function givenTo(processes: string): string {
   return `(SELECT CASE WHEN needed.tokens < needed.most THEN needed.tokens
                        ELSE greatest(needed.tokens, least($7::float8, floor($2::float8 / (${LEASE_SHARE} * (${processes}))),
@@ -56,15 +59,15 @@ function givenTo(processes: string): string {
 
 /**
  * Refills by the time that passed, takes back what is returned, and gives out whole tokens: what is needed, as far as
- * it is enough for a request, and this process's share of what is to spare. What is returned counts only as far as the
- * lease it comes from had as many. What was spent beyond a lease is below 0 and counts always: it is taken from what there
- * was when it was spent, and paid by what has come back since then.
+ * it is enough for a request, and this process's share of the spare tokens. What is returned counts only as far as
+ * the lease it comes from had as many. What was spent beyond a lease is below 0 and always counts: it is taken from
+ * what there was when it was spent, and paid by what has come back since then.
  *
  * A lease is recorded as [tokens to spare, Unix seconds, all tokens].
  *
- * $1 budget, $2 its tokens per minute, $3 what the smallest waiting request needs, the two smallest together and so on,
- * $4 tokens returned, $5 process, $6 Unix seconds (null: the database's clock), $7 the most tokens that this process would
- * have use for, $8 seconds since tokens were first spent beyond the lease.
+ * $1 budget, $2 its tokens per minute, $3 what the smallest waiting request needs, the two smallest together and so
+ * on, $4 tokens returned, $5 process, $6 Unix seconds (null: the database's clock), $7 the most tokens that this
+ * process could use, $8 seconds since tokens were first spent beyond the lease.
  */
 const leaseTokens: Statement = {
   name: 'lease_rate_tokens',
@@ -112,25 +115,25 @@ interface Holding {
   tokens: number;
   /** What was spent beyond the lease and is not in the database yet. */
   debt: number;
-  /** When the first of the debt was spent, where there is one. */
+  /** When the first of the debt was spent, if there is any. */
   debtSince: number;
-  /** The most tokens that a lease should have: as many as the one before was used for. */
+  /** The most tokens that a lease should have: as many as were used of the previous one. */
   useful: number;
-  /** What the lease had, to tell how many of them were used. */
+  /** What the lease had, to compute how many of them were used. */
   leased: number;
   /** After this the rest of the lease is returned before another is taken; milliseconds, as `now` counts them. */
   leaseEndsAt: number;
   /**
-   * What was left at a moment: what the database said, less the debt since then. Below 0 where more was spent than
-   * there was.
+   * What was left at a moment: the database's value, less the debt since then. Below 0 if more was spent than there
+   * was.
    */
   left: number;
   leftAt: number;
-  /** The bucket had too few tokens: it is not asked for more than it had before this moment. */
+  /** The bucket had too few tokens: before this moment, no more than it had is requested from it. */
   emptyUntil: number;
-  /** A lease under way, which every request that finds no token waits for. */
+  /** A lease in progress, which every request that finds no token waits for. */
   leasing: Promise<void> | undefined;
-  /** How many tokens each request needs that waits for the next lease or for the one under way. */
+  /** How many tokens each request needs that waits for the next lease or for the one in progress. */
   waiting: number[];
 }
 
@@ -174,7 +177,7 @@ export function createLeasedRateLimiter(options: {
   };
 
   const lease = async (budget: Budget, holding: Holding): Promise<void> => {
-    // Whoever asks in this very moment has a share in this lease.
+    // Requests that arrive at this very moment share this lease.
     await Promise.resolve();
     const sums = sumsOf(holding.waiting);
     const needed = sums.at(-1) ?? 0;
@@ -214,7 +217,7 @@ export function createLeasedRateLimiter(options: {
     holding.left = left - holding.debt;
     holding.leftAt = askedAt;
     holding.leaseEndsAt = askedAt + LEASE_MS;
-    // Each of so many processes asks once in the time in which they all get a token.
+    // Each of these processes queries once in the time in which they all get a token.
     const isEmpty = leased < needed;
     holding.emptyUntil = isEmpty ? askedAt + Math.min(MOST_PAUSE_MS, (processes * 60_000) / budget.perMinute) : 0;
   };
@@ -225,12 +228,12 @@ export function createLeasedRateLimiter(options: {
       holding.waiting = [];
     }));
 
-  /** Brings a debt into the bucket, where other processes find it: the next requests may all come to them. */
+  /** Writes a debt to the bucket, where other processes find it: the next requests may all reach them. */
   const shareDebt = async (budget: Budget, holding: Holding): Promise<void> => {
     while (holding.debt > 0) await leaseOnce(budget, holding);
   };
 
-  /** Tokens that the bucket has by now, as far as is known here. A debt is paid by the time that passes. */
+  /** Tokens that the bucket has by now, as far as this process knows. A debt is paid by the time that passes. */
   const estimatedLeft = ({ perMinute }: Budget, { left, leftAt }: Holding): number =>
     Math.min(perMinute, left + (perMinute * Math.max(0, now() - leftAt)) / 60_000);
 
@@ -263,7 +266,7 @@ export function createLeasedRateLimiter(options: {
           return 0;
         }
         if (holding.leasing === undefined) {
-          // There were too few a moment ago: asking again before they are back would bring nothing.
+          // There were too few a moment ago: a query before they are back would return nothing.
           const isPaused = now() < holding.emptyUntil && holding.tokens + holding.left < tokens;
           const isEmpty = holding.tokens < tokens && holding.tokens + estimatedLeft(budget, holding) < tokens;
           if (isPaused || isEmpty) return waitSecondsFor(tokens, budget, holding);
@@ -278,7 +281,7 @@ export function createLeasedRateLimiter(options: {
     spend(budget, tokens) {
       const holding = holdingOf(budget);
       spendFrom(budget, holding, tokens);
-      // Where the database is away the debt stays here, and comes to it with the next lease.
+      // If the database is not available the debt stays here, and reaches it with the next lease.
       shareDebt(budget, holding).catch(() => undefined);
     },
     spendLocally(budget, tokens) {

@@ -1,7 +1,7 @@
 /**
- * How many requests somebody may make: the port that requests pass, and what is told of it in headers (contract §7).
- * Its implementation leases tokens from PostgreSQL (leases.ts), so that several processes share one limit and no request
- * pays a round trip for it.
+ * How many requests a client may make: the port that requests pass, and what headers report about it (contract §7).
+ * Its implementation leases tokens from PostgreSQL (leases.ts), so that several processes share one limit and no
+ * request pays a round trip for it.
  */
 
 /** Whose requests are counted, and how many there may be. */
@@ -12,7 +12,7 @@ export interface Budget {
   readonly perMinute: number;
 }
 
-/** Where a budget stands, as `X-RateLimit-*` tells it. */
+/** The state of a budget, as `X-RateLimit-*` reports it. */
 export interface BudgetState {
   readonly limit: number;
   /** Whole tokens that are left, as far as this process knows. */
@@ -23,24 +23,24 @@ export interface BudgetState {
 
 export interface RateLimiter {
   /**
-   * Takes tokens where there are as many, or none.
+   * Takes the tokens if there are as many, or none.
    *
    * @param tokens whole; default 1. More than a minute's are never there at once.
-   * @returns 0, or the whole seconds (1 or more) after which there will be as many.
+   * @returns 0, or the whole seconds (1 or more) after which there will be enough.
    */
   take(budget: Budget, tokens?: number): Promise<number>;
   /**
-   * Takes tokens that were used already, whether or not there are as many: what comes next waits for them, in every
+   * Takes tokens that were used already, whether or not there are as many: the next requests wait for them, in every
    * process, and at most for what five minutes bring. Does not wait for the database, and never fails.
    *
    * @param tokens whole, 0 or more.
    */
   spend(budget: Budget, tokens: number): void;
-  /** The same where the database is not available: asks nothing of it, and other processes learn of it later. */
+  /** The same if the database is not available: does not query it, and other processes learn of it later. */
   spendLocally(budget: Budget, tokens: number): void;
   /** Returns a token that was taken for a request that costs none: the replay of a key. */
   giveBack(budget: Budget): void;
-  /** What this process knows of a budget at this moment; asks nobody. */
+  /** What this process knows of a budget at this moment; queries nothing. */
   state(budget: Budget): BudgetState;
 }
 

@@ -1,12 +1,13 @@
 /**
- * When those who were refused a share of a worker's slots come back. Soon at first, then ever more seldom; and however many
- * they are, so many a second at most, each tenant as often as any other, because all of them pass through the one poll of
- * their queue (docs/decisions/0020). Counted in memory: it forgets them with the process, and learns of them as they come back.
+ * When tenants that were denied a share of a worker's slots retry. Soon at first, then ever less often; and however
+ * many they are, so many a second at most, each tenant as often as any other, because all of them pass through the
+ * one poll of their queue (docs/decisions/0020). Counted in memory: they are forgotten with the process, and it
+ * learns of them as they retry.
  */
 export interface ReturnTimesOptions {
   /** Spread up to twice that. */
   readonly firstMs: number;
-  /** Of one that is refused again and again, as long as few others are. */
+  /** Of one that is denied again and again, as long as few others are. */
   readonly longestMs: number;
   /** Of all tenants together. */
   readonly perSecond: number;
@@ -21,10 +22,10 @@ export interface ReturnTimes {
 
 export function createReturnTimes(options: ReturnTimesOptions): ReturnTimes {
   const { firstMs, longestMs, perSecond, now = () => performance.now() } = options;
-  /** When the last of each tenant comes back. */
+  /** When the last of each tenant retries. */
   const lasts = new Map<string, number>();
 
-  /** Behind the others of its tenant. */
+  /** After the others of its tenant. */
   function inTurnMs(tenant: string): number {
     const at = now();
     for (const [id, last] of lasts) if (last <= at) lasts.delete(id);

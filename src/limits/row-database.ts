@@ -1,10 +1,10 @@
 /**
  * Shares of a process's connections to the database, by the row that transactions lock: that of an account
- * (account-database.ts), or of an upstream (upstream-database.ts). Each transaction waits for its row with a connection.
- * Where somebody keeps a row locked, a process that stopped in the middle of a transaction, all that is asked for it would
- * wait in the end with all connections of the pool. A row has at most as many transactions under way as it leaves free of
- * the connections that there are for all such rows, and these are not the whole pool. Rows that stay locked have a few
- * together (stalled-rows.ts).
+ * (account-database.ts), or of an upstream (upstream-database.ts). Each transaction waits for its row with a
+ * connection. If another process keeps a row locked, such as one that stopped in the middle of a transaction, all
+ * requests for it would in the end wait with all connections of the pool. A row has at most as many transactions in
+ * progress as it leaves free of the connections that there are for all such rows, and these are not the whole pool.
+ * Rows that stay locked have a few together (stalled-rows.ts).
  */
 import { DatabaseUnavailableError, LockTimeoutError } from '../database/database.ts';
 import type { Database } from '../database/database.ts';
@@ -16,13 +16,16 @@ import type { TakeOptions, TenantShares } from './tenant-shares.ts';
 /** Of the connections for such rows, those for rows that stay locked: a third. */
 const STALLED_SHARE = 1 / 3;
 
-/** How many transactions that want one row, or any, may wait for their turn. */
+/** How many transactions that need one row, or any, may wait for their turn. */
 export interface RowWaiting {
   readonly perTenant: number;
   readonly perProcess: number;
 }
 
-/** The database for what locks one row. Never inside a transaction: it would wait for a connection. */
+/**
+ * The database for transactions that lock one row. Not to be used inside a transaction: it would wait for a
+ * connection.
+ */
 export type RowDatabase = (row: string, options: Pick<TakeOptions, 'waitMs' | 'isFirstOfTenant'>) => Database;
 
 export interface RowDatabaseOptions {
@@ -32,7 +35,7 @@ export interface RowDatabaseOptions {
   readonly connections: number;
   readonly waiting: RowWaiting;
   readonly stalled: StalledRows;
-  /** What is thrown where a row has no connection for one more, or stayed locked. Nothing was done. */
+  /** The error if a row has no connection for one more, or stayed locked. Nothing was done. */
   readonly busy: (options?: ErrorOptions) => DatabaseUnavailableError;
   readonly metrics: ShareMetrics | undefined;
 }
@@ -50,7 +53,7 @@ export function createRowDatabase(options: RowDatabaseOptions): RowDatabase {
     metrics,
   });
 
-  /** Notices whether the row could be had, before the connection is the next one's. */
+  /** Records whether the row could be locked, before the connection is the next one's. */
   const observed = async <T>(row: string, work: () => Promise<T>): Promise<T> => {
     try {
       const result = await work();

@@ -1,23 +1,24 @@
 /**
- * A tenant's share of something scarce in one process: threads, child processes, lookups, bytes, connections, delivery
- * and archive slots. One implementation for all of them, so that each has the same bounds: how much there is, how much of
- * it one tenant may hold, and how many may wait for it. Counted in memory, because it ends with the process.
+ * A tenant's share of something scarce in one process: threads, child processes, lookups, bytes, connections,
+ * delivery and archive slots. One implementation for all of them, so that each has the same bounds: how much there
+ * is, how much of it one tenant may hold, and how many may wait for it. Counted in memory, because it ends with the
+ * process.
  *
- * Whoever waits is served fairly: the tenant that holds least goes first, and equals take turns, so that nobody stands
- * behind all that another tenant waits for. Where the line is full, a newcomer takes the last place of the tenant that
- * has most of them. A tenant is an account, or an address where nobody has signed in.
+ * Waiting requests are served fairly: the tenant that holds least goes first, and equals take turns, so that no
+ * request waits behind all those of another tenant. If the line is full, a newcomer displaces the last request of the
+ * tenant that has most of them. A tenant is an account, or an address if the client has not signed in.
  */
 import type { SharedResource, ShareMetrics, ShareUsage } from '../telemetry/metrics-shares.ts';
 
-/** Who has no more to give: `tenant`, its own share is used up; `process`, all of it is in use. */
+/** Which share is exhausted: `tenant`, its own share is used up; `process`, all of it is in use. */
 export type ExhaustedBy = 'tenant' | 'process';
 
-/** There was none to be had, and nobody could wait for one. Nothing was done. */
+/** No unit was available, and the request could not wait for one. Nothing was done. */
 export class ShareExhaustedError extends Error {
   override readonly name = 'ShareExhaustedError';
   readonly resource: SharedResource;
   readonly by: ExhaustedBy;
-  /** Whole seconds, at least 1, after which another try is worth it. */
+  /** Whole seconds, at least 1, after which a retry is worthwhile. */
   readonly retryAfterSeconds: number;
 
   constructor(resource: SharedResource, by: ExhaustedBy, retryAfterSeconds: number) {
@@ -34,18 +35,18 @@ export interface TenantShareOptions {
   readonly capacity?: number;
   /** Units that one tenant may hold; absent: as many as there are. */
   readonly perTenant?: number;
-  /** A tenant holds at most as many units as it leaves free, so that whoever comes next always finds some. */
+  /** A tenant holds at most as many units as it leaves free, so that the next tenant always finds some. */
   readonly leavesFree?: boolean;
   /**
-   * Units that a tenant may hold at this moment, where that is less than its share. Asked whenever somebody takes units
-   * or gives some back: what it says should change before.
+   * Units that a tenant may hold at this moment, if that is less than its share. Called whenever units are taken or
+   * given back: anything that changes its result should happen before that.
    */
   readonly mostOf?: (tenant: string) => number;
   /** How many requests may wait for units; absent: none. */
   readonly waiting?: { readonly perTenant: number; readonly perProcess: number };
-  /** Told to whoever got none; default 1. */
+  /** Reported to the callers that got none; default 1. */
   readonly retryAfterSeconds?: number;
-  /** What is thrown in place of `ShareExhaustedError`. */
+  /** The error in place of `ShareExhaustedError`. */
   readonly refusal?: (by: ExhaustedBy) => Error;
   readonly metrics?: ShareMetrics | undefined;
 }
@@ -55,36 +56,42 @@ export interface TakeOptions {
   readonly units?: number;
   /** Ends the wait with its reason; what was taken before is not affected. */
   readonly signal?: AbortSignal | undefined;
-  /** The longest wait, after which it is as if nobody could wait; absent: as long as it takes. */
+  /** The longest wait, after which it is as if waiting were not possible; absent: as long as it takes. */
   readonly waitMs?: number | undefined;
-  /** Before the tenant's own others that wait: what was begun is completed first. Nobody else is passed. */
+  /** Before the tenant's own others that wait: work that has begun is completed first. No other tenant is overtaken. */
   readonly isFirstOfTenant?: boolean;
 }
 
 /** Units that are held until they are released. */
 export interface Lease {
   readonly units: number;
-  /** Takes more for the same lease, at once or not at all. @returns who had no more, or undefined where it was taken. */
+  /**
+   * Takes more for the same lease, at once or not at all. @returns which share is exhausted, or undefined if it was
+   * taken.
+   */
   grow(units: number): ExhaustedBy | undefined;
   /** Gives everything back; a second call does nothing. */
   release(): void;
   /**
-   * Gives everything back, first of all to whoever waits and holds less than this tenant, even where the tenant's own
-   * others have waited longer. @returns false where there is nobody like that; then nothing was done.
+   * Gives everything back, first of all to a waiting tenant that holds less than this one, even if the tenant's own
+   * others have waited longer. @returns false if there is none; then nothing was done.
    */
   passOn(): boolean;
 }
 
 export interface TenantShares {
-  /** Takes units at once. @returns who had none, where there were none. */
+  /** Takes units at once. @returns which share is exhausted, if there were none. */
   tryTake(tenant: string, units?: number): Lease | ExhaustedBy;
-  /** Takes units, waiting for them where that is allowed. @throws {ShareExhaustedError} or the refusal, or the signal's reason. */
+  /**
+   * Takes units, waiting for them if that is allowed. @throws {ShareExhaustedError} or what `refusal` returns, or the
+   * signal's reason.
+   */
   take(tenant: string, options?: TakeOptions): Promise<Lease>;
   /** Does work while units are held. Throws as `take` does, and what the work throws. */
   run<T>(tenant: string, work: (lease: Lease) => Promise<T>, options?: TakeOptions): Promise<T>;
   /** Units that a tenant holds. */
   heldBy(tenant: string): number;
-  /** Whether somebody waits who holds less than this tenant, and would be let in if it released something now. */
+  /** Whether a tenant waits that holds less than this one, and would be admitted if this one released something now. */
   isOutranked(tenant: string): boolean;
   usage(): ShareUsage;
 }
@@ -92,7 +99,7 @@ export interface TenantShares {
 interface Waiter {
   readonly units: number;
   readonly admit: (lease: Lease) => void;
-  /** Somebody else takes its place. */
+  /** Another request takes its position. */
   readonly displace: () => void;
 }
 
@@ -102,7 +109,7 @@ interface Tenant {
   /** Those that are not released: one of no units may grow. */
   leases: number;
   readonly waiters: Waiter[];
-  /** Counts up: when it joined those who wait, or was last let in; the lowest has waited longest for its turn. */
+  /** Counts up: when it joined the line, or was last admitted; the lowest has waited longest for its turn. */
   turn: number;
 }
 
@@ -111,7 +118,7 @@ function requireBound(name: string, bound: number): void {
   if (!(bound >= 0)) throw new RangeError(`${name}: ${bound}`);
 }
 
-/** Makes the shares of one resource, all of it free. @throws {RangeError} a bound is negative or no number. */
+/** Creates the shares of one resource, all of it free. @throws {RangeError} a bound is negative or not a number. */
 export function createTenantShares(options: TenantShareOptions): TenantShares {
   const { resource, metrics, leavesFree = false, mostOf, retryAfterSeconds = 1 } = options;
   const capacity = options.capacity ?? Number.POSITIVE_INFINITY;
@@ -122,9 +129,9 @@ export function createTenantShares(options: TenantShareOptions): TenantShares {
   requireBound('waiting.perTenant', waiting.perTenant);
   requireBound('waiting.perProcess', waiting.perProcess);
   const tenants = new Map<string, Tenant>();
-  /** Only those with waiters, so that a release looks at nobody else. */
+  /** Only those with waiters, so that a release checks no others. */
   const queued = new Map<string, Tenant>();
-  /** What one tenant can have at all. */
+  /** The most that one tenant can have. */
   const most = Math.min(perTenant, leavesFree && Number.isFinite(capacity) ? (capacity + 1) / 2 : capacity);
   let inUse = 0;
   let waiters = 0;
@@ -140,12 +147,12 @@ export function createTenantShares(options: TenantShareOptions): TenantShares {
     if (tenant.leases === 0 && tenant.waiters.length === 0) tenants.delete(id);
   };
 
-  /** Who has no room for so many more; the tenant's own share first, because that is what it can change. */
+  /** Which share has no room for so many more; the tenant's own first, because that is what it can change. */
   function exhaustedBy({ id, held }: Tenant, units: number): ExhaustedBy | undefined {
     if (held + units > perTenant) return 'tenant';
     if (mostOf !== undefined && held + units > mostOf(id)) return 'tenant';
     if (inUse + units > capacity) return 'process';
-    // Afterwards, where one unit that cannot be halved is the tenant's.
+    // Counted after the units are taken; one unit that cannot be halved is the tenant's.
     if (leavesFree && held + units > Math.max(capacity - inUse - units, 0) + 1) return 'tenant';
     return undefined;
   }
@@ -193,7 +200,10 @@ export function createTenantShares(options: TenantShareOptions): TenantShares {
     };
   }
 
-  /** Whose turn it is: of those whose own share has room, who holds least, then whose last turn is longest ago. */
+  /**
+   * The next in line: of those whose own share has room, the one that holds least, then the one whose last turn is
+   * longest ago.
+   */
   function nextInLine(): { id: string; tenant: Tenant; first: Waiter } | undefined {
     let next: { id: string; tenant: Tenant; first: Waiter } | undefined;
     for (const [id, tenant] of queued) {
@@ -211,7 +221,7 @@ export function createTenantShares(options: TenantShareOptions): TenantShares {
   function admitWaiters(): void {
     for (let next = nextInLine(); next !== undefined; next = nextInLine()) {
       const { tenant, first } = next;
-      // The one whose turn it is needs more than is free: nobody passes it by, or it would wait for ever.
+      // The next in line needs more than is free: no other overtakes it, or it would wait for ever.
       if (exhaustedBy(tenant, first.units) !== undefined) return;
       admit(next);
     }
@@ -231,7 +241,7 @@ export function createTenantShares(options: TenantShareOptions): TenantShares {
     if (tenant.waiters.length === 0) queued.delete(id);
   }
 
-  /** In line for whatever is free at this moment. */
+  /** Joins the line for whatever is free at this moment. */
   function enqueue(id: string, waiter: Waiter, isFirst = false): void {
     const tenant = tenantOf(id);
     if (tenant.waiters.length === 0) tenant.turn = turns += 1;
@@ -242,14 +252,14 @@ export function createTenantShares(options: TenantShareOptions): TenantShares {
     admitWaiters();
   }
 
-  /** Makes room in a full line for a tenant that has so many in it. @returns whether there is room. */
+  /** Makes room in a full line for a tenant that has this many in it. @returns whether there is room. */
   function findRoomInLine(own: number): boolean {
     if (waiters < waiting.perProcess) return true;
     let [longest] = queued.values();
     for (const tenant of queued.values()) {
       if (tenant.waiters.length > (longest?.waiters.length ?? 0)) longest = tenant;
     }
-    // Otherwise the two would only change places.
+    // Otherwise the two would only trade positions.
     if (longest === undefined || longest.waiters.length <= own + 1) return false;
     longest.waiters.at(-1)?.displace();
     return waiters < waiting.perProcess;
@@ -259,7 +269,7 @@ export function createTenantShares(options: TenantShareOptions): TenantShares {
     if (!(units >= 0 && Number.isFinite(units))) throw new RangeError(`units: ${units}`);
   }
 
-  /** Units that are free at this moment, and nobody waits for. */
+  /** Units that are free at this moment, and that no request waits for. */
   function takeFree(id: string, units: number): Lease | ExhaustedBy {
     let lease: Lease | undefined;
     const waiter: Waiter = { units, admit: (admitted) => (lease = admitted), displace: () => {} };
@@ -267,7 +277,7 @@ export function createTenantShares(options: TenantShareOptions): TenantShares {
     if (lease !== undefined) return lease;
     const tenant = tenantOf(id);
     leaveQueue(id, tenant, waiter);
-    // Who has room of its own and got none stands behind somebody who waits.
+    // A tenant that has room of its own and got none is behind a waiting request.
     const by = exhaustedBy(tenant, units) ?? 'process';
     forgetIdle(id, tenant);
     // Those behind the one that left may fit.
@@ -294,7 +304,7 @@ export function createTenantShares(options: TenantShareOptions): TenantShares {
     const ownWaiters = tenants.get(id)?.waiters.length ?? 0;
     const mayWait = units <= most && waitMs !== 0 && ownWaiters < waiting.perTenant;
     if (!mayWait || waiters >= waiting.perProcess) {
-      // Whoever finds some free takes nobody's place in the line.
+      // A request that finds some free overtakes no other in the line.
       const lease = takeFree(id, units);
       if (typeof lease !== 'string') return lease;
       if (!mayWait || !findRoomInLine(ownWaiters)) throw refusal(lease);

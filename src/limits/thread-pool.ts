@@ -1,6 +1,6 @@
 /**
- * Some timed threads (timed-thread.ts) that accounts share: each holds at most as many as it leaves free, and the others
- * of its jobs wait in turn. Used by everything that works on requests' content beside the event loop.
+ * Some timed threads (timed-thread.ts) that accounts share: each holds at most as many as it leaves free, and the
+ * others of its jobs wait in turn. Used by everything that processes the content of requests off the event loop.
  */
 import type { SharedResource, ShareMetrics } from '../telemetry/metrics-shares.ts';
 import { createTenantShares } from './tenant-shares.ts';
@@ -15,8 +15,8 @@ export interface ThreadPool<Job, Answer> {
   /**
    * Does a job for an account, once a thread is free for it.
    *
-   * @param transferred buffers of the job that need not be copied: they are gone here.
-   * @throws {ShareExhaustedError} too many wait, or for too long.
+   * @param transferred buffers of the job that need not be copied: they are detached in the caller.
+   * @throws {ShareExhaustedError} too many jobs wait, or this one waited too long.
    * @throws {ThreadEndedError} the job took longer than it may, or its thread died.
    */
   run(
@@ -24,7 +24,7 @@ export interface ThreadPool<Job, Answer> {
     job: Job,
     options?: { readonly signal?: AbortSignal | undefined; readonly transferred?: readonly ArrayBuffer[] },
   ): Promise<Answer>;
-  /** Starts the threads, which the first jobs would wait for otherwise. */
+  /** Starts the threads, so that the first jobs do not wait for that. */
   start(): Promise<void>;
   /** Ends the threads, and the jobs with them. */
   close(): Promise<void>;

@@ -1,14 +1,14 @@
 /**
- * A thread that does one job at a time, each within a time limit: for work whose duration somebody else's bytes decide.
- * Nothing but the end of its thread interrupts a regular expression or a loop that does not come to an end; the next job
- * gets a new thread. Used by everything that runs strangers' input beside the event loop.
+ * A thread that does one job at a time, each within a time limit: for work whose duration depends on untrusted input.
+ * Nothing but the end of its thread interrupts a regular expression or a loop that does not terminate; the next job
+ * gets a new thread. Used by everything that runs untrusted input off the event loop.
  */
 import { Piscina } from 'piscina';
 
 /** Loading a module takes a tenth of a second, on a machine that is very busy some seconds. */
 const START_TIMEOUT_MS = 30_000;
 
-/** A job gave no answer: it took longer than it may, or its thread died, of its memory limit for example. */
+/** A job returned no result: it took longer than it may, or its thread died, of its memory limit for example. */
 export class ThreadEndedError extends Error {
   override readonly name = 'ThreadEndedError';
   readonly reason: 'timeout' | 'died';
@@ -21,15 +21,16 @@ export class ThreadEndedError extends Error {
 
 export interface TimedThread<Job, Answer> {
   /**
-   * Does a job, starting the thread first where there is none; the time limit begins when the thread is there. The
-   * caller waits for each job to end before it gives the next.
+   * Does a job, starting the thread first if there is none; the time limit begins when the thread is running. The
+   * caller waits for each job to end before it submits the next.
    *
-   * @param transferred buffers of the job that need not be copied: they are gone here.
-   * @throws {ThreadEndedError} there is no answer, and the thread is gone.
+   * @param transferred buffers of the job that need not be copied: they are detached in the caller.
+   * @throws {ThreadEndedError} there is no result, and the thread is gone.
    */
   run(job: Job, timeoutMs: number, transferred?: readonly ArrayBuffer[]): Promise<Answer>;
   /**
-   * Starts the thread, which the first job would wait for otherwise. Closing ends that too, and is no failure.
+   * Starts the thread, so that the first job does not wait for that. Closing also ends a start, which is not a
+   * failure.
    *
    * @throws {ThreadEndedError} it does not start.
    */
@@ -39,15 +40,15 @@ export interface TimedThread<Job, Answer> {
 }
 
 export interface TimedThreadOptions<Job> {
-  /** The file that the thread runs: its default export takes a job and returns the answer, and throws nothing. */
+  /** The file that the thread runs: its default export takes a job and returns the result, and throws nothing. */
   readonly module: string;
-  /** A job that is done at once: it shows that the thread is there. */
+  /** A job that is done at once: it shows that the thread is running. */
   readonly startJob: Job;
   /** Of JavaScript heap. A job that takes more ends its thread. */
   readonly heapMb: number;
 }
 
-/** Makes a thread that starts with its first job and does not keep the process alive. */
+/** Creates a thread that starts with its first job and does not keep the process alive. */
 export function createTimedThread<Job, Answer>(options: TimedThreadOptions<Job>): TimedThread<Job, Answer> {
   let pool: Piscina<Job, Answer> | undefined;
   let current: AbortController | undefined;
@@ -61,9 +62,9 @@ export function createTimedThread<Job, Answer>(options: TimedThreadOptions<Job>)
       maxThreads: 1,
       concurrentTasksPerWorker: 1,
       idleTimeout: Infinity,
-      // What the main thread was started with holds for the others: source maps, what tests load first.
+      // The options that the main thread was started with apply to the others: source maps, what tests load first.
       execArgv: process.execArgv,
-      // No secret is where it is not needed.
+      // No secrets where they are not needed.
       env: {},
       resourceLimits: { maxOldGenerationSizeMb: options.heapMb },
     });
@@ -115,7 +116,7 @@ export function createTimedThread<Job, Answer>(options: TimedThreadOptions<Job>)
       }
     },
     async run(job, timeoutMs, transferred) {
-      // Those that waited for their turn would start it again.
+      // Jobs that waited for their turn would start it again.
       if (isClosed) throw new ThreadEndedError('died', new Error('the thread was closed'));
       try {
         if (!isStarted) await startOnce();

@@ -1,14 +1,14 @@
 /**
- * Turns for pieces of work that hold the event loop for some hundredths of a second each: one piece in a turn of the
- * loop, and after it a rest of several times as long as it took, so that such work takes a quarter of a process at most,
- * however much there is of it. The pieces are done in the order in which they were asked for.
+ * Turns for pieces of work that block the event loop for some hundredths of a second each: one piece in a turn of the
+ * loop, and after it a pause of several times as long as it took, so that such work takes a quarter of a process at
+ * most, however much there is of it. The pieces are done in the order in which they were requested.
  */
 export interface Turns {
-  /** Resolves when the piece that follows may be done; it is the caller's until the caller awaits something. */
+  /** Resolves when the next piece may be done; the turn is the caller's until the caller awaits something. */
   next(): Promise<void>;
 }
 
-/** How many times as long as a piece the rest after it is. */
+/** How many times as long as a piece the pause after it is. */
 const REST = 3;
 
 export function createTurns(): Turns {
@@ -23,7 +23,7 @@ export function createTurns(): Turns {
     }
     const startedAt = performance.now();
     begin();
-    // What was begun runs before the next turn of the loop.
+    // Work that has begun runs before the next turn of the loop.
     setImmediate(() => setTimeout(run, (performance.now() - startedAt) * REST));
   }
 

@@ -1,6 +1,7 @@
 /**
- * An upstream's share of a process's connections to the database. Slots and queue of a capped upstream change under a lock
- * of its one row (src/upstreams/queue.ts), and whoever waits for it holds a connection (row-database.ts).
+ * An upstream's share of a process's connections to the database. Slots and queue of a capped upstream change under a
+ * lock of its one row (src/upstreams/queue.ts), and each transaction that waits for it holds a connection
+ * (row-database.ts).
  */
 import { DatabaseUnavailableError } from '../database/database.ts';
 import type { Database } from '../database/database.ts';
@@ -9,9 +10,11 @@ import { createRowDatabase } from './row-database.ts';
 import { createStalledRows } from './stalled-rows.ts';
 
 /**
- * The database for what locks the row of one upstream. Never inside a transaction: it would wait for a connection.
+ * The database for transactions that lock the row of one upstream. Not to be used inside a transaction: it would wait
+ * for a connection.
  *
- * @param isLeaving a slot is given back: before all that comes to the same upstream, which may be waiting for the slot.
+ * @param isLeaving a slot is given back: before everything else for the same upstream, which may be waiting for the
+ * slot.
  */
 export type UpstreamDatabase = (upstream: string, isLeaving?: boolean) => Database;
 
@@ -20,9 +23,9 @@ export class UpstreamBusyError extends DatabaseUnavailableError {
   override readonly name = 'UpstreamBusyError';
 }
 
-/** One after the other they take some milliseconds each; those that find no room come again. */
+/** One after the other they take some milliseconds each; those that find no room retry. */
 const WAITING = { perTenant: 1_000, perProcess: 10_000 };
-/** Each keeps a slot of the worker meanwhile. */
+/** Each keeps a slot of the worker in the meantime. */
 const WAIT_MS = 2_000;
 /** One at a time is all that the row allows, so that these are two upstreams at once in a pool of ten. */
 const SHARE_OF_POOL = 0.2;

@@ -1,6 +1,7 @@
 /**
- * Opens a film or sound with FFmpeg, within bounds: the containers and codecs that are taken are listed here, playlists
- * are none of them, and FFmpeg is given an open file instead of the right to open any. Runs in media children only.
+ * Opens a video or audio file with FFmpeg, within bounds: the accepted containers and codecs are listed here,
+ * playlists are not among them, and FFmpeg is given an open file instead of permission to open files. Runs in media
+ * children only.
  */
 import { open } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
@@ -26,21 +27,21 @@ const SOUND_CODECS = 'aac mp3 mp3float flac opus libopus vorbis libvorbis alac a
 const PCM_CODECS = 'pcm_u8 pcm_s16le pcm_s16be pcm_s24le pcm_s24be pcm_s32le pcm_s32be pcm_f32le pcm_f64le';
 const CODECS = [FILM_CODECS, SOUND_CODECS, PCM_CODECS].join(' ').split(' ');
 
-/** What FFmpeg measures a whole file's duration in. */
+/** The unit of FFmpeg's duration of a whole file. */
 const TICKS_PER_SECOND = 1_000_000;
 
 /** One track of an open file, decoded frame by frame. */
 export interface Track {
   readonly stream: Stream;
-  /** Of the track where it tells, else of the file; undefined where neither tells. */
+  /** Of the track if it states one, else of the file; undefined if neither does. */
   readonly durationSeconds: number | undefined;
-  /** Whether the file has a track of sound too. */
+  /** Whether the file has an audio track too. */
   readonly hasSound: boolean;
-  /** The time stamp of the file's beginning. */
+  /** The timestamp of the file's beginning. */
   readonly startSeconds: number;
-  /** Frees nothing: each frame is valid until the next is asked for. */
+  /** Frees nothing: each frame is valid until the next is requested. */
   frames(): AsyncGenerator<Frame>;
-  /** Goes to the last place at or before a time from which decoding can start; to the beginning where it cannot. */
+  /** Seeks to the last position at or before a time from which decoding can start; to the beginning if it cannot. */
   seek(seconds: number): Promise<void>;
   close(): Promise<void>;
 }
@@ -73,14 +74,14 @@ async function findStream(
   kind: 'film' | 'sound',
 ): Promise<Stream> {
   const bounds = { format_whitelist: CONTAINERS, codec_whitelist: CODECS.join(','), max_streams: 16 };
-  // Only Windows has no such descriptors for a library with a C runtime of its own.
+  // Windows is the only platform where a library with its own C runtime cannot use our descriptors.
   const [url, source] =
     process.platform === 'win32'
       ? [`file:${path}`, { protocol_whitelist: 'file' }]
       : ['fd:', { fd: file.fd, protocol_whitelist: 'fd' }];
   const opened = await container.openInput(url, null, Dictionary.fromObject({ ...bounds, ...source }));
   if (opened < 0) throw new UndecodableMediaError(`not a ${kind} file that can be read`);
-  // Before anything is decoded: finding out more decodes, and cannot be given bounds (node-av 6.1.1 crashes on them).
+  // Before anything is decoded: `findStreamInfo` decodes, and cannot be given bounds (node-av 6.1.1 crashes on them).
   for (const { codecpar } of container.streams) checkEdges(codecpar.width, codecpar.height);
   const found = await container.findStreamInfo(null);
   const index = container.findBestStream(kind === 'film' ? AVMEDIA_TYPE_VIDEO : AVMEDIA_TYPE_AUDIO);
@@ -116,7 +117,7 @@ async function openDecoder(stream: Stream): Promise<CodecContext> {
   const decoder = new CodecContext();
   decoder.allocContext3(codec);
   stream.codecpar.toContext(decoder);
-  // Needed for the samples that a file says are padding to be left out.
+  // Needed so that the samples that a file declares as padding are left out.
   decoder.pktTimebase = stream.timeBase;
   decoder.threadCount = 1;
   const bounds = Dictionary.fromObject({ max_pixels: MAX_FILM_EDGE ** 2 });
@@ -127,7 +128,7 @@ async function openDecoder(stream: Stream): Promise<CodecContext> {
 function trackOf(container: FormatContext, file: FileHandle, stream: Stream, decoder: CodecContext): Track {
   const ownSeconds = Number(stream.duration) * stream.timeBase.toDouble();
   const fileSeconds = Number(container.duration) / TICKS_PER_SECOND;
-  // Where the file does not tell, FFmpeg says minus 292,000 years.
+  // If the file does not state it, FFmpeg returns minus 292,000 years.
   const startSeconds = Number(container.startTime) / TICKS_PER_SECOND;
   return {
     stream,
@@ -149,7 +150,7 @@ function trackOf(container: FormatContext, file: FileHandle, stream: Stream, dec
   };
 }
 
-/** Damaged packets are passed over, as players do; a file of which nothing decodes brings no frame. */
+/** Damaged packets are skipped, as players do; a file in which nothing decodes yields no frame. */
 async function* decodedFrames(
   container: FormatContext,
   stream: Stream,
@@ -179,7 +180,7 @@ async function* decodedFrames(
   }
 }
 
-/** What FFmpeg said, where it said that something failed. */
+/** Throws FFmpeg's error if the result is one. */
 export function checked(result: number, what: string): number {
   FFmpegError.throwIfError(result, what);
   return result;

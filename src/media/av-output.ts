@@ -1,6 +1,6 @@
 /**
- * What every file that we encode has in common: a container, tracks whose encoders feed it, and not a byte that depends on
- * when or where it was made. Runs in media children only.
+ * What all files that we encode have in common: a container, tracks that are fed by their encoders, and no byte that
+ * depends on when or where the file was made. Runs in media children only.
  */
 import { AVFMT_FLAG_BITEXACT, AVFMT_GLOBALHEADER, AV_CODEC_FLAG_BITEXACT } from 'node-av/constants';
 import { AV_CODEC_FLAG_GLOBAL_HEADER, AV_LOG_QUIET } from 'node-av/constants';
@@ -12,7 +12,7 @@ import { checked } from './av-input.ts';
 /** One encoder and its track in the file. */
 export interface OutputTrack {
   readonly encoder: CodecContext;
-  /** Encodes a frame and writes what comes out; `null` brings out what is still inside. The frame stays the caller's. */
+  /** Encodes a frame and writes the output; `null` flushes the encoder. The caller still owns the frame. */
   encode(frame: Frame | null): Promise<void>;
 }
 
@@ -31,9 +31,9 @@ export class AvOutput {
   }
 
   /**
-   * Adds a track; all tracks before `begin`.
+   * Adds a track; all tracks must be added before `begin`.
    *
-   * @param configure sets what the encoder is to make: size, rate, formats, time base.
+   * @param configure sets what the encoder should produce: size, rate, formats, time base.
    */
   async addTrack(
     encoderName: FFEncoderCodec,
@@ -61,7 +61,7 @@ export class AvOutput {
     checked(await this.#container.writeHeader(Dictionary.fromObject({ ...options })), 'beginning a file');
   }
 
-  /** Completes the file; the tracks' encoders must be empty. */
+  /** Completes the file; the tracks' encoders must have been flushed. */
   async finish(): Promise<void> {
     checked(await this.#container.writeTrailer(), 'ending a file');
     await this.#container.closeOutput();
@@ -71,7 +71,7 @@ export class AvOutput {
     checked(await encoder.sendFrame(frame), 'encoding');
     while ((await encoder.receivePacket(this.#packet)) >= 0) {
       this.#packet.streamIndex = stream.index;
-      // An encoder of constant frames leaves the duration out, and the last one would be lost.
+      // An encoder with a constant frame rate leaves the duration out, and the last one would be lost.
       if (this.#packet.duration === 0n && encoder.framerate.num > 0) this.#packet.duration = 1n;
       this.#packet.rescaleTs(encoder.timeBase, stream.timeBase);
       checked(await this.#container.interleavedWriteFrame(this.#packet), 'writing');

@@ -1,6 +1,6 @@
 /**
- * A media child's side of its pipes: its work, its lifeline and its bound on memory. It ends by a signal to itself and
- * never by leaving: leaving waits for the threads of a decoder, and a hostile file can keep those busy for ever.
+ * A media child's side of its pipes: its work, its lifeline and its memory limit. It ends with a signal to itself and
+ * never by exiting: exiting waits for a decoder's threads, and a hostile file can keep those busy for ever.
  */
 import { read, write, writeSync } from 'node:fs';
 import { promisify } from 'node:util';
@@ -8,11 +8,14 @@ import { bytesHeader, packFacts, readMessage } from './messages.ts';
 import type { MediaMessage } from './messages.ts';
 import { UndecodableMediaError } from './undecodable-media-error.ts';
 
-/** What the parent finds on standard error where the child ended itself for its use of memory. */
+/** What the parent finds on standard error if the child ended itself because of its memory use. */
 export const OUT_OF_MEMORY = 'media child: out of memory';
 
 const STDERR = 2;
-/** Where a child's pipes are. Not standard input and output: Node makes those non-blocking when anything touches them. */
+/**
+ * The file descriptors of a child's pipes. Not standard input and output: Node makes those non-blocking when anything
+ * touches them.
+ */
 const FROM_PARENT = 3;
 const TO_PARENT = 4;
 
@@ -22,11 +25,11 @@ const MEMORY_CHECK_MS = 100;
 const readFrom = promisify(read);
 const writeTo = promisify(write);
 
-/** What the work of a media child is given. */
+/** What the work of a media child receives. */
 export interface ParentChannel {
-  /** The next message of the parent; the process ends where the parent has gone. */
+  /** The parent's next message; the process ends if the parent is gone. */
   next(bufferFor?: (length: number) => Buffer): Promise<MediaMessage>;
-  /** To be called when no message is expected any more: from then on the process ends as soon as the parent has gone. */
+  /** Call this when no further message is expected: from then on the process ends as soon as the parent is gone. */
   expectNothing(): void;
   tell(facts: Readonly<Record<string, unknown>>): Promise<void>;
   give(bytes: Buffer): Promise<void>;
@@ -38,7 +41,7 @@ function endAtOnce(): void {
 
 async function fillFromParent(target: Buffer): Promise<boolean> {
   for (let filled = 0; filled < target.length;) {
-    // Blocks a thread of the thread pool, never the event loop. A reset is an end as well.
+    // Blocks a thread of the thread pool, never the event loop. A reset counts as an end too.
     const { bytesRead } = await readFrom(FROM_PARENT, target, filled, target.length - filled, null).catch(() => ({
       bytesRead: 0,
     }));
@@ -56,8 +59,8 @@ async function writeToParent(bytes: Buffer): Promise<void> {
 }
 
 /**
- * Does the one piece of work that the parent asks for in its first message, and waits to be ended. Problems with a
- * stranger's file are told as such, other errors as errors.
+ * Does the one piece of work that the parent requests in its first message, and waits to be killed. Faults of an
+ * untrusted file are reported as such, other errors as errors.
  */
 export async function serveParent(
   work: (request: Readonly<Record<string, unknown>>, channel: ParentChannel) => Promise<void>,

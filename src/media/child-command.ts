@@ -1,5 +1,5 @@
 /**
- * The command line of a media child: Node, in the sandbox where it reads what a stranger made, with the kernel's limits on
+ * The command line of a media child: Node, in the sandbox if it reads an untrusted file, with the kernel's limits on
  * it.
  */
 import os from 'node:os';
@@ -8,14 +8,14 @@ import { stepsToGiveWay } from './give-way.ts';
 import { inMediaSandbox } from './sandbox.ts';
 import type { MediaSandbox } from './sandbox.ts';
 
-/** JavaScript's share of the child's memory: some objects. */
+/** JavaScript's share of the child's memory: a few objects. */
 const CHILD_HEAP_MB = 256;
 
-/** A film of ten minutes in 4096 x 4096 pixels takes half of it to decode. */
+/** Decoding a video of ten minutes at 4096 x 4096 pixels takes half of it. */
 export const MAX_CPU_SECONDS = 1800;
 /**
- * Beside the bound on resident memory, which says more clearly what happened: what a process may have asked for, as a
- * multiple of that and for Node itself. Decoders ask for more than they touch.
+ * In addition to the bound on resident memory, which reports more clearly what happened: how much a process may have
+ * requested, as a multiple of that bound plus an amount for Node itself. Decoders request more than they touch.
  */
 const DATA_FACTOR = 2;
 const NODE_DATA_MB = 512;
@@ -25,10 +25,10 @@ const MAX_OPEN_FILES = 256;
 /** A child has 20. */
 export const MAX_PROCESSES = 64;
 
-/** A shell's word for the end of a program by a signal: this and its number. */
+/** A shell reports a program that was ended by a signal as this plus the signal's number. */
 const ENDED_BY_SIGNAL = 128;
 
-/** What is run, and with which bounds. */
+/** What to run, and within which bounds. */
 interface ChildProgram {
   readonly module: string;
   readonly maxMemoryMb: number;
@@ -55,7 +55,7 @@ export function childCommand(program: ChildProgram, sandbox: MediaSandbox | unde
   });
 }
 
-/** What ended a program in the sandbox, as the shell that waited for it says it. */
+/** The signal that ended a program in the sandbox, from the exit code of the shell that waited for it. */
 export function signalInside(code: number | null): NodeJS.Signals | undefined {
   const number = (code ?? 0) - ENDED_BY_SIGNAL;
   const found = Object.entries(os.constants.signals).find(([, value]) => value === number);

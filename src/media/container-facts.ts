@@ -1,35 +1,37 @@
 /**
- * Duration and size of a stored film or sound, from its container's own tables: read in pieces from the object store, and
- * never more than a bound, because every output passes here. Nothing is decoded.
+ * Duration and size of a stored video or audio file, from its container's own tables: read in pieces from the object
+ * store, and never more than a bound, because every output passes through here. Nothing is decoded.
  */
 import type { Input } from 'mediabunny';
 import type { ByteSource } from './inspection.ts';
 import { mp3PaddingSeconds } from './mp3-padding.ts';
 
-/** What a container tells of itself. */
+/** What a container states about itself. */
 export interface ContainerFacts {
-  /** To the millisecond; without what an MP3's encoder added. */
+  /** To the millisecond; without the padding that an MP3's encoder added. */
   readonly durationSeconds?: number;
   /** As a player shows it: upright, with square pixels. */
   readonly width?: number;
   readonly height?: number;
-  /** Whether it holds sound and no film. */
+  /** Whether it has audio and no video. */
   readonly isSoundOnly: boolean;
-  /** Whether it is an MP4 without a single track: what says where its pictures are was cut off, and nobody can play it. */
+  /**
+   * Whether it is an MP4 without any track: the part that locates its frames was cut off, and no player can play it.
+   */
   readonly isEmpty: boolean;
 }
 
-/** A film whose tables lie at its end takes five reads; one without tables would take its whole length. */
+/** A video whose tables are at its end takes five reads; one without tables would take its whole length. */
 const MAX_READS = 64;
 const MAX_BYTES = 8 * 1024 * 1024;
 /** Sixteen files are archived at a time in a worker that may grow by 150 MB. */
 const CACHE_BYTES = 2 * 1024 * 1024;
 
 /**
- * Reads what a container says, as far as the bounds allow: a broken or boundless one brings no facts.
+ * Reads what a container states, as far as the bounds allow: a broken or unbounded one yields no facts.
  *
  * @param beginning the file's first bytes, which are not read again.
- * @throws the error of the source where it cannot be read.
+ * @throws the error of the source if it cannot be read.
  */
 export async function containerFacts(source: ByteSource, beginning: Buffer): Promise<ContainerFacts> {
   let [reads, bytes] = [0, 0];
@@ -58,7 +60,7 @@ export async function containerFacts(source: ByteSource, beginning: Buffer): Pro
 }
 
 async function openInput(read: (start: number, end: number) => Promise<Buffer>, sizeBytes: number): Promise<Input> {
-  // Loaded when the first film or sound comes: a process that only ever sees pictures starts without it.
+  // Loaded when the first video or audio file arrives: a process that only ever sees images starts without it.
   const { ADTS, CustomSource, FLAC, Input, MATROSKA, MP3, MP4, OGG, QTFF, WAVE, WEBM } = await import('mediabunny');
   return new Input({
     // No playlists.
@@ -76,10 +78,10 @@ async function openInput(read: (start: number, end: number) => Promise<Buffer>, 
 async function factsOf(input: Input, beginning: Buffer): Promise<ContainerFacts> {
   const film = await input.getPrimaryVideoTrack();
   const sound = film === null ? await input.getPrimaryAudioTrack() : null;
-  // A film lasts as long as its pictures: the last block of its sound may be longer.
+  // A video lasts as long as its frames: the last block of its audio may be longer.
   const tracks = film === null ? undefined : [film];
-  // What the header says comes first: only where it is silent is the file's end looked for. Not so for MP4, whose tables
-  // list every frame, and whose header counts what sound begins before them.
+  // The duration in the header comes first: only if the header has none is the end of the file read. Not so for MP4,
+  // whose tables list every frame, and whose header also counts audio that begins before them.
   const isMp4 = ['MP4', 'QuickTime File Format'].includes((await input.getFormat()).name);
   const isEmpty = isMp4 && (await input.getTracks()).length === 0;
   const said = isMp4 && film !== null ? null : await input.getDurationFromMetadata(tracks);

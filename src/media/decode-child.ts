@@ -1,14 +1,14 @@
-/** Entry of the child process that decodes one stranger's file. Found by path from `decode.ts`. */
+/** Entry of the child process that decodes one untrusted file. Found by path from `decode.ts`. */
 import { serveParent } from './child-channel.ts';
 import type { ParentChannel } from './child-channel.ts';
 import type { ClipRequest, FilmPicture, Still } from './film-decoding.ts';
 import type { PreviewBounds } from './preview.ts';
 import type { SoundRequest } from './sound-decoding.ts';
 
-/** A small copy of a picture whose bytes follow (preview.ts). */
+/** A small copy of an image whose bytes follow (preview.ts). */
 type PreviewRequest = { readonly decode: 'preview' } & PreviewBounds;
 
-/** What this child is asked to do. */
+/** The request to this child. */
 export type DecodeRequest =
   | { readonly decode: 'picture'; readonly path: string; readonly maxEdge: number }
   | PreviewRequest
@@ -26,7 +26,7 @@ async function givePicture({ width, height, rgba }: FilmPicture, channel: Parent
   await channel.give(rgba);
 }
 
-// Each library is loaded where it is needed: they are most of the time that a child takes to start.
+// Each library is loaded where it is needed: loading them is most of the time that a child takes to start.
 await serveParent(async (asked, channel) => {
   const request = asked as unknown as DecodeRequest;
   if (request.decode === 'preview') {

@@ -1,8 +1,9 @@
 /**
- * Strangers' files as trusted pixels and samples. Each call is one child process that reads one local file with a bound
- * on its memory, time, pixels and seconds, in a sandbox (sandbox.ts): nothing here decodes in the calling process. All calls throw `UndecodableMediaError` for the file's faults; its message names no path.
+ * Untrusted files as trusted pixels and samples. Each call is one child process that reads one local file with a
+ * bound on its memory, time, pixels and seconds, in a sandbox (sandbox.ts): nothing here decodes in the calling
+ * process. All calls throw `UndecodableMediaError` for the file's faults; its message names no path.
  *
- * Bounds: pictures 100 megapixels; films 4096 x 4096 pixels; films and sounds 600 s; 1 GB of memory.
+ * Bounds: images 100 megapixels; videos 4096 x 4096 pixels; video and audio 600 s; 1 GB of memory.
  */
 import { resolve } from 'node:path';
 import { CollectedBytes } from '../domain/collected-bytes.ts';
@@ -12,43 +13,43 @@ import type { Moment, Still } from './film-decoding.ts';
 import { MediaChild } from './media-child.ts';
 
 const MAX_MEMORY_MB = 1024;
-/** 8192: the largest picture that anybody asks for has 4096 pixels on its long edge. */
+/** 8192: the largest image that any caller requests has 4096 pixels on its long edge. */
 const MAX_EDGE = 8192;
 
-/** What is made of a file on disk. */
+/** A request to decode a file on disk. */
 type FileRequest = Extract<DecodeRequest, { readonly path: string }>;
 
-/** Pixels, row by row, red green blue alpha, one byte each; alpha is not multiplied in; sRGB. */
+/** Pixels, row by row, red green blue alpha, one byte each; alpha is not premultiplied; sRGB. */
 export interface DecodedPicture {
   readonly width: number;
   readonly height: number;
   readonly rgba: Buffer;
 }
 
-/** A picture as a JPEG file. */
+/** An image as a JPEG file. */
 export interface Jpeg {
   readonly width: number;
   readonly height: number;
   readonly jpeg: Buffer;
 }
 
-/** Stereo samples, -1 to 1 where nothing was clipped; a sound of one channel is on both. */
+/** Stereo samples, -1 to 1 where nothing was clipped; mono audio is on both channels. */
 export interface DecodedSound {
   readonly channels: readonly [Float32Array, Float32Array];
   readonly seconds: number;
 }
 
-/** A film that is being decoded. */
+/** A video that is being decoded. */
 export interface Clip {
-  /** Of the whole film; 0 where the file does not tell. */
+  /** Of the whole video; 0 if the file does not state it. */
   readonly durationSeconds: number;
   /** As a player shows it: turned upright, with square pixels. */
   readonly width: number;
   readonly height: number;
   readonly hasSound: boolean;
-  /** RGBA of the asked size, as in `DecodedPicture`. May be iterated once; leaving the loop ends the decoding. */
+  /** RGBA of the requested size, as in `DecodedPicture`. May be iterated once; leaving the loop ends the decoding. */
   readonly frames: AsyncIterable<Buffer>;
-  /** Ends the decoding; needed only where the frames are not iterated. */
+  /** Ends the decoding; needed only if the frames are not iterated. */
   close(): Promise<void>;
 }
 
@@ -62,9 +63,9 @@ function startDecoding(request: FileRequest, signal: AbortSignal | undefined): P
 }
 
 /**
- * Decodes a picture (PNG, JPEG, WebP, GIF, AVIF), turned upright; of an animated one the first frame.
+ * Decodes an image (PNG, JPEG, WebP, GIF, AVIF), turned upright; of an animated one the first frame.
  *
- * @param options.maxEdge the longest edge of the result, 1 to 8192 pixels; smaller pictures keep their size.
+ * @param options.maxEdge the longest edge of the result, 1 to 8192 pixels; smaller images keep their size.
  * @throws {UndecodableMediaError}
  * @throws {DOMException} `AbortError` when the signal fires; so do all calls below.
  */
@@ -79,8 +80,8 @@ export async function decodePicture(
 }
 
 /**
- * The frames that a film (MP4, MOV, WebM, Matroska) shows at some moments, in their order; `last` for all that is beyond
- * its end.
+ * The frames that a video (MP4, MOV, WebM, Matroska) shows at some moments, in the order of the moments; `last` for
+ * all moments beyond its end.
  *
  * @param options.maxEdge the longest edge of the results, 1 to 8192 pixels.
  * @throws {UndecodableMediaError}
@@ -94,13 +95,13 @@ export async function framesAt(
   return picturesFrom({ decode: 'stills', path, stills, as: 'rgba' }, stills.length, signal);
 }
 
-/** Frames of a film as JPEG files, in their order; sizes as in `framesAt`. @throws {UndecodableMediaError} */
+/** Frames of a video as JPEG files, in their order; sizes as in `framesAt`. @throws {UndecodableMediaError} */
 export async function jpegsAt(path: string, stills: readonly Still[], signal?: AbortSignal): Promise<readonly Jpeg[]> {
   const pictures = await picturesFrom({ decode: 'stills', path, stills, as: 'jpeg' }, stills.length, signal);
   return pictures.map(({ width, height, rgba }) => ({ width, height, jpeg: rgba }));
 }
 
-/** The last frame of a film, as `framesAt`. @throws {UndecodableMediaError} */
+/** The last frame of a video, like `framesAt`. @throws {UndecodableMediaError} */
 export async function lastFrameOf(
   path: string,
   options: { readonly maxEdge: number },
@@ -112,10 +113,10 @@ export async function lastFrameOf(
 }
 
 /**
- * Decodes a sound (MP3, WAV, FLAC, Ogg, M4A, AAC), or the sound of a film.
+ * Decodes an audio file (MP3, WAV, FLAC, Ogg, M4A, AAC), or the audio of a video.
  *
  * @param options.sampleRate of the result, in Hz, 8000 to 192000.
- * @param options.maxSeconds more than 0, at most 600: what comes after is left out.
+ * @param options.maxSeconds more than 0, at most 600: anything after that is left out.
  * @throws {UndecodableMediaError}
  */
 export async function decodeSound(
@@ -130,7 +131,7 @@ export async function decodeSound(
   if (!(sampleRate >= 8000 && sampleRate <= 192_000)) throw new RangeError('sampleRate must be 8000 to 192000');
   const child = await startDecoding({ decode: 'sound', path, sampleRate, maxSeconds }, signal);
   try {
-    // What a piece is, is for the file to say: it may be a few samples.
+    // The file determines the size of a piece: it may be a few samples.
     const [left, right] = [new CollectedBytes(), new CollectedBytes()];
     for (;;) {
       const message = await child.receive();
@@ -147,12 +148,12 @@ export async function decodeSound(
 }
 
 /**
- * Opens a film and decodes frames of one size at one rate, while they are asked for.
+ * Opens a video and decodes frames of one size at one rate, as they are requested.
  *
- * @param options.width and height: 1 to 4096 pixels. The film covers them; what sticks out is cut off evenly.
+ * @param options.width and height: 1 to 4096 pixels. The video covers them; the excess is cut off evenly.
  * @param options.fps frames per second, above 0: frame n shows the moment startSeconds + n / fps.
- * @param options.startSeconds 0 where it is left out.
- * @param options.maxFrames the film may end before.
+ * @param options.startSeconds 0 if omitted.
+ * @param options.maxFrames the video may end before.
  * @throws {UndecodableMediaError} also while the frames are iterated.
  */
 export async function openClip(

@@ -3,7 +3,7 @@ import { serveParent } from './child-channel.ts';
 import type { FilmRequest } from './film-encoding.ts';
 import type { SoundFileRequest } from './sound-encoding.ts';
 
-/** What this child is asked to do; then it is given frames or samples, and told `{ isOver: true }`. */
+/** The request to this child; frames or samples follow, then `{ isOver: true }`. */
 export type EncodeRequest =
   | ({ readonly encode: 'film' } & FilmRequest)
   | ({ readonly encode: 'sound' } & SoundFileRequest);

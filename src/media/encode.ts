@@ -1,7 +1,7 @@
 /**
- * Our own frames and samples as files that everything plays. Each file is made by one child process fed by a pipe, so that
- * encoding runs beside the rendering, and a cancelled rendering, whose thread is terminated, leaves nothing running: the
- * child ends when its pipe closes. The same frames or samples give the same bytes.
+ * Our own frames and samples as files that every player plays. Each file is made by one child process fed by a pipe,
+ * so that encoding runs beside the rendering, and a cancelled rendering, whose thread is terminated, leaves nothing
+ * running: the child ends when its pipe closes. The same frames or samples give the same bytes.
  */
 import { rm } from 'node:fs/promises';
 import type { EncodeRequest } from './encode-child.ts';
@@ -14,10 +14,10 @@ export type { FilmQuality, SoundFormat };
 
 /** At 3840 x 2160 a child takes 750 MB, nearly all of it frames that x264 keeps (measured). */
 const MAX_MEMORY_MB = 2048;
-/** More than any task may take: whoever renders has a deadline, and the child ends with it. */
+/** More than any task may take: the renderer has a deadline, and the child ends with it. */
 const MAX_ENCODING_SECONDS = 24 * 60 * 60;
 
-/** The rates that the codecs know; WAV and FLAC take any. */
+/** The rates that the codecs support; WAV and FLAC accept any. */
 const MPEG_RATES = [8000, 11_025, 12_000, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000] as const;
 const RATES: Readonly<Partial<Record<SoundFormat, readonly number[]>>> = {
   mp3: MPEG_RATES,
@@ -25,14 +25,14 @@ const RATES: Readonly<Partial<Record<SoundFormat, readonly number[]>>> = {
   opus: [8000, 12_000, 16_000, 24_000, 48_000],
 };
 
-/** A film that is being written. */
+/** A video that is being written. */
 export interface FilmWriter {
   /**
-   * Adds the next frame: RGBA, row by row, 4 bytes a pixel; alpha is ignored. Waits until the encoder has taken it; the
-   * buffer may be used again then.
+   * Adds the next frame: RGBA, row by row, 4 bytes a pixel; alpha is ignored. Waits until the encoder has taken it;
+   * the buffer may be reused then.
    *
-   * @throws {RangeError} not as many bytes as a frame has.
-   * @throws {Error} the encoder failed; so do all calls after.
+   * @throws {RangeError} the number of bytes is not that of a frame.
+   * @throws {Error} the encoder failed; so do all later calls.
    */
   write(rgba: Buffer): Promise<void>;
   /** Completes the file: exactly the frames that were written. */
@@ -42,13 +42,13 @@ export interface FilmWriter {
 }
 
 /**
- * Begins an MP4 film: H.264 High, 4:2:0, BT.709, with its index in front; the sound, where there is one, as AAC of
- * 128 kbit/s, cut or filled up with silence to the film's length.
+ * Starts an MP4 video: H.264 High, 4:2:0, BT.709, with its index in front; the audio, if any, as AAC of 128 kbit/s,
+ * cut or padded with silence to the video's length.
  *
  * @param film.width and height: even, 2 to 4096 pixels.
  * @param film.fps whole frames per second, 1 to 120.
- * @param film.sound a sound file of ours, of any rate; 48 kHz stereo is taken as it is.
- * @throws {RangeError} a size or rate that a film cannot have.
+ * @param film.sound an audio file of ours, of any rate; 48 kHz stereo is taken as it is.
+ * @throws {RangeError} a size or rate that a video cannot have.
  */
 export async function openVideo(film: {
   readonly path: string;
@@ -85,16 +85,16 @@ export async function openVideo(film: {
 }
 
 /**
- * Writes a sound file: `mp3`, `wav` (16 bit), `flac` (16 bit), `opus` (in Ogg) or `aac` (in M4A). As many samples as went
- * in, resampled; padding that a codec adds is marked, so that players leave it out.
+ * Writes an audio file: `mp3`, `wav` (16 bit), `flac` (16 bit), `opus` (in Ogg) or `aac` (in M4A). As many samples as
+ * went in, resampled; padding that a codec adds is marked, so that players leave it out.
  *
- * @param sound.samples one or two channels of -1 to 1, all as long; more than that is clipped. A stream's pieces follow each
- *   other without a seam.
- * @param sound.inputRate what the samples were made at, in Hz.
- * @param sound.sampleRate of the file, in Hz: 8000 to 192000 for `wav` and `flac`; 8000, 11025, 12000, 16000, 22050, 24000,
- *   32000, 44100 or 48000 for `mp3` and `aac`; 8000, 12000, 16000, 24000 or 48000 for `opus`, whose files always play at
- *   48000 and hold what the lower rate holds.
- * @param sound.bitrateKbps for `mp3`, `opus` and `aac`; a good rate for its channels where it is left out.
+ * @param sound.samples one or two channels of -1 to 1, all of the same length; values beyond that are clipped. A
+ *   stream's pieces follow each other without a seam.
+ * @param sound.inputRate the rate of the samples, in Hz.
+ * @param sound.sampleRate of the file, in Hz: 8000 to 192000 for `wav` and `flac`; 8000, 11025, 12000, 16000, 22050,
+ *   24000, 32000, 44100 or 48000 for `mp3` and `aac`; 8000, 12000, 16000, 24000 or 48000 for `opus`, whose files
+ *   always play at 48000 and hold what the lower rate holds.
+ * @param sound.bitrateKbps for `mp3`, `opus` and `aac`; a good rate for its channels if omitted.
  * @throws {RangeError} a rate or number of channels that the format cannot have.
  * @throws {DOMException} `AbortError` when the signal fires; the file is removed.
  */
@@ -136,7 +136,7 @@ function isWhole(
   return Array.isArray(samples);
 }
 
-/** A second or so at a time, so that neither side holds a whole sound twice. */
+/** A second or so at a time, so that neither side holds the whole audio twice. */
 const SAMPLES_AT_A_TIME = 65_536;
 
 async function giveSamples(encoder: Encoder, planes: readonly Float32Array[], channels: number): Promise<void> {
@@ -154,7 +154,7 @@ async function giveSamples(encoder: Encoder, planes: readonly Float32Array[], ch
 class Encoder {
   readonly #child: MediaChild;
   readonly #path: string;
-  /** The child's last word. Only ever comes early when it failed. */
+  /** The child's last message. Arrives early only if the child failed. */
   readonly #outcome: Promise<Readonly<Record<string, unknown>>>;
   #isFinished = false;
 
@@ -162,7 +162,7 @@ class Encoder {
     this.#child = child;
     this.#path = path;
     this.#outcome = child.receiveFacts(MAX_ENCODING_SECONDS * 1000);
-    // Told by the next call.
+    // Reported by the next call.
     this.#outcome.catch(() => {});
   }
 
@@ -174,7 +174,7 @@ class Encoder {
 
   async give(bytes: Buffer): Promise<void> {
     const isTaken = await Promise.race([this.#child.give(bytes), this.#outcome]);
-    // The reason why it has ended is on its way.
+    // The reason why the child ended is on its way.
     if (isTaken !== true) await this.#outcome;
   }
 

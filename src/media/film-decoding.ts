@@ -1,6 +1,6 @@
 /**
- * Films as pixels: frames at a constant rate for a clip, and single frames for stills. Frames are chosen by their time
- * stamps, as a player shows them: at each moment the last one that has begun. Runs in media children only.
+ * Videos as pixels: frames at a constant rate for a clip, and single frames for stills. Frames are chosen by their
+ * timestamps, as a player shows them: at each moment the last one that has begun. Runs in media children only.
  */
 import {
   AVCOL_SPC_BT709,
@@ -15,13 +15,13 @@ import type { ParentChannel } from './child-channel.ts';
 import { FilterChain } from './filter-chain.ts';
 import { UndecodableMediaError } from './undecodable-media-error.ts';
 
-/** Time stamps are rounded to the container's clock: a frame that begins this little after a moment counts as begun. */
+/** Timestamps are rounded to the container's clock: a frame that begins this little after a moment counts as begun. */
 const ROUNDING_SECONDS = 0.002;
 
-/** A moment of a film: its first or last frame, a time in seconds, or a fraction of its duration. */
+/** A moment of a video: its first or last frame, a time in seconds, or a fraction of its duration. */
 export type Moment = 'first' | 'last' | { readonly seconds: number } | { readonly fraction: number };
 
-/** One frame that is asked for. */
+/** One requested frame. */
 export interface Still {
   readonly moment: Moment;
   /** Its longest edge in pixels; never enlarged. */
@@ -35,10 +35,10 @@ export interface FilmPicture {
   readonly rgba: Buffer;
 }
 
-/** Where a frame goes: a size that it covers, cut at the edges, or the longest edge that it keeps below. */
+/** How a frame is fitted: a size that it covers, cut at the edges, or the longest edge that it stays below. */
 type Fit = { readonly cover: { readonly width: number; readonly height: number } } | { readonly maxEdge: number };
 
-/** What a clip is asked as (decode.ts). */
+/** The request for a clip (decode.ts). */
 export interface ClipRequest {
   readonly path: string;
   readonly width: number;
@@ -48,7 +48,7 @@ export interface ClipRequest {
   readonly maxFrames: number;
 }
 
-/** Tells the film's facts, then gives its frames, then says that it is over. */
+/** Sends the video's facts, then its frames, then a message that it is over. */
 export async function decodeClip(request: ClipRequest, channel: ParentChannel): Promise<void> {
   const track = await openTrack(request.path, 'film');
   const painter = new Painter(track, { cover: request });
@@ -59,7 +59,7 @@ export async function decodeClip(request: ClipRequest, channel: ParentChannel): 
   let given = 0;
   const isDue = (until: number): boolean =>
     given < request.maxFrames && from + given / request.fps + ROUNDING_SECONDS < until;
-  // A frame is shown until the next begins, however long it says itself; it is painted when a moment first shows it.
+  // A frame is shown until the next begins, whatever duration it states; it is painted when a moment first shows it.
   let [shown, painted, shownUntil]: [Frame | undefined, FilmPicture | undefined, number] = [undefined, undefined, 0];
   const show = async (until: number): Promise<void> => {
     while (shown !== undefined && isDue(until)) {
@@ -80,7 +80,7 @@ export async function decodeClip(request: ClipRequest, channel: ParentChannel): 
   await channel.tell({ isOver: true });
 }
 
-/** The frame that a film shows at a moment. @throws {UndecodableMediaError} */
+/** The frame that a video shows at a moment. @throws {UndecodableMediaError} */
 export async function decodeStill(path: string, { moment, maxEdge }: Still): Promise<FilmPicture> {
   const track = await openTrack(path, 'film');
   try {
@@ -98,7 +98,7 @@ async function pictureAt(track: Track, moment: Moment, maxEdge: number): Promise
   if (moment !== 'first') await track.seek(at);
   const kept = await lastFrameUntil(track, at);
   if (kept !== undefined) return painter.paint(kept).finally(() => kept.free());
-  // A wrong index, or a file that ends before it says: from the beginning then.
+  // A wrong index, or a file that ends before it says: decode from the beginning then.
   if (moment === 'first') return undefined;
   await track.seek(track.startSeconds);
   const found = await lastFrameUntil(track, at);
@@ -132,7 +132,10 @@ function durationOf(frame: Frame, track: Track): number {
   return rate.num > 0 && rate.den > 0 ? rate.den / rate.num : 1 / 25;
 }
 
-/** Turns decoded frames into pixels of the asked size, upright and in sRGB. Films may change their size on the way. */
+/**
+ * Turns decoded frames into pixels of the requested size, upright and in sRGB. Videos may change their size partway
+ * through.
+ */
 class Painter {
   readonly #track: Track;
   readonly #fit: Fit;
@@ -147,7 +150,7 @@ class Painter {
   async paint(frame: Frame): Promise<FilmPicture> {
     checkFilmSize(frame.width, frame.height);
     if (frame.colorSpace === AVCOL_SPC_UNSPECIFIED) {
-      // What players take a film for that does not say: SD as television was, HD as it is.
+      // What players assume if a video does not state it: the standard of television for SD, that of HD for HD.
       frame.colorSpace = frame.height > 576 ? AVCOL_SPC_BT709 : AVCOL_SPC_SMPTE170M;
     }
     const { num, den } = this.#track.stream.timeBase;
@@ -186,7 +189,7 @@ class Painter {
   }
 }
 
-/** How wide a pixel is to its height: 1:1 unless the file says otherwise, within reason. */
+/** How wide a pixel is relative to its height: 1:1 unless the file says otherwise, within reason. */
 function pixelShape(track: Track): { readonly num: number; readonly den: number } {
   const { num, den } =
     track.stream.sampleAspectRatio.num > 0 ? track.stream.sampleAspectRatio : track.stream.codecpar.sampleAspectRatio;
@@ -194,7 +197,7 @@ function pixelShape(track: Track): { readonly num: number; readonly den: number 
   return isSensible ? { num, den } : { num: 1, den: 1 };
 }
 
-/** The filters that turn a film as its display matrix asks: what phones write instead of turning the picture. */
+/** The filters that rotate a video as its display matrix says: phones write one instead of rotating the image. */
 function upright(track: Track): readonly string[] {
   const matrix = track.stream.codecpar.getCodedSideData(AV_PKT_DATA_DISPLAYMATRIX);
   if (matrix === null || matrix.length < 36) return [];
@@ -205,7 +208,7 @@ function upright(track: Track): readonly string[] {
   return [...(at(0) < 0 ? ['hflip'] : []), ...(at(4) < 0 ? ['vflip'] : [])];
 }
 
-/** How large a player shows the film. */
+/** The size at which a player shows the video. */
 function displaySize(track: Track): { readonly width: number; readonly height: number } {
   const { width, height } = track.stream.codecpar;
   const { num, den } = pixelShape(track);

@@ -1,4 +1,4 @@
-/** Our own frames as an MP4 film: H.264 High, and AAC where it has sound. Runs in media children only. */
+/** Our own frames as an MP4 video: H.264 High, and AAC if it has audio. Runs in media children only. */
 import {
   AVCHROMA_LOC_LEFT,
   AVCOL_PRI_BT709,
@@ -20,12 +20,14 @@ import type { ParentChannel } from './child-channel.ts';
 import { stereoPieces } from './sound-decoding.ts';
 import { SampleQueue, addSoundTrack, planesIn, soundFrame } from './sound-track.ts';
 
-/** How much a film may lose: x264's constant rate factor. 18 is where nobody sees a loss, 23 is x264's own. */
+/**
+ * How much quality a video may lose: x264's constant rate factor. At 18 no loss is visible, 23 is x264's own default.
+ */
 const RATE_FACTORS = { draft: 30, standard: 21, high: 18 } as const;
 
 export type FilmQuality = keyof typeof RATE_FACTORS;
 
-/** What a film is asked as (encode.ts). */
+/** The request for a video (encode.ts). */
 export interface FilmRequest {
   readonly path: string;
   readonly width: number;
@@ -36,14 +38,14 @@ export interface FilmRequest {
 }
 
 /**
- * A constant, not the number of cores: x264's choices, and so the file, depend on it. Two, because as many films are made
- * at a time as there are cores.
+ * A constant, not the number of cores: x264's choices, and so the file, depend on it. Two, because as many videos are
+ * made at a time as there are cores.
  */
 const THREADS = 2;
 const SOUND_RATE = 48_000;
 const SOUND_BITS_PER_SECOND = 128_000;
 
-/** Encodes the frames that come until the parent says that the film is complete. */
+/** Encodes the frames that arrive until the parent says that the video is complete. */
 export async function encodeFilm(request: FilmRequest, channel: ParentChannel): Promise<void> {
   const { width, height, fps } = request;
   const output = new AvOutput('mp4', request.path);
@@ -68,7 +70,7 @@ export async function encodeFilm(request: FilmRequest, channel: ParentChannel): 
     await encoding;
     if (message.kind === 'facts') break;
     encoding = encodeFrame(message.bytes, frames);
-    // Told where it is awaited, a frame later.
+    // Reported where it is awaited, a frame later.
     encoding.catch(() => {});
     frames += 1;
   }
@@ -88,7 +90,7 @@ async function addPictureTrack(output: AvOutput, request: FilmRequest): Promise<
     encoder.pixelFormat = AV_PIX_FMT_YUV420P;
     encoder.timeBase = new Rational(1, fps);
     encoder.framerate = new Rational(fps, 1);
-    // A key frame every two seconds: what players need to jump.
+    // A key frame every two seconds: players need them to seek.
     encoder.gopSize = fps * 2;
     encoder.sampleAspectRatio = new Rational(1, 1);
     describeColours(encoder);
@@ -96,7 +98,7 @@ async function addPictureTrack(output: AvOutput, request: FilmRequest): Promise<
   });
 }
 
-/** HD video's colours, told to whoever plays it. */
+/** Declares HD video's colours to players. */
 function describeColours(what: Pick<Frame, 'colorSpace' | 'colorPrimaries' | 'colorTrc' | 'colorRange'>): void {
   what.colorSpace = AVCOL_SPC_BT709;
   what.colorPrimaries = AVCOL_PRI_BT709;
@@ -104,7 +106,7 @@ function describeColours(what: Pick<Frame, 'colorSpace' | 'colorPrimaries' | 'co
   what.colorRange = AVCOL_RANGE_MPEG;
 }
 
-/** Turns RGBA into the encoder's YUV. */
+/** Converts RGBA to the encoder's YUV. */
 class YuvConverter {
   readonly #width: number;
   readonly #height: number;
@@ -124,7 +126,7 @@ class YuvConverter {
     checked(this.#source.getBuffer(), 'making room for a frame');
   }
 
-  /** A new frame, the caller's to free. */
+  /** A new frame, which the caller must free. */
   async convert(rgba: Buffer): Promise<Frame> {
     checked(this.#source.fromBuffer(rgba), 'taking a frame');
     const frame = new Frame();
@@ -139,7 +141,10 @@ class YuvConverter {
   }
 }
 
-/** The film's sound, encoded alongside its frames so that the file is interleaved: as long as the frames, to the sample. */
+/**
+ * The video's audio, encoded alongside its frames so that the file is interleaved: as long as the frames, to the
+ * sample.
+ */
 class FilmSound {
   readonly #track: OutputTrack;
   readonly #pieces: AsyncGenerator<Buffer, void>;
@@ -161,14 +166,14 @@ class FilmSound {
     return new FilmSound(track, stereoPieces(path, SOUND_RATE));
   }
 
-  /** Encodes as many whole codec frames as the film's first `samples` have. */
+  /** Encodes as many whole codec frames as the video's first `samples` have. */
   async encodeUntil(samples: number): Promise<void> {
     this.#wanted = samples;
     const size = this.#track.encoder.frameSize;
     while (this.#encoded + size <= samples) await this.#encode(size);
   }
 
-  /** Encodes the rest of what was wanted last. */
+  /** Encodes the rest of what was requested last. */
   async finish(): Promise<void> {
     await this.encodeUntil(this.#wanted);
     if (this.#encoded < this.#wanted) await this.#encode(this.#wanted - this.#encoded);
@@ -179,7 +184,7 @@ class FilmSound {
   async #encode(samples: number): Promise<void> {
     while (this.#queue.length < samples) {
       const piece = await this.#pieces.next();
-      // A sound that is shorter than its film ends in silence.
+      // Audio that is shorter than its video ends in silence.
       if (piece.done === true) break;
       this.#queue.add(planesIn(piece.value, 2));
     }

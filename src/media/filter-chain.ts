@@ -1,6 +1,6 @@
 /**
- * A chain of FFmpeg's filters with one way in and one way out: how decoded frames become the pixels and samples that
- * were asked for. Runs in media children only.
+ * A chain of FFmpeg's filters with one input and one output: how decoded frames become the requested pixels and
+ * samples. Runs in media children only.
  */
 import { FFmpegError, Filter, FilterGraph, FilterInOut, Frame } from 'node-av/lib';
 import type { FilterContext } from 'node-av/lib';
@@ -17,8 +17,8 @@ export class FilterChain {
   }
 
   /**
-   * @param medium which buffer filters stand at its ends.
-   * @param sourceOptions what the frames that go in are, as the `buffer` or `abuffer` filter takes it.
+   * @param medium which buffer filters are at its ends.
+   * @param sourceOptions the format of the input frames, as the `buffer` or `abuffer` filter takes it.
    * @param filters as on the command line of ffmpeg.
    */
   static async open(medium: 'picture' | 'sound', sourceOptions: string, filters: string): Promise<FilterChain> {
@@ -34,7 +34,7 @@ export class FilterChain {
     return new FilterChain(graph, source, sink);
   }
 
-  /** What comes out when a frame goes in; `null` brings out what is still inside. Whoever takes the frames frees them. */
+  /** The output for an input frame; `null` flushes the chain. The caller must free the frames. */
   async pass(frame: Frame | null): Promise<Frame[]> {
     FFmpegError.throwIfError(await this.#source.buffersrcAddFrame(frame), 'filtering');
     const passed: Frame[] = [];

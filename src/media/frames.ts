@@ -1,4 +1,7 @@
-/** The pictures that archiving makes of a film: what contract §3 lists as `first_frame`, `last_frame` and `thumbnail`. */
+/**
+ * The images that archiving makes of a video: those that contract §3 lists as `first_frame`, `last_frame` and
+ * `thumbnail`.
+ */
 import { jpegsAt } from './decode.ts';
 import type { Jpeg } from './decode.ts';
 import { MAX_FILM_EDGE } from './film-bounds.ts';
@@ -6,18 +9,18 @@ import { MAX_FILM_EDGE } from './film-bounds.ts';
 /** The longest edge of a thumbnail, in pixels: sharp in a list on any screen, some 50 kB. */
 const THUMBNAIL_EDGE = 512;
 
-/** What comes beside a film. */
+/** The images that belong to a video. */
 export interface DerivedFrames {
   readonly first: Jpeg;
   readonly last: Jpeg;
-  /** At most 512 pixels on its long edge, from a third of the film: the first frame is often a fade from black. */
+  /** At most 512 pixels on its long edge, from a third of the video: the first frame is often a fade from black. */
   readonly thumbnail: Jpeg;
 }
 
 /**
- * Makes the pictures of a film, decoding it in a child process (decode.ts).
+ * Makes the images of a video, decoding it in a child process (decode.ts).
  *
- * @throws {UndecodableMediaError} it is no film that can be read.
+ * @throws {UndecodableMediaError} it is not a readable video.
  * @throws {DOMException} `AbortError` when the signal fires.
  */
 export async function derivedFrames(

@@ -1,6 +1,6 @@
 /**
- * Width and height from an image's own header, in pixels as stored: an EXIF rotation is not applied. Apart from
- * `inspect.ts` because these are five file formats, each by its own specification; nothing is decoded, so a picture of
+ * Width and height from an image's own header, in pixels as stored: an EXIF rotation is not applied. Separate from
+ * `inspect.ts` because these are five file formats, each by its own specification; nothing is decoded, so an image of
  * any size costs microseconds.
  */
 
@@ -21,7 +21,7 @@ const READERS: Readonly<Record<string, (bytes: Buffer) => ImageSize | undefined>
  * Reads the size from the beginning of a file.
  *
  * @param mimeType one of png, jpeg, gif, webp, avif.
- * @returns undefined where the bytes end before the size, or make no sense.
+ * @returns undefined if the bytes end before the size, or make no sense.
  */
 export function imageSize(mimeType: string, bytes: Uint8Array): ImageSize | undefined {
   const size = READERS[mimeType]?.(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
@@ -73,8 +73,8 @@ function webpSize(bytes: Buffer): ImageSize | undefined {
 }
 
 /**
- * AVIF (ISO/IEC 23008-12): the item properties meta/iprp/ipco hold one `ispe` an image; tiles, alpha and previews have
- * their own, never larger than the picture.
+ * AVIF (ISO/IEC 23008-12): the item properties meta/iprp/ipco hold one `ispe` per image; tiles, alpha and previews
+ * have their own, never larger than the image.
  */
 function avifSize(bytes: Buffer): ImageSize | undefined {
   // `meta` is a full box: four bytes of version and flags before its children.

@@ -1,6 +1,6 @@
 /**
- * Entry of the child process that inspects strangers' files, one after another. Found by path from `inspect.ts`. It has
- * no access to a store: it asks its parent for the bytes that it needs.
+ * Entry of the child process that inspects untrusted files, one after another. Found by path from `inspect.ts`. It
+ * has no access to a store: it requests the bytes that it needs from its parent.
  */
 import { serveParent } from './child-channel.ts';
 import type { ParentChannel } from './child-channel.ts';
@@ -11,7 +11,7 @@ import { UnsupportedMediaError } from './unsupported-media-error.ts';
 /** The parent could not read the bytes, and knows why. */
 class SourceLostError extends Error {}
 
-/** One read at a time, whoever asks, and none once the file has been answered for. */
+/** One read at a time, whichever reader requests it, and none once the file's result has been sent. */
 function sourceOf(sizeBytes: number, channel: ParentChannel): ByteSource & { settle(): Promise<void> } {
   let last: Promise<unknown> = Promise.resolve();
   let isOver = false;
@@ -49,7 +49,8 @@ async function inspectNext({ sizeBytes, isBeginning }: Readonly<Record<string, u
     await source.settle();
     if (error instanceof SourceLostError) await channel.tell({ isLost: true });
     else if (error instanceof UnsupportedMediaError) await channel.tell({ unsupported: error.mimeType ?? '' });
-    // What a reader of ours throws at a strange file is the file's fault, and the next file is read all the same.
+    // An error that a reader of ours throws at an untrusted file is the file's fault, and the next file is read all
+    // the same.
     else await channel.tell({ problem: 'cannot be read' });
   }
 }

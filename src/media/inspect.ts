@@ -1,10 +1,11 @@
 /**
- * What a file really is, read in a child process: the tables of a container can be made to take minutes and gigabytes,
- * and whoever reads them is killed then, which must be neither an api nor a worker. Children are kept and used again,
- * because one takes a while to start and every upload and output passes here; accounts share them.
+ * What a file really is, read in a child process: the tables of a container can be made to take minutes and
+ * gigabytes, and the process that reads them is then killed, which must be neither an api nor a worker. Children are
+ * kept and reused, because one takes a while to start and every upload and output passes through here; accounts share
+ * them.
  *
- * A child that is killed was reading one file only. Where it had read others before, that file is tried once more in a
- * new child, so that nobody's file is refused for what somebody else's did.
+ * A child that is killed was reading one file only. If it had read others before, that file is tried once more in a
+ * new child, so that no account's file is rejected because of another account's.
  */
 import os from 'node:os';
 import type { ObjectStore } from '../objects/stores/object-store.ts';
@@ -20,46 +21,52 @@ import { UnsupportedMediaError } from './unsupported-media-error.ts';
 export type { MediaFacts } from './media-facts.ts';
 export { UnsupportedMediaError } from './unsupported-media-error.ts';
 
-/** Resident memory of a child: Node takes some 80, the tables of the longest film some 50. */
+/** Resident memory of a child: Node takes some 80, the tables of the longest video some 50. */
 const MAX_MEMORY_MB = 512;
-/** Processor time of a child for all its files together; it is replaced long before by their number. */
+/** Processor time of a child for all its files together; long before that, it is replaced because of their number. */
 const MAX_CPU_SECONDS = 120;
-/** What one file may take of its child's time, waiting for the store not counted: an honest one takes milliseconds. */
+/** What one file may take of its child's time, not counting waits for the store: an honest one takes milliseconds. */
 const FILE_MS = 15_000;
-/** Of these 15 s: processor time. A file that takes that is refused; one that only waited may have found a busy machine. */
+/**
+ * Processor time within these 15 s. A file that takes that is rejected; one that only waited may have met a busy
+ * machine.
+ */
 const FILE_CPU_SECONDS = 3;
 /** A loader on a machine that is very busy. */
 const START_MS = 60_000;
-/** After so many files a child is replaced: what a library leaks goes with it. */
+/** After this many files a child is replaced: what a library leaks goes with it. */
 const FILES_PER_CHILD = 500;
-/** What is idle for so long ends, but for one. */
+/** A child that is idle for this long ends, unless it is the last one. */
 const IDLE_MS = 60_000;
-/** What a child may ask for of one file, as container-facts.ts bounds it: looked at here too, because it may be lost. */
+/**
+ * What a child may request of one file, as container-facts.ts bounds it: checked here too, because the child may be
+ * compromised.
+ */
 const MAX_READS = 80;
 const MAX_READ_BYTES = 16 * 1024 * 1024;
 
 /** Inspects files in children that accounts share. */
 export interface MediaInspector {
   /**
-   * Reads what a stored object is.
+   * Inspects a stored object.
    *
    * @param tenant the account whose share is used.
-   * @throws {UnsupportedMediaError} it is nothing that is served, or cannot be read within the bounds.
+   * @throws {UnsupportedMediaError} its type is not served, or it cannot be read within the bounds.
    * @throws {ObjectNotFoundError} there is no such object; and other errors of the store.
    * @throws {ShareExhaustedError} too many wait already.
    */
   inspectStored(tenant: string, store: ObjectStore, key: string, sizeBytes: number): Promise<MediaFacts>;
   /** The same for a whole file in memory, or its beginning, without durations and the sizes of videos. */
   inspectBytes(tenant: string, bytes: Uint8Array): Promise<MediaFacts>;
-  /** Ends all children; inspections that are under way fail. */
+  /** Ends all children; inspections in progress fail. */
   close(): Promise<void>;
 }
 
 export interface InspectorOptions {
   readonly metrics?: ShareMetrics | undefined;
-  /** Told of each child that did not survive a file. */
+  /** Notified of each child that did not survive a file. */
   readonly onKilled?: (reason: InspectionEnd) => void;
-  /** Children at once; default one more than cores, so that one account can use as many as there are. */
+  /** Children at once; default one more than cores, so that one account can use as many as there are cores. */
   readonly children?: number;
   /** For tests. */
   readonly fileMs?: number;
@@ -112,7 +119,7 @@ export function createMediaInspector({
     const kept = { child, files: 0 };
     all.add(kept);
     try {
-      // While it was being made nobody could end it.
+      // While it was being started, it could not be ended.
       requireOpen();
       await child.receiveFacts(START_MS);
     } catch (error) {
@@ -137,7 +144,7 @@ export function createMediaInspector({
     if (isClosed || kept.files >= FILES_PER_CHILD) return endChild(kept);
     idle.push(kept);
     kept.idleTimer = setTimeout(() => {
-      // The one that was used last stays: the next file is not to wait for a start.
+      // The one that was used last stays: the next file should not wait for a start.
       if (idle.length > 1) void endChild(kept);
     }, IDLE_MS).unref();
     return undefined;
@@ -159,13 +166,14 @@ export function createMediaInspector({
     const outcome = await tryIn(await startChild(), inspection);
     if (!('ended' in outcome)) return settle(outcome);
     if (!isSilence(outcome.ended)) throw unusable(outcome.ended, fileMs);
-    // The machine may have stood still, and not the child: a file is given up for time when two new children say so.
+    // The machine may have stalled, and not the child: a file is rejected for its time only if two new children time
+    // out.
     const last = await tryIn(await startChild(), inspection);
     if ('ended' in last) throw unusable(last.ended, fileMs);
     return settle(last);
   }
 
-  /** @returns what came of it; `ended`: the child did not survive it. */
+  /** @returns the result; `ended`: the child did not survive it. */
   async function tryIn(kept: Kept, inspection: Inspection): Promise<Outcome> {
     try {
       const facts = await inspectIn(kept, inspection, { ms: fileMs, cpuSeconds: fileCpuSeconds });
@@ -205,7 +213,7 @@ export function createMediaInspector({
   };
 }
 
-/** An error of the store, carried past what is an error of the child. */
+/** An error of the store, kept apart from the errors of the child. */
 class SourceError extends Error {}
 
 async function settle(outcome: Exclude<Outcome, { readonly ended: unknown }>): Promise<MediaFacts> {
@@ -213,10 +221,10 @@ async function settle(outcome: Exclude<Outcome, { readonly ended: unknown }>): P
   throw outcome.error;
 }
 
-/** It asks for more of a file than anybody needs. */
+/** It requests more of a file than any reader needs. */
 class TooMuchReadingError extends UndecodableMediaError {}
 
-/** @returns undefined: the child could have gone on, and says that the file is broken. */
+/** @returns undefined: the child could have continued, and says that the file is broken. */
 function reasonOf(error: unknown): InspectionEnd | undefined {
   if (error instanceof KilledChildError) return error.reason;
   if (error instanceof TooMuchReadingError) return 'reading';
@@ -250,7 +258,7 @@ async function inspectIn(
     leftMs -= performance.now() - askedAt;
     if (answer['isLost'] === true && sourceError !== undefined) throw sourceError;
     if (typeof answer['unsupported'] === 'string') throw new UnsupportedMediaError(answer['unsupported'] || undefined);
-    // What a child says is checked where it is used: numbers and texts for a record of our own.
+    // What a child sends is checked where it is used: numbers and strings for a record of our own.
     if (answer['facts'] !== undefined) return answer['facts'] as MediaFacts;
     const [start, end] = rangeOf(answer['read'], sizeBytes, isBeginning);
     reads += 1;
@@ -268,7 +276,7 @@ async function inspectIn(
   }
 }
 
-/** A range inside the file. @throws {TypeError} the child asks for something else: it is not itself any more. */
+/** A range inside the file. @throws {TypeError} the child requests something else: it is compromised. */
 function rangeOf(asked: unknown, sizeBytes: number, isBeginning: boolean): readonly [start: number, end: number] {
   const [start, end] = (Array.isArray(asked) ? asked : []) as readonly unknown[];
   if (!Number.isInteger(start) || !Number.isInteger(end)) throw new TypeError('an inspection asks for no range');

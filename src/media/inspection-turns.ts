@@ -1,20 +1,23 @@
 /**
- * Whose file is inspected next. Accounts share the children; and one whose file has just exceeded its bounds has its files
- * read one at a time, with those of others like it: a file of two hundred bytes can hold a child for seconds, and a few
- * accounts with such files would hold all of them, one file after the other.
+ * Which file is inspected next. Accounts share the children; and an account whose file has just exceeded its bounds
+ * has its files read one at a time, together with those of other such accounts: a file of two hundred bytes can
+ * occupy a child for seconds, and a few accounts with such files would occupy all of them, one file after the other.
  */
 import { createTenantShares } from '../limits/tenant-shares.ts';
 import type { ShareMetrics } from '../telemetry/metrics-shares.ts';
 import { UnsupportedMediaError } from './unsupported-media-error.ts';
 
-/** An upload or an archive waits for its turn; more of them are not under way. */
+/** Uploads and archivings wait for their turn; no more of them than this are in progress. */
 const WAITING = { perTenant: 64, perProcess: 2_000 };
 const RETRY_SECONDS = 5;
-/** An account that goes on is one for as long as it does. */
+/** An account that continues stays suspect for as long as it does. */
 const SUSPECT_MS = 60_000;
 
 export interface InspectionTurns {
-  /** Inspects a file when it is its turn. @throws {ShareExhaustedError} too many wait already; and what the work throws. */
+  /**
+   * Inspects a file when it is its turn. @throws {ShareExhaustedError} too many wait already; and what the work
+   * throws.
+   */
   run<T>(tenant: string, work: () => Promise<T>): Promise<T>;
 }
 
@@ -28,7 +31,7 @@ export function createInspectionTurns(children: number, metrics: ShareMetrics | 
     leavesFree: true,
   });
   const suspectShares = createTenantShares({ ...common, resource: 'suspect_inspections', capacity: 1 });
-  /** By account, when it is one no longer; the oldest first. */
+  /** By account, when it stops being suspect; the oldest first. */
   const suspects = new Map<string, number>();
 
   const isSuspect = (tenant: string): boolean => (suspects.get(tenant) ?? 0) > performance.now();
@@ -57,13 +60,13 @@ export function createInspectionTurns(children: number, metrics: ShareMetrics | 
       if (!isSuspect(tenant)) {
         const lease = await shares.take(tenant);
         try {
-          // It may have become one while it waited.
+          // It may have become suspect while it waited.
           if (!isSuspect(tenant)) return await noting(tenant, work);
         } finally {
           lease.release();
         }
       }
-      // Always in this order, so that nobody who has a child waits for the other.
+      // Always in this order, so that no account that has a child waits for the other share.
       return suspectShares.run(tenant, () => shares.run(tenant, () => noting(tenant, work)));
     },
   };

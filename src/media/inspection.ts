@@ -1,8 +1,8 @@
 /**
- * What a file really is, from its own bytes: a provider's word for it counts for nothing. Runs in a child process only
- * (inspect-child.ts), because the tables of a container are a stranger's, and what reads them can be made to work or to
- * allocate without end. On the way of every task, so it reads 16 kB of an image, what is needed of a container's tables,
- * and decodes nothing.
+ * What a file really is, from its own bytes: a provider's claim about it counts for nothing. Runs in a child process
+ * only (inspect-child.ts), because the tables of a container are untrusted, and their reader can be made to work or
+ * to allocate without end. Every task passes through here, so it reads 16 kB of an image, what is needed of a
+ * container's tables, and decodes nothing.
  */
 import { fileTypeFromBuffer } from 'file-type/core';
 import { mediaTypeOf } from '../objects/media-types.ts';
@@ -14,11 +14,11 @@ import type { MediaFacts } from './media-facts.ts';
 /** Where the bytes of a file come from. */
 export interface ByteSource {
   readonly sizeBytes: number;
-  /** Bytes from `start` to before `end`, fewer where the file ends. */
+  /** Bytes from `start` to before `end`, fewer if the file ends. */
   read(start: number, end: number): Promise<Buffer>;
 }
 
-// Enough for nearly every file; images with large colour profiles or previews before the size take the second look.
+// Enough for nearly every file; images with large colour profiles or previews before the size need the second look.
 const FIRST_LOOK_BYTES = 16 * 1024;
 const SECOND_LOOK_BYTES = 1024 * 1024;
 
@@ -33,10 +33,12 @@ const OUR_NAMES: Readonly<Record<string, string>> = {
 
 const MP4_SOUND = { mimeType: 'audio/mp4', kind: 'audio', extension: 'm4a' } as const;
 
-/** MPEG layers I and II: nobody delivers them, and the byte order mark of a UTF-16 text looks like one. */
+/**
+ * MPEG layers I and II: no client or provider delivers them, and the byte order mark of a UTF-16 text looks like one.
+ */
 const NOT_TRUSTED = new Set(['mp1', 'mp2']);
 
-/** Reads what a file is. @throws {UnsupportedMediaError} it is nothing that is served. */
+/** Inspects a file. @throws {UnsupportedMediaError} its type is not served. */
 export async function inspectSource(source: ByteSource): Promise<MediaFacts> {
   const { sizeBytes } = source;
   if (sizeBytes === 0) throw new UnsupportedMediaError();
@@ -51,13 +53,13 @@ export async function inspectSource(source: ByteSource): Promise<MediaFacts> {
 
 async function withContainerFacts(facts: MediaFacts, source: ByteSource, beginning: Buffer): Promise<MediaFacts> {
   const { isSoundOnly, isEmpty, ...told } = await containerFacts(source, beginning);
-  // Many write the general brand on an MP4 of sound alone.
+  // Many encoders write the general brand on an MP4 with audio only.
   const isMp4Sound = isSoundOnly && facts.mimeType === 'video/mp4';
   return { ...facts, ...(isMp4Sound ? MP4_SOUND : {}), ...told, ...(isEmpty ? { isEmpty } : {}) };
 }
 
 /**
- * The same for a whole file in memory, or its beginning. Durations, and the sizes of videos, are not looked for: a
+ * The same for a whole file in memory, or its beginning. Durations, and the sizes of videos, are not read: a
  * beginning does not hold them.
  *
  * @throws {UnsupportedMediaError}

@@ -1,7 +1,7 @@
-/** A media child was ended in the middle of a stranger's file, which is the file's fault, and why: for metrics. */
+/** A media child was killed while it read an untrusted file, which is the file's fault, and why: for metrics. */
 import { UndecodableMediaError } from './undecodable-media-error.ts';
 
-/** `time`, `memory`, `cpu` and `processes`: a bound was exceeded; `crash`: what read the file broke. */
+/** `time`, `memory`, `cpu` and `processes`: a bound was exceeded; `crash`: the reader of the file crashed. */
 export type KillReason = 'time' | 'memory' | 'cpu' | 'processes' | 'crash';
 
 export class KilledChildError extends UndecodableMediaError {

@@ -1,8 +1,8 @@
 /**
- * A parent's side of a media child: a process of ours that holds the codec library, so that a hostile file, a crash or a
- * cancellation ends that process and nothing else. The child has no environment and a bound on its memory, and one that
- * reads what a stranger made is in a sandbox (sandbox.ts). It ends by itself when the parent's end of its pipe closes; in
- * the sandbox it is ended with the thread that started it, whatever it is doing.
+ * A parent's side of a media child: a process of ours that holds the codec library, so that a hostile file, a crash
+ * or a cancellation ends that process and nothing else. The child has no environment and a bound on its memory, and
+ * one that reads an untrusted file is in a sandbox (sandbox.ts). It ends by itself when the parent's end of its pipe
+ * closes; in the sandbox it is killed with the thread that started it, whatever it is doing.
  */
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
@@ -21,17 +21,21 @@ import { findMediaSandbox } from './sandbox.ts';
 import type { MediaSandbox } from './sandbox.ts';
 import { UndecodableMediaError } from './undecodable-media-error.ts';
 
-/** A child that says nothing for so long while it is waited for is stuck: our own bound on one picture or sound. */
+/**
+ * A child that sends nothing for this long while the parent waits is stuck: our own bound on one image or audio file.
+ */
 const SILENCE_MS = 60_000;
 const STDERR_KEPT = 2000;
-/** The child's own words (child-channel.ts), and those of Node where its heap is full or the system gives it no more. */
+/**
+ * The child's own message (child-channel.ts), and those of Node when its heap is full or the system gives it no more.
+ */
 const OUT_OF_MEMORY = /out of memory/i;
-/** A child looks at its own memory ten times a second; from outside it is looked at in case it does not. */
+/** A child checks its own memory ten times a second; it is also checked from outside in case it does not. */
 const WATCH_MS = 250;
-/** Beyond its own bound: the shell and the loader beside it, and what it may reach before it has looked. */
+/** Beyond its own bound: the shell and the loader beside it, and what it may reach before it has checked. */
 const WATCH_BEYOND_MB = 256;
 
-/** The signals of a program that broke, or was broken off by a limit, not of one that was ended. */
+/** The signals of a program that crashed or was stopped by a limit, not of one that was killed. */
 const CRASHES: ReadonlySet<string> = new Set<NodeJS.Signals>([
   'SIGSEGV',
   'SIGBUS',
@@ -46,31 +50,31 @@ const CRASHES: ReadonlySet<string> = new Set<NodeJS.Signals>([
 export interface MediaChildOptions {
   /** The module that it runs, by its source path from the package's root. */
   readonly module: string;
-  /** Whether what it reads is a stranger's: it is in a sandbox then, and a crash is the file's fault. */
+  /** Whether its input is untrusted: it is in a sandbox then, and a crash is the file's fault. */
   readonly isUntrusted: boolean;
   /** Of the whole process, in megabytes of resident memory. */
   readonly maxMemoryMb: number;
-  /** Processor time of all its threads, in seconds; 1800 where it is left out. In the sandbox only. */
+  /** Processor time of all its threads, in seconds; 1800 if omitted. In the sandbox only. */
   readonly maxCpuSeconds?: number;
   /** Files that it reads, by absolute path: in the sandbox it sees no others. */
   readonly readable?: readonly string[];
   readonly signal?: AbortSignal | undefined;
-  /** Another sandbox than the best of this machine: for tests. */
+  /** A sandbox other than the best of this machine: for tests. */
   readonly sandbox?: MediaSandbox;
 }
 
 const running = new Set<MediaChild>();
 
 /**
- * Ends all media children that this thread has started. To be called before a thread is terminated, where there is still
- * time: a child that outlives its thread ends too, but nobody is left to take note of it, and its entry stays in the
+ * Ends all media children that this thread has started. Call this before a thread is terminated, while there is still
+ * time: a child that outlives its thread ends too, but there is nothing left to reap it, and its entry stays in the
  * system's table until our process ends.
  */
 export async function endMediaChildren(): Promise<void> {
   await Promise.all(Array.from(running, (child) => child.end()));
 }
 
-/** One running media child. Whoever starts it calls `end` in the end, whatever happened. */
+/** One running media child. The caller that starts it must call `end`, whatever happens. */
 export class MediaChild {
   readonly #process: ChildProcess;
   readonly #toChild: Duplex;
@@ -80,7 +84,10 @@ export class MediaChild {
   readonly #fill: Fill;
   readonly #onAbort = (): void => this.#kill();
   readonly #isConfined: boolean;
-  /** Of the processor time of the child as it is shown, and what was allowed from there. */
+  /**
+   * The child's processor time at which it is killed, as measured from outside, and how much it was allowed until
+   * there.
+   */
   #cpuBound: { readonly endsAt: number; readonly seconds: number } | undefined;
   #watch: NodeJS.Timeout | undefined;
   /** What it has exceeded, as seen from outside. */
@@ -98,10 +105,10 @@ export class MediaChild {
       stdio: ['ignore', 'ignore', 'pipe', 'pipe', 'pipe'],
       windowsHide: true,
     });
-    // In the sandbox that comes first: what it starts is another process.
+    // In the sandbox the command line does this first: what it starts is another process.
     if (!this.#isConfined) makeProcessGiveWay(this.#process.pid);
     [this.#toChild, this.#fromChild] = this.#process.stdio.slice(3) as [Duplex, Duplex];
-    // A pipe that breaks is told by the end of the child, which is where everybody looks.
+    // A broken pipe is reported by the end of the child, which is where all callers look.
     this.#toChild.on('error', () => {});
     this.#fromChild.on('error', () => {});
     this.#process.stderr?.setEncoding('utf8').on('data', (text: string) => {
@@ -119,7 +126,10 @@ export class MediaChild {
     if (options.signal?.aborted === true) this.#kill();
   }
 
-  /** Starts a child and hands it its work, as facts. @throws {DOMException} `AbortError`: the signal has fired already. */
+  /**
+   * Starts a child and sends it its work, as facts. @throws {DOMException} `AbortError`: the signal has fired
+   * already.
+   */
   static async start(options: MediaChildOptions, request: object): Promise<MediaChild> {
     const sandbox = options.isUntrusted ? (options.sandbox ?? (await findMediaSandbox())) : undefined;
     options.signal?.throwIfAborted();
@@ -128,16 +138,16 @@ export class MediaChild {
     return child;
   }
 
-  /** Tells the child some facts. Never throws: that a child has ended is told by `receive`. */
+  /** Sends the child some facts. Never throws: `receive` reports that a child has ended. */
   async tell(facts: Readonly<Record<string, unknown>>): Promise<void> {
     await this.#write(packFacts(facts));
   }
 
   /**
-   * Gives the child bytes, which may be changed afterwards.
+   * Sends the child bytes, which may be changed afterwards.
    *
-   * @param silenceMs how long it may take none; for ever where it is left out.
-   * @returns false: the child has ended; `receive` says why.
+   * @param silenceMs how long it may accept none; for ever if omitted.
+   * @returns false: the child has ended; `receive` reports why.
    */
   async give(bytes: Buffer, silenceMs?: number): Promise<boolean> {
     this.#toChild.write(bytesHeader(bytes.length));
@@ -148,9 +158,9 @@ export class MediaChild {
   /**
    * The child's next message.
    *
-   * @param silenceMs how long it may say nothing.
-   * @throws {UndecodableMediaError} the stranger's file cannot be used: in the child's own words, or for what became of
-   *   the child.
+   * @param silenceMs how long it may send nothing.
+   * @throws {UndecodableMediaError} the untrusted file cannot be used: in the child's own words, or because of how
+   *   the child ended.
    * @throws {DOMException} `AbortError`: the signal fired.
    * @throws {Error} the child failed for another reason.
    */
@@ -180,7 +190,7 @@ export class MediaChild {
     return message.bytes;
   }
 
-  /** From now on, and until this is called again, the child may take so much processor time, where it can be seen. */
+  /** From now on, and until the next call, the child may use this much processor time, where it can be measured. */
   allowCpu(seconds: number): void {
     const { pid } = this.#process;
     if (pid !== undefined) this.#cpuBound = { endsAt: measureTree(pid, MAX_PROCESSES).cpuSeconds + seconds, seconds };
@@ -197,7 +207,7 @@ export class MediaChild {
     running.delete(this);
   }
 
-  /** Ends the child where it does not do its part in time. */
+  /** Ends the child if it does not do its part in time. */
   async #within<T>(silenceMs: number, part: Promise<T>): Promise<T> {
     const timer = setTimeout(() => {
       this.#excess ??= { reason: 'time', problem: `takes longer than ${silenceMs / 1000} s to read` };
@@ -207,8 +217,8 @@ export class MediaChild {
   }
 
   /**
-   * In the sandbox our own child waits for the first process of a namespace, and ends when all in that are gone: so that
-   * one is killed. Where there is none, or none yet, the other takes it along.
+   * In the sandbox our own child waits for the first process of a namespace, and ends when all processes in it are
+   * gone: so that one is killed. If there is none, or none yet, killing our child ends the other with it.
    */
   #kill(): void {
     const { pid, exitCode, signalCode } = this.#process;
@@ -217,7 +227,7 @@ export class MediaChild {
     if (first === undefined || !tryToKill(first)) this.#process.kill('SIGKILL');
   }
 
-  /** Whatever runs in there, all of it together has the bounds. */
+  /** The bounds apply to everything that runs inside, together. */
   #lookInside(): void {
     const { pid, exitCode, signalCode } = this.#process;
     if (pid === undefined || exitCode !== null || signalCode !== null) return;

@@ -1,7 +1,7 @@
-/** What is known of a file of media, as the inspection tells it. */
+/** What is known about a media file, as the inspection reports it. */
 import type { MediaKind } from '../objects/media-types.ts';
 
-/** What is known of a media file. Images always have a size; films and sounds what their containers tell. */
+/** What is known about a media file. Images always have a size; video and audio what their containers state. */
 export interface MediaFacts {
   /** Lower case, without parameters. */
   readonly mimeType: string;
@@ -11,6 +11,6 @@ export interface MediaFacts {
   readonly width?: number;
   readonly height?: number;
   readonly durationSeconds?: number;
-  /** Nothing of it can be played: what is left of an MP4 whose index was cut off. */
+  /** Nothing of it can be played: the rest of an MP4 whose index was cut off. */
   readonly isEmpty?: true;
 }

@@ -1,7 +1,7 @@
 /**
- * How a process of ours and its media child talk over pipes: messages of JSON facts or of raw bytes, each behind five
- * bytes that tell its kind and length. Frames and samples are far too large for Node's own message channel, which
- * serialises them.
+ * How a process of ours and its media child communicate over pipes: messages of JSON facts or of raw bytes, each
+ * after five bytes that state its kind and length. Frames and samples are far too large for Node's own message
+ * channel, which serialises them.
  */
 
 /** One message: small facts, or pixels and samples as they lie in memory. */
@@ -16,7 +16,7 @@ const HEADER_BYTES = 5;
 const FACTS = 1;
 const BYTES = 2;
 
-/** Facts are a request or an answer of some lines; pixels end at the largest picture, 8192 x 8192 (decode.ts). */
+/** Facts are a request or a response of some lines; pixels end at the largest image, 8192 x 8192 (decode.ts). */
 const MAX_LENGTH: Readonly<Record<number, number>> = { [FACTS]: 64 * 1024, [BYTES]: 8192 * 8192 * 4 };
 
 function header(kind: number, length: number): Buffer {
@@ -32,7 +32,7 @@ export function packFacts(facts: Readonly<Record<string, unknown>>): Buffer {
   return Buffer.concat([header(FACTS, text.length), text]);
 }
 
-/** What goes before the bytes of a message of `length` bytes. */
+/** The header of a message of `length` bytes. */
 export function bytesHeader(length: number): Buffer {
   return header(BYTES, length);
 }
@@ -40,9 +40,9 @@ export function bytesHeader(length: number): Buffer {
 /**
  * Reads the next message.
  *
- * @param bufferFor where the bytes of a message go; a new buffer where it is left out.
+ * @param bufferFor where the bytes of a message go; a new buffer if omitted.
  * @returns undefined: the other side has closed.
- * @throws {RangeError} what came is no message.
+ * @throws {RangeError} what arrived is not a message.
  */
 export async function readMessage(
   fill: Fill,

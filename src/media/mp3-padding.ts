@@ -1,6 +1,6 @@
 /**
- * What an MP3's encoder added in front of and behind the sound, as its first frame tells: MP3 comes in whole frames, so a
- * sound of 2 s lies in 2.04 s of them. The tag is LAME's, which all encoders write: 12 bits of samples for each end.
+ * What an MP3's encoder added before and after the audio, as its first frame states: MP3 consists of whole frames, so
+ * audio of 2 s takes 2.04 s of them. The tag is LAME's, which all encoders write: 12 bits of samples for each end.
  */
 
 const SAMPLE_RATES = [44_100, 48_000, 32_000] as const;
@@ -9,7 +9,10 @@ const FIELD_BYTES = [4, 4, 100, 4] as const;
 /** From the encoder's name to the paddings. */
 const TO_PADDING = 21;
 
-/** In seconds; 0 for what is no MP3, or does not tell. @param beginning the file's first bytes, 16 kB or more of them. */
+/**
+ * In seconds; 0 if it is not an MP3, or does not state it. @param beginning the file's first bytes, 16 kB or more of
+ * them.
+ */
 export function mp3PaddingSeconds(beginning: Buffer): number {
   const frame = beginning.subarray(id3Length(beginning));
   if (frame.length < 4 || frame.readUInt8(0) !== 0xff || (frame.readUInt8(1) & 0xe6) !== 0xe2) return 0;
@@ -17,7 +20,7 @@ export function mp3PaddingSeconds(beginning: Buffer): number {
   const rate = SAMPLE_RATES[(frame.readUInt8(2) >> 2) & 3];
   const isMono = frame.readUInt8(3) >> 6 === 3;
   if (rate === undefined || version === 1) return 0;
-  // Behind the side information, whose length depends on version and channels.
+  // After the side information, whose length depends on version and channels.
   const isFirstVersion = version === 3;
   const tag = 4 + (isFirstVersion ? (isMono ? 17 : 32) : isMono ? 9 : 17);
   const name = frame.toString('latin1', tag, tag + 4);
@@ -29,7 +32,7 @@ export function mp3PaddingSeconds(beginning: Buffer): number {
   return samples / (rate / (isFirstVersion ? 1 : version === 2 ? 2 : 4));
 }
 
-/** How long a tag in front of the sound is: 28 bits, seven in a byte. */
+/** The length of a tag before the audio: 28 bits, seven in a byte. */
 function id3Length(beginning: Buffer): number {
   if (beginning.toString('latin1', 0, 3) !== 'ID3' || beginning.length < 10) return 0;
   const [a = 0, b = 0, c = 0, d = 0] = beginning.subarray(6, 10);

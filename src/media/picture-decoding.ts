@@ -1,20 +1,22 @@
-/** Pictures as pixels, by sharp. Runs in media children only. */
+/** Images as pixels, by sharp. Runs in media children only. */
 import { readFile, stat } from 'node:fs/promises';
 import sharp from 'sharp';
 import type { FilmPicture } from './film-decoding.ts';
 import { UndecodableMediaError } from './undecodable-media-error.ts';
 
-/** libvips' loaders of the pictures in `src/objects/media-types.ts`: no SVG, no PDF, no loader of other libraries. */
+/**
+ * libvips' loaders of the image types in `src/objects/media-types.ts`: no SVG, no PDF, no loader of other libraries.
+ */
 const LOADERS = ['Png', 'Jpeg', 'Webp', 'Nsgif', 'Heif'];
 
 const MAX_PIXELS = 100_000_000;
-/** Good enough to go on from as an input: a film's last frame becomes the next one's first. */
+/** Good enough to serve as an input again: a video's last frame becomes the next one's first. */
 const JPEG_QUALITY = 90;
 /** Twice what an upload or a download may have (contract §7, stage-inputs): only to bound what is read into memory. */
 const MAX_BYTES = 200_000_000;
 
 /**
- * Decodes the first picture of a file, upright and in sRGB, no larger than `maxEdge` pixels on its long edge.
+ * Decodes the first image of a file, upright and in sRGB, no larger than `maxEdge` pixels on its long edge.
  *
  * @throws {UndecodableMediaError}
  */

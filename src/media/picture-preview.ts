@@ -1,4 +1,4 @@
-/** A small copy of a picture within a number of bytes, by sharp. Runs in media children only. */
+/** A small copy of an image within a number of bytes, by sharp. Runs in media children only. */
 import sharp from 'sharp';
 import { decodePictureBytes } from './picture-decoding.ts';
 import type { FilmPicture } from './film-decoding.ts';
@@ -6,7 +6,7 @@ import type { PreviewBounds } from './preview.ts';
 
 /** Good to look at, and good enough where the first is too large: noise takes many bytes at any quality. */
 const QUALITIES = [80, 55];
-/** Where neither fits, the picture gets smaller in such steps. */
+/** If neither fits, the image is shrunk in such steps. */
 const SHRINK = 0.7;
 
 /** @returns a JPEG in `rgba`, with its size in pixels. @throws {UndecodableMediaError} */

@@ -1,5 +1,5 @@
 /**
- * Small copies of stored pictures, for readers who take no large ones. The picture is a stranger's, so it is decoded in a
+ * Small copies of stored images, for readers that accept no large ones. The image is untrusted, so it is decoded in a
  * media child; the child is given the bytes, because an api process has no scratch disk. Accounts share the children.
  */
 import os from 'node:os';
@@ -10,28 +10,28 @@ import type { Jpeg } from './decode.ts';
 import { MediaChild } from './media-child.ts';
 import { UndecodableMediaError } from './undecodable-media-error.ts';
 
-/** The picture is held in memory until it has been handed to its child: so many times this in a process. */
+/** The image is held in memory until it has been sent to its child: a process holds this once for each child. */
 const MAX_SOURCE_BYTES = 50_000_000;
 /** 100 megapixels, and what Node takes. */
 const MAX_MEMORY_MB = 1024;
 /** A hundred megapixels take some 3 s. */
 const MAX_CPU_SECONDS = 20;
-/** Whoever waits for a preview is a person or a model in the middle of a conversation: beyond this it comes too late. */
+/** A preview is awaited by a person or a model in the middle of a conversation: beyond this it comes too late. */
 const MAX_WAIT_MS = 10_000;
 const MAX_MS = 20_000;
-/** A task has some pictures, and a client may ask for all of them at once. */
+/** A task has several images, and a client may request all of them at once. */
 const WAITING = { perTenant: 32, perProcess: 500 };
 const RETRY_SECONDS = 5;
 
 /** How large a preview may be. */
 export interface PreviewBounds {
-  /** Pixels of its long edge; a smaller picture keeps its size. */
+  /** Pixels of its long edge; a smaller image keeps its size. */
   readonly maxEdge: number;
-  /** At least 5,000: what a preview of any picture can be made to fit. */
+  /** At least 5,000: what a preview of any image can be made to fit. */
   readonly maxBytes: number;
 }
 
-/** A stored picture. */
+/** A stored image. */
 export interface PreviewSource {
   readonly sizeBytes: number;
   read(): Promise<Readable>;
@@ -39,11 +39,11 @@ export interface PreviewSource {
 
 export interface PreviewMaker {
   /**
-   * Makes a small copy of a picture: a JPEG, upright, on white where the picture is transparent; of an animated one the
+   * Makes a small copy of an image: a JPEG, upright, on white if the image is transparent; of an animated one the
    * first frame.
    *
    * @param tenant the account whose share is used.
-   * @throws {UndecodableMediaError} it is no picture, or too large or too hard to read for this.
+   * @throws {UndecodableMediaError} it is not an image, or too large or too hard to read for this.
    * @throws {ShareExhaustedError} too many are being made.
    * @throws {PreviewTooSlowError} @throws what the source and the signal throw.
    */
@@ -59,7 +59,7 @@ export class PreviewTooSlowError extends Error {
   }
 }
 
-/** @param children at once; default one more than cores, so that one account can use as many as there are. */
+/** @param children at once; default one more than cores, so that one account can use as many as there are cores. */
 export function createPreviewMaker(
   metrics?: ShareMetrics,
   children: number = os.availableParallelism() + 1,

@@ -1,22 +1,25 @@
 /**
- * The processes below one of ours, as Linux shows them: what a sandboxed child has started takes memory as well, and the
- * first process of its namespace is the one to be killed. Everything here answers with what can be seen; where nothing
- * can, there is nothing below.
+ * The processes below one of ours, as Linux shows them: what a sandboxed child has started takes memory as well, and
+ * the first process of its namespace is the one to kill. Everything here returns what can be seen; if nothing can,
+ * there is nothing below.
  */
 import { readFileSync } from 'node:fs';
 
-/** A process has its children by thread; a shell and `unshare` have one thread, and what Node starts begins at its first. */
+/**
+ * A process has its children by thread; a shell and `unshare` have one thread, and what Node starts begins at its
+ * first.
+ */
 function childrenOf(pid: number): readonly number[] {
   return wordsOf(`/proc/${pid}/task/${pid}/children`).map(Number);
 }
 
-/** @returns undefined where it has none, or several. */
+/** @returns undefined if it has none, or several. */
 export function onlyChildOf(pid: number): number | undefined {
   const children = childrenOf(pid);
   return children.length === 1 ? children[0] : undefined;
 }
 
-/** Pages that a process has in memory are of this size on every machine that Node is built for but some of ARM. */
+/** Pages of memory have this size on every machine that Node is built for, except some ARM machines. */
 const PAGE_BYTES = 4096;
 
 /** The unit in which Linux shows processor time, whatever it counts in itself. */
@@ -29,10 +32,10 @@ export interface TreeUse {
 }
 
 /**
- * A process and all below it: how many, how many megabytes they have in memory, where what they share is counted for
- * each, and how much processor time they have taken.
+ * A process and all below it: how many, how many megabytes they have in memory, with shared memory counted for each,
+ * and how much processor time they have taken.
  *
- * @param most how many are looked at; where there are so many, there may be more.
+ * @param most how many are counted; if there are that many, there may be more.
  */
 export function measureTree(pid: number, most: number): TreeUse {
   const known = [pid];
@@ -40,7 +43,8 @@ export function measureTree(pid: number, most: number): TreeUse {
   let ticks = 0;
   for (const process of known) {
     pages += Number(wordsOf(`/proc/${process}/statm`)[1] ?? 0);
-    // Behind the name, which is the second word and may hold blanks: those of the process itself, by users and the system.
+    // After the name, which is the second word and may contain blanks: the times of the process itself, in user and
+    // system mode.
     const [user, system] = wordsOf(`/proc/${process}/stat`)
       .join(' ')
       .replace(/^.*\) /, '')
@@ -56,7 +60,7 @@ export function measureTree(pid: number, most: number): TreeUse {
   };
 }
 
-/** @returns whether it was there, and ours to kill. */
+/** @returns whether it existed, and was ours to kill. */
 export function tryToKill(pid: number): boolean {
   try {
     return process.kill(pid, 'SIGKILL');

@@ -1,7 +1,7 @@
 /**
- * The command lines that put a child into its sandbox: programs of util-linux and coreutils that every Debian has, each
- * of which replaces itself by the next. No code of ours runs with a right that the child is to lose, and there is
- * nothing to compile.
+ * The command lines that put a child into its sandbox: programs of util-linux and coreutils that every Debian has,
+ * each of which replaces itself with the next. No code of ours runs with a privilege that the child has to lose, and
+ * there is nothing to compile.
  */
 import { randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -12,10 +12,10 @@ import type { SandboxView } from './sandbox-view.ts';
 /**
  * How a child is confined, the best first:
  *
- * - `other-user`: namespaces and a view of its own, as a user that nothing belongs to. Needs root.
- * - `user-namespace`: the same as our own user, in a user namespace without capabilities. Needs no right.
- * - `namespaces`: the same without a view: it reads what our user reads. For where nothing may be mounted.
- * - `limits`: limits and no new privileges alone. For where namespaces are forbidden, as in most containers.
+ * - `other-user`: namespaces and a view of its own, as a user that owns nothing. Needs root.
+ * - `user-namespace`: the same as our own user, in a user namespace without capabilities. Needs no privilege.
+ * - `namespaces`: the same without a view: it reads what our user reads. For machines where nothing may be mounted.
+ * - `limits`: limits and no new privileges alone. For machines where namespaces are forbidden, as in most containers.
  * - `none`: not Linux, or without util-linux.
  */
 export type Confinement = 'other-user' | 'user-namespace' | 'namespaces' | 'limits' | 'none';
@@ -29,7 +29,7 @@ export interface SandboxLimits {
   /** The largest file that it may write, in megabytes. */
   readonly fileMb: number;
   readonly openFiles: number;
-  /** Processes and threads; undefined where the kernel counts those of other children too. */
+  /** Processes and threads; undefined if the kernel counts those of other children too. */
   readonly processes?: number | undefined;
 }
 
@@ -39,7 +39,7 @@ export interface SandboxedProgram {
   readonly limits: SandboxLimits;
   /** Files and directories that it reads beside our own program. */
   readonly readable: readonly string[];
-  /** How far below the usual it works, 0 to 19. */
+  /** How far below normal its priority is, 0 to 19. */
   readonly niceness: number;
 }
 
@@ -47,24 +47,24 @@ const UNSHARE = '/usr/bin/unshare';
 const NICE = '/usr/bin/nice';
 const { sh: SH, setpriv: SETPRIV, prlimit: PRLIMIT } = SANDBOX_TOOLS;
 
-/** A process that ends with whoever started it: our thread, or `unshare`. */
+/** A process that ends with its parent: our thread, or `unshare`. */
 const WITH_PARENT = ['--pdeathsig', 'KILL'];
 /** `--kill-child`: what kills `unshare` kills the first process of the namespace, and that kills all in it. */
 const APART = ['--pid', '--net', '--ipc', '--uts', '--fork', '--kill-child'];
 
-/** The right to give up rights for good: linux/capability.h. */
+/** The privilege to give up privileges for good: linux/capability.h. */
 const CAP_SETPCAP = 8n;
 
-/** Users of their own: above all that systems and their containers hand out, one for each child. */
+/** Users of their own: above all those that systems and their containers assign, one for each child. */
 const FIRST_USER = 1_000_000_000;
 const USERS = 1_000_000_000;
 
 /**
- * Runs as the first process of the new namespaces, and becomes the program that its arguments name. What is mounted lies
- * in memory and ends with the namespace. The old root is unmounted, and the child is changed into a directory below the
- * new one: the kernel lets nobody who is so confined make a user namespace. `subset=pid` leaves the kernel's settings out
- * of `/proc`; a kernel before 5.8 does not know it. `shmmni` is the namespace's own: shared memory of System V would
- * outlive what is counted of a process.
+ * Runs as the first process of the new namespaces, and becomes the program that its arguments name. What is mounted
+ * is in memory and ends with the namespace. The old root is unmounted, and the child is changed into a directory
+ * below the new one: the kernel lets no process that is confined this way create a user namespace. `subset=pid`
+ * leaves the kernel's settings out of `/proc`; a kernel before 5.8 does not know it. `shmmni` is the namespace's own:
+ * shared memory of System V would outlive what is counted of a process.
  */
 function makeView({ mountOptions, directories, files, mounts }: SandboxView): string {
   return `set -e
@@ -86,21 +86,21 @@ view/usr/bin/umount -n -l view/.old
 exec "view$@"`;
 }
 
-/** A word for the shell, whatever is in it. */
+/** Quotes a word for the shell, whatever it contains. */
 function quoted(word: string): string {
   return `'${word.replaceAll("'", String.raw`'\''`)}'`;
 }
 
 /**
- * Runs as the first process of the namespace, whose end is the end of all others. The program is not that itself: the
- * kernel keeps signals from a first process, its own included.
+ * Runs as the first process of the namespace, whose end is the end of all others. The program itself is not that
+ * process: the kernel keeps signals from a first process, its own included.
  */
 const BE_FIRST = 'cd "$1"; shift; unset PWD OLDPWD; "$@"; exit $?';
 
 /**
  * The command line of a program in its sandbox.
  *
- * @returns the program's own where there is no confinement.
+ * @returns the program's own if there is no confinement.
  */
 export function sandboxCommand(confinement: Confinement, program: SandboxedProgram): readonly string[] {
   const { command, niceness } = program;
@@ -119,9 +119,7 @@ export function sandboxCommand(confinement: Confinement, program: SandboxedProgr
   return [...started, ...apart, ...seeing, ...changed, ...withoutRights, ...identity, ...inside];
 }
 
-/**
- * Root without capabilities, where we are root and may drop them. Whoever is not root has none, and cannot get any.
- */
+/** Root without capabilities, if we are root and may drop them. Another user has none, and cannot get any. */
 function capabilitiesToDrop(): readonly string[] {
   if (process.getuid?.() !== 0) return [];
   const [, effective = '0'] = /^CapEff:\s*([0-9a-f]+)$/m.exec(readFileSync('/proc/self/status', 'utf8')) ?? [];
@@ -129,7 +127,10 @@ function capabilitiesToDrop(): readonly string[] {
   return mayDrop ? ['--bounding-set=-all', '--inh-caps=-all'] : [];
 }
 
-/** Without a group either. A change of user forgets what else was asked for, which is why the parent's end comes after. */
+/**
+ * Without a group either. A change of user clears what was requested before, so the signal for the parent's end comes
+ * after.
+ */
 function newUser(): readonly string[] {
   const user = FIRST_USER + randomInt(USERS);
   return [`--reuid=${user}`, `--regid=${user}`, '--clear-groups'];
@@ -139,7 +140,7 @@ function limitOptions({ cpuSeconds, dataMb, fileMb, openFiles, processes }: Sand
   const bytes = (megabytes: number): number => megabytes * 1024 ** 2;
   return [
     '--core=0',
-    // The first is a signal that says why, the second cannot be caught.
+    // The first is a signal that states the reason, the second cannot be caught.
     `--cpu=${cpuSeconds}:${cpuSeconds + 5}`,
     `--data=${bytes(dataMb)}`,
     `--fsize=${bytes(fileMb)}`,

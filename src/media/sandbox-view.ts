@@ -10,7 +10,7 @@ import { PACKAGE_ROOT } from '../config/package-root.ts';
 /** Where the view is put together. Every Linux has it, and nothing that a child needs lies below it. */
 export const VIEW_ROOT = '/sys/view';
 
-/** The programs that finish the sandbox from inside; they need no right, and find none. */
+/** The programs that finish the sandbox from inside; they need no privilege, and have none. */
 export const SANDBOX_TOOLS = {
   sh: '/bin/sh',
   setpriv: '/usr/bin/setpriv',
@@ -37,10 +37,10 @@ export interface SandboxView {
 }
 
 /**
- * Puts a view together.
+ * Builds a view.
  *
- * @param readable files and directories that the child reads beside the program. What does not exist is left out: the
- *   child itself then finds it missing.
+ * @param readable files and directories that the child reads beside the program. Anything that does not exist is left
+ *   out: the child itself then finds it missing.
  */
 export function createSandboxView(readable: readonly string[]): SandboxView {
   const directories = new Set([VIEW_ROOT, '/.old', '/proc', '/tmp', '/dev'].map(inView));
@@ -76,7 +76,7 @@ function inView(absolute: string): string {
   return absolute === VIEW_ROOT ? VIEW_ROOT : VIEW_ROOT + absolute;
 }
 
-/** As fstab(5) has it. */
+/** As fstab(5) specifies. */
 function escaped(text: string): string {
   return text.replace(/[ \t\r\n\\#]/g, (character) => `\\${character.charCodeAt(0).toString(8).padStart(3, '0')}`);
 }

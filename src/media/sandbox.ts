@@ -1,7 +1,7 @@
 /**
- * The sandbox of media children that read what strangers made: how well this machine lets us confine a child is tried
- * once, and every child is then started in the best way that worked. What is isolated is never assumed: whoever runs us
- * sees it in the log and in a metric, and can require it (`MEDIA_SANDBOX`).
+ * The sandbox of media children that read untrusted files: how well this machine lets us confine a child is tried
+ * once, and every child is then started in the best way that worked. Isolation is never assumed: the operator sees it
+ * in the log and in a metric, and can require it (`MEDIA_SANDBOX`).
  */
 import { execFile } from 'node:child_process';
 import { statSync } from 'node:fs';
@@ -19,8 +19,8 @@ import type { Confinement, SandboxLimits, SandboxedProgram } from './sandbox-com
  * - `pid`: it sees and signals no process but its own, and none of them outlives it.
  * - `network`: it has no network, not even the loopback.
  * - `ipc`: no shared memory or queues with others.
- * - `user`: it has another user than ours, or our own in a user namespace without capabilities.
- * - `no_new_privileges`: it gains no right by running a program.
+ * - `user`: it runs as another user than ours, or as our own in a user namespace without capabilities.
+ * - `no_new_privileges`: it gains no privilege by running a program.
  * - `limits`: the kernel bounds its memory, processor time, files and open files.
  * - `processes`: how many processes it has is bounded.
  */
@@ -42,20 +42,20 @@ export interface MediaSandbox {
   readonly confinement: Confinement;
   /** For files that the user of `other-user` may not read. Undefined: there is nothing between. */
   readonly forOwnFiles?: Confinement | undefined;
-  /** Whether the kernel counts the processes of a user namespace apart. */
+  /** Whether the kernel counts the processes of a user namespace separately. */
   readonly canLimitProcesses: boolean;
-  /** Why what is better did not work, in the words of the program that failed; empty where it is the best. */
+  /** Why anything better did not work, in the words of the program that failed; empty if this is the best. */
   readonly reasons: readonly string[];
 }
 
 const run = promisify(execFile);
 
 const PROBE_MS = 10_000;
-/** Where threads find what the process has found: they are started after it, and many. */
+/** Where threads find the result of the process: they are started after it, and there are many. */
 const SHARED = 'darkroom.mediaSandbox';
 const CANDIDATES: readonly Confinement[] = ['other-user', 'user-namespace', 'namespaces', 'limits'];
 const PROBE_LIMITS: SandboxLimits = { cpuSeconds: 10, dataMb: 1024, fileMb: 1, openFiles: 256 };
-/** Before it a user's processes are counted together, in whichever namespace they are. */
+/** Before this version a user's processes are counted together, in whichever namespace they are. */
 const COUNTS_BY_NAMESPACE = [5, 14] as const;
 
 const BY_CONFINEMENT: Readonly<Record<Confinement, readonly Isolation[]>> = {
@@ -68,7 +68,9 @@ const BY_CONFINEMENT: Readonly<Record<Confinement, readonly Isolation[]>> = {
 
 let found: Promise<MediaSandbox> | undefined;
 
-/** What this machine lets us do: tried at the first call in a process, which takes a tenth of a second. Never rejects. */
+/**
+ * What this machine lets us do: tried at the first call in a process, which takes a tenth of a second. Never rejects.
+ */
 export function findMediaSandbox(): Promise<MediaSandbox> {
   found ??= findAndShare();
   return found;
@@ -91,7 +93,7 @@ export function isolationsOf(sandbox: MediaSandbox): readonly Isolation[] {
 /**
  * The command line of a program in the best sandbox there is.
  *
- * @param program.limits `processes` is left out where it cannot be had.
+ * @param program.limits `processes` is left out if it cannot be limited.
  */
 export function inMediaSandbox(sandbox: MediaSandbox, program: SandboxedProgram): readonly string[] {
   const { confinement, forOwnFiles, canLimitProcesses } = sandbox;
@@ -103,14 +105,14 @@ export function inMediaSandbox(sandbox: MediaSandbox, program: SandboxedProgram)
   return sandboxCommand(chosen, { ...program, limits });
 }
 
-/** One that does not exist is for nobody. */
+/** A file that does not exist is not. */
 function isForEverybody(file: string): boolean {
   const mode = statSync(file, { throwIfNoEntry: false })?.mode;
   return mode === undefined || (mode & 0o004) !== 0;
 }
 
 /**
- * Tries this machine, without remembering it.
+ * Tries this machine, without caching the result.
  *
  * @param candidates what is tried, the best first.
  */

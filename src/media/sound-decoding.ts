@@ -1,4 +1,4 @@
-/** Sounds as samples: always stereo floats at the asked rate. Runs in media children only. */
+/** Audio as samples: always stereo floats at the requested rate. Runs in media children only. */
 import type { Frame } from 'node-av/lib';
 import { openTrack } from './av-input.ts';
 import type { Track } from './av-input.ts';
@@ -8,14 +8,17 @@ import { UndecodableMediaError } from './undecodable-media-error.ts';
 
 const BYTES_PER_SAMPLE = 4;
 
-/** What a sound is asked as (decode.ts). */
+/** The request for audio (decode.ts). */
 export interface SoundRequest {
   readonly path: string;
   readonly sampleRate: number;
   readonly maxSeconds: number;
 }
 
-/** Gives the samples piece by piece, the left channel's and then the right channel's of each, then says that it is over. */
+/**
+ * Sends the samples piece by piece, the left channel's and then the right channel's of each, then a message that it
+ * is over.
+ */
 export async function decodeSound(request: SoundRequest, channel: ParentChannel): Promise<void> {
   const maxSamples = Math.round(request.maxSeconds * request.sampleRate);
   let given = 0;
@@ -29,7 +32,7 @@ export async function decodeSound(request: SoundRequest, channel: ParentChannel)
   await channel.tell({ isOver: true });
 }
 
-/** The sound of a file in pieces: 32-bit floats, all of the left channel and then all of the right. */
+/** The audio of a file in pieces: 32-bit floats, all of the left channel and then all of the right. */
 export async function* stereoPieces(path: string, sampleRate: number): AsyncGenerator<Buffer, void> {
   const track = await openTrack(path, 'sound');
   const resampler = new Resampler(track, sampleRate);
@@ -41,7 +44,7 @@ export async function* stereoPieces(path: string, sampleRate: number): AsyncGene
   }
 }
 
-/** Takes frames of one file, which may change their rate and channels on the way. */
+/** Takes frames of one file, which may change their rate and channels partway through. */
 class Resampler {
   readonly #track: Track;
   readonly #sampleRate: number;
@@ -70,7 +73,7 @@ class Resampler {
   }
 
   #filters(channels: number): string {
-    // One channel is heard as loud from both sides as it was from one; FFmpeg's own rule would take 3 dB off.
+    // One channel is as loud on both sides as it was on one; FFmpeg's own rule would take 3 dB off.
     const spread = channels === 1 ? ['pan=stereo|c0=c0|c1=c0'] : [];
     const wanted = `aformat=sample_fmts=fltp:sample_rates=${this.#sampleRate}:channel_layouts=stereo`;
     return [...spread, `aresample=${this.#sampleRate}`, wanted].join(',');

@@ -1,4 +1,4 @@
-/** Our own samples as a sound file, resampled to its rate. Runs in media children only. */
+/** Our own samples as an audio file, resampled to its rate. Runs in media children only. */
 import {
   AV_SAMPLE_FMT_FLTP,
   FF_ENCODER_AAC,
@@ -16,7 +16,7 @@ import { FilterChain } from './filter-chain.ts';
 import { SampleQueue, addSoundTrack, layoutOf, planesIn, soundFrame } from './sound-track.ts';
 import type { Planes } from './sound-track.ts';
 
-/** What each format is to FFmpeg. `bitsPerSecond` per channel, for those that lose something: where few hear a loss. */
+/** What each format is to FFmpeg. `bitsPerSecond` per channel, for the lossy ones: where few listeners hear a loss. */
 const FORMATS = {
   wav: { container: 'wav', encoder: FF_ENCODER_PCM_S16LE },
   flac: { container: 'flac', encoder: FF_ENCODER_FLAC },
@@ -27,7 +27,7 @@ const FORMATS = {
 
 export type SoundFormat = keyof typeof FORMATS;
 
-/** What a sound is asked as (encode.ts). */
+/** The request for an audio file (encode.ts). */
 export interface SoundFileRequest {
   readonly path: string;
   readonly format: SoundFormat;
@@ -37,10 +37,10 @@ export interface SoundFileRequest {
   readonly bitsPerSecond?: number;
 }
 
-/** How many samples an encoder that takes any number is given at a time. */
+/** How many samples at a time an encoder that accepts any number gets. */
 const ANY_FRAME_SIZE = 4096;
 
-/** Encodes the samples that come until the parent says that the sound is complete. */
+/** Encodes the samples that arrive until the parent says that the audio is complete. */
 export async function encodeSound(request: SoundFileRequest, channel: ParentChannel): Promise<void> {
   const { container, encoder, ...format } = FORMATS[request.format];
   const output = new AvOutput(container, request.path);
@@ -69,7 +69,7 @@ export async function encodeSound(request: SoundFileRequest, channel: ParentChan
   await channel.tell({ samples });
 }
 
-/** Hands an encoder whole codec frames, and in the end exactly as many samples as there are to be. */
+/** Sends whole codec frames to an encoder, and in the end exactly as many samples as there should be. */
 class SoundWriter {
   readonly #track: OutputTrack;
   readonly #queue: SampleQueue;
@@ -84,11 +84,11 @@ class SoundWriter {
 
   async add(planes: Planes): Promise<void> {
     this.#queue.add(planes);
-    // One frame stays: a resampler brings a sample or two too many, and only the end tells.
+    // One frame stays: a resampler yields a sample or two too many, and only the end shows how many.
     while (this.#queue.length >= 2 * this.#frameSize) await this.#encode(this.#frameSize);
   }
 
-  /** @param total of the whole sound. */
+  /** @param total of the whole audio. */
   async finish(total: number): Promise<void> {
     while (this.#encoded < total) await this.#encode(Math.min(this.#frameSize, total - this.#encoded));
     await this.#track.encode(null);
@@ -102,7 +102,7 @@ class SoundWriter {
   }
 }
 
-/** From the rate that the samples were made at to the file's; the same samples where the rates are the same. */
+/** From the rate of the samples to the file's; the same samples if the rates are the same. */
 class InputResampler {
   readonly #chain: FilterChain | undefined;
   readonly #request: SoundFileRequest;

@@ -1,6 +1,6 @@
 /**
- * Floats on their way into an encoder of sound: queued, cut into codec frames, put into the encoder's own format. Runs in
- * media children only.
+ * Floats on their way into an audio encoder: queued, cut into codec frames, converted to the encoder's own format.
+ * Runs in media children only.
  */
 import {
   AV_CHANNEL_LAYOUT_MONO,
@@ -16,18 +16,21 @@ import type { ChannelLayout } from 'node-av/lib';
 import { checked } from './av-input.ts';
 import type { AvOutput, OutputTrack } from './av-output.ts';
 
-/** The samples of some channels, as many of each. */
+/** The samples of some channels, the same number for each. */
 export type Planes = readonly Float32Array[];
 
-/** Our encoders each take one of these; in the order in which we would rather have them. */
+/** Our encoders each accept one of these; in order of preference. */
 const FORMATS = [AV_SAMPLE_FMT_FLTP, AV_SAMPLE_FMT_FLT, AV_SAMPLE_FMT_S16] as const;
 
-/** FFmpeg's other way of spending the bits makes peaks of 0.7 out of a pure tone of 0.5, and is no better on music (measured). */
+/**
+ * FFmpeg's other way of spending the bits turns a pure tone of 0.5 into peaks of 0.7, and is no better on music
+ * (measured).
+ */
 const AAC_OPTIONS = { aac_coder: 'fast' } as const;
 
 const MOST_S16 = 32_767;
 
-/** Adds a track of sound. @param sound.bitsPerSecond for the encoders that lose something. */
+/** Adds an audio track. @param sound.bitsPerSecond for the lossy encoders. */
 export async function addSoundTrack(
   output: AvOutput,
   encoderName: FFEncoderCodec,
@@ -47,7 +50,7 @@ export function layoutOf(channels: number): ChannelLayout {
   return channels === 1 ? AV_CHANNEL_LAYOUT_MONO : AV_CHANNEL_LAYOUT_STEREO;
 }
 
-/** The planes that lie one behind the other in a message. */
+/** The planes that follow one another in a message. */
 export function planesIn(piece: Buffer, channels: number): Planes {
   const samples = piece.length / Float32Array.BYTES_PER_ELEMENT / channels;
   return Array.from(
@@ -66,18 +69,18 @@ export class SampleQueue {
     this.#channels = channels;
   }
 
-  /** How many samples of each channel wait. */
+  /** How many samples of each channel are queued. */
   get length(): number {
     return this.#length;
   }
 
-  /** Adds samples; they must not be changed any more. */
+  /** Adds samples, which must not be changed afterwards. */
   add(planes: Planes): void {
     this.#planes.push(planes);
     this.#length += planes[0]?.length ?? 0;
   }
 
-  /** Takes the first samples: `count` of each channel, filled up with silence where fewer wait. */
+  /** Takes the first samples: `count` of each channel, padded with silence if fewer are queued. */
   take(count: number): Planes {
     const taken = Array.from({ length: this.#channels }, () => new Float32Array(count));
     for (let filled = 0; filled < count;) {
@@ -93,14 +96,14 @@ export class SampleQueue {
   }
 }
 
-/** How samples lie in a frame: what an encoder or a filter takes. */
+/** The layout of samples in a frame, as an encoder or a filter takes it. */
 export interface SoundShape {
   readonly sampleFormat: AVSampleFormat;
   readonly sampleRate: number;
   readonly channelLayout: ChannelLayout;
 }
 
-/** A frame of samples, the caller's to free. @param at how many samples went before it. */
+/** A frame of samples, which the caller must free. @param at how many samples went before it. */
 export function soundFrame(planes: Planes, at: number, shape: SoundShape): Frame {
   const samples = planes[0]?.length ?? 0;
   const frame = new Frame();

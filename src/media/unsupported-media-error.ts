@@ -1,9 +1,9 @@
-/** The bytes are no image, video or audio of a type that is served: a page, JSON, text, nothing, or half a header. */
+/** The bytes are no image, video or audio of a served type: a page, JSON, text, nothing, or half a header. */
 export class UnsupportedMediaError extends Error {
   override readonly name = 'UnsupportedMediaError';
-  /** What the bytes are instead, where that is known. */
+  /** What the bytes are instead, if known. */
   readonly mimeType: string | undefined;
-  /** Why the file cannot be read within our bounds, where that is what is wrong with it. */
+  /** Why the file cannot be read within our bounds, if that is what is wrong with it. */
   readonly problem: string | undefined;
 
   constructor(mimeType?: string, problem?: string) {
