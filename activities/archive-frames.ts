@@ -1,6 +1,6 @@
 /**
- * The pictures that come beside a film (contract §3): its first frame, its last and a thumbnail, made from the stored
- * bytes. What cannot be decoded is delivered without them: it is what the provider made.
+ * The images that accompany a video (contract §3): its first frame, its last frame and a thumbnail, made from the
+ * stored bytes. A video that cannot be decoded is delivered without them: it is what the provider generated.
  */
 import { createWriteStream } from 'node:fs';
 import path from 'node:path';
@@ -16,9 +16,10 @@ import { withScratch } from './scratch.ts';
 import { attemptKey } from './stage-files.ts';
 
 /**
- * @param position of the first of them among the task's outputs.
- * @returns three, or none.
- * @throws {ApplicationFailure} passing: too many wait for a decoder, or one waits inside a workflow's worker.
+ * @param position of the first frame among the task's outputs.
+ * @returns three frames, or none.
+ * @throws {ApplicationFailure} retryable: too many tasks wait for a decoder, or this one would have to wait inside a
+ *   workflow's worker.
  */
 export async function archiveFrames(
   context: ActivityContext,

@@ -1,6 +1,7 @@
 /**
- * Brings every produced file into the object store and finds out what it really is (architecture, "Archiving really
- * copies"). The type is read from the bytes, never believed; nothing is readable before the settlement names it.
+ * Copies every generated file into the object store and detects its real type (architecture, "Archiving really
+ * copies"). The type is read from the bytes and never taken from the provider; nothing is readable before the
+ * settlement names it.
  */
 import type { Readable } from 'node:stream';
 import { Context } from '@temporalio/activity';
@@ -28,9 +29,9 @@ import { untilStopped } from './heartbeat.ts';
 import { attemptKey } from './stage-files.ts';
 import { routesOf } from './task-route.ts';
 
-/** A film of an hour at a good rate is below 2 GiB; what is larger is a mistake or an attack. */
+/** An hour of video at a good bit rate is below 2 GiB; anything larger is a mistake or an attack. */
 const MAX_OUTPUT_BYTES = 2 * 1024 ** 3;
-/** For one file; the stage's own deadline bounds all of them. */
+/** For one file; the deadline of the archiving stage bounds all of them together. */
 const DOWNLOAD_TIMEOUT_MS = 15 * 60_000;
 
 export function createArchiveOutputs(context: ActivityContext): Activities['archiveOutputs'] {
@@ -39,7 +40,7 @@ export function createArchiveOutputs(context: ActivityContext): Activities['arch
     if (isTerminal(task.status)) return { kind: 'over' };
     // Contract §4: a task that was still handling when its cancel was accepted does not go on to archiving.
     if (task.status === 'handling' && task.isCancelRequested) throw permanent('cancelled');
-    // An attempt inside the workflow's worker has 4 s and none of these slots, and may be followed by one that waits.
+    // An attempt inside the workflow's worker has 4 s and takes none of these slots; one that waits may follow it.
     if (Context.current().info.isLocal) return archiveProduced(context, task);
     return inTurn(context, task, async () => {
       const started = await startArchiving(context.database, task.id, input.archivingSeconds);
@@ -48,7 +49,7 @@ export function createArchiveOutputs(context: ActivityContext): Activities['arch
   };
 }
 
-/** A database that has lost commits does not know that the task was begun. */
+/** A database that has lost commits does not know that the task was started. */
 async function begin({ database }: ActivityContext, input: MediaTaskInput): Promise<WorkingTask> {
   const task = await beginArchiving(database, input.taskId);
   if (task.status !== 'queued') return task;
@@ -57,8 +58,8 @@ async function begin({ database }: ActivityContext, input: MediaTaskInput): Prom
 }
 
 /**
- * Archives a task where its account has a slot for it. Time that it waits for one is none of its archiving: what is paid
- * for does not end because others, or the account's own, come first.
+ * Archives a task when its account has a slot for it. The wait for a slot does not count as archiving time: work that
+ * is paid for must not time out because other tasks, of other accounts or the same one, come first.
  */
 async function inTurn(
   context: ActivityContext,
@@ -77,7 +78,7 @@ async function inTurn(
   try {
     return await (modality === 'video' ? filmSlots.run(task.accountId, attempt, inSlot) : inSlot());
   } finally {
-    // An earlier attempt had a slot, and failed in passing.
+    // An earlier attempt had a slot and failed with a retryable error.
     if (!isTurn && task.archivingDeadlineAt !== null) await pauseArchiving(context.database, task.id);
   }
 }
@@ -93,7 +94,7 @@ async function archiveProduced(context: ActivityContext, task: WorkingTask): Pro
       if (output !== undefined) outputs.push(output);
     }
     if (outputs.length === 0) throw permanent('no_output');
-    // What was asked for comes first (contract §3).
+    // The requested outputs come first (contract §3).
     const frames: ArchivedOutput[] = [];
     for (const film of outputs.filter(({ type }) => type === 'video')) {
       const position = files.length + frames.length;
@@ -104,7 +105,7 @@ async function archiveProduced(context: ActivityContext, task: WorkingTask): Pro
   });
 }
 
-/** A film for whose frames no time was left is delivered all the same, as one that cannot be decoded. */
+/** A video whose frames could not be made in time is delivered without them, like one that cannot be decoded. */
 function withoutFrames(
   { logger }: ActivityContext,
   { id: taskId }: WorkingTask,
@@ -116,7 +117,10 @@ function withoutFrames(
   return [];
 }
 
-/** What was generated, also where the database has lost that: the workflow comes here only after it had been. */
+/**
+ * The files that were generated, even if the database has lost them: the workflow reaches this stage only after
+ * generation.
+ */
 async function producedGeneration(context: ActivityContext, task: WorkingTask): Promise<Generation | undefined> {
   const recorded = await readGeneration(context.database, task.id);
   if (recorded?.state === 'produced') return recorded;
@@ -125,16 +129,20 @@ async function producedGeneration(context: ActivityContext, task: WorkingTask): 
   return readGeneration(context.database, task.id);
 }
 
-/** One file of a task's generation, and where it is in everything. */
+/** One file of a task's generation, and the task, upstream and position that it belongs to. */
 interface Source {
   readonly task: WorkingTask;
-  /** Of the upstream that made it. */
+  /** Index of the upstream that generated it. */
   readonly place: number;
   readonly position: number;
   readonly file: GeneratedFile;
 }
 
-/** Contract §3: of a provider that delivers only part of what it lists, that part is kept. @returns undefined: no such file. */
+/**
+ * Contract §3: if a provider delivers only some of the files that it lists, those are kept.
+ *
+ * @returns undefined if the file does not exist.
+ */
 async function archiveUnlessMissing(
   context: ActivityContext,
   source: Source,
@@ -198,7 +206,7 @@ async function fetchInto(
   }
 }
 
-/** From the upstream itself, where it serves the file on its own origin; from anywhere else by the guarded client. */
+/** From the upstream itself if it serves the file on its own origin; from anywhere else through the guarded client. */
 async function openFile(
   context: ActivityContext,
   { task, place }: Source,
@@ -214,14 +222,14 @@ async function openFile(
 }
 
 /**
- * Whether asking again brings nothing better: the provider named a file that it does not serve, one beyond all measure,
- * or an address that we never go to, be it by a redirect.
+ * Whether a retry is pointless: the provider named a file that it does not serve, a file that is far too large, or an
+ * address that we never connect to, also when reached by a redirect.
  */
 function isFinal({ kind, status, isBarred }: EgressError): boolean {
   return isBarred || kind === 'too_large' || (kind === 'status' && !isPassingStatus(status));
 }
 
-/** A server that is busy or broken for the moment: the archiving stage has time to ask again. */
+/** A server that is temporarily busy or failing: the archiving stage has time to retry. */
 function isPassingStatus(status: number | undefined): boolean {
   return status !== undefined && (status >= 500 || status === 408 || status === 425 || status === 429);
 }

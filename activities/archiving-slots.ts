@@ -1,18 +1,18 @@
 /**
- * How many tasks of one account may be archived at a time. Each holds a slot of the worker for as long as a provider's
- * server likes, and as the decoding of its films takes; so an account holds at most as many slots as it leaves free. Tasks
- * of models that make films have half of the slots, because they wait for one of a few decoders (frame-decoders.ts) while
- * images are over in a moment.
+ * How many tasks of one account may be archived at the same time. Each holds a slot of the worker for as long as the
+ * provider's server and the decoding of its videos take; so an account holds at most as many slots as it leaves free.
+ * Tasks of models that generate videos have half of the slots, because they wait for one of a few decoders
+ * (frame-decoders.ts) while images are archived quickly.
  */
 import type { ShareMetrics } from '../src/telemetry/metrics-shares.ts';
 import { createSlotShares } from './slot-shares.ts';
 import type { SlotShares } from './slot-shares.ts';
 
-/** Archiving at once in one worker: bounded by the store and the database pool. */
+/** Concurrent archivings in one worker: bounded by the store and the database pool. */
 export const ARCHIVING_SLOTS = 40;
-/** Of these. */
+/** The share of these slots for tasks of video models. */
 export const FILM_SLOTS = ARCHIVING_SLOTS / 2;
-/** A slow file takes minutes: whoever waits for its end looks that often. */
+/** A slow file takes minutes: tasks that wait for a slot retry at least this often. */
 const LONGEST_RETURN_MS = 10_000;
 
 /** @param slots for tests; default `ARCHIVING_SLOTS`. */

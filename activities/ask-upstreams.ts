@@ -1,7 +1,8 @@
 /**
- * Asks the upstreams of a route in their order until one takes a task. The next one is asked only after a definite
- * rejection, or where one is known to reject everybody for now (architecture, "Submitting is split from waiting, and never
- * repeated blindly"). Where all reject for now the task waits outside the worker and is tried again.
+ * Offers a task to the upstreams of its route, in order, until one accepts it. The next upstream is tried only after a
+ * definite rejection, or if one is known to reject all requests for now (architecture, "Submitting is split from
+ * waiting, and never repeated blindly"). If all of them reject for now, the task waits outside the worker and is
+ * retried.
  */
 import { ApplicationFailure } from '@temporalio/common';
 import type { WorkingTask } from '../src/tasks/lifecycle/transitions.ts';
@@ -14,18 +15,21 @@ import { submitTo } from './submit-to.ts';
 import type { Obstacle } from './submit-to.ts';
 import type { TaskRoute } from './task-route.ts';
 
-/** Providers that keep refusing are given up after this many refusals by each: with their own pauses some minutes. */
+/**
+ * Providers that keep rejecting are given up after this many rejections by each: a few minutes, with the pauses that
+ * they request.
+ */
 const MAX_REFUSALS = 6;
 /**
- * Who waits for a slot is woken when it has one. Whatever the wake-up may be lost with, the task looks again after as long
- * as it has waited already, at the earliest after this; so often that a day of waiting is some ten looks.
+ * A task that waits for a slot is woken when it gets one. In case the wake-up is lost, the task checks again after as
+ * long as it has already waited, and not before this interval, so that a day of waiting takes about ten checks.
  */
 const LEAST_RECHECK_MS = 60_000;
-/** The deadline is the activity's to notice, which then must not be early. */
+/** The activity itself detects the deadline, so it must not be woken too early. */
 const AFTER_DEADLINE_MS = 500;
-/** A workflow of an earlier release does not wait: the activity is retried, which finds the slot that it was given. */
+/** A workflow of an earlier release does not wait: the activity is retried and finds the slot that it was given. */
 const RETRY_MS = 4_000;
-/** Those who wait for the same thing do not all come back at the same moment. */
+/** Spreads the retries of tasks that wait for the same upstream. */
 const SPREAD_MS = 1_000;
 
 /** One attempt of the activity. */
@@ -33,23 +37,23 @@ export interface SubmitAttempt {
   readonly context: ActivityContext;
   readonly task: WorkingTask;
   readonly routes: readonly TaskRoute[];
-  /** The upstream that an earlier attempt may have given the work to: no other may get it. */
+  /** The upstream that an earlier attempt may have submitted the work to: no other upstream may get it. */
   readonly triedPlace: number | undefined;
   /** Fires on cancellation, at the deadline and when the worker stops. */
   readonly stopSignal: AbortSignal;
-  /** Fire for fewer reasons. */
+  /** These fire for fewer reasons. */
   readonly stopSignals: StopSignals;
-  /** Whether a place at the provider was taken before its time began to run. */
+  /** Whether a slot at the provider was acquired before the task's time began to run. */
   readonly hasPlace: boolean;
-  /** Whether the workflow waits where an upstream is at its cap. */
+  /** Whether the workflow waits if an upstream is at its concurrency limit. */
   readonly mayWait: boolean;
-  /** The attempt's own folder. */
+  /** The attempt's own directory. */
   readonly scratch: string;
-  /** Is told how much is done, 0 to 1. */
+  /** Receives the progress, 0 to 1. */
   readonly onProgress: (fraction: number) => void;
 }
 
-/** @throws {ApplicationFailure} none took it: for now, or for good. */
+/** @throws {ApplicationFailure} no upstream accepted the task: retryable, or permanent. */
 export async function askUpstreams(attempt: SubmitAttempt): Promise<SubmitResult> {
   const { routes, triedPlace } = attempt;
   const candidates = triedPlace === undefined ? routes : routes.filter(({ place }) => place === triedPlace);
@@ -58,13 +62,13 @@ export async function askUpstreams(attempt: SubmitAttempt): Promise<SubmitResult
     await leaveSlots(attempt, route);
     return result;
   } catch (error) {
-    // An attempt that ends for a passing reason finds what it had when it comes again.
+    // After a retryable failure the next attempt finds the slots that this one had.
     if (error instanceof ApplicationFailure && error.nonRetryable === true) await leaveSlots(attempt);
     throw error;
   }
 }
 
-/** @returns what came of it, and the upstream where the task is now. */
+/** @returns the result, and the upstream where the task is now. */
 async function search(
   attempt: SubmitAttempt,
   candidates: readonly TaskRoute[],
@@ -87,7 +91,11 @@ async function search(
   throw failureOf(obstacles, candidates.length, task);
 }
 
-/** Gives up what the task has, or waits for, at upstreams with a cap. @param except where it is from now on. */
+/**
+ * Releases the slots that the task holds, or waits for, at upstreams with a concurrency limit.
+ *
+ * @param except the upstream where the task stays.
+ */
 async function leaveSlots({ context, routes, task }: SubmitAttempt, except?: TaskRoute): Promise<void> {
   for (const { place, gated } of routes) {
     if (place !== except?.place && gated !== undefined) await context.upstreams.gate.leave(gated, task.id);
@@ -99,7 +107,7 @@ function recheckMs({ deadlineAt }: WorkingTask, waitedMs: number): number {
   return Math.round(Math.max(0, Math.min(Math.max(waitedMs, LEAST_RECHECK_MS), leftMs + AFTER_DEADLINE_MS)));
 }
 
-/** What becomes of a task that nobody took. */
+/** The failure of a task that no upstream accepted. */
 function failureOf(obstacles: readonly Obstacle[], upstreams: number, task: WorkingTask): ApplicationFailure {
   const last = obstacles.at(-1);
   if (last === undefined) return permanent('model_unavailable');
@@ -116,7 +124,7 @@ function failureOf(obstacles: readonly Obstacle[], upstreams: number, task: Work
   return passing('provider_unavailable', waitMs);
 }
 
-/** At once where it was we who gave up; otherwise a little later than asked. */
+/** No delay if we gave up the submit ourselves; otherwise a little longer than requested. */
 function spread(waitMs: number): number {
   return waitMs === 0 ? 0 : Math.round(waitMs + Math.random() * SPREAD_MS);
 }

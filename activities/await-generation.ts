@@ -1,6 +1,6 @@
 /**
- * Waits for a provider's job by asking for it, until it is over or the task's deadline passes. A worker that dies is
- * replaced by another that asks for the same job. A hook of the provider only brings the next question forward.
+ * Waits for a provider's job by polling it until it is finished or the task's deadline passes. If a worker dies,
+ * another one polls the same job. A webhook of the provider only brings the next poll forward.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ApplicationFailure } from '@temporalio/common';
@@ -25,7 +25,7 @@ import type { TaskRoute } from './task-route.ts';
 export function createAwaitGeneration(context: ActivityContext): Activities['awaitGeneration'] {
   return async (input: MediaTaskInput) => {
     let task = await readWorkingTask(context.database, input.taskId);
-    // A database that has lost commits does not know that it was begun.
+    // A database that has lost commits does not know that the task was started.
     if (task.status === 'queued') ({ task } = await beginHandling(context.database, task.id, input.handlingSeconds));
     if (isTerminal(task.status)) return { kind: 'over' };
     const recorded = await readGeneration(context.database, task.id);
@@ -34,7 +34,7 @@ export function createAwaitGeneration(context: ActivityContext): Activities['awa
   };
 }
 
-/** Waits until a generation is produced, and its files are written down. */
+/** Waits until a generation is produced and its files are recorded. */
 export async function finishGeneration(
   context: ActivityContext,
   task: WorkingTask,
@@ -59,7 +59,7 @@ export async function finishGeneration(
   }
 }
 
-/** Asks until the job is done and its files are written down. */
+/** Polls until the job is done and its files are recorded. */
 async function waitForJob(
   context: ActivityContext,
   task: WorkingTask,
@@ -87,7 +87,7 @@ async function waitForJob(
         'the provider told nothing of a job',
       );
       if (answer.isUnreadable && pace.unreadable()) {
-        // What it goes on doing would be paid for by nobody who can read it.
+        // If the job went on, it would have to be paid for, although its result cannot be read.
         await route.provider.cancel(route.request, jobId, { signal }).catch(() => undefined);
         throw permanent('provider_error');
       }
@@ -96,11 +96,11 @@ async function waitForJob(
   }
 }
 
-/** The job goes on without us: ask again until the deadline. */
+/** No usable answer; the job goes on: poll again until the deadline. */
 interface NoAnswer {
   readonly kind: 'silent';
   readonly status: number | undefined;
-  /** It said that all is well, in words that nobody understands. */
+  /** It answered with success, but the body could not be understood. */
   readonly isUnreadable: boolean;
   readonly pollAfterMs: number | undefined;
 }
@@ -126,7 +126,10 @@ async function ask(
   }
 }
 
-/** Waits as long as is said, and as long as the upstream wants to be left alone; a hook shortens the first alone. */
+/**
+ * Waits as long as requested, and as long as the upstream wants to be left alone; a webhook shortens only the first of
+ * these.
+ */
 function createWait(
   { upstreams }: ActivityContext,
   task: WorkingTask,

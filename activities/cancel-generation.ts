@@ -1,6 +1,6 @@
 /**
- * Tells a provider that a task's job is not wanted any more, and brings what the task may cost all the same: what the
- * provider bills, where it says so, and what it had finished, where the model's price goes by that.
+ * Asks the provider to stop a task's job, and returns what the task may still cost: the amount that the provider
+ * bills, if it reports one, and how many files it had finished, if the model's price depends on that.
  */
 import { Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
@@ -16,9 +16,12 @@ import { leaveUpstream } from './leave-upstream.ts';
 import { routeAt, routesOf } from './task-route.ts';
 import type { TaskRoute } from './task-route.ts';
 
-/** Within an attempt of this activity, which has 10 s (workflows/activity-options.ts), after the provider was told. */
+/**
+ * Within an attempt of this activity, which has 10 s (workflows/activity-options.ts), after the provider was asked to
+ * stop.
+ */
 const LOOK_WITHIN_MS = 3_000;
-/** An attempt ends so long before Temporal ends it: its slot is free when the next one begins. */
+/** An attempt ends this long before Temporal ends it, so that its slot is free when the next one begins. */
 const END_BEFORE_MS = 1_000;
 
 export function createCancelGeneration(context: ActivityContext): Activities['cancelGeneration'] {
@@ -31,7 +34,7 @@ export function createCancelGeneration(context: ActivityContext): Activities['ca
         runId: info.workflowExecution?.runId,
       });
     } catch (error) {
-      // What says of itself whether it is tried again: a refused slot is, however often.
+      // An `ApplicationFailure` states itself whether it is retried: a denied slot always is.
       if (error instanceof ApplicationFailure || cancellationSignal.aborted) throw error;
       if (tries === undefined || info.attempt < tries) throw error;
       context.logger.warn({ err: error, taskId, attempt: info.attempt }, 'a provider could not be asked to stop');
@@ -41,10 +44,10 @@ export function createCancelGeneration(context: ActivityContext): Activities['ca
 }
 
 /**
- * Asks the provider of a task's job, if there is one, to stop. Twice does no harm.
+ * Asks the provider of a task's job, if there is one, to stop. Idempotent.
  *
  * @param attempt from 1. @param runId of the workflow, which knows of a job that the database has lost (docs/decisions/0037).
- * @throws {ApplicationFailure} passing: too many requests of its account, or at its upstream, are under way.
+ * @throws {ApplicationFailure} retryable: too many requests of its account, or at its upstream, are under way.
  */
 export async function stopJob(
   context: ActivityContext,
@@ -54,7 +57,7 @@ export async function stopJob(
 ): Promise<StopResult> {
   const task = await readWorkingTask(context.database, taskId);
   const recorded = await readGeneration(context.database, taskId);
-  // First: a history that is slow, or cannot be read, keeps no slot.
+  // First, so that a history that is slow or cannot be read holds no slot.
   if (jobIdOf(recorded) === null) await leaveAll(context, task);
   const generation = recorded ?? (await lostJob(context, taskId, runId));
   const jobId = jobIdOf(generation);
@@ -64,7 +67,7 @@ export async function stopJob(
   const answer = await context.stopSlots.run({ accountId: task.accountId, upstreamName }, attempt, async () => {
     const { outcome, billedMicroUsd } = await route.provider.cancel(route.request, jobId, { signal });
     context.logger.info({ taskId, upstream: upstreamName, outcome }, 'the provider was told to stop');
-    // Of a job whose files are recorded the settlement knows.
+    // The settlement knows the files of a job if they are recorded.
     const isKnown = generation.state === 'produced';
     const finishedFiles = isKnown ? undefined : await countFinished(route, jobId, outcome, signal);
     return {
@@ -77,17 +80,17 @@ export async function stopJob(
   return answer;
 }
 
-/** Also of work that is done by now: it may be billed, and the provider is the one to say so. */
+/** Also for work that is already finished: it may be billed, and only the provider can report that. */
 function jobIdOf(generation: Generation | undefined): string | null {
   return generation === undefined || generation.state === 'intent' ? null : generation.jobId;
 }
 
-/** Gives up what the task has, or waits for, at every upstream of its route. */
+/** Releases the slots that the task holds, or waits for, at every upstream of its route. */
 async function leaveAll(context: ActivityContext, task: WorkingTask): Promise<void> {
   for (const route of await routesOf(context, task)) await leaveUpstream(context, task.id, route);
 }
 
-/** The job of a run, where the database has no generation: of a cancelled task it may have lost it. */
+/** The job of a run if the database has no generation: it may have lost the one of a cancelled task. */
 async function lostJob(
   context: ActivityContext,
   taskId: TaskId,
@@ -98,9 +101,10 @@ async function lostJob(
 }
 
 /**
- * Looks at a job that did not stop, where the model says what a cancel costs that came too late.
+ * Polls a job that did not stop, if the model defines what a late cancel costs.
  *
- * @returns how many files it had finished; 0: it had, and does not say; undefined: it had not, or nobody asks.
+ * @returns how many files it had finished; 0: it had finished, but does not report how many; undefined: it had not
+ *   finished, or the number is not needed.
  */
 async function countFinished(
   { definition, provider, request }: TaskRoute,
@@ -115,7 +119,7 @@ async function countFinished(
     const state = await provider.poll(request, jobId, { signal: look });
     return state.kind === 'done' ? state.files.length : undefined;
   } catch (error) {
-    // It had ended without a result.
+    // It ended without a result.
     if (error instanceof ProviderFailure) return undefined;
     return outcome === 'too_late' ? 0 : undefined;
   }

@@ -1,5 +1,5 @@
 /**
- * What the activities are given: made once by the composition root (src/context.ts), the same for all of them.
+ * The context of the activities: made once by the composition root (src/context.ts) and shared by all of them.
  */
 import type { WebhookKeys } from '../src/accounts/webhook-key.ts';
 import type { PinnedDefinitions } from '../src/catalogue/pinned-definitions.ts';
@@ -25,44 +25,44 @@ import type { StopSlots } from './stop-slots.ts';
 export interface ActivityContext {
   readonly config: Config;
   readonly logger: Logger;
-  /** Of this process. */
+  /** The metrics of this process. */
   readonly metrics: Metrics;
   readonly database: Database;
-  /** For what locks the row of one account (src/limits/account-database.ts). */
+  /** For statements that lock the row of one account (src/limits/account-database.ts). */
   readonly accountDatabase: AccountDatabase;
   readonly store: ObjectStore;
   readonly urlSigner: UrlSigner;
   readonly definitions: PinnedDefinitions;
   /** Every upstream protocol by its name. */
   readonly providers: ReadonlyMap<string, Provider>;
-  /** What is known of upstreams beside their protocols. */
+  /** What is known about upstreams apart from their protocols. */
   readonly upstreams: Upstreams;
   readonly egress: Egress;
   /** Which tasks of an account are fetching files of their inputs in this process. */
   readonly inputFetches: TenantShares;
   /** Which tasks of an account are being archived in this process. */
   readonly archivingSlots: SlotShares;
-  /** The same of tasks whose model makes films. */
+  /** The same for tasks of models that generate videos. */
   readonly filmSlots: SlotShares;
   /** Which tasks of an account have frames of their videos decoded in this process. */
   readonly frameDecoders: TenantShares;
   /** Which providers are being asked to stop in this process. */
   readonly stopSlots: StopSlots;
-  /** Finds out what files are, in children. */
+  /** Detects the types of files, in child processes. */
   readonly inspector: MediaInspector;
   readonly webhookKeys: WebhookKeys;
-  /** What charges, expires or deletes reads the time here, from the database. */
+  /** Code that charges, expires or deletes reads the time here, from the database. */
   readonly clock: DatabaseClock;
-  /** Milliseconds since 1970 as the database has it, as last measured: for signatures and what is shown. */
+  /** Milliseconds since 1970 by the database's clock, as last measured: for signatures and for display. */
   now(): number;
-  /** Fires, with a failure as its reason, when the worker hands back what another may go on with. */
+  /** Fires, with a failure as its reason, when the worker hands back work that another worker can continue. */
   readonly stopping: AbortSignal;
-  /** Fires later, when upstreams may be waited for no longer either. */
+  /** Fires later, when waiting for upstreams is no longer allowed either. */
   readonly ending: AbortSignal;
-  /** Asks Temporal what became of a task's workflow. */
+  /** Queries Temporal for the condition of a task's workflow. */
   describeTask(taskId: TaskId): Promise<WorkflowCondition>;
-  /** Asks Temporal what one run of a task's workflow had brought about; undefined: it does not know any more. */
+  /** Queries Temporal for the results of one run of a task's workflow; undefined: Temporal no longer has the run. */
   readRun(taskId: TaskId, runId: string): Promise<RunRecord | undefined>;
-  /** Sends one heartbeat of an attempt and waits until Temporal has it; false: the attempt is over. */
+  /** Sends one heartbeat of an attempt and waits until Temporal has recorded it; false: the attempt is over. */
   recordHeartbeat(taskToken: Uint8Array, details: object): Promise<boolean>;
 }

@@ -1,7 +1,7 @@
 /**
- * What a run of a task's workflow had brought about, where the database does not know of it: a failover has lost commits,
- * or a backup was put back (docs/decisions/0037). It is read from the run's history and written down again, so that everything
- * after that goes its usual way, and nothing is bought that was bought already.
+ * What a run of a task's workflow had done if the database does not know it: a failover has lost commits, or a backup
+ * was restored (docs/decisions/0037). It is read from the run's history and recorded again, so that everything after
+ * that proceeds as usual and nothing is paid for twice.
  */
 import { Context } from '@temporalio/activity';
 import pRetry from 'p-retry';
@@ -18,27 +18,27 @@ import { permanent } from './failures.ts';
 import { attachToHeartbeats } from './heartbeat.ts';
 import { routeAt, routesOf } from './task-route.ts';
 
-/** Runs of one task that are gone through: each of them but the last has found nothing to do. */
+/** The maximum number of runs of one task that are searched: each of them but the last has found nothing to do. */
 const MAX_RUNS = 10;
 
-/** What was found of earlier work: how it ended the task, or how far its generation has come. */
+/** What was found of earlier work: how it ended the task, or how far its generation has progressed. */
 export type EarlierWork =
   | { readonly kind: 'ended'; readonly result: SubmitResult }
   | {
       readonly kind: 'going on';
       readonly generation: Generation;
-      /** The task had ended as a success: a cancel that was accepted since came too late. */
+      /** The task had ended successfully: a cancel that was accepted since then came too late. */
       readonly isDecided: boolean;
     }
   | { readonly kind: 'none' };
 
 /**
- * Takes over what a run had brought about.
+ * Takes over the results of a run.
  *
- * @param runId the run to look at; where it had nothing, the one before it, and so on.
- * @param onlyIfEnded nothing but what had ended the task.
- * @throws {ApplicationFailure} `outcome_unknown`: it worked for another request under the same Idempotency-Key, or nobody
- *   can tell which of several upstreams may have the work.
+ * @param runId the run to read; if it had no result, the run before it, and so on.
+ * @param onlyIfEnded takes over only a result that ended the task.
+ * @throws {ApplicationFailure} `outcome_unknown`: the run was for another request under the same Idempotency-Key, or
+ *   it cannot be determined which of several upstreams may have the work.
  */
 export async function takeOver(
   context: ActivityContext,
@@ -52,7 +52,7 @@ export async function takeOver(
   if (outcome === undefined && onlyIfEnded) return { kind: 'none' };
   if (outcome?.status === 'fail') {
     const { reason, billedUsd, finishedFiles } = outcome;
-    // Files that were written down are in no answer of the provider's.
+    // Recorded files do not appear in any answer of the provider.
     const finished = reason === 'cancelled' ? (finishedFiles ?? files?.length) : undefined;
     const cost = {
       ...(billedUsd === undefined ? {} : { billedUsd }),
@@ -71,9 +71,9 @@ export async function takeOver(
 }
 
 /**
- * Whether a run is, or was, for another request under the same Idempotency-Key than a task is now.
+ * Whether a run is, or was, for a different request under the same Idempotency-Key than the current task.
  *
- * @param requestHash of the run; undefined: it does not say.
+ * @param requestHash of the run; undefined: not known.
  */
 export function isForAnotherRequest(
   { logger }: Pick<ActivityContext, 'logger'>,
@@ -85,7 +85,7 @@ export function isForAnotherRequest(
   return true;
 }
 
-/** The last run that had something. */
+/** The last run that had a result. */
 async function findRecord(
   context: ActivityContext,
   task: WorkingTask,
@@ -95,7 +95,7 @@ async function findRecord(
   for (let runs = 0; runId !== undefined && runs < MAX_RUNS; runs++) {
     const record: RunRecord | undefined = await context.readRun(task.id, runId);
     if (record === undefined) return undefined;
-    // Also of one that had sent nothing as far as is known: a submit that can be repeated is not announced.
+    // Also for a run that is not known to have sent anything: a submit that can be repeated is not announced.
     const mayMatter = record.outcome !== undefined || record.hasBegun;
     if (mayMatter && isForAnotherRequest(context, task, record.requestHash)) throw permanent('outcome_unknown');
     if (record.outcome !== undefined || record.mayHaveSubmitted) return record;
@@ -130,14 +130,14 @@ async function writeDown(
     { taskId: task.id, generation: known.state },
     'a generation that the database had lost was restored',
   );
-  // An attempt that goes on may have written down more in the same moment.
+  // A concurrent attempt may have recorded more in the meantime.
   const written = await readGeneration(context.database, task.id);
   const restored: Generation =
     known.state === 'produced' ? { ...known, jobId: null, place: upstream.place } : { ...known, place: upstream.place };
   return { kind: 'going on', generation: written ?? restored, isDecided };
 }
 
-/** The upstream of a run that does not say which it was. */
+/** The upstream of a run that does not state which one it used. */
 async function onlyRoute(context: ActivityContext, task: WorkingTask) {
   const [route, ...others] = await routesOf(context, task);
   if (route === undefined || others.length > 0) throw permanent('outcome_unknown');
@@ -145,9 +145,9 @@ async function onlyRoute(context: ActivityContext, task: WorkingTask) {
 }
 
 /**
- * The generation of the run that this activity belongs to, where the database has lost it.
+ * The generation of the run that this activity belongs to, for the case that the database has lost it.
  *
- * @throws {ApplicationFailure} `outcome_unknown`: the run does not say what became of it.
+ * @throws {ApplicationFailure} `outcome_unknown`: the run does not record its outcome.
  */
 export async function generationOfThisRun(context: ActivityContext, task: WorkingTask): Promise<Generation> {
   const runId = Context.current().info.workflowExecution?.runId;
@@ -156,23 +156,24 @@ export async function generationOfThisRun(context: ActivityContext, task: Workin
   return found.generation;
 }
 
-/** What is known outside the database of a submit that is about to be sent. */
+/** What is known outside the database about a submit that is about to be sent. */
 interface AnnouncedSubmit {
-  /** Of the upstream, in the list of the route. */
+  /** Index of the upstream in the route's list. */
   readonly place: number;
-  /** How often the task had been refused before: where more refusals are recorded, this submit was refused as well. */
+  /** How often the task had been rejected before: if more rejections are recorded, this submit was rejected as well. */
   readonly refusals: number;
 }
 
-/** Retries within the time after which the attempt is taken for dead. */
+/** Retries within the time after which the attempt is considered dead. */
 const ANNOUNCE_RETRY = { retries: 2, minTimeout: 200, maxTimeout: 500 };
 
 /**
- * Tells the next attempt, and a run after this one, to which upstream the work is about to be sent, so that it is known
- * also where the database loses the intent. Temporal has it when this returns: whatever becomes of the worker then.
+ * Announces to the next attempt, and to a later run, to which upstream the work is about to be sent, so that this is
+ * known even if the database loses the intent. Temporal has recorded it when this returns, whatever happens to the
+ * worker after that.
  *
- * @returns false where this attempt is over and nothing may be sent.
- * @throws Temporal does not answer.
+ * @returns false if this attempt is over and nothing may be sent.
+ * @throws if Temporal does not answer.
  */
 export async function announceSubmit(context: ActivityContext, submit: AnnouncedSubmit): Promise<boolean> {
   attachToHeartbeats(submit);
@@ -180,12 +181,12 @@ export async function announceSubmit(context: ActivityContext, submit: Announced
   return pRetry(() => context.recordHeartbeat(taskToken, submit), ANNOUNCE_RETRY);
 }
 
-/** Nothing was sent, or it was refused, and the database knows that. */
+/** Nothing was sent, or it was rejected, and the database has recorded that. */
 export function withdrawSubmit(): void {
   attachToHeartbeats({});
 }
 
-/** The intent of an attempt before this one, where the database has no generation of the task: it has lost the intent. */
+/** The intent of an earlier attempt if the database has no generation of the task: it has lost the intent. */
 export async function intentOfEarlierAttempt(
   context: ActivityContext,
   task: WorkingTask,
@@ -198,7 +199,7 @@ export async function intentOfEarlierAttempt(
   return found.kind === 'going on' ? found.generation : undefined;
 }
 
-/** What a workflow is told of a generation, so that its history tells it to a run after this one. */
+/** What a workflow learns about a generation, so that its history provides it to a later run. */
 export function submitResultOf(task: WorkingTask, generation: Generation): SubmitResult {
   const { place } = generation;
   const facts = { place, ...(task.requestHash === null ? {} : { requestHash: task.requestHash }) };

@@ -1,6 +1,7 @@
 /**
- * One pass over what is kept for a time only: outputs (src/objects/outputs/retention.ts) and uploads (src/objects/uploads.ts),
- * inputs of tasks (src/tasks/lifecycle/erase.ts), responses (src/text/responses/), and the promotions that nobody seems to work on.
+ * One pass over everything that is kept for a limited time: outputs (src/objects/outputs/retention.ts) and uploads
+ * (src/objects/uploads.ts), inputs of tasks (src/tasks/lifecycle/erase.ts), responses (src/text/responses/), and the
+ * promotions that seem abandoned.
  */
 import { ROUNDING_SECONDS } from '../src/objects/urls/signed-url.ts';
 import { expireFiles } from '../src/objects/uploads.ts';
@@ -13,18 +14,18 @@ import type { ActivityContext } from './context.ts';
 import { untilStopped } from './heartbeat.ts';
 import { passTools } from './passes.ts';
 
-/** A create that was sent such a URL in its last moment has pinned the object by then. */
+/** A create that received such a URL at the last moment has pinned the object by then. */
 const ACCEPTING_SECONDS = 120;
 const MS_PER_DAY = 86_400_000;
-/** Rows of one statement: it holds their locks. */
+/** Rows per statement: it holds their locks. */
 const BATCH = 500;
 /**
- * A pass over a backlog ends by itself after so long, with a batch of each kind at least; the next goes on where it ended.
- * It is well within its attempt of 50 s (workflows/activity-options.ts).
+ * A pass over a backlog stops after this time, but not before one batch of each kind; the next pass continues where it
+ * stopped. This is well within the activity's attempt of 50 s (workflows/activity-options.ts).
  */
 const PASS_MS = 30_000;
 
-/** @param passMs as long as batches are begun. */
+/** @param passMs how long new batches are started. */
 export function createExpireOutputs(context: ActivityContext, passMs = PASS_MS): Activities['expireOutputs'] {
   const { config } = context;
   return () =>
@@ -40,7 +41,7 @@ export function createExpireOutputs(context: ActivityContext, passMs = PASS_MS):
         outputs: () => eachBatch((limit) => expireOutputs(database, { now, urlGraceSeconds, limit })),
         files: () => eachBatch((limit) => expireFiles(database, { now, urlGraceSeconds, limit })),
         async inputs() {
-          // Contract §4: `INPUT_RETENTION_DAYS` after its end a task's input is erased; 0 keeps it.
+          // Contract §4: `INPUT_RETENTION_DAYS` after a task's end its input is erased; 0 keeps it.
           if (config.inputRetentionDays === 0) return 0;
           const endedBefore = now - config.inputRetentionDays * MS_PER_DAY;
           return eachBatch((limit) => eraseOldInputs(database, endedBefore, limit));
@@ -48,7 +49,7 @@ export function createExpireOutputs(context: ActivityContext, passMs = PASS_MS):
         responses: () => eachBatch((limit) => deleteExpiredResponses(database, { now, limit })),
         requested: () => requestStalledPromotions(database, now, isolate),
       };
-      // One kind that cannot be worked on keeps no other from expiring.
+      // A kind that cannot be processed does not keep the others from expiring.
       await isolate({
         kind: 'expiry',
         items: Object.keys(steps) as (keyof ExpireResult)[],
@@ -61,7 +62,7 @@ export function createExpireOutputs(context: ActivityContext, passMs = PASS_MS):
     });
 }
 
-/** Works batch after batch until one is not full, or the time is over. @returns how many rows. */
+/** Processes batch after batch until one is not full or the time is over. @returns the number of rows. */
 async function inBatches(
   { signal, endAt }: { readonly signal: AbortSignal; readonly endAt: number },
   workOn: (limit: number) => Promise<number>,

@@ -1,7 +1,7 @@
 /**
- * How an activity fails towards Temporal. A permanent failure is an `ApplicationFailure` whose type is a member of the
- * closed list of reasons; a passing one is told by its class alone, so that no prompt, address or provider's words enter
- * a history (architecture, "Nothing private or large passes through Temporal").
+ * How an activity reports failures to Temporal. A permanent failure is an `ApplicationFailure` whose type is a member
+ * of the closed list of reasons; a retryable one is identified by its class alone, so that no prompt, address or
+ * message of a provider enters a history (architecture, "Nothing private or large passes through Temporal").
  */
 import { CancelledFailure, CompleteAsyncError, Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
@@ -14,17 +14,21 @@ import { TaskNotFoundError } from '../src/tasks/record/read.ts';
 import { isFormerQueue } from '../src/domain/workflow-ids.ts';
 import { DeadlinePassedError, heartbeating } from './heartbeat.ts';
 
-/** The task cannot succeed any more. @param fault the failure's one detail: a field's path and a member of a closed list. */
+/**
+ * The task can no longer succeed.
+ *
+ * @param fault the failure's one detail: a field's path and a member of a closed list.
+ */
 export function permanent(reason: FailureReason, fault?: InputFault): ApplicationFailure {
   return ApplicationFailure.nonRetryable(`permanent: ${reason}`, reason, ...(fault === undefined ? [] : [fault]));
 }
 
-/** The same for what is wrong with a field of the input. @param path of the field, as the model's schema has it. */
+/** The same for an invalid field of the input. @param path of the field, as in the model's schema. */
 export function unusable(kind: FaultKind, path: readonly string[]): ApplicationFailure {
   return permanent(reasonOfFault(kind), inputFault(kind, path.join('.')));
 }
 
-/** What a failure says of the input; undefined: nothing. */
+/** What a failure says about the input; undefined: nothing. */
 export function faultOf(error: unknown): InputFault | undefined {
   if (!(error instanceof ApplicationFailure)) return undefined;
   const [detail] = (error.details ?? []) as readonly Partial<Record<keyof InputFault, unknown>>[];
@@ -32,7 +36,7 @@ export function faultOf(error: unknown): InputFault | undefined {
   return inputFault(detail.kind, typeof detail.field === 'string' ? detail.field : undefined);
 }
 
-/** The attempt failed; another may well succeed, after `retryAfterMs` where that is known. */
+/** The attempt failed; another may well succeed, after `retryAfterMs` if that is known. */
 export function passing(reason: FailureReason, retryAfterMs?: number): ApplicationFailure {
   return ApplicationFailure.create({
     message: `passing: ${reason}`,
@@ -43,8 +47,8 @@ export function passing(reason: FailureReason, retryAfterMs?: number): Applicati
 }
 
 /**
- * Wraps an activity so that it heartbeats all the time, and what leaves it is a failure of ours. The original is logged
- * here, once.
+ * Wraps an activity so that it heartbeats all the time and everything it throws is a failure of ours. The original
+ * error is logged here, once.
  */
 export function shielded<Arguments extends readonly unknown[], Result>(
   name: string,
@@ -60,7 +64,10 @@ export function shielded<Arguments extends readonly unknown[], Result>(
   };
 }
 
-/** With what an earlier attempt had attached to its heartbeats: to which upstream it was about to send the work. */
+/**
+ * Carries the details that an earlier attempt had attached to its heartbeats: to which upstream it was about to send
+ * the work.
+ */
 function taskNotFound(): ApplicationFailure {
   const { heartbeatDetails } = Context.current().info;
   const details = heartbeatDetails == null ? [] : [heartbeatDetails];
@@ -68,8 +75,9 @@ function taskNotFound(): ApplicationFailure {
 }
 
 /**
- * The former names say nothing of the installation: what has no row here may have one in another's database, whose worker
- * gets the activity in a later attempt (docs/decisions/0038). Of another type than `TASK_NOT_FOUND`, by which a workflow ends.
+ * The former names do not identify the installation: a task without a row here may have one in another installation's
+ * database, whose worker gets the activity in a later attempt (docs/decisions/0038). The type differs from
+ * `TASK_NOT_FOUND`, which ends a workflow.
  */
 function taskElsewhere(): ApplicationFailure {
   return ApplicationFailure.retryable('the task is not in this database', 'TaskElsewhere');

@@ -1,8 +1,9 @@
 /**
- * How many videos one worker decodes at a time for their frames. Each is a copy on the scratch disk and a child process
- * that may use a gigabyte, and an account's provider decides how long it takes; so there is one more than there are cores,
- * and an account holds at most as many as it leaves free: alone it can use two cores of two. Archiving waits for its turn,
- * whose order is fair; an attempt inside a workflow's worker does not, because workflow tasks of others need its slot.
+ * How many videos one worker decodes for their frames at the same time. Each takes a copy on the scratch disk and a
+ * child process that may use a gigabyte, and the account's provider determines how long it takes; so there is one
+ * decoder more than there are cores, and an account holds at most as many as it leaves free: alone it can use two
+ * cores of two. Archiving waits for its turn in a fair order; an attempt inside a workflow's worker does not wait,
+ * because other workflow tasks need its slot.
  */
 import os from 'node:os';
 import { createTenantShares } from '../src/limits/tenant-shares.ts';
@@ -11,7 +12,12 @@ import type { ShareMetrics } from '../src/telemetry/metrics-shares.ts';
 import { FILM_SLOTS } from './archiving-slots.ts';
 import { passing } from './failures.ts';
 
-/** Refuses with a passing failure. @param metrics of the worker. @param decoders for tests; default one more than cores. */
+/**
+ * Rejects with a retryable failure.
+ *
+ * @param metrics of the worker.
+ * @param decoders for tests; default one more than cores.
+ */
 export function createFrameDecoders(
   metrics?: ShareMetrics,
   decoders: number = os.availableParallelism() + 1,
@@ -20,7 +26,7 @@ export function createFrameDecoders(
     resource: 'frame_decoders',
     capacity: decoders,
     leavesFree: true,
-    // Tasks of models that make films are no more than that; one of another model gives its slot back.
+    // There are no more tasks of video models than that; a task of another model releases its slot.
     waiting: { perTenant: FILM_SLOTS / 2, perProcess: FILM_SLOTS },
     refusal: () => passing('provider_unavailable'),
     metrics,

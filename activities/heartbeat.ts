@@ -1,32 +1,32 @@
 /**
- * Keeping Temporal informed while an activity runs, and stopping its work when it must: on cancellation, which only
- * heartbeats bring, at the task's own deadline, and when the worker is about to end.
+ * Sends heartbeats to Temporal while an activity runs, and stops its work when necessary: on cancellation, which
+ * arrives only through heartbeats, at the task's own deadline, and when the worker is about to stop.
  */
 import { Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 
-/** A third of the heartbeat time-out (workflows/activity-options.ts), so that one late beat is no death. */
+/** A third of the heartbeat time-out (workflows/activity-options.ts), so that one late heartbeat is tolerated. */
 const HEARTBEAT_INTERVAL_MS = 3_000;
 
 /**
- * Runs an activity that heartbeats from its very beginning to its end, whatever it waits for: one that is taken for dead
- * while a database stands still would go on beside its own retry. A local activity has no heartbeats: Temporal's SDK warns
- * of each that it sends.
+ * Runs an activity that heartbeats from its very beginning to its end, whatever it waits for: an activity that timed
+ * out while a database hangs would run beside its own retry. A local activity has no heartbeats: Temporal's SDK logs a
+ * warning for each one that it sends.
  */
 export async function heartbeating<T>(activity: () => Promise<T>): Promise<T> {
   const context = Context.current();
   if (context.info.isLocal) return activity();
   const { heartbeatDetails } = context.info as { readonly heartbeatDetails?: object };
-  // What an earlier attempt attached stays, until this one has something else to say: a beat without it would erase it.
+  // Details attached by an earlier attempt stay until this one has its own: a heartbeat without them would erase them.
   if (heartbeatDetails != null && !('unsentBy' in heartbeatDetails)) attached.set(context, heartbeatDetails);
   const beat = (): void => context.heartbeat(attached.get(context));
   const timer = setInterval(beat, HEARTBEAT_INTERVAL_MS);
   try {
-    // The first beat at once: an activity that was cancelled while it waited learns of it without delay.
+    // The first heartbeat at once: an activity that was cancelled while it waited learns of it without delay.
     beat();
     return await activity();
   } catch (error) {
-    // An attempt that came to nothing has not sent it either. Not before its end: a beat that is late could overwrite
+    // An attempt that failed before sending states so again. Only at its end, because a late heartbeat could overwrite
     // its announcement.
     if (isStatedUnsent() && !attached.has(context)) stateUnsent();
     throw error;
@@ -36,7 +36,7 @@ export async function heartbeating<T>(activity: () => Promise<T>): Promise<T> {
 }
 
 /**
- * Sends something along with every heartbeat from now on: the next attempt of this activity reads it
+ * Attaches details to every heartbeat from now on: the next attempt of this activity reads it
  * (`Context.current().info.heartbeatDetails`). It arrives within seconds, or with the attempt's failure.
  */
 export function attachToHeartbeats(details: object): void {
@@ -45,23 +45,23 @@ export function attachToHeartbeats(details: object): void {
   context.heartbeat(details);
 }
 
-/** For the next attempt alone, and not for one after it. */
+/** For the next attempt only, not for later ones. */
 interface Unsent {
-  /** The number of the attempt that says so. */
+  /** The number of the attempt that states this. */
   readonly unsentBy: number;
 }
 
 /**
- * States for the next attempt that this one, which is about to end, has sent nothing, although an intent of it may have
- * been written down, or may yet be.
+ * States for the next attempt that this one, which is about to end, has sent nothing, although its intent may have
+ * been recorded, or may still be.
  */
 export function stateUnsent(): void {
   attachToHeartbeats({ unsentBy: Context.current().info.attempt } satisfies Unsent);
 }
 
 /**
- * Whether the attempt right before this one stated that. A statement of an older one does not count: whoever came after it
- * may have sent the work, and a late heartbeat may have put the old statement back.
+ * Whether the immediately preceding attempt stated that. A statement of an older attempt does not count: a later
+ * attempt may have sent the work, and a late heartbeat may have restored the old statement.
  */
 export function isStatedUnsent(): boolean {
   const { heartbeatDetails, attempt } = Context.current().info;
@@ -70,14 +70,14 @@ export function isStatedUnsent(): boolean {
 
 const attached = new WeakMap<Context, object>();
 
-/** Fewer reasons to stop. */
+/** Signals that fire for fewer reasons. */
 export interface StopSignals {
   /**
-   * Fires when the task is cancelled, at the deadline, and when a worker that stops may wait no longer; not while it may,
-   * nor when Temporal has only ended or paused the attempt.
+   * Fires when the task is cancelled, at the deadline, and when a stopping worker may wait no longer; not while it may
+   * still wait, nor when Temporal has only ended or paused the attempt.
    */
   readonly requested: AbortSignal;
-  /** Fires at the deadline alone. */
+  /** Fires only at the deadline. */
   readonly deadline: AbortSignal;
 }
 
@@ -85,10 +85,10 @@ export interface StopSignals {
  * Runs work that can be stopped.
  *
  * @param deadlineAt when the work is aborted, by `performance.now()`; null for no deadline.
- * @param stopping fires when the worker hands back what it has in hand.
- * @param work is given a signal that fires whenever it is to end. What must not be cut off for each of these reasons is
- *   given one of the others.
- * @param ending fires when a worker that stops has waited as long as it may.
+ * @param stopping fires when the worker hands back its work.
+ * @param work receives a signal that fires whenever it is to stop. Work that must not be cut off for some of these
+ *   reasons uses one of the others.
+ * @param ending fires when a stopping worker has waited as long as it may.
  */
 export async function untilStopped<T>(
   deadlineAt: number | null,
@@ -119,7 +119,7 @@ export async function untilStopped<T>(
       deadline: deadline.signal,
     });
   } catch (error) {
-    // Whatever an aborted call throws, the reason is the abort's.
+    // Whatever an aborted call throws, the reason of the abort is what counts.
     if (deadline.signal.aborted) throw new DeadlinePassedError({ cause: error });
     if (stopping.aborted && !cancellationSignal.aborted && !(error instanceof ApplicationFailure))
       throw stopping.reason;
@@ -130,7 +130,7 @@ export async function untilStopped<T>(
   }
 }
 
-/** The task's deadline passed while it was worked on. */
+/** The task's deadline passed while it was in progress. */
 export class DeadlinePassedError extends Error {
   override readonly name = 'DeadlinePassedError';
 
@@ -139,7 +139,7 @@ export class DeadlinePassedError extends Error {
   }
 }
 
-/** Why a worker that ends gives back what it has in hand: another worker is given it at once. */
+/** Why a stopping worker hands back its work: another worker gets it at once. */
 export function workerStops(): ApplicationFailure {
   return ApplicationFailure.retryable('the worker stops', 'WorkerShutdown');
 }

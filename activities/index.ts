@@ -1,4 +1,4 @@
-/** The door of the activities: all of them, made from one context, each shielded (failures.ts). */
+/** The entry point of the activities: all of them, made from one context, each wrapped (failures.ts). */
 import type { Activities } from '../workflows/contracts.ts';
 import { createArchiveOutputs } from './archive-outputs.ts';
 import { createAwaitGeneration } from './await-generation.ts';

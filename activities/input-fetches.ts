@@ -1,19 +1,19 @@
 /**
- * How many tasks of one account may be fetching files of their inputs at a time. A fetch holds a slot of the worker, or of
- * an upstream, for as long as a stranger's server likes; with this bound no account can hold them all. Whoever finds no
- * place gives its slot back and is tried again.
+ * How many tasks of one account may fetch files of their inputs at the same time. A fetch holds a slot of the worker,
+ * or of an upstream, for as long as a third-party server takes; with this limit no account can hold them all. A task
+ * that gets no slot releases the worker's slot and is retried.
  */
 import { createTenantShares } from '../src/limits/tenant-shares.ts';
 import type { TenantShares } from '../src/limits/tenant-shares.ts';
 import type { ShareMetrics } from '../src/telemetry/metrics-shares.ts';
 import { passing } from './failures.ts';
 
-/** In one worker: fewer than its staging slots (src/processes/worker.ts), so that another account finds one. */
+/** In one worker: fewer than its staging slots (src/processes/worker.ts), so that another account finds a free one. */
 const FETCHES_AT_ONCE = 2;
-/** A fetch is mostly over within a second; spread, so that those who wait do not come back at the same moment. */
+/** Most fetches take less than a second; spread, so that waiting tasks do not all retry at the same moment. */
 const RETRY_MS = 1_000;
 
-/** Throws a passing `ApplicationFailure` where the account has no place. */
+/** Throws a retryable `ApplicationFailure` if the account has no free slot. */
 export function createInputFetches(metrics?: ShareMetrics): TenantShares {
   return createTenantShares({
     resource: 'input_fetches',

@@ -1,18 +1,18 @@
 /**
- * Writing down what a provider has answered. The answer cannot be asked for again, so while the database or the store is
- * away it is kept in hand and written when they are back, for as long as the task has.
+ * Records what a provider has answered. The answer cannot be requested again, so while the database or the store is
+ * unavailable it is kept in memory and written when they are back, for as long as the task has time.
  */
 import pRetry from 'p-retry';
 import { DatabaseUnavailableError } from '../src/database/database.ts';
 import { StoreUnavailableError } from '../src/objects/stores/store-unavailable-error.ts';
 
-/** Soon at first, then every 2 s: the activity occupies its slot meanwhile. */
+/** At short intervals at first, then every 2 s: the activity occupies its slot meanwhile. */
 const WAIT = { minTimeout: 200, maxTimeout: 2_000, factor: 2, retries: Number.POSITIVE_INFINITY };
 
 /**
- * Runs `write` until it succeeds, fails for another reason than the database or the store being away, or the signal
- * fires. `write` must be safe to run again: whether the lost attempt took effect is not known. One that is under way when
- * the signal fires is waited for, and is a success where it succeeds.
+ * Runs `write` until it succeeds, fails for a reason other than an unavailable database or store, or the signal fires.
+ * `write` must be safe to run again: whether the lost attempt took effect is not known. An attempt that is under way
+ * when the signal fires is awaited, and counts as a success if it succeeds.
  */
 export async function keepAnswer<T>(signal: AbortSignal, write: () => Promise<T>): Promise<T> {
   let written: { readonly value: T } | undefined;
@@ -26,7 +26,7 @@ export async function keepAnswer<T>(signal: AbortSignal, write: () => Promise<T>
       shouldRetry: ({ error }) => error instanceof DatabaseUnavailableError || error instanceof StoreUnavailableError,
     });
   } catch (error) {
-    // `p-retry` throws the signal's reason after a success as well.
+    // `p-retry` throws the signal's reason even after a success.
     if (written === undefined) throw error;
   }
   return (written as { readonly value: T }).value;

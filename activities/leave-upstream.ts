@@ -1,6 +1,7 @@
 /**
- * A task has no job at its upstream any more, or nobody waits for one: its slot is free, and no hook of it is expected.
- * Nothing depends on it but who comes next: what was not written is swept (src/upstreams/slots.ts).
+ * Called when a task no longer has a job at its upstream, or its job is no longer waited for: its slot is free, and no
+ * webhook is expected for it. Only the next task in the queue depends on it: what was not written is swept
+ * (src/upstreams/slots.ts).
  */
 import type { TaskId } from '../src/domain/workflow-ids.ts';
 import { forgetProviderHook } from '../src/upstreams/provider-hooks.ts';

@@ -1,7 +1,8 @@
 /**
- * A submit that is still under way although Temporal has ended its attempt, because the worker could not reach Temporal for
- * longer than the heartbeat time-out. The upstream works, and is paid: such an attempt goes on, shows in the database that
- * it lives, and writes down what it brings. The next attempt waits for that instead of giving the task up (docs/decisions/0004).
+ * A submit that is still under way although Temporal has ended its attempt, because the worker could not reach
+ * Temporal for longer than the heartbeat time-out. The upstream is working, and is paid: such an attempt goes on,
+ * marks itself as live in the database, and records its result. The next attempt waits for that instead of giving up
+ * the task (docs/decisions/0004).
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CancelledFailure, Context } from '@temporalio/activity';
@@ -15,18 +16,18 @@ import type { TaskRoute } from './task-route.ts';
 const MARK_EVERY_MS = 3_000;
 /** Three marks are missing: the worker that made them is gone. */
 const DEAD_AFTER_MS = 10_000;
-/** The next mark gets the time to come. */
+/** Gives the next mark time to arrive. */
 const WATCHED_MS = MARK_EVERY_MS + 2_000;
 /**
- * Marks that were missing for longer than a dead worker goes unnoticed (10 s, and the start of the next attempt) say that
- * the database was away: a mark that is under way then may hang for 20 s (src/database/database.ts).
+ * If marks were missing for longer than it takes to notice a dead worker (10 s, and the start of the next attempt),
+ * the database was unavailable: a mark that is under way then may hang for 20 s (src/database/database.ts).
  */
 const AWAY_AFTER_MS = 15_000;
 const WATCHED_LONG_MS = 25_000;
 const LOOK_EVERY_MS = 1_000;
 
 export interface LiveSubmit {
-  /** Fires when the work is not wanted any more: the task is over, or was cancelled after this attempt had ended. */
+  /** Fires when the work is no longer wanted: the task is over, or was cancelled after this attempt had ended. */
   readonly unwanted: AbortSignal;
   stop(): void;
 }
@@ -41,7 +42,7 @@ export function keepSubmitLive({ database, logger }: ActivityContext, task: Work
     isMarking = true;
     try {
       const { isOver, isCancelRequested } = await markIntentLive(database, task.id, route.place);
-      // Until the attempt is over Temporal is the one to cancel it.
+      // Until the attempt is over, it is Temporal that cancels it.
       const isCancelled = isCancelRequested && cancellationSignal.aborted;
       if (isOver || isCancelled) unwanted.abort(new CancelledFailure('the task is over'));
     } catch (error) {
@@ -55,11 +56,11 @@ export function keepSubmitLive({ database, logger }: ActivityContext, task: Work
 }
 
 /**
- * Waits for a submit that an earlier attempt announced, as long as that attempt shows that it lives.
+ * Waits for a submit that an earlier attempt announced, as long as that attempt marks itself as live.
  *
- * @returns the generation as it is then: still an intent where the attempt is gone; undefined where the intent is gone.
- * @throws the signal's reason, unless the submit has brought something by then.
- * @throws {ApplicationFailure} `cancelled`: the attempt is gone, and the task was cancelled.
+ * @returns the generation as it is then: still an intent if the attempt is dead; undefined if the intent is gone.
+ * @throws the signal's reason, unless the submit has had a result by then.
+ * @throws {ApplicationFailure} `cancelled`: the attempt is dead, and the task was cancelled.
  */
 export async function awaitLiveSubmit(
   { database }: Pick<ActivityContext, 'database'>,
@@ -73,7 +74,7 @@ export async function awaitLiveSubmit(
     signal.throwIfAborted();
     if (mark.markedAt !== watched?.markedAt) watched = { ...mark, since: performance.now() };
     if (isDead(watched, mark.ageMs)) {
-      // A cancel ends the submit, and this attempt may hear of it from Temporal only later.
+      // A cancel ends the submit, and this attempt may learn of it from Temporal only later.
       if (mark.isCancelRequested) throw permanent('cancelled');
       return readGeneration(database, taskId);
     }

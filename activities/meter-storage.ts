@@ -1,6 +1,6 @@
 /**
- * One pass of the metering: books what is due (src/billing/storage-metering.ts), then returns what was not paid for a
- * week to temporary storage (src/tasks/lifecycle/storage-operations.ts).
+ * One pass of the storage metering: charges what is due (src/billing/storage-metering.ts), then returns outputs that
+ * were not paid for during a week to temporary storage (src/tasks/lifecycle/storage-operations.ts).
  */
 import { meterStorage } from '../src/billing/storage-metering.ts';
 import { returnUnpaidOutputs } from '../src/tasks/lifecycle/storage-operations.ts';

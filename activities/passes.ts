@@ -1,6 +1,6 @@
 /**
- * What all passes work with: the database, which gives up on a locked row soon, and the isolation that goes on with the
- * next item then (src/database/failing-items.ts).
+ * What all passes use: the database, with a short timeout on locked rows, and the isolation that then continues with
+ * the next item (src/database/failing-items.ts).
  */
 import type { Database } from '../src/database/database.ts';
 import { createIsolation } from '../src/database/failing-items.ts';
@@ -10,9 +10,11 @@ import type { ActivityContext } from './context.ts';
 
 export interface PassTools {
   readonly database: Database;
-  /** For what locks the row of one account: its items do not take all connections of the process while they wait. */
+  /**
+   * For statements that lock the row of one account: while they wait, they do not take all connections of the process.
+   */
   readonly accountDatabase: AccountDatabase;
-  /** Keeps items apart. */
+  /** Isolates items from each other. */
   readonly isolate: Isolation;
 }
 

@@ -1,25 +1,26 @@
 /**
- * How a job is asked for: soon at first, then ever more seldom, because most are short and a long one shall cost few
- * requests; and how often an answer may make no sense. No clock and no network, so that it can be judged by itself.
+ * How a job is polled: at short intervals at first, then at longer ones, because most jobs are short and a long one
+ * should cost few requests; and how many unreadable answers are tolerated. No clock and no network, so that it can be
+ * tested by itself.
  */
 
 const FIRST_WAIT_MS = 500;
 const BACKOFF = 1.3;
 const SLOWEST_WAIT_MS = 5_000;
-/** While the provider's hooks are known to arrive, asking is only for the one that gets lost. */
+/** While the provider's webhooks are known to arrive, polling only covers a lost one. */
 const SLOWEST_WAIT_WITH_HOOKS_MS = 15_000;
 /**
- * A page instead of JSON, a state that nobody knows, more than any answer holds: this often in a row, which is over a
- * minute, it is no moment's trouble of a gateway.
+ * An HTML page instead of JSON, an unknown state, an oversized answer: this often in a row, which takes over a minute,
+ * it is no longer a short disturbance of a gateway.
  */
 const MAX_UNREADABLE = 20;
 
 export interface PollPace {
-  /** How long to wait until the next question, in milliseconds. @param askedForMs what the provider asked for. */
+  /** How long to wait until the next poll, in milliseconds. @param askedForMs what the provider requested. */
   next(askedForMs: number | undefined, isHeard: boolean): number;
-  /** The provider told something. */
+  /** The provider gave a readable answer. */
   readable(): void;
-  /** The provider answered with success and told nothing. @returns whether that has gone on for too long. */
+  /** The provider answered with success, but unreadably. @returns whether that has gone on for too long. */
   unreadable(): boolean;
 }
 

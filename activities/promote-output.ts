@@ -1,5 +1,6 @@
 /**
- * Ends a pending promotion (src/tasks/lifecycle/storage-operations.ts): only what is in the store, whole, becomes persistent.
+ * Completes a pending promotion (src/tasks/lifecycle/storage-operations.ts): only an output that is in the store, with
+ * all its bytes, becomes persistent.
  */
 import { ObjectNotFoundError } from '../src/objects/stores/object-store.ts';
 import { finishPromotion } from '../src/tasks/lifecycle/storage-operations.ts';

@@ -1,5 +1,5 @@
 /**
- * One pass of the repair over everything that is not over (src/tasks/repair/repair.ts), a page at a time.
+ * One pass of the repair over all unfinished tasks (src/tasks/repair/repair.ts), a page at a time.
  */
 import { pruneFailingItems } from '../src/database/failing-items.ts';
 import { FIRST_IDLE_CURSOR, findIdleTasks } from '../src/tasks/record/open-tasks.ts';
@@ -15,13 +15,13 @@ import { passTools } from './passes.ts';
 import type { PassTools } from './passes.ts';
 
 const PAGE = 100;
-/** Temporal is asked for this many at once: a pass over many tasks has a minute. */
+/** Temporal receives this many queries at once: a pass over many tasks has a minute. */
 const AT_ONCE = 10;
-/** A row that changed a moment ago is being worked on (architecture, "Repair is part of the design"). */
+/** A row that changed a moment ago is being processed (architecture, "Repair is part of the design"). */
 const IDLE_SECONDS = 5;
-/** After this the rest is left to the next activity: well within its time-out (workflows/activity-options.ts). */
+/** After this the rest is left to the next activity: well within the time-out (workflows/activity-options.ts). */
 const PASS_MS = 30_000;
-/** The activity that works on a task ends it at its deadline; the repair comes after that. */
+/** The activity that processes a task ends it at its deadline; the repair comes after that. */
 const DEADLINE_GRACE_SECONDS = 60;
 
 export function createReconcileTasks(context: ActivityContext): Activities['reconcileTasks'] {
@@ -42,7 +42,7 @@ export function createReconcileTasks(context: ActivityContext): Activities['reco
     });
 }
 
-/** What needs repair beside tasks, and what the repair leaves behind. */
+/** What needs repair apart from tasks, and what the repair leaves behind. */
 async function repairTheRest(
   context: ActivityContext,
   { database, isolate }: PassTools,
@@ -62,7 +62,7 @@ async function repairTheRest(
   await context.upstreams.gate.tidyQueues();
 }
 
-/** @param endAt by `performance.now()`: what is left then is left to the next activity. */
+/** @param endAt by `performance.now()`: what remains then is left to the next activity. */
 async function repairTasks(
   { database, accountDatabase, isolate }: PassTools,
   dependencies: RepairDependencies,

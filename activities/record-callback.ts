@@ -1,7 +1,7 @@
 /**
- * Writing down what an attempt of a callback came to (contract §6). What the receiver answered is kept in hand while the
- * database is away, because an answer that is lost is a callback sent twice. The attempt ends in time all the same:
- * otherwise Temporal would end it, and begin the next beside it without knowing when that is due.
+ * Records the outcome of a callback attempt (contract §6). The receiver's answer is kept in memory while the database
+ * is unavailable, because if it is lost the callback is sent twice. The attempt ends in time all the same: otherwise
+ * Temporal would end it and begin the next beside it, without knowing when that is due.
  */
 import { receiverAnswered, receiverFailed } from '../src/accounts/callback-receivers.ts';
 import { finishAttempt } from '../src/callbacks/attempts.ts';
@@ -12,39 +12,48 @@ import { addEvent, lockTask } from '../src/tasks/record/timeline.ts';
 import type { ActivityContext } from './context.ts';
 import { keepAnswer } from './keep-answer.ts';
 
-/** As long as an attempt waits for its record; with the exchange well within its time (workflows/activity-options.ts). */
+/**
+ * How long an attempt waits for its record; together with the exchange well within its time
+ * (workflows/activity-options.ts).
+ */
 export const RECORD_WITHIN_MS = 5_000;
-/** As long as it is tried, also when the attempt has ended. Where a delivery may be over, the next comes after that. */
+/**
+ * How long recording is retried, also after the attempt has ended. If the delivery may be over, the next attempt comes
+ * after that.
+ */
 export const KEEP_WITHIN_MS = 60_000;
 
-/** The attempt that is recorded. */
+/** The attempt to record. */
 export interface SentAttempt {
   readonly task: { readonly id: TaskId };
   readonly accountId: string;
   readonly attempt: number;
-  /** Of the receiver. */
+  /** Of the receiver's URL. */
   readonly origin: string;
 }
 
-/** What it came to. */
+/** The outcome of an attempt. */
 export interface AttemptOutcome {
   readonly result: AttemptResult;
-  /** What becomes of the delivery. */
+  /** The resulting state of the delivery. */
   readonly state: Exclude<CallbackState, 'waiting'>;
-  /** Until the next attempt, from when the outcome was known; undefined where there is none. */
+  /** Until the next attempt, counted from when the outcome was known; undefined if there is none. */
   readonly delayMs: number | undefined;
-  /** By the steady clock. */
+  /** By the monotonic clock. */
   readonly knownAt: number;
 }
 
 export interface RecordingBounds {
-  /** What the attempt has left. */
+  /** The time that the attempt has left. */
   readonly withinMs: number;
-  /** Milliseconds since any moment; never set. */
+  /** Milliseconds since an arbitrary moment; never adjusted. */
   readonly steadyClock: () => number;
 }
 
-/** @returns false where the outcome was not recorded in time: it is still tried, or it failed, which was logged. */
+/**
+ * @returns false if the outcome was not recorded in time: recording is still being retried, or it failed, which was
+ *   logged.
+ */
 export async function recordInTime(
   context: ActivityContext,
   sent: SentAttempt,
@@ -67,7 +76,7 @@ export async function recordInTime(
   return unlessAborted(isRecorded, time).catch(() => false);
 }
 
-/** In the record and in the timeline. */
+/** Writes the record and the timeline event. */
 async function record(
   { database }: ActivityContext,
   { task: { id: taskId }, accountId, attempt, origin }: SentAttempt,
@@ -75,11 +84,11 @@ async function record(
   steadyClock: () => number,
 ): Promise<void> {
   await database.transaction(async (transaction) => {
-    // The database's `now()` is from here on.
+    // From here on the database's `now()` counts.
     const leftMs = delayMs === undefined ? undefined : Math.max(0, delayMs - (steadyClock() - knownAt));
     await lockTask(transaction, taskId);
     const finished = await finishAttempt(transaction, taskId, attempt, result, state, leftMs);
-    // Recorded by a try whose own answer was lost.
+    // Already recorded by an attempt to write whose answer was lost.
     if (finished === undefined) return;
     const { durationMs, isDecisive } = finished;
     const { httpStatus, errorClass = 'unreachable' } = result;

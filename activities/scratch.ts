@@ -1,15 +1,15 @@
 /**
- * A folder for the files of one attempt of an activity: gone when it is over, however it ends. What a killed worker left
- * behind is removed by the next one that starts on the machine.
+ * A directory for the files of one attempt of an activity: removed when the attempt is over, however it ends. What a
+ * killed worker left behind is removed by the next one that starts on the machine.
  */
 import { mkdir, mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 
 const PREFIX = 'darkroom-work-';
-/** Longer than any attempt takes: what is older belongs to nobody. */
+/** Longer than any attempt takes: older directories are abandoned. */
 const STALE_MS = 24 * 3_600_000;
 
-/** @param root the folder below which they are made; it is made too. */
+/** @param root the directory in which they are created; it is created too. */
 export async function withScratch<T>(root: string, work: (folder: string) => Promise<T>): Promise<T> {
   await mkdir(root, { recursive: true });
   const folder = await mkdtemp(path.join(root, PREFIX));
@@ -20,7 +20,7 @@ export async function withScratch<T>(root: string, work: (folder: string) => Pro
   }
 }
 
-/** Removes what no living attempt can be using, by the clock of the file system. @returns how many folders. */
+/** Removes directories that no live attempt can be using, by the clock of the file system. @returns how many. */
 export async function removeStaleScratch(root: string): Promise<number> {
   const names = await readdir(root).catch(() => []);
   if (!names.some((name) => name.startsWith(PREFIX))) return 0;

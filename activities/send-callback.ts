@@ -1,6 +1,6 @@
 /**
- * One attempt of a callback (contract §6): written down, sent, and its outcome written down. Which attempt it is stands
- * in PostgreSQL, so that an attempt whose worker died is used up.
+ * One attempt of a callback (contract §6): recorded, sent, and its outcome recorded. The number of the attempt is
+ * stored in PostgreSQL, so that an attempt whose worker died counts as used.
  */
 import { ApplicationFailure } from '@temporalio/common';
 import { Context } from '@temporalio/activity';
@@ -34,23 +34,26 @@ import type { AttemptOutcome } from './record-callback.ts';
 const EXCHANGE_TIMEOUT_MS = 10_000;
 /** Contract §6: "We read at most 64 kB of the reply". */
 const MAX_REPLY_BYTES = 64 * 1024;
-/** The receiver says that it wants no more (contract §6). */
+/** The receiver does not want any more callbacks (contract §6). */
 const HTTP_GONE = 410;
-/** What has to be left of the activity's time (workflows/activity-options.ts) when it ends, for Temporal to hear how. */
+/**
+ * What must be left of the activity's time (workflows/activity-options.ts) when it ends, so that Temporal receives the
+ * outcome.
+ */
 const LEFT_TO_REPORT_MS = 1_000;
-/** What has to be left of it when an attempt is counted: when it has passed, Temporal begins the next. */
+/** What must be left of it when an attempt is counted: when the time has passed, Temporal begins the next attempt. */
 const LEFT_TO_BEGIN_MS = EXCHANGE_TIMEOUT_MS + RECORD_WITHIN_MS;
-/** The same when it is sent, so that a commit may take a moment. */
+/** The same when it is sent, with a margin for the commit. */
 const LEFT_TO_SEND_MS = EXCHANGE_TIMEOUT_MS + 2_000;
 
-/** An attempt that is counted, with all that sending it needs. */
+/** A counted attempt, with everything needed to send it. */
 interface BegunAttempt extends PendingCallback {
-  /** As it stands at this attempt. */
+  /** As it is at this attempt. */
   readonly task: TaskDetail;
   readonly secrets: readonly string[];
-  /** Of the receiver. */
+  /** Of the receiver's URL. */
   readonly origin: string;
-  /** Whether this attempt is the last, because everything that was sent there for days was in vain. */
+  /** Whether this attempt is the last, because all deliveries to this receiver have failed for days. */
   readonly hasOneAttempt: boolean;
 }
 
@@ -58,7 +61,7 @@ interface Exchange extends AttemptResult {
   readonly retryAfterMs?: number;
 }
 
-/** @param steadyClock milliseconds since any moment; never set. */
+/** @param steadyClock milliseconds since an arbitrary moment; never adjusted. */
 export function createSendCallback(
   context: ActivityContext,
   steadyClock = () => performance.now(),
@@ -66,7 +69,7 @@ export function createSendCallback(
   const { offsetsSeconds } = context.config.callbacks;
   const slots = createDeliverySlots({ metrics: context.metrics.shares });
   return async ({ taskId }: DeliverCallbackInput) => {
-    // Not since it was scheduled: that is another machine's clock, and includes the wait for a worker.
+    // Not measured from when it was scheduled: that is another machine's clock, and includes the wait for a worker.
     const endsAt = steadyClock() + Context.current().info.startToCloseTimeoutMs;
     const accountId = await accountOfCallback(context.database, taskId);
     if (accountId === undefined) return { state: 'nothing_to_send' };
@@ -83,8 +86,9 @@ export function createSendCallback(
   };
 
   /**
-   * A signing key that cannot be decrypted is its account's affair: its deliveries are retried, and operators see it. The
-   * next attempt is written down, as after one that was made: the repair would take it for a delivery that was lost.
+   * A signing key that cannot be decrypted concerns only its account: its deliveries are retried, and operators see
+   * it. The next attempt is recorded, as after one that was made: otherwise the repair would consider the delivery
+   * lost.
    */
   async function beginOrPostpone(taskId: TaskId, leftMs: () => number): Promise<BegunAttempt | undefined> {
     try {
@@ -100,7 +104,7 @@ export function createSendCallback(
     }
   }
 
-  /** @throws {ApplicationFailure} unless it was delivered, or nothing is to be sent any more. */
+  /** @throws {ApplicationFailure} unless it was delivered, or nothing has to be sent any more. */
   async function attemptOnce(taskId: TaskId, leftMs: () => number): Promise<DeliveryResult> {
     const begun = await beginOrPostpone(taskId, leftMs);
     if (begun === undefined) return { state: 'nothing_to_send' };
@@ -131,23 +135,26 @@ export function createSendCallback(
   }
 }
 
-/** @returns undefined where the delivery is not over. */
+/** @returns undefined if the delivery is not over. */
 function endOf({ httpStatus = 0 }: Exchange): 'delivered' | 'stopped' | undefined {
   if (httpStatus >= 200 && httpStatus < 300) return 'delivered';
   return httpStatus === HTTP_GONE ? 'stopped' : undefined;
 }
 
-/** The database took so much of the attempt's time that Temporal would begin the next beside it. */
+/** The database took so much of the attempt's time that Temporal would begin the next attempt beside it. */
 function tooLate(): ApplicationFailure {
   return ApplicationFailure.retryable('too little time was left to send it', 'CallbackTooLate');
 }
 
-/** A failure of an attempt that says itself when the next one comes. */
+/** A failure of an attempt that states itself when the next one is due. */
 function comeAgain(type: string, message: string, delayMs: number): ApplicationFailure {
   return ApplicationFailure.create({ message, type, nonRetryable: false, nextRetryDelay: delayMs });
 }
 
-/** Counts the attempt together with reading what it sends: where that fails, or comes too late, none is used up. */
+/**
+ * Counts the attempt in the same transaction that reads what it sends: if that fails, or comes too late, no attempt is
+ * used up.
+ */
 async function begin(
   context: ActivityContext,
   taskId: TaskId,

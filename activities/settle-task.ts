@@ -27,7 +27,7 @@ export function createSettleTask(context: ActivityContext): Activities['settleTa
 }
 
 async function verdictOf(context: ActivityContext, input: SettleInput): Promise<Verdict> {
-  // What became of the one is not what becomes of the other.
+  // The outcome of one request is not the outcome of the other.
   if (await isOfAnotherRequest(context, input)) return { status: 'fail', reason: 'outcome_unknown' };
   if (input.status === 'fail') {
     const { status, reason } = input;
@@ -46,8 +46,8 @@ async function isOfAnotherRequest(context: ActivityContext, { taskId, requestHas
 }
 
 /**
- * What a cancelled task costs (contract §4): what its provider bills, where it says so; where it had finished all the
- * same, what the model's `lateCancel` says. Never more than was held (settle.ts).
+ * What a cancelled task costs (contract §4): what its provider bills, if it reports that; if the provider had finished
+ * all the same, what the model's `lateCancel` defines. Never more than was held (settle.ts).
  */
 async function cancelledVerdict(
   { database, definitions }: ActivityContext,
@@ -71,6 +71,6 @@ async function cancelledVerdict(
   if (lateCancel === 'free') return { ...asBilled, capturedMicroUsd: 0n };
   if (finished === 0) return asBilled;
   const price = finishedCost(pricing, task.input, finished);
-  // The price of finished work covers what it cost, unless the provider says otherwise.
+  // The price of finished work covers what it cost, unless the provider reports otherwise.
   return { status, reason, capturedMicroUsd: price, billedMicroUsd: billed ?? price };
 }

@@ -1,6 +1,7 @@
 /**
- * Warns of submits that a stopping worker may cut off: an upstream that answers only with the result, twice asked is paid
- * for twice, and may take longer than `UPSTREAM_GRACE_SECONDS` (docs/operations/scale.md, "Stopping a worker").
+ * Warns of submits that a stopping worker may cut off: an upstream that answers only with the result is paid twice if
+ * the submit is repeated, and may take longer than `UPSTREAM_GRACE_SECONDS` (docs/operations/scale.md, "Stopping a
+ * worker").
  */
 import { limitsOf } from '../src/catalogue/definition.ts';
 import type { ActivityContext } from './context.ts';
@@ -8,7 +9,7 @@ import type { TaskRoute } from './task-route.ts';
 
 type Context = Pick<ActivityContext, 'logger'> & { readonly config: { readonly worker: { upstreamGraceMs: number } } };
 
-/** By model and upstream: a warning once in each process is enough. */
+/** By model and upstream: one warning per process is enough. */
 const warned = new WeakMap<object, Set<string>>();
 
 export function warnOfShortGrace(

@@ -1,6 +1,6 @@
 /**
- * Puts what a provider handed over into safety: bytes into the object store, addresses into the record. Keys carry the
- * attempt, so that two attempts never write to one key; what no settlement names is swept later.
+ * Stores what a provider delivered: bytes in the object store, addresses in the record. Keys contain the attempt, so
+ * that two attempts never write to the same key; objects that no settlement names are swept later.
  */
 import { createReadStream } from 'node:fs';
 import { Context } from '@temporalio/activity';
@@ -11,13 +11,14 @@ import type { GeneratedFile } from '../src/tasks/lifecycle/transitions.ts';
 import type { ActivityContext } from './context.ts';
 import { keepAnswer } from './keep-answer.ts';
 
-/** Which attempt it is. */
+/** Identifies the attempt. */
 type AttemptInfo = Pick<Info, 'workflowExecution' | 'activityId' | 'attempt'>;
 
 /**
- * A key that no other attempt uses. It carries the whole id of the run: ids of runs begin with the time, so that the first
- * eight digits are the same for all runs that start within a minute. The folders are few and shared (the last two characters of the id spread evenly): a
- * folder of its own for each task would be a directory to make and to sync each time.
+ * A key that no other attempt uses. It contains the whole id of the run: ids of runs begin with the time, so that the
+ * first eight digits are the same for all runs that start within a minute. The directories are few and shared (the
+ * last two characters of the id spread evenly): a separate directory for each task would have to be created and synced
+ * each time.
  */
 export function attemptKey(
   taskId: TaskId,
@@ -29,7 +30,7 @@ export function attemptKey(
   return `outputs/${taskId.slice(-2)}/${taskId}-${stage}-${run}-${activityId}-${attempt}-${position}`;
 }
 
-/** Stages files in their order. */
+/** Stages files in order. */
 export async function stageFiles(
   context: ActivityContext,
   taskId: TaskId,

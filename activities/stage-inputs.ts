@@ -1,7 +1,7 @@
 /**
- * Brings the media of a task's input to where its provider can take them: a reference to an object of ours becomes a
- * URL that opens it until the task's deadline, or, for a provider that fetches nothing itself, all media become files.
- * Own objects come from the store and never over the network (contract §7 "Uploads").
+ * Makes the media of a task's input available to its provider: a reference to an object of ours becomes a URL that
+ * gives access to it until the task's deadline, or, for a provider that fetches nothing itself, all media become
+ * files. Our own objects are read from the store and never over the network (contract §7 "Uploads").
  */
 import { createWriteStream } from 'node:fs';
 import { open, writeFile } from 'node:fs/promises';
@@ -26,19 +26,19 @@ import type { ActivityContext } from './context.ts';
 import { passing, unusable } from './failures.ts';
 import type { TaskRoute } from './task-route.ts';
 
-/** Of one file, by its kind. */
+/** Limit of one file, by its kind. */
 const MAX_BYTES: Readonly<Record<string, number>> = { image: 50_000_000, audio: 100_000_000, video: 500_000_000 };
-/** What its type is told by. */
+/** The number of bytes from which the type is detected. */
 const BEGINNING_BYTES = 1024 * 1024;
-/** For the whole file: the largest picture passes in a minute at a sensible pace, the largest film in eight and a half. */
+/** For the whole file: at a reasonable pace the largest image takes a minute, the largest video eight and a half. */
 const CONNECT_MS = 10_000;
 const BYTES_PER_MS = 1_000;
-/** A server that does not answer this often is told to the caller: it is his address. */
+/** If a server fails this often, the error is reported to the caller, who supplied the address. */
 const MAX_ATTEMPTS = 4;
-/** One that keeps us waiting does so at the expense of others. */
+/** A server that keeps us waiting does so at the expense of others. */
 const MAX_TIMEOUTS = 2;
 const FIRST_PAUSE_MS = 500;
-/** What its owner is told of an address; one that may not be reached is `unreachable`. */
+/** The error of an address as reported to the task's owner; an address that may not be reached is `unreachable`. */
 const FAULT_OF_EGRESS: Readonly<Record<EgressFailureKind, FaultKind>> = {
   unreachable: 'unreachable',
   timeout: 'too_slow',
@@ -46,16 +46,16 @@ const FAULT_OF_EGRESS: Readonly<Record<EgressFailureKind, FaultKind>> = {
   tls: 'untrusted',
   too_large: 'too_large',
 };
-/** Comes only where the schema's pattern lets it in (tasks/record/input-media.ts). */
+/** Occurs only if the schema's pattern allows it (tasks/record/input-media.ts). */
 const DATA_URL = /^data:[^,]*;base64,/i;
 
 /**
- * What the provider is given of a task.
+ * The request as the provider receives it.
  *
- * @param scratch the folder of this attempt, for files.
+ * @param scratch the directory of this attempt, for files.
  *
- * @throws {ApplicationFailure} `input_unreachable`: a file could not be fetched; `input_invalid`: it is too large, or not
- *   of a kind that its field takes; a passing one where enough other tasks of the account are fetching theirs.
+ * @throws {ApplicationFailure} `input_unreachable`: a file could not be fetched; `input_invalid`: it is too large, or
+ *   not of a kind that its field accepts; a retryable one if enough other tasks of the account are fetching theirs.
  */
 export async function stageInputs(
   context: ActivityContext,
@@ -85,16 +85,16 @@ export async function stageInputs(
   return { ...request, media: await (fetches ? context.inputFetches.run(task.accountId, loadAll) : loadAll()) };
 }
 
-/** Whether a file has to be fetched from an address that somebody chose. */
+/** Whether a file has to be fetched from an address that the caller chose. */
 function isElsewhere(value: string): boolean {
   return referencedId(value) === undefined && !DATA_URL.test(value);
 }
 
 /**
- * The provider fetches these itself, maybe from within the operator's network: the names among them are resolved, one of
- * each host, as for a fetch of ours.
+ * The provider fetches these itself, perhaps from within the operator's network: their host names are resolved, once
+ * per host, as for a fetch of ours.
  *
- * @throws {ApplicationFailure} `input_unreachable`; a passing one where the account has too many lookups under way.
+ * @throws {ApplicationFailure} `input_unreachable`; a retryable one if the account has too many lookups under way.
  */
 async function checkAddresses(
   context: ActivityContext,
@@ -115,14 +115,14 @@ async function checkAddresses(
   }
 }
 
-/** Not the address' fault: others are resolved for the same account. */
+/** Not the fault of the address: too many others are being resolved for the same account. */
 function busy(error: unknown): never {
   throw error instanceof ShareExhaustedError ? passing('provider_unavailable', error.retryAfterSeconds * 1000) : error;
 }
 
 /**
- * The same for every attempt of a task, while the key that it was begun with is accepted: a provider that knows our task
- * id compares what it is sent under it.
+ * The same for every attempt of a task, as long as the key that it was started with is accepted: a provider that knows
+ * our task id compares what it receives under it.
  */
 function withUrls(
   context: ActivityContext,
@@ -157,7 +157,7 @@ function referenced(
   return object;
 }
 
-/** Writes one file of the input into the scratch folder. */
+/** Writes one file of the input into the scratch directory. */
 async function load(
   context: ActivityContext,
   field: MediaField,
@@ -174,7 +174,7 @@ async function load(
     return { mimeType, path: file };
   } catch (error) {
     if (!(error instanceof UnsupportedMediaError)) throw error;
-    // Half a header of a picture that the field takes, or something else altogether.
+    // A truncated header of an image that the field accepts, or a completely different type.
     const { mimeType = '', problem } = error;
     const isBroken =
       problem !== undefined || (mediaTypeOf(mimeType) !== undefined && isAccepted(mimeType, field.accepts));
@@ -182,7 +182,7 @@ async function load(
   }
 }
 
-/** The bound of a field's files in bytes: the largest of the kinds that it takes. */
+/** The size limit of a field's files in bytes: the largest of the kinds that it accepts. */
 function largestOf(accepts: readonly string[]): number {
   const kinds = accepts.map((accepted) => accepted.split('/')[0] ?? '');
   return Math.max(...kinds.map((kind) => MAX_BYTES[kind] ?? MAX_BYTES['image'] ?? 0));
@@ -252,7 +252,9 @@ async function beginningOf(file: string): Promise<Buffer> {
   }
 }
 
-/** Asking again brings nothing else, or not now: refused, missing, no trusted certificate, no place in the resolver. */
+/**
+ * A retry would change nothing, or must wait: rejected, missing, untrusted certificate, no free slot in the resolver.
+ */
 function isFinal({ kind, status = 0, isBarred, cause }: EgressError): boolean {
   if (isBarred || cause instanceof ShareExhaustedError || kind === 'tls' || kind === 'too_large') return true;
   return kind === 'status' && status < 500 && ![408, 425, 429].includes(status);

@@ -1,24 +1,28 @@
 /**
- * How many requests to stop may be under way at providers at a time, of one account and at one upstream. Each holds a slot
- * of the worker for as long as the upstream stays silent, and others need these slots: what a cancelled task costs is
- * known in time only where its request has one. Whoever finds none gives its slot back and is tried again.
+ * How many stop requests may be under way at providers at the same time, for one account and at one upstream. Each
+ * holds a slot of the worker for as long as the upstream does not answer, and other tasks need these slots: the cost
+ * of a cancelled task is known in time only if its stop request has one. A request that gets no slot releases its
+ * worker slot and is retried.
  */
 import type { ShareMetrics } from '../src/telemetry/metrics-shares.ts';
 import { createSlotShares } from './slot-shares.ts';
 
-/** In one worker, beside those for settlements (src/processes/worker.ts). */
+/** In one worker, in addition to those for settlements (src/processes/worker.ts). */
 export const STOP_SLOTS = 40;
-/** Fewer than one upstream may have, so that the upstream of one account's many requests still hears of others' tasks. */
+/**
+ * Fewer than one upstream may have, so that an upstream with many requests of one account still receives those of
+ * other tasks.
+ */
 export const STOP_SLOTS_OF_ACCOUNT = 12;
-/** The answer is waited for 20 s in all (`ASK_TO_STOP_OPTIONS`). */
+/** The answer is awaited for 20 s in total (`ASK_TO_STOP_OPTIONS`). */
 const LONGEST_RETURN_MS = 2_000;
 
 export interface StopSlots {
   /**
-   * Asks an upstream, where there is a slot for that.
+   * Sends a request to an upstream if there is a free slot for it.
    *
    * @param attempt of the activity, from 1.
-   * @throws {ApplicationFailure} passing: there is none. And what the request throws.
+   * @throws {ApplicationFailure} retryable: there is none. Also whatever the request throws.
    */
   run<T>(whose: { accountId: string; upstreamName: string }, attempt: number, ask: () => Promise<T>): Promise<T>;
 }

@@ -1,6 +1,6 @@
 /**
- * Whose fault it is that a task's deadline passed: where the store is away at that moment, the outputs could not be
- * stored, and the task says so (contract §3 `STORAGE_UNAVAILABLE`).
+ * Determines why a task's deadline passed: if the store is unavailable at that moment, the outputs could not be
+ * stored, and the task reports that (contract §3 `STORAGE_UNAVAILABLE`).
  */
 import type { ActivityContext } from './context.ts';
 import { permanent } from './failures.ts';
@@ -12,7 +12,7 @@ const CHECK_WITHIN_MS = 5_000;
 /**
  * Wraps an activity that stores something.
  *
- * @throws {ApplicationFailure} `storage_unavailable` instead of a passed deadline.
+ * @throws {ApplicationFailure} `storage_unavailable` instead of an exceeded deadline.
  */
 export function blamingTheStore<Input, Result>(
   context: ActivityContext,

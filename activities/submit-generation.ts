@@ -1,7 +1,8 @@
 /**
- * Hands a task to a provider, once (architecture, "Submitting is split from waiting, and never repeated blindly"): a
- * submit that cannot be repeated is announced by an intent first, and a retry that finds one without a job ends as
- * `outcome_unknown` instead of charging twice. Which of a route's upstreams is asked, and when, is in ask-upstreams.ts.
+ * Submits a task to a provider, once (architecture, "Submitting is split from waiting, and never repeated blindly"): a
+ * submit that cannot be repeated is announced by an intent first, and a retry that finds an intent without a job ends
+ * as `outcome_unknown` instead of paying twice. Which of a route's upstreams is used, and when, is decided in
+ * ask-upstreams.ts.
  */
 import { isTerminal } from '../src/domain/task-status.ts';
 import { createProgressRecord } from '../src/tasks/record/progress.ts';
@@ -65,15 +66,15 @@ export function createSubmitGeneration(context: ActivityContext): Activities['su
     };
     return untilStopped(task.deadlineAt, context.stopping, work, context.ending).catch(async (error: unknown) => {
       const fault = faultOf(error);
-      // Before the failure, which ends the task: the settlement that follows tells its owner.
+      // Before the failure, which ends the task: the settlement that follows reports it to the owner.
       if (fault !== undefined) await recordFault(context.database, task.id, fault);
       throw error;
     });
   }
 
-  /** What was done before this attempt, also where the database does not know of it, because it has lost commits. */
+  /** What was done before this attempt, even if the database does not know of it because it has lost commits. */
   async function findEarlierWork(input: MediaTaskInput, { task, generation }: BegunTask): Promise<EarlierWork> {
-    // An attempt before this one may have sent the other request.
+    // An earlier attempt may have sent the other request.
     if (isForAnotherRequest(context, task, input.requestHash)) throw permanent('outcome_unknown');
     if (input.earlierRunId !== undefined) {
       const found = await takeOver(context, task, input.earlierRunId);
@@ -83,7 +84,10 @@ export function createSubmitGeneration(context: ActivityContext): Activities['su
     return known === undefined ? { kind: 'none' } : { kind: 'going on', generation: known, isDecided: false };
   }
 
-  /** Waits for a submit that an earlier attempt may have under way, unless the work may simply be sent there again. */
+  /**
+   * Waits for a submit that an earlier attempt may have under way, unless the work may simply be submitted there
+   * again.
+   */
   async function awaitEarlier(
     input: MediaTaskInput,
     task: WorkingTask,
@@ -95,21 +99,21 @@ export function createSubmitGeneration(context: ActivityContext): Activities['su
       if (routes.find((route) => route.place === place)?.provider.isSubmitRepeatable === true) return work;
       const found = await awaitLiveSubmit(context, task, signal);
       if (found !== undefined) return { ...work, generation: found };
-      // It was refused, or not sent; or the database has lost it.
+      // It was rejected, or not sent; or the database has lost it.
       work = await findEarlierWork(input, { task, generation: undefined });
     }
     return work;
   }
 }
 
-/** What there is without a submit; undefined: there is something to submit, or to wait for. */
+/** The result that exists without a submit; undefined: there is something to submit, or to wait for. */
 function resultOf(task: WorkingTask, work: EarlierWork): SubmitResult | undefined {
   if (work.kind === 'ended') return work.result;
   const isBrought = work.kind === 'going on' && work.generation.state !== 'intent';
   return isBrought ? submitResultOf(task, work.generation) : undefined;
 }
 
-/** An intent that the attempt before has not sent is taken on (submit-to.ts), and does not prevent a submit. */
+/** An intent that the previous attempt did not send is taken over (submit-to.ts), and does not prevent a submit. */
 function unlessUnsent(generation: Generation): Generation | undefined {
   return generation.state === 'intent' && isStatedUnsent() ? undefined : generation;
 }
@@ -117,10 +121,10 @@ function unlessUnsent(generation: Generation): Generation | undefined {
 type BegunTask = Awaited<ReturnType<typeof beginHandling>>;
 
 /**
- * The place of a task that an engine is to render: taken while it is still queued, because from `handling` on its time
- * runs, and those that wait for a place may be many.
+ * The slot of a task that an engine is to render: acquired while the task is still queued, because its time runs from
+ * `handling` on, and many tasks may be waiting for a slot.
  *
- * @returns undefined: none is needed, or the task is past that.
+ * @returns undefined: no slot is needed, or the task is past that stage.
  */
 async function placeBeforeHandling(context: ActivityContext, input: MediaTaskInput): Promise<Lease | undefined> {
   if (input.isUpstream === true || input.earlierRunId !== undefined) return undefined;

@@ -1,6 +1,6 @@
 /**
- * One submit to one upstream: through its gate, announced where it has to be, and sorted into what it brought. Whatever
- * it shows of the upstream itself is told to the gate, for all tasks.
+ * One submit to one upstream: through its gate, announced if necessary, with its outcome classified. Whatever it shows
+ * about the upstream itself is reported to the gate, for all tasks.
  */
 import { CancelledFailure } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
@@ -30,20 +30,20 @@ import { stageFiles } from './stage-files.ts';
 import { stageInputs } from './stage-inputs.ts';
 import type { TaskRoute } from './task-route.ts';
 
-/** Also after the signal has fired: an intent that stays says, wrongly, that something may have been sent. */
+/** Also after the signal has fired: a remaining intent would wrongly state that something may have been sent. */
 const CLEAR_WITHIN_MS = 15_000;
 
 /**
- * Until a long rendering without a place tries again. Others wait in the process for the next place that becomes free, so
- * that none stays empty meanwhile.
+ * Until a long rendering without a slot is retried. Other tasks wait in the process for the next slot that becomes
+ * free, so that none stays unused meanwhile.
  */
 const NO_PLACE_RETRY_MS = 3_000;
 
-/** Why an upstream did not take a task; nothing was sent to it, or it certainly took nothing. */
+/** Why an upstream did not accept a task: nothing was sent to it, or it certainly accepted nothing. */
 export type Obstacle =
-  /** Known to be refusing everybody for so long. */
+  /** Known to be rejecting all requests for this long. */
   | { readonly kind: 'closed'; readonly waitMs: number; readonly endsSearch: boolean }
-  /** As many jobs as it may have: the task is in its queue, and handled for so long. */
+  /** It has as many jobs as it may have: the task is in its queue, and has been handled for this long. */
   | { readonly kind: 'full'; readonly waitedMs: number; readonly endsSearch: true }
   | {
       readonly kind: 'refused';
@@ -52,17 +52,17 @@ export type Obstacle =
       /** Undefined: trying again is pointless. */
       readonly waitMs: number | undefined;
       readonly refusalsSoFar: number;
-      /** The work itself was refused, which others would do as well. */
+      /** The work itself was rejected, which other upstreams would do as well. */
       readonly endsSearch: boolean;
     };
 
-/** Refusals of the work and not of us. */
+/** Rejections of the work, not of us. */
 const REASONS_OF_THE_WORK: readonly FailureReason[] = ['content_rejected', 'input_invalid'];
 
 /**
- * Asks one upstream to take a task.
+ * Submits a task to one upstream.
  *
- * @throws {ApplicationFailure} the task is over, or another attempt of the activity has to go on.
+ * @throws {ApplicationFailure} the task is over, or another attempt of the activity has to continue.
  */
 export async function submitTo(
   attempt: SubmitAttempt,
@@ -81,7 +81,7 @@ export async function submitTo(
     keepsSlot = 'result' in answer && answer.result.kind === 'job';
     return answer;
   } catch (error) {
-    // What may be under way there goes on being counted: the next attempt of this task finds its slot.
+    // A job that may be under way there still counts: the next attempt of this task finds its slot.
     keepsSlot = !(error instanceof ApplicationFailure);
     throw error;
   } finally {
@@ -103,10 +103,10 @@ async function exchangeWith(
 }
 
 /**
- * Takes a place at a provider that has few, waiting for a moment where others wait already.
+ * Acquires a slot at a provider that has few, waiting for a moment if others are already waiting.
  *
- * @returns undefined: it has as many as anybody wants.
- * @throws {ApplicationFailure} a passing one: there is none. The slot of the worker goes to somebody else meanwhile.
+ * @returns undefined: the provider has no limit.
+ * @throws {ApplicationFailure} retryable: there is none. Another task gets the worker's slot meanwhile.
  */
 export async function enterProvider(
   { provider, request }: TaskRoute,
@@ -119,14 +119,15 @@ export async function enterProvider(
   });
 }
 
-/** Up to twice as long, so that those who wait do not come back at the same moment. */
+/** Up to twice as long, so that waiting tasks do not all retry at the same moment. */
 function spread(milliseconds: number): number {
   return Math.round(milliseconds * (1 + Math.random()));
 }
 
 /**
- * What cuts a submit off. One that only hands over is over soon, and cut off nobody would know of the job; one that works
- * is ended for a caller who does not want it any more. A worker that stops ends it only where it may be repeated.
+ * What aborts a submit. One that only hands over the work takes a short time, and if it were aborted the job would be
+ * lost; one that does the work itself is aborted if the caller no longer wants it. A stopping worker aborts it only if
+ * it may be repeated.
  */
 function submitSignal({ stopSignal, stopSignals }: SubmitAttempt, { provider }: TaskRoute, live?: LiveSubmit) {
   if (!provider.worksWhileSubmitting) return stopSignals.deadline;
@@ -151,7 +152,7 @@ async function submitInPlace(
   }
 }
 
-/** What there is to know of a submit that is sent. */
+/** What is known about a submit that is sent. */
 interface Sending {
   /** Undefined: it was not announced. */
   readonly intent: DeclaredIntent | undefined;
@@ -189,7 +190,8 @@ async function send(
 }
 
 /**
- * Writes down where the work is about to go, unless sending it there once more does no harm and it could go nowhere else.
+ * Records to which upstream the work is about to be sent, unless repeating it there does no harm and no other upstream
+ * is possible.
  *
  * @returns undefined: it is not announced.
  */
@@ -198,11 +200,12 @@ async function announce(attempt: SubmitAttempt, route: TaskRoute): Promise<Decla
   const { isSubmitRepeatable } = route.provider;
   if (isSubmitRepeatable && (routes.length === 1 || triedPlace !== undefined)) return undefined;
   const intent = await declare(context, task, route).catch((error: unknown) => {
-    // Whether it was written down is not known, but that nothing was sent.
+    // Whether it was recorded is not known, but nothing was sent.
     stateUnsent();
     throw error;
   });
-  // Another attempt's, which may be under way, or about to be withdrawn: the next one waits for what comes of it.
+  // It belongs to another attempt, which may be under way, or about to be withdrawn: the next attempt waits for its
+  // outcome.
   if (intent === undefined) throw passing('provider_unavailable');
   const submit = { place: route.place, refusals: intent.refusals };
   const isCurrent = await announceSubmit(context, submit).catch((error: unknown) => {
@@ -214,7 +217,7 @@ async function announce(attempt: SubmitAttempt, route: TaskRoute): Promise<Decla
   throw passing('provider_unavailable');
 }
 
-/** Nothing was sent, and the next attempt may: Temporal did not answer, or this attempt is over. */
+/** Nothing was sent, and the next attempt may send: Temporal did not answer, or this attempt is over. */
 async function clearUnsent({ context, task }: SubmitAttempt, intent: DeclaredIntent): Promise<void> {
   try {
     await keepAnswer(AbortSignal.timeout(CLEAR_WITHIN_MS), () => clearIntent(context.database, task.id, intent));
@@ -225,7 +228,11 @@ async function clearUnsent({ context, task }: SubmitAttempt, intent: DeclaredInt
   }
 }
 
-/** Writes the intent down, or takes on that of the attempt before. @returns undefined: there is one that may have been sent. */
+/**
+ * Records the intent, or takes over that of the previous attempt.
+ *
+ * @returns undefined: there is one that may have been sent.
+ */
 async function declare(
   { database }: ActivityContext,
   { id }: WorkingTask,
@@ -237,8 +244,8 @@ async function declare(
 }
 
 /**
- * Writes down that an upstream has, or may have, work that was not announced: it may bill it, whatever becomes of the task
- * (src/billing/operator-costs.ts). Never fails, because the error that led here is the one to throw.
+ * Records that an upstream has, or may have, work that was not announced: it may bill it, whatever happens to the task
+ * (src/billing/operator-costs.ts). Never throws, because the error that led here is the one to throw.
  */
 async function noteTaken({ context, task }: SubmitAttempt, route: TaskRoute): Promise<void> {
   if (route.gated === undefined) return;
@@ -256,7 +263,7 @@ function hookUrlOf({ context, task }: SubmitAttempt, { provider, request, upstre
   return context.upstreams.hookUrls.urlFor({ name: upstreamName, baseUrl }, task.id, task.urlKeyId);
 }
 
-/** Writes down what was brought. */
+/** Records the result. */
 async function keep(
   { context, task }: SubmitAttempt,
   route: TaskRoute,
@@ -271,12 +278,12 @@ async function keep(
   if (submission.files.length === 0) throw permanent('no_output');
   const files = await stageFiles(context, task.id, submission.files, signal);
   await keepAnswer(signal, () => recordFiles(context.database, task, route, files));
-  // A film's frames have to be made: that is more than a look at what is there.
+  // A video's frames have to be made, which takes more than checking that the files exist.
   const isStored = route.definition.modality !== 'video' && files.every((file) => 'key' in file);
   return { ...submitResultOf(task, { state: 'produced', jobId: null, place: route.place, files }), isStored };
 }
 
-/** Sorts what went wrong. @throws what ends the attempt, or the task. */
+/** Classifies an error. @throws what ends the attempt, or the task. */
 async function obstacleOf(
   attempt: SubmitAttempt,
   route: TaskRoute,
@@ -298,16 +305,16 @@ async function obstacleOf(
     return { kind: 'refused', reason, fault, waitMs: retryAfterMs, refusalsSoFar, endsSearch };
   }
   if (error instanceof ProviderFailure) throw permanent(error.reason, error.fault);
-  // Nobody knows whether the work was taken.
+  // It is unknown whether the work was accepted.
   if (error instanceof ProviderUnknown) await recordNoAnswer(context.database, task.id, route);
   if (!route.provider.isSubmitRepeatable) throw permanent('outcome_unknown');
   throw error;
 }
 
 /**
- * Writes down that nothing was accepted, so that another attempt may submit again, and elsewhere.
+ * Records that nothing was accepted, so that another attempt may submit again, also to another upstream.
  *
- * @returns how many refusals there are by now.
+ * @returns how many rejections there are by now.
  */
 async function noteRefusal(
   { context, task }: SubmitAttempt,
@@ -323,22 +330,24 @@ async function noteRefusal(
     withdrawSubmit();
     return refusals;
   } catch (error) {
-    // The intent may be left, but what it stands for was not accepted.
+    // The intent may remain, but the submit that it stands for was not accepted.
     stateUnsent();
     throw error;
   }
 }
 
-/** Not what the upstream certainly did not take, and not what it says that it failed to do. */
+/** False for work that the upstream certainly did not accept, and for work that it reports as failed. */
 function mayBeBilled(error: unknown): boolean {
   if (error instanceof ProviderFailure) return error.reason === 'no_output';
   return !(error instanceof ProviderRefusal);
 }
 
-/** Statuses that say nothing of the upstream's own condition: it took too long over this work, or knows it already. */
+/**
+ * Statuses that say nothing about the upstream's own condition: this work took too long, or it already knows the work.
+ */
 const STATUSES_OF_THE_WORK: readonly number[] = [408, 409, 499];
 
-/** What an error shows of the upstream; undefined: nothing, because it was we who gave up. */
+/** What an error shows about the upstream; undefined: nothing, because we gave up ourselves. */
 function healthOf(error: unknown): Health | undefined {
   if (error instanceof ProviderFailure) return 'answered';
   if (error instanceof ProviderUnknown) {

@@ -1,6 +1,6 @@
 /**
- * Deletes from the object store what src/objects/outputs/sweep.ts says may be deleted. Deleting comes before writing it down, so
- * that a sweep which was killed is simply made again.
+ * Deletes from the object store what src/objects/outputs/sweep.ts says may be deleted. The deletion comes before its
+ * record, so that a sweep that was killed is simply repeated.
  */
 import { deleteIdleBuckets } from '../src/limits/idle-buckets.ts';
 import type { Pass, PassResult } from '../src/database/failing-items.ts';
@@ -18,25 +18,25 @@ import type { PassTools } from './passes.ts';
 
 /** A task that was being accepted while its input was deleted has pinned it by then. */
 const DOOMED_AFTER_MS = 60_000;
-/** Architecture, "Archiving really copies". No attempt lives as long. */
+/** Architecture, "Archiving really copies". No attempt lives that long. */
 const UNNAMED_AFTER_MS = 24 * 60 * 60_000;
-/** A budget that nobody used for an hour is full again, as one that is not there is. */
+/** A bucket that was not used for an hour is full again, which is what a missing one counts as. */
 const IDLE_BUCKET_MS = 60 * 60_000;
-/** Where objects of ours lie (activities/stage-files.ts, src/objects/uploads.ts). */
+/** Prefixes of our own objects (activities/stage-files.ts, src/objects/uploads.ts). */
 const PREFIXES = ['outputs/', 'files/'];
 const BATCH = 200;
 /**
- * A pass over what is gone ends by itself after so long; the next goes on where it ended. With one more deletion and one
- * more look at the store it is well within its attempt of 50 s (workflows/activity-options.ts).
+ * A pass over deleted objects stops after this time; the next one continues where it stopped. With one more deletion
+ * and one more check of the store this is well within the activity's attempt of 50 s (workflows/activity-options.ts).
  */
 const PASS_MS = 30_000;
-/** A deletion takes milliseconds; a server that does not answer is known by then. */
+/** A deletion takes milliseconds; a server that does not answer is detected by then. */
 const DELETE_WITHIN_MS = 10_000;
-/** Likewise a look at the store. */
+/** The same for a check of the store. */
 const ANSWER_WITHIN_MS = 5_000;
-/** A store that is broken in many places is not listed place by place. */
+/** If a store is broken in many places, only this many are reported individually. */
 const MAX_UNREADABLE = 100;
-/** Deletions at once: enough to hide the latency of a store, few enough to leave it air. */
+/** Concurrent deletions: enough to hide the latency of a store, few enough not to overload it. */
 const AT_ONCE = 8;
 
 export function createSweepObjects(context: ActivityContext): Activities['sweepObjects'] {
@@ -50,7 +50,7 @@ export function createSweepObjects(context: ActivityContext): Activities['sweepO
     });
 }
 
-/** The bytes of outputs and uploads that are gone; and the rate limits that nobody uses. */
+/** Deletes the bytes of deleted outputs and uploads, and rate limits that are no longer used. */
 async function sweepDeleted(context: ActivityContext, tools: PassTools, signal: AbortSignal): Promise<number> {
   const { database, isolate } = tools;
   const now = await context.clock.read();
@@ -81,7 +81,7 @@ async function sweepDeleted(context: ActivityContext, tools: PassTools, signal: 
   return deleted;
 }
 
-/** What attempts left behind that came to nothing. */
+/** Deletes what failed attempts left behind. */
 async function sweepUnnamed(context: ActivityContext, tools: PassTools, signal: AbortSignal): Promise<number> {
   const { store } = context;
   const { database, isolate } = tools;
@@ -120,7 +120,11 @@ async function sweepUnnamed(context: ActivityContext, tools: PassTools, signal: 
   return deleted;
 }
 
-/** Deletes objects, each by itself. @throws {StoreUnavailableError} the store is away: the rest would fail as well. */
+/**
+ * Deletes objects, each by itself.
+ *
+ * @throws {StoreUnavailableError} the store is unavailable: the rest would fail as well.
+ */
 async function deleteEach<Item>(
   { store }: ActivityContext,
   { isolate }: PassTools,
@@ -139,7 +143,7 @@ async function deleteEach<Item>(
   });
 }
 
-/** Waits only so long for the store. @throws {StoreUnavailableError} in vain, or what the work throws. */
+/** Limits the wait for the store. @throws {StoreUnavailableError} the time is over. Also whatever the work throws. */
 async function within(
   operation: StoreOperation,
   milliseconds: number,

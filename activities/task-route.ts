@@ -1,5 +1,6 @@
 /**
- * From a task's row to who does its work: the pinned definition's route and the providers of its upstreams.
+ * From a task's row to the providers that do its work: the pinned definition's route and the providers of its
+ * upstreams.
  */
 import { EMBEDDED_PROTOCOL, upstreamsOf } from '../src/catalogue/definition.ts';
 import type { ModelDefinition } from '../src/catalogue/definition.ts';
@@ -16,12 +17,12 @@ export interface TaskRoute extends UpstreamPlace {
   readonly definition: ModelDefinition;
   readonly provider: Provider;
   readonly request: GenerationRequest;
-  /** Undefined: an engine of our own, which has no limits but the pool's. */
+  /** Undefined: an embedded engine, which has no limits but those of the pool. */
   readonly gated: GatedUpstream | undefined;
 }
 
 /**
- * The upstreams of a task's route that this release knows, in the order in which they are asked.
+ * The upstreams of a task's route that this release knows, in the order in which they are tried.
  *
  * @throws {ApplicationFailure} `model_unavailable`: there are none.
  */
@@ -32,7 +33,7 @@ export async function routesOf(context: ActivityContext, task: WorkingTask): Pro
     if (known === undefined) return [];
     const provider = known.boundTo?.(upstream, definition.modality) ?? known;
     const name = upstreamName(upstream);
-    // One engine serves models whose defaults differ; an upstream has its own, and is sent what the caller said.
+    // One engine serves models with different defaults; an upstream has its own, and receives what the caller sent.
     const isOurs = upstream.protocol === EMBEDDED_PROTOCOL;
     const input = isOurs ? withDefaults(definition.inputSchema, task.input) : task.input;
     return {
@@ -59,7 +60,7 @@ export async function routesOf(context: ActivityContext, task: WorkingTask): Pro
 /**
  * The upstream that has a task's generation.
  *
- * @param place of it, as it was recorded.
+ * @param place its recorded index.
  * @throws {ApplicationFailure} `model_unavailable`: this release does not know its protocol.
  */
 export async function routeAt(context: ActivityContext, task: WorkingTask, place: number): Promise<TaskRoute> {

@@ -1,6 +1,6 @@
 /**
- * The composition root: from the configuration to everything that a process holds. Nothing else in the program makes
- * these things; rooms are given what they need.
+ * The composition root: creates everything that a process holds from its configuration. Nothing else in the program
+ * creates these objects; modules receive what they need.
  */
 import type { ActivityContext } from '../activities/context.ts';
 import { createArchivingSlots, createFilmSlots } from '../activities/archiving-slots.ts';
@@ -44,7 +44,7 @@ import type { WorkflowGateway } from './temporal/workflow-gateway.ts';
 import { createSecretSource } from './upstreams/secrets.ts';
 import { createUpstreams } from './upstreams/upstreams.ts';
 
-/** Opens what both need. Nothing is connected yet; `database.check()` and `store.check()` tell whether it can be. */
+/** Opens what both need. Nothing is connected yet; `database.check()` and `store.check()` test whether it can be. */
 export function createFoundation(config: Config, logger: Logger, role: 'api' | 'worker'): Foundation {
   const database = openDatabase(config.database, logger);
   const clock = createDatabaseClock({ database, logger, maxSkewMs: config.maxClockSkewMs });
@@ -107,7 +107,7 @@ function readEgressPolicy({ allow, deny, ports }: Config['egress']): EgressPolic
   }
 }
 
-/** Every protocol by its name; the names are listed in src/catalogue/definition.ts, where model files are judged. */
+/** Every protocol by its name; the names are listed in src/catalogue/definition.ts, where model files are validated. */
 export function createProviders(pool: EnginePool, upstream: HttpProviderDeps): ReadonlyMap<string, Provider> {
   const providers: readonly Provider[] = [
     createEmbeddedProvider(pool),
@@ -120,7 +120,7 @@ export function createProviders(pool: EnginePool, upstream: HttpProviderDeps): R
   return new Map(providers.map((provider) => [provider.protocol, provider]));
 }
 
-/** What only workers hold: providers and engines. */
+/** What only workers have: providers and engines. */
 export function createActivityContext(
   foundation: Foundation,
   gateway: WorkflowGateway,

@@ -11,7 +11,7 @@ class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
-/** EX_CONFIG of sysexits.h: starting again changes nothing (standalone/part.ts). */
+/** EX_CONFIG of sysexits.h: a restart would change nothing (standalone/part.ts). */
 const UNUSABLE_CONFIGURATION = 78;
 
 function isConfigurationError(error: unknown): boolean {
@@ -19,7 +19,7 @@ function isConfigurationError(error: unknown): boolean {
   return error instanceof ConfigurationError || (error instanceof Error && names.includes(error.name));
 }
 
-/** What went wrong is the operator's to mend, and the message says how: no stack. */
+/** The operator can resolve the error, and the message says how: no stack is needed. */
 function isPlain(error: unknown): error is Error {
   const plain = [
     'UsageError',
@@ -100,6 +100,7 @@ try {
   await main();
 } catch (error) {
   process.stderr.write(`${isPlain(error) ? error.message : describeError(error)}\n`);
-  // Not the exit code alone: what a start that failed has left open would keep the process, and nobody would start it again.
+  // Setting only the exit code is not enough: what a failed start has left open would keep the process alive, and it
+  // would not be restarted.
   process.exit(isConfigurationError(error) ? UNUSABLE_CONFIGURATION : 1);
 }

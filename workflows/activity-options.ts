@@ -1,7 +1,7 @@
 /**
- * Queues, time-outs and retry policies of every activity, each number with its reason. Where a limit depends on the model
- * it comes with the task's arguments. Each has a schedule-to-close time-out, so that none waits for ever, be it for a
- * worker of its queue.
+ * Queues, time-outs and retry policies of every activity, each number with its reason. A limit that depends on the
+ * model comes with the task's arguments. Each has a schedule-to-close time-out, so that none waits forever, not even
+ * for a worker of its queue.
  */
 import { workflowInfo } from '@temporalio/workflow';
 import type { ActivityOptions, LocalActivityOptions } from '@temporalio/workflow';
@@ -10,46 +10,51 @@ import type { QueueName } from '../src/domain/workflow-ids.ts';
 import type { MediaTaskInput, SweepInput } from './contracts.ts';
 
 /**
- * A worker that dies is noticed after this long. Three lost heartbeats (they are sent every 3 s at most, see
- * `HEARTBEAT_INTERVAL_MS` in activities/heartbeat.ts): one late beat under load is no death.
+ * A dead worker is detected after this time. Three lost heartbeats (they are sent every 3 s at most, see
+ * `HEARTBEAT_INTERVAL_MS` in activities/heartbeat.ts): one late heartbeat under load is tolerated.
  */
 const HEARTBEAT_TIMEOUT = '10 seconds';
 
 /**
- * Retries of work that failed for a passing reason (database, store or provider away): soon, then ever more seldom, up
- * to 10 s so that a task goes on at once when the trouble ends. No count: the deadline in the task's row ends it.
+ * Retries of work that failed for a transient reason (database, store or provider unavailable): soon, then at growing
+ * intervals up to 10 s, so that a task continues promptly when the trouble ends. No maximum count: the deadline in the
+ * task's row ends them.
  */
 const UNTIL_DEADLINE = { initialInterval: '500 milliseconds', backoffCoefficient: 2, maximumInterval: '10 seconds' };
 
 /**
- * What a stage may overrun its deadline before Temporal ends the attempt: the activity ends itself at the deadline, and
- * needs time to say so.
+ * How far a stage may overrun its deadline before Temporal ends the attempt: the activity ends itself at the deadline,
+ * and needs time to report it.
  */
 const OVERRUN_SECONDS = 30;
 
-/** How long a task waits for its turn where its model says nothing else (src/catalogue/definition.ts). */
+/** How long a task waits for its turn if its model does not define it (src/catalogue/definition.ts). */
 const QUEUED_SECONDS = 86_400;
 
-/** What is finished and paid for waits a day for a worker that fetches it. */
+/** Finished and paid work waits a day for a worker that fetches it. */
 const ARCHIVING_TURN_SECONDS = 86_400;
 
-/** What is never given up ends all the same, long after an operator has noticed; the repair pass does it then. */
+/** Even work that is never given up ends, long after an operator has noticed; then the repair pass takes over. */
 const NEVER_GIVEN_UP = '30 days';
 
-/** Another queue of the installation whose workflow runs; without one an activity is put on its workflow's own queue. */
+/**
+ * Another queue of the installation whose workflow runs; without one an activity is scheduled on its workflow's own
+ * queue.
+ */
 function on(name: QueueName): string {
   return queueBeside(workflowInfo().taskQueue, name);
 }
 
 /**
- * Submitting, which for the embedded engines is the whole generation: bounded by the model's own limit. What an upstream
- * does needs no engine thread, and must not wait for one.
+ * Submitting, which for the embedded engines is the whole generation: bounded by the model's own limit. Work at an
+ * upstream needs no engine thread, and must not wait for one.
  */
 export function submitOptions(input: MediaTaskInput): ActivityOptions {
   return {
     taskQueue: on(input.isUpstream === true ? 'waiting' : 'generation'),
     startToCloseTimeout: (input.handlingSeconds + OVERRUN_SECONDS) * 1000,
-    // A task that has not begun by then has timed out (contract §3), as has one whose workers are away for so long.
+    // A task that has not started by then has timed out (contract §3), and so has one whose workers are unavailable
+    // for that long.
     scheduleToCloseTimeout: ((input.queuedSeconds ?? QUEUED_SECONDS) + input.handlingSeconds + OVERRUN_SECONDS) * 1000,
     heartbeatTimeout: HEARTBEAT_TIMEOUT,
     retry: UNTIL_DEADLINE,
@@ -59,12 +64,12 @@ export function submitOptions(input: MediaTaskInput): ActivityOptions {
   };
 }
 
-/** Waiting for a provider's job; a waiting worker that dies is replaced, the job goes on. */
+/** Waiting for a provider's job; if the waiting worker dies it is replaced, and the job goes on. */
 export function awaitOptions(input: MediaTaskInput): ActivityOptions {
   return {
     taskQueue: on('waiting'),
     startToCloseTimeout: (input.handlingSeconds + OVERRUN_SECONDS) * 1000,
-    // The deadline in the row runs since the submit, so this one is the later.
+    // The deadline in the row runs from the submit, so this one is later.
     scheduleToCloseTimeout: (input.handlingSeconds + 2 * OVERRUN_SECONDS) * 1000,
     heartbeatTimeout: HEARTBEAT_TIMEOUT,
     retry: UNTIL_DEADLINE,
@@ -74,7 +79,7 @@ export function awaitOptions(input: MediaTaskInput): ActivityOptions {
 }
 
 /**
- * Asking what an earlier run had ended its task with: a look into its history. Like the settlement that waits for it, it is
+ * Reads from the history of an earlier run how it had ended its task. Like the settlement that waits for it, it is
  * never given up.
  */
 export const TAKE_OVER_OPTIONS: ActivityOptions = {
@@ -85,9 +90,9 @@ export const TAKE_OVER_OPTIONS: ActivityOptions = {
 };
 
 /**
- * Telling a provider to stop: a courtesy with a bound. 30 s an attempt, then the task ends anyway. Here and below the
- * activity counts the attempts that fail at the provider (`tries` in contracts.ts): those that find too many requests
- * under way come again, after a second or two, and would use up a count of the policy.
+ * Asking a provider to stop: best effort, with a limit. 30 s per attempt, then the task ends anyway. Here and below
+ * the activity counts the attempts that fail at the provider (`tries` in contracts.ts): attempts that find too many
+ * requests under way are retried after a second or two, and would use up the policy's maximum.
  */
 export const CANCEL_OPTIONS: ActivityOptions = {
   startToCloseTimeout: '30 seconds',
@@ -98,8 +103,8 @@ export const CANCEL_OPTIONS: ActivityOptions = {
 export const CANCEL_TRIES = 3;
 
 /**
- * The same before a cancelled task is settled: what it costs may depend on the answer, and its owner waits for the end.
- * 10 s an attempt, two of them, and 20 s in all, waiting for a worker included.
+ * The same before a cancelled task is settled: its cost may depend on the answer, and its owner waits for the end. 10
+ * s per attempt, two attempts, and 20 s in total, including the wait for a worker.
  */
 export const ASK_TO_STOP_OPTIONS: ActivityOptions = {
   startToCloseTimeout: '10 seconds',
@@ -109,7 +114,9 @@ export const ASK_TO_STOP_OPTIONS: ActivityOptions = {
 };
 export const ASK_TO_STOP_TRIES = 2;
 
-/** Telling a provider to stop for a task whose own workflow is gone: nobody waits, so it is tried for a while. */
+/**
+ * Asking a provider to stop for a task whose own workflow is gone: nothing waits for it, so it is retried for a while.
+ */
 export const STOP_OPTIONS: ActivityOptions = {
   startToCloseTimeout: '30 seconds',
   scheduleToCloseTimeout: '1 hour',
@@ -131,9 +138,9 @@ export function archiveOptions(input: MediaTaskInput): ActivityOptions {
 }
 
 /**
- * Archiving what is in the store already is a look at its first bytes: it runs inside the workflow's worker, in the same
- * workflow task as the settlement, which spares two hand-overs (some 30 ms of every task). 5 s: well within one workflow
- * task; a store or database that takes longer is waited for by the regular activity.
+ * Archiving outputs that are already in the store only reads their first bytes: it runs inside the workflow's worker,
+ * in the same workflow task as the settlement, which saves two transfers (some 30 ms of every task). 5 s: well within
+ * one workflow task; if the store or database takes longer, the regular activity waits for it.
  */
 export const ARCHIVE_LOCALLY: LocalActivityOptions = {
   startToCloseTimeout: '4 seconds',
@@ -143,9 +150,10 @@ export const ARCHIVE_LOCALLY: LocalActivityOptions = {
 };
 
 /**
- * Settling first runs inside the workflow's worker, which spares a hand-over (some 20 ms of every task). 10 s: within
- * one workflow task's heartbeat; a database that is away longer is waited for by the regular activity. So is an account of
- * which too many settlements wait already: retries in here keep a slot that workflow tasks of others need.
+ * The settlement is first tried inside the workflow's worker, which saves a transfer (some 20 ms of every task). 10 s:
+ * within one workflow task's heartbeat; if the database is unavailable for longer, the regular activity waits for it.
+ * The same applies to an account for which too many settlements are already waiting: retries here hold a slot that
+ * other workflow tasks need.
  */
 export const SETTLE_LOCALLY: LocalActivityOptions = {
   startToCloseTimeout: '5 seconds',
@@ -160,7 +168,7 @@ export const SETTLE_LOCALLY: LocalActivityOptions = {
   summary: 'settle',
 };
 
-/** Settling is never given up: a task that is not settled holds money. */
+/** A settlement is never given up: a task that is not settled holds money. */
 export const SETTLE_OPTIONS: ActivityOptions = {
   startToCloseTimeout: '30 seconds',
   scheduleToCloseTimeout: NEVER_GIVEN_UP,
@@ -169,29 +177,29 @@ export const SETTLE_OPTIONS: ActivityOptions = {
 };
 
 /**
- * One attempt of a callback: 10 s for the exchange (spec §6.2) and 10 s for reading the task and writing the attempt
- * down. An attempt for which too little of it is left is neither counted nor sent (activities/send-callback.ts), and one
- * whose record takes too long ends without it (activities/record-callback.ts): the next would run beside it. When the
- * next attempt comes is the activity's to say (`nextRetryDelay`); the intervals here are for attempts that could not even
- * begin, the database being away.
+ * One attempt of a callback: 10 s for the exchange (spec §6.2) and 10 s for reading the task and recording the
+ * attempt. An attempt with too little time left is neither counted nor sent (activities/send-callback.ts), and one
+ * whose record takes too long ends without it (activities/record-callback.ts): otherwise the next would run beside it.
+ * The activity determines when the next attempt comes (`nextRetryDelay`); the intervals here are for attempts that
+ * could not even begin because the database was unavailable.
  */
 export const CALLBACK_OPTIONS: ActivityOptions = {
   startToCloseTimeout: '20 seconds',
-  // The attempts of its schedule end it (contract §6); between them a receiver may ask for an hour each.
+  // The number of attempts in its schedule ends it (contract §6); between them a receiver may request an hour each.
   scheduleToCloseTimeout: NEVER_GIVEN_UP,
   retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '1 minute' },
   summary: 'send the callback',
 };
 
-/** Two attempts at one part of the repair; without a worker for them the next pass tries again. */
+/** Two attempts at one part of the repair; without a worker for them the next pass retries. */
 const REPAIR_PART = '2 minutes';
 /**
- * What is done beside the repair has ended before the next pass is due: the Schedule starts none while one runs, and the
- * repair would be late for what another pass goes on with.
+ * Work beside the repair has ended before the next pass is due: the Schedule starts none while one runs, and the
+ * repair would be delayed by work that another pass could continue.
  */
 const WITHIN_THE_MINUTE = '55 seconds';
 
-/** One pass of the repair; the next comes a minute later anyhow. */
+/** One pass of the repair; the next one comes a minute later anyway. */
 export function reconcileOptions(): ActivityOptions {
   return {
     taskQueue: on('maintenance'),
@@ -204,21 +212,21 @@ export function reconcileOptions(): ActivityOptions {
 }
 
 /**
- * Promoting is a look into the store and one transaction. Never given up: its bytes are counted against the account's cap
- * until it has ended. A store that is away may be so for hours, which is why the interval grows to a minute.
+ * Promoting is a check of the store and one transaction. Never given up: its bytes count against the account's cap
+ * until it has ended. A store may be unavailable for hours, which is why the interval grows to a minute.
  */
 export function promoteOptions(): ActivityOptions {
   return {
     taskQueue: on('archiving'),
     startToCloseTimeout: '30 seconds',
-    // After which the expiry pass asks for it anew.
+    // After that the expiry pass requests it again.
     scheduleToCloseTimeout: '7 days',
     retry: { initialInterval: '500 milliseconds', backoffCoefficient: 2, maximumInterval: '1 minute' },
     summary: 'make the output persistent',
   };
 }
 
-/** One pass; the next comes a minute later anyhow. */
+/** One pass; the next one comes a minute later anyway. */
 export function expireOptions(): ActivityOptions {
   return {
     taskQueue: on('maintenance'),
@@ -231,7 +239,7 @@ export function expireOptions(): ActivityOptions {
 }
 
 /**
- * One sweep, within the interval of its Schedule. Listing a large store takes minutes; what a sweep that was cut off did
+ * One sweep, within the interval of its Schedule. Listing a large store takes minutes; what an interrupted sweep did
  * not reach is left to the next.
  */
 export function sweepOptions(input: SweepInput): ActivityOptions {
@@ -245,7 +253,7 @@ export function sweepOptions(input: SweepInput): ActivityOptions {
   };
 }
 
-/** One pass; after a long pause it has many days to book. What it did not reach is booked by the next. */
+/** One pass; after a long pause it has to charge many days. What it did not reach is charged by the next. */
 export function meterOptions(): ActivityOptions {
   return {
     taskQueue: on('maintenance'),

@@ -1,7 +1,7 @@
 /**
- * What passes between the launcher, the workflows and the activities: ids, times, small facts and members of closed
- * lists, never a prompt, an input or a provider's address (architecture, "Nothing private or large passes through
- * Temporal"). Every field added here is optional for ever: older histories do not have it.
+ * The data passed between the launcher, the workflows and the activities: ids, times, small facts and members of
+ * closed lists, never a prompt, an input or a provider's address (architecture, "Nothing private or large passes
+ * through Temporal"). Every field added here stays optional forever: older histories do not have it.
  */
 import type { FailureReason } from '../src/domain/failure-reason.ts';
 import type { StoredFile } from '../src/domain/run-record.ts';
@@ -22,76 +22,79 @@ export interface MediaTaskInput {
   readonly queuedSeconds?: number;
   /** Whether an upstream does the work; absent or false: an embedded engine of the worker. */
   readonly isUpstream?: boolean;
-  /** Whether an upstream of its route has a cap, so that the task may have to wait for a slot. */
+  /** Whether an upstream of its route has a concurrency limit, so that the task may have to wait for a slot. */
   readonly isCapped?: boolean;
-  /** Of the request that it was started for (src/tasks/record/request-hash.ts); absent without an Idempotency-Key. */
+  /**
+   * Hash of the request for which it was started (src/tasks/record/request-hash.ts); absent without an
+   * Idempotency-Key.
+   */
   readonly requestHash?: string;
   /**
-   * A run of this task that has closed although the database says that the task is open: what it had is taken over, and
-   * not bought again.
+   * A run of this task that has closed although the database says that the task is open: its results are taken over,
+   * and not paid for again.
    */
   readonly earlierRunId?: string;
 }
 
 /** The argument of `submitGeneration`. */
 export interface SubmitInput extends MediaTaskInput {
-  /** The workflow waits by itself where an upstream is at its cap; otherwise the activity is retried. */
+  /** The workflow itself waits if an upstream is at its concurrency limit; otherwise the activity is retried. */
   readonly mayWait?: boolean;
 }
 
 /**
- * What `submitGeneration` brought: finished files, a job to wait for, or the news that the task is over already; `ended`:
- * an earlier run had ended it, and the database has lost that; `waiting`: it is in the queue of an upstream, and woken
- * when it has a slot there. The facts beside `kind` are for a run after this one, should the database lose what was
- * written down (src/temporal/run-history.ts).
+ * The result of `submitGeneration`: finished files, a job to wait for, or that the task is already over; `ended`: an
+ * earlier run had ended it, and the database has lost that; `waiting`: it is in the queue of an upstream, and is woken
+ * when it has a slot there. The fields beside `kind` are for a later run, in case the database loses what was recorded
+ * (src/temporal/run-history.ts).
  */
 export interface SubmitResult {
   readonly kind: 'produced' | 'job' | 'over' | 'ended' | 'waiting';
-  /** With `waiting`: after this long it submits again in any case, in milliseconds. */
+  /** With `waiting`: after this time it submits again in any case, in milliseconds. */
   readonly waitMs?: number;
-  /** With `ended`: how. */
+  /** With `ended`: the reason. */
   readonly reason?: FailureReason;
-  /** With `ended`, of a cancelled task: as in `StopResult`. */
+  /** With `ended`, for a cancelled task: as in `StopResult`. */
   readonly billedUsd?: string;
   readonly finishedFiles?: number;
-  /** With `job`: its id, where that is plain enough for a history. */
+  /** With `job`: its id, if that is plain enough for a history. */
   readonly jobId?: string;
-  /** Of the upstream that has the work, in its route's list. */
+  /** Index of the upstream that has the work, in its route's list. */
   readonly place?: number;
-  /** With `produced`: the files, where all of them are in the store. */
+  /** With `produced`: the files, if all of them are in the store. */
   readonly files?: readonly StoredFile[];
-  /** Of the request that the work is for. */
+  /** Hash of the request for which the work is done. */
   readonly requestHash?: string;
-  /** With `produced`: every file is in the object store already, so that archiving has nothing to fetch. */
+  /** With `produced`: every file is already in the object store, so that archiving has nothing to fetch. */
   readonly isStored?: boolean;
 }
 
-/** What an earlier run had ended its task with, for one that is about to end as cancelled; absent: nothing. */
+/** How an earlier run had ended its task, for a run that is about to end as cancelled; absent: it had not. */
 export interface TakeOverResult {
   readonly decided?: SubmitResult;
 }
 
-/** What `archiveOutputs` brought; `over` when the task ended meanwhile. */
+/** The result of `archiveOutputs`; `over` if the task ended meanwhile. */
 export type ArchiveResult =
   | { readonly kind: 'archived'; readonly outputs: readonly ArchivedOutput[] }
   | { readonly kind: 'over' };
 
-/** How a task is to end. */
+/** How a task has to end. */
 export type SettleInput =
   | (SettledTask & { readonly status: 'success'; readonly outputs: readonly ArchivedOutput[] })
   | (SettledTask & {
       readonly status: 'fail';
       readonly reason: FailureReason;
-      /** Decimal USD: what the provider bills for a cancelled task. */
+      /** Decimal USD: the amount that the provider bills for a cancelled task. */
       readonly billedUsd?: string;
       /** As in `StopResult`. */
       readonly finishedFiles?: number;
     });
 
-/** What a settlement is of. */
+/** The task of a settlement. */
 export interface SettledTask {
   readonly taskId: TaskId;
-  /** Whose it is; absent in older histories. */
+  /** Its owner; absent in older histories. */
   readonly accountId?: string;
   /** As in `MediaTaskInput`. */
   readonly requestHash?: string;
@@ -105,25 +108,25 @@ export interface StopGenerationInput {
 /** The argument of `cancelGeneration`. */
 export interface CancelInput extends StopGenerationInput {
   /**
-   * The attempt with this number, from 1, is the last that may fail at the provider, and so is each after it; one that
-   * found too many requests under way is followed by another all the same. Absent: the retry policy alone decides.
+   * The attempt with this number, from 1, is the last that may fail at the provider, and so is each later one; one
+   * that found too many requests under way is retried all the same. Absent: only the retry policy decides.
    */
   readonly tries?: number;
 }
 
-/** What a provider answered when it was told to stop; absent fields: it was not asked, or does not say. */
+/** A provider's answer to a stop request; absent fields: it was not asked, or does not report them. */
 export interface StopResult {
   readonly outcome?: 'cancelled' | 'too_late' | 'unsupported';
   /** Decimal USD. */
   readonly billedUsd?: string;
   /**
-   * How many files it had finished before it was told, where the price goes by that; 0: it does not say. Absent: it had
-   * not finished.
+   * How many files it had finished before the stop request, if the price depends on that; 0: it does not report the
+   * number. Absent: it had not finished.
    */
   readonly finishedFiles?: number;
 }
 
-/** How it did end, whoever decided. */
+/** How it actually ended, whatever decided that. */
 export interface SettleResult {
   readonly status: 'success' | 'fail';
   readonly reason: FailureReason | null;
@@ -144,7 +147,7 @@ export interface ReconcileResult {
   readonly checked: number;
   readonly settled: number;
   readonly restarted: number;
-  /** Where the next part of the pass begins; absent: all was looked at. */
+  /** Where the next part of the pass begins; absent: everything was checked. */
   readonly next?: string;
 }
 
@@ -163,7 +166,7 @@ export interface PromotionResult {
   readonly state: 'persistent' | 'given_up' | 'not_pending';
 }
 
-/** What one pass wrote down as expired, and how many promotions it asked for again. */
+/** What one pass recorded as expired, and how many promotions it requested again. */
 export interface ExpireResult {
   readonly outputs: number;
   readonly files: number;
@@ -174,7 +177,7 @@ export interface ExpireResult {
   readonly requested: number;
 }
 
-/** What a sweep looks for: the bytes of what is gone, or objects that nothing names. */
+/** The target of a sweep: the bytes of deleted objects, or objects that nothing names. */
 export interface SweepInput {
   readonly target: 'deleted' | 'unnamed';
 }
@@ -184,14 +187,14 @@ export interface SweepResult {
   readonly deleted: number;
 }
 
-/** What one pass of `maintain` did; what is absent failed in every round. */
+/** The results of one pass of `maintain`; a part that failed in every round is absent. */
 export interface MaintainResult {
   readonly repair: Omit<ReconcileResult, 'next'>;
   readonly expired?: ExpireResult;
   readonly swept?: SweepResult;
 }
 
-/** How many days of accounts were booked, and how many outputs returned to temporary storage. */
+/** How many account days were charged, and how many outputs returned to temporary storage. */
 export interface MeterResult {
   readonly days: number;
   readonly returned: number;

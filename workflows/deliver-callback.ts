@@ -1,6 +1,6 @@
 /**
  * The delivery of one task's callback (contract §6). The activity's retry policy is the schedule: each failed attempt
- * says itself when the next one is due.
+ * states when the next one is due.
  */
 import { ApplicationFailure, defineSignal, isCancellation, proxyActivities, setHandler } from '@temporalio/workflow';
 import { DELIVER_AGAIN_SIGNAL } from '../src/domain/workflow-ids.ts';
@@ -11,10 +11,10 @@ const deliverAgain = defineSignal(DELIVER_AGAIN_SIGNAL);
 const { sendCallback } = proxyActivities<Pick<Activities, 'sendCallback'>>(CALLBACK_OPTIONS);
 
 /**
- * Delivers a callback, and again where that is asked for meanwhile: a redelivery may be wanted while the run before it,
- * whose outcome is written already, has not heard of its end yet. Whether there is anything to send stands in the record.
+ * Delivers a callback, and again if that is requested meanwhile: a redelivery may be requested while the previous run,
+ * whose outcome is already recorded, has not ended yet. Whether there is anything to send is read from the record.
  *
- * @throws {ApplicationFailure} `CallbackExhausted`: every attempt of the schedule failed. The task is not touched.
+ * @throws {ApplicationFailure} `CallbackExhausted`: every attempt of the schedule failed. The task is not changed.
  */
 export async function deliverCallback(input: DeliverCallbackInput): Promise<DeliveryResult> {
   let isWanted = false;

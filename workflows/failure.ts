@@ -1,6 +1,6 @@
 /**
- * From what an activity threw to the reason a task failed. Activities say it by the type of an `ApplicationFailure`, a
- * member of the closed list; everything else has a reason of its own here.
+ * From the error of an activity to the reason of the task's failure. Activities state it by the type of an
+ * `ApplicationFailure`, a member of the closed list; every other error is mapped to a reason here.
  */
 import { ActivityFailure, ApplicationFailure, TimeoutFailure, isCancellation } from '@temporalio/workflow';
 import { isFailureReason } from '../src/domain/failure-reason.ts';
@@ -18,12 +18,12 @@ export function reasonOf(error: unknown): FailureReason {
 
 /** Whether an activity, regular or local, found that the task is not in the database: there is nothing to settle. */
 export function isTaskNotFound(error: unknown): boolean {
-  // What a local activity failed with comes as it is.
+  // The failure of a local activity is not wrapped.
   const cause = error instanceof ActivityFailure ? error.cause : error;
   return cause instanceof ApplicationFailure && cause.type === TASK_NOT_FOUND;
 }
 
-/** Whether an activity said that trying again is of no use. */
+/** Whether an activity reported that a retry is pointless. */
 export function isPermanent(error: unknown): boolean {
   return (
     error instanceof ActivityFailure && error.cause instanceof ApplicationFailure && error.cause.nonRetryable === true

@@ -1,4 +1,7 @@
-/** The door of the workflow bundle: every workflow that a worker runs, by the name Temporal knows it by. */
+/**
+ * The entry point of the workflow bundle: every workflow that a worker runs, under the name by which Temporal knows
+ * it.
+ */
 export { deliverCallback } from './deliver-callback.ts';
 export { expireOutputs } from './expire-outputs.ts';
 export { maintain } from './maintain.ts';

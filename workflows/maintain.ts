@@ -1,22 +1,23 @@
 /**
- * Everything that keeps the service in order every minute, started by its Schedule as one workflow, so that operators
- * find tasks between them (architecture, "Repair is part of the design"). Safe to run twice and at any time.
+ * All maintenance work of every minute, started by its Schedule as one workflow, so that operators can still find the
+ * tasks in the list (architecture, "Repair is part of the design"). Safe to run twice and at any time.
  */
 import { isCancellation, patched, proxyActivities } from '@temporalio/workflow';
 import { expireOptions, reconcileOptions, sweepOptions } from './activity-options.ts';
 import type { Activities, ExpireResult, MaintainResult, ReconcileInput, SweepResult } from './contracts.ts';
 
-/** A pass over more begins anew, so that no history grows without end: at half a minute a part this is an hour. */
+/** A longer pass starts over, so that no history grows without limit: at half a minute per part this is an hour. */
 const MAX_PARTS = 120;
-/** The next part of the repair does not wait for what is done beside it, but in passes that began before this. */
+/** The next part of the repair does not wait for the work beside it, except in passes that began before this change. */
 const REPAIR_GOES_ON = 'repair-goes-on';
 
 /**
- * One pass: repairs the open tasks part by part, and beside each part writes down what has expired and deletes the bytes
- * of what is gone, unless that is still under way from the part before. None of them waits for another, and one that
- * fails stops no other.
+ * One pass: repairs the open tasks part by part, and beside each part records what has expired and deletes the bytes
+ * of deleted objects, unless that is still under way from the previous part. None of them waits for another, and a
+ * failure of one does not stop the others.
  *
- * @throws {ActivityFailure} the first failure of the pass, after all the rest was done. Its cancellation comes first.
+ * @throws {ActivityFailure} the first failure of the pass, after everything else was done. A cancellation takes
+ *   precedence.
  */
 export async function maintain(): Promise<MaintainResult> {
   const { reconcileTasks } = proxyActivities<Pick<Activities, 'reconcileTasks'>>(reconcileOptions());
@@ -43,7 +44,7 @@ export async function maintain(): Promise<MaintainResult> {
     repair.restarted += part?.restarted ?? 0;
     if (part?.next === undefined) break;
     next = { after: part.next };
-    // Asked once, so that a pass that began before the change goes on as it began.
+    // Evaluated once, so that a pass that began before the change continues as it began.
     goesOn ??= patched(REPAIR_GOES_ON);
     if (!goesOn) await Promise.all([expiry.ended(), sweep.ended()]);
   }
@@ -53,9 +54,9 @@ export async function maintain(): Promise<MaintainResult> {
 }
 
 interface Repeated<Counts> {
-  /** Begins it once more, unless it is under way. */
+  /** Starts it again, unless it is still running. */
   begin(): void;
-  /** @returns what was done each time, together, when it is not under way any more. */
+  /** @returns the sum of all runs, once it is no longer running. */
   ended(): Promise<Counts | undefined>;
 }
 

@@ -1,6 +1,6 @@
 /**
  * One task from its launch to its settlement (architecture, "The way of one task"). The workflow id is the task id. It
- * owns the order of things; what each thing does to the record is in the activities.
+ * determines the order of the steps; what each step does to the record is in the activities.
  */
 import {
   ApplicationFailure,
@@ -55,22 +55,24 @@ const earlier = proxyActivities<Pick<Activities, 'takeOverRun'>>(TAKE_OVER_OPTIO
 
 /** Since the second release: histories before it settle a cancelled task first. */
 const ASKS_FOR_BILL = 'asks-what-a-cancelled-task-costs';
-/** Since part 8: a database that has lost commits (docs/decisions/0037). A worker of before may have gone on as it always had. */
+/**
+ * A database that has lost commits is recognized (docs/decisions/0037). An earlier worker may have continued without
+ * that.
+ */
 const KNOWS_OF_LOST_COMMITS = 'knows-of-lost-commits';
 /**
- * Since part 8: a failure that comes after the cancellation does not hide it, and a submit that was cut off may have left a
- * job.
+ * A failure after the cancellation does not hide it, and an interrupted submit may have left a job.
  */
 const CANCELLATION_COMES_FIRST = 'cancellation-comes-first';
-/** Since part 8: a cancel does not undo what an earlier run had decided, whenever it comes. */
+/** A cancel does not undo what an earlier run had decided, whenever it arrives. */
 const ASKS_EARLIER_RUN = 'asks-an-earlier-run-before-it-is-cancelled';
 
 /**
  * Runs a task to its end.
  *
- * @returns how it ended, when it succeeded.
- * @throws {ApplicationFailure} its type is the reason, when it failed; `CancelledFailure` when it was cancelled. Both
- *   only after settlement. `TaskNotFound`: the database has lost the task, and nothing more was done about it.
+ * @returns how it ended, if it succeeded.
+ * @throws {ApplicationFailure} its type is the reason, if it failed; `CancelledFailure` if it was cancelled. Both only
+ *   after settlement. `TaskNotFound`: the database has lost the task, and nothing more was done about it.
  */
 export async function mediaTask(input: MediaTaskInput): Promise<SettleResult> {
   const { submitGeneration } = proxyActivities<Pick<Activities, 'submitGeneration'>>(submitOptions(input));
@@ -89,10 +91,10 @@ export async function mediaTask(input: MediaTaskInput): Promise<SettleResult> {
       hasJob = true;
       submitted = await awaitGeneration(input);
     }
-    // What was finished before the activity heard of the cancellation is not wanted any more: throws.
+    // A result that was finished before the activity learned of the cancellation is no longer wanted: throws.
     const scope = CancellationScope.current();
     if (scope.consideredCancelled) await scope.cancelRequested;
-    // From archiving on, cancelling changes nothing (contract §4).
+    // From archiving on, a cancel has no effect (contract §4).
     settlement = await CancellationScope.nonCancellable(() => finish(input, submitted, archiveOutputs));
   } catch (error) {
     if (hasLostTask(error)) throw taskNotFound();
@@ -121,7 +123,7 @@ export async function mediaTask(input: MediaTaskInput): Promise<SettleResult> {
   });
 }
 
-/** Archives what was generated. @returns how the task is to end. */
+/** Archives the generated files. @returns how the task has to end. */
 async function finish(
   input: MediaTaskInput,
   submitted: SubmitResult,
@@ -135,17 +137,18 @@ async function finish(
   return { ...settledTask(input), status: 'success', outputs: archived.outputs };
 }
 
-/** Whether a task that is to end as cancelled may have been ended by an earlier run. */
+/** Whether a task that is about to end as cancelled may have been ended by an earlier run. */
 function mayHaveBeenDecided({ earlierRunId }: MediaTaskInput, settlement: SettleInput): boolean {
   if (earlierRunId === undefined || settlement.status !== 'fail' || settlement.reason !== 'cancelled') return false;
   return patched(ASKS_EARLIER_RUN);
 }
 
 /**
- * How an earlier run had ended the task, whose commit the database has lost: its receiver may have heard of it, so that a
- * cancel which was accepted since has come too late, also one that came before anything of this run was done.
+ * How an earlier run had ended the task, whose commit the database has lost: its receiver may have been notified of
+ * it, so that a cancel that was accepted since then has come too late, also one that came before this run had done
+ * anything.
  *
- * @returns undefined: it had not ended it, or does not say how.
+ * @returns undefined: it had not ended it, or does not record how.
  */
 async function decidedBefore(
   input: MediaTaskInput,
@@ -163,10 +166,10 @@ async function decidedBefore(
 }
 
 /**
- * The cancellation that a failure is due to. Temporal does not retry what fails in passing once its cancellation was
- * requested: a worker that ends, or a database that is away, would decide over the task otherwise.
+ * The cancellation that caused a failure. Temporal does not retry a transient failure once the cancellation was
+ * requested: otherwise a stopping worker, or an unavailable database, would decide the task's outcome.
  *
- * @returns undefined: the task was not cancelled, or failed for good before it could be.
+ * @returns undefined: the task was not cancelled, or failed permanently before it could be.
  */
 async function cancellationOf(error: unknown): Promise<unknown> {
   if (isCancellation(error)) return error;
@@ -183,7 +186,7 @@ function failed(input: MediaTaskInput, reason: FailureReason): Failed {
   return { ...settledTask(input), status: 'fail', reason };
 }
 
-/** What a cancelled task's cost goes by: what its provider bills, and what it had finished. */
+/** What a cancelled task's cost depends on: what its provider bills, and what it had finished. */
 function costOf({ billedUsd, finishedFiles }: Cost = {}): Cost {
   return {
     ...(billedUsd === undefined ? {} : { billedUsd }),
@@ -191,7 +194,7 @@ function costOf({ billedUsd, finishedFiles }: Cost = {}): Cost {
   };
 }
 
-/** As an earlier run had ended it, whose commit the database has lost. */
+/** The end that an earlier run had recorded, whose commit the database has lost. */
 function endedBefore(input: MediaTaskInput, submitted: SubmitResult): Failed {
   return { ...failed(input, submitted.reason ?? 'provider_error'), ...costOf(submitted) };
 }
@@ -200,20 +203,21 @@ function hasLostTask(error: unknown): boolean {
   return isTaskNotFound(error) && patched(KNOWS_OF_LOST_COMMITS);
 }
 
-/** The end of a run without its task: whoever creates the task again gets another run. */
+/** The end of a run without its task: if the task is created again, it gets another run. */
 function taskNotFound(): ApplicationFailure {
   return ApplicationFailure.nonRetryable('the task of this workflow is not in the database', TASK_NOT_FOUND);
 }
 
-/** Whether the provider may still be working on a task that has ended, whoever ended it. */
+/** Whether the provider may still be working on a task that has ended, whatever ended it. */
 function mayStillRun({ reason }: SettleResult): boolean {
   return reason === 'cancelled' || reason === 'timed_out' || reason === 'terminated';
 }
 
 /**
- * Stops the provider before a cancelled task is settled, because it may bill something for it all the same (contract §4).
+ * Asks the provider to stop before a cancelled task is settled, because it may still bill something for it (contract
+ * §4).
  *
- * @returns undefined where it did not answer in time.
+ * @returns undefined if it did not answer in time.
  */
 async function askToStop(input: MediaTaskInput): Promise<StopResult | undefined> {
   try {
@@ -223,7 +227,10 @@ async function askToStop(input: MediaTaskInput): Promise<StopResult | undefined>
   }
 }
 
-/** Stops what may still run at the provider. After the settlement, which waits for no provider, and deciding nothing. */
+/**
+ * Asks the provider to stop what may still run there. After the settlement, which waits for no provider and does not
+ * depend on this.
+ */
 async function tellProvider(input: MediaTaskInput): Promise<void> {
   try {
     await courtesy.cancelGeneration({ taskId: input.taskId, tries: CANCEL_TRIES });
@@ -232,7 +239,7 @@ async function tellProvider(input: MediaTaskInput): Promise<void> {
   }
 }
 
-/** Archives inside this worker, or, where that fails for a passing reason, by the activity that has the time. */
+/** Archives inside this worker, or, if that fails for a transient reason, with the activity that has more time. */
 async function archiveInside(
   input: MediaTaskInput,
   archiveOutputs: Activities['archiveOutputs'],
@@ -246,8 +253,8 @@ async function archiveInside(
 }
 
 /**
- * Settles inside this worker, or, where the database stays away, by an activity that never gives up. Idempotent, so that
- * an attempt whose answer was lost does no harm.
+ * Settles inside this worker, or, if the database stays unavailable, with an activity that never gives up. Idempotent,
+ * so that an attempt whose answer was lost does no harm.
  */
 async function settle(settlement: SettleInput): Promise<SettleResult> {
   try {

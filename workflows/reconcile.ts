@@ -6,10 +6,10 @@ import { proxyActivities } from '@temporalio/workflow';
 import { reconcileOptions } from './activity-options.ts';
 import type { Activities, ReconcileResult } from './contracts.ts';
 
-/** A pass over more begins anew, so that no history grows without end: at half a minute a part this is an hour. */
+/** A longer pass starts over, so that no history grows without limit: at half a minute per part this is an hour. */
 const MAX_PARTS = 120;
 
-/** Looks once through all open tasks. */
+/** Checks all open tasks once. */
 export async function reconcile(): Promise<ReconcileResult> {
   const { reconcileTasks } = proxyActivities<Pick<Activities, 'reconcileTasks'>>(reconcileOptions());
   let part = await reconcileTasks();

@@ -1,6 +1,6 @@
 /**
- * Tells a provider to stop a task that was ended without its workflow: terminated by an operator, or past its deadline
- * with nobody working on it. Nothing depends on it but what the provider goes on doing.
+ * Asks a provider to stop a task that was ended without its workflow: terminated by an operator, or past its deadline
+ * without a worker. It only affects what the provider continues to do.
  */
 import { ApplicationFailure, isCancellation, proxyActivities } from '@temporalio/workflow';
 import { STOP_OPTIONS, STOP_TRIES } from './activity-options.ts';

@@ -1,7 +1,7 @@
 /**
- * Submitting where an upstream is at its cap: the task joins the upstream's queue (src/upstreams/queue.ts) and the workflow
- * waits for the signal that it has a slot. Waiting so takes no place in a worker and no question to the database, however
- * many wait and for however long.
+ * Submits to an upstream with a concurrency limit: if it is reached, the task joins the upstream's queue
+ * (src/upstreams/queue.ts) and the workflow waits for the signal that it has a slot. This wait takes no slot in a
+ * worker and no query to the database, however many tasks wait and for however long.
  */
 import { condition, defineSignal, patched, setHandler } from '@temporalio/workflow';
 import { SLOT_SIGNAL } from '../src/domain/workflow-ids.ts';
@@ -12,7 +12,7 @@ const slotTaken = defineSignal(SLOT_SIGNAL);
 /** Since the release after 0.1.0: before, the activity was retried until there was a slot. */
 const WAITS_IN_QUEUE = 'waits-in-the-queue-of-an-upstream';
 
-/** Against a loop without a pause. */
+/** Prevents a loop without a pause. */
 const LEAST_WAIT_MS = 100;
 
 /** @throws what the activity throws; `CancelledFailure` also while it waits. */
@@ -29,8 +29,8 @@ export async function submitInTurn(
     hasSlot = false;
     const submitted = await submitGeneration({ ...input, mayWait: true });
     if (submitted.kind !== 'waiting') return submitted;
-    // A signal that came before the activity's answer counts as well. Without one: the deadline, or a slot that the
-    // database has forgotten.
+    // A signal that arrived before the activity's result counts as well. Without one: the deadline, or a slot that the
+    // database has lost.
     await condition(() => hasSlot, Math.max(submitted.waitMs ?? 0, LEAST_WAIT_MS));
   }
 }

@@ -1,6 +1,7 @@
 /**
- * One sweep of the object store: every minute, as part of `maintain`, for the bytes of what is gone, and by its Schedule
- * every hour for objects that nothing names (architecture, "Archiving really copies"). Safe to run twice and at any time.
+ * One sweep of the object store: every minute, as part of `maintain`, for the bytes of deleted objects, and by its
+ * Schedule every hour for objects that nothing names (architecture, "Archiving really copies"). Safe to run twice and
+ * at any time.
  */
 import { proxyActivities } from '@temporalio/workflow';
 import { sweepOptions } from './activity-options.ts';

@@ -1,12 +1,12 @@
 #!/usr/bin/env node
 /**
- * The command-line client's process: the one place that reads it. Ctrl-C stops what is waited for, so that there is time
- * to say how to go on; a second one ends at once.
+ * The command-line client's process: the only module that accesses it. Ctrl-C stops the wait, so that there is time to
+ * print how to continue; a second Ctrl-C exits at once.
  */
 import { EXIT_CODES, InterruptedError } from './cli/errors.ts';
 import { runCli } from './cli/program.ts';
 
-/** One Ctrl-C may come several times: from the terminal, and from npm and the script in between, which pass it on. */
+/** One Ctrl-C may arrive several times: from the terminal, and from npm and the script in between, which forward it. */
 const SAME_CTRL_C_MS = 500;
 
 const interrupt = new AbortController();

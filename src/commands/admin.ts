@@ -1,6 +1,6 @@
 /**
- * `darkroom admin`: accounts, keys, money and tasks from the command line. It works on the database of the environment,
- * or on that of the installation which runs in the data folder, and says which.
+ * `darkroom admin`: accounts, keys, money and tasks from the command line. It works on the database of the
+ * environment, or on that of the installation that runs in the data directory, and prints which one.
  */
 import yargs from 'yargs';
 import { unknownVariables } from '../config/unknown-variables.ts';

@@ -1,4 +1,4 @@
-/** `darkroom api`: runs the HTTP facade and the launcher until asked to stop. */
+/** `darkroom api`: runs the HTTP facade and the launcher until stopped. */
 import { loadConfig, loadLogConfig } from '../config/config.ts';
 import { createFoundation } from '../context.ts';
 import { readCertificate } from '../http/app/tls-certificates.ts';
@@ -23,7 +23,7 @@ export async function runApi(environment: NodeJS.ProcessEnv): Promise<void> {
   const stopped = new AbortController();
   void stop.then(() => stopped.abort());
   try {
-    // What only its operator can mend is told before anything is waited for.
+    // Problems that only the operator can resolve are reported before anything is waited for.
     for (const { tls } of [config.http, ...(config.admin === undefined ? [] : [config.admin.http])]) {
       if (tls !== undefined) await readCertificate(tls);
     }
@@ -34,7 +34,7 @@ export async function runApi(environment: NodeJS.ProcessEnv): Promise<void> {
     await checkStoredSecrets(foundation);
     const api = await startApi(foundation, runtime);
     logger.info({ url: api.url }, 'the api is listening');
-    // Elsewhere the signal means what it always does: the terminal is gone.
+    // Without TLS the signal keeps its usual meaning: the terminal is gone.
     if (config.http.tls !== undefined) onHangUp(() => api.reloadCertificate());
     announceReady({ url: api.url, ...(api.adminUrl === undefined ? {} : { adminUrl: api.adminUrl }) });
     await stop;

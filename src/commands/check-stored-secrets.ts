@@ -1,7 +1,7 @@
-/** A process says when it starts which stored secrets it cannot decrypt, and not only when a callback waits for one. */
+/** A process reports at its start which stored secrets it cannot decrypt, and not only when a callback needs one. */
 import type { Foundation } from '../processes/foundation.ts';
 
-/** It starts all the same: where a key is lost, the accounts have to be able to set new secrets. */
+/** It starts all the same: if a key is lost, the accounts must be able to set new secrets. */
 export async function checkStoredSecrets({ webhookKeys, database, logger }: Foundation): Promise<void> {
   try {
     const { undecryptable, total, undecryptableAccounts, fallback } = await webhookKeys.countByKey(database);

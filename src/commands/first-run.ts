@@ -1,6 +1,6 @@
 /**
- * `darkroom first-run`: makes sure that an embedded installation has an account to begin with, and says so in one line
- * of JSON: `{accountId, apiKey?, balanceUsd, signInSecret}`, the key only when it was just made. The secret is that of a
+ * `darkroom first-run`: ensures that a standalone installation has a first account, and reports it in one line of
+ * JSON: `{accountId, apiKey?, balanceUsd, signInSecret}`, the key only if it was just created. The secret is that of a
  * link to the dashboard (accounts/sign-in-links.ts).
  */
 import { createAccount, listAccounts } from '../accounts/accounts.ts';
@@ -18,9 +18,9 @@ import type { Queryable } from '../database/database.ts';
 import { formatUsd } from '../domain/money.ts';
 import { silentLogger } from '../telemetry/log.ts';
 
-/** Enough for a thousand pictures of the embedded models; it is play money. */
+/** Enough for a thousand images of the embedded models; it is play money. */
 const STARTING_BALANCE_MICRO_USD = 10_000_000n;
-/** Contract §7: the account that `npm start` makes has ten times the usual limits. */
+/** Contract §7: the account that `npm start` creates has ten times the usual limits. */
 const LIMITS = {
   runningCap: 100,
   queueCap: 10_000,

@@ -32,7 +32,7 @@ export async function runMigrate(environment: NodeJS.ProcessEnv): Promise<void> 
   }
 }
 
-/** @throws {ManualStepsError} something is left to somebody who may do more than our credentials. */
+/** @throws {ManualStepsError} some steps need more permissions than our credentials have. */
 async function prepareTemporal(config: TemporalConfig, database: Database, logger: Logger): Promise<void> {
   const installationId = await readInstallationId(database);
   await installTemporalRuntime(logger, false);
@@ -40,7 +40,7 @@ async function prepareTemporal(config: TemporalConfig, database: Database, logge
   try {
     const client = temporalClient(connection, config);
     const { isUsable, steps } = await prepareNamespace(connection, config, logger);
-    // Without a namespace nothing can be asked about what belongs into it.
+    // Without a namespace nothing in it can be queried.
     const { updated, forbidden } = isUsable
       ? await ensureSchedules(client, installationId)
       : { updated: [], forbidden: allSchedules(installationId) };
@@ -58,7 +58,10 @@ async function prepareTemporal(config: TemporalConfig, database: Database, logge
   }
 }
 
-/** Until all of them are deleted, and never again: a neighbour of an earlier release makes its own by the same names. */
+/**
+ * Until all of them are deleted, and never again: another installation of an earlier release creates its own under the
+ * same names.
+ */
 async function retireOnce(
   client: Client,
   database: Database,

@@ -1,24 +1,24 @@
 /**
- * How a process of ours lives: it says when it is ready, ends in order on SIGTERM or SIGINT, and does not outlive the
- * supervisor that started it (`npm start` talks to it over an IPC channel).
+ * The lifecycle of our processes: a process reports when it is ready, shuts down gracefully on SIGTERM or SIGINT, and
+ * does not outlive the supervisor that started it (`npm start` communicates with it over an IPC channel).
  */
 import type { Logger } from '../telemetry/log.ts';
 
 /**
- * One wish to stop can come several times: from a terminal or systemd to the whole group, and from the supervisor, and
- * with the end of the supervisor itself.
+ * One request to stop can arrive several times: from a terminal or systemd to the whole group, from the supervisor,
+ * and with the end of the supervisor itself.
  */
 const SAME_WISH_MS = 1_000;
 
-/** Tells the supervisor, if there is one, that the process is up. */
+/** Reports to the supervisor, if there is one, that the process is up. */
 export function announceReady(detail: Readonly<Record<string, string>> = {}): void {
   process.send?.({ type: 'ready', ...detail });
 }
 
 /**
- * Waits until the process is to end.
+ * Waits until the process has to stop.
  *
- * @returns what asked for it. A signal that comes more than a second after that ends the process at once.
+ * @returns the reason. A signal that arrives more than a second later ends the process at once.
  */
 export function untilAskedToStop(logger: Logger): Promise<string> {
   return new Promise((resolve) => {
@@ -38,16 +38,16 @@ export function untilAskedToStop(logger: Logger): Promise<string> {
     };
     process.on('SIGTERM', onSignal);
     process.on('SIGINT', onSignal);
-    // The supervisor is gone, however it went.
+    // The supervisor is gone, for whatever reason.
     if (process.channel !== undefined) {
       process.once('disconnect', () => ask('the supervisor ended'));
-      // Listening must not keep alive a process that has finished.
+      // Listening must not keep a finished process alive.
       process.channel.unref();
     }
   });
 }
 
-/** Has SIGHUP do something, once more with each one, instead of ending the process. @param act must not throw. */
+/** Runs `act` at every SIGHUP, which then does not end the process. @param act must not throw. */
 export function onHangUp(act: () => Promise<void>): void {
   process.on('SIGHUP', () => void act());
 }

@@ -1,4 +1,4 @@
-/** A process that needs PostgreSQL at once waits for it, as it does for Temporal, instead of ending. */
+/** A process that needs PostgreSQL at once waits for it, as for Temporal, instead of exiting. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DatabaseUnavailableError } from '../database/database.ts';
 import type { Database } from '../database/database.ts';
@@ -7,9 +7,9 @@ import type { Logger } from '../telemetry/log.ts';
 const RETRY_MS = 1_000;
 
 /**
- * @param signal ends the waiting.
- * @returns whether it answers; false: the signal came first.
- * @throws what PostgreSQL says of a connection that it refuses: a wrong password does not mend itself.
+ * @param signal ends the wait.
+ * @returns whether the database answers; false: the signal fired first.
+ * @throws PostgreSQL's error when it rejects the connection: waiting does not help against a wrong password.
  */
 export async function untilDatabaseAnswers(database: Database, logger: Logger, signal: AbortSignal): Promise<boolean> {
   for (let attempt = 1; !signal.aborted; attempt++) {

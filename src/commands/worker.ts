@@ -1,4 +1,4 @@
-/** `darkroom worker`: runs the Temporal workers until asked to stop. */
+/** `darkroom worker`: runs the Temporal workers until stopped. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { NativeConnection } from '@temporalio/worker';
 import { loadConfig, loadLogConfig } from '../config/config.ts';
@@ -24,7 +24,7 @@ import { announceReady, untilAskedToStop } from './process-lifecycle.ts';
 import { checkStoredSecrets } from './check-stored-secrets.ts';
 import { warnOfUnknownVariables } from './warn-of-unknown-variables.ts';
 
-/** How long to wait between attempts to reach the database while it is away. */
+/** How long to wait between attempts to reach the database while it is unavailable. */
 const RECONNECT_MS = 1_000;
 
 export async function runWorker(environment: NodeJS.ProcessEnv): Promise<void> {
@@ -35,10 +35,10 @@ export async function runWorker(environment: NodeJS.ProcessEnv): Promise<void> {
   const runtime = await installTemporalRuntime(logger, config.metrics !== undefined);
   const stop = untilAskedToStop(logger);
   const foundation = createFoundation(config, logger, 'worker');
-  // Before the engines' threads are started, which are given what it finds.
+  // Before the engines' threads are started, which receive its result.
   await prepareMediaSandbox(foundation);
   const seen: { connection?: NativeConnection; worker?: RunningWorker } = {};
-  // Before there is a connection: that it waits for Temporal is what a probe is to be told.
+  // Before there is a connection: probes must be able to see that the worker waits for Temporal.
   const metricsListener = await startWorkerMetrics(foundation, runtime, () => seen);
   const connecting = connectWhenPossible({
     config: config.temporal,
@@ -48,7 +48,7 @@ export async function runWorker(environment: NodeJS.ProcessEnv): Promise<void> {
     meanwhile: 'the worker waits for Temporal',
   });
   const connection = await Promise.race([connecting, stop]);
-  // Asked to stop before there was anything to work on.
+  // Stopped before there was anything to work on.
   if (connection === undefined || typeof connection === 'string') process.exit(0);
   seen.connection = connection;
   const installation = await Promise.race([readInstallation(foundation), stop]);
@@ -58,7 +58,7 @@ export async function runWorker(environment: NodeJS.ProcessEnv): Promise<void> {
   const activities = createActivityContext(foundation, gateway);
   try {
     await checkStoredSecrets(foundation);
-    // Before it takes work; a database that is away is no reason not to.
+    // Before it takes work; an unavailable database does not prevent that.
     await foundation.clock.measure();
     foundation.clock.start();
     const workflowBundle = await loadWorkflowBundle(logger);
@@ -88,7 +88,7 @@ export async function runWorker(environment: NodeJS.ProcessEnv): Promise<void> {
     await runTogether(former === undefined ? [worker] : [worker, former], stop);
   } finally {
     await activities.close();
-    // Where the SDK has given up its runtime this fails, and must not hide what failed before it.
+    // If the SDK has given up its runtime this fails, and must not hide the original error.
     await connection.close().catch((err: unknown) => {
       logger.warn({ err }, 'the connection to Temporal could not be closed');
     });
@@ -97,7 +97,7 @@ export async function runWorker(environment: NodeJS.ProcessEnv): Promise<void> {
   }
 }
 
-/** A worker without the database, which names the queues, has nothing to do but to wait for it. */
+/** Without the database, which has the names of the queues, a worker can only wait for it. */
 async function readInstallation({ database, logger }: Foundation): Promise<InstallationNames> {
   for (let attempt = 1; ; attempt++) {
     try {

@@ -1,5 +1,6 @@
 /**
- * The checked configuration: what every process is given instead of the environment. Grouped by the room that uses it.
+ * The validated configuration: what every process receives instead of the environment. Grouped by the module that uses
+ * it.
  */
 import os from 'node:os';
 import { readFileSync } from 'node:fs';
@@ -25,7 +26,7 @@ export interface TemporalConfig {
   readonly address: string;
   readonly namespace: string;
   readonly apiKey: string | undefined;
-  /** Absent: no TLS. All PEM. */
+  /** Absent: no TLS. All are PEM. */
   readonly tls: { readonly ca?: Buffer; readonly certificate?: Buffer; readonly key?: Buffer } | undefined;
 }
 
@@ -33,7 +34,7 @@ export interface StoreConfig {
   readonly storeUrl: string;
   readonly s3: {
     readonly endpoint: string | undefined;
-    /** Where clients reach it; undefined: at `endpoint`. */
+    /** The address for clients; undefined: `endpoint`. */
     readonly publicEndpoint?: string | undefined;
     readonly region: string;
     readonly accessKeyId: string | undefined;
@@ -41,36 +42,36 @@ export interface StoreConfig {
   };
 }
 
-/** What JSON bodies of requests may take (src/http/bodies/body-allowance.ts); a megabyte is 1,000,000 bytes. */
+/** Limits on JSON request bodies (src/http/bodies/body-allowance.ts); a megabyte is 1,000,000 bytes. */
 export interface BodyConfig {
-  /** Of one account. */
+  /** Per account. */
   readonly mbPerMinute: number;
-  /** Of all accounts, in one process. */
+  /** Of all accounts together, in one process. */
   readonly inFlightMb: number;
 }
 
 export interface Config {
   readonly database: DatabaseConfig;
   readonly temporal: TemporalConfig;
-  /** Where Temporal's Web UI is; undefined: not for those who use the dashboard. */
+  /** The address of Temporal's Web UI; undefined: not available to users of the dashboard. */
   readonly temporalUiUrl: string | undefined;
   readonly http: HttpConfig;
   readonly bodies: BodyConfig;
   /** Undefined: no admin listener. */
   readonly admin: AdminConfig | undefined;
-  /** Undefined: the process is not scraped. */
+  /** Undefined: metrics are not exposed. */
   readonly metrics: MetricsConfig | undefined;
   readonly store: StoreConfig;
   readonly urls: {
     readonly signingKey: string;
-    /** Accepted, and none is made with them: the key to come, or the one before. */
+    /** Accepted, but not used for signing: the next key, or the previous one. */
     readonly signingKeyFallbacks: readonly string[];
     readonly lifetimeSeconds: number;
-    /** How bytes reach clients (contract §3). */
+    /** How clients download bytes (contract §3). */
     readonly downloads: 'proxy' | 'direct';
   };
   readonly encryptionKey: string;
-  /** Decrypt what the key does not, and encrypt nothing. */
+  /** Used to decrypt what the key does not, never to encrypt. */
   readonly encryptionKeyFallbacks: readonly string[];
   readonly outputRetentionDays: number;
   /** 0: inputs are kept. */
@@ -81,7 +82,7 @@ export interface Config {
   readonly callbacks: {
     readonly offsetsSeconds: readonly number[];
     readonly headerPrefix: string;
-    /** 0: a receiver gets the whole schedule however long it fails. */
+    /** 0: a receiver always gets the whole schedule, however long it has been failing. */
     readonly oneAttemptAfterDays: number;
   };
   /** Whether upstreams of text models fetch images themselves. */
@@ -95,21 +96,21 @@ export interface Config {
     readonly queues: readonly QueueName[];
     readonly engineThreads: number;
     readonly scratchDir: string;
-    /** How long a worker that ends waits for what upstreams are doing. At least `shutdownGraceMs`. */
+    /** How long a stopping worker waits for upstreams to finish. At least `shutdownGraceMs`. */
     readonly upstreamGraceMs: number;
   };
-  /** Whether media of others may be read only where that is isolated in full. */
+  /** Whether third-party media may be read only with complete isolation. */
   readonly requiresMediaSandbox: boolean;
   readonly upstreamSecrets: Readonly<Record<string, string>>;
   /** Whether there is an access log. */
   readonly logsRequests: boolean;
-  /** Undefined: nothing is traced. */
+  /** Undefined: no tracing. */
   readonly traces: TraceConfig | undefined;
-  /** How long requests are still taken when the process is to end. */
+  /** How long requests are still accepted when the process is stopping. */
   readonly drainMs: number;
-  /** How long the event loop may stand still; 0: for ever. */
+  /** How long the event loop may be blocked; 0: no limit. */
   readonly hangMs: number;
-  /** How far the clock of the process may be off from that of the database; 0: however far. */
+  /** How far the clock of the process may deviate from that of the database; 0: no limit. */
   readonly maxClockSkewMs: number;
   readonly shutdownGraceMs: number;
   /** Whether `npm start` runs this process: messages then name its commands. */
@@ -193,7 +194,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv): Config {
   return config;
 }
 
-/** A folder has no endpoint that could hand out its files. */
+/** A file store has no endpoint that could serve its files. */
 function readDownloads(read: EnvironmentReader): 'proxy' | 'direct' {
   const downloads = read.text('DOWNLOADS') === 'direct' ? 'direct' : 'proxy';
   if (downloads === 'direct' && !read.text('STORE_URL').startsWith('s3:')) {
@@ -204,13 +205,13 @@ function readDownloads(read: EnvironmentReader): 'proxy' | 'direct' {
 
 function readDatabaseUrl(read: EnvironmentReader): string {
   const url = read.text('DATABASE_URL');
-  // Any other would be looked for as a host of that name.
+  // Any other text would be resolved as a host name.
   if (url !== '' && !/^postgres(?:ql)?:\/\//.test(url))
     read.report('DATABASE_URL: want postgres://user:password@host/database');
   return url;
 }
 
-/** Only what `migrate` and `admin` need of the configuration beside the database. */
+/** Only the settings that `migrate` and `admin` need for the database. */
 export function loadDatabaseConfig(environment: NodeJS.ProcessEnv): DatabaseConfig {
   const read = new EnvironmentReader(environment);
   const database = { url: readDatabaseUrl(read), poolSize: read.integer('DATABASE_POOL_SIZE') };
@@ -218,7 +219,7 @@ export function loadDatabaseConfig(environment: NodeJS.ProcessEnv): DatabaseConf
   return database;
 }
 
-/** Only what `migrate` needs beside the database. */
+/** Only the settings that `migrate` needs apart from the database. */
 export function loadTemporalConfig(environment: NodeJS.ProcessEnv): TemporalConfig {
   const read = new EnvironmentReader(environment);
   const temporal = readTemporal(read);
@@ -226,7 +227,7 @@ export function loadTemporalConfig(environment: NodeJS.ProcessEnv): TemporalConf
   return temporal;
 }
 
-/** Only the keys of stored secrets: the one that encrypts them first, then those that decrypt too. */
+/** Only the keys of stored secrets: first the one that encrypts them, then those that also decrypt. */
 export function loadEncryptionKeys(environment: NodeJS.ProcessEnv): readonly [string, ...string[]] {
   const read = new EnvironmentReader(environment);
   const keys = [read.longSecret('ENCRYPTION_KEY'), ...read.longSecrets('ENCRYPTION_KEY_FALLBACKS')] as const;
@@ -234,7 +235,9 @@ export function loadEncryptionKeys(environment: NodeJS.ProcessEnv): readonly [st
   return keys;
 }
 
-/** Only the keys that download URLs are accepted with beside the current one, and how long a URL lives at least. */
+/**
+ * Only the keys with which download URLs are accepted apart from the current one, and the minimum lifetime of a URL.
+ */
 export function loadUrlRotation(
   environment: NodeJS.ProcessEnv,
 ): Pick<Config['urls'], 'signingKeyFallbacks' | 'lifetimeSeconds'> {
@@ -247,7 +250,7 @@ export function loadUrlRotation(
   return urls;
 }
 
-/** Only the token of the admin listener; empty where there is none. */
+/** Only the token of the admin listener; empty if there is none. */
 export function loadAdminToken(environment: NodeJS.ProcessEnv): string {
   const read = new EnvironmentReader(environment);
   const token = read.longSecret('ADMIN_TOKEN');
@@ -255,7 +258,7 @@ export function loadAdminToken(environment: NodeJS.ProcessEnv): string {
   return token;
 }
 
-/** Only what every URL of ours begins with. */
+/** Only the prefix of all our URLs. */
 export function loadPublicUrl(environment: NodeJS.ProcessEnv): string {
   const read = new EnvironmentReader(environment);
   const url = publicUrlOf(readHttp(read));
@@ -271,7 +274,7 @@ export function loadOutputRetentionDays(environment: NodeJS.ProcessEnv): number 
   return days;
 }
 
-/** @returns without a slash at its end; undefined: none is given. */
+/** @returns the URL without a trailing slash; undefined: not set. */
 function readWebUrl(read: EnvironmentReader, name: 'TEMPORAL_UI_URL'): string | undefined {
   const text = read.text(name);
   if (text === '') return undefined;
@@ -332,7 +335,7 @@ function readOffsets(read: EnvironmentReader): number[] {
   return offsets;
 }
 
-/** Also for `npm start`, which finds mistakes before it starts anything. */
+/** Also used by `npm start`, which reports errors before it starts anything. */
 export function readHeaderPrefix(read: EnvironmentReader): string {
   const prefix = read.text('CALLBACK_HEADER_PREFIX');
   if (!/^[A-Za-z](?:[A-Za-z0-9-]{0,39}[A-Za-z0-9])?$/.test(prefix)) {

@@ -1,12 +1,12 @@
 /**
- * Reads the environment into checked values. All problems are collected and reported at once; a secret can come from a
- * file named by `<NAME>_FILE`, as containers and service managers hand them over.
+ * Reads the environment into validated values. All problems are collected and reported at once; a secret can come from
+ * a file named by `<NAME>_FILE`, as containers and service managers provide them.
  */
 import { readFileSync } from 'node:fs';
 import { VARIABLES } from './variables.ts';
 import type { Variable, VariableName } from './variables.ts';
 
-/** The environment is unusable; `problems` has one line for each thing to mend. */
+/** The environment is unusable; `problems` has one line for each thing to fix. */
 export class ConfigurationError extends Error {
   override readonly name = 'ConfigurationError';
   readonly problems: readonly string[];
@@ -19,7 +19,7 @@ export class ConfigurationError extends Error {
 
 const LONG_SECRET_CHARACTERS = 32;
 
-/** Reads variables by name and remembers every problem, so that one run tells them all. */
+/** Reads variables by name and collects every problem, so that one run reports them all. */
 export class EnvironmentReader {
   readonly #environment: NodeJS.ProcessEnv;
   readonly #problems: string[] = [];
@@ -28,17 +28,17 @@ export class EnvironmentReader {
     this.#environment = environment;
   }
 
-  /** Notes a problem; the same one again, found by a second look at a variable, is told once. */
+  /** Records a problem; a duplicate, found when a variable is read again, is reported once. */
   report(problem: string): void {
     if (!this.#problems.includes(problem)) this.#problems.push(problem);
   }
 
-  /** @throws {ConfigurationError} when anything read so far had a problem. */
+  /** @throws {ConfigurationError} if anything read so far had a problem. */
   throwIfBroken(): void {
     if (this.#problems.length > 0) throw new ConfigurationError(this.#problems);
   }
 
-  /** The text of a variable, its default, or `''` where it has neither and that was reported. */
+  /** The text of a variable, its default, or `''` if it has neither, which was reported. */
   text(name: VariableName): string {
     const variable: Variable = VARIABLES[name];
     const value = variable.kind === 'secret' ? this.#secret(name) : this.#environment[name];
@@ -55,7 +55,7 @@ export class EnvironmentReader {
     return variable.fallback;
   }
 
-  /** A secret that keys are made of or that opens something: at least 32 characters. */
+  /** A secret from which keys are derived or that grants access: at least 32 characters. */
   longSecret(name: VariableName): string {
     const secret = this.text(name);
     if (secret !== '' && secret.length < LONG_SECRET_CHARACTERS) {
@@ -64,7 +64,7 @@ export class EnvironmentReader {
     return secret;
   }
 
-  /** Comma-separated secrets, each at least 32 characters long; in a file also one a line. */
+  /** Comma-separated secrets, each at least 32 characters long; in a file also one per line. */
   longSecrets(name: VariableName): string[] {
     const secrets = this.text(name)
       .split(/[,\n]/)
@@ -92,7 +92,7 @@ export class EnvironmentReader {
     return value;
   }
 
-  /** `true` or `false`, spelled so or as 1 or 0. */
+  /** `true` or `false`, written so or as 1 or 0. */
   boolean(name: VariableName): boolean {
     const text = this.text(name).toLowerCase();
     if (text === 'true' || text === '1') return true;
@@ -100,7 +100,7 @@ export class EnvironmentReader {
     return false;
   }
 
-  /** Comma-separated entries without blanks. */
+  /** Comma-separated entries without whitespace. */
   list(name: VariableName): string[] {
     return this.text(name)
       .split(',')

@@ -1,6 +1,6 @@
 /**
- * Where the program listens, and how that is protected: the public listener and the one for operators, which obey the
- * same rules (spec §1.8 "Only HTTPS is used"; contract, "Conventions" and §7).
+ * The addresses on which the program listens, and their protection: the public listener and the one for operators
+ * follow the same rules (spec §1.8 "Only HTTPS is used"; contract, "Conventions" and §7).
  */
 import { BlockList, isIP } from 'node:net';
 import type { EnvironmentReader } from './environment.ts';
@@ -11,22 +11,22 @@ export interface HttpConfig {
   /** Without a trailing slash; undefined: the address that the listener gets. */
   readonly publicUrl: string | undefined;
   readonly tls: { readonly certificateFile: string; readonly keyFile: string } | undefined;
-  /** Empty: nobody's forwarding headers are believed. */
+  /** Empty: no forwarding headers are trusted. */
   readonly trustedProxies: BlockList;
   readonly requiresHttps: boolean;
   /** 0: no limit. */
   readonly maxConnections: number;
-  /** Of one peer; 0: no limit. */
+  /** Per peer; 0: no limit. */
   readonly maxConnectionsPerAddress: number;
 }
 
-/** The listener for operators, apart from the public one in address and credential. */
+/** The listener for operators, separate from the public one in address and credential. */
 export interface AdminConfig {
   readonly token: string;
   readonly http: HttpConfig;
 }
 
-/** Where a process is scraped and probed. */
+/** Where a process exposes metrics and probes. */
 export interface MetricsConfig {
   readonly host: string;
   readonly port: number;
@@ -47,11 +47,11 @@ export function readHttp(read: EnvironmentReader): HttpConfig {
   return { ...listener, port, publicUrl };
 }
 
-/** The listener for operators, where there is a token for it. */
+/** The listener for operators, if there is a token for it. */
 export function readAdmin(read: EnvironmentReader): AdminConfig | undefined {
   const token = read.longSecret('ADMIN_TOKEN');
   if (token === '') return undefined;
-  // It is sent in a header, and a blank or a letter that no header can hold would lock everybody out.
+  // It is sent in a header, and a space or a character that no header can contain would make every request fail.
   if (!/^[\x21-\x7e]+$/.test(token)) read.report('ADMIN_TOKEN: want visible ASCII characters without blanks');
   const port = read.integer('ADMIN_PORT');
   if (port !== 0 && port === read.integer('PORT')) {
@@ -60,14 +60,14 @@ export function readAdmin(read: EnvironmentReader): AdminConfig | undefined {
   return { token, http: { ...readListener(read, 'ADMIN_HOST'), port, publicUrl: undefined } };
 }
 
-/** The listener for metrics, where there is a port for it. */
+/** The listener for metrics, if there is a port for it. */
 export function readMetrics(read: EnvironmentReader): MetricsConfig | undefined {
   const host = read.text('METRICS_HOST');
   const port = read.integer('METRICS_PORT');
   return port === 0 ? undefined : { host, port };
 }
 
-/** Where a listener listens, and how it is protected there: the public one and the one for operators alike. */
+/** The address of a listener and its protection: the same for the public one and the one for operators. */
 function readListener(read: EnvironmentReader, name: 'HOST' | 'ADMIN_HOST'): Omit<HttpConfig, 'port' | 'publicUrl'> {
   const host = read.text(name);
   const certificateFile = read.text('TLS_CERT_FILE');
@@ -95,12 +95,12 @@ export function publicUrlOf({ publicUrl, tls, host, port }: HttpConfig): string 
   return publicUrl ?? `${tls === undefined ? 'http' : 'https'}://${hostInUrl(host)}:${port}`;
 }
 
-/** An address as it stands in a URL: those of IPv6 in brackets. */
+/** An address as written in a URL: IPv6 addresses in brackets. */
 export function hostInUrl(host: string): string {
   return host.includes(':') ? `[${host}]` : host;
 }
 
-/** Whether only this machine reaches what listens there. */
+/** Whether the address is reachable only from this machine. */
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
 }

@@ -1,7 +1,7 @@
 /**
- * Where the program's own files lie. The compiler rewrites import specifiers but neither `new URL(…)` nor data files,
- * so everything that is found by path (models, migrations, worker threads, the workflow bundle) is found here. Nothing
- * runs from source: tests, benchmarks and tools are compiled below `dist` as well.
+ * The location of the program's own files. The compiler rewrites import specifiers but neither `new URL(…)` nor data
+ * files, so everything that is located by path (models, migrations, worker threads, the workflow bundle) is located
+ * here. Nothing runs from source: tests, benchmarks and tools are compiled to `dist` as well.
  */
 import { existsSync } from 'node:fs';
 import path from 'node:path';
@@ -17,15 +17,15 @@ function findPackageRoot(): string {
   return folder;
 }
 
-/** The folder that holds `package.json`. */
+/** The directory that contains `package.json`. */
 export const PACKAGE_ROOT = findPackageRoot();
 
-/** A data file or folder that the package ships, by its path from the package's root: `models`, `migrations`. */
+/** A data file or directory that the package ships, by its path from the package's root: `models`, `migrations`. */
 export function packageFile(relativePath: string): string {
   return path.join(PACKAGE_ROOT, relativePath);
 }
 
-/** What the compiler made of a module of ours, by its source path (`src/engines/thread.ts`). */
+/** The compiled form of one of our modules, by its source path (`src/engines/thread.ts`). */
 export function packageModule(relativeSourcePath: string): string {
   return path.join(PACKAGE_ROOT, 'dist', relativeSourcePath.replace(/\.ts$/, '.js'));
 }

@@ -1,4 +1,4 @@
-/** The port that was asked for belongs to another process. */
+/** The requested port is in use by another process. */
 export class PortInUseError extends Error {
   override readonly name = 'PortInUseError';
 

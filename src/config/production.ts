@@ -1,26 +1,26 @@
 /**
- * What is fine on a developer's machine and refused in production: where `NODE_ENV` is `production`, as in our container
- * images, or where the api listens off loopback.
+ * Settings that are acceptable on a developer's machine and rejected in production: if `NODE_ENV` is `production`, as
+ * in our container images, or the api does not listen on loopback.
  */
 import type { EnvironmentReader } from './environment.ts';
 import { isLoopback } from './listeners.ts';
 
-/** Words that examples have where a secret belongs. */
+/** Placeholders for secrets in examples. */
 const PLACEHOLDER =
   /change.?me|example|placeholder|replace.?(me|this)|insecure|development|do.?not.?use|0123456789|abcdefgh/i;
-/** 32 random hexadecimal digits have fewer different ones about once in 60,000. */
+/** 32 random hexadecimal digits have fewer distinct ones about once in 60,000. */
 const LEAST_DIFFERENT_CHARACTERS = 8;
 const KNOWN_PASSWORDS: ReadonlySet<string> = new Set(['postgres', 'password', 'secret', 'darkroom', 'admin', 'test']);
 const SECRETS = ['URL_SIGNING_KEY', 'ENCRYPTION_KEY', 'ADMIN_TOKEN'] as const;
 
-/** Reports what must not be in production. */
+/** Reports settings that are not allowed in production. */
 export function refuseDevelopmentDefaults(read: EnvironmentReader): void {
   if (read.text('NODE_ENV') !== 'production' && isLoopback(read.text('HOST'))) return;
   for (const name of SECRETS) {
     if (isWeak(read.text(name))) read.report(`${name} is no secret: make one with openssl rand -hex 32`);
   }
   for (const name of ['URL_SIGNING_KEY_FALLBACKS', 'ENCRYPTION_KEY_FALLBACKS'] as const) {
-    // A weak key that is being replaced is refused as well: whoever knows it can still use it.
+    // A weak key that is being replaced is rejected as well: an attacker who knows it can still use it.
     if (read.longSecrets(name).some(isWeak)) read.report(`${name} has one that is no secret: leave it out`);
   }
   if (read.text('URL_SIGNING_KEY') !== '' && read.text('URL_SIGNING_KEY') === read.text('ENCRYPTION_KEY')) {

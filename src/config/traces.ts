@@ -1,15 +1,15 @@
-/** Where traces go (telemetry/tracing.ts): the names of OpenTelemetry's own variables, where it has one. */
+/** Where traces are sent (telemetry/tracing.ts): with the names of OpenTelemetry's own variables where they exist. */
 import type { EnvironmentReader } from './environment.ts';
 
 export interface TraceConfig {
-  /** Of a collector that takes OTLP by HTTP, without a trailing slash. */
+  /** Of a collector that accepts OTLP over HTTP, without a trailing slash. */
   readonly endpoint: string;
   readonly headers: Readonly<Record<string, string>>;
   /** 0 to 1. */
   readonly ratio: number;
 }
 
-/** @returns undefined where there is no collector. */
+/** @returns undefined if there is no collector. */
 export function readTraces(read: EnvironmentReader): TraceConfig | undefined {
   const endpoint = read.text('OTEL_EXPORTER_OTLP_ENDPOINT').replace(/\/+$/, '');
   const ratioText = read.text('TRACE_RATIO');

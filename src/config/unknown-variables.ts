@@ -1,7 +1,7 @@
 /**
- * Variables of the environment that look like settings of ours and are none: a misspelt one would be ignored without a
- * word, and its default taken. Only pointed out, never an error, because the environment is shared with other programs.
- * Values are not shown: it may be a secret whose name is misspelt.
+ * Variables of the environment that look like settings of ours but are not: a misspelled one would be ignored
+ * silently, and its default used. They are only reported, never an error, because the environment is shared with other
+ * programs. Values are not shown: the variable may be a secret with a misspelled name.
  */
 import { distance } from 'fastest-levenshtein';
 import { VARIABLES } from './variables.ts';
@@ -9,7 +9,7 @@ import type { Variable } from './variables.ts';
 
 export interface UnknownVariable {
   readonly name: string;
-  /** For an operator: that it is no setting, and what may be meant. */
+  /** For an operator: that it is not a setting, and which one may be meant. */
   readonly message: string;
 }
 
@@ -34,22 +34,28 @@ export const COMPOSE_NAMES: readonly string[] = [
   'CADDY_IMAGE',
 ];
 
-/** Of our clients, of receivers of callbacks and the guides' examples, of the dashboard's development server, and of tests. */
+/**
+ * Names of our clients, of callback receivers and the guides' examples, of the dashboard's development server, and of
+ * tests.
+ */
 const OF_OUR_OTHERS = /^DARKROOM_(?:API_KEY|BASE_URL|KEY|URL|WEBHOOK_SECRET|TEST_\w+)$/;
-/** A prefix that belongs to another program. */
+/** Prefixes that belong to other programs. */
 const OF_OTHERS = /^(?:npm_|NODE_|PG[A-Z]+$|AWS_|KUBERNETES_)/;
 /** What Kubernetes sets in every container for each service of its namespace: ours may well be called `darkroom-api`. */
 const OF_KUBERNETES = /_SERVICE_(?:HOST|PORT)|_PORT_\d{1,5}_(?:TCP|UDP)/;
 const UPSTREAM_KEY = /^UPSTREAM_[A-Z0-9_]+_KEY(?:_FILE)?$/;
 
-/** The credentials of an upstream, but for the first word. */
+/** The variable of an upstream's credentials, except for the first word. */
 const CREDENTIALS = /^([A-Z]+)(_[A-Z0-9_]+_KEY(?:_FILE)?)$/;
-/** First words of settings of other programs too, which may well have the same name with a word less. */
+/** First words that other programs use for their settings too, which may have the same name with one word less. */
 const SHARED_WORDS = /^(?:DATABASE|OTEL|S3|TEMPORAL|TLS)_/;
 
-/** A shorter name is like too many others (`HOST`, `PORT`), unless only its case differs or two adjacent letters are swapped. */
+/**
+ * A shorter name is similar to too many others (`HOST`, `PORT`), unless only its case differs or two adjacent letters
+ * are swapped.
+ */
 const LEAST_CHARACTERS = 8;
-/** Two slips of the fingers. */
+/** Two typing errors. */
 const MOST_EDITS = 2;
 
 const SETTINGS: readonly string[] = Object.entries(VARIABLES).flatMap(([name, variable]) =>
@@ -57,7 +63,7 @@ const SETTINGS: readonly string[] = Object.entries(VARIABLES).flatMap(([name, va
 );
 const KNOWN: ReadonlySet<string> = new Set([...SETTINGS, ...COMPOSE_NAMES]);
 
-/** Those that are set to something, by name. */
+/** Those that have a value, sorted by name. */
 export function unknownVariables(environment: NodeJS.ProcessEnv): readonly UnknownVariable[] {
   return Object.entries(environment)
     .filter(([name, value]) => value !== undefined && value !== '' && !isKnown(name, value))
@@ -70,12 +76,12 @@ export function unknownVariables(environment: NodeJS.ProcessEnv): readonly Unkno
 
 function isKnown(name: string, value: string): boolean {
   if (KNOWN.has(name) || UPSTREAM_KEY.test(name) || OF_OUR_OTHERS.test(name)) return true;
-  // Also below a prefix of others: `NODE_EVN`.
+  // Also with a prefix of another program: `NODE_EVN`.
   if (SETTINGS.some((setting) => isSwapped(name, setting))) return false;
   return OF_OTHERS.test(name) || OF_KUBERNETES.test(name) || /^(?:tcp|udp):\/\//.test(value);
 }
 
-/** @returns undefined: it looks like nothing of ours. */
+/** @returns undefined: it does not resemble any of ours. */
 function hintFor(name: string): string | undefined {
   const upper = name.toUpperCase();
   const [nearest] = SETTINGS.flatMap((setting) => {
@@ -84,7 +90,7 @@ function hintFor(name: string): string | undefined {
   }).toSorted((one, other) => one.edits - other.edits);
   if (nearest !== undefined) return `did you mean ${nearest.setting}?`;
   const [, word = '', rest = ''] = CREDENTIALS.exec(upper) ?? [];
-  // One slip: `STREAM_API_KEY` is of another program.
+  // One edit: `STREAM_API_KEY` belongs to another program.
   if (word !== 'UPSTREAM' && editsInWord(word, 'UPSTREAM') === 1) return `did you mean UPSTREAM${rest}?`;
   if (upper.startsWith('UPSTREAM_')) {
     return 'the credentials of an upstream are in UPSTREAM_<NAME>_KEY, in capital letters';
@@ -93,8 +99,8 @@ function hintFor(name: string): string | undefined {
 }
 
 /**
- * How far a name is from a setting, word by word: `TEMPORAL_HOST` is not `TEMPORAL_PORT` with two wrong letters, but
- * another word.
+ * The edit distance between a name and a setting, word by word: `TEMPORAL_HOST` is not `TEMPORAL_PORT` with two wrong
+ * letters, but a different word.
  *
  * @param name in capital letters.
  * @returns undefined: they are different names.
@@ -117,20 +123,20 @@ function editsBetween(name: string, setting: string): number | undefined {
   return edits <= MOST_EDITS ? edits : undefined;
 }
 
-/** Without a word between the first and the last, which are what a setting is known by. */
+/** Whether one word is missing between the first and the last, which identify a setting. */
 function lacksWord(words: readonly string[], wanted: readonly string[]): boolean {
   if (words.length < 2 || words.length !== wanted.length - 1) return false;
   return wanted.slice(1, -1).some((_word, at) => wanted.toSpliced(at + 1, 1).join('_') === words.join('_'));
 }
 
-/** `PROXY` for `PROXIES` is no three slips. */
+/** `PROXY` for `PROXIES` does not count as three edits. */
 function wordsOf(name: string): string[] {
   return name.split('_').map((word) => word.replace(/IES$/, 'Y'));
 }
 
 /**
- * Letters that are added, left out or replaced. Two adjacent ones that are swapped are one edit, as in the optimal string
- * alignment; more than one such pair in a word is not looked for.
+ * Letters that are added, left out or replaced. Two adjacent swapped letters are one edit, as in the optimal string
+ * alignment; more than one such pair in a word is not detected.
  */
 function editsInWord(word: string, wanted: string): number {
   const swapped = swapsOf(word).map((swap) => 1 + distance(swap, wanted));

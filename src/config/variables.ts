@@ -3,12 +3,12 @@
  * `.env.example` (a test compares the two). Secrets can also come from a file named by `<NAME>_FILE`.
  */
 
-/** How a variable's text is read. */
+/** How a variable's text is parsed. */
 export type VariableKind = 'text' | 'secret' | 'integer' | 'boolean' | 'list' | 'choice';
 
 export interface Variable {
   readonly kind: VariableKind;
-  /** Absent: the variable is required where its part is used. */
+  /** Absent: the variable is required if the feature that reads it is used. */
   readonly fallback?: string;
   readonly help: string;
   readonly choices?: readonly string[];

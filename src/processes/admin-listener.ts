@@ -1,5 +1,5 @@
 /**
- * The listener for operators, where there is a token for it (`ADMIN_TOKEN`): its own address beside the public one.
+ * The listener for operators, if there is a token for it (`ADMIN_TOKEN`): an address of its own beside the public one.
  */
 import { createAdminApp } from '../http/app/admin-app.ts';
 import type { HttpContext } from '../http/app/context.ts';
@@ -7,7 +7,7 @@ import { PortInUseError } from '../config/port-in-use-error.ts';
 import { listen } from '../http/app/server.ts';
 import type { RunningServer } from '../http/app/server.ts';
 
-/** @returns undefined where the configuration has no token. @throws {PortInUseError} */
+/** @returns undefined if the configuration has no token. @throws {PortInUseError} */
 export async function startAdminListener(http: HttpContext): Promise<RunningServer | undefined> {
   const { admin } = http.config;
   if (admin === undefined) return undefined;

@@ -1,6 +1,6 @@
 /**
- * The api process: the HTTP facade and the launcher. It serves before Temporal is reachable and while it is away; the
- * launcher catches up when it comes back.
+ * The api process: the HTTP facade and the launcher. It serves before Temporal is reachable and while it is
+ * unavailable; the launcher catches up when it is back.
  */
 import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -29,17 +29,17 @@ import { createReadRepair } from './read-repair.ts';
 import { openTextParts } from './text-parts.ts';
 
 export interface RunningApi {
-  /** Where it listens. */
+  /** The address of the public listener. */
   readonly url: string;
-  /** Where the listener for operators is; undefined where there is none. */
+  /** The address of the listener for operators; undefined if there is none. */
   readonly adminUrl: string | undefined;
-  /** Looks whether the files of the certificate have changed. */
+  /** Checks whether the files of the certificate have changed. */
   reloadCertificate(): Promise<void>;
-  /** Says that it is not ready any more, takes requests for the drain time, then finishes within the grace time. */
+  /** Reports that it is no longer ready, accepts requests for the drain time, then finishes within the grace time. */
   close(): Promise<void>;
 }
 
-/** Streams that are still open get this much of the grace time to be told that they end here; of a short one a quarter. */
+/** Open streams get this much of the grace time for a final message that they end here; at most a quarter of it. */
 const LAST_WORDS_MS = 500;
 
 /** Starts serving. @throws {PortInUseError} @throws {ModelFileError} */
@@ -58,14 +58,14 @@ export async function startApi(foundation: Foundation, runtime: TemporalRuntime)
 
   let isDraining = false;
   const stopping = new AbortController();
-  // Each text call listens.
+  // Each text call adds a listener.
   setMaxListeners(0, stopping.signal);
   let launcher: Launcher | undefined;
   let connection: NativeConnection | undefined;
   let considerRepair: HttpContext['considerRepair'] = () => {};
   let renderMetrics: HttpContext['renderMetrics'] = () => foundation.metrics.registry.metrics();
   const hooks = {
-    // After the answer is on its way: the caller does not wait for the claim.
+    // After the answer has been sent: the caller does not wait for the claim.
     wakeLauncher: (claimed?: OutboxItem) => void setImmediate(() => launcher?.wake(claimed)),
     mayClaim: () => launcher?.hasRoom() ?? false,
     considerRepair: (task: TaskDetail) => considerRepair(task),

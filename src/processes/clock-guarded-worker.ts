@@ -1,10 +1,11 @@
 /**
- * A worker that takes work only while the clock of its machine is right. Its activities go by the clock of the database,
- * but signatures, credentials and the time-outs of Temporal do not. Workers of the SDK cannot pause, so one whose clock is
- * wrong is shut down in order, as at SIGTERM, and another is started when the clock is right again.
+ * A worker that takes work only while the clock of its machine is correct. Its activities go by the clock of the
+ * database, but signatures, credentials and the time-outs of Temporal do not. Workers of the SDK cannot pause, so one
+ * whose clock is wrong is shut down gracefully, as at SIGTERM, and another is started when the clock is correct again.
  *
- * The other one does not wait for the first, which drains for as long as an upstream takes to answer: settlements,
- * archives and callbacks would wait as well. The SDK lets go of the task queues of a worker when its shutdown begins.
+ * The new one does not wait for the old one, which drains for as long as an upstream takes to answer: otherwise
+ * settlements, archiving and callbacks would wait as well. The SDK stops polling the task queues of a worker when its
+ * shutdown begins.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DatabaseClock } from '../database/database-clock.ts';
@@ -14,8 +15,8 @@ import type { RunningWorker } from './worker.ts';
 
 const RETRY_MS = 1_000;
 /**
- * Workers at once, those that drain included: each can have as many submits in hand as it has slots. With a clock that is
- * wrong again and again, the next one waits until one of them has ended.
+ * Maximum number of concurrent workers, including those that are draining: each can have as many submits under way as
+ * it has slots. If the clock goes wrong again and again, the next worker waits until one of them has ended.
  */
 const MAX_WORKERS = 3;
 
@@ -28,14 +29,15 @@ export interface GuardedWorkerOptions {
 }
 
 /**
- * Starts a worker, as soon as the clock is right. Where one fails the others are shut down in order, and it fails.
+ * Starts a worker as soon as the clock is correct. If one worker fails, the others are shut down gracefully and the
+ * whole fails.
  *
- * @throws what `start` throws the first time, where the clock is right from the beginning.
+ * @throws what `start` throws the first time, if the clock is correct from the beginning.
  */
 export async function startClockGuardedWorker(options: GuardedWorkerOptions): Promise<RunningWorker> {
   const { clock, queues, logger, start } = options;
   const stopping = new AbortController();
-  /** The workers that take work or drain, each with its end, which never rejects. */
+  /** The workers that take work or drain, each with the promise of its end, which never rejects. */
   const ends = new Map<RunningWorker, Promise<void>>();
   let failure: { readonly error: unknown } | undefined;
   /** The one that takes work. */
@@ -65,7 +67,7 @@ export async function startClockGuardedWorker(options: GuardedWorkerOptions): Pr
     ends.set(worker, end);
   }
 
-  /** Ends with the worker, or as soon as it takes no more work. */
+  /** Resolves when the worker ends, or stops taking work. */
   async function serveUntilWrong(worker: RunningWorker): Promise<void> {
     const over = new AbortController();
     const wrong = clock.waitUntil(false, AbortSignal.any([stopping.signal, over.signal]));
@@ -81,7 +83,7 @@ export async function startClockGuardedWorker(options: GuardedWorkerOptions): Pr
     await Promise.race(ends.values());
   }
 
-  /** Temporal may be away, as it may be at any time: then the next turn tries again. */
+  /** Temporal may be unavailable, as at any time: then the next iteration retries. */
   async function startAgain(): Promise<void> {
     try {
       run(await start());
@@ -90,7 +92,7 @@ export async function startClockGuardedWorker(options: GuardedWorkerOptions): Pr
       await sleep(RETRY_MS, undefined, { signal: stopping.signal }).catch(() => undefined);
       return;
     }
-    // Asked to stop while it started.
+    // Stopped while it started.
     if (stopping.signal.aborted) shutDownCurrent();
     else logger.info({ queues, draining: ends.size - 1 }, 'the clock is right: the worker takes work');
   }

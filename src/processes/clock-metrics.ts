@@ -1,4 +1,4 @@
-/** How far the clock of a process is off from that of the database, read when somebody scrapes. */
+/** How far the clock of a process deviates from that of the database, read at each scrape. */
 import { Gauge } from 'prom-client';
 import type { DatabaseClock } from '../database/database-clock.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
@@ -13,7 +13,7 @@ export function registerClockGauges(
     registers: [registry],
     collect(): void {
       const skewMs = clock.skewMs();
-      // What is not known is not shown, and not shown as 0 either.
+      // An unknown value is not exported, not even as 0.
       if (skewMs === undefined) skew.remove();
       else skew.set(skewMs / 1000);
     },

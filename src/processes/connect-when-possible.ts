@@ -1,4 +1,4 @@
-/** The first connection of a process to Temporal: it is tried for as long as it takes. */
+/** The first connection of a process to Temporal: it is retried for as long as necessary. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { NativeConnection } from '@temporalio/worker';
 import type { TemporalConfig } from '../config/config.ts';
@@ -8,7 +8,7 @@ import { connectTemporal } from '../temporal/connection.ts';
 import { connectionProblem } from '../temporal/connection-problem.ts';
 import type { TemporalRuntime } from '../temporal/runtime.ts';
 
-/** How long to wait between attempts to reach Temporal while it is away. */
+/** How long to wait between attempts to reach Temporal while it is unavailable. */
 const RECONNECT_MS = 1_000;
 
 interface Connecting {
@@ -16,12 +16,12 @@ interface Connecting {
   readonly runtime: Pick<TemporalRuntime, 'recover'>;
   readonly logger: Logger;
   readonly outboxMetrics: OutboxMetrics;
-  /** What the process does meanwhile, for its log. */
+  /** What the process does in the meantime, for its log. */
   readonly meanwhile: string;
   readonly signal?: AbortSignal;
 }
 
-/** @returns undefined when the process stops before Temporal was ever there. */
+/** @returns undefined if the process stops before Temporal was reachable. */
 export async function connectWhenPossible(connecting: Connecting): Promise<NativeConnection | undefined> {
   const { config, runtime, logger, outboxMetrics, meanwhile, signal } = connecting;
   let logged: string | undefined;
@@ -33,7 +33,7 @@ export async function connectWhenPossible(connecting: Connecting): Promise<Nativ
     } catch (err) {
       const { reason, message } = connectionProblem(config, err);
       if (reason !== 'unreachable') outboxMetrics.connectionRejected();
-      // Each once, and not with each attempt.
+      // Each reason is logged once, not with each attempt.
       if (reason !== logged) {
         const level = reason === 'unreachable' ? 'warn' : 'error';
         logger[level]({ err, address: config.address, reason }, `${meanwhile}: ${message}`);

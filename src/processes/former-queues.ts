@@ -1,8 +1,8 @@
 /**
- * Serving the task queues by the names that they had in every installation, until what was started on them has ended:
- * tasks, callbacks and promotions that an earlier release began, or begins beside this one while it is rolled out
- * (docs/decisions/0038). The names say nothing of the installation, so they are served only while Temporal has work on them that
- * the database knows.
+ * Serves the task queues under the names that they used to have in every installation, until everything started on
+ * them has ended: tasks, callbacks and promotions that an earlier release started, or starts beside this one during a
+ * rollout (docs/decisions/0038). The names do not identify the installation, so they are served only while Temporal
+ * has work on them that the database knows.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
@@ -12,7 +12,7 @@ import type { Logger } from '../telemetry/log.ts';
 import { hasWorkOnFormerQueues } from '../temporal/former-work.ts';
 import type { RunningWorker } from './worker.ts';
 
-/** Work of an earlier release waits at most so long for a worker of this one, or as long as two looks take. */
+/** The longest time that work of an earlier release waits for a worker of this one, unless two checks take longer. */
 const LOOK_MS = 10_000;
 
 export interface FormerQueuesOptions {
@@ -20,17 +20,17 @@ export interface FormerQueuesOptions {
   readonly database: Database;
   readonly logger: Logger;
   readonly queues: readonly QueueName[];
-  /** Starts a worker of these queues by their former names. */
+  /** Starts a worker of these queues under their former names. */
   readonly start: () => Promise<RunningWorker>;
 }
 
-/** Serves the former names while there is work on them. What fails here never takes the worker itself down. */
+/** Serves the former names while there is work on them. A failure here never stops the worker itself. */
 export function serveFormerQueues(options: FormerQueuesOptions): Pick<RunningWorker, 'finished' | 'shutdown'> {
   const { client, database, logger, queues, start } = options;
   const stopping = new AbortController();
   let current: RunningWorker | undefined;
 
-  /** Where it fails the next look starts another. */
+  /** If it fails, the next check starts another. */
   async function serve(): Promise<void> {
     logger.info({ queues }, 'serving the queues by their former names: an earlier release has left work on them');
     try {
@@ -51,7 +51,7 @@ export function serveFormerQueues(options: FormerQueuesOptions): Pick<RunningWor
     while (!signal.aborted) {
       const beganAt = performance.now();
       const isThere = await hasWorkOnFormerQueues(client, database, { signal }).catch((err: unknown) => {
-        // Temporal or the database is away, and nothing changes.
+        // Temporal or the database is unavailable, and nothing changes.
         logger.debug({ err }, 'whether there is work on the former queues could not be found out');
         return undefined;
       });
@@ -61,7 +61,7 @@ export function serveFormerQueues(options: FormerQueuesOptions): Pick<RunningWor
           serving = undefined;
         });
       }
-      // A long list of a neighbour's work is read no more than half of the time.
+      // A long list of another installation's work is read at most half of the time.
       const pauseMs = Math.max(LOOK_MS, performance.now() - beganAt);
       await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
     }

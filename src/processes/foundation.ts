@@ -1,12 +1,12 @@
 /**
- * What the api and the worker both stand on. Made by the composition root (src/context.ts).
+ * The common foundation of the api and the worker. Created by the composition root (src/context.ts).
  */
 import type { ActivityContext } from '../../activities/context.ts';
 import type { EgressPolicy } from '../egress/policy.ts';
 import type { StalledRows } from '../limits/stalled-rows.ts';
 import type { Tracing } from '../telemetry/tracing.ts';
 
-/** The part of what activities are given that every process has. */
+/** The part of the activities' context that every process has. */
 type Shared = Pick<
   ActivityContext,
   | 'config'
@@ -25,7 +25,10 @@ type Shared = Pick<
 >;
 
 export interface Foundation extends Shared {
-  /** Accounts whose rows stay locked: those that the account database has waited for in vain, and the launcher. */
+  /**
+   * Accounts whose rows stay locked: those for which the account database, or the launcher, could not get the lock in
+   * time.
+   */
   readonly stalledAccounts: StalledRows;
   readonly egressPolicy: EgressPolicy;
   readonly tracing: Tracing;

@@ -1,7 +1,7 @@
 /**
- * The thread that ends a process whose event loop stands still (hang-watch.ts). It counts its own turns and no time: a
- * process that was stopped, or a machine that slept, has no turns meanwhile, and is not taken for a hung one. Nothing here
- * may need the main thread: the log line is written to the descriptor itself.
+ * The thread that ends a process whose event loop is blocked (hang-watch.ts). It counts its own ticks instead of
+ * measuring time: a process that was stopped, or a machine that was suspended, has no ticks meanwhile, and is not
+ * considered hung. Nothing here may need the main thread: the log line is written directly to the file descriptor.
  */
 import { write } from 'node:fs';
 // oxlint-disable-next-line no-restricted-imports -- of this very process, from within: no port is opened
@@ -13,14 +13,14 @@ import type { HangWatchData } from './hang-watch.ts';
 const { heartbeat, tickMs, hangMs, role, exitCode } = workerData as HangWatchData;
 const count = new Int32Array(heartbeat);
 const STANDARD_OUTPUT = 1;
-/** How long the main thread has to say where it is, and then to end itself. */
+/** How long the main thread has to report its position, and then to exit. */
 const LAST_WORDS_MS = 2_000;
-/** Between what is written and the end: whoever should read it may not. */
+/** Between the log line and the exit: the reader of the log may be stuck. */
 const WRITE_MS = 1_000;
-/** A turn that comes this much too late: this thread stood still as well, and nothing is known of the other. */
+/** A tick that is this late: this thread was blocked as well, and nothing is known about the other. */
 const LATE_TURNS = 4;
 
-/** Of the main thread's scripts, by their ids. */
+/** URLs of the main thread's scripts, by their ids. */
 const urls = new Map<string, string>();
 
 let seen = Atomics.load(count, 0);
@@ -40,11 +40,11 @@ const timer = setInterval(() => {
   endProcess();
 }, tickMs);
 
-/** Asks the main thread where it stands, says so and has it end, or is the end of it. */
+/** Requests the position of the main thread, logs it and makes the thread exit, or kills the process. */
 function endProcess(): void {
   const session = new Session();
   const end = (stack: string): void => {
-    // The exit code is the main thread's to give; one that does not even do that is killed.
+    // The main thread sets the exit code; if it cannot do even that, the process is killed.
     setTimeout(() => process.kill(process.pid, 'SIGKILL'), WRITE_MS + LAST_WORDS_MS);
     const exit = (): void => session.post('Runtime.evaluate', { expression: `process.reallyExit(${exitCode})` });
     const giveUpWriting = setTimeout(exit, WRITE_MS);
@@ -69,7 +69,7 @@ function describeFrame({ functionName, location }: Debugger.CallFrame): string {
   return `    at ${name} (${urls.get(location.scriptId) ?? 'unknown'}:${location.lineNumber + 1}:${(location.columnNumber ?? 0) + 1})`;
 }
 
-/** As the program's logger writes a fatal line. */
+/** Same format as a fatal line of the program's logger. */
 function log(stack: string, done: () => void): void {
   const line = {
     level: 60,
@@ -80,6 +80,6 @@ function log(stack: string, done: () => void): void {
     stack,
     msg: 'the event loop stood still; the process ends, to be started again',
   };
-  // Not at once: a pipe that nobody reads would hold this thread as well. That it fails is no reason to stay.
+  // Asynchronous: a pipe that is not read would block this thread as well. A failed write does not prevent the exit.
   write(STANDARD_OUTPUT, `${JSON.stringify(line)}\n`, done);
 }

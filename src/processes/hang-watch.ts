@@ -1,22 +1,22 @@
 /**
- * Notices that this process's event loop stands still, and ends the process so that whoever supervises it starts it
- * again: a loop that never comes round answers no request, no probe and no signal, and would stay like that for ever. The
- * main thread counts; a thread of its own (hang-watch-thread.ts) looks whether it still does.
+ * Detects that this process's event loop is blocked, and ends the process so that its supervisor restarts it: a
+ * blocked loop answers no request, no probe and no signal, and would stay so forever. The main thread counts; a
+ * separate thread (hang-watch-thread.ts) checks whether it still does.
  */
 // oxlint-disable-next-line no-restricted-imports -- only asked whether somebody debugs this process
 import { url as debuggerUrl } from 'node:inspector';
 import { Worker } from 'node:worker_threads';
 import { packageModule } from '../config/package-root.ts';
 
-/** What a process ends with whose event loop stood still; standalone/part.ts says it in words. */
+/** The exit code of a process whose event loop was blocked; standalone/part.ts translates it. */
 export const HUNG_EXIT_CODE = 86;
 
-/** How often the main thread counts and the thread looks. */
+/** The interval at which the main thread counts and the thread checks. */
 const TICK_MS = 500;
 
-/** What the thread is given. */
+/** The data of the thread. */
 export interface HangWatchData {
-  /** Two 32-bit integers: what the main thread counts up, and 1 while a debugger may stop it. */
+  /** Two 32-bit integers: the counter of the main thread, and 1 while a debugger may pause it. */
   readonly heartbeat: SharedArrayBuffer;
   readonly tickMs: number;
   readonly hangMs: number;
@@ -25,10 +25,10 @@ export interface HangWatchData {
 }
 
 /**
- * Watches until the process ends. Neither part keeps the process alive.
+ * Watches until the process ends. Neither the timer nor the thread keeps the process alive.
  *
- * @param role who the log line is of.
- * @param hangMs how long the loop may stand still; 0: nothing is watched.
+ * @param role of the process, for the log line.
+ * @param hangMs how long the loop may be blocked; 0: no watching.
  */
 export function watchForHang(role: string, hangMs: number): void {
   if (hangMs === 0) return;
@@ -40,9 +40,9 @@ export function watchForHang(role: string, hangMs: number): void {
   }, TICK_MS).unref();
   const workerData: HangWatchData = { heartbeat, tickMs: TICK_MS, hangMs, role, exitCode: HUNG_EXIT_CODE };
   const module = packageModule('src/processes/hang-watch-thread.ts');
-  // Without what the process itself was told to load first.
+  // Without the modules that the process itself was told to preload.
   const thread = new Worker(module, { workerData, name: 'hang-watch', execArgv: [] });
-  // Without it the process is what it would be with HANG_SECONDS=0.
+  // Without it the process behaves as with HANG_SECONDS=0.
   thread.on('error', () => undefined);
   thread.unref();
 }

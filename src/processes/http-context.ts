@@ -1,5 +1,5 @@
 /**
- * Puts together what the HTTP room is given, from the foundation of a process and its hooks. Apart from the api process,
+ * Builds the context of the HTTP module from the foundation of a process and its hooks. Separate from the api process,
  * so that tests serve the very same application without Temporal.
  */
 import { createAuthenticator } from '../accounts/authenticate.ts';
@@ -29,14 +29,14 @@ import { CreateTaskSchema } from '../wire/create-task.ts';
 import type { Foundation } from './foundation.ts';
 import type { TextParts } from './text-parts.ts';
 
-/** What the process adds: the ways from a request to the launcher and the repair. */
+/** What the process adds: the hooks from a request to the launcher and the repair. */
 type Hooks = Pick<
   HttpContext,
   'wakeLauncher' | 'mayClaim' | 'considerRepair' | 'isReady' | 'stopSignal' | 'renderMetrics'
 > & {
-  /** What rate limits go by: by default a clock that never goes back, and the database's for what processes share. */
+  /** The clocks of rate limits: by default a monotonic one, and the database's for what processes share. */
   readonly rateClock?: Pick<Parameters<typeof createLeasedRateLimiter>[0], 'now' | 'bucketNow'>;
-  /** Of a test that cannot wait for ours. */
+  /** For tests, which cannot wait as long as our limits. */
   readonly uploadBounds?: Partial<UploadBounds>;
 };
 

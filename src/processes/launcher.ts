@@ -2,9 +2,9 @@
  * Delivers the outbox to Temporal: in every api process, woken at once after a commit of that process and polling
  * otherwise (architecture, "One outbox"). Any number of launchers may run.
  *
- * Rows are claimed a little ahead of the deliveries under way, so that none of the places stays empty while the next claim
- * is made. While Temporal is away a few rows are tried once a second, so that the leases of all others do not run out
- * meanwhile; when it is back, what failed is due at once and not after its lease.
+ * Rows are claimed a little ahead of the deliveries under way, so that no delivery slot stays unused while the next
+ * claim is made. While Temporal is unavailable a few rows are tried once a second, so that the leases of all others do
+ * not run out meanwhile; when it is back, failed rows are due at once and not after their lease.
  */
 import { createStalledRows } from '../limits/stalled-rows.ts';
 import type { StalledRows } from '../limits/stalled-rows.ts';
@@ -21,35 +21,40 @@ import { refusalOf } from '../temporal/refusals.ts';
 import { createDelivery } from './outbox-delivery.ts';
 import type { DeliveryDependencies } from './outbox-delivery.ts';
 
-/** What another process or a settlement put there is seen after this long at most (architecture, "One outbox"). */
+/** Rows written by another process or a settlement are seen after at most this long (architecture, "One outbox"). */
 const POLL_INTERVAL_MS = 200;
-/** Starts under way at once: enough to fill a Temporal server, few enough to leave a small one air. */
+/** Concurrent starts: enough to fill a Temporal server, few enough not to overload a small one. */
 export const MAX_IN_FLIGHT = 64;
 /** Rows claimed ahead: as many again, so that a claim may take as long as a delivery. */
 const MAX_AHEAD = 64;
-/** A server slower than this keeps nobody waiting for claims, and rows claimed ahead would use up their lease. */
+/**
+ * With a server slower than this, deliveries do not wait for claims, and rows claimed ahead would use up their lease.
+ */
 const SLOW_MS = 1_000;
-/** After a failure nothing is claimed for this long: claims of a server that is away would only run out. */
+/**
+ * After a failure nothing is claimed for this long: rows claimed for an unavailable server would only exceed their
+ * lease.
+ */
 const PAUSE_AFTER_FAILURE_MS = 1_000;
-/** Accounts whose row is waited for at once: each takes a connection of the process. */
+/** Accounts whose locked row may be waited for at the same time: each takes a connection of the process. */
 const LOCKED_ACCOUNTS = 2;
-/** Of these, accounts whose row was waited for in vain: the other place is for accounts that are only busy. */
+/** Of these, accounts whose row could not be locked before: the other slot is for accounts that are only busy. */
 const STALLED_ACCOUNTS = 1;
-/** Rows of an outage that are remembered; what is beyond them comes due when its lease ends. */
+/** Rows of an outage that are remembered; any others become due when their lease ends. */
 const MAX_UNDELIVERED = 10_000;
 
 export interface Launcher {
-  /** There may be something in the outbox; what was claimed already for this process is delivered at once. */
+  /** The outbox may have new rows; a row that is already claimed for this process is delivered at once. */
   wake(claimed?: OutboxItem): void;
-  /** Whether it can deliver at this moment: it is not busy, and Temporal did not fail a moment ago. */
+  /** Whether it can deliver now: it is not busy, and Temporal did not just fail. */
   hasRoom(): boolean;
-  /** Claims nothing more, and waits for what is under way. */
+  /** Stops claiming, and waits for the deliveries under way. */
   close(): Promise<void>;
 }
 
 export interface LauncherDependencies extends DeliveryDependencies {
   readonly database: Database;
-  /** The accounts whose rows stay locked, as far as this process has noticed; absent: the launcher's own. */
+  /** The accounts whose rows stay locked, as far as this process knows; absent: the launcher's own. */
   readonly stalledAccounts?: StalledRows;
   readonly logger: Logger;
   readonly shareMetrics?: ShareMetrics;
@@ -72,20 +77,23 @@ export function startLauncher(dependencies: LauncherDependencies): Launcher {
   let claiming: Promise<void> | undefined;
   /** Claims of single accounts. */
   const claims = new Set<Promise<void>>();
-  /** Claimed, and not begun to be delivered. */
+  /** Claimed, but delivery has not begun. */
   const ahead: OutboxItem[] = [];
   const underWay = new Set<Promise<void>>();
   let isSlow = false;
-  /** Not by the wall clock, which may be set back and hold it closed for hours. */
+  /** Not by the wall clock, which may be set back and block it for hours. */
   let pausedUntil = -Infinity;
-  /** Nothing goes through, as far as is known. */
+  /** Temporal seems to be unavailable. */
   let isAway = false;
   let succeededAt = -Infinity;
-  /** Claimed since the last recovery and not delivered, longest ago first. */
+  /** Claimed since the last recovery and not delivered, oldest first. */
   const undelivered = new Map<bigint, OutboxItem>();
-  /** Tried since then in vain. */
+  /** Rows that have failed since then. */
   let failed = new Set<bigint>();
-  /** Tried in vain before the last recovery: one of these that fails again is itself the trouble, and has its lease. */
+  /**
+   * Rows that failed before the last recovery: if one of these fails again, the row itself is the problem, and it
+   * waits for the end of its lease.
+   */
   let suspects: ReadonlySet<bigint> = new Set();
   let delivered: bigint[] = [];
   let removal: Promise<void> | undefined;
@@ -116,19 +124,19 @@ export function startLauncher(dependencies: LauncherDependencies): Launcher {
   const claimMore = (): void => {
     claiming ??= claimWhileThereIs().finally(() => {
       claiming = undefined;
-      // Woken after the last look at it.
+      // Woken after the last check.
       if (wantsAnother && claimable() > 0) claimMore();
     });
   };
 
-  /** Claims for as long as there is something to claim and room for it; where there is none, the wish stays. */
+  /** Claims as long as there are rows to claim and room for them; without room, `wantsAnother` stays set. */
   const claimWhileThereIs = async (): Promise<void> => {
     try {
       if (isAway) tryUndelivered();
       for (let limit = claimable(); wantsAnother && limit > 0; limit = claimable()) {
         wantsAnother = false;
         const items = await claimOutbox(database, limit, claimLocked);
-        // Only a claim that brings nothing has shown that there is nothing: this one may have been small, or passed by.
+        // Only an empty claim shows that nothing is left: this one may have been small, or skipped rows.
         if (items.length > 0) wantsAnother = true;
         take(items);
       }
@@ -138,7 +146,7 @@ export function startLauncher(dependencies: LauncherDependencies): Launcher {
     }
   };
 
-  /** Whether Temporal is back: no claim would say so where everything is claimed already. */
+  /** Tests whether Temporal is back: if everything is already claimed, no claim would show it. */
   const tryUndelivered = (): void => {
     const [item] = undelivered.values();
     if (item === undefined || underWay.size > 0 || claimable() === 0) return;
@@ -146,7 +154,7 @@ export function startLauncher(dependencies: LauncherDependencies): Launcher {
     begin(item);
   };
 
-  /** Waits for the row of one account beside all other claims. */
+  /** Waits for the row of one account, concurrently with all other claims. */
   const claimLocked = (accountId: string): void => {
     if (isClosing) return;
     const lease = lockedClaims.tryTake(accountId);
@@ -205,12 +213,12 @@ export function startLauncher(dependencies: LauncherDependencies): Launcher {
       report(item, error);
       if (!suspects.has(item.id)) remember(item);
       if (failed.size < MAX_UNDELIVERED) failed.add(item.id);
-      // Where another one went through meanwhile, it is this row that fails: nobody else waits for it.
+      // If another row was delivered meanwhile, the failure is specific to this row: the others do not wait.
       if (succeededAt < begunAt) pause();
     }
   };
 
-  /** What is refused stays so until an operator has done something; what failed goes by itself. */
+  /** A rejection persists until an operator acts; a failure passes by itself. */
   const report = ({ subjectId, kind }: OutboxItem, error: unknown): void => {
     const reason = refusalOf(error);
     if (reason === undefined) {
@@ -234,7 +242,7 @@ export function startLauncher(dependencies: LauncherDependencies): Launcher {
     if (undelivered.size < MAX_UNDELIVERED) undelivered.set(item.id, item);
   };
 
-  /** Temporal is back: what it was not told meanwhile is due at once. */
+  /** Temporal is back: rows that were not delivered meanwhile are due at once. */
   const recover = (): void => {
     isAway = false;
     suspects = failed;
@@ -251,7 +259,7 @@ export function startLauncher(dependencies: LauncherDependencies): Launcher {
     );
   };
 
-  /** Removes what was delivered, in batches: whatever arrives while one removal runs goes with the next. */
+  /** Removes delivered rows, in batches: rows that arrive while one removal runs are removed by the next. */
   const removeDelivered = (): void => {
     removal ??= removeAll().finally(() => {
       removal = undefined;
@@ -280,7 +288,7 @@ export function startLauncher(dependencies: LauncherDependencies): Launcher {
       isClosing = true;
       clearInterval(poll);
       await Promise.allSettled([claiming, ...claims]);
-      // For other processes, or the next.
+      // For other processes, or the next one.
       await giveBack(ahead.splice(0).map(({ id }) => id));
       await Promise.allSettled(underWay);
       while (removal !== undefined) await removal;

@@ -1,6 +1,7 @@
 /**
- * What an api or a worker does about the sandbox of its media children before it takes work: finds out once how well this
- * machine isolates them, says so in the log and in a metric, and does not start where that is required and not the case.
+ * Prepares the sandbox of the media child processes before an api or a worker takes work: detects once how well this
+ * machine isolates them, reports it in the log and in a metric, and does not start if isolation is required but
+ * incomplete.
  */
 import { ConfigurationError } from '../config/environment.ts';
 import { ISOLATIONS, findMediaSandbox, isolationsOf } from '../media/sandbox.ts';
@@ -8,7 +9,7 @@ import type { MediaSandbox } from '../media/sandbox.ts';
 import type { Foundation } from './foundation.ts';
 
 /**
- * @param find what finds the sandbox out; another than this machine's for tests.
+ * @param find detects the sandbox; tests replace this machine's.
  * @throws {ConfigurationError} `MEDIA_SANDBOX` is `required`, and something is not isolated.
  */
 export async function prepareMediaSandbox(

@@ -1,6 +1,6 @@
 /**
- * The metrics of a process, put together for whoever scrapes it: its own instruments, what is read at that moment, and
- * what Temporal's SDK counts, in one text at one address.
+ * The metrics of a process, combined for scrapers: its own instruments, values read at that moment, and what
+ * Temporal's SDK counts, in one text at one address.
  */
 import type { Server } from 'node:http';
 import type { NativeConnection } from '@temporalio/worker';
@@ -21,7 +21,7 @@ import { createServiceChecks } from './service-checks.ts';
 import type { ServiceChecks } from './service-checks.ts';
 import type { RunningWorker } from './worker.ts';
 
-/** @returns undefined where the configuration has no port for it. @throws {PortInUseError} */
+/** @returns undefined if the configuration has no port for it. @throws {PortInUseError} */
 export async function startMetricsListener(
   { config, logger }: Pick<Foundation, 'config' | 'logger'>,
   pages: MetricsPages,
@@ -29,7 +29,10 @@ export async function startMetricsListener(
   return config.metrics === undefined ? undefined : listenForMetrics(config.metrics, pages, logger);
 }
 
-/** @param readSdkMetrics the text of Temporal's SDK; empty where there is none. @returns what reads everything. */
+/**
+ * @param readSdkMetrics the text of Temporal's SDK; empty if there is none.
+ * @returns a function that reads everything.
+ */
 function rendererOf(
   { metrics, database, clock }: Foundation,
   checks: Pick<ServiceChecks, 'state'>,
@@ -44,7 +47,11 @@ function rendererOf(
   };
 }
 
-/** Everything that is read at a scrape and that all processes have. @returns what shows a state of the service. */
+/**
+ * Everything that all processes read at a scrape.
+ *
+ * @returns a function that sets the gauges from a state of the service.
+ */
 export function registerProcessGauges(
   { registry }: Pick<Metrics, 'registry'>,
   database: Pick<Database, 'pool'>,
@@ -72,16 +79,16 @@ export function registerProcessGauges(
   return registerServiceGauges(registry);
 }
 
-/** What the api shows of itself beside that. */
+/** What the api exposes in addition. */
 interface ApiFacts {
-  /** The public one. */
+  /** The public server. */
   readonly server: Server;
   readonly eventStreams: () => number;
   readonly askTemporal: () => Promise<void>;
   readonly readSdkMetrics: () => Promise<string>;
 }
 
-/** @returns what reads the metrics of an api. */
+/** @returns a function that reads the metrics of an api. */
 export function apiMetrics(foundation: Foundation, facts: ApiFacts): () => Promise<string> {
   const { metrics } = foundation;
   countBrokenRequests(facts.server, metrics.requests);
@@ -116,13 +123,13 @@ export function registerApiGauges(
   });
 }
 
-/** What there is of a worker that starts: nothing at first, then a connection, then the worker. */
+/** What exists of a starting worker: nothing at first, then a connection, then the worker. */
 interface SeenWorker {
   readonly connection?: NativeConnection;
   readonly worker?: Pick<RunningWorker, 'running'>;
 }
 
-/** @returns undefined where the configuration has no port for it. @throws {PortInUseError} */
+/** @returns undefined if the configuration has no port for it. @throws {PortInUseError} */
 export function startWorkerMetrics(
   foundation: Foundation,
   runtime: TemporalRuntime,
@@ -140,7 +147,7 @@ export function startWorkerMetrics(
   return startMetricsListener(foundation, { metrics, probes });
 }
 
-/** @param running of each queue that the worker is to serve: whether it does. */
+/** @param running for each queue that the worker has to serve: whether it does. */
 export function registerWorkerGauges(
   { registry }: Pick<Metrics, 'registry'>,
   running: () => ReadonlyMap<QueueName, boolean>,
@@ -152,14 +159,14 @@ export function registerWorkerGauges(
     registers: [registry],
     collect() {
       const served = running();
-      // Also those that it is not to serve: the sum over all workers shows a queue that nobody serves.
+      // Also for queues that it does not have to serve: the sum over all workers shows a queue without a worker.
       for (const queue of Object.keys(TASK_QUEUES) as QueueName[])
         gauge.set({ queue }, served.get(queue) === true ? 1 : 0);
     },
   });
 }
 
-/** It can work: what it stands on answers, and it takes work from all of its queues. One that drains does not. */
+/** Ready: its dependencies answer, and it takes work from all of its queues. A draining worker is not ready. */
 async function readinessOf(
   checks: ServiceChecks,
   running: ReadonlyMap<string, boolean>,

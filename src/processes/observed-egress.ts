@@ -1,6 +1,6 @@
 /**
- * The guarded way out, counted: how each exchange ended (src/egress/ knows nothing of metrics). A download is over when
- * its bytes are.
+ * The guarded egress client with metrics: how each exchange ended (src/egress/ does not depend on metrics). A download
+ * is over when all of its bytes have arrived.
  */
 import { EgressError } from '../egress/egress-error.ts';
 import type { Egress } from '../egress/guarded-client.ts';
@@ -40,7 +40,7 @@ export function observeEgress(egress: Egress, metrics: OutgoingMetrics): Egress 
   };
 }
 
-/** What is no error of the client was the caller's own wish to stop. */
+/** Any other error means that the caller aborted the exchange. */
 function outcomeOf(error: unknown): EgressOutcome {
   if (!(error instanceof EgressError)) return 'stopped';
   return error.isBarred ? 'blocked' : error.kind;

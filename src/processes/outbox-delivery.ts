@@ -1,6 +1,6 @@
 /**
- * What each kind of outbox row is for Temporal. Apart from the launcher, which decides when a row is delivered and what
- * becomes of it afterwards.
+ * How each kind of outbox row is delivered to Temporal. Separate from the launcher, which decides when a row is
+ * delivered and what happens to it afterwards.
  */
 import { isAskedAgain } from '../callbacks/attempts.ts';
 import { EMBEDDED_PROTOCOL, limitsOf, upstreamOf, upstreamsOf } from '../catalogue/definition.ts';
@@ -23,8 +23,8 @@ export interface DeliveryDependencies {
 }
 
 /**
- * @returns what delivers a row: whether it is done with. One that is not comes due again. Throws where Temporal did not
- *   take it.
+ * @returns a function that delivers a row and returns whether the row is finished. An unfinished row becomes due
+ *   again. It throws if Temporal did not accept the delivery.
  */
 export function createDelivery(dependencies: DeliveryDependencies): (item: OutboxItem) => Promise<boolean> {
   const { database, gateway, definitions, tracing } = dependencies;
@@ -46,15 +46,16 @@ export function createDelivery(dependencies: DeliveryDependencies): (item: Outbo
           ...(item.requestHash === null ? {} : { requestHash: item.requestHash }),
         };
         const found = await gateway.startTask(start);
-        // A run that has closed while its task is open was ahead of this database, which has lost commits: another run
-        // takes over what that one had (docs/decisions/0037). One whose task is over was this start's own.
+        // If a run has closed although its task is open, this database has lost commits: another run takes over its
+        // results (docs/decisions/0037). If the task is over, the closed run is the one that this row had started.
         if (found.kind === 'closed' && (await renewDeadlines(database, item.subjectId, limits))) {
           await gateway.startTask(start, found.runId);
         }
         return true;
       }
       case 'deliver_callback':
-        // One that runs already goes on as planned; but a delivery that was begun anew may have come in its last moment.
+        // A delivery that is already running continues as planned; but a restart of the delivery may have come in its
+        // last moment.
         if (await gateway.startCallback(item.subjectId, item.accountId)) return true;
         if (await isAskedAgain(database, item.subjectId)) return true;
         await gateway.deliverAgain(item.subjectId, item.accountId);
@@ -70,8 +71,8 @@ export function createDelivery(dependencies: DeliveryDependencies): (item: Outbo
         return true;
       case 'cancel_task': {
         if (await gateway.cancelTask(item.subjectId)) return true;
-        // No workflow yet, its start being on the way: the row comes due again. Where the cancel has ended the task
-        // already, a start that arrives later finds it over.
+        // There is no workflow yet because its start is still on the way: the row becomes due again. If the cancel has
+        // already ended the task, a start that arrives later finds it over.
         return isTerminal((await readTask(database, item.subjectId)).status);
       }
     }

@@ -1,6 +1,7 @@
 /**
- * Repair by reading (architecture, "Repair is part of the design"): a task that is read, is not over and has not changed
- * for a while is checked against Temporal, after the answer is sent, so that the next read shows what is true.
+ * Repair by reading (architecture, "Repair is part of the design"): a task that is read, is not over and has not
+ * changed for a while is checked against Temporal, after the answer is sent, so that the next read shows the correct
+ * state.
  */
 import { LRUCache } from 'lru-cache';
 import type { Database } from '../database/database.ts';
@@ -13,15 +14,15 @@ import type { Logger } from '../telemetry/log.ts';
 import type { TaskMetrics } from '../telemetry/metrics-tasks.ts';
 import type { WorkflowGateway } from '../temporal/workflow-gateway.ts';
 
-/** A row that changed a moment ago is being worked on. */
+/** A row that changed a moment ago is being processed. */
 const IDLE_SECONDS = 5;
 /** A task is checked at most this often, however often it is read. */
 const CHECK_EVERY_MS = 5_000;
-/** Checks per second of one process: `describe` costs the Temporal server little, not nothing. */
+/** Checks per second of one process: `describe` costs the Temporal server little, but not nothing. */
 const CHECKS_PER_SECOND = 20;
 const REMEMBERED_TASKS = 10_000;
 
-/** @returns what is called with each task that was read. */
+/** @returns a function to call with each task that was read. */
 export function createReadRepair(dependencies: {
   readonly database: Database;
   readonly accountDatabase: AccountDatabase;

@@ -1,14 +1,14 @@
 /**
- * Workers of one process that are not part of one another: those of its own queues and of the former ones. Apart from
- * `commands/worker.ts`, which closes what they use when this has ended.
+ * Runs independent workers of one process: those of its own queues and of the former ones. Separate from
+ * `commands/worker.ts`, which closes the resources that they use when this has ended.
  */
 import type { RunningWorker } from './worker.ts';
 
 /**
- * Runs workers until one of them ends, or fails, or the process is asked to stop; then all of them are shut down, and
- * each is waited for: what it has in hand may be paid for.
+ * Runs workers until one of them ends or fails, or the process is stopped; then all of them are shut down and awaited:
+ * their work may be paid for.
  *
- * @throws what one of them failed with.
+ * @throws the error of a worker that failed.
  */
 export async function runTogether(
   workers: readonly Pick<RunningWorker, 'finished' | 'shutdown'>[],

@@ -1,7 +1,7 @@
 /**
- * Whether what a process stands on answers, and what waits in the database: asked when somebody scrapes or probes, within
- * a bound, and not again while an answer is fresh. A database that is away must not keep a scrape waiting: that is when
- * the figures are wanted most.
+ * Whether a process's dependencies answer, and the backlogs in the database: queried for a scrape or a probe, within a
+ * time limit, and not again while an answer is fresh. An unavailable database must not delay a scrape: that is when
+ * the figures are needed most.
  */
 import type { Queryable, Statement } from '../database/database.ts';
 import { readCallbackBacklog, readOpenTasks, readOutboxBacklog } from '../tasks/outbox/backlog.ts';
@@ -13,20 +13,22 @@ import { readOpenTextHolds } from '../text/money/open-holds.ts';
 import { listStates } from '../upstreams/states.ts';
 import type { Foundation } from './foundation.ts';
 
-/** A statement of ours that takes longer than this is ended by the server: figures are never worth a slow database. */
+/**
+ * A statement of ours that takes longer is ended by the server: the figures are not worth slowing down the database.
+ */
 const STATEMENT_TIMEOUT_MS = 2_000;
-/** Two that scrape, and somebody who looks beside them, are one read. */
+/** Two scrapers and an additional reader share one read. */
 const STATE_FRESH_MS = 5_000;
-/** Each look at the store writes, reads and deletes an object. */
+/** Each check of the store writes, reads and deletes an object. */
 const STORE_FRESH_MS = 15_000;
-/** Probes come every second or so. */
+/** Probes arrive about every second. */
 const CHECK_FRESH_MS = 1_000;
 
 export interface ServiceChecks {
   isDatabaseUp(): Promise<boolean>;
   isStoreUp(): Promise<boolean>;
   isTemporalUp(): Promise<boolean>;
-  /** All of them, with what waits. Never fails. */
+  /** All of them, with the backlogs. Never fails. */
   state(): Promise<ServiceState>;
 }
 
@@ -69,7 +71,7 @@ const bound: Statement = {
   text: `SELECT set_config('statement_timeout', '${STATEMENT_TIMEOUT_MS}', true)`,
 };
 
-/** One after the other on one connection: requests need the others. */
+/** One after the other on one connection: requests need the other connections. */
 async function readStored(transaction: Queryable, unclaimed: UnclaimedStarts): Promise<StoredState> {
   await transaction.query(bound);
   const open = await readOpenTasks(transaction);

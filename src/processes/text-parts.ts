@@ -1,6 +1,7 @@
 /**
- * What an api process adds to answer text calls: who answers, and the books. Beside http-context.ts, because it is opened
- * and closed: its lease is a row, and what it has not settled when it ends others have to.
+ * What an api process needs to answer text calls: the source of the answers and the ledger. Separate from
+ * http-context.ts, because it is opened and closed: its lease is a row, and other processes have to settle what it has
+ * not settled when it ends.
  */
 import { createUpstreamDatabase } from '../limits/upstream-database.ts';
 import { openTextMoney } from '../text/money/text-money.ts';
@@ -20,7 +21,7 @@ export interface TextParts {
   readonly source: TextSource;
   readonly threads: TextThreads;
   readonly ledger: TextLedger;
-  /** After the last call: settles what there is, and ends the lease. */
+  /** After the last call: settles what is open, and ends the lease. */
   close(): Promise<void>;
 }
 
@@ -30,7 +31,7 @@ export async function openTextParts(
 ): Promise<TextParts> {
   const { config, database, accountDatabase, logger, metrics, now } = foundation;
   const threads = createTextThreads({ metrics: metrics.shares });
-  // Some tenths of a second of work that the first call need not wait for.
+  // A few tenths of a second of work that the first call need not wait for.
   void Promise.all([loadTokenizer(), loadVocabulary(), threads.start()]).catch((err: unknown) => {
     logger.error({ err }, 'the tokenizer or the text threads cannot be started');
   });

@@ -1,4 +1,4 @@
-/** Records each run of an activity in the trace of its task, with how long it waited for a worker. */
+/** Records each run of an activity in the trace of its task, including how long it waited for a worker. */
 import type { ActivityInterceptorsFactory } from '@temporalio/worker';
 import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
 import type { Tracing } from '../telemetry/tracing.ts';
@@ -40,6 +40,6 @@ export function traceActivities(tracing: Tracing, now: () => number): ActivityIn
 
 function failureOf(error: unknown): string {
   if (error instanceof CancelledFailure) return 'cancelled';
-  // Ours have a type of a closed list (activities/failures.ts).
+  // The types of our failures come from a closed list (activities/failures.ts).
   return error instanceof ApplicationFailure ? (error.type ?? 'failed') : 'failed';
 }

@@ -1,16 +1,16 @@
 /**
- * How the Temporal workers of a process run together and end together. Apart from `worker.ts`, which says what each of
- * them is: this knows only that they run, fail and stop.
+ * Runs the Temporal workers of a process together and ends them together. Separate from `worker.ts`, which configures
+ * each of them: this module knows only that they run, fail and stop.
  *
- * A poll that Temporal rejects for good ends its worker: a namespace that is missing for a minute is enough. The SDK
- * abandons what that worker had in hand, and cannot start it again in this process (its native half keeps its polls), so
- * the process ends and its supervisor starts another. Before that, what upstreams are doing is waited for, as at SIGTERM:
- * it is paid for, and is written to the database without Temporal.
+ * A poll that Temporal rejects permanently ends its worker: a namespace that is missing for a minute is enough. The
+ * SDK abandons that worker's activities, and cannot start it again in this process (its native half keeps its polls),
+ * so the process ends and its supervisor starts another. Before that, work under way at upstreams is awaited, as at
+ * SIGTERM: it is paid for, and is written to the database without Temporal.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '../telemetry/log.ts';
 
-/** What is needed of the SDK's worker. */
+/** The part of the SDK's worker that is used here. */
 export interface RunnableWorker {
   run(): Promise<void>;
   getState(): string;
@@ -19,27 +19,27 @@ export interface RunnableWorker {
 
 export interface WorkerRunOptions {
   readonly workers: readonly RunnableWorker[];
-  /** Until what can be handed back is asked to. */
+  /** Delay until activities that can hand back their work are requested to do so. */
   readonly handBackAfterMs: number;
-  /** Asks for it. */
+  /** Requests it. */
   readonly handBack: () => void;
-  /** How long what an upstream is doing may take from then on, or from the failure of a worker. */
+  /** How long work at an upstream may take from then on, or from the failure of a worker. */
   readonly graceMs: number;
   readonly activities: ActivityCount;
   readonly logger: Logger;
 }
 
 export interface WorkerRun {
-  /** Ends when all have stopped; throws when one has failed, once nothing is left that should be waited for. */
+  /** Resolves when all have stopped; rejects if one has failed, once nothing is left that should be awaited. */
   readonly finished: Promise<void>;
   readonly shutdown: () => void;
 }
 
-/** A worker that has failed and does not say so within this long never will: its native half is stuck. */
+/** A failed worker that does not report it within this time never will: its native half is stuck. */
 const FAILURE_NOTICE_MS = 2_000;
 const LOOK_EVERY_MS = 500;
 
-/** Runs all of them. One that fails takes the others along: half a worker would look healthy. */
+/** Runs all of them. If one fails, the others are stopped: half a worker would look healthy. */
 export function runWorkers(options: WorkerRunOptions): WorkerRun {
   const { workers, handBackAfterMs, handBack, graceMs, activities, logger } = options;
   let handBackTimer: NodeJS.Timeout | undefined;
@@ -76,23 +76,23 @@ async function runOne(worker: RunnableWorker): Promise<void> {
   }
 }
 
-/** Throws where a worker has failed and its `run` does not end. */
+/** Throws if a worker has failed and its `run` does not end. */
 async function waitForSilentFailure(worker: RunnableWorker, signal: AbortSignal): Promise<never> {
   while (worker.getState() !== 'FAILED') await sleep(LOOK_EVERY_MS, undefined, { signal });
   await sleep(FAILURE_NOTICE_MS, undefined, { signal });
   throw new Error('a Temporal worker failed, and did not stop');
 }
 
-/** The activities that this process is executing, whatever has become of the worker that began them. */
+/** The activities that this process is executing, whatever happened to the worker that started them. */
 export interface ActivityCount {
   running(): number;
-  /** Ends as soon as there are none. */
+  /** Resolves as soon as there are none. */
   settled(): Promise<void>;
 }
 
 type AnyActivity = (...args: never[]) => Promise<unknown>;
 
-/** Counts activities. @returns the same activities, and what counts them. */
+/** Counts activities. @returns the same activities, and their counter. */
 export function countActivities<Activities extends { readonly [name in keyof Activities]: AnyActivity }>(
   activities: Activities,
 ): { readonly counted: Activities; readonly count: ActivityCount } {

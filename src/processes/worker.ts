@@ -22,41 +22,44 @@ import { traceActivities } from './traced-activities.ts';
 import { countActivities, runWorkers } from './worker-run.ts';
 
 /**
- * Generations beyond the long renderings: there are always so many slots, and one for each engine thread, for work that is
- * over soon, however many films are under way or wait. Fetching the files of an input needs no thread, and whoever has
- * fetched waits for one in the pool's own fair queue. Few, because those who wait there have left the order of Temporal.
+ * Slots in addition to those for long renderings: this many, plus one for each engine thread, are always available for
+ * short work, however many videos are being rendered or waiting. Fetching the files of an input needs no thread, and a
+ * task that has fetched them waits for one in the pool's own fair queue. Few, because tasks that wait there are no
+ * longer ordered by Temporal.
  */
 const STAGING_SLOTS = 4;
-/** Beside those that archive: for tasks that find no share of them and come again, and for outputs made persistent. */
+/** In addition to those for archiving: for tasks that get no slot and retry, and for promotions of outputs. */
 const SPARE_ARCHIVING_SLOTS = 10;
-/** Settlements at once, and requests to stop that have no share of theirs: bounded by the database pool. */
+/** Concurrent settlements, and stop requests that get no slot: bounded by the database pool. */
 const SHORT_SLOTS = 40;
-/** The passes of every minute and of every hour, each once. */
+/** The passes of every minute and of every hour, one slot each. */
 const MAINTENANCE_SLOTS = 8;
-/** Jobs waited for at once: each is a timer and a request now and then. */
+/** Jobs awaited at the same time: each is a timer and an occasional request. */
 const WAITING_SLOTS = 500;
-/** A cancelled activity hears of it after this long at most: the default throttles to most of the heartbeat time-out. */
+/**
+ * A cancelled activity learns of it after at most this long: the default throttles to most of the heartbeat time-out.
+ */
 const HEARTBEAT_THROTTLE = '2 seconds';
 /**
- * Polls for activities at once. The SDK stops to listen at the first of them that comes back empty when a worker shuts
- * down, and drops what another one brings at that moment, which then waits for its heartbeat time-out: so there is no
- * other. The server must answer polls on shutdown (`frontend.enableCancelWorkerPollsOnShutdown`), and a queue must have
- * one partition (`matching.numTaskqueueReadPartitions`): a poll that is passed on between partitions can be lost too.
- * Given as a behaviour because the SDK ignores `maxConcurrentActivityTaskPolls`.
+ * Concurrent polls for activities. When a worker shuts down, the SDK stops listening at the first poll that returns
+ * empty, and drops the activity that another one returns at that moment, which then waits for its heartbeat time-out:
+ * so there is only one. The server must answer polls on shutdown (`frontend.enableCancelWorkerPollsOnShutdown`), and a
+ * queue must have one partition (`matching.numTaskqueueReadPartitions`): a poll that is forwarded between partitions
+ * can be lost too. Set as a poller behaviour because the SDK ignores `maxConcurrentActivityTaskPolls`.
  */
 const ACTIVITY_POLLS = 1;
 
-/** What runs was told to end, and is given this long to say so. */
+/** Running activities were requested to end, and have this long to report back. */
 const FORCE_AFTER_MS = 2_000;
 
 export interface RunningWorker {
-  /** Ends when the workers have stopped; throws when one of them failed. */
+  /** Resolves when the workers have stopped; rejects if one of them failed. */
   readonly finished: Promise<void>;
-  /** Of each queue that it is to serve: whether it takes work from it. */
+  /** For each queue that it has to serve: whether it takes work from it. */
   running(): ReadonlyMap<QueueName, boolean>;
   /**
-   * Takes no new work, gives what runs the grace time, then hands it back; but what an upstream is doing that nobody may
-   * ask for twice has the upstreams' own grace time.
+   * Takes no new work, gives running activities the grace time, then hands their work back; but work at an upstream
+   * that must not be requested twice has the upstreams' own grace time.
    */
   shutdown(): void;
 }
@@ -66,7 +69,10 @@ export interface WorkerDependencies {
   readonly activityContext: Omit<ActivityContext, 'stopping' | 'ending'>;
   readonly tracing: Tracing;
   readonly workflowBundle: WorkflowBundle;
-  /** Whose queues are served; absent: those by the names that every installation used once (former-queues.ts). */
+  /**
+   * The installation whose queues are served; absent: the queues under the names that every installation used to share
+   * (former-queues.ts).
+   */
   readonly installationId?: string;
 }
 
@@ -86,7 +92,7 @@ export async function startWorker(dependencies: WorkerDependencies): Promise<Run
     new Map(config.worker.queues.map((queue, place) => [queue, workers[place]?.getState() === 'RUNNING']));
   const handBack = (): void => {
     stopping.abort(workerStops());
-    // Temporal's SDK says so as well, but not to an activity whose attempt has been ended before.
+    // Temporal's SDK reports this as well, but not to an activity whose attempt has already been ended.
     setTimeout(() => ending.abort(workerStops()), config.worker.upstreamGraceMs - config.shutdownGraceMs).unref();
     const place = config.worker.queues.indexOf('waiting');
     const inFlight = workers[place]?.getStatus().numInFlightActivities ?? 0;
@@ -146,13 +152,14 @@ function optionsFor(
     case 'maintenance':
       return { ...shared, maxConcurrentActivityTaskExecutions: MAINTENANCE_SLOTS };
     case 'generation':
-      // Hardly more slots than engine threads: the backlog stays in Temporal, where it is shared out fairly.
+      // Hardly more slots than engine threads: the backlog stays in Temporal, where it is distributed fairly.
       return { ...shared, maxConcurrentActivityTaskExecutions: generationSlots(config.worker.engineThreads) };
     case 'waiting':
       return {
         ...shared,
         maxConcurrentActivityTaskExecutions: WAITING_SLOTS,
-        // What can be handed back is, after the others' grace time: the rest are submits that nobody may repeat.
+        // Work that can be handed back is handed back after the other queues' grace time: the rest are submits that
+        // must not be repeated.
         shutdownGraceTime: config.worker.upstreamGraceMs,
         shutdownForceTime: config.worker.upstreamGraceMs + FORCE_AFTER_MS,
       };

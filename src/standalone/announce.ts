@@ -1,5 +1,5 @@
 /**
- * What `npm start` prints when everything is healthy: where things are, and commands that work when pasted.
+ * What `npm start` prints when everything is healthy: the addresses, and commands that work when pasted.
  */
 import path from 'node:path';
 import { signInUrl } from '../accounts/sign-in-links.ts';
@@ -12,7 +12,7 @@ const EXAMPLE_CHAT = JSON.stringify({
   messages: [{ role: 'user', content: 'What is 17 * 3?' }],
 });
 
-/** The whole announcement. A key is in it only when it was just made. */
+/** The whole announcement. It contains a key only if the key was just created. */
 export function announce(facts: InstallationFacts): string {
   const { apiUrl, publicUrl, adminUrl, temporalTasksUrl, dataDir, firstRun } = facts;
   const admin = adminCommand(dataDir);
@@ -46,7 +46,7 @@ function howToGetKey(admin: string): string[] {
   ];
 }
 
-/** The answers go through a file, so that each line can be pasted as it is. */
+/** The answers are saved to a file, so that each line can be pasted as it is. */
 function firstSteps(apiUrl: string, apiKey: string): string[] {
   const authorization = `-H 'Authorization: Bearer ${apiKey}'`;
   const curl = apiUrl.startsWith('https:') ? 'curl -sSk' : 'curl -sS';

@@ -1,23 +1,24 @@
 /**
- * Ports that no browser connects to, whatever page asks: the "bad ports" of the Fetch standard (fetch.spec.whatwg.org,
- * "Port blocking"), of those the ones that a program may open without privileges. What must listen on the loopback and
- * checks no `Host` goes there: no other setting keeps a page from reaching it by DNS rebinding.
+ * Ports to which no browser connects, whatever a page requests: the "bad ports" of the Fetch standard
+ * (fetch.spec.whatwg.org, "Port blocking") that a program may open without privileges. They are used by servers that
+ * must listen on loopback and do not check `Host`: no other setting prevents a page from reaching them by DNS
+ * rebinding.
  */
 import { EmbeddedError } from './embedded-error.ts';
 import { tryPort } from './ports.ts';
 
-/** Without those that a machine may well use itself: NFS, SIP. */
+/** Without those that a machine may use itself: NFS, SIP. */
 export const BLOCKED_PORTS: readonly number[] = [
   6665, 6666, 6667, 6668, 6669, 6697, 6566, 6000, 4045, 3659, 1719, 1720, 1723, 10_080,
 ];
 
-/** Where the next look begins, so that two who look at one moment rarely find the same. */
+/** Where the next search begins, so that two concurrent searches rarely find the same port. */
 let next = process.pid;
 
 /**
- * Ports of that kind that are free now. Nothing keeps them free: use them soon.
+ * Such ports that are free now. They are not reserved: use them soon.
  *
- * @throws {EmbeddedError} there are not as many.
+ * @throws {EmbeddedError} there are not enough.
  */
 export async function findBlockedPorts(count: number): Promise<readonly number[]> {
   const found: number[] = [];

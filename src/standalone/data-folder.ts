@@ -1,6 +1,6 @@
 /**
- * The data folder of `npm start`: everything that one installation keeps. It is used by one process at a time, says
- * which layout it has, and is never mixed with anything else.
+ * The data directory of `npm start`: everything that one installation stores. It is used by one process at a time,
+ * records which layout it has, and contains nothing else.
  */
 import { chmod, mkdir, open, readFile, readdir, rename, statfs } from 'node:fs/promises';
 import path from 'node:path';
@@ -8,7 +8,7 @@ import { DEFAULT_DATA_FOLDER } from '../config/admin-command.ts';
 import { EmbeddedError, systemCode } from './embedded-error.ts';
 import { tryLock } from './file-lock.ts';
 
-/** An opened data folder: nobody else has it until it is released. */
+/** An opened data directory: locked for other processes until it is released. */
 export interface DataFolder {
   readonly path: string;
   release(): Promise<void>;
@@ -22,7 +22,7 @@ const LEAST_FREE_BYTES = 256 * 1024 * 1024;
 /** PostgreSQL extends its log by 16 MB at a time, and stops where it cannot. */
 const NEARLY_FULL_BYTES = 16 * 1024 * 1024;
 
-/** Which folder is meant: the option, then `DATA_DIR`, then `data` below the project. */
+/** Selects the directory: the option, then `DATA_DIR`, then `data` in the project. */
 export function locateDataFolder(option: string | undefined, environment: NodeJS.ProcessEnv): string {
   const fromEnvironment = environment['DATA_DIR'];
   const chosen = [option, fromEnvironment].find((value) => value !== undefined && value !== '');
@@ -30,9 +30,10 @@ export function locateDataFolder(option: string | undefined, environment: NodeJS
 }
 
 /**
- * Makes the folder where need be, and takes it.
+ * Creates the directory if necessary, and locks it.
  *
- * @throws {EmbeddedError} somebody else has it, it is not ours, of another layout, unwritable, or the disk is full.
+ * @throws {EmbeddedError} another process has it, it is not ours, has another layout, is not writable, or the disk is
+ *   full.
  */
 export async function openDataFolder(folder: string): Promise<DataFolder> {
   try {
@@ -44,7 +45,7 @@ export async function openDataFolder(folder: string): Promise<DataFolder> {
         `${folder} is not empty and is no data folder of Darkroom. Name an empty or new folder with DATA_DIR or --data-dir.`,
       );
     }
-    // Run by root, PostgreSQL is another user: it may pass through, and still neither list nor read.
+    // If we run as root, PostgreSQL runs as another user, who may traverse the directory but neither list nor read it.
     await chmod(folder, process.getuid?.() === 0 ? 0o711 : 0o700);
     const lock = await tryLock(path.join(folder, LOCK_FILE));
     if ('heldBy' in lock) {
@@ -67,8 +68,8 @@ export async function openDataFolder(folder: string): Promise<DataFolder> {
 }
 
 /**
- * Turns what the system says of a disk into what its user can do; anything else stays as it is, unless the disk is
- * full by now: then that is why, whatever failed first.
+ * Translates a system error of the disk into what the user can do; any other error stays as it is, unless the disk is
+ * full by now: then that is the cause, whatever failed first.
  */
 export async function explainFailure(error: unknown, folder: string): Promise<unknown> {
   const explained = explainStorageError(error, folder);
@@ -97,9 +98,9 @@ function explainStorageError(error: unknown, folder: string): unknown {
 }
 
 /**
- * Writes a file that appears complete or not at all, and is on the disk when this returns.
+ * Writes a file atomically; it is on the disk when this returns.
  *
- * @param mode the file's rights; secrets are for their owner alone.
+ * @param mode the file's permissions; secrets are readable by their owner only.
  */
 export async function writeWhole(file: string, content: string, mode: number): Promise<void> {
   const draft = `${file}.new`;

@@ -1,6 +1,6 @@
 /**
- * What `npm start` tells its user when it cannot go on. Kept apart from programming errors: these are printed as
- * they are, without a stack, and so each says what to do.
+ * The error that `npm start` reports to its user when it cannot continue. Separate from programming errors: these are
+ * printed as they are, without a stack, and so each one says what to do.
  */
 export class EmbeddedError extends Error {
   override readonly name = 'EmbeddedError';

@@ -1,5 +1,5 @@
 /**
- * Locks between processes of one machine: a file that names its holder. A holder that died holds nothing.
+ * Locks between processes of one machine: a file that names its holder. A holder that died holds no lock.
  */
 import { randomUUID } from 'node:crypto';
 import { link, readFile, rename, rm, unlink, writeFile } from 'node:fs/promises';
@@ -17,16 +17,16 @@ export interface FileLock {
   release(): Promise<void>;
 }
 
-/** @returns the lock, or the pid of the living process that has it. */
+/** @returns the lock, or the pid of the live process that holds it. */
 export async function tryLock(file: string): Promise<FileLock | { readonly heldBy: number }> {
   const ours: Holder = { pid: process.pid, startToken: (await readProcess(process.pid))?.startToken ?? '' };
-  // Several of one process may try at the same moment.
+  // Several callers in one process may try at the same moment.
   const draft = `${file}.${randomUUID()}`;
   await writeFile(draft, JSON.stringify(ours), { mode: 0o600 });
   try {
     for (;;) {
       try {
-        // Unlike an exclusive create, a link is never seen empty.
+        // Unlike a file created exclusively, a link never appears empty.
         await link(draft, file);
         return { release: () => unlink(file).catch(() => undefined) };
       } catch (error) {
@@ -43,7 +43,7 @@ export async function tryLock(file: string): Promise<FileLock | { readonly heldB
 
 const POLL_MS = 250;
 
-/** Does `work` while nobody else does. `onWait` is told once, if somebody else has the lock, who that is. */
+/** Runs `work` while no other process does. If another process holds the lock, `onWait` is called once with its pid. */
 export async function withFileLock<T>(
   file: string,
   work: () => Promise<T>,
@@ -77,7 +77,10 @@ async function readHolder(file: string): Promise<Holder | undefined> {
   }
 }
 
-/** Two may find the same stale lock: what is moved away must be the stale one, not the other's new one. */
+/**
+ * Two processes may find the same stale lock: the one that is moved away must be the stale one, not the new lock of
+ * the other.
+ */
 async function removeStale(file: string, stale: Holder | undefined): Promise<void> {
   const aside = `${file}.stale.${randomUUID()}`;
   try {

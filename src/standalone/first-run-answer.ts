@@ -1,15 +1,15 @@
 /**
- * The answer of the first-run role: the account of this installation, and its API key if that was made just now.
+ * The answer of the first-run role: the account of this installation, and its API key if it was just created.
  */
 import { EmbeddedError } from './embedded-error.ts';
 
 export interface FirstRunAnswer {
   readonly accountId: string;
-  /** Only when it was just made: it is shown once and stored nowhere. */
+  /** Only if it was just created: it is shown once and stored nowhere. */
   readonly apiKey?: string;
   /** Decimal USD, as on the wire. */
   readonly balanceUsd: string;
-  /** Of a link to the dashboard, good for ten minutes. */
+  /** Of a link to the dashboard, valid for ten minutes. */
   readonly signInSecret: string;
 }
 

@@ -1,6 +1,6 @@
 /**
- * One embedded installation, from an opened data folder to processes that serve: what is started, in which order,
- * with which configuration, and how it all ends.
+ * One standalone installation, from an opened data directory to serving processes: what is started, in which order,
+ * with which configuration, and how it all stops.
  */
 import { existsSync } from 'node:fs';
 import { rm, writeFile } from 'node:fs/promises';
@@ -40,24 +40,24 @@ import { temporalServerLaunch, waitForTemporal } from './temporal-server.ts';
 import { guardTemporalUi } from './temporal-ui-guard.ts';
 import type { TemporalUiGuard } from './temporal-ui-guard.ts';
 
-/** What a started installation is like, for whoever prints it. */
+/** Facts about a started installation, for printing. */
 export interface InstallationFacts {
   readonly apiUrl: string;
   readonly adminUrl: string;
-  /** What the dashboard is opened at. */
+  /** The address of the dashboard. */
   readonly publicUrl: string;
-  /** Where Temporal's Web UI lists the tasks; undefined: it is not ours. */
+  /** Where Temporal's Web UI lists the tasks; undefined: Temporal is not ours. */
   readonly temporalTasksUrl: string | undefined;
   readonly dataDir: string;
   readonly firstRun: FirstRunAnswer;
 }
 
 export interface InstallationOptions {
-  /** The opened data folder. */
+  /** The opened data directory. */
   readonly dataDir: string;
   readonly settings: EmbeddedSettings;
   readonly environment: NodeJS.ProcessEnv;
-  /** The module whose subcommands the roles are. */
+  /** The module that has the roles as subcommands. */
   readonly program: string;
   readonly report: (line: string) => void;
   readonly onLine: (part: string, line: string) => void;
@@ -67,13 +67,13 @@ export interface InstallationOptions {
 }
 
 const DATABASE = 'darkroom';
-/** Says that the data folder has had a database: one that is missing then is a loss, not a first start. */
+/** Marks that the data directory has had a database: a missing one is then a loss, not a first start. */
 const DATABASE_MARKER = 'postgres.initialised';
-/** With the roles' grace of 6 s (and half a second to notice) these keep the whole below 10 s (part 1). */
+/** With the roles' grace of 6 s (and half a second to notice) these keep the total below 10 s. */
 const TEMPORAL_STOP_MS = 1_500;
 const POSTGRES_STOP_MS = 1_500;
 const ROLE_STOP_MARGIN_MS = 500;
-/** Beyond the roles' grace: before they are killed. */
+/** After the roles' grace: before they are killed. */
 const WAIT_NOTICE_MS = 250;
 /** A worker whose upstreams' grace is over ends within two seconds more. */
 const UPSTREAM_STOP_MARGIN_MS = 3_000;
@@ -82,7 +82,7 @@ export class Installation {
   readonly #options: InstallationOptions;
   readonly #record: ProcessRecord;
   readonly #logs = new Map<string, LogFile>();
-  /** In the order in which they stop: each group at once, one group after the other. */
+  /** In the order in which they stop: the members of a group together, one group after the other. */
   readonly #roles: Part[] = [];
   readonly #servers: { temporal?: Part; postgres?: Part } = {};
   #temporalUi: TemporalUiGuard | undefined;
@@ -93,9 +93,9 @@ export class Installation {
   }
 
   /**
-   * Starts everything and waits until it is healthy. Whether it succeeds or fails, `stop` is the caller's to call.
+   * Starts everything and waits until it is healthy. Whether it succeeds or fails, the caller must call `stop`.
    *
-   * @throws {EmbeddedError} something cannot be started, and what to do about it.
+   * @throws {EmbeddedError} something cannot be started; the message says what to do.
    */
   async start(): Promise<InstallationFacts> {
     const { dataDir, settings, program, signal } = this.#options;
@@ -116,7 +116,7 @@ export class Installation {
       LOG_FORMAT: 'json',
       DARKROOM_EMBEDDED: 'true',
       DATA_DIR: dataDir,
-      // There is no second api that requests could go to meanwhile.
+      // There is no second api to which requests could go meanwhile.
       DRAIN_SECONDS: '0',
       SHUTDOWN_GRACE_SECONDS: String(settings.shutdownGraceSeconds),
     };
@@ -134,13 +134,13 @@ export class Installation {
     ]);
     await runRole(program, 'migrate', environment, this.#log('migrate'), signal);
     const temporalUiUrl = settings.runsElsewhere.temporal ? undefined : `http://127.0.0.1:${ports.temporalUi}`;
-    // Whoever has the dashboard here is at the keyboard.
+    // The user of this dashboard is at this machine.
     if (temporalUiUrl !== undefined) environment['TEMPORAL_UI_URL'] ??= temporalUiUrl;
     const [api] = await Promise.all([
       this.#startRole('api', environment),
       this.#startRole('worker', { ...environment, METRICS_PORT: String(ports.workerMetrics) }),
     ]);
-    // Last of all: the key that it makes is shown once, and a start that fails shows nothing.
+    // Last of all: the key that it creates is shown once, and a failed start shows nothing.
     const firstRun = parseFirstRun(await runRole(program, 'first-run', environment, this.#log('first-run'), signal));
     const { apiUrl = `http://${settings.host}:${ports.api}` } = api;
     const { adminUrl = `http://${settings.adminHost}:${ports.admin}` } = api;
@@ -162,7 +162,7 @@ export class Installation {
   }
 
   /**
-   * Starts PostgreSQL alone, for a backup or a copy: nobody else is connected to it.
+   * Starts PostgreSQL alone, for a backup or a copy: no other client is connected to it.
    *
    * @returns its address, password included.
    * @throws {EmbeddedError} it cannot be started, or is not ours to start.
@@ -178,11 +178,11 @@ export class Installation {
     return this.#startPostgres(port, secrets.postgresPassword);
   }
 
-  /** Stops all parts: those that use others first. */
+  /** Stops all parts: dependent ones first. */
   async stop(): Promise<void> {
     await removeInstance(this.#options.dataDir);
     const { shutdownGraceSeconds } = this.#options.settings;
-    // Only what an upstream was asked for, and nobody may ask for twice, takes longer than this.
+    // Only work at an upstream that must not be requested twice takes longer than this.
     const patience = setTimeout(
       () =>
         this.#options.report('Waiting for an upstream to answer. Ctrl-C again stops at once, and loses what it makes.'),
@@ -225,7 +225,7 @@ export class Installation {
     temporalUi: number;
   }> {
     const { settings } = this.#options;
-    // 0 is no port here, and not any free one.
+    // Here 0 means no port, not any free one.
     const claimForMetrics = (port: number, role: string): Promise<number> | number =>
       port === 0 ? 0 : claimPort(port, `the metrics of ${role}`, 'METRICS_PORT', settings.metricsHost);
     const { metricsPort } = settings;
@@ -270,8 +270,8 @@ export class Installation {
     const cliPath = await obtainTemporalCli({ cliPath: settings.temporalCliPath, environment, report, signal });
     const address = `127.0.0.1:${port}`;
     const databaseFile = path.join(dataDir, 'temporal.sqlite');
-    // A first start that was cut short may have left half a schema, which Temporal would not mend. Nothing of value
-    // is in it before the server answered once.
+    // An interrupted first start may have left half a schema, which Temporal would not repair. Nothing of value is in
+    // it before the server has answered once.
     const marker = path.join(dataDir, 'temporal.initialised');
     const isInitialised = existsSync(marker);
     if (!isInitialised) {
@@ -339,7 +339,7 @@ export class Installation {
   }
 }
 
-/** A variable that is set to nothing is not set: it must not hide what we set. */
+/** A variable with an empty value counts as unset: it must not hide what we set. */
 function withoutEmpty(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== undefined && value !== ''));
 }

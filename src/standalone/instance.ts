@@ -1,6 +1,6 @@
 /**
- * What a running installation tells the other commands of the same machine: `instance.json` in its data folder. It
- * holds the database's password, so only its owner can read it.
+ * What a running installation publishes for the other commands of the same machine: `instance.json` in its data
+ * directory. It contains the database's password, so only its owner can read it.
  */
 import { readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
@@ -8,18 +8,18 @@ import { writeWhole } from './data-folder.ts';
 import { isSameProcess, readProcess } from './process-identity.ts';
 
 export interface Instance {
-  /** The supervisor. */
+  /** Of the supervisor. */
   readonly pid: number;
   /** Absolute addresses, without a trailing slash. */
   readonly apiUrl: string;
   readonly adminUrl: string;
-  /** Absent where Temporal runs elsewhere. */
+  /** Absent if Temporal runs elsewhere. */
   readonly temporalUiUrl?: string;
   readonly temporalAddress: string;
   readonly databaseUrl: string;
   readonly storeUrl: string;
   readonly dataDir: string;
-  /** When its processes had started, in ISO 8601; absent where an earlier release runs. */
+  /** When its processes were started, in ISO 8601; absent if an earlier release runs. */
   readonly startedAt?: string;
   /** The configuration that its processes run with: what `admin` needs to work on the same installation. */
   readonly environment: Readonly<Record<string, string>>;
@@ -34,12 +34,12 @@ export async function writeInstance(instance: Omit<Instance, 'pid'>): Promise<vo
   await writeWhole(path.join(instance.dataDir, FILE), `${JSON.stringify(record, null, 2)}\n`, 0o600);
 }
 
-/** Takes it back. */
+/** Removes it. */
 export async function removeInstance(dataDir: string): Promise<void> {
   await rm(path.join(dataDir, FILE), { force: true });
 }
 
-/** The installation that runs on a data folder; undefined if none does. */
+/** The installation that runs on a data directory; undefined if none does. */
 export async function readInstance(dataDir: string): Promise<Instance | undefined> {
   let record: Instance & { startToken: string };
   try {

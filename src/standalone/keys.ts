@@ -1,13 +1,14 @@
-/** The keys that the roles of one installation run with: those of the environment, and its own of `secrets.json`. */
+/** The keys with which the roles of one installation run: those of the environment, and its own of `secrets.json`. */
 import { EnvironmentReader } from '../config/environment.ts';
 import type { InstallationSecrets } from './secrets.ts';
 import { isSet } from './settings.ts';
 
 /**
- * What the environment sets replaces a key of `secrets.json`, but not its fallbacks: a rotation has left them there, and
- * what is stored may need them until it is finished. Problems of the variables are reported by the roles, which read them.
+ * A key of the environment replaces the one of `secrets.json`, but not its fallbacks: a rotation has left them there,
+ * and stored data may need them until it is finished. Problems of the variables are reported by the roles, which read
+ * them.
  *
- * @returns variables to set over the environment.
+ * @returns variables that override the environment.
  */
 export function keyVariables(
   secrets: Pick<InstallationSecrets, KeyField>,

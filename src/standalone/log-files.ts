@@ -1,6 +1,6 @@
 /**
- * The log files of the embedded parts. Bounded: each part keeps its last three files, and starts a new one at each
- * start and when one has grown large.
+ * The log files of the standalone installation's parts. Bounded: each part keeps its last three files, and starts a
+ * new one at each start and when one has grown large.
  */
 import { createWriteStream, mkdirSync, renameSync } from 'node:fs';
 import type { WriteStream } from 'node:fs';
@@ -10,7 +10,7 @@ const KEPT_FILES = 3;
 const LARGEST_BYTES = 20 * 1024 * 1024;
 const KEPT_LINES = 20;
 
-/** One part's log. */
+/** The log of one part. */
 export class LogFile {
   readonly path: string;
   #stream: WriteStream;
@@ -56,7 +56,7 @@ export class LogFile {
     }
     this.#bytes = 0;
     const stream = createWriteStream(this.path, { flags: 'a', mode: 0o600 });
-    // A full disk must not take down what still works; whoever needs the disk will say so.
+    // A full disk must not stop what still works; the part that needs the disk will report it.
     stream.on('error', () => undefined);
     return stream;
   }

@@ -1,6 +1,6 @@
 /**
- * One supervised process of the embedded installation: started until it is ready, started again when it dies, given
- * up when it dies too often, stopped within its time.
+ * One supervised process of the standalone installation: started and awaited until it is ready, restarted when it
+ * dies, given up when it dies too often, stopped within its time.
  */
 import type { ChildProcess } from 'node:child_process';
 import { createInterface } from 'node:readline';
@@ -11,31 +11,31 @@ import type { Launch } from './launch.ts';
 import type { LogFile } from './log-files.ts';
 import type { ProcessRecord } from './process-record.ts';
 
-/** What one of our own processes says over its channel when it does its work. */
+/** The message that one of our own processes sends over its channel when it is ready. */
 export interface ReadyMessage {
   readonly type: 'ready';
-  /** Where the api listens. */
+  /** The address of the api. */
   readonly url?: string;
-  /** Where it listens for operators. */
+  /** The address of the listener for operators. */
   readonly adminUrl?: string;
 }
 
-/** What a part is. */
+/** The definition of a part. */
 export interface PartDefinition {
-  /** Its log file and its lines on the terminal: `postgres`. */
+  /** The name of its log file and the prefix of its lines on the terminal: `postgres`. */
   readonly name: string;
   /** Its name in sentences: `PostgreSQL`. */
   readonly title: string;
-  /** Asked at each start. */
+  /** Called at each start. */
   readonly launch: () => Promise<Launch>;
-  /** Resolves when the part does its work. Aborted when the process ends first. */
+  /** Resolves when the part is ready. Aborted if the process ends first. */
   readonly waitUntilReady: (announced: Promise<ReadyMessage>, signal: AbortSignal) => Promise<void>;
   readonly stopSignal: NodeJS.Signals;
-  /** After the signal; then it is killed. */
+  /** Time after the signal; then it is killed. */
   readonly stopTimeoutMs: number;
 }
 
-/** Where a part writes, and whom it tells. */
+/** Where a part writes, and what it reports to. */
 export interface PartSurroundings {
   readonly log: LogFile;
   readonly record: ProcessRecord;
@@ -45,7 +45,7 @@ export interface PartSurroundings {
   readonly onGivenUp: (error: EmbeddedError) => void;
 }
 
-/** Part 1's bound: dying five times within a minute is no accident. */
+/** Limit: five deaths within a minute are not an accident. */
 const MOST_DEATHS = 5;
 const DEATHS_WINDOW_MS = 60_000;
 const READY_TIMEOUT_MS = 60_000;
@@ -55,13 +55,13 @@ const MOST_BACKOFF_MS = 5_000;
 interface RunningChild {
   readonly process: ChildProcess;
   readonly pid: number;
-  /** Its own word that it is ready; never comes from a program that is not ours. */
+  /** Its own message that it is ready; never sent by a program that is not ours. */
   readonly announced: Promise<ReadyMessage>;
-  /** How it ended, in words. */
+  /** How it ended, as text. */
   readonly ended: Promise<string>;
 }
 
-/** What our own programs end with where starting them again is of no use (EX_CONFIG of sysexits.h; see main.ts). */
+/** The exit of our own programs if restarting them is pointless (EX_CONFIG of sysexits.h; see main.ts). */
 const UNUSABLE_CONFIGURATION = 'exit code 78';
 
 /** What an exit code of our own programs means (processes/hang-watch.ts). */
@@ -82,7 +82,7 @@ export class Part {
     this.#surroundings = surroundings;
   }
 
-  /** The process that runs now. */
+  /** The running process. */
   get pid(): number | undefined {
     return this.#child?.pid;
   }
@@ -103,7 +103,7 @@ export class Part {
     });
   }
 
-  /** Stops the part in order, then by force when its time is over. */
+  /** Stops the part gracefully, then by force when its time is over. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     const child = this.#child;
@@ -136,7 +136,7 @@ export class Part {
         onReady();
       }
       const end = await child.ended;
-      // What it started must not live on beside its successor.
+      // Processes that it started must not run beside its successor.
       killGroup(child.pid);
       this.#child = undefined;
       this.#surroundings.record.remove(this.#definition.name);
@@ -150,7 +150,7 @@ export class Part {
     if (!hasBeenReady) throw new EmbeddedError(`${title} was stopped before it was ready`);
   }
 
-  /** @returns how many deaths there were within the window, this one included. */
+  /** @returns the number of deaths within the window, including this one. */
   #countDeath(end: string): number {
     const now = Date.now();
     this.#deaths = [...this.#deaths.filter((at) => now - at < DEATHS_WINDOW_MS), now];
@@ -183,14 +183,14 @@ export class Part {
           resolve(message as ReadyMessage);
       });
     });
-    // 'close' and not 'exit': the last lines of a process that dies say why.
+    // 'close' and not 'exit': the last lines of a dying process contain the reason.
     const ended = new Promise<string>((resolve) => {
       child.once('error', (error) => resolve(error.message));
       child.once('close', (code, signal) => resolve(signal ?? `exit code ${code}`));
     });
     const { pid } = child;
     if (pid === undefined) throw this.#failure(`could not be started: ${await ended}`);
-    // Children of a killed process may hold its output open: without them 'close' comes.
+    // Children of a killed process may hold its output open: once they are killed, 'close' is emitted.
     child.once('exit', () => killGroup(pid));
     this.#child = { process: child, pid, announced, ended };
     await this.#surroundings.record.add(name, pid, stopSignal);

@@ -1,5 +1,6 @@
 /**
- * Ports of the embedded installation: a free one where nobody cares, and a clear word where a wanted one is taken.
+ * Ports of the standalone installation: a free one if the number does not matter, and a clear error if a wanted one is
+ * taken.
  */
 import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
@@ -8,18 +9,18 @@ import { EmbeddedError, systemCode } from './embedded-error.ts';
 const LOOPBACK = '127.0.0.1';
 
 /**
- * Where free ports are looked for: below those that systems give to outgoing connections (from 32768 on Linux, from
- * 49152 elsewhere). A server that is down for a moment would otherwise find its port taken by one of them.
+ * The range for free ports: below those that systems assign to outgoing connections (from 32768 on Linux, from 49152
+ * elsewhere). Otherwise one of these could take the port of a server that is down for a moment.
  */
 const LOWEST_FREE_PORT = 20_000;
 const ABOVE_FREE_PORTS = 32_768;
-/** More than this many taken in a row is no chance any more: the system may have a look. */
+/** More than this many taken ports in a row are no coincidence: then the system picks one. */
 const MOST_TRIES = 100;
 
-/** Given once and not again: whoever was given one may be about to use it. */
+/** Each port is returned only once: the caller that received it may be about to use it. */
 const given = new Set<number>();
 
-/** A port that is free now, and that nobody else in this process was given. Nothing keeps it free: use it soon. */
+/** A port that is free now and was not returned to another caller in this process. It is not reserved: use it soon. */
 export async function findFreePort(host = LOOPBACK): Promise<number> {
   for (let tries = 0; tries < MOST_TRIES; tries++) {
     const port = randomInt(LOWEST_FREE_PORT, ABOVE_FREE_PORTS);
@@ -37,7 +38,7 @@ export async function findFreePort(host = LOOPBACK): Promise<number> {
 /**
  * Checks a wanted port, or picks a free one for 0.
  *
- * @param purpose what listens there, as the user knows it: "the API".
+ * @param purpose what listens there, in the user's terms: "the API".
  * @param variable the environment variable that changes it.
  * @throws {EmbeddedError} the port is taken or not allowed.
  */

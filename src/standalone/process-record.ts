@@ -1,6 +1,6 @@
 /**
- * Which processes an installation has started, kept in its data folder: a supervisor that was killed leaves some
- * behind, and the next start finds and stops them by this record.
+ * The processes that an installation has started, recorded in its data directory: a supervisor that was killed leaves
+ * some behind, and the next start finds and stops them with this record.
  */
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -15,7 +15,7 @@ interface RecordedProcess {
 }
 
 const FILE = 'processes.json';
-/** What an orphan has to finish its work; the parts that know more about stopping are stopped by their supervisor. */
+/** How long an orphan has to finish its work; parts that need more time are stopped by their supervisor. */
 const STOP_TIMEOUT_MS = 5_000;
 const POLL_MS = 50;
 
@@ -27,7 +27,7 @@ export class ProcessRecord {
     this.#file = path.join(folder, FILE);
   }
 
-  /** Remembers a process just started under a part's name; the one before is forgotten. */
+  /** Records a process just started under a part's name; the previous one is removed. */
   async add(name: string, pid: number, stopSignal: NodeJS.Signals): Promise<void> {
     const identity = await readProcess(pid);
     if (identity === undefined) return;
@@ -35,13 +35,14 @@ export class ProcessRecord {
     this.#save();
   }
 
-  /** Forgets a process that has ended. */
+  /** Removes a process that has ended. */
   remove(name: string): void {
     if (this.#processes.delete(name)) this.#save();
   }
 
   /**
-   * Stops what an earlier supervisor left running. Each is ended only if it is the very process recorded.
+   * Stops the processes that an earlier supervisor left running. Each is ended only if it is the recorded process
+   * itself.
    *
    * @param others pids found in another way, with proof that they are ours.
    * @returns the names of those stopped.

@@ -1,6 +1,6 @@
 /**
- * Our own processes as the embedded installation runs them: each is this very program with a role as its subcommand,
- * configured by environment only, exactly as in a container.
+ * Our own processes as the standalone installation runs them: each is this very program with a role as its subcommand,
+ * configured by environment variables only, exactly as in a container.
  */
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -10,15 +10,15 @@ import type { Launch } from './launch.ts';
 import type { LogFile } from './log-files.ts';
 import type { ReadyMessage } from './part.ts';
 
-/** A role that stays. */
+/** A long-running role. */
 export type ServingRole = 'api' | 'worker';
-/** A role that does something once and ends. */
+/** A role that runs once and exits. */
 export type OneTimeRole = 'migrate' | 'first-run';
 
 /**
- * How a role is started: with the options that Node was given for us.
+ * The launch of a role: with the same Node options as this process.
  *
- * @param program the module whose subcommands the roles are.
+ * @param program the module that has the roles as subcommands.
  */
 export function roleLaunch(program: string, role: ServingRole | OneTimeRole, environment: NodeJS.ProcessEnv): Launch {
   return {
@@ -29,13 +29,13 @@ export function roleLaunch(program: string, role: ServingRole | OneTimeRole, env
   };
 }
 
-/** Where a role listens, if it does. */
+/** The addresses on which a role listens, if any. */
 export interface RoleAddresses {
   readonly apiUrl?: string;
   readonly adminUrl?: string;
 }
 
-/** Waits for a serving role's word, and for the API's own `/readyz` where we can ask it. */
+/** Waits for a serving role's ready message, and for the API's own `/readyz` if we can request it. */
 export async function waitForRole(announced: Promise<ReadyMessage>, signal: AbortSignal): Promise<RoleAddresses> {
   const { url, adminUrl } = await untilAborted(announced, signal);
   // HTTPS with a certificate for a public name could not be verified on loopback.
@@ -59,7 +59,7 @@ async function answersReady(url: string, signal: AbortSignal): Promise<boolean> 
 /**
  * Runs a one-time role to its end.
  *
- * @param log gets what the role logs; its standard output only if it is not the answer, which may hold a key.
+ * @param log receives the role's log; its standard output only if it is not the answer, which may contain a key.
  * @returns its standard output, line by line.
  * @throws {EmbeddedError} it failed; with its last log lines.
  */

@@ -1,5 +1,6 @@
 /**
- * The secrets that one installation makes for itself, once. They live in the data folder, readable by its owner only.
+ * The secrets that an installation generates for itself, once. They are stored in the data directory, readable by its
+ * owner only.
  */
 import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
@@ -8,15 +9,15 @@ import { writeWhole } from './data-folder.ts';
 import { EmbeddedError, systemCode } from './embedded-error.ts';
 
 export interface InstallationSecrets {
-  /** `URL_SIGNING_KEY`: without it download URLs handed out before stop working. */
+  /** `URL_SIGNING_KEY`: without it existing download URLs stop working. */
   readonly urlSigningKey: string;
   /** `ENCRYPTION_KEY`: without it stored webhook secrets cannot be read. */
   readonly encryptionKey: string;
-  /** `URL_SIGNING_KEY_FALLBACKS` and `ENCRYPTION_KEY_FALLBACKS`: the keys before, while these are rotated. */
+  /** `URL_SIGNING_KEY_FALLBACKS` and `ENCRYPTION_KEY_FALLBACKS`: the previous keys, during a rotation. */
   readonly urlSigningKeyFallbacks?: readonly string[];
   readonly encryptionKeyFallbacks?: readonly string[];
   readonly postgresPassword: string;
-  /** `ADMIN_TOKEN`: what operators send to the admin listener. */
+  /** `ADMIN_TOKEN`: the credential that operators send to the admin listener. */
   readonly adminToken: string;
 }
 
@@ -24,18 +25,18 @@ const SECRETS_FILE = 'secrets.json';
 const SECRET_BYTES = 32;
 
 /**
- * Reads the secrets of a data folder, making them at the first start.
+ * Reads the secrets of a data directory, generating them at the first start.
  *
- * @param hasDatabase whether a database exists there already: then secrets that are gone are not made anew, because
- *   nothing could be opened with the new ones.
- * @throws {EmbeddedError} they are gone or damaged.
+ * @param hasDatabase whether a database already exists there: then missing secrets are not generated again, because
+ *   nothing could be decrypted with the new ones.
+ * @throws {EmbeddedError} they are missing or damaged.
  */
 export async function readOrMakeSecrets(folder: string, hasDatabase: boolean): Promise<InstallationSecrets> {
   const file = path.join(folder, SECRETS_FILE);
   const found = await readSecrets(folder);
   if (found !== undefined) {
     if (found.adminToken !== undefined) return { ...found, adminToken: found.adminToken };
-    // Folders of before there was an admin listener.
+    // Data directories from before the admin listener existed.
     const completed = { ...found, adminToken: randomSecret() };
     await writeSecrets(file, completed);
     return completed;
@@ -55,7 +56,7 @@ export async function readOrMakeSecrets(folder: string, hasDatabase: boolean): P
   return made;
 }
 
-/** The secrets of a data folder; undefined where it has none yet. @throws {EmbeddedError} they are damaged. */
+/** The secrets of a data directory; undefined if it has none yet. @throws {EmbeddedError} they are damaged. */
 export async function readSecrets(folder: string): Promise<StoredSecrets | undefined> {
   const file = path.join(folder, SECRETS_FILE);
   const text = await readFile(file, 'utf8').catch((error: unknown) => {
@@ -66,9 +67,10 @@ export async function readSecrets(folder: string): Promise<StoredSecrets | undef
 }
 
 /**
- * Puts new keys in the place of those that sign and encrypt, and keeps these as fallbacks. The next start uses them.
+ * Replaces the signing and encryption keys with new ones, and keeps the old ones as fallbacks. The next start uses
+ * them.
  *
- * @throws {EmbeddedError} there are no secrets, or those of the rotation before are still there.
+ * @throws {EmbeddedError} there are no secrets, or the fallbacks of the previous rotation still exist.
  */
 export async function rotateSecrets(folder: string): Promise<void> {
   const found = await requireSecrets(folder);
@@ -84,7 +86,7 @@ export async function rotateSecrets(folder: string): Promise<void> {
   });
 }
 
-/** Removes the fallbacks. The next start does without them. @throws {EmbeddedError} there are no secrets. */
+/** Removes the fallbacks. The next start no longer uses them. @throws {EmbeddedError} there are no secrets. */
 export async function forgetFallbacks(folder: string): Promise<void> {
   const { urlSigningKeyFallbacks: _urls, encryptionKeyFallbacks: _secrets, ...kept } = await requireSecrets(folder);
   await writeSecrets(path.join(folder, SECRETS_FILE), kept);
@@ -96,7 +98,7 @@ async function requireSecrets(folder: string): Promise<StoredSecrets> {
   return found;
 }
 
-/** What a file holds that was written by an earlier release. */
+/** The content of a file that may have been written by an earlier release. */
 type StoredSecrets = Omit<InstallationSecrets, 'adminToken'> & { readonly adminToken: string | undefined };
 
 async function writeSecrets(file: string, secrets: StoredSecrets): Promise<void> {
@@ -130,7 +132,7 @@ function parseSecrets(text: string, file: string): StoredSecrets {
       };
     }
   } catch {
-    // Told below, with the file's name and without its content.
+    // Reported below, with the file's name and without its content.
   }
   throw new EmbeddedError(`${file} is damaged: restore it from a copy.`);
 }

@@ -1,6 +1,6 @@
 /**
- * PostgreSQL refuses to run as root. This finds the user it runs as instead, and a way for that user to reach the
- * program and its data below folders that only root may enter (a clone in /root). Where we are not root there is
+ * PostgreSQL does not run as root. This finds the user it runs as instead, and a way for that user to reach the
+ * program and its data below directories that only root may enter (a clone in /root). If we are not root there is
  * nothing to do.
  */
 import { execFile } from 'node:child_process';
@@ -10,16 +10,16 @@ import type { Launch } from './launch.ts';
 
 const run = promisify(execFile);
 
-/** Who PostgreSQL runs as. */
+/** The user that PostgreSQL runs as. */
 export interface ServerUser {
-  /** Who must own its files; absent where that is whoever runs us. */
+  /** The required owner of its files; absent if that is our own user. */
   readonly owner?: { readonly uid: number; readonly gid: number };
-  /** A command put in front of its own, which then changes the user. Empty: we change it. */
+  /** A command prefix that changes the user. Empty: we change it. */
   readonly wrapper: readonly string[];
 }
 
 const USER_NAME = 'postgres';
-/** Fixed, because nothing of our own environment concerns PostgreSQL. */
+/** Fixed, because nothing in our own environment concerns PostgreSQL. */
 const SERVER_ENVIRONMENT: NodeJS.ProcessEnv = {
   PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
   LC_ALL: 'C',
@@ -27,17 +27,17 @@ const SERVER_ENVIRONMENT: NodeJS.ProcessEnv = {
 };
 
 /**
- * Finds the user for PostgreSQL, creating `postgres` where root has no such user yet.
+ * Finds the user for PostgreSQL, creating `postgres` if there is no such user yet.
  *
  * @param program an executable that the user must be able to run; it is tried with `--version`.
- * @param folder a folder that the user must be able to enter.
+ * @param folder a directory that the user must be able to enter.
  * @throws {EmbeddedError} there is no such user, or it cannot reach the two.
  */
 export async function findServerUser(program: string, folder: string): Promise<ServerUser> {
   if (process.getuid?.() !== 0) return { wrapper: [] };
   const owner = await findOrCreateIds();
   if (await canReach({ owner, wrapper: [] }, program, folder)) return { owner, wrapper: [] };
-  // Root may lend the one right that is missing, entering folders, and nothing else. setpriv changes the user itself.
+  // Root can grant only the missing permission, which is to traverse directories. setpriv itself changes the user.
   const wrapper = [
     'setpriv',
     `--reuid=${owner.uid}`,
@@ -62,7 +62,7 @@ export function launchAs(user: ServerUser, program: string, args: readonly strin
   return { command, args: rest, environment: SERVER_ENVIRONMENT, ...(isOurTurn ? { user: user.owner } : {}) };
 }
 
-/** Runs a program as that user to its end. */
+/** Runs a program as that user until it ends. */
 export async function runAs(user: ServerUser, program: string, args: readonly string[]): Promise<void> {
   const launch = launchAs(user, program, args);
   await run(launch.command, [...launch.args], { env: launch.environment, cwd: '/', ...launch.user });

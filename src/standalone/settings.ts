@@ -1,6 +1,6 @@
 /**
- * What the user of `npm start` chose: which parts run elsewhere, and the ports of the others. Everything else in the
- * environment goes to our own processes as it is.
+ * The choices of the user of `npm start`: which parts run elsewhere, and the ports of the others. Everything else in
+ * the environment is passed to our own processes unchanged.
  */
 import { readHeaderPrefix } from '../config/config.ts';
 import { EnvironmentReader } from '../config/environment.ts';
@@ -15,23 +15,23 @@ export interface EmbeddedSettings {
   readonly port: number;
   readonly adminHost: string;
   readonly adminPort: number;
-  /** Of the api; the worker has the next one. 0: neither is scraped. */
+  /** Of the api; the worker has the next one. 0: neither exposes metrics. */
   readonly metricsPort: number;
   readonly metricsHost: string;
   readonly postgresPort: number;
   readonly temporalPort: number;
   readonly temporalUiPort: number;
   readonly temporalCliPath: string;
-  /** Whether the environment names a token for operators; otherwise the installation has its own. */
+  /** Whether the environment contains a token for operators; otherwise the installation has its own. */
   readonly hasAdminToken: boolean;
   readonly shutdownGraceSeconds: number;
-  /** Of the worker, for what upstreams are doing. */
+  /** Of the worker, for work at upstreams. */
   readonly upstreamGraceSeconds: number;
-  /** Which parts are not ours to run, because the environment names others. */
+  /** Which parts we do not run, because the environment names others. */
   readonly runsElsewhere: { readonly database: boolean; readonly temporal: boolean; readonly store: boolean };
 }
 
-/** With this all parts together stop within 10 s (part 1): see the other parts' times in installation.ts. */
+/** With this all parts together stop within 10 s: see the other parts' times in installation.ts. */
 const DEFAULT_GRACE_SECONDS = 6;
 
 /** @throws {ConfigurationError} with one line for each problem. */
@@ -70,7 +70,7 @@ export function readSettings(environment: NodeJS.ProcessEnv): EmbeddedSettings {
   return settings;
 }
 
-/** Each port is claimed by itself: two of the same would be found only when the second part cannot listen. */
+/** Each port is claimed by itself: two identical ones would be detected only when the second part cannot listen. */
 function checkPortsDiffer(settings: EmbeddedSettings, read: EnvironmentReader): void {
   const ports = {
     PORT: settings.port,
@@ -90,7 +90,10 @@ function checkPortsDiffer(settings: EmbeddedSettings, read: EnvironmentReader): 
   }
 }
 
-/** What only our processes read is judged here already, so that a mistake is told before anything is started. */
+/**
+ * Variables that only our processes read are already validated here, so that errors are reported before anything is
+ * started.
+ */
 function checkEveryVariable(environment: NodeJS.ProcessEnv, read: EnvironmentReader): void {
   for (const name of Object.keys(VARIABLES) as VariableName[]) {
     const { kind }: Variable = VARIABLES[name];
@@ -101,7 +104,7 @@ function checkEveryVariable(environment: NodeJS.ProcessEnv, read: EnvironmentRea
   }
 }
 
-/** Its form is known to those who use it, which are started last. */
+/** Only the processes that read the variable know its format, and they are started last. */
 function checkEntries(
   read: EnvironmentReader,
   name: 'EGRESS_ALLOW' | 'EGRESS_DENY',
@@ -114,7 +117,7 @@ function checkEntries(
   }
 }
 
-/** Whether a variable is given, directly or by a file. */
+/** Whether a variable is set, directly or by a file. */
 export function isSet(environment: NodeJS.ProcessEnv, name: VariableName): boolean {
   return [environment[name], environment[`${name}_FILE`]].some((value) => value !== undefined && value !== '');
 }

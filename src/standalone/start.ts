@@ -1,5 +1,5 @@
 /**
- * `npm start`: runs a whole installation on this machine until it is told to stop, or cannot go on.
+ * `npm start`: runs a whole installation on this machine until it is stopped or cannot continue.
  */
 import { parseArgs } from 'node:util';
 import { ConfigurationError } from '../config/environment.ts';
@@ -26,25 +26,28 @@ DATABASE_URL, TEMPORAL_ADDRESS and STORE_URL name services of your own, which ar
 All variables: .env.example.
 `;
 
-/** One Ctrl-C arrives several times, from the terminal and from npm: only a later one is a second one. */
+/**
+ * One Ctrl-C arrives several times, from the terminal and from npm: only a signal after this time counts as a second
+ * one.
+ */
 const SAME_SIGNAL_MS = 1_000;
 const EXIT_INTERRUPTED = 130;
 
 /**
  * Runs the installation.
  *
- * @param args what follows `start` on the command line.
- * @param program the module whose subcommands the roles are; default: this program's own.
- * @returns the exit code: 0 after a stop that was asked for, 1 after a failure, which has been printed.
+ * @param args the arguments after `start` on the command line.
+ * @param program the module that has the roles as subcommands; default: this program's own.
+ * @returns the exit code: 0 after a requested stop, 1 after a failure, which has been printed.
  */
 export async function runEmbedded(options: {
   readonly args: readonly string[];
   readonly environment: NodeJS.ProcessEnv;
   readonly program?: string;
 }): Promise<number> {
-  // What an installation keeps is nobody else's to read.
+  // Other users must not be able to read the files of an installation.
   process.umask(0o077);
-  // A terminal that was closed must not end us before our parts.
+  // A closed terminal must not end us before our parts.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
   try {
     const { values } = parseArgs({
@@ -79,7 +82,7 @@ async function runOn(
   { isVerbose, isDatabaseOnly }: { readonly isVerbose: boolean; readonly isDatabaseOnly: boolean },
 ): Promise<number> {
   const report = (line: string): void => void process.stdout.write(`${line}\n`);
-  // First: what is wrong with the settings may well come of a misspelt one.
+  // First: a problem in the settings may be caused by a misspelled one.
   for (const { message } of unknownVariables(environment)) report(`Warning: ${message}`);
   const settings = readSettings(environment);
   const folder = await openDataFolder(dataDir);
@@ -139,7 +142,7 @@ async function aborted(signal: AbortSignal): Promise<never> {
   });
 }
 
-/** Calls `onStop` at the first signal that asks us to end, and `onForce` at one that comes clearly later. */
+/** Calls `onStop` at the first stop signal, and `onForce` at one that arrives clearly later. */
 function onStopSignals(onStop: () => void, onForce: () => void): () => void {
   let firstAt: number | undefined;
   const listen = (): void => {
@@ -158,7 +161,7 @@ function onStopSignals(onStop: () => void, onForce: () => void): () => void {
   };
 }
 
-/** What the user reads: our own words as they are, everything else with its stack, because it is our mistake. */
+/** What the user reads: our own errors as they are, all others with their stack, because they are bugs. */
 function messageOf(error: unknown): string {
   if (error instanceof EmbeddedError || error instanceof ConfigurationError) return error.message;
   if (systemCode(error).startsWith('ERR_PARSE_ARGS'))

@@ -1,6 +1,6 @@
 /**
- * The Temporal CLI built with Go from the official module, as tools/temporal pins it: for machines that cannot reach
- * the vendor's download but have Go and a module proxy.
+ * Builds the Temporal CLI with Go from the official module, as pinned by tools/temporal: for machines that cannot
+ * reach the vendor's download but have Go and a module proxy.
  */
 import { spawn } from 'node:child_process';
 import { rename, rm } from 'node:fs/promises';
@@ -8,11 +8,11 @@ import { packageFile } from '../config/package-root.ts';
 import type { TemporalCliRequest } from './temporal-cli-download.ts';
 
 const MODULE = 'github.com/temporalio/cli';
-/** Someone who watches five silent minutes believes that it hangs. */
+/** After five silent minutes a user would believe that it hangs. */
 const REPORT_INTERVAL_MS = 15_000;
 const KEPT_OUTPUT_CHARACTERS = 2_000;
 
-/** @throws {Error} with the compiler's last words. */
+/** @throws {Error} with the last lines of the compiler. */
 export async function buildTemporalCli(request: TemporalCliRequest): Promise<void> {
   const { version, target, environment, report, signal } = request;
   const partial = `${target}.${process.pid}.partial`;

@@ -1,6 +1,6 @@
 /**
- * The Temporal CLI from its vendor's download address, the one that Temporal's own SDKs take it from. The address
- * publishes no checksum, so what vouches for the file is TLS to the vendor.
+ * Downloads the Temporal CLI from its vendor, from the address that Temporal's own SDKs use. The address publishes no
+ * checksum, so only TLS to the vendor authenticates the file.
  */
 import { execFile } from 'node:child_process';
 import { createWriteStream } from 'node:fs';
@@ -12,10 +12,10 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-/** How a way of getting the CLI is asked for it. */
+/** The request to a source of the CLI. */
 export interface TemporalCliRequest {
   readonly version: string;
-  /** The file that must exist afterwards. It appears there complete or not at all. */
+  /** The file that must exist afterwards. It is written atomically. */
   readonly target: string;
   readonly environment: NodeJS.ProcessEnv;
   readonly report: (line: string) => void;
@@ -23,12 +23,12 @@ export interface TemporalCliRequest {
 }
 
 const INFO_URL = 'https://temporal.download/cli';
-/** A host that cannot be reached must cost seconds: building from source comes next. */
+/** An unreachable host must cost only seconds: building from source comes next. */
 const INFO_TIMEOUT_MS = 5_000;
-/** 50 MB over a slow line. */
+/** 50 MB over a slow connection. */
 const ARCHIVE_TIMEOUT_MS = 600_000;
 
-/** @throws {Error} with one line that says why it could not be had. */
+/** @throws {Error} with one line that says why the download failed. */
 export async function downloadTemporalCli(request: TemporalCliRequest): Promise<void> {
   const info = await askWhere(request.version);
   request.report(`Downloading the Temporal CLI ${request.version} (about 50 MB, once).`);
@@ -70,7 +70,7 @@ async function askWhere(version: string): Promise<{ archiveUrl: string; fileToEx
   }
 }
 
-/** fetch says "fetch failed" and keeps the reason in its cause. */
+/** fetch only reports "fetch failed" and keeps the reason in its cause. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.cause instanceof Error ? error.cause.message : error.message;

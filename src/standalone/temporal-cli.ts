@@ -1,6 +1,6 @@
 /**
- * Finds the Temporal CLI, whose `server start-dev` is the embedded Temporal server, or gets it: from the vendor's
- * download, or built with Go from the sources that tools/temporal pins. What was got is kept in the user's cache.
+ * Finds the Temporal CLI, whose `server start-dev` is the bundled Temporal server, or obtains it: from the vendor's
+ * download, or built with Go from the sources that tools/temporal pins. An obtained CLI is kept in the user's cache.
  */
 import { execFile } from 'node:child_process';
 import { access, constants, mkdir } from 'node:fs/promises';
@@ -14,28 +14,28 @@ import { downloadTemporalCli } from './temporal-cli-download.ts';
 
 const run = promisify(execFile);
 
-/** The version that is got where none is there; tools/temporal/go.mod pins the same. */
+/** The version that is obtained if none is found; tools/temporal/go.mod pins the same. */
 export const TEMPORAL_CLI_VERSION = '1.8.2';
-/** The server inside CLI 1.5.0, the first whose dev server knows what we set (fairness). */
+/** The server in CLI 1.5.0, the first whose dev server supports our settings (fairness). */
 const LEAST_SERVER_VERSION = [1, 29] as const;
 
 export interface TemporalCliOptions {
   /** `TEMPORAL_CLI_PATH`; empty or absent: look elsewhere. */
   readonly cliPath?: string | undefined;
-  /** Where got ones are kept; default: `darkroom` in the user's cache folder. */
+  /** Where obtained CLIs are stored; default: `darkroom` in the user's cache directory. */
   readonly cacheDir?: string | undefined;
   /** The environment of the caller: `PATH`, `HOME`, `XDG_CACHE_HOME`, and what Go needs. */
   readonly environment: NodeJS.ProcessEnv;
-  /** Told, line by line, about anything that takes long. */
+  /** Called with a line of text about anything that takes long. */
   readonly report: (line: string) => void;
-  /** Ends a download or a build that is under way. */
+  /** Aborts a download or a build. */
   readonly signal?: AbortSignal;
 }
 
 /**
- * The path of a Temporal CLI that runs.
+ * The path of a working Temporal CLI.
  *
- * @throws {EmbeddedError} none was found and none could be got; says every way out.
+ * @throws {EmbeddedError} none was found and none could be obtained; the message lists every option.
  */
 export async function obtainTemporalCli(options: TemporalCliOptions): Promise<string> {
   const { cliPath, environment, report, signal = new AbortController().signal } = options;
@@ -57,7 +57,7 @@ export async function obtainTemporalCli(options: TemporalCliOptions): Promise<st
   return withFileLock(
     `${cached}.lock`,
     async () => {
-      // Whoever held the lock before us may have got it.
+      // The previous holder of the lock may have obtained it.
       if ((await findProblem(cached)) === undefined) return cached;
       const failures: string[] = [];
       for (const obtain of [downloadTemporalCli, buildTemporalCli]) {
@@ -105,10 +105,10 @@ async function findOnPath(environment: NodeJS.ProcessEnv): Promise<string | unde
   return undefined;
 }
 
-/** Long enough for a cold disk, short enough for something that is no CLI and waits. */
+/** Long enough for a cold disk, short enough for a program that is not a CLI and hangs. */
 const VERSION_TIMEOUT_MS = 10_000;
 
-/** What is wrong with a CLI; undefined if nothing is. */
+/** The problem of a CLI; undefined if there is none. */
 async function findProblem(file: string): Promise<string | undefined> {
   try {
     await access(file, constants.X_OK);

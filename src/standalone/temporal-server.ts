@@ -1,6 +1,6 @@
 /**
- * The embedded Temporal server: the official CLI's dev server, with our settings. How it is launched, and when it
- * answers.
+ * The bundled Temporal server: the official CLI's dev server, with our settings. Its launch, and the wait for its
+ * first answer.
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -11,21 +11,21 @@ import type { Launch } from './launch.ts';
 export interface TemporalServer {
   readonly cliPath: string;
   readonly port: number;
-  /** Absent: no Web UI. It checks no `Host`: on a port that browsers connect to it is every page's to use. */
+  /** Absent: no Web UI. It does not check `Host`: on a port that browsers connect to, any page could use it. */
   readonly uiPort?: number;
-  /** Of the server's own metrics, which check none either. Absent: a port that the server picks. */
+  /** Port of the server's own metrics, which do not check it either. Absent: a port that the server picks. */
   readonly metricsPort?: number;
   /** Absent: in memory. */
   readonly databaseFile?: string;
   readonly searchAttributes: Readonly<Record<string, string>>;
-  /** More of the server's dynamic configuration, by key. */
+  /** Additional dynamic configuration of the server, by key. */
   readonly dynamicConfig?: Readonly<Record<string, string>>;
 }
 
-/** The namespace that the dev server makes by itself. */
+/** The namespace that the dev server creates by itself. */
 const NAMESPACE = 'default';
 
-/** How the dev server is started. SIGTERM stops it. */
+/** The launch of the dev server. SIGTERM stops it. */
 export function temporalServerLaunch(server: TemporalServer, environment: NodeJS.ProcessEnv): Launch {
   const args = [
     'server',
@@ -38,23 +38,25 @@ export function temporalServerLaunch(server: TemporalServer, environment: NodeJS
     'json',
     '--log-level',
     'warn',
-    // A server with one shard asks for work 20 times a second by default, and so delays each hand-over by up to 50 ms.
+    // A server with one shard polls its own queues 20 times a second by default, and so delays each transfer by up to
+    // 50 ms.
     '--dynamic-config-value',
     'history.transferProcessorMaxPollRPS=1000',
     // Fairness between accounts on the generation queue.
     '--dynamic-config-value',
     'matching.enableFairness=true',
-    // A worker that shuts down is handed no more work: what reached it then would wait for its heartbeat time-out.
+    // A worker that shuts down gets no more work: an activity that reached it then would wait for its heartbeat
+    // time-out.
     '--dynamic-config-value',
     'frontend.enableCancelWorkerPollsOnShutdown=true',
-    // One partition a queue. With more, a poll is passed on between them, and a task that comes while a worker's polls
-    // are cancelled is recorded as started and lost on the way: it too would wait for its heartbeat time-out.
+    // One partition per queue. With more, a poll is forwarded between them, and a task that arrives while a worker's
+    // polls are cancelled is recorded as started and lost on the way: it too would wait for its heartbeat time-out.
     '--dynamic-config-value',
     'matching.numTaskqueueReadPartitions=1',
     '--dynamic-config-value',
     'matching.numTaskqueueWritePartitions=1',
-    // The server's HTTP API cannot be closed, and by itself it takes a form's POST of any page. We do not use it: it
-    // answers only for a name that nobody knows and no name server ever resolves (RFC 6761).
+    // The server's HTTP API cannot be disabled, and by default it accepts a form's POST from any page. We do not use
+    // it: it answers only for a host name that is never used and that no name server resolves (RFC 6761).
     '--dynamic-config-value',
     `frontend.httpAllowedHosts=["${randomUUID()}.invalid"]`,
   ];
@@ -89,7 +91,7 @@ export async function waitForTemporal(address: string, signal: AbortSignal): Pro
       const connection = await Connection.connect({
         address,
         connectTimeout: CALL_TIMEOUT_MS,
-        // It runs on this machine: gRPC would ask a proxy of the environment for it, and wait for ever.
+        // It runs on this machine: otherwise gRPC would use a proxy of the environment, and wait forever.
         channelArgs: { 'grpc.enable_http_proxy': 0 },
       });
       try {

@@ -1,8 +1,9 @@
 /**
- * The door to Temporal's Web UI on this machine. The UI takes requests for any `Host` and has no login, so that a page on
- * the internet whose name is made to point to 127.0.0.1 (DNS rebinding) would be a page of the UI's own origin and could
- * terminate workflows. Therefore the UI listens on a port that browsers do not connect to (blocked-ports.ts), and what
- * operators open is this: it passes on only what was sent to a name of this machine, and by no page of another origin.
+ * A guard in front of Temporal's Web UI on this machine. The UI accepts requests for any `Host` and has no login, so
+ * that a page on the internet whose name is made to point to 127.0.0.1 (DNS rebinding) would have the UI's own origin
+ * and could terminate workflows. Therefore the UI listens on a port that browsers do not connect to
+ * (blocked-ports.ts), and operators open this guard: it forwards only requests that were sent to a name of this
+ * machine, and not by a page of another origin.
  */
 // oxlint-disable-next-line no-restricted-imports -- to the loopback, listed in test/egress/ways-out.ts
 import { createServer, request } from 'node:http';
@@ -20,8 +21,8 @@ export interface TemporalUiGuard {
 }
 
 /**
- * @param port where operators open it; 0: a free one.
- * @param uiPort where the UI listens now.
+ * @param port that operators open; 0: a free one.
+ * @param uiPort on which the UI listens now.
  */
 export async function guardTemporalUi(port: number, uiPort: () => number): Promise<TemporalUiGuard> {
   const server = createServer(LIMITS, (incoming, response) => {
@@ -42,7 +43,7 @@ export async function guardTemporalUi(port: number, uiPort: () => number): Promi
   };
 }
 
-/** Whether a request is for a name of this machine, and from no page of another origin. */
+/** Whether a request is for a name of this machine, and not from a page of another origin. */
 function isAllowed({ headersDistinct, headers, method }: IncomingMessage, port: number): boolean {
   const [host, ...otherHosts] = headersDistinct['host'] ?? [];
   const isOurHost = LOOPBACK_NAMES.some((name) => host === `${name}:${port}` || (port === 80 && host === name));
@@ -50,7 +51,7 @@ function isAllowed({ headersDistinct, headers, method }: IncomingMessage, port: 
   if (headers.origin !== undefined) return headers.origin === `http://${host}`;
   const site = headers['sec-fetch-site'];
   if (site === undefined || site === 'same-origin' || site === 'none') return true;
-  // A link, the dashboard's among them, may lead here from anywhere; it shows a page, and does nothing.
+  // A link, including those of the dashboard, may lead here from anywhere; it shows a page, and changes nothing.
   const isLink = headers['sec-fetch-mode'] === 'navigate' && headers['sec-fetch-dest'] === 'document';
   return isLink && method === 'GET';
 }

@@ -1,15 +1,15 @@
 /**
- * Questions of probes and scrapes to what a process stands on: each is answered within a bound, whatever became of what
- * was asked, because that is when the answer is wanted most.
+ * Checks of a process's dependencies for probes and scrapes: each is answered within a time limit, even if the
+ * dependency does not answer, because that is when the result is needed most.
  */
 
 /** Prometheus gives up after 10 s by default, and probes sooner. */
 const ANSWER_WITHIN_MS = 3_000;
 
 /**
- * Whether something answers in time. While a question is out no other is asked: they would pile up.
+ * Whether a dependency answers in time. While one check is pending no other is started: they would pile up.
  *
- * @param freshMs how long an answer is good for those who ask after it; 0: only for those who wait for the same one.
+ * @param freshMs how long an answer is valid for later callers; 0: only for callers that wait for the same one.
  */
 export function answersInTime(freshMs: number, ask: () => Promise<unknown>): () => Promise<boolean> {
   const isUp = asked(freshMs, () =>
@@ -21,7 +21,7 @@ export function answersInTime(freshMs: number, ask: () => Promise<unknown>): () 
   return () => inTime(isUp(), false);
 }
 
-/** @returns what comes within the bound, or else what is given. */
+/** @returns the result if it arrives within the limit, otherwise the given value. */
 export async function inTime<T>(coming: Promise<T>, otherwise: T): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<T>((resolve) => {
@@ -34,7 +34,7 @@ export async function inTime<T>(coming: Promise<T>, otherwise: T): Promise<T> {
   }
 }
 
-/** Asks once for all who want to know at the same time, or shortly after. `read` does not fail. */
+/** Reads once for all concurrent callers, and for those shortly after. `read` does not fail. */
 export function asked<T>(forMs: number, read: () => Promise<T>): () => Promise<T> {
   let last: { readonly at: number; readonly answer: T } | undefined;
   let running: Promise<T> | undefined;

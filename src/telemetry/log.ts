@@ -1,5 +1,5 @@
 /**
- * The program's log: one JSON object a line on standard output, or readable text on a terminal. The same field names
+ * The program's log: one JSON object per line on standard output, or readable text on a terminal. The same field names
  * everywhere (`taskId`, `accountId`, `workflowId`, `upstream`, `durationMs`, `err`), so that one query follows a task.
  * Never logged: keys, prompts, bodies, signatures, signed URLs.
  */
@@ -8,11 +8,11 @@ import type { Logger } from 'pino';
 
 export type { Logger } from 'pino';
 
-/** How the log is written. `pretty` is for people, `json` for everything else. */
+/** The format of the log. `pretty` is for people, `json` for everything else. */
 export interface LogSettings {
   readonly level: string;
   readonly format: 'json' | 'pretty';
-  /** Which process writes: `api`, `worker`, `migrate`. */
+  /** The process that writes: `api`, `worker`, `migrate`. */
   readonly role: string;
 }
 
@@ -30,7 +30,7 @@ export function createLogger(settings: LogSettings): Logger {
   });
 }
 
-/** Nothing else of an error: a database's names the very values that a statement was given. */
+/** No other fields of an error: a database error contains the values that were given to a statement. */
 function describeError(error: Error): object {
   const { type, message, stack, ['code']: code } = pino.stdSerializers.err(error);
   return { type, message, stack, ...(code === undefined ? {} : { code }) };

@@ -1,11 +1,11 @@
-/** Callbacks (contract §6): what became of attempts, and how deliveries ended. */
+/** Callbacks (contract §6): the outcomes of attempts, and how deliveries ended. */
 import { Counter, Histogram } from 'prom-client';
 import type { Registry } from 'prom-client';
 
 /** The whole exchange is bounded at 10 s (spec §6.2). */
 const DURATION_BUCKETS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** What came back: an HTTP status, or one of the classes that attempts are listed with. */
+/** The result: an HTTP status, or one of the error classes with which attempts are listed. */
 export interface AttemptFacts {
   readonly httpStatus?: number;
   readonly errorClass?: 'tls' | 'timeout' | 'unreachable';
@@ -16,7 +16,7 @@ const ENDS = ['delivered', 'exhausted', 'stopped'] as const;
 
 export interface CallbackMetrics {
   attempted(facts: AttemptFacts, seconds: number): void;
-  /** Nothing more is sent: it arrived, the schedule is used up, or the receiver wants no more. */
+  /** Nothing more is sent: it was delivered, the schedule is used up, or the receiver wants no more callbacks. */
   ended(state: (typeof ENDS)[number]): void;
 }
 

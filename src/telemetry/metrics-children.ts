@@ -1,6 +1,6 @@
 /**
- * Children of an instrument, bound to their labels on first use: looking labels up and checking them is most of what an
- * observation costs.
+ * Children of an instrument, bound to their labels on first use: looking up and validating labels is most of the cost
+ * of an observation.
  */
 
 /** @param make binds the child of a key. @returns the same child for the same key. */

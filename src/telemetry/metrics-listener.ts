@@ -1,7 +1,7 @@
 /**
- * Where a process is scraped and probed: plain HTTP on a port of its own (`METRICS_PORT`), loopback unless it is told
- * otherwise. It takes no credential and holds no secret, and is no part of the API: nothing of it is on the public
- * listener. Bounded against slow clients like that one (src/http/app/server.ts), and closer: whoever scrapes is near.
+ * The listener for scrapes and probes: plain HTTP on a port of its own (`METRICS_PORT`), on loopback by default. It
+ * requires no credential and exposes no secret, and is not part of the API: none of it is on the public listener. It
+ * has limits against slow clients like that one (src/http/app/server.ts), but tighter ones: scrapers are near.
  */
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -19,12 +19,12 @@ const LIMITS = {
   connectionsCheckingInterval: 2_000,
   maxHeaderSize: 8 * 1024,
 };
-/** A connection on which nothing moves for so long is cut, be it that an answer is not read. Above the keep-alive. */
+/** A connection without traffic is closed after this time, also if an answer is not read. Above the keep-alive. */
 const IDLE_MS = 70_000;
-/** One Prometheus, its twin, the probes, and somebody who looks. */
+/** One Prometheus, its replica, the probes, and an occasional reader. */
 const MAX_CONNECTIONS = 64;
 
-/** What a probe says: 200 or 503, and the parts that it is made of. */
+/** The answer of a probe: 200 or 503, and the states of its parts. */
 export interface ProbeAnswer {
   readonly isGood: boolean;
   readonly parts: Readonly<Record<string, unknown>>;
@@ -44,7 +44,7 @@ export interface MetricsListener {
 }
 
 /**
- * @param changes time-outs of a test that cannot wait for ours.
+ * @param changes time-outs of tests, which cannot wait for ours.
  * @throws {PortInUseError}
  */
 export async function listenForMetrics(

@@ -1,15 +1,17 @@
-/** How well the processes that read media of others are isolated on this machine, and which of them had to be ended. */
+/** How well the processes that read third-party media are isolated on this machine, and which of them were killed. */
 import { Counter, Gauge } from 'prom-client';
 import type { Registry } from 'prom-client';
 
-/** Why an inspection was ended: a bound that it exceeded, a crash of what read the file, or something else. */
+/**
+ * Why an inspection was ended: a limit that it exceeded, a crash of the process that read the file, or something else.
+ */
 export const INSPECTION_ENDS = ['time', 'memory', 'cpu', 'processes', 'reading', 'crash', 'other'] as const;
 export type InspectionEnd = (typeof INSPECTION_ENDS)[number];
 
 export interface MediaMetrics {
-  /** What can be isolated, and whether it is: found out once, when the process starts. */
+  /** What can be isolated, and whether it is: detected once, when the process starts. */
   isolation(name: string, isIsolated: boolean): void;
-  /** A process that inspected a file was ended in the middle of it, or ended by itself. */
+  /** A process was killed while it inspected a file, or ended by itself. */
   inspectionKilled(reason: InspectionEnd): void;
 }
 

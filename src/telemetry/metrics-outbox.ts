@@ -1,4 +1,4 @@
-/** What Temporal refused to be told. */
+/** Deliveries and connections that Temporal rejected. */
 import { Counter } from 'prom-client';
 import type { Registry } from 'prom-client';
 import { OUTBOX_KINDS } from './metrics-service.ts';
@@ -6,11 +6,11 @@ import { OUTBOX_KINDS } from './metrics-service.ts';
 export interface OutboxMetrics {
   /** @param kind of outbox row. */
   refused(kind: string): void;
-  /** Not even a connection was made: the server rejects the credentials, or TLS with it fails. */
+  /** No connection was made: the server rejects the credentials, or TLS with it fails. */
   connectionRejected(): void;
 }
 
-/** Beside the kinds of rows. */
+/** In addition to the kinds of rows. */
 const CONNECTION = 'connection';
 
 export function createOutboxMetrics(registry: Registry): OutboxMetrics {

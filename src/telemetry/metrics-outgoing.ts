@@ -1,20 +1,26 @@
-/** What the program asks of others: upstreams by their names, and addresses that clients chose by what came of them. */
+/**
+ * Outgoing requests of the program: to upstreams by their names, and to addresses that clients chose by their
+ * outcomes.
+ */
 import { Counter } from 'prom-client';
 import type { Registry } from 'prom-client';
 import { childrenOf } from './metrics-children.ts';
 
-/** `answered`, whatever the answer was; `failed`: none, or 5xx; `paused`: it asks to be left alone. */
+/** `answered`, whatever the answer was; `failed`: no answer, or 5xx; `paused`: the upstream wants to be left alone. */
 export type UpstreamOutcome = (typeof UPSTREAM_OUTCOMES)[number];
 const UPSTREAM_OUTCOMES = ['answered', 'failed', 'paused'] as const;
 
-/** `blocked`: we never go there. `status`: a download answered with no file. The others are src/egress/'s own kinds. */
+/**
+ * `blocked`: we never connect there. `status`: a download was answered without a file. The others are src/egress/'s
+ * own kinds.
+ */
 export type EgressOutcome = (typeof EGRESS_OUTCOMES)[number];
 const EGRESS_OUTCOMES = ['ok', 'blocked', 'timeout', 'tls', 'unreachable', 'status', 'too_large', 'stopped'] as const;
 
 const EGRESS_USES = ['post', 'download'] as const;
 
 export interface OutgoingMetrics {
-  /** @param upstream its name in the operator's model files, or what is made of its protocol and host. */
+  /** @param upstream its name in the operator's model files, or one derived from its protocol and host. */
   upstreamAsked(upstream: string, outcome: UpstreamOutcome): void;
   egressEnded(use: (typeof EGRESS_USES)[number], outcome: EgressOutcome): void;
 }

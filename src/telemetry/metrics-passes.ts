@@ -1,4 +1,4 @@
-/** Single items that a pass over many could not deal with. */
+/** Single items that a pass over many could not process. */
 import { Counter } from 'prom-client';
 import type { Registry } from 'prom-client';
 import { FAILING_KINDS } from '../domain/failing-kind.ts';

@@ -1,6 +1,6 @@
 /**
- * HTTP requests by route pattern, method and status. Every request passes here: an observation allocates nothing once
- * its route was seen.
+ * HTTP requests by route pattern, method and status. This runs for every request: an observation allocates nothing
+ * once its route was seen.
  */
 import { Counter, Gauge, Histogram } from 'prom-client';
 import type { Registry } from 'prom-client';
@@ -9,23 +9,23 @@ import { childrenOf } from './metrics-children.ts';
 /** Up to the half minute that a long poll may take (contract §4); event streams are above. */
 const DURATION_BUCKETS = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
-/** A client chooses its method: whatever else it says is one label. */
+/** The client chooses the method: all others share one label. */
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 const OTHER_METHOD = 'other';
 
-/** Of requests that no route takes. */
+/** For requests that match no route. */
 export const UNMATCHED_ROUTE = 'unmatched';
 
 export interface RequestMetrics {
-  /** A request has come. */
+  /** A request has arrived. */
   begun(): void;
   /**
    * Its answer has been sent, or its connection has ended.
    *
-   * @param route the pattern of its route as the router has it; `UNMATCHED_ROUTE` where there is none.
+   * @param route the pattern of its route as the router has it; `UNMATCHED_ROUTE` if there is none.
    */
   ended(route: string, method: string, status: number, seconds: number): void;
-  /** What came was no request, or did not come in time. */
+  /** What arrived was not a request, or did not arrive in time. */
   refused(): void;
 }
 
@@ -55,7 +55,7 @@ export function createRequestMetrics(registry: Registry): RequestMetrics {
     registers,
   });
 
-  // By pattern, then by a number made of method and status.
+  // By pattern, then by a number derived from method and status.
   const routes = childrenOf((pattern: string) => {
     const route = spelled(pattern);
     return childrenOf((key: number) => {
@@ -80,7 +80,7 @@ export function createRequestMetrics(registry: Registry): RequestMetrics {
   };
 }
 
-/** `/v1/tasks/:taskId` as the API's reference spells it: `/v1/tasks/{taskId}`. */
+/** `/v1/tasks/:taskId` in the notation of the API's reference: `/v1/tasks/{taskId}`. */
 function spelled(pattern: string): string {
   return pattern.replaceAll(/\*(\w+)/g, '{$1...}').replaceAll(/:(\w+)/g, '{$1}');
 }

@@ -1,12 +1,12 @@
 /**
- * How the service as a whole stands, as one process sees it at the moment of a scrape: what waits, how long, how much
- * money is held, and whether the database, the store and Temporal answer. The same figures come from every process, so
- * whoever adds them up takes the largest and not the sum.
+ * The state of the whole service, as one process sees it at the moment of a scrape: backlogs, their ages, the amount
+ * of money held, and whether the database, the store and Temporal answer. Every process reports the same figures, so
+ * aggregate them by maximum and not by sum.
  */
 import { Gauge } from 'prom-client';
 import type { Registry } from 'prom-client';
 
-/** How many there are of a thing, and how old the oldest of them is. */
+/** The number of items, and the age of the oldest of them. */
 export interface Backlog {
   readonly count: number;
   readonly oldestSeconds: number;
@@ -19,19 +19,19 @@ export interface Hold extends Backlog {
 export interface UpstreamStanding {
   readonly upstream: string;
   readonly isPaused: boolean;
-  /** Its breaker is open. */
+  /** Its circuit breaker is open. */
   readonly isFailing: boolean;
   readonly slotsTaken: number;
   /** Tasks in its queue. */
   readonly waiting: number;
 }
 
-/** What PostgreSQL knows. */
+/** What is stored in PostgreSQL. */
 export interface StoredState {
   readonly tasks: Readonly<Record<'queued' | 'handling' | 'archiving', Backlog>>;
   readonly holds: Readonly<Record<'task' | 'text', Hold>>;
   readonly outbox: ReadonlyMap<string, Backlog>;
-  /** `oldestSeconds`: for how long the longest overdue has been due. */
+  /** `oldestSeconds`: how long the longest overdue one has been due. */
   readonly callbacks: Backlog;
   readonly upstreams: readonly UpstreamStanding[];
 }
@@ -44,7 +44,7 @@ export interface ServiceState {
   readonly stored: StoredState | undefined;
 }
 
-/** What Temporal can be told: an outbox without a kind of rows shows 0 of them. */
+/** All kinds of outbox rows: a kind without rows is shown as 0. */
 export const OUTBOX_KINDS = [
   'start_task',
   'cancel_task',
@@ -54,7 +54,7 @@ export const OUTBOX_KINDS = [
   'promote_output',
 ];
 
-/** @returns what shows a state. What is not known any more is taken away rather than shown as it was. */
+/** @returns a function that shows a state. Values that are no longer known are removed instead of being kept. */
 export function registerServiceGauges(registry: Registry): (state: ServiceState) => void {
   const gauge = <Label extends string>(name: string, help: string, ...labelNames: Label[]): Gauge<Label> =>
     new Gauge({ name, help, labelNames, registers: [registry] });
@@ -90,7 +90,7 @@ export function registerServiceGauges(registry: Registry): (state: ServiceState)
     storeUp.set(isStoreUp ? 1 : 0);
     temporalUp.set(isTemporalUp ? 1 : 0);
     for (const each of labelled) each.reset();
-    // Without labels `reset` leaves a 0 behind, which is not what is known.
+    // Without labels `reset` leaves a 0, which would be a false value.
     for (const each of [callbacks, callbackAge]) each.remove();
     if (stored === undefined) return;
     for (const [status, backlog] of Object.entries(stored.tasks)) {

@@ -1,8 +1,10 @@
-/** How much of each scarce thing that tenants share is in use, how many wait for it, and how often there was none. */
+/**
+ * How much of each limited resource that tenants share is in use, how many wait for it, and how often there was none.
+ */
 import { Counter, Gauge } from 'prom-client';
 import type { Registry } from 'prom-client';
 
-/** Everything that is shared out by src/limits/tenant-shares.ts. */
+/** Everything that src/limits/tenant-shares.ts distributes. */
 export const SHARED_RESOURCES = [
   'account_transactions',
   'archiving_slots',
@@ -33,17 +35,17 @@ export type SharedResource = (typeof SHARED_RESOURCES)[number];
 
 export interface ShareUsage {
   readonly inUse: number;
-  /** Infinite where only tenants are bounded. */
+  /** Infinite if only tenants are limited. */
   readonly capacity: number;
-  /** How many hold some or wait for some. */
+  /** How many tenants hold some or wait for some. */
   readonly tenants: number;
   readonly waiting: number;
 }
 
 export interface ShareMetrics {
-  /** From now on the usage is read at each scrape. A second one of the same resource is added to the first. */
+  /** From now on the usage is read at each scrape. A second usage of the same resource is added to the first. */
   watch(resource: SharedResource, usage: () => ShareUsage): void;
-  /** Somebody got none: its own share was used up, or all of it was in use. */
+  /** A tenant got none: its own share was used up, or all of it was in use. */
   refused(resource: SharedResource, by: 'tenant' | 'process'): void;
 }
 

@@ -1,6 +1,6 @@
 /**
- * How tasks end and how long their stages take, observed by whoever settles one: the worker mostly, the api where a task
- * is cancelled before it was launched. Beside it what the repair had to do.
+ * How tasks end and how long their stages take, observed by the process that settles one: usually the worker, or the
+ * api if a task is cancelled before it was launched. Also what the repair had to do.
  */
 import { Counter, Histogram } from 'prom-client';
 import type { Registry } from 'prom-client';
@@ -10,10 +10,10 @@ import type { RepairKind } from '../domain/repair-kind.ts';
 import type { TerminalStatus } from '../domain/task-status.ts';
 import { childrenOf } from './metrics-children.ts';
 
-/** From an embedded picture to a film that takes its hour. */
+/** From an embedded image to a video that takes an hour. */
 const STAGE_BUCKETS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1_800, 3_600];
 
-/** How a task ended and how long it was where; the stages that it did not reach are null. */
+/** How a task ended and how long each stage took; stages that it did not reach are null. */
 export interface SettledTask {
   readonly model: string;
   readonly status: TerminalStatus;

@@ -1,25 +1,25 @@
-/** Text calls (contract §9): how they end, how soon they begin, and the tokens that are billed. */
+/** Text calls (contract §9): how they end, how soon answers begin, and the tokens that are billed. */
 import { Counter, Gauge, Histogram } from 'prom-client';
 import type { Registry } from 'prom-client';
 import { childrenOf } from './metrics-children.ts';
 
 const FIRST_BUCKETS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120];
 
-/** `answered`: to its end. `gone`: the client went. `failed`: it broke off on our side of the client. */
+/** `answered`: complete. `gone`: the client disconnected. `failed`: it broke off on our side. */
 export type TextCallEnd = 'answered' | 'gone' | 'failed';
 
 export interface TextMetrics {
-  /** An answer has begun, so long after its money was asked for. Not streamed: it is there. */
+  /** An answer has begun, this long after its hold was requested. Not streamed: it is complete. */
   begun(model: string, seconds: number): void;
-  /** A stream is open until what is returned is called. */
+  /** A stream is open until the returned function is called. */
   streaming(): () => void;
-  /** A call is settled. @param tokens what is billed; undefined: nothing is. */
+  /** A call is settled. @param tokens that are billed; undefined: none. */
   ended(
     model: string,
     end: TextCallEnd,
     tokens: { readonly inputTokens: number; readonly outputTokens: number } | undefined,
   ): void;
-  /** An upstream reported a usage that costs so many micro-USD more than was held. */
+  /** An upstream reported a usage that costs this many micro-USD more than was held. */
   exceeded(model: string, microUsd: bigint): void;
 }
 

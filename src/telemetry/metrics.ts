@@ -1,10 +1,10 @@
 /**
  * What a process counts about itself, for Prometheus: one object per process, made by the composition root, with an
- * instrument for each thing that is observed where it happens. What is read at the moment of a scrape is in
+ * instrument for everything that is observed where it happens. Values that are read at the moment of a scrape are in
  * metrics-service.ts.
  *
- * Labels come from closed lists, from route patterns and from the operator's own model files. What a client or a
- * provider says never becomes one: ids, addresses and texts would make a series each.
+ * Labels come from closed lists, from route patterns and from the operator's own model files. Values from a client or
+ * a provider never become labels: ids, addresses and texts would create a series each.
  */
 import { Registry } from 'prom-client';
 import { createCallbackMetrics } from './metrics-callbacks.ts';
@@ -30,7 +30,7 @@ import type { TextMetrics } from './metrics-text.ts';
 export const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
 export interface Metrics {
-  /** Where all instruments of the process are. */
+  /** Contains all instruments of the process. */
   readonly registry: Registry;
   readonly requests: RequestMetrics;
   readonly tasks: TaskMetrics;

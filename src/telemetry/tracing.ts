@@ -1,10 +1,10 @@
 /**
- * Traces (OpenTelemetry; off unless a collector is configured). The trace of a task is found from its id alone: whoever
- * does something for a task, in whichever process and after whatever crash, writes into the same trace, and nothing of it
- * has to pass through Temporal or the database. Its root is the request that created it.
+ * Traces (OpenTelemetry; off unless a collector is configured). The trace of a task is derived from its id alone: all
+ * work for a task, in any process and after any crash, is recorded in the same trace, and nothing has to be passed
+ * through Temporal or the database. Its root is the request that created it.
  *
  * Spans are recorded when they are over. Attributes are names, counts and members of closed lists: never prompts,
- * addresses or a provider's words.
+ * addresses or messages of a provider.
  */
 import { createHash } from 'node:crypto';
 import { ROOT_CONTEXT, SpanKind, SpanStatusCode, TraceFlags, trace } from '@opentelemetry/api';
@@ -21,9 +21,9 @@ import {
 } from '@opentelemetry/sdk-trace';
 import type { TaskId } from '../domain/workflow-ids.ts';
 
-/** Where traces go, and how many of them. */
+/** Where traces are sent, and which share of them. */
 export interface TraceSettings {
-  /** Of a collector that takes OTLP by HTTP, without the path: `http://127.0.0.1:4318`. */
+  /** Of a collector that accepts OTLP over HTTP, without the path: `http://127.0.0.1:4318`. */
   readonly endpoint: string;
   readonly headers: Readonly<Record<string, string>>;
   /** 0 to 1. One task is recorded by all processes or by none. */
@@ -32,12 +32,12 @@ export interface TraceSettings {
 
 export type SpanAttributes = Readonly<Record<string, string | number | boolean | undefined>>;
 
-/** Something that was done, from `startedAt` (milliseconds since 1970) until now. */
+/** Finished work, from `startedAt` (milliseconds since 1970) until now. */
 export interface DoneWork {
   readonly name: string;
   readonly startedAt: number;
   readonly attributes: SpanAttributes;
-  /** Why it failed, from a closed list; undefined: it did not. */
+  /** The reason of the failure, from a closed list; undefined: no failure. */
   readonly failure?: string | undefined;
 }
 
@@ -45,9 +45,9 @@ export interface DoneWork {
 export interface AnsweredRequest extends DoneWork {
   /** The task that it concerned. */
   readonly taskId?: TaskId | undefined;
-  /** Whether it made the task: then it is the root of the task's trace. */
+  /** Whether it created the task: then it is the root of the task's trace. */
   readonly isCreation?: boolean;
-  /** The client's `traceparent`, as it came. */
+  /** The client's `traceparent`, as received. */
   readonly traceparent?: string | undefined;
 }
 
@@ -55,14 +55,14 @@ export interface Tracing {
   /** Work for a task outside a request. */
   task(taskId: TaskId, work: DoneWork): void;
   request(request: AnsweredRequest): void;
-  /** Sends what is left, for a few seconds at most. */
+  /** Sends the remaining spans, for a few seconds at most. */
   close(): Promise<void>;
 }
 
 /** Nothing is recorded. */
 export const NO_TRACES: Tracing = { task: () => undefined, request: () => undefined, close: () => Promise.resolve() };
 
-/** What is recorded and not yet sent is lost beyond this; nobody waits for a collector. */
+/** After this time spans that were not sent are lost; nothing waits longer for a collector. */
 const EXPORT_TIMEOUT_MS = 5_000;
 
 /** @param role `api` or `worker`. */
@@ -89,7 +89,7 @@ export function startTracing({ endpoint, headers, ratio }: TraceSettings, role: 
   });
   const tracer = provider.getTracer('darkroom');
 
-  /** @param as the ids that the span gets; undefined: new ones. */
+  /** @param as the ids for the span; undefined: new ones. */
   const record = (
     { name, startedAt, attributes, failure }: DoneWork,
     kind: SpanKind,
@@ -131,7 +131,7 @@ export function startTracing({ endpoint, headers, ratio }: TraceSettings, role: 
     },
 
     async close() {
-      // A collector that is away is no reason to stay.
+      // An unavailable collector does not prevent the exit.
       await provider.shutdown().catch(() => undefined);
     },
   };
@@ -147,7 +147,7 @@ function told(attributes: SpanAttributes): Attributes {
 
 const TRACEPARENT = /^00-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})$/;
 
-/** W3C Trace Context; what is not of its form is nobody's. */
+/** W3C Trace Context; a malformed header is ignored. */
 function readTraceparent(text: string | undefined): SpanContext | undefined {
   const [, traceId, spanId, flags] = TRACEPARENT.exec(text ?? '') ?? [];
   if (traceId === undefined || spanId === undefined || flags === undefined) return undefined;

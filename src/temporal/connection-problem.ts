@@ -1,24 +1,27 @@
 /**
- * Why a connection to Temporal was not made, for whoever can do something about it. The SDK's error has no code: only its
- * text shows whether nothing answers, TLS fails, or the server rejects the credentials.
+ * Why a connection to Temporal was not made, for those who can resolve it. The SDK's error has no code: only its text
+ * shows whether nothing answers, TLS fails, or the server rejects the credentials.
  */
 import type { TemporalConfig } from '../config/config.ts';
 import type { Refusal } from './refusals.ts';
 
 export interface ConnectionProblem {
-  /** `unreachable` may pass by itself. The others stay until an operator has done something. */
+  /** `unreachable` may pass by itself. The others persist until an operator acts. */
   readonly reason: Extract<Refusal, 'permission_denied' | 'unauthenticated'> | 'tls' | 'unreachable';
   /** What to check, and the text of the cause. */
   readonly message: string;
 }
 
-/** The SDK calls this method while it connects, and puts the status into words (tonic's descriptions of gRPC codes). */
+/**
+ * The SDK calls this method while it connects, and translates the status into text (tonic's descriptions of gRPC
+ * codes).
+ */
 const STATUS_OF_REJECTION = /^Failed to call GetSystemInfo: code: '([^']*)'/;
 const REJECTIONS: ReadonlyMap<string, 'permission_denied' | 'unauthenticated'> = new Map([
   ['The caller does not have permission to execute the specified operation', 'permission_denied'],
   ['The request does not have valid authentication credentials', 'unauthenticated'],
 ]);
-/** Errors of rustls: certificates that are not accepted, alerts of the server, a server without TLS. */
+/** Errors of rustls: untrusted certificates, alerts of the server, a server without TLS. */
 const OF_TLS = /kind: InvalidData/;
 
 export function connectionProblem(config: TemporalConfig, error: unknown): ConnectionProblem {

@@ -26,12 +26,12 @@ export async function connectTemporal(config: TemporalConfig): Promise<NativeCon
   });
 }
 
-/** A command that needs Temporal at once has none, or one that rejects it; the message says which. */
+/** A command that needs Temporal at once cannot reach it, or is rejected by it; the message says which. */
 export class TemporalUnreachableError extends Error {
   override readonly name = 'TemporalUnreachableError';
 }
 
-/** Connects once, for a command that has nothing to wait for. @throws {TemporalUnreachableError} */
+/** Connects once, for a command that does not wait. @throws {TemporalUnreachableError} */
 export async function requireTemporal(config: TemporalConfig): Promise<NativeConnection> {
   try {
     return await connectTemporal(config);
@@ -40,7 +40,7 @@ export async function requireTemporal(config: TemporalConfig): Promise<NativeCon
   }
 }
 
-/** As long as a scrape and a probe have patience. */
+/** Within the time that scrapes and probes wait. */
 const CHECK_WITHIN_MS = 2_500;
 
 /** Throws unless the server answers on this connection. */

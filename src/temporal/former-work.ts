@@ -1,26 +1,29 @@
-/** Whether Temporal still has work of ours on the task queues by the names that they had in every installation. */
+/**
+ * Whether Temporal still has work of ours on the task queues under the names that they used to have in every
+ * installation.
+ */
 import type { Client } from '@temporalio/client';
 import type { Database, Statement } from '../database/database.ts';
 import { TASK_QUEUES, outputOfWorkflow, taskOfWorkflow } from '../domain/workflow-ids.ts';
 
-/** What Temporal lists at once, at most, and the database is asked about at once. */
+/** The number of workflows that Temporal lists, and the database looks up, at once. */
 const PAGE_SIZE = 1_000;
 
 const QUERY = `ExecutionStatus = 'Running' AND TaskQueue IN ('${TASK_QUEUES.media}', '${TASK_QUEUES.callbacks}')`;
 
 export interface FormerWorkOptions {
-  /** Default and most: 1,000. */
+  /** Default and maximum: 1,000. */
   readonly pageSize?: number;
   /** Ends the search between two pages. */
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * Looks for a running workflow of a task or an output that this database has. Passes that a schedule started do not
- * count: `migrate` has ended them. Temporal lists the newest first, so ours may be behind whatever a neighbour has on its
- * own old names: only the end of the list says that nothing is left.
+ * Looks for a running workflow of a task or an output that this database has. Passes started by a schedule do not
+ * count: `migrate` has ended them. Temporal lists the newest first, so ours may come after the workflows that another
+ * installation has under the same old names: only the end of the list shows that nothing is left.
  *
- * @throws what Temporal, the database or the signal throws: it is not known then.
+ * @throws what Temporal, the database or the signal throws: the result is then unknown.
  */
 export async function hasWorkOnFormerQueues(
   client: Client,

@@ -1,15 +1,16 @@
 /**
- * What an operator has to run where the credentials of `migrate` may not prepare Temporal: on Temporal Cloud namespaces and
- * search attributes are made with `tcld`, on other servers with `temporal`, by whoever may.
+ * The commands that an operator has to run if the credentials of `migrate` do not allow it to prepare Temporal: on
+ * Temporal Cloud namespaces and search attributes are created with `tcld`, on other servers with `temporal`, by a user
+ * with the permissions.
  */
 import type { TemporalConfig } from '../config/config.ts';
 
 /**
- * One command, whole and ready to be pasted, but for what stands in angle brackets. Credentials are in it by the names of
- * the variables that hold them, and a shell that lacks one of these says so.
+ * One complete command that can be pasted, except for placeholders in angle brackets. It refers to credentials by the
+ * names of the variables that contain them, and a shell that lacks one of these reports it.
  */
 export interface ManualStep {
-  /** What it makes: `the namespace darkroom`. */
+  /** What it creates: `the namespace darkroom`. */
   readonly what: string;
   readonly command: string;
 }
@@ -20,7 +21,7 @@ const FORBIDDEN =
 /** Temporal is not prepared. The message lists what to run. */
 export class ManualStepsError extends Error {
   override readonly name = 'ManualStepsError';
-  /** @param reason why it is not, and what to do with the steps. */
+  /** @param reason why it is not prepared, and what to do with the steps. */
   constructor(steps: readonly ManualStep[], reason = FORBIDDEN) {
     super(
       [
@@ -47,14 +48,20 @@ export function namespaceStep(server: TemporalConfig, retentionDays: number): Ma
   };
 }
 
-/** A regional endpoint, `<region>.<provider>.api.temporal.io`, says where its namespaces are; `tcld` takes AWS for granted. */
+/**
+ * A regional endpoint, `<region>.<provider>.api.temporal.io`, contains the location of its namespaces; `tcld` assumes
+ * AWS by default.
+ */
 function cloudRegion({ address }: TemporalConfig): string {
   const [, region = '<region>', provider = '<provider>'] =
     /^([\w-]+)\.([\w-]+)\.api\.temporal\.io(?::\d+)?$/i.exec(address) ?? [];
   return `--cloud-provider ${provider} --region ${region}`;
 }
 
-/** What the namespace is to accept: what we connect with. `tcld` takes mTLS for granted, which needs the clients' CA. */
+/**
+ * The authentication that the namespace must accept: the one that we use. `tcld` assumes mTLS by default, which needs
+ * the clients' CA.
+ */
 function cloudAuthentication({ apiKey, tls }: TemporalConfig): string {
   const ca = '--ca-certificate-file <ca.pem>';
   if (apiKey === undefined) return `--auth-method mtls ${ca}`;
@@ -82,7 +89,7 @@ export function searchAttributesStep(server: TemporalConfig, names: readonly str
   };
 }
 
-/** How to see of which types the search attributes are. */
+/** How to list the types of the search attributes. */
 export function listTypesStep(server: TemporalConfig): ManualStep {
   return {
     what: 'the types of the search attributes',
@@ -92,14 +99,14 @@ export function listTypesStep(server: TemporalConfig): ManualStep {
   };
 }
 
-/** A search attribute that is there, and of another type than ours. */
+/** A search attribute that exists with a type other than ours. */
 interface Conflict {
   readonly name: string;
   readonly type: string;
   readonly wanted: string;
 }
 
-/** How it is put out of the way: on Temporal Cloud it can have another name, on other servers it can only be removed. */
+/** How to resolve the conflict: on Temporal Cloud it can be renamed, on other servers it can only be removed. */
 export function conflictStep(server: TemporalConfig, { name, type, wanted }: Conflict): ManualStep {
   return {
     what: `the search attribute ${name}, which is of type ${type} and has to be of type ${wanted}`,
@@ -111,22 +118,22 @@ export function conflictStep(server: TemporalConfig, { name, type, wanted }: Con
   };
 }
 
-/** A schedule that our credentials may not make, as the command line describes it. */
+/** A schedule that our credentials may not create, as described on the command line. */
 export interface ForbiddenSchedule {
-  /** `update` where it exists with another definition. */
+  /** `update` if it exists with another definition. */
   readonly verb: 'create' | 'update';
   readonly scheduleId: string;
-  /** As Go writes durations: `60s`, `60m/5m` with an offset. */
+  /** In Go's notation for durations: `60s`, `60m/5m` with an offset. */
   readonly interval: string;
   readonly catchupWindow: string;
   readonly workflowType: string;
   readonly taskQueue: string;
   readonly args: readonly unknown[];
-  /** Why it is paused; undefined: it is not. */
+  /** Why it is paused; undefined: it is not paused. */
   readonly pauseNote: string | undefined;
 }
 
-/** @param unpaused the ids of schedules that have to be paused, the forbidden ones among them, and why. */
+/** @param unpaused the ids of schedules that have to be paused, including forbidden ones, and why. */
 export function scheduleSteps(
   server: TemporalConfig,
   forbidden: readonly ForbiddenSchedule[],
@@ -180,7 +187,7 @@ function temporal(server: TemporalConfig, ...words: readonly string[]): string {
   ].join(' ');
 }
 
-/** By their variables: whoever runs it has files of their own. */
+/** By their variables: the operator who runs it has different files. */
 function tlsFlags({ tls }: TemporalConfig): readonly string[] {
   if (tls === undefined) return [];
   return [
@@ -191,7 +198,7 @@ function tlsFlags({ tls }: TemporalConfig): readonly string[] {
   ];
 }
 
-/** What a POSIX shell replaces by the variable, and stops at where that is missing or empty. */
+/** A POSIX shell expands it to the variable, and stops if that is unset or empty. */
 function variable(name: string): string {
   return `"\${${name}:?}"`;
 }

@@ -1,7 +1,7 @@
 /**
- * Makes a Temporal server ready for us: the namespace with its retention, and what is in it. Safe to run at any time and
- * from several processes; what is there already is left alone. The search attributes are in prepare-search-attributes.ts,
- * the schedules in schedules.ts.
+ * Prepares a Temporal server: the namespace with its retention, and what belongs into it. Safe to run at any time and
+ * from several processes; what already exists is left alone. The search attributes are in
+ * prepare-search-attributes.ts, the schedules in schedules.ts.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { msToTs } from '@temporalio/common/lib/time.js';
@@ -14,7 +14,7 @@ import { ensureSearchAttributes } from './prepare-search-attributes.ts';
 import { grpcCode, isForbidden } from './refusals.ts';
 import { SEARCH_ATTRIBUTES } from './search-attributes.ts';
 
-/** Long enough to look into a complaint; the record of tasks is PostgreSQL's, not this. */
+/** Long enough to investigate a complaint; the record of tasks is in PostgreSQL, not here. */
 const RETENTION_DAYS = 30;
 const RETENTION_MS = RETENTION_DAYS * 86_400_000;
 
@@ -31,11 +31,11 @@ export interface PreparedNamespace {
 }
 
 /**
- * Creates what is missing.
+ * Creates whatever is missing.
  *
- * @returns what has to be done by somebody else, because our credentials may not: on Temporal Cloud, where namespaces and
- *   search attributes are made elsewhere, or behind a server with authorization.
- * @throws {ManualStepsError} where the namespace cannot be used as it is; what it lacks is not added then.
+ * @returns the steps that an operator has to do, because our credentials do not allow them: on Temporal Cloud, where
+ *   namespaces and search attributes are created elsewhere, or with a server that uses authorization.
+ * @throws {ManualStepsError} if the namespace cannot be used as it is; nothing is added to it then.
  */
 export async function prepareNamespace(
   connection: NativeConnection,
@@ -50,7 +50,7 @@ export async function prepareNamespace(
   return { isUsable: true, steps };
 }
 
-/** A namespace just made is known to every part of the server after some seconds (its cache's refresh interval). */
+/** A new namespace is known to every part of the server after some seconds (its cache's refresh interval). */
 async function whenKnown<T>(work: () => Promise<T>): Promise<T> {
   const deadline = Date.now() + NAMESPACE_KNOWN_WITHIN_MS;
   for (;;) {
@@ -89,7 +89,7 @@ async function ensureNamespace(
   return undefined;
 }
 
-/** Raises the retention where it is shorter; where that is forbidden, a warning is enough: tasks do not need it. */
+/** Raises the retention if it is shorter; if that is forbidden, a warning is enough: tasks do not need it. */
 async function ensureRetention(connection: NativeConnection, config: TemporalConfig, logger: Logger): Promise<void> {
   const { namespace } = config;
   const described = await connection.workflowService.describeNamespace({ namespace });
@@ -108,7 +108,7 @@ async function ensureRetention(connection: NativeConnection, config: TemporalCon
   }
 }
 
-/** Whether our credentials may at least read what is in it. */
+/** Whether our credentials may at least read its contents. */
 async function isUsable(connection: NativeConnection, namespace: string): Promise<boolean> {
   try {
     await connection.workflowService.countWorkflowExecutions({ namespace, query: '' });

@@ -1,6 +1,6 @@
 /**
- * Adds the search attributes that a namespace lacks. Their names are generic and others may have been there before, so one
- * of another type stops `migrate`: the server would refuse every start that sets it.
+ * Adds the search attributes that a namespace lacks. Their names are generic and may already be in use, so one of
+ * another type stops `migrate`: the server would reject every start that sets it.
  */
 import type { NativeConnection } from '@temporalio/worker';
 import type { TemporalConfig } from '../config/config.ts';
@@ -18,8 +18,9 @@ const KEYWORD = TYPES.indexOf('Keyword');
 const ALREADY_EXISTS = 6;
 
 /**
- * @returns what has to be done by somebody else, because our credentials may not.
- * @throws {ManualStepsError} some are there with another type. Nothing was added: the namespace is somebody else's.
+ * @returns the steps that an operator has to do, because our credentials do not allow them.
+ * @throws {ManualStepsError} some exist with another type. Nothing was added: the namespace belongs to another
+ *   program.
  */
 export async function ensureSearchAttributes(
   connection: NativeConnection,
@@ -39,7 +40,7 @@ export async function ensureSearchAttributes(
     });
   } catch (error) {
     if (isForbidden(error)) return [searchAttributesStep(config, missing)];
-    // Where another process has just added them.
+    // Another process has just added them.
     if (grpcCode(error) !== ALREADY_EXISTS) throw error;
   }
   logger.info({ namespace, attributes: missing }, 'search attributes were added');
@@ -78,7 +79,7 @@ function refuseOtherTypes(config: TemporalConfig, types: Readonly<Record<string,
   );
 }
 
-/** Where they may not be listed, each is tried in a query. */
+/** If they may not be listed, each is tried in a query. */
 async function missingSearchAttributes(
   connection: NativeConnection,
   namespace: string,

@@ -1,9 +1,9 @@
 /**
- * What a Temporal server refuses rather than fails at: our credentials may not, or something that `migrate` prepares is
- * missing. Trying again changes nothing before an operator has done something.
+ * Requests that a Temporal server rejects rather than fails to process: our credentials do not allow them, or
+ * something that `migrate` prepares is missing. A retry changes nothing before an operator has acted.
  */
 
-/** gRPC status codes, and how they are called in logs and metrics. */
+/** gRPC status codes, and their names in logs and metrics. */
 const REFUSALS: ReadonlyMap<number, Refusal> = new Map([
   [3, 'invalid_argument'],
   [5, 'not_found'],
@@ -23,15 +23,15 @@ export function grpcCode(error: unknown): number | undefined {
   return undefined;
 }
 
-/** Why the server refuses; undefined where the error is of another kind. */
+/** Why the server rejects a request; undefined if the error is of another kind. */
 export function refusalOf(error: unknown): Refusal | undefined {
-  // The client has an error of its own for this one, without a code.
+  // For this one the client has its own error, without a code.
   if (error instanceof Error && error.name === 'NamespaceNotFoundError') return 'not_found';
   const code = grpcCode(error);
   return code === undefined ? undefined : REFUSALS.get(code);
 }
 
-/** Whether our credentials may not do it, or the server does not offer it to anybody. */
+/** Whether our credentials do not allow it, or the server does not offer it at all. */
 export function isForbidden(error: unknown): boolean {
   const refusal = refusalOf(error);
   return refusal === 'permission_denied' || refusal === 'unimplemented' || refusal === 'unauthenticated';

@@ -1,6 +1,6 @@
 /**
- * Reads from the history of one run of a task's workflow what the run had brought about: results of its activities,
- * regular and local, and how it closed. Histories of earlier releases say less, and are read all the same.
+ * Reads the results of one run of a task's workflow from its history: results of its activities, regular and local,
+ * and how it closed. Histories of earlier releases contain less, and are read all the same.
  */
 import { defaultPayloadConverter } from '@temporalio/common';
 import type { Payload } from '@temporalio/common';
@@ -14,16 +14,16 @@ type HistoryEvent = NonNullable<History['events']>[number];
 type Payloads = { readonly payloads?: readonly Payload[] | null } | null | undefined;
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Made from an output that is a file of its own, and not asked of any provider. */
+/** Derived from an output that has its own file, and not requested from any provider. */
 const DERIVED_TYPES: readonly unknown[] = ['first_frame', 'last_frame', 'thumbnail'];
 
 /** The name under which the SDK records local activities. */
 const LOCAL_ACTIVITY = 'core_local_activity';
 
-/** The activities whose failure is that of the task. */
+/** The activities whose failure is the task's failure. */
 const WORK: readonly string[] = ['submitGeneration', 'awaitGeneration', 'archiveOutputs'];
 
-/** What activities of one name answered, the last answer of each. */
+/** The results of activities by name, the last result of each. */
 type Answers = ReadonlyMap<string, Fields>;
 
 export function readRunHistory({ events }: History): RunRecord {
@@ -72,8 +72,8 @@ function answersOf(events: readonly HistoryEvent[], names: ReadonlyMap<string, s
 }
 
 /**
- * By how the run closed. Where it was ended from outside, by the settlement that it had made; where it had no task left to
- * settle, by what its work had failed with.
+ * From how the run closed. If it was ended from outside, from the settlement that it had made; if it had no task left
+ * to settle, from the failure of its work.
  */
 function outcomeOf(
   events: readonly HistoryEvent[],
@@ -118,12 +118,13 @@ function mayHaveSubmitted(
   sent: Sent | undefined,
 ): boolean {
   const { kind } = submitted;
-  // A submit that joined the queue of its upstream has sent nothing; the next one may have, and not have answered.
+  // A submit that joined the queue of its upstream has sent nothing; the next one may have, without having been
+  // answered.
   if (kind !== undefined && (kind !== 'waiting' || isLastSubmitAnswered(events, names))) {
     return kind === 'produced' || kind === 'job';
   }
   const wasScheduled = [...names.values()].includes('submitGeneration');
-  // An attempt that found no task in the database says whether one before it had sent the work.
+  // An attempt that found no task in the database states whether an earlier one had sent the work.
   return wasScheduled && (sent === undefined || sent.place !== undefined);
 }
 
@@ -136,7 +137,7 @@ interface Sent {
   readonly place: number | undefined;
 }
 
-/** What the attempt said that found the task gone; undefined: none did. */
+/** What the attempt stated that found the task missing; undefined: there was none. */
 function sentBeforeLoss(events: readonly HistoryEvent[], names: ReadonlyMap<string, string>): Sent | undefined {
   for (const { activityTaskFailedEventAttributes: attributes } of events) {
     if (names.get(String(attributes?.scheduledEventId)) !== 'submitGeneration') continue;
@@ -162,7 +163,7 @@ function archivedFiles(answer: Fields | undefined): readonly StoredFile[] | unde
   return storedFiles(made, 'objectKey');
 }
 
-/** @returns undefined: there are none, or one of them says too little. */
+/** @returns undefined: there are none, or one of them lacks fields. */
 function storedFiles(list: unknown, keyName: string): readonly StoredFile[] | undefined {
   if (!Array.isArray(list) || list.length === 0) return undefined;
   const files = (list as readonly Fields[]).flatMap((file): StoredFile[] => {
@@ -172,7 +173,7 @@ function storedFiles(list: unknown, keyName: string): readonly StoredFile[] | un
   return files.length === list.length ? files : undefined;
 }
 
-/** The first payload as an object; an empty one where it is none. */
+/** The first payload as an object; an empty object if it is not one. */
 function fieldsOf(payloads: Payloads): Fields {
   const [payload] = payloads?.payloads ?? [];
   if (payload == null) return {};

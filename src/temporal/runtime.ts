@@ -1,33 +1,37 @@
 /**
- * Temporal's runtime in our processes: its log lines are written as ours, those of its native part too, which would write
- * to the terminal in a form and colours of its own; signals are left to us, and its own metrics go with ours. Its worker
- * warns of every failed activity attempt; those we log ourselves (activities/failures.ts), so its lines go one level down.
+ * Temporal's runtime in our processes: its log lines are written in our format, including those of its native part,
+ * which would otherwise write to the terminal in its own format and colours; signals are left to us, and its own
+ * metrics are exposed with ours. Its worker logs a warning for every failed activity attempt; we log those ourselves
+ * (activities/failures.ts), so its lines go one level down.
  */
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { DefaultLogger, Runtime } from '@temporalio/worker';
 import type { Logger } from '../telemetry/log.ts';
 
-/** The SDK's exporter is on this machine, in this process: what takes longer is stuck. */
+/** The SDK's exporter is on this machine, in this process: an exporter that takes longer is stuck. */
 const READ_WITHIN_MS = 2_000;
 
 export interface TemporalRuntime {
-  /** What the SDK counts, in Prometheus' text format; empty where it is not asked to, or cannot be read. Never fails. */
+  /** The SDK's metrics, in Prometheus' text format; empty if they are not enabled, or cannot be read. Never fails. */
   readMetrics(): Promise<string>;
   /**
-   * To be told why a connection could not be made. The SDK ends its runtime with the last connection and starts it again
-   * with the next one, on the same port for its metrics, which another program may have by then: it gets another. Never
-   * fails.
+   * Must be called with the error when a connection could not be made. The SDK ends its runtime with the last
+   * connection and starts it again with the next one, on the same port for its metrics, which another program may use
+   * by then: in that case it gets another port. Never fails.
    */
   recover(error: unknown): Promise<void>;
   /**
-   * Ends it where the last connection has not: a process that ends before its first one would be kept by it for ever.
-   * Nothing may be connected any more.
+   * Ends the runtime if the last connection has not: it would keep a process alive that ends before its first
+   * connection. There must be no connection any more.
    */
   close(): Promise<void>;
 }
 
-/** The SDK's lines as ours. Its errors go where ours go: elsewhere they would be written as an empty object. */
+/**
+ * Writes the SDK's lines to our log. Its errors are written to the field of our own: in any other they would appear as
+ * an empty object.
+ */
 export function temporalLogger(logger: Logger): DefaultLogger {
   return new DefaultLogger('INFO', ({ level, message, meta }) => {
     const { error, ...temporal } = meta ?? {};
@@ -63,7 +67,7 @@ export async function installTemporalRuntime(logger: Logger, hasMetrics: boolean
         const response = await fetch(`http://127.0.0.1:${port}/metrics`, { signal });
         return await response.text();
       } catch (err) {
-        // Not there while there is no connection to Temporal.
+        // Not available while there is no connection to Temporal.
         logger.debug({ err }, "the metrics of Temporal's SDK could not be read");
         return '';
       }
@@ -83,7 +87,7 @@ export async function installTemporalRuntime(logger: Logger, hasMetrics: boolean
   };
 }
 
-/** Names and units as Prometheus wants them. */
+/** Names and units in the form that Prometheus expects. */
 function exporterAt(port: number) {
   return {
     bindAddress: `127.0.0.1:${port}`,
@@ -93,7 +97,7 @@ function exporterAt(port: number) {
   };
 }
 
-/** The SDK tells nobody which port it got, so it cannot be asked for any. */
+/** The SDK does not report which port it got, so it cannot be told to pick any. */
 async function findFreePort(): Promise<number> {
   const server = createServer();
   return new Promise((resolve, reject) => {

@@ -1,4 +1,4 @@
-/** The schedules of the workflows that keep the service in order: made by `migrate`, and brought up to date by it. */
+/** The schedules of the maintenance workflows: created and updated by `migrate`. */
 import { isDeepStrictEqual } from 'node:util';
 import {
   ScheduleAlreadyRunning,
@@ -14,10 +14,10 @@ import type { ForbiddenSchedule } from './manual-steps.ts';
 import { isForbidden } from './refusals.ts';
 
 interface OwnSchedule {
-  /** Behind the id of the installation. */
+  /** Appended to the id of the installation. */
   readonly name: string;
   readonly every: Duration;
-  /** Of each interval, from midnight UTC on. */
+  /** Of each interval, starting at midnight UTC. */
   readonly offset?: Duration;
   readonly workflowType: string;
   readonly args: readonly unknown[];
@@ -45,7 +45,7 @@ const SCHEDULES: readonly OwnSchedule[] = [
   {
     name: 'meter-storage',
     every: '60 minutes',
-    // A day is metered when its last transactions are in (billing/storage-metering.ts).
+    // A day is metered when its last transactions have been committed (billing/storage-metering.ts).
     offset: '5 minutes',
     workflowType: 'meterStorage',
     args: [],
@@ -53,7 +53,10 @@ const SCHEDULES: readonly OwnSchedule[] = [
   },
 ];
 
-/** What the schedules of earlier releases were called, in every installation, and which of ours does their work now. */
+/**
+ * The schedule ids of earlier releases, which were the same in every installation, and which of our schedules does
+ * their work now.
+ */
 const SUCCESSORS = {
   'darkroom-reconcile': 'maintain',
   'darkroom-expire-outputs': 'maintain',
@@ -62,7 +65,7 @@ const SUCCESSORS = {
   'darkroom-meter-storage': 'meter-storage',
 } as const;
 
-/** The ids of an installation's schedules, for whoever takes it down. */
+/** The ids of an installation's schedules, for use when it is taken down. */
 export function scheduleIds(installationId: string): readonly string[] {
   return SCHEDULES.map(({ name }) => scheduleId(installationId, name));
 }
@@ -72,15 +75,15 @@ function scheduleId(installationId: string, name: string): string {
 }
 
 export interface EnsuredSchedules {
-  /** The ids of those that were made with another definition. */
+  /** The ids of those that had another definition. */
   readonly updated: readonly string[];
-  /** What our credentials may not do. */
+  /** What our credentials do not allow. */
   readonly forbidden: readonly ForbiddenSchedule[];
 }
 
 /**
- * Creates the schedules that do not exist yet, and updates those that were made with another definition, by an earlier
- * release. Whether one is paused stays as its operator left it.
+ * Creates the schedules that do not exist yet, and updates those that an earlier release created with another
+ * definition. Whether one is paused stays as its operator left it.
  */
 export async function ensureSchedules(client: Client, installationId: string): Promise<EnsuredSchedules> {
   const outcomes = await Promise.all(SCHEDULES.map((schedule) => ensureSchedule(client, installationId, schedule)));
@@ -90,23 +93,23 @@ export async function ensureSchedules(client: Client, installationId: string): P
   };
 }
 
-/** All of them, where nothing of ours can be made. */
+/** All of them, if we may not create anything. */
 export function allSchedules(installationId: string): readonly ForbiddenSchedule[] {
   return SCHEDULES.map((schedule) => forbidden('create', installationId, schedule));
 }
 
 export interface RetiredSchedules {
   readonly deleted: readonly string[];
-  /** The ids of those that are left to somebody who may do more than our credentials. */
+  /** The ids of those that are left to an operator with more permissions than our credentials. */
   readonly left: readonly string[];
   /** Which of ours have to be paused before those are deleted, and why. */
   readonly unpaused: ReadonlyMap<string, string>;
 }
 
 /**
- * Deletes the schedules that earlier releases made, and ends the passes of theirs that run, which is safe: whatever they
- * did is done by ours. Where an operator had paused one, ours is paused, with its note; where that cannot be done yet, the
- * former one stays, because nothing else knows of it.
+ * Deletes the schedules of earlier releases, and ends their running passes, which is safe: our schedules do the same
+ * work. If an operator had paused one, ours is paused, with its note; if that is not possible yet, the former one
+ * stays, because it is the only record of the pause.
  */
 export async function retireFormerSchedules(client: Client, installationId: string): Promise<RetiredSchedules> {
   const deleted: string[] = [];
@@ -117,7 +120,7 @@ export async function retireFormerSchedules(client: Client, installationId: stri
     try {
       const handle = client.schedule.getHandle(id);
       const { info, state } = await handle.describe();
-      // Temporal takes an empty note for none, and pauses nothing.
+      // Temporal treats an empty note as missing, and pauses nothing.
       const note = state.note || `as ${id} was`;
       if (state.paused && !(await ensurePaused(successor, note))) {
         unpaused.set(successor.scheduleId, note);
@@ -126,7 +129,8 @@ export async function retireFormerSchedules(client: Client, installationId: stri
       }
       await handle.delete();
       deleted.push(id);
-      // No two of its passes ran at once. (The server does not name those that run, `runningActions`, in every release.)
+      // Two of its passes never ran at once. (The server does not name those that run, `runningActions`, in every
+      // release.)
       const pass = info.recentActions.at(-1)?.action.workflow.workflowId;
       if (pass !== undefined) await client.workflow.getHandle(pass).terminate('its schedule has another name now');
     } catch (error) {
@@ -137,7 +141,7 @@ export async function retireFormerSchedules(client: Client, installationId: stri
   return { deleted, left, unpaused };
 }
 
-/** @returns whether it is paused now: not where it does not exist, or our credentials may not. */
+/** @returns whether it is paused now: false if it does not exist, or our credentials do not allow it. */
 async function ensurePaused(handle: ScheduleHandle, note: string): Promise<boolean> {
   try {
     if (!(await handle.describe()).state.paused) await handle.pause(note);
@@ -187,7 +191,7 @@ async function ensureSchedule(
   }
 }
 
-/** @param state what it is in, where it exists: the command line would start it again. */
+/** @param state of the existing schedule: the command line would unpause it. */
 function forbidden(
   verb: 'create' | 'update',
   installationId: string,
@@ -218,12 +222,12 @@ function definitionOf(
   return {
     spec: { intervals: [{ every, ...(offset === undefined ? {} : { offset }) }] },
     action: { type: 'startWorkflow', workflowType, taskQueue: taskQueueOf('media', installationId), args: [...args] },
-    // A pass that was missed is made up for by the next one.
+    // A missed pass is made up for by the next one.
     policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: '1 minute' },
   } satisfies Pick<ScheduleOptions, 'spec' | 'action' | 'policies'>;
 }
 
-/** Whether a schedule of the server does what the definition says; both in the form that the server gives back. */
+/** Whether a schedule of the server matches the definition; both in the form that the server returns. */
 function isDefinedAs(description: ScheduleDescription, { spec, action, policies }: Definition): boolean {
   const found = description.action;
   return isDeepStrictEqual(

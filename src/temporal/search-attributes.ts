@@ -1,6 +1,6 @@
 /**
- * What operators can search and list workflows by (architecture, "Operators' view"). Registered by `migrate`, or by the
- * embedded dev server at its start.
+ * The attributes by which operators can search and list workflows (architecture, "Operators' view"). Registered by
+ * `migrate`, or by the bundled dev server at its start.
  */
 import { SEARCH_ATTRIBUTE_NAMES } from '../domain/search-attribute-names.ts';
 

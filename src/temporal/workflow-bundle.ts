@@ -1,6 +1,6 @@
 /**
- * The workflow bundle: all deterministic code as one script, which workers run and replay tests replay. The build makes
- * it once; without a build it is made at start (some seconds).
+ * The workflow bundle: all deterministic code as one script, which workers run and replay tests replay. The build
+ * creates it once; without a build it is created at start (some seconds).
  */
 import { existsSync } from 'node:fs';
 import { bundleWorkflowCode } from '@temporalio/worker';
@@ -8,13 +8,13 @@ import type { WorkflowBundleOption, WorkflowBundleWithSourceMap } from '@tempora
 import { packageFile, packageModule } from '../config/package-root.ts';
 import type { Logger } from '../telemetry/log.ts';
 
-/** A bundle in memory or on disk, as `Worker.create` takes it. */
+/** A bundle in memory or on disk, as accepted by `Worker.create`. */
 export type WorkflowBundle = WorkflowBundleOption;
 
-/** Where the build leaves the bundle. */
+/** Where the build writes the bundle. */
 export const BUILT_BUNDLE = packageFile('dist/workflow-bundle.js');
 
-/** Bundles the workflows from their sources. */
+/** Bundles the workflows from their source. */
 export async function bundleWorkflows(logger: Logger): Promise<WorkflowBundleWithSourceMap> {
   return bundleWorkflowCode({
     workflowsPath: packageModule('workflows/index.ts'),
@@ -29,7 +29,7 @@ export async function bundleWorkflows(logger: Logger): Promise<WorkflowBundleWit
   });
 }
 
-/** The built bundle where there is one, else one made now. */
+/** The built bundle if there is one, otherwise one created now. */
 export async function loadWorkflowBundle(logger: Logger): Promise<WorkflowBundle> {
   return existsSync(BUILT_BUNDLE) ? { codePath: BUILT_BUNDLE } : bundleWorkflows(logger);
 }

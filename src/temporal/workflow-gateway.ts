@@ -1,6 +1,6 @@
 /**
- * What the program tells and asks Temporal about single workflows. Every call is bounded in time, and everything that
- * is started twice is started once: the workflow id is the idempotency key.
+ * All requests to Temporal about single workflows. Every call is bounded in time, and starting something twice starts
+ * it once: the workflow id is the idempotency key.
  */
 import {
   ActivityCancelledError,
@@ -24,14 +24,19 @@ import {
 import type { TaskId } from '../domain/workflow-ids.ts';
 import { readRunHistory } from './run-history.ts';
 
-/** Below the outbox's lease (tasks/outbox/outbox.ts), so that a claim does not come due while it is being delivered. */
+/**
+ * Below the outbox's lease (tasks/outbox/outbox.ts), so that a claim does not become due while it is being delivered.
+ */
 const START_TIMEOUT_MS = 10_000;
-/** A reader's repair does not wait longer; `unknown` is an answer too. */
+/** The repair after a read does not wait longer; `unknown` is an answer too. */
 const DESCRIBE_TIMEOUT_MS = 3_000;
-/** An attempt waits for it, and is taken for dead without a heartbeat in ten seconds (workflows/activity-options.ts). */
+/**
+ * An attempt waits for it, and is considered dead after ten seconds without a heartbeat
+ * (workflows/activity-options.ts).
+ */
 const HEARTBEAT_TIMEOUT_MS = 2_000;
 
-/** What a task's workflow is started with. The first part is its argument; see workflows/contracts.ts. */
+/** The data with which a task's workflow is started. The first part is its argument; see workflows/contracts.ts. */
 export interface TaskStart {
   readonly taskId: TaskId;
   readonly accountId: string;
@@ -45,47 +50,51 @@ export interface TaskStart {
   readonly requestHash?: string;
 }
 
-/** What asking for a task's workflow came to: it was started or runs already, or there was one that has closed. */
+/** The result of starting a task's workflow: it was started or is already running, or there was one that has closed. */
 export type StartResult = { readonly kind: 'running' } | { readonly kind: 'closed'; readonly runId: string };
 
 export interface WorkflowGateway {
   /**
-   * Starts a task's workflow; one that was started before is no error.
+   * Starts a task's workflow; one that was started before is not an error.
    *
-   * @param earlierRunId a run of it that has closed, after which another is wanted all the same.
+   * @param earlierRunId a closed run of it, after which another one is wanted all the same.
    */
   startTask(task: TaskStart, earlierRunId?: string): Promise<StartResult>;
-  /** Starts the delivery of a task's callback. @returns false where one runs already, of which nothing is asked. */
+  /** Starts the delivery of a task's callback. @returns false if one is already running, which is not changed. */
   startCallback(taskId: TaskId, accountId: string): Promise<boolean>;
-  /** Has the delivery that runs look once more when it is done; where none does any more, another is started. */
+  /** Makes the running delivery check once more when it is done; if none is running any more, another is started. */
   deliverAgain(taskId: TaskId, accountId: string): Promise<void>;
-  /** Starts telling a provider to stop; one that runs already is no error. */
+  /** Starts a stop request to a provider; one that is already running is not an error. */
   startStop(taskId: TaskId, accountId: string): Promise<void>;
-  /** Starts making an output persistent; one that runs already is no error. */
+  /** Starts the promotion of an output to persistent storage; one that is already running is not an error. */
   startPromotion(outputId: string, accountId: string): Promise<void>;
-  /** Asks a task's workflow to end. @returns false where there is none (yet). */
+  /** Requests the cancellation of a task's workflow. @returns false if there is none (yet). */
   cancelTask(taskId: TaskId): Promise<boolean>;
-  /** Tells a task's workflow that it has a slot of the upstream that it waits for; one that is over need not know. */
+  /**
+   * Notifies a task's workflow that it has a slot at the upstream that it waits for; a finished workflow needs no
+   * notice.
+   */
   wakeTask(taskId: TaskId): Promise<void>;
-  /** What became of a task's workflow; `unknown` when Temporal does not answer. */
+  /** The state of a task's workflow; `unknown` if Temporal does not answer. */
   describeTask(taskId: TaskId): Promise<WorkflowCondition>;
-  /** What one run of a task's workflow had brought about; undefined: Temporal keeps its history no longer. */
+  /** The results of one run of a task's workflow; undefined: Temporal no longer keeps its history. */
   readRun(taskId: TaskId, runId: string): Promise<RunRecord | undefined>;
   /**
-   * Sends one heartbeat of an activity's attempt and waits until Temporal has it, where the SDK's own go out some time.
+   * Sends one heartbeat of an activity's attempt and waits until Temporal has recorded it; the SDK's own heartbeats
+   * are sent later.
    *
-   * @returns false where the attempt is over: it had timed out, and another may be at work.
+   * @returns false if the attempt is over: it timed out, and another one may be running.
    */
   recordHeartbeat(taskToken: Uint8Array, details: object): Promise<boolean>;
 }
 
-/** @param installationId whose workers are to do the work. */
+/** @param installationId whose workers have to do the work. */
 export function createWorkflowGateway(client: Client, installationId: string): WorkflowGateway {
   const mediaQueue = taskQueueOf('media', installationId);
   const bounded = <T>(timeoutMs: number, call: () => Promise<T>): Promise<T> =>
     client.withDeadline(Date.now() + timeoutMs, call);
 
-  /** Starts one of the workflows that do a single thing: it may run again when it is over. */
+  /** Starts one of the single-purpose workflows: it may run again when it is over. */
   const startShort = (
     type: string,
     workflowId: string,
@@ -111,7 +120,7 @@ export function createWorkflowGateway(client: Client, installationId: string): W
     ({
       workflowId: callbackWorkflowId(taskId),
       taskQueue: taskQueueOf('callbacks', installationId),
-      // A terminated delivery may be started again: which attempts are left stands in PostgreSQL.
+      // A terminated delivery may be started again: the remaining attempts are stored in PostgreSQL.
       workflowIdReusePolicy: 'ALLOW_DUPLICATE',
       args: [{ taskId }],
       searchAttributes: { AccountId: [accountId] },
@@ -142,7 +151,7 @@ export function createWorkflowGateway(client: Client, installationId: string): W
               ...(route === null ? {} : { Route: [route] }),
             },
             staticSummary: `${task.model} for ${task.accountId}`,
-            // One account's backlog does not hold up another's (matching.enableFairness).
+            // One account's backlog does not delay another's (matching.enableFairness).
             priority: { fairnessKey: task.accountId },
           }),
         );
@@ -165,7 +174,7 @@ export function createWorkflowGateway(client: Client, installationId: string): W
       }
     },
     async deliverAgain(taskId, accountId) {
-      // It looks once more before it ends. Where it ends in this very moment, another run begins.
+      // The delivery checks once more before it ends. If it ends at this very moment, another run begins.
       const again = { ...callbackOptions(taskId, accountId), signal: DELIVER_AGAIN_SIGNAL };
       await bounded(START_TIMEOUT_MS, () => client.workflow.signalWithStart('deliverCallback', again));
     },
@@ -214,7 +223,7 @@ export function createWorkflowGateway(client: Client, installationId: string): W
         return true;
       } catch (error) {
         if (error instanceof ActivityNotFoundError) return false;
-        // It was recorded. What else the answer asks for, the SDK hears of as well, and does.
+        // It was recorded. Other requests in the answer reach the SDK as well, which handles them.
         if (ASKED_BY_HEARTBEAT.some((type) => error instanceof type)) return true;
         throw error;
       }

@@ -1,5 +1,6 @@
 /**
- * The whole: what every page stands in, and which page an address shows. Pages are loaded when they are opened.
+ * The whole application: what surrounds every page, and which page an address shows. Pages are loaded when they are
+ * opened.
  */
 import { Box, Center, MantineProvider } from '@mantine/core';
 import { Notifications } from '@mantine/notifications';

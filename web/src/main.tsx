@@ -1,5 +1,5 @@
 /**
- * The dashboard begins here.
+ * The entry point of the dashboard.
  */
 import '@mantine/core/styles.css';
 import '@mantine/notifications/styles.css';
@@ -10,7 +10,7 @@ import { setNonce } from 'get-nonce';
 import { App } from './app.tsx';
 import { pageFacts } from './page-facts.ts';
 
-// What locks scrolling behind a dialog writes a style element too.
+// The scroll lock of dialogs also writes a style element.
 setNonce(pageFacts.nonce);
 
 const root = document.querySelector('#root');

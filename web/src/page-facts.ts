@@ -1,5 +1,5 @@
 /**
- * What the server wrote into the page (src/http/routes/dashboard.ts).
+ * What the server has written into the page (src/http/routes/dashboard.ts).
  */
 
 function metaContent(name: string): string {
@@ -7,8 +7,8 @@ function metaContent(name: string): string {
 }
 
 export const pageFacts = {
-  /** What style elements have to carry to count. */
+  /** The nonce that style elements must have to be applied. */
   nonce: metaContent('csp-nonce'),
-  /** Whose pages these are: an account's, or the operator's. */
+  /** The audience of these pages: an account, or the operator. */
   listener: metaContent('darkroom-listener') === 'admin' ? 'admin' : 'public',
 } as const;

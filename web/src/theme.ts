@@ -1,6 +1,6 @@
 /**
- * How everything looks. Colours are those of a darkroom: warm greys, and the red of its safe light for what one acts on.
- * Contrast is that of WCAG AA in both schemes, which `test/web` measures.
+ * The look of the dashboard. Its colours are those of a darkroom: warm greys, and the red of its safelight for
+ * controls. Contrast meets WCAG AA in both schemes, which `test/web` measures.
  */
 import {
   Autocomplete,
@@ -28,9 +28,9 @@ const safelight: MantineColorsTuple = [
   '#84201a',
 ];
 
-/** A list of choices scrolls by itself, and not in something around it that one would have to reach. */
+/** A list of choices scrolls itself, and not in a surrounding element that would need the focus. */
 const CHOICES = {
-  // The keyboard is in the field; a browser would stop at what scrolls, too.
+  // The focus is in the field; a browser would also make a scrolling element a tab stop.
   defaultProps: { withScrollArea: false, attributes: { options: { tabIndex: -1 } } },
   styles: { options: { maxHeight: '16rem', overflowY: 'auto' } },
 } as const;
@@ -46,9 +46,10 @@ export const theme = createTheme({
   cursorType: 'pointer',
   autoContrast: true,
   components: {
-    // The library's is the primary colour: a red border says that something is wrong.
+    // The library uses the primary colour: here a red border means an error.
     Input: Input.extend({ styles: { wrapper: { '--input-bd-focus': 'var(--mantine-color-text)' } } }),
-    // Beside what they belong to, and so within the page's regions. A menu's first item is where the keyboard begins.
+    // Beside the elements to which they belong, and so within the page's regions. The focus begins at a menu's first
+    // item.
     Combobox: Combobox.extend({ defaultProps: { withinPortal: false } }),
     Autocomplete: Autocomplete.extend(CHOICES),
     MultiSelect: MultiSelect.extend(CHOICES),
@@ -59,14 +60,14 @@ export const theme = createTheme({
   },
 });
 
-/** The library's own greys and reds for what is said beside something are too pale for small letters. */
+/** The library's own greys and reds for secondary text are too pale for small letters. */
 export const resolveVariables: CSSVariablesResolver = ({ colors }) => ({
   variables: {},
   light: {
     '--mantine-color-dimmed': colors.gray[7],
     '--mantine-color-error': colors.red[9],
     '--mantine-color-placeholder': colors.gray[6],
-    // “Done”, on its own pale ground.
+    // “Done”, on its own pale background.
     '--mantine-color-teal-light-color': '#066649',
     '--mantine-color-orange-light-color': '#8a3a00',
     '--mantine-color-yellow-light-color': '#6b4a00',

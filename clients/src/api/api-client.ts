@@ -1,36 +1,36 @@
 /**
- * Darkroom's HTTP API as a program uses it: `fetch`, the envelope, errors that can be acted on, and event streams. The
- * command line and the tools for MCP stand on it; it knows of neither.
+ * Darkroom's HTTP API as a program uses it: `fetch`, the envelope, typed errors, and event streams. The command line
+ * and the MCP tools are built on it; it depends on neither.
  */
 import { readEvents } from './event-stream.ts';
 import type { ServerSentEvent } from './event-stream.ts';
 
 export interface ApiClientOptions {
-  /** What paths are below; it ends in `/v1`. */
+  /** Paths are relative to it; it ends in `/v1`. */
   readonly baseUrl: string;
-  /** Visible ASCII characters. Sent as `Authorization`; undefined: the fetch given sees to it. */
+  /** Visible ASCII characters. Sent as `Authorization`; undefined: the given `fetch` takes care of it. */
   readonly apiKey?: string;
   /** Default: the platform's. */
   readonly fetch?: typeof globalThis.fetch;
 }
 
-/** How a request differs from a plain one. */
+/** How a request differs from the default. */
 export interface RequestOptions {
   readonly query?: Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
-  /** Sent as JSON; a `Blob` as it is. */
+  /** Sent as JSON; a `Blob` is sent as it is. */
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
 }
 
-/** The service refused, in its own words. */
+/** The service rejected the request, with its own message. */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
-  /** HTTP. */
+  /** The HTTP status. */
   readonly status: number;
-  /** `error_code` of the envelope; the empty string where the answer had none. */
+  /** `error_code` of the envelope; the empty string if the answer had none. */
   readonly errorCode: string;
-  /** Undefined where the answer does not say. */
+  /** Undefined if the answer does not contain it. */
   readonly retryAfterSeconds: number | undefined;
   readonly requestId: string | undefined;
 
@@ -43,7 +43,7 @@ export class ApiError extends Error {
   }
 }
 
-/** No whole answer came: the address is wrong, nobody listens there, or the connection broke. */
+/** No complete answer was received: the address is wrong, nothing listens there, or the connection broke. */
 export class UnreachableError extends Error {
   override readonly name = 'UnreachableError';
 }
@@ -51,21 +51,21 @@ export class UnreachableError extends Error {
 export interface ApiClient {
   readonly baseUrl: string;
   /**
-   * What an answer holds: `data` of the envelope, or the bare answer of a route that has none.
+   * Returns the content of an answer: `data` of the envelope, or the bare answer of a route without an envelope.
    *
    * @param path below the base URL: `/tasks`.
    * @throws {ApiError} @throws {UnreachableError}
    */
   call<Data>(method: string, path: string, options?: RequestOptions): Promise<Data>;
-  /** The same for an answer that is a stream of events. @throws as `call`, and while it is read. */
+  /** The same for an answer that is a stream of events. @throws as `call`, also while the stream is read. */
   events(method: string, path: string, options?: RequestOptions): AsyncGenerator<ServerSentEvent>;
-  /** The answer itself, of a path that answers with bytes. @throws as `call`. */
+  /** The response itself, for a path that answers with bytes. @throws as `call`. */
   get(path: string, options?: RequestOptions): Promise<Response>;
-  /** The answer itself, of any address: a download. @throws as `call`. */
+  /** The response itself, for any address: a download. @throws as `call`. */
   fetch(url: string, options?: RequestOptions & { readonly method?: string }): Promise<Response>;
 }
 
-/** @throws {TypeError} the key cannot be one; the message does not hold it, as that of `fetch` would. */
+/** @throws {TypeError} the key is malformed; the message does not contain it, as that of `fetch` would. */
 export function createApiClient({ baseUrl, apiKey, fetch = globalThis.fetch }: ApiClientOptions): ApiClient {
   const base = baseUrl.replace(/\/+$/, '');
   if (apiKey !== undefined && !/^[\x21-\x7e]+$/.test(apiKey)) {
@@ -83,7 +83,7 @@ export function createApiClient({ baseUrl, apiKey, fetch = globalThis.fetch }: A
       response = await fetch(withQuery(url, options.query), {
         method,
         headers: {
-          // An address that was given to us may be anybody's.
+          // An address that was given to us may belong to a third party.
           ...(apiKey === undefined || !isOurs ? {} : { Authorization: `Bearer ${apiKey}` }),
           ...(isJson ? { 'Content-Type': 'application/json' } : {}),
           ...headers,
@@ -126,14 +126,14 @@ export function createApiClient({ baseUrl, apiKey, fetch = globalThis.fetch }: A
   };
 }
 
-/** What `fetch` says lies in the cause, and where several addresses were tried only in its code. */
+/** The reason of a failed `fetch` is in its cause, and if several addresses were tried only in the cause's code. */
 function reasonOf(error: unknown): string {
   const cause = error instanceof Error ? (error.cause ?? error) : error;
   if (!(cause instanceof Error)) return String(cause);
   return cause.message || ('code' in cause ? String(cause.code) : cause.name);
 }
 
-/** @throws {UnreachableError} the answer broke off, or is none of this API: another service listens there. */
+/** @throws {UnreachableError} the answer broke off, or is not from this API: another service listens there. */
 async function readJson<Answer>(response: Response, origin: string, signal: AbortSignal | undefined): Promise<Answer> {
   let text: string;
   try {
@@ -146,7 +146,7 @@ async function readJson<Answer>(response: Response, origin: string, signal: Abor
     const answer = JSON.parse(text) as Answer | null;
     if (typeof answer === 'object' && answer !== null) return answer;
   } catch {
-    // Told below.
+    // Reported below.
   }
   throw new UnreachableError(`${origin} does not answer as this API does; the base URL ends in /v1`);
 }
@@ -158,7 +158,7 @@ function secondsUntil(header: string | null): number | undefined {
   return Number.isNaN(seconds) ? undefined : Math.max(0, Math.ceil(seconds));
 }
 
-/** Names stand in paths, and one that is `..` would make the path another one: nothing is called like that. */
+/** Names are parts of paths, and one that is `..` would change the path: nothing has such a name. */
 function leadsElsewhere(url: string): boolean {
   const [path = ''] = url.split(/[?#]/, 1);
   return path.split('/').some((segment) => /^(?:\.|%2e){1,2}$/i.test(segment));
@@ -173,7 +173,7 @@ function withQuery(url: string, query: RequestOptions['query'] = {}): string {
   return search.size === 0 ? url : `${url}?${search.toString()}`;
 }
 
-/** Errors have the envelope everywhere; what a proxy in between says is told as it is, shortened. */
+/** All errors of the API have the envelope; the answer of a proxy in between is reported as it is, shortened. */
 async function refusal(response: Response): Promise<ApiError> {
   const text = await response.text().catch(() => '');
   try {
@@ -181,12 +181,12 @@ async function refusal(response: Response): Promise<ApiError> {
     if (typeof message === 'string')
       return new ApiError(response, message, typeof errorCode === 'string' ? errorCode : '');
   } catch {
-    // Not ours.
+    // Not an answer of this API.
   }
   return new ApiError(response, `HTTP ${response.status}: ${text.slice(0, 200)}`.trim(), '');
 }
 
-/** Where a model is read: its name may have slashes, which stand as they are. */
+/** The path of a model: its name may contain slashes, which are kept. */
 export function modelPath(name: string): string {
   return `/models/${name.split('/').map(encodeURIComponent).join('/')}`;
 }

@@ -1,11 +1,11 @@
 /**
- * Reads a stream of server-sent events, as the API sends them for a task's course and a text model's answer.
+ * Reads a stream of server-sent events, as the API sends them for the events of a task and the answer of a text model.
  */
 import { EventSourceParserStream } from 'eventsource-parser/stream';
 
 export interface ServerSentEvent {
   readonly id?: string | undefined;
-  /** `message` where the stream gives it no name. */
+  /** `message` if the stream does not name the event. */
   readonly event: string;
   readonly data: string;
 }

@@ -1,6 +1,6 @@
 /**
- * The API's answers as far as the command line reads them. What they mean stands in the service's own reference
- * (`/docs`); members that are not named here are kept, and shown by `--json`.
+ * The API's answers as far as the command line reads them. Their meaning is documented in the service's own reference
+ * (`/docs`); members that are not declared here are kept, and shown by `--json`.
  */
 
 export interface TaskOutput {
@@ -77,7 +77,7 @@ export interface StorageList {
   readonly items: readonly StoredOutput[];
 }
 
-/** What became of each id that was to be promoted or deleted. */
+/** The result for each id that was to be promoted or deleted. */
 export interface StorageDecision {
   readonly accepted: readonly string[];
   readonly rejected: readonly { readonly id: string; readonly reason: string }[];
@@ -113,7 +113,7 @@ export interface Usage {
   readonly total: { readonly captured: string; readonly count: number };
 }
 
-/** A JSON Schema, or a part of one; what a reader of it does not know it leaves alone. */
+/** A JSON Schema, or a part of one; keywords that are not known here are ignored. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
 export interface Model {
@@ -132,7 +132,7 @@ export interface ModelDetail extends Model {
   readonly examples: readonly Readonly<Record<string, unknown>>[];
 }
 
-/** Whether nothing more happens to a task. */
+/** Whether a task is over. */
 export function isOver(task: Task): boolean {
   return task.status === 'success' || task.status === 'fail';
 }

@@ -1,6 +1,5 @@
 /**
- * One answer of a text model, read as it comes (contract §9). A stream that just stops was broken off: only `[DONE]` is
- * its end.
+ * One answer of a text model, read while it arrives (contract §9). A stream that ends without `[DONE]` was broken off.
  */
 import { ApiError, UnreachableError } from '../api/api-client.ts';
 import type { ApiClient } from '../api/api-client.ts';
@@ -19,7 +18,7 @@ export interface ChatRequest {
   readonly temperature?: number;
 }
 
-/** A piece of an answer, in the order in which it was made. */
+/** A part of an answer, in the order of generation. */
 export type ChatPart =
   | { readonly kind: 'text' | 'reasoning' | 'refusal'; readonly text: string }
   | { readonly kind: 'finish'; readonly reason: string };
@@ -39,7 +38,7 @@ interface Chunk {
   readonly error_code?: string;
 }
 
-/** @throws {ApiError} refused, before or in the middle. @throws {UnreachableError} broken off. */
+/** @throws {ApiError} rejected, before or during the stream. @throws {UnreachableError} broken off. */
 export async function* streamAnswer(
   api: ApiClient,
   request: ChatRequest,
@@ -65,7 +64,7 @@ function* partsOf({ choices = [] }: Chunk): Generator<ChatPart> {
   }
 }
 
-/** After the headers an error is an event of the same form as an answer would have had. */
+/** After the headers an error is an event of the same form as an error response. */
 function failureIn({ message = 'the answer failed', code = 500, error_code: errorCode = '' }: Chunk): ApiError {
   const status = code >= 400 && code <= 599 ? code : 500;
   return new ApiError(new Response(null, { status }), message, errorCode);

@@ -1,6 +1,6 @@
 /**
- * The file that `configure` writes: where the service is, and the API key. A key gives away money, so a file that others
- * can read is refused, not only warned about.
+ * The file that `configure` writes: the address of the service, and the API key. A key can spend money, so a file that
+ * other users can read is rejected, not only warned about.
  */
 import { randomBytes } from 'node:crypto';
 import { mkdir, open, rename, rm } from 'node:fs/promises';
@@ -15,10 +15,10 @@ export interface ConfigFile {
 }
 
 const OWNER_ONLY = 0o600;
-/** Group and others, whatever they may do. */
+/** The permission bits of group and others. */
 const OTHERS = 0o077;
 
-/** `darkroom/config.json` in the folder that XDG_CONFIG_HOME names; a path that is not absolute is no name (XDG). */
+/** `darkroom/config.json` in the directory given by XDG_CONFIG_HOME; a relative path is ignored (XDG). */
 export function configFilePath(environment: World['environment']): string {
   const named = environment['XDG_CONFIG_HOME'] ?? '';
   const home = environment['HOME'] ?? os.homedir();
@@ -28,8 +28,8 @@ export function configFilePath(environment: World['environment']): string {
 /**
  * Reads the file.
  *
- * @returns undefined where there is none.
- * @throws {UsageError} others than its owner may touch it, or it is not of the form.
+ * @returns undefined if there is none.
+ * @throws {UsageError} other users have access to it, or its form is invalid.
  */
 export async function readConfigFile(file: string): Promise<ConfigFile | undefined> {
   let handle;
@@ -56,7 +56,7 @@ export async function readConfigFile(file: string): Promise<ConfigFile | undefin
   }
 }
 
-/** Its content must not be in any message. */
+/** Its content must not appear in any message. */
 function parse(file: string, text: string): ConfigFile {
   let content: unknown;
   try {
@@ -78,7 +78,7 @@ function parse(file: string, text: string): ConfigFile {
   return config;
 }
 
-/** Writes the file, whole or not at all, so that at no moment anybody else can read it. */
+/** Writes the file atomically, so that other users cannot read it at any moment. */
 export async function writeConfigFile(file: string, config: ConfigFile): Promise<void> {
   const folder = path.dirname(file);
   await mkdir(folder, { recursive: true, mode: 0o700 });

@@ -1,6 +1,6 @@
 /**
- * Creates a task once, also where the answer is lost on the way: the request is sent again under the same
- * Idempotency-Key, which the service answers with the same task (spec §4.1).
+ * Creates a task once, even if the answer is lost on the way: the request is sent again under the same
+ * Idempotency-Key, for which the service returns the same task (spec §4.1).
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ApiError, UnreachableError } from '../api/api-client.ts';
@@ -24,15 +24,15 @@ export interface CreateOptions {
   readonly say: (line: string) => void;
 }
 
-/** Waits between the requests, doubling: 31 s in all. */
+/** Waits between the requests, doubling: 31 s in total. */
 const RESEND_WAITS_MS = [1_000, 2_000, 4_000, 8_000, 16_000];
 
 /**
  * Creates a task.
  *
  * @returns its id.
- * @throws {ApiError} refused. @throws {UnreachableError} no answer came: the message tells how to find out what became
- *   of it.
+ * @throws {ApiError} rejected. @throws {UnreachableError} no answer was received: the message states how to find out
+ *   whether the task was created.
  */
 export async function createTask(api: ApiClient, request: TaskRequest, options: CreateOptions): Promise<string> {
   const { idempotencyKey, signal, say } = options;
@@ -43,7 +43,7 @@ export async function createTask(api: ApiClient, request: TaskRequest, options: 
       return taskId;
     } catch (error) {
       if (signal.aborted || !isOutcomeUnknown(error)) throw error;
-      // What asks for patience has had it.
+      // A 503 has already been waited for and retried (patience.ts).
       const isTriedOut = error instanceof ApiError && error.status === 503;
       const waitMs = isTriedOut ? undefined : RESEND_WAITS_MS[attempt];
       if (waitMs === undefined) {
@@ -56,7 +56,7 @@ export async function createTask(api: ApiClient, request: TaskRequest, options: 
   }
 }
 
-/** Whether the service may have taken the request all the same. */
+/** Whether the service may have accepted the request nevertheless. */
 function isOutcomeUnknown(error: unknown): boolean {
   if (error instanceof UnreachableError) return true;
   return error instanceof ApiError && (error.status >= 500 || error.status === 408 || error.status === 409);

@@ -1,6 +1,6 @@
 /**
- * Saves a task's outputs in a folder: under a temporary name until all bytes are there and their SHA-256 is what the
- * service says, then under `<taskId>-<n>.<ext>`. A file that is there already, and whole, is left as it is.
+ * Saves a task's outputs in a directory: under a temporary name until all bytes have arrived and their SHA-256 is the
+ * one that the service states, then under `<taskId>-<n>.<ext>`. A complete file that already exists is left as it is.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import type { Hash } from 'node:crypto';
@@ -21,7 +21,7 @@ export interface SavedFile {
   readonly mimeType: string;
   readonly sizeBytes: number;
   readonly sha256: string;
-  /** Whether it was there already. */
+  /** Whether the file already existed. */
   readonly isKept: boolean;
 }
 
@@ -34,13 +34,14 @@ export interface DownloadOptions {
   readonly outputIds?: ReadonlySet<string>;
 }
 
-/** After each wait the download goes on where it broke off. */
+/** After each wait the download resumes where it broke off. */
 const RESUME_WAITS_MS = [500, 2_000, 5_000];
 
 /**
  * Saves the outputs of a task that has succeeded.
  *
- * @throws {NotDoneError} the bytes are not those of the output, or none is left. @throws {ApiError} @throws {UnreachableError}
+ * @throws {NotDoneError} the bytes are not those of the output, or no output is left. @throws {ApiError} @throws
+ *   {UnreachableError}
  */
 export async function saveOutputs(api: ApiClient, task: Task, options: DownloadOptions): Promise<readonly SavedFile[]> {
   const saved: SavedFile[] = [];
@@ -59,8 +60,8 @@ export async function saveOutputs(api: ApiClient, task: Task, options: DownloadO
 }
 
 /**
- * The name that the service gives the file in its URL, so that an output keeps its number when another was deleted. Only
- * a name of exactly that form is taken: it becomes a path.
+ * The name that the service gives the file in its URL, so that an output keeps its number when another is deleted.
+ * Only a name of exactly that form is accepted: it becomes a path.
  */
 export function fileNameOf(
   taskId: string,
@@ -107,7 +108,7 @@ async function save(
   }
 }
 
-/** What has come of a file so far. */
+/** What has been received of a file so far. */
 interface Received {
   bytes: number;
   hash: Hash;
@@ -133,7 +134,7 @@ async function receive(
       if (received.bytes === output.sizeBytes) return received.hash.digest('hex');
       throw new UnreachableError(`${name}: ${received.bytes} of ${output.sizeBytes} bytes came`);
     } catch (error) {
-      // A bad line that brings a little each time brings all of it in the end.
+      // Even a bad connection that delivers a little each time delivers all of it in the end.
       if (received.bytes > farthest) attempt = 0;
       farthest = Math.max(farthest, received.bytes);
       const waitMs = RESUME_WAITS_MS[attempt];
@@ -155,7 +156,7 @@ async function receiveRest(
 ): Promise<void> {
   const headers: Record<string, string> = received.bytes === 0 ? {} : { Range: `bytes=${received.bytes}-` };
   const response = await api.fetch(url, { headers, signal });
-  // Whoever does not know ranges sends the whole of it again.
+  // A server without support for ranges sends the whole file again.
   if (received.bytes > 0 && response.status !== 206) {
     received.bytes = 0;
     received.hash = createHash('sha256');
@@ -177,7 +178,7 @@ async function receiveRest(
   }
 }
 
-/** A full disk is not mended by asking again. */
+/** A retry does not help if the disk is full. */
 function isOfFileSystem(error: unknown): boolean {
   return error instanceof Error && 'syscall' in error && error.syscall === 'write';
 }
@@ -190,7 +191,7 @@ function isExpired(error: unknown): boolean {
   return error instanceof ApiError && error.errorCode === 'URL_EXPIRED';
 }
 
-/** A URL lives for half an hour; each read of its task gives a live one (contract §3). */
+/** A URL is valid for half an hour; each read of its task returns a valid one (contract §3). */
 async function freshUrl(api: ApiClient, taskId: string, output: TaskOutput, error: unknown): Promise<string> {
   if (!isExpired(error)) return output.url;
   const task = await api.call<Task>('GET', `/tasks/${encodeURIComponent(taskId)}`);

@@ -1,5 +1,5 @@
 /**
- * How a command can end, and the exit code of each way: what scripts decide by. The one place that knows the codes.
+ * How a command can end, and the exit code for each case, for use by scripts. The only module that knows the codes.
  */
 import { CommanderError } from 'commander';
 import { ApiError, UnreachableError } from '../api/api-client.ts';
@@ -11,11 +11,11 @@ export const EXIT_CODES = {
   notAllowed: 3,
   noMoney: 4,
   unreachable: 5,
-  /** 128 + SIGINT, as shells have it. */
+  /** 128 + SIGINT, as in shells. */
   interrupted: 130,
 } as const;
 
-/** As `--help` tells them. */
+/** As shown by `--help`. */
 export const EXIT_CODES_HELP = `Exit codes:
   0    done
   1    the task failed, or not all of what was asked for could be done
@@ -30,7 +30,7 @@ export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
-/** The service did its part, and the end is not what was asked for: a task failed, an output was not deleted. */
+/** The service processed the request, but not with the desired result: a task failed, an output was not deleted. */
 export class NotDoneError extends Error {
   override readonly name = 'NotDoneError';
 }
@@ -44,7 +44,7 @@ export class InterruptedError extends Error {
   }
 }
 
-/** The exit code for whatever a command threw. */
+/** The exit code for any error that a command throws. */
 export function exitCodeOf(error: unknown): number {
   if (error instanceof InterruptedError) return EXIT_CODES.interrupted;
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT_CODES.fine : EXIT_CODES.wrongUsage;

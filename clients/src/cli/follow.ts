@@ -1,7 +1,7 @@
 /**
- * Follows a task to its end (contract §3, §4). Its events come by a stream, which is taken up again where it broke off;
- * beside it the task itself is read now and then, which is what decides. So an event stream that a proxy holds back, or
- * a connection that died without a word, only makes this slower.
+ * Follows a task to its end (contract §3, §4). Its events arrive in a stream, which is resumed where it broke off; in
+ * addition the task itself is polled, and this result is authoritative. So an event stream that a proxy holds back, or
+ * a connection that died silently, only makes this slower.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ApiError, UnreachableError } from '../api/api-client.ts';
@@ -9,21 +9,21 @@ import type { ApiClient } from '../api/api-client.ts';
 import { isOver } from './answers.ts';
 import type { Task, TaskEvent } from './answers.ts';
 
-/** Who is told while a task is followed. */
+/** Callbacks while a task is followed. */
 export interface TaskWatcher {
-  /** In their order, each once. */
+  /** In order, each event once. */
   readonly onEvent?: (event: TaskEvent) => void;
-  /** The task as it was just read, its end included. */
+  /** The task as last read, including its end. */
   readonly onTask?: (task: Task) => void;
-  /** The service is not to be reached, or is again: for people. */
+  /** The service is unreachable, or reachable again: for people. */
   readonly onRemark?: (line: string) => void;
 }
 
 export interface FollowOptions {
   readonly signal: AbortSignal;
-  /** Between two looks at the task where no event asks for one. */
+  /** Interval between polls of the task if no event requires one earlier. */
   readonly lookEveryMs: number;
-  /** How long the service may be away before this gives up. */
+  /** How long the service may be unavailable before this gives up. */
   readonly giveUpMs?: number;
 }
 
@@ -35,8 +35,8 @@ const LONGEST_RETRY_MS = 15_000;
 /**
  * Waits until a task is over.
  *
- * @returns the task as it ended; all events up to `settled` have been told by then.
- * @throws {ApiError} the task cannot be read. @throws {UnreachableError} the service was away for too long.
+ * @returns the task as it ended; all events up to `settled` have been reported by then.
+ * @throws {ApiError} the task cannot be read. @throws {UnreachableError} the service was unavailable for too long.
  */
 export async function followTask(
   api: ApiClient,
@@ -77,7 +77,7 @@ class EventReader {
     this.#signal = signal;
   }
 
-  /** Resolves when there is an event that came after the last call resolved, or after that time. Never rejects. */
+  /** Resolves when an event has arrived since the last call resolved, or after that time. Never rejects. */
   async untilEvent(ms: number): Promise<void> {
     if (!this.#hasNews) await this.#untilWoken(ms);
     this.#hasNews = false;
@@ -93,7 +93,7 @@ class EventReader {
     timer.abort();
   }
 
-  /** Reads the stream until the task has settled or nobody wants it any more. What goes wrong here is tried again. */
+  /** Reads the stream until the task has settled or the signal fires. Errors are retried. */
   async readStream(): Promise<void> {
     let retryMs = FIRST_RETRY_MS;
     while (!this.#signal.aborted && !this.#isSettled) {
@@ -104,7 +104,7 @@ class EventReader {
           this.#take(JSON.parse(data) as TaskEvent);
         }
       } catch {
-        // Whether the service is there at all is found out, and told, by who looks at the task.
+        // An unavailable service is detected and reported by the code that polls the task.
       }
       this.#tellNews();
       if (this.#lastSeq > seqBefore) retryMs = FIRST_RETRY_MS;
@@ -113,7 +113,7 @@ class EventReader {
     }
   }
 
-  /** Reads what the stream did not bring by the end of the task. */
+  /** Reads the events that the stream had not delivered by the end of the task. */
   async readRest(signal: AbortSignal): Promise<void> {
     while (!this.#isSettled) {
       const { events } = await this.#api.call<{ readonly events: readonly TaskEvent[] }>('GET', this.#path, {
@@ -126,7 +126,8 @@ class EventReader {
   }
 
   #take(event: TaskEvent): void {
-    // After a broken connection one may come twice; after the end a callback's attempts come, which are not waited for.
+    // After a broken connection an event may be delivered twice; after the end come callback attempts, which are not
+    // awaited.
     if (event.seq <= this.#lastSeq || this.#isSettled) return;
     this.#lastSeq = event.seq;
     this.#isSettled = event.type === 'settled';
@@ -170,7 +171,7 @@ async function lookUntilOver(
   }
 }
 
-/** Whether the next attempt may well find the service again. */
+/** Whether the next attempt may well succeed. */
 function isPassing(error: unknown): boolean {
   return (
     error instanceof UnreachableError || (error instanceof ApiError && (error.status >= 500 || error.status === 429))

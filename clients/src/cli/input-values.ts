@@ -1,12 +1,12 @@
 /**
- * From `key=value` to an input: each value becomes what the model's schema takes there, a number, a truth value, a list
- * or an object. Nothing is judged here: what does not fit is sent as the text that it is, and the service says in its own
- * words what is wrong with it.
+ * From `key=value` to an input: each value becomes what the model's schema expects there, a number, a boolean, a list
+ * or an object. Nothing is validated here: a value that does not match is sent as text, and the service reports what
+ * is wrong with it.
  */
 import type { JsonSchema } from './answers.ts';
 import { UsageError } from './errors.ts';
 
-/** A file to upload, whose URL takes its place (`@picture.png`). */
+/** A file to upload, which is replaced by its URL (`@picture.png`). */
 export class FileValue {
   readonly path: string;
 
@@ -20,11 +20,11 @@ type Container = Record<string, unknown> | unknown[];
 /**
  * Applies assignments to an input.
  *
- * @param base what they are added to: `--input`. It is not changed.
- * @param assignments `key=value`; keys are nested with dots, `a.b=1`, and a key that comes again adds to a list.
- * @param schema of the model's input; undefined where it is not known: then every value is a text.
+ * @param base the input to which they are added: `--input`. It is not modified.
+ * @param assignments `key=value`; keys are nested with dots, `a.b=1`, and a repeated key adds to a list.
+ * @param schema of the model's input; undefined if it is not known: then every value is text.
  * @returns an input that may hold `FileValue`s.
- * @throws {UsageError} one is no assignment.
+ * @throws {UsageError} one is not an assignment.
  */
 export function assignInput(
   base: Readonly<Record<string, unknown>>,
@@ -55,7 +55,7 @@ function ownMembers(members: Readonly<Record<string, unknown>>): Record<string, 
   return Object.assign(Object.create(null) as Record<string, unknown>, members);
 }
 
-/** Where a key leads, and which schemas speak of that place. A name that has a dot itself is found as it is. */
+/** The path of a key, and the schemas that apply there. A name that contains a dot itself is recognized. */
 function locate(
   key: string,
   schema: JsonSchema | undefined,
@@ -82,7 +82,7 @@ function memberSchemas(
   });
 }
 
-/** A schema with all that it is made of: what it refers to, and the branches of its unions. */
+/** A schema with all its parts: what it refers to, and the branches of its unions. */
 function alternatives(schema: JsonSchema, root: JsonSchema, seen = new Set<JsonSchema>()): readonly JsonSchema[] {
   if (seen.has(schema)) return [];
   seen.add(schema);
@@ -93,7 +93,7 @@ function alternatives(schema: JsonSchema, root: JsonSchema, seen = new Set<JsonS
   return [schema, ...further.flatMap((branch) => alternatives(branch, root, seen))];
 }
 
-/** What `#/$defs/name` points to. */
+/** The target of `#/$defs/name`. */
 function pointed(root: JsonSchema, reference: string): JsonSchema | undefined {
   if (!reference.startsWith('#/')) return undefined;
   let place: unknown = root;
@@ -108,7 +108,7 @@ function isSchema(value: unknown): value is JsonSchema {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Puts a value in its place, making the objects on the way. */
+/** Sets a value at a path, creating the objects on the way. */
 function put(
   input: Record<string, unknown>,
   path: readonly string[],
@@ -127,7 +127,7 @@ function put(
   const earlier = memberOf(place, name);
   const value = valueOf(text, schemas);
   if (!isAgain) setMember(place, name, value);
-  // A key that comes again makes a list, whatever the schema says: the service refuses one that it does not take.
+  // A repeated key makes a list, whatever the schema says: the service rejects a list that it does not accept.
   else
     setMember(place, name, [
       ...(Array.isArray(earlier) ? earlier : [earlier]),
@@ -150,7 +150,7 @@ function setMember(place: Container, name: string, value: unknown): void {
   (place as Record<string, unknown>)[name] = value;
 }
 
-/** What a text is to a schema. */
+/** The value of a text according to a schema. */
 function valueOf(text: string, schemas: readonly JsonSchema[]): unknown {
   const types = new Set(schemas.flatMap(typesOf));
   const isList = types.has('array');
@@ -159,7 +159,7 @@ function valueOf(text: string, schemas: readonly JsonSchema[]): unknown {
     const file = new FileValue(text.slice(1));
     return isList && !schemas.some(takesMedia) ? [file] : file;
   }
-  // A text that a list of choices has is that text, also where a number would be taken: "6".
+  // A text that is one of the allowed values stays text, even if a number would be accepted: "6".
   if (types.has('string') && schemas.some((schema) => Array.isArray(schema['enum']) && schema['enum'].includes(text))) {
     return text;
   }
@@ -190,7 +190,7 @@ function takesMedia({ contentMediaType }: JsonSchema): boolean {
   return typeof contentMediaType === 'string';
 }
 
-/** The types that a schema takes; those of its choices where it names none. */
+/** The types that a schema accepts; those of its allowed values if it names none. */
 function typesOf({ type, enum: choices, const: only, properties, items }: JsonSchema): readonly string[] {
   if (typeof type === 'string') return [type];
   if (Array.isArray(type)) return type.filter((name): name is string => typeof name === 'string');

@@ -1,6 +1,6 @@
 /**
- * What follows when a task is over: its outputs are saved or told, a failure becomes the command's. `run` and `watch`
- * end with it.
+ * What happens when a task is over: its outputs are saved or printed, and a failure becomes the command's failure.
+ * `run` and `watch` end with it.
  */
 import type { Task } from './answers.ts';
 import { saveOutputs } from './download.ts';
@@ -25,14 +25,14 @@ export async function outcomeOf(
   return saveOutputs(api, task, { folder, signal: world.interrupt, onBytes: progress.onBytes });
 }
 
-/** Prints where the outputs are now, one a line. */
+/** Prints where the outputs are now, one per line. */
 export function printOutcome({ terminal }: Session, task: Task, files: readonly SavedFile[]): void {
   for (const { path } of files) terminal.print(path);
   if (files.length > 0) return;
   for (const { url } of task.output ?? []) terminal.print(url);
 }
 
-/** @throws {NotDoneError} it has failed. */
+/** @throws {NotDoneError} the task has failed. */
 export function requireSuccess(task: Task): void {
   if (task.status !== 'success') throw new NotDoneError(`${task.taskId}: ${failureOf(task)}`);
 }

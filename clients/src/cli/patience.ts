@@ -1,18 +1,21 @@
 /**
- * Waiting where the service asks for it: an answer of 429 or 503 says when to come back (`Retry-After`), and a client
- * does, within bounds and saying so. A request that is never answered is given up.
+ * Waits when the service requests it: a response of 429 or 503 states when to retry (`Retry-After`), and the client
+ * does so, within limits and with a message. A request that is never answered is given up.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ApiError, UnreachableError } from '../api/api-client.ts';
 import type { ApiClient, RequestOptions } from '../api/api-client.ts';
 
-/** Where the answer does not say how long. */
+/** If the answer does not state how long. */
 const DEFAULT_WAIT_SECONDS = 2;
-/** One request waits so long in all: two of the service's rate windows. What asks for more is told instead. */
+/**
+ * The longest total wait of one request: two of the service's rate windows. If more is requested, the error is
+ * reported.
+ */
 const LONGEST_WAIT_SECONDS = 120;
 /** Longer than any answer takes; a long poll is answered after 30 s at most. */
 const ANSWER_TIMEOUT_MS = 60_000;
-/** An upload is answered when it has come: as long as the service allows it to take. */
+/** An upload is answered when it is complete: as long as the service allows it to take. */
 const UPLOAD_TIMEOUT_MS = 3_600_000;
 
 export interface Patience {
@@ -20,15 +23,15 @@ export interface Patience {
   readonly say: (line: string) => void;
 }
 
-/** The same client, waiting and going on where the service asks for that. */
+/** The same client, waiting and retrying when the service requests it. */
 export function createPatientClient(client: ApiClient, { signal, say }: Patience): ApiClient {
-  /** What was said last, which is not said again while nothing else happens. */
+  /** The last message, which is not repeated while nothing else happens. */
   let said = '';
 
   const eitherSignal = (options: RequestOptions): AbortSignal =>
     options.signal === undefined ? signal : AbortSignal.any([signal, options.signal]);
 
-  /** Runs one request until it is answered otherwise. */
+  /** Retries one request until it succeeds or fails for another reason. */
   async function patiently<Answer>(attempt: () => Promise<Answer>): Promise<Answer> {
     let waited = 0;
     for (;;) {
@@ -64,7 +67,7 @@ export function createPatientClient(client: ApiClient, { signal, say }: Patience
       }),
     async *events(method, path, options = {}) {
       const signals = [signal, ...(options.signal === undefined ? [] : [options.signal])];
-      // Opening is what may be asked to wait; what broke off later is for whoever reads to go on with.
+      // Only opening the stream is retried; if it breaks off later, the reader resumes it.
       const { events, first } = await patiently(async () => {
         const opened = client.events(method, path, { ...options, signal: AbortSignal.any(signals) });
         return { events: opened, first: await opened.next() };

@@ -1,6 +1,6 @@
 /**
- * The command line as a whole: which commands there are, and what becomes of how they end. Errors are told on stderr and
- * never hold the key.
+ * The command line as a whole: its commands, and how their results become exit codes. Errors are printed on stderr and
+ * never contain the key.
  */
 import { Command, CommanderError } from 'commander';
 import { ApiError } from '../api/api-client.ts';
@@ -26,7 +26,7 @@ const ENVIRONMENT_HELP = `Configuration:
   Without them a file is read that "configure" writes: darkroom/config.json in
   XDG_CONFIG_HOME or ~/.config, for its owner only.`;
 
-/** A whole key, wherever it stands. */
+/** A whole key, wherever it occurs. */
 const KEY = /dk_live_[0-9A-Za-z]+_[0-9A-Za-z]+/g;
 
 /** Runs one command. @returns the exit code; it never throws. */
@@ -41,7 +41,7 @@ export async function runCli(world: World): Promise<number> {
     return EXIT_CODES.fine;
   } catch (thrown) {
     const error: unknown = world.interrupt.aborted ? new InterruptedError() : thrown;
-    // Whoever reads the results has had enough of them: `… | head`.
+    // The reader of the results has closed the pipe: `… | head`.
     if (terminal.outputGone.aborted && !world.interrupt.aborted && isAbort(thrown)) return EXIT_CODES.fine;
     tell(error, world, terminal);
     return exitCodeOf(error);
@@ -50,7 +50,7 @@ export async function runCli(world: World): Promise<number> {
   }
 }
 
-/** @throws {UsageError} arguments are seen by every user of the machine, and kept by shells. */
+/** @throws {UsageError} arguments are visible to every user of the machine, and kept by shells. */
 function refuseKeys(args: readonly string[]): void {
   if (args.some((argument) => /(^|=)dk_live_[0-9A-Za-z]{10}_[0-9A-Za-z]{49}$/.test(argument))) {
     throw new UsageError(
@@ -59,7 +59,7 @@ function refuseKeys(args: readonly string[]): void {
   }
 }
 
-/** A command was named that is none without another behind it. */
+/** The command requires a subcommand. */
 const HELP_SHOWN = 'commander.help';
 
 function createProgram(world: World, terminal: Terminal): Command {
@@ -74,9 +74,9 @@ function createProgram(world: World, terminal: Terminal): Command {
     .exitOverride()
     .configureOutput({
       writeOut: (text) => terminal.write(text),
-      // Told with all other errors.
+      // Reported together with all other errors.
       outputError: () => undefined,
-      // The help of a command that needs another behind it.
+      // The help of a command that requires a subcommand.
       writeErr: (text) => {
         if (!isJson(world)) terminal.say(text.trimEnd());
       },
@@ -97,7 +97,7 @@ function createProgram(world: World, terminal: Terminal): Command {
   return program;
 }
 
-/** Also where the arguments could not be read, so that the error has the form that was asked for. */
+/** Also if the arguments could not be parsed, so that the error has the requested form. */
 function isJson({ args }: World): boolean {
   const end = args.indexOf('--');
   return (end === -1 ? args : args.slice(0, end)).includes('--json');

@@ -1,5 +1,5 @@
 /**
- * How far a task has come, on stderr: a bar on a terminal, and otherwise a line whenever something changed.
+ * The progress of a task, on stderr: a bar on a terminal, and otherwise a line whenever something changes.
  */
 import type { Task } from './answers.ts';
 import { size } from './table.ts';
@@ -8,17 +8,17 @@ import type { Terminal } from './terminal.ts';
 export interface Progress {
   readonly onTask: (task: Task) => void;
   readonly onBytes: (fileName: string, received: number, total: number) => void;
-  /** Takes the bar away. */
+  /** Removes the bar. */
   readonly end: () => void;
 }
 
 const REDRAW_MS = 200;
 const LARGEST_BAR = 30;
 
-/** What is shown: of a task, or of a file. */
+/** What is shown, of a task or of a file. */
 interface Stage {
   readonly label: string;
-  /** 0 to 1; undefined where it is not known. */
+  /** 0 to 1; undefined if not known. */
   readonly done: number | undefined;
 }
 
@@ -40,7 +40,7 @@ function createBar(terminal: Terminal): Progress {
   return {
     onTask: ({ status, progress }) => show({ label: status, done: status === 'success' ? 1 : progress }),
     onBytes: (fileName, received, total) => {
-      // Many a second: the timer draws them.
+      // Called many times a second: the timer draws them.
       stage = { label: `${fileName} ${size(received)} of ${size(total)}`, done: total === 0 ? 1 : received / total };
     },
     end() {
@@ -51,9 +51,9 @@ function createBar(terminal: Terminal): Progress {
 }
 
 /**
- * Draws a bar: filled as far as is known, with a block that wanders where nothing is.
+ * Draws a bar: filled as far as the progress is known, with a moving block if it is not.
  *
- * @param columns of the terminal; the bar never takes all of them, for the line would wrap.
+ * @param columns of the terminal; the bar never takes all of them, because the line would wrap.
  */
 export function bar({ label, done }: Stage, elapsedMs: number, columns: number): string {
   const seconds = `${Math.floor(elapsedMs / 1000)} s`;

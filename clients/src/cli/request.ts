@@ -1,6 +1,6 @@
 /**
- * From the arguments of `run` to the body of `POST /tasks`: the model's schema is asked for, values take its types, files
- * are uploaded.
+ * From the arguments of `run` to the body of `POST /tasks`: the model's schema is fetched, values are converted to its
+ * types, files are uploaded.
  */
 import { readFile } from 'node:fs/promises';
 import { ApiError, modelPath } from '../api/api-client.ts';
@@ -68,9 +68,9 @@ async function readInput(file: string, world: World): Promise<Readonly<Record<st
   return input as Readonly<Record<string, unknown>>;
 }
 
-/** @returns undefined where the model is not known or not shown to this key: creating then tells what is wrong. */
+/** @returns undefined if the model is not known or not visible to this key: the create then reports the error. */
 async function readSchema(api: ApiClient, model: string, say: (line: string) => void): Promise<JsonSchema | undefined> {
-  // The older spelling of a route is no part of the name.
+  // The older notation for a route is not part of the name.
   const [name = model] = model.split('@');
   try {
     const { input_schema: schema } = await api.call<ModelDetail>('GET', modelPath(name));

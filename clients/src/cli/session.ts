@@ -1,5 +1,5 @@
 /**
- * What a command works with: the client, the terminal, and the options that every command has.
+ * What a command uses: the client, the terminal, and the options that all commands have.
  */
 import { access, constants, mkdir, stat } from 'node:fs/promises';
 import path from 'node:path';
@@ -16,12 +16,12 @@ export interface Session {
   readonly api: ApiClient;
   readonly terminal: Terminal;
   readonly world: World;
-  /** Fires at Ctrl-C, and when nobody reads the results any more. */
+  /** Fires at Ctrl-C, and when the reader of the results is gone. */
   readonly signal: AbortSignal;
   readonly isJson: boolean;
 }
 
-/** Opens the session of a command; each command does, after its arguments were found right. */
+/** Opens the session of a command; each command does so after its arguments were validated. */
 export type OpenSession = () => Promise<Session>;
 
 /** @throws {UsageError} the configuration is missing or wrong. */
@@ -32,7 +32,7 @@ export async function openSession(world: World, terminal: Terminal, isJson: bool
   return { api, terminal, world, signal: AbortSignal.any([world.interrupt, terminal.outputGone]), isJson };
 }
 
-/** Makes the folder that results go to, before anything is paid for. @throws {UsageError} it cannot be written to. */
+/** Creates the directory for the results before anything is paid for. @throws {UsageError} it is not writable. */
 export async function prepareFolder(folder: string): Promise<string> {
   const absolute = path.resolve(folder);
   try {
@@ -45,7 +45,10 @@ export async function prepareFolder(folder: string): Promise<string> {
   return absolute;
 }
 
-/** Makes it and what is missing above it. Node's own way goes on for ever where a file system makes no folders (/proc). */
+/**
+ * Creates a directory and its missing parents. Node's recursive `mkdir` never returns on a file system that creates no
+ * directories (/proc).
+ */
 async function makeFolder(folder: string): Promise<void> {
   try {
     await mkdir(folder);
@@ -65,18 +68,18 @@ async function exists(place: string): Promise<boolean> {
   );
 }
 
-/** An option that may come several times. */
+/** An option that may be given several times. */
 export function collect(value: string, earlier: readonly string[] = []): readonly string[] {
   return [...earlier, value];
 }
 
-/** An option that is a whole number from 1. */
+/** An option that is an integer of at least 1. */
 export function count(value: string): number {
   if (!/^\d{1,9}$/.test(value) || Number(value) === 0) throw new InvalidArgumentError('Write a whole number from 1.');
   return Number(value);
 }
 
-/** Pairs `key=value` as an object. @throws {UsageError} */
+/** `key=value` pairs as an object. @throws {UsageError} */
 export function pairs(option: string, texts: readonly string[]): Record<string, string> {
   const object = Object.create(null) as Record<string, string>;
   for (const text of texts) {

@@ -1,5 +1,5 @@
 /**
- * Where the service is and by which key it is asked: from the environment, else from the file that `configure` writes.
+ * The address of the service and the API key: from the environment, otherwise from the file that `configure` writes.
  * Never from the arguments, which every user of the machine can see.
  */
 import { configFilePath, readConfigFile } from './config-file.ts';
@@ -14,7 +14,7 @@ export interface Settings {
 }
 
 /**
- * @throws {UsageError} something is missing or wrong; no message holds the key.
+ * @throws {UsageError} something is missing or invalid; no message contains the key.
  */
 export async function readSettings(world: World): Promise<Settings> {
   const { environment, programName } = world;
@@ -31,7 +31,7 @@ export async function readSettings(world: World): Promise<Settings> {
   if (config.apiKey === undefined) {
     throw new UsageError(`there is no API key: set DARKROOM_API_KEY, or run: ${programName} configure`);
   }
-  // A key is for the service it was made by, and for no other.
+  // A key is only for the service that created it.
   if (baseUrl !== configured) {
     throw new UsageError(
       `DARKROOM_BASE_URL is ${baseUrl}, and the API key in ${file} is for ${configured}: set DARKROOM_API_KEY as well`,
@@ -47,7 +47,7 @@ function given(text: string | undefined): string | undefined {
 
 /**
  * @param source is named in the error.
- * @returns the key without blanks around it.
+ * @returns the key without surrounding whitespace.
  */
 export function checkKey(text: string, source: string): string {
   const key = text.trim();
@@ -55,7 +55,7 @@ export function checkKey(text: string, source: string): string {
   return key;
 }
 
-/** @returns the URL without slashes at its end. @throws {UsageError} it is none, or would send the key in the clear. */
+/** @returns the URL without trailing slashes. @throws {UsageError} it is invalid, or would send the key unencrypted. */
 export function checkBaseUrl(text: string, source: string): string {
   const url = URL.canParse(text.trim()) ? new URL(text.trim()) : undefined;
   if (url === undefined || (url.protocol !== 'https:' && url.protocol !== 'http:')) {

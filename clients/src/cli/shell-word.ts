@@ -1,4 +1,4 @@
-/** Commands that are told to people can be pasted into a shell. */
+/** Commands in messages can be pasted into a shell. */
 
 /** A text as one word of a POSIX shell. */
 export function shellWord(text: string): string {

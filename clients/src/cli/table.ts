@@ -2,9 +2,9 @@
 import { printableLine } from './terminal.ts';
 
 /**
- * Lays out a table. The last column is as long as it is, so that nothing is cut.
+ * Formats a table. The last column is not padded or cut.
  *
- * @param head names of the columns; a column whose name ends in `>` is aligned to the right.
+ * @param head names of the columns; a column whose name ends in `>` is right-aligned.
  */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): readonly string[] {
   const isRight = head.map((name) => name.endsWith('>'));
@@ -21,14 +21,14 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
   );
 }
 
-/** Lays out names and values; what is undefined is left out. */
+/** Formats names and values; undefined values are left out. */
 export function facts(entries: readonly (readonly [name: string, value: string | undefined])[]): readonly string[] {
   const known = entries.filter((entry): entry is readonly [string, string] => entry[1] !== undefined);
   const width = Math.max(...known.map(([name]) => name.length));
   return known.map(([name, value]) => `${name.padEnd(width)}  ${printableLine(value)}`);
 }
 
-/** A moment as `2026-11-22 21:05:47`, in the zone of whoever reads; empty for 0, which means never. */
+/** A time as `2026-11-22 21:05:47`, in the reader's time zone; empty for 0, which means never. */
 export function moment(unixSeconds: number): string {
   if (unixSeconds === 0) return '';
   const at = new Date(unixSeconds * 1000);

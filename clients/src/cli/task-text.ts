@@ -1,8 +1,8 @@
-/** A task in words: for people, where `--json` shows the whole of it. */
+/** A task as text for people; `--json` shows all of it. */
 import type { Task, TaskEvent } from './answers.ts';
 import { facts, moment, size } from './table.ts';
 
-/** Everything about a task. */
+/** All details of a task. */
 export function taskLines(task: Task): readonly string[] {
   const { billing, error, output = [], outputGone = [] } = task;
   const metadata = Object.entries(task.metadata ?? {}).map(([key, value]) => `${key}=${value}`);
@@ -41,7 +41,7 @@ export function costOf({ completed, billing }: Task): string {
 /** Why a task failed. */
 export function failureOf({ error }: Task): string {
   if (error === undefined) return 'the task failed';
-  // Most messages begin with it.
+  // Most messages begin with the field.
   const isNamed = error.field === undefined || error.message.startsWith(`${error.field}: `);
   const place = isNamed ? '' : ` (${error.field})`;
   return `${error.code}: ${error.message}${place}`;

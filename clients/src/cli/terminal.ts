@@ -1,19 +1,19 @@
 /**
- * Where results and remarks go: stdout has results and nothing else, stderr has progress and errors. On a terminal
- * stderr can have a status line at its end, which remarks are written above; nothing that came over the network can
- * steer the terminal.
+ * Where results and messages go: stdout has results and nothing else, stderr has progress and errors. On a terminal
+ * stderr can have a status line at its end, above which messages are written; text received over the network cannot
+ * control the terminal.
  */
 import { stripVTControlCharacters } from 'node:util';
 import type { World } from './world.ts';
 
 export interface Terminal {
-  /** Whether somebody sits at both ends: prompts make sense. */
+  /** Whether both ends are terminals, so that prompts make sense. */
   readonly isInteractive: boolean;
   /** Whether stderr can have a status line. */
   readonly hasStatusLine: boolean;
   /** Columns of stderr. */
   readonly columns: number;
-  /** Fires when nobody reads stdout any more. */
+  /** Fires when the reader of stdout is gone. */
   readonly outputGone: AbortSignal;
   /** Writes a line of the result. */
   readonly print: (line: string) => void;
@@ -21,13 +21,13 @@ export interface Terminal {
   readonly write: (text: string) => void;
   /** Writes the result as JSON, indented or as one line. */
   readonly printJson: (value: unknown, isOneLine?: boolean) => void;
-  /** Waits until all of the result is written. @returns why it could not be. */
+  /** Waits until the whole result is written. @returns the error if it could not be. */
   readonly written: () => Promise<Error | undefined>;
-  /** Writes a remark on stderr. */
+  /** Writes a message on stderr. */
   readonly say: (line: string) => void;
-  /** Writes a part of a remark, dim where the terminal can. */
+  /** Writes a part of a message, dimmed if the terminal supports it. */
   readonly sayDim: (text: string) => void;
-  /** Replaces the status line; undefined takes it away. Does nothing where there is none. */
+  /** Replaces the status line; undefined removes it. Does nothing if there is none. */
   readonly setStatus: (line: string | undefined) => void;
 }
 
@@ -38,7 +38,7 @@ export function createTerminal({ environment, stdin, stdout, stderr }: World): T
   let status: string | undefined;
 
   stdout.on('error', (error) => gone.abort(error));
-  // Remarks that nobody can read are no reason to stop.
+  // Messages that cannot be shown are no reason to stop.
   stderr.on('error', () => undefined);
 
   const clear = (): void => {
@@ -49,7 +49,7 @@ export function createTerminal({ environment, stdin, stdout, stderr }: World): T
   };
   const put = (text: string): void => {
     if (gone.signal.aborted) return;
-    // Where both are the same terminal, the status line must not end up in front of a result.
+    // If both are the same terminal, the status line must not end up in front of a result.
     clear();
     stdout.write(text);
     redraw();
@@ -73,7 +73,7 @@ export function createTerminal({ environment, stdin, stdout, stderr }: World): T
       new Promise((resolve) => {
         const told = (): void => resolve(gone.signal.aborted ? (gone.signal.reason as Error) : undefined);
         if (gone.signal.aborted || stdout.destroyed) told();
-        // The error is told after the callback.
+        // The error is emitted after the callback.
         else stdout.write('', () => setImmediate(told));
       }),
     say(line) {
@@ -93,7 +93,7 @@ export function createTerminal({ environment, stdin, stdout, stderr }: World): T
   };
 }
 
-/** A text without what a terminal would obey; line ends and tabs stay. */
+/** A text without control sequences for a terminal; line breaks and tabs stay. */
 export function printable(text: string): string {
   // eslint-disable-next-line no-control-regex -- control characters are what this is about
   return stripVTControlCharacters(text).replaceAll(/[\u0000-\u0008\u000B-\u001F\u007F-\u009F]/g, '');
@@ -104,7 +104,7 @@ export function printableLine(text: string): string {
   return printable(text).replaceAll(/\s+/g, ' ').trim();
 }
 
-/** JSON escapes some control characters and leaves others, which a terminal may obey as well. */
+/** JSON escapes some control characters but not others, which a terminal may interpret as well. */
 function escapeControls(json: string): string {
   return json.replaceAll(/[\u007F-\u009F]/g, (character) => {
     return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;

@@ -1,5 +1,5 @@
 /**
- * Uploads the files that an input names (`@picture.png`), each once, and puts their URLs in their places.
+ * Uploads the files that an input names (`@picture.png`), each once, and replaces them with their URLs.
  */
 import { openAsBlob } from 'node:fs';
 import { stat } from 'node:fs/promises';
@@ -8,7 +8,7 @@ import type { ApiClient } from '../api/api-client.ts';
 import { UsageError } from './errors.ts';
 import { FileValue } from './input-values.ts';
 
-/** @throws {UsageError} a file cannot be read. @throws {ApiError} the service does not take it. */
+/** @throws {UsageError} a file cannot be read. @throws {ApiError} the service does not accept it. */
 export async function uploadFiles(
   api: ApiClient,
   input: Readonly<Record<string, unknown>>,
@@ -42,7 +42,7 @@ export async function uploadFiles(
   return (await replace(input)) as Record<string, unknown>;
 }
 
-/** Read while it is sent. */
+/** It is read while it is sent. */
 async function openFile(file: string): Promise<Blob> {
   try {
     if (!(await stat(file)).isFile()) throw new Error('it is no file');

@@ -1,10 +1,10 @@
 /**
- * What the command line is given from outside: arguments, environment, the three streams, and Ctrl-C. Everything else in
- * this folder takes it from here, so that nothing reads the process by itself.
+ * The environment of the command line: arguments, environment variables, the three streams, and Ctrl-C. Everything
+ * else in this directory takes them from here and does not access the process itself.
  */
 
 export interface World {
-  /** Without the program itself. */
+  /** Without the name of the program. */
   readonly args: readonly string[];
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly stdin: NodeJS.ReadStream;
@@ -12,6 +12,6 @@ export interface World {
   readonly stderr: NodeJS.WriteStream;
   /** Fires at Ctrl-C, with an `InterruptedError`. */
   readonly interrupt: AbortSignal;
-  /** How the program is called where it is told to be called again: `npm run cli --`. */
+  /** The name of the program in messages that suggest another command: `npm run cli --`. */
   readonly programName: string;
 }

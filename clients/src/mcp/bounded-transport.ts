@@ -1,6 +1,6 @@
 /**
- * A transport of the SDK that sends nothing larger than clients take: what the SDK answers by itself, such as all that is
- * wrong with the arguments of a tool, is as long as whoever calls makes it.
+ * A transport of the SDK that sends nothing larger than clients accept: the length of the SDK's own answers, such as
+ * those that list all errors in the arguments of a tool, depends on the caller.
  */
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { CallToolResultSchema } from '@modelcontextprotocol/sdk/types.js';
@@ -9,10 +9,10 @@ import { MAX_RESULT_BYTES, bounded, resultBytes } from './tool-result.ts';
 
 const MAX_ERROR_CHARACTERS = 2_000;
 
-/** Of what has no code of the API's: rejected requests have theirs (incoming-message.ts). */
+/** For errors without a code of the API: rejected requests have their own (incoming-message.ts). */
 const FAULT = { status: 500, error_code: 'INTERNAL_ERROR' };
 
-/** @param take what is given to the server of a message that came; default: all of it. */
+/** @param take returns what the server gets of an incoming message; default: all of it. */
 export function boundedTransport(
   inner: Transport,
   take: (message: JSONRPCMessage) => JSONRPCMessage | undefined = (message) => message,
@@ -40,7 +40,7 @@ function boundedMessage(message: JSONRPCMessage): JSONRPCMessage {
     const words = error.message.slice(0, MAX_ERROR_CHARACTERS);
     return { ...message, error: { ...error, message: words, data: error.data ?? FAULT } };
   }
-  // Only the results of tools are that large.
+  // Only the results of tools can be that large.
   if (!('result' in message) || resultBytes(message.result) <= MAX_RESULT_BYTES) return message;
   return { ...message, result: bounded(CallToolResultSchema.parse(message.result)) };
 }

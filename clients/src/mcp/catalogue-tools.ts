@@ -1,5 +1,5 @@
 /**
- * The tools that start nothing: which models there are, what one takes, and what a task would cost.
+ * The tools that start nothing: which models there are, which fields one takes, and what a task would cost.
  */
 import type { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { z } from 'zod';
@@ -8,7 +8,7 @@ import type { ApiClient } from '../api/api-client.ts';
 import { modelField, taskInputField } from './fields.ts';
 import { answered, telling } from './tool-result.ts';
 
-/** Of a listed model what a choice is made by; the rest is get_model's. */
+/** The members of a listed model that are needed to choose one; get_model returns the rest. */
 interface ListedModel {
   readonly id: string;
   readonly modality: string;

@@ -1,4 +1,6 @@
-/** Arguments that several tools take, described for the language model that fills them in. Bounds are the API's. */
+/**
+ * Arguments that several tools take, described for the language model that fills them in. Their limits are the API's.
+ */
 import { z } from 'zod';
 
 export const modelField = z
@@ -28,16 +30,16 @@ export const mediaField = z
 export type MediaChoice = z.infer<typeof mediaField>;
 
 /**
- * Clients end a call after 60 s by default, many of them whatever its progress: an answer that leaves later is lost, and
+ * Clients end a call after 60 s by default, many of them regardless of progress: an answer sent later is lost, and
  * with it the task's id.
  */
 export const ANSWER_WITHIN_MS = 55_000;
-/** What is longer is shortened, so that there is time left for the last look and the pictures. */
+/** A longer wait is shortened, so that there is time left for the last poll and the images. */
 export const LONGEST_WAIT_SECONDS = 45;
-/** What callers may ask for, since before there was that bound. */
+/** What callers may request, which is older than that limit. */
 const LONGEST_WISH_SECONDS = 60;
 
-/** @param seconds what is waited where nothing is said. */
+/** @param seconds the default wait. */
 export function waitField(seconds: number): z.ZodDefault<z.ZodInt> {
   return z
     .int()

@@ -1,7 +1,7 @@
 /**
- * What is taken of a message before the SDK sees it. The SDK lists every mistake of every element, which for a large
- * message takes seconds and makes an answer larger than clients take, and it answers a client's mistake as a fault of the
- * server. Here the first mistake is enough, and only what the server needs goes on.
+ * Filters messages before the SDK sees them. The SDK lists every error of every element, which for a large message
+ * takes seconds and makes an answer larger than clients accept, and it reports a client's error as a fault of the
+ * server. Here the first error is enough, and only what the server needs is passed on.
  */
 import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
@@ -12,10 +12,10 @@ type Members = Readonly<Record<string, unknown>>;
 const METHOD_NOT_FOUND = -32_601;
 const INVALID_PARAMS = -32_602;
 
-/** Of ids, names and versions, in characters: they come back in answers. */
+/** Maximum length of ids, names and versions, in characters: they are repeated in answers. */
 const MAX_TEXT = 256;
 
-/** An unknown tool is an error of the protocol; mistakes in its arguments are the tool's to answer. */
+/** An unknown tool is a protocol error; errors in the arguments are reported by the tool. */
 const TOOLS: ReadonlySet<string> = new Set([
   'list_models',
   'get_model',
@@ -27,7 +27,7 @@ const TOOLS: ReadonlySet<string> = new Set([
   'text',
 ]);
 
-/** Each kind of request, and what is needed of its params. */
+/** Each kind of request, and the params that are needed. */
 const REQUESTS: ReadonlyMap<string, (params: Members) => Members> = new Map([
   ['initialize', initializeParams],
   ['ping', () => ({})],
@@ -35,7 +35,7 @@ const REQUESTS: ReadonlyMap<string, (params: Members) => Members> = new Map([
   ['tools/call', callParams],
 ]);
 
-/** Stands in for a request that is rejected: the server answers it with this error, in its turn. */
+/** Replaces a request that is rejected: the server answers it with this error, in order. */
 export const RejectedRequestSchema = z.object({
   method: z.literal('darkroom/rejected'),
   params: z.object({ code: z.int(), message: z.string() }),
@@ -58,11 +58,11 @@ export class RejectedRequestError extends Error {
 }
 
 /**
- * @param message of JSON-RPC 2.0 by its outer form.
- * @returns what goes on to the server; undefined: it needs nothing of this message.
+ * @param message which has the outer form of JSON-RPC 2.0.
+ * @returns what is passed on to the server; undefined: it needs nothing of this message.
  */
 export function takenOf({ id, method, params }: Members): JSONRPCMessage | undefined {
-  // An answer: the server asks its clients nothing.
+  // A response: the server sends no requests to its clients.
   if (typeof method !== 'string') return undefined;
   const given = isObject(params) ? params : {};
   if (!isId(id)) return notification(method, given);
@@ -77,7 +77,7 @@ export function takenOf({ id, method, params }: Members): JSONRPCMessage | undef
   }
 }
 
-/** What is wrong with the params of a request. */
+/** An error in the params of a request. */
 class Mistake extends Error {
   readonly code: number;
 
@@ -87,7 +87,7 @@ class Mistake extends Error {
   }
 }
 
-/** Notifications are never answered, not even when they are wrong. */
+/** Notifications are never answered, not even invalid ones. */
 function notification(method: string, { requestId }: Members): JSONRPCMessage | undefined {
   if (method === 'notifications/initialized') return { jsonrpc: '2.0', method };
   if (method !== 'notifications/cancelled' || !isId(requestId)) return undefined;
@@ -99,7 +99,7 @@ function initializeParams(params: Members): Members {
   objectIn(params, 'capabilities');
   return {
     protocolVersion: textIn(params, 'protocolVersion'),
-    // The server makes use of none.
+    // The server does not use any.
     capabilities: {},
     clientInfo: {
       name: textIn(clientInfo, 'name', 'clientInfo.name'),
@@ -108,7 +108,7 @@ function initializeParams(params: Members): Members {
   };
 }
 
-/** `task` is ignored, as the protocol wants it of a server that does not offer to run tools as its tasks. */
+/** `task` is ignored, as the protocol requires of a server that does not offer to run tools as tasks. */
 function callParams(params: Members): Members {
   const name = textIn(params, 'name');
   if (!TOOLS.has(name)) throw new Mistake(`Unknown tool: ${name}`);

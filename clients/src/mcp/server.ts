@@ -1,7 +1,7 @@
 /**
- * The tools of Darkroom for language models, by the Model Context Protocol: one server for both ways of reaching it, a
- * process beside the client (stdio.ts) and the API's own `/mcp`. It is a thin user of the HTTP API: what is allowed,
- * what it costs and what is wrong with a request are the API's to say, and errors reach the model in its words.
+ * Darkroom's tools for language models, over the Model Context Protocol: one server for both transports, a process
+ * beside the client (stdio.ts) and the API's own `/mcp`. It is a thin client of the HTTP API: the API decides what is
+ * allowed, what it costs and whether a request is valid, and its error messages reach the model unchanged.
  */
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import type { ApiClient } from '../api/api-client.ts';
@@ -10,7 +10,7 @@ import { RejectedRequestError, RejectedRequestSchema } from './incoming-message.
 import { addTaskTools } from './task-tools.ts';
 import { addTextTool } from './text-tool.ts';
 
-/** Of the tools, not of the service: raised when what they take or answer changes. */
+/** Version of the tools, not of the service: raised when their arguments or answers change. */
 const VERSION = '1';
 
 const INSTRUCTIONS = `Makes pictures, films, sounds and texts with the models of a Darkroom.
@@ -21,18 +21,18 @@ For a text model use text instead of generate.`;
 
 export interface McpServerOptions {
   readonly api: ApiClient;
-  /** Whether a tool may go on waiting for a task; default: always. Not while the process that waits is being ended. */
+  /** Whether a tool may continue to wait for a task; default: always. Not while the waiting process is stopping. */
   readonly mayWait?: () => boolean;
-  /** Of the protocol, as the client speaks it: `2025-06-18`. Asked during a tool call; undefined where it is not known. */
+  /** The protocol version that the client speaks: `2025-06-18`. Read during a tool call; undefined if not known. */
   readonly protocolVersion: () => string | undefined;
 }
 
-/** Clients of an older protocol reject a whole answer for a block of a kind that they do not know. */
+/** Clients of an older protocol reject a whole answer because of a content block of an unknown kind. */
 const LINKS_SINCE = '2025-06-18';
 
 /**
- * @returns a server that is not connected yet, for a transport that gives it what `takenOf` leaves of messages. Each
- *   connection, and each request over HTTP, needs one of its own.
+ * @returns a server that is not connected yet, for a transport that passes it what `takenOf` leaves of messages. Each
+ *   connection, and each request over HTTP, needs its own.
  */
 export function createMcpServer({ api, mayWait = () => true, protocolVersion }: McpServerOptions): McpServer {
   const server = new McpServer(
@@ -43,7 +43,7 @@ export function createMcpServer({ api, mayWait = () => true, protocolVersion }: 
     throw new RejectedRequestError(params);
   });
   addCatalogueTools(server, api);
-  // Versions are dates, which sort as texts.
+  // Versions are dates, which sort as strings.
   const takesLinks = (): boolean => (protocolVersion() ?? '') >= LINKS_SINCE;
   addTaskTools(server, { api, mayWait, takesLinks });
   addTextTool(server, api);

@@ -1,6 +1,6 @@
 /**
- * A task as the tools answer it: its JSON, the address of each original, and pictures, so that the model sees what was
- * made. Whatever is asked for, an answer stays below what clients take (tool-result.ts).
+ * A task as the tools return it: its JSON, the address of each original, and images, so that the model sees the
+ * outputs. Whatever is requested, an answer stays below what clients accept (tool-result.ts).
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CallToolResult, ContentBlock } from '@modelcontextprotocol/sdk/types.js';
@@ -10,48 +10,51 @@ import type { MediaChoice } from './fields.ts';
 import type { Task, TaskOutput } from './task.ts';
 import { MAX_RESULT_BYTES, resultBytes } from './tool-result.ts';
 
-/** Of all pictures of an answer as they are sent, in Base64: what is left of a client's 1 MiB is for texts and links. */
+/** Limit for all images of an answer together, in Base64: the rest of a client's 1 MiB is for text and links. */
 const MAX_INLINE_BYTES = 700_000;
-/** A preview tells a model what is to be seen, at a price in tokens that it can pay for each of several. */
+/** A preview shows a model the content at a price in tokens that is acceptable for each of several. */
 const PREVIEW_EDGE = 768;
 const MAX_PREVIEW_BYTES = 150_000;
-/** Below this a picture tells nothing any more: its link is enough. */
+/** A smaller image shows too little to be useful: its link is enough. */
 const MIN_PREVIEW_BYTES = 10_000;
-/** Each is a request, and tokens: of more there are the links. */
+/** Each is a request, and tokens: beyond this there are only the links. */
 const MAX_PICTURES = 8;
-/** The members of a picture's block beside its data. */
+/** The members of an image block apart from its data. */
 const BLOCK_BYTES = 200;
-/** Of the smallest preview in Base64. */
+/** For the smallest preview in Base64. */
 const MIN_PREVIEW_ROOM = Math.ceil(MIN_PREVIEW_BYTES / 3) * 4 + BLOCK_BYTES;
 
-/** Before the next attempt at an image, where the service does not say. */
+/** Before the next attempt at an image, if the service does not state a time. */
 const RETRY_SECONDS = 2;
 
-/** What language models see. */
+/** The types of images that language models can read. */
 const SEEN_TYPES: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'image/webp', 'image/gif']);
-/** Beside a film: its `thumbnail` is its preview, and these are there for the next film. */
+/** Frames that accompany a video: its `thumbnail` is its preview, and these are there for the next video. */
 const FRAMES: ReadonlySet<string> = new Set(['first_frame', 'last_frame']);
 
 export interface TaskAnswerOptions {
   readonly api: ApiClient;
   readonly signal: AbortSignal;
-  /** Fires when the answer has to leave: of images that have not come by then there are the links, and the answer says so. */
+  /**
+   * Fires when the answer has to be sent: for images that have not arrived by then there are the links, and the answer
+   * states that.
+   */
   readonly late: AbortSignal;
-  /** Whether an image may be asked for again: not while the process is being ended. */
+  /** Whether an image may be requested again: not while the process is stopping. */
   readonly mayWait: () => boolean;
   readonly media: MediaChoice;
-  /** Whether the client knows `resource_link` (protocol 2025-06-18); the others are given addresses as text. */
+  /** Whether the client supports `resource_link` (protocol 2025-06-18); the others get addresses as text. */
   readonly takesLinks: boolean;
-  /** Stands before the JSON: what the model should do next. */
+  /** Placed before the JSON: what the model should do next. */
   readonly remark?: string | undefined;
 }
 
 type ImageBlock = Extract<ContentBlock, { type: 'image' }>;
 
-/** In place of an image for which there was no time: it can be had later. */
+/** Instead of an image for which there was no time: it can be fetched later. */
 const LATE = Symbol('late');
 
-/** Undefined: there is none to be had. */
+/** Undefined: there is no image. */
 type Fetched<Value> = Value | typeof LATE | undefined;
 
 export async function taskAnswer(task: Task, options: TaskAnswerOptions): Promise<CallToolResult> {
@@ -83,16 +86,16 @@ function isShown({ type, mimeType }: TaskOutput): boolean {
 
 interface Images {
   readonly images: ReadonlyMap<TaskOutput, ImageBlock>;
-  /** How many there was no time for. */
+  /** How many were left out for lack of time. */
   readonly late: number;
 }
 
 /**
- * Fetches pictures side by side: one after the other they would take longer than clients wait. Originals come first,
- * because it is known how large they are; of whichever cannot be had there is a preview, if there is room for it.
+ * Fetches images in parallel: one after the other they would take longer than clients wait. Originals come first,
+ * because their sizes are known; an original that cannot be fetched is replaced by a preview, if there is room for it.
  *
- * @param room of all of them, bytes in Base64.
- * @returns those that there are: the links of the others are there all the same.
+ * @param room for all of them, in bytes of Base64.
+ * @returns those that could be fetched: the answer has the links of the others all the same.
  */
 async function picturesOf(
   task: Task,
@@ -126,11 +129,14 @@ async function fetchEach(
   return { images, late };
 }
 
-/** Which originals are sent as they are: all that fit where they are wanted, and otherwise those as small as a preview. */
+/**
+ * Which originals are sent as they are: all that fit if originals are requested, otherwise those no larger than a
+ * preview.
+ */
 function fittingOriginals(shown: readonly TaskOutput[], room: number, media: MediaChoice): readonly TaskOutput[] {
   let left = room;
   return shown.filter((output) => {
-    // Evenly, so that the first of many does not leave the others without.
+    // Divided evenly, so that the first of many does not take the room of the others.
     const previewBytes = Math.min(MAX_PREVIEW_BYTES, bytesWithin(room / shown.length));
     const isSmall = Math.max(output.width ?? Infinity, output.height ?? Infinity) <= PREVIEW_EDGE;
     const mostBytes = media === 'full' ? bytesWithin(left) : previewBytes;
@@ -165,7 +171,7 @@ function imageOf(bytes: Buffer, mimeType: string): ImageBlock {
   return { type: 'image', data: bytes.toString('base64'), mimeType };
 }
 
-/** How many bytes have at most this length in Base64. */
+/** The maximum number of bytes that have at most this length in Base64. */
 function bytesWithin(base64Bytes: number): number {
   return Math.max(0, Math.floor((base64Bytes - BLOCK_BYTES) / 4) * 3);
 }
@@ -176,7 +182,7 @@ function linkTo({ url, type, mimeType, sizeBytes }: TaskOutput, takesLinks: bool
   return { type: 'resource_link', uri: url, name, mimeType, size: sizeBytes, description: `The original ${type}.` };
 }
 
-/** @returns undefined where the bytes are not to be had from here, or are more than was said. */
+/** @returns undefined if the bytes cannot be fetched from here, or are more than stated. */
 async function download(
   ask: (signal: AbortSignal) => Promise<Response>,
   mostBytes: number,
@@ -199,7 +205,7 @@ async function download(
   }
 }
 
-/** Tries again where the service asks for that: several calls at once ask for more images than are made at a time. */
+/** Retries when the service requests it: several concurrent calls request more images than are made at a time. */
 async function patiently<T>(
   attempt: () => Promise<T>,
   { signal, mayWait }: { readonly signal: AbortSignal; readonly mayWait: () => boolean },

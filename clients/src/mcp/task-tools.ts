@@ -1,5 +1,5 @@
 /**
- * The tools around tasks: starting one and waiting for it, looking, cancelling, listing.
+ * The tools for tasks: start one and wait for it, read, cancel, list.
  */
 import { randomUUID } from 'node:crypto';
 import type { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
@@ -24,7 +24,7 @@ import type { Task, TaskList } from './task.ts';
 import { answered, isOfTheService, refused, telling, wordsOf } from './tool-result.ts';
 import { waitForTask } from './wait-for-task.ts';
 
-/** A call of a tool, and when it began by `performance.now()`. */
+/** A tool call, and when it began by `performance.now()`. */
 type Call = RequestHandlerExtra<ServerRequest, ServerNotification> & { readonly begunAt: number };
 
 const GENERATE_WAIT_SECONDS = 30;
@@ -32,7 +32,7 @@ const GENERATE_WAIT_SECONDS = 30;
 export interface TaskToolsOptions {
   readonly api: ApiClient;
   readonly mayWait: () => boolean;
-  /** Whether the client knows `resource_link`. */
+  /** Whether the client supports `resource_link`. */
   readonly takesLinks: () => boolean;
 }
 
@@ -42,7 +42,7 @@ export function addTaskTools(server: McpServer, { api, mayWait, takesLinks }: Ta
     return taskAnswer(task, { api, signal, late, mayWait, media, takesLinks: takesLinks(), remark: remarkOn(task) });
   };
 
-  /** Waits as long as the caller asked for, if the client waits as long; clients that want it are sent progress. */
+  /** Waits as long as the caller requested, if the client waits as long; clients that request progress receive it. */
   const wait = (taskId: string, wished: number, { signal, _meta, sendNotification, begunAt }: Call): Promise<Task> => {
     const passedSeconds = (performance.now() - begunAt) / 1000;
     const seconds = Math.max(0, Math.min(wished, Math.ceil(LONGEST_WAIT_SECONDS - passedSeconds)));
@@ -158,7 +158,10 @@ export function addTaskTools(server: McpServer, { api, mayWait, takesLinks }: Ta
   );
 }
 
-/** @returns the new task's id, or what to tell where it is not known whether there is one. @throws {ApiError} refused. */
+/**
+ * @returns the new task's id, or a message if it is not known whether the task was created.
+ * @throws {ApiError} rejected.
+ */
 async function create(
   api: ApiClient,
   body: { readonly model: string; readonly input: Readonly<Record<string, unknown>> },

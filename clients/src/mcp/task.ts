@@ -1,4 +1,4 @@
-/** A task as the API tells it, as far as the tools read it. */
+/** A task as the API returns it, as far as the tools read it. */
 
 export interface TaskOutput {
   readonly id: string;

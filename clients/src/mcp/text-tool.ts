@@ -1,5 +1,5 @@
 /**
- * The tool for text models: one answer to a conversation, whole.
+ * The tool for text models: one complete answer to a conversation.
  */
 import type { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
@@ -63,7 +63,7 @@ export function addTextTool(server: McpServer, api: ApiClient): void {
   );
 }
 
-/** The text by itself, so that a model takes it for what it is; what is to be known of it stands apart. */
+/** The text is a block of its own, so that a model reads it as such; its metadata is separate. */
 function presentText({ choices: [choice], usage }: ChatCompletion): CallToolResult {
   const text = choice?.message.content ?? choice?.message.refusal ?? '';
   const facts = { finish_reason: choice?.finish_reason ?? null, ...(usage === undefined ? {} : { usage }) };

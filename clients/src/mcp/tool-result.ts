@@ -1,22 +1,22 @@
 /**
- * What a tool answers: JSON as text, which every client shows its model, or an error in the API's words, from which the
- * model can tell what to do differently.
+ * The result of a tool: JSON as text, which every client shows its model, or an error with the API's message, from
+ * which the model can infer what to do differently.
  */
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import { ApiError, UnreachableError } from '../api/api-client.ts';
 
 /**
- * Of a whole result, as it is sent. Clients end a call at an event of 1 MiB (the Python SDK from 2.0 on): the rest is for
- * the message around the result.
+ * Of a whole result, as it is sent. Clients end a call at an event of 1 MiB (the Python SDK from 2.0 on): the rest is
+ * for the message around the result.
  */
 export const MAX_RESULT_BYTES = 1_000_000;
 
-/** Something of the API, as it is. */
+/** An answer of the API, unchanged. */
 export function answered(value: unknown): CallToolResult {
   return { content: [{ type: 'text', text: JSON.stringify(value, null, 1) }] };
 }
 
-/** The call did not do what it should have. */
+/** The call failed. */
 export function refused(message: string): CallToolResult {
   return { content: [{ type: 'text', text: message }], isError: true };
 }
@@ -24,7 +24,7 @@ export function refused(message: string): CallToolResult {
 /**
  * Runs a tool.
  *
- * @throws what is neither a refusal nor a service out of reach: an abort, or a fault of ours.
+ * @throws anything but a rejection or an unreachable service: an abort, or a fault of ours.
  */
 export async function telling(run: () => Promise<CallToolResult>): Promise<CallToolResult> {
   try {
@@ -35,12 +35,12 @@ export async function telling(run: () => Promise<CallToolResult>): Promise<CallT
   }
 }
 
-/** How long a result is as it is sent. */
+/** The length of a result as it is sent. */
 export function resultBytes(result: object): number {
   return Buffer.byteLength(JSON.stringify(result));
 }
 
-/** Of a result that is too large, the longest text is cut; pictures were bounded before. */
+/** If a result is too large, its longest text is cut; the images were limited before. */
 export function bounded(result: CallToolResult): CallToolResult {
   let excess = resultBytes(result) - MAX_RESULT_BYTES;
   if (excess <= 0) return result;
@@ -56,7 +56,7 @@ export function bounded(result: CallToolResult): CallToolResult {
   return { ...result, content };
 }
 
-/** The first half of a character of two. */
+/** The first half of a surrogate pair. */
 const HALF_PAIR = /[\uD800-\uDBFF]$/;
 const CUT = '\n[Cut: the answer is longer than one call may be. Ask for less of it at a time.]';
 

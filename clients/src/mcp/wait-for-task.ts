@@ -1,27 +1,27 @@
 /**
- * Waiting for a task to be over: by requests that the API holds until the status changes (`Prefer: wait=N`), so that
- * nothing is asked in vain, and telling the client meanwhile that there is progress.
+ * Waits until a task is over: with requests that the API holds until the status changes (`Prefer: wait=N`), so that no
+ * request is wasted, and reports progress to the client meanwhile.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ApiClient } from '../api/api-client.ts';
 import type { Task } from './task.ts';
 import { isOver } from './task.ts';
 
-/** How long one request waits: progress within a status is seen, and told, as often as this. */
+/** How long one request waits: progress within a status is noticed, and reported, at this interval. */
 const LOOK_EVERY_SECONDS = 5;
-/** Before the next request where one came back early for no reason: that process is being ended, and closes. */
+/** Before the next request if one was answered early without a change: the API process is stopping, and closes. */
 const EARLY_PAUSE_MS = 1_000;
 
 export interface Waiting {
-  /** The last answer comes after about this time, or when the task is over. */
+  /** The last answer arrives after about this time, or when the task is over. */
   readonly seconds: number;
   readonly signal: AbortSignal;
-  /** Told of the task as it is each time that it was looked at and is not over. */
+  /** Called with the task each time it was read and is not over. */
   readonly onLook: (task: Task, waitedSeconds: number) => Promise<void>;
   readonly mayWait: () => boolean;
 }
 
-/** @returns the task as it was last seen. @throws as `ApiClient.call`, and when the signal is given. */
+/** @returns the task as last read. @throws as `ApiClient.call`, and when the signal fires. */
 export async function waitForTask(api: ApiClient, taskId: string, waiting: Waiting): Promise<Task> {
   const { seconds, signal, onLook, mayWait } = waiting;
   const path = `/tasks/${encodeURIComponent(taskId)}`;

@@ -141,7 +141,7 @@ export function accountCommands(group: Group, onInstallation: OnInstallation) {
     .demandCommand(1, 'name a command of accounts');
 }
 
-/** On standard error, so that JSON on standard output stays whole. */
+/** On standard error, so that standard output remains valid JSON. */
 function emptyHint(accountId: string, admin: string): string {
   return `it has no money: requests that cost something are rejected with 402 until ${admin} accounts top-up ${accountId} --usd 10\n`;
 }

@@ -1,6 +1,6 @@
 /**
- * What an admin command cannot do, in words for whoever typed it. Errors of the rooms that an operator can act on are put
- * into such words here; anything else is a mistake of ours and keeps its stack.
+ * Errors of admin commands, with messages for the operator. Errors of other modules that an operator can resolve are
+ * translated here; anything else is a bug and keeps its stack.
  */
 import { AccountNotFoundError } from '../../accounts/accounts.ts';
 import { WrongEncryptionKeyError } from '../../accounts/secret-cipher.ts';
@@ -12,12 +12,12 @@ import { TooMuchUsageError } from '../../billing/usage.ts';
 import { OutputNotFoundError } from '../../objects/outputs/outputs.ts';
 import { TaskNotFoundError } from '../../tasks/record/read.ts';
 
-/** Something for the operator to mend; the message says how. */
+/** An error that the operator can resolve; the message says how. */
 export class AdminError extends Error {
   override readonly name = 'AdminError';
 }
 
-/** @returns the same error, or one that tells an operator what to do about it. */
+/** @returns the same error, or one that tells the operator how to resolve it. */
 export function explained(error: unknown): unknown {
   if (error instanceof ReferenceUsedError) return new AdminError(`--reference: ${error.message}`, { cause: error });
   if (error instanceof BalanceTooLargeError || error instanceof AdjustmentTooLargeError) {

@@ -1,6 +1,6 @@
 /**
- * How admin commands read what was typed: which account is meant, amounts, names, times. What cannot be meant is told
- * with the name of its option.
+ * How admin commands parse their arguments: the account, amounts, names, times. An invalid argument is reported with
+ * the name of its option.
  */
 import type { Argv } from 'yargs';
 import { listAccountPage, readAccount } from '../../accounts/accounts.ts';
@@ -15,13 +15,13 @@ export type Group = Argv<{ json: boolean; 'data-dir': string | undefined }>;
 /** The option of commands that work on one account. */
 export const ACCOUNT = { type: 'string', describe: 'default: the only account' } as const;
 
-/** An option that takes several values: after one another, separated by commas, or given again. */
+/** An option that takes several values: separated by spaces or commas, or given several times. */
 export function listOf<Value extends string = string>(choices?: readonly Value[]) {
   return {
     type: 'array',
     string: true,
     ...(choices === undefined ? {} : { choices }),
-    // yargs compares with the choices what comes out of here.
+    // yargs compares the result with the choices.
     coerce: (values: readonly string[] | undefined) =>
       values?.flatMap((value) => value.split(',')) as readonly Value[] | undefined,
   } as const;
@@ -36,7 +36,7 @@ export function requireSingle(options: Readonly<Record<string, unknown>>, lists:
   return true;
 }
 
-/** @throws {AdminError} none was named, and there is not exactly one. @throws {AccountNotFoundError} */
+/** @throws {AdminError} no account was named, and there is not exactly one. @throws {AccountNotFoundError} */
 export async function onlyAccount(database: Queryable, named: string | undefined): Promise<string> {
   if (named !== undefined) return (await readAccount(database, named)).id;
   const [first, second] = await listAccountPage(database, 2);
@@ -53,7 +53,7 @@ export function readName(name: string): string {
   throw new AdminError('--name: want 1 to 100 characters on one line, and not only white space');
 }
 
-/** @returns it without the blanks around it. @throws {AdminError} it is given and says nothing, or more than fits. */
+/** @returns it without surrounding whitespace. @throws {AdminError} it is empty or too long. */
 export function readReason(reason: string | undefined): string | undefined {
   const said = reason?.trim();
   if (said === undefined || /^[^\p{Cc}\u2028\u2029\p{Surrogate}]{1,500}$/u.test(said)) return said;
@@ -72,7 +72,7 @@ export function readSignedAmount(option: string, text: string): bigint {
   return text.startsWith('-') ? -readAmount(option, text.slice(1)) : readAmount(option, text);
 }
 
-/** @throws {AdminError} it is given and cannot name a payment. */
+/** @throws {AdminError} it is given and is not a valid payment reference. */
 export function readReference(reference: string | undefined): string | undefined {
   if (reference === undefined || /^[!-~]{1,200}$/.test(reference)) return reference;
   throw new AdminError('--reference: want 1 to 200 visible ASCII characters without blanks');
@@ -87,7 +87,8 @@ export function readWhole(option: string, value: number, minimum: number, maximu
 const DAY_MS = 86_400_000;
 
 /**
- * A time to come: a date (`2027-01-31`, the end of that UTC day), a time (`2027-01-31T12:00:00Z`), or days from now (`30d`).
+ * A future time: a date (`2027-01-31`, the end of that UTC day), a time (`2027-01-31T12:00:00Z`), or days from now
+ * (`30d`).
  *
  * @param now milliseconds since 1970. @throws {AdminError}
  */
@@ -124,7 +125,7 @@ export const LIMIT_OPTIONS = {
   'text-streams-cap': { type: 'number', describe: 'text calls under way at once, streamed or not' },
 } as const;
 
-/** What those options give. */
+/** The values of those options. */
 export interface LimitOptions {
   readonly createsPerMinute?: number | undefined;
   readonly readsPerMinute?: number | undefined;
@@ -142,7 +143,7 @@ const MAX_TOKENS = 1_000_000_000;
 const MAX_GB = 1_000_000;
 const BYTES_PER_GB = 1_000_000_000;
 
-/** @returns the limits that were named. @throws {AdminError} */
+/** @returns the limits that were given. @throws {AdminError} */
 export function readLimits(options: LimitOptions): Partial<AccountLimits> {
   const { createsPerMinute, readsPerMinute, runningCap, queueCap, storageCapGb } = options;
   const { textRequestsPerMinute, textTokensPerMinute, textStreamsCap } = options;

@@ -1,4 +1,4 @@
-/** `admin ledger` and `admin usage`: what was booked, what it sums up to, and the proof that all of it adds up. */
+/** `admin ledger` and `admin usage`: ledger entries, their sums, and the check that everything adds up. */
 import { LEDGER_KINDS, listLedger } from '../../billing/ledger-list.ts';
 import { readExceededHolds, readOperatorCosts } from '../../billing/operator-costs.ts';
 import { USAGE_GROUPS, readUsage } from '../../billing/usage.ts';
@@ -97,7 +97,7 @@ export function usageCommand(command: Group, onInstallation: OnInstallation) {
   );
 }
 
-/** The days asked for, and the groups. @throws {AdminError} no such days. */
+/** The requested days, and the groups. @throws {AdminError} invalid days. */
 function readUsageQuery(options: {
   readonly from: string | undefined;
   readonly to: string | undefined;

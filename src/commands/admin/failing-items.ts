@@ -1,4 +1,4 @@
-/** `admin failing-items`: what the passes of the service could not deal with, and retry. */
+/** `admin failing-items`: items that the service's passes could not process and are retrying. */
 import { listFailingItems } from '../../database/failing-items.ts';
 import { FAILING_KINDS } from '../../domain/failing-kind.ts';
 import type { Group } from './arguments.ts';

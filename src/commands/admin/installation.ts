@@ -1,6 +1,6 @@
 /**
- * Which installation the admin commands work on: the database of the environment, or that of the installation which runs
- * in the data folder.
+ * Which installation the admin commands work on: the database of the environment, or that of the installation that
+ * runs in the data directory.
  */
 import { loadDatabaseConfig } from '../../config/config.ts';
 import { openDatabase } from '../../database/database.ts';
@@ -17,13 +17,13 @@ export interface OpenInstallation {
   readonly environment: NodeJS.ProcessEnv;
 }
 
-/** What every admin command takes. */
+/** The options of every admin command. */
 export interface CommonOptions {
   readonly json?: boolean;
   readonly dataDir?: string | undefined;
 }
 
-/** Makes a handler of a command: opens the installation, prints what `work` returns, and closes it. */
+/** Creates the handler of a command: opens the installation, prints what `work` returns, and closes it. */
 export type OnInstallation = <Options extends CommonOptions>(
   work: (options: Options, installation: OpenInstallation) => Promise<unknown>,
 ) => (options: Options) => Promise<void>;
@@ -43,9 +43,9 @@ export function createRunner(environment: NodeJS.ProcessEnv): OnInstallation {
 }
 
 /**
- * Says which it is on standard error, so that JSON on standard output stays whole.
+ * Prints which one it is on standard error, so that standard output remains valid JSON.
  *
- * @throws {AdminError} neither is there.
+ * @throws {AdminError} there is neither.
  */
 async function openInstallation(
   environment: NodeJS.ProcessEnv,

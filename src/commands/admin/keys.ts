@@ -1,4 +1,4 @@
-/** `admin keys`: the API keys of accounts. A key is shown once, when it is made. */
+/** `admin keys`: the API keys of accounts. A key is shown once, when it is created. */
 import { SCOPES } from '../../accounts/api-key.ts';
 import { ROTATION_OVERLAP_SECONDS, createKey, listKeys, revokeKey, rotateKey } from '../../accounts/keys.ts';
 import type { SpendCaps } from '../../accounts/keys.ts';

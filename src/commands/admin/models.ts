@@ -1,4 +1,4 @@
-/** `admin models`: model files before a process meets them. It needs no installation. */
+/** `admin models`: validates model files before a process loads them. It needs no installation. */
 import { realpath } from 'node:fs/promises';
 import path from 'node:path';
 import { createModelReader } from '../../catalogue/load-models.ts';
@@ -19,7 +19,11 @@ export function modelCommands(group: Group) {
     .demandCommand(1, 'name a command of models');
 }
 
-/** Judges them beside the embedded ones, as no two models have one name. @throws {AdminError} a file is refused. */
+/**
+ * Validates them together with the embedded ones, because model names must be unique.
+ *
+ * @throws {AdminError} a file is invalid.
+ */
 async function checkFolder(folder: string, isJson: boolean): Promise<void> {
   const [embedded, own] = [packageFile('models'), path.resolve(folder)];
   const isEmbedded = (await realpath(own).catch(() => own)) === (await realpath(embedded));

@@ -1,6 +1,6 @@
 /**
- * What admin commands print: readable lines, or JSON with `--json`, where a list is a list and a number a number. Money in
- * decimal USD, times in ISO 8601; null is what there is not, or what is not limited.
+ * What admin commands print: readable lines, or JSON with `--json`, where a list is a list and a number a number.
+ * Money in decimal USD, times in ISO 8601; null means absent or unlimited.
  */
 import type { Account } from '../../accounts/accounts.ts';
 import type { KeyListing } from '../../accounts/keys.ts';
@@ -27,7 +27,7 @@ export function presentAccount(account: Account): Record<string, unknown> {
   };
 }
 
-/** @param spending by the ids of caps. */
+/** @param spending by cap id. */
 export function presentKey(key: KeyListing, spending: ReadonlyMap<string, CapSpending>): Record<string, unknown> {
   const spent = key.spendCapId === undefined ? undefined : spending.get(key.spendCapId);
   const capOf = (cap: bigint | undefined, used: bigint | undefined): object | null =>
@@ -88,7 +88,7 @@ function readable(value: unknown): string {
   return value.every((member) => typeof member === 'object') ? table(value as readonly object[]) : value.join(' ');
 }
 
-/** Records of one kind, a line each below the names of their fields. */
+/** Records of one kind, one per line below the names of their fields. */
 function table(records: readonly object[]): string {
   const names = [...new Set(records.flatMap((record) => Object.keys(record)))];
   const rows = [

@@ -23,7 +23,10 @@ import type { CommonOptions, OnInstallation, OpenInstallation } from './installa
 import { print } from './print.ts';
 
 const BATCH_SIZE = 500;
-/** Processes that still have the old key may store with it between two passes; more passes than this find no end. */
+/**
+ * Processes that still have the old key may encrypt with it between two passes; if this many passes do not suffice, no
+ * number will.
+ */
 const MOST_PASSES = 10;
 
 export function secretCommands(group: Group, onInstallation: OnInstallation, environment: NodeJS.ProcessEnv) {
@@ -118,7 +121,7 @@ function adviseOnEncryption({ fallback, undecryptable }: SecretCounts, keys: num
   return 'can be removed, if every api and worker was restarted with the new ENCRYPTION_KEY before this command ran';
 }
 
-/** What providers were given with the fallbacks. */
+/** What providers still use of URLs signed with the fallback keys. */
 function urlKeyUseOf({ database, environment }: OpenInstallation): Promise<UrlKeyUse> {
   return readUrlKeyUse(database, loadUrlRotation(environment).signingKeyFallbacks.map(urlKeyId));
 }
@@ -134,12 +137,12 @@ function openTasks(tasks: number): string {
   return `${tasks} open ${tasks === 1 ? 'task' : 'tasks'}`;
 }
 
-/** How long a URL for a download lives at most. */
+/** The maximum lifetime of a download URL. */
 function urlSecondsOf(environment: NodeJS.ProcessEnv): number {
   return loadUrlRotation(environment).lifetimeSeconds + ROUNDING_SECONDS;
 }
 
-/** Only what runs with all of the file's keys, the old ones too, shows what still needs them. */
+/** Only a process that runs with all of the file's keys, including the old ones, shows what still needs them. */
 function runsWith({ environment }: Instance, secrets: Awaited<ReturnType<typeof readSecrets>>): boolean {
   const { ENCRYPTION_KEY: encryptionKey, URL_SIGNING_KEY: urlSigningKey } = environment;
   if (secrets === undefined) return false;
@@ -153,7 +156,7 @@ function runsWith({ environment }: Instance, secrets: Awaited<ReturnType<typeof 
   );
 }
 
-/** @throws {AdminError} something may need the old keys still. */
+/** @throws {AdminError} the old keys may still be needed. */
 async function requireUnused(folder: string): Promise<void> {
   const [secrets, instance] = [await readSecrets(folder), await readInstance(folder)];
   if (instance === undefined) throw new AdminError('run npm start with the new keys first: its database is looked at');
@@ -171,7 +174,7 @@ async function requireUnused(folder: string): Promise<void> {
   }
 }
 
-/** Says what lasts longest. */
+/** Reports what lasts longest. */
 function requireUrlsOver(instance: Instance, { tasks, until, secondsLeft }: UrlKeyUse): void {
   const startedAt = Date.parse(instance.startedAt ?? '');
   const waitMs = startedAt + urlSecondsOf(instance.environment) * 1000 - Date.now();

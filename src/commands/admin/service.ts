@@ -19,7 +19,7 @@ export function queuesCommand(command: Group, onInstallation: OnInstallation) {
   );
 }
 
-/** Works on a data folder alone, whether anything runs on it or not. */
+/** Works only on a data directory, whether anything runs on it or not. */
 export function adminTokenCommands(group: Group, environment: NodeJS.ProcessEnv) {
   return group
     .command(

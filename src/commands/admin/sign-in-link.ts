@@ -37,7 +37,7 @@ export function signInLinkCommand(command: Group, onInstallation: OnInstallation
   );
 }
 
-/** @throws {AdminError} a session of this key would be refused. */
+/** @throws {AdminError} a session of this key would be rejected. */
 async function requireUsable(database: Queryable, keyId: string, now: number): Promise<string> {
   const { scopes, revokedAt, expiresAt } = await readKey(database, keyId);
   if (revokedAt !== undefined) throw new AdminError(`${keyId} is revoked`);

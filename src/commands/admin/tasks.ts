@@ -1,4 +1,7 @@
-/** `admin tasks` and `admin outputs`: one task or output as operators look at it and end it, whosesoever it is. */
+/**
+ * `admin tasks` and `admin outputs`: a task or an output as operators read and end it, whichever account it belongs
+ * to.
+ */
 import { loadOutputRetentionDays } from '../../config/config.ts';
 import type { Queryable } from '../../database/database.ts';
 import { formatUsd } from '../../domain/money.ts';
@@ -56,7 +59,7 @@ function readTaskId(text: string): TaskId {
   throw new AdminError(`"${text}" is not the id of a task (tk-svc-…)`);
 }
 
-/** Everything but the input and URLs: what a caller sent and got is not an operator's to read here. */
+/** Everything but the input and URLs: operators must not read here what a caller sent and received. */
 async function showTask(database: Queryable, taskId: TaskId): Promise<Record<string, unknown>> {
   const task = await readTask(database, taskId);
   const { events } = await readTimeline(database, taskId, task.accountId, 0);

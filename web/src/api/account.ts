@@ -1,4 +1,4 @@
-/** The account: balance, limits, receivers in trouble. */
+/** The account: balance, limits, failing receivers. */
 import { useQuery } from '@tanstack/react-query';
 import type { Static } from 'typebox';
 import type { AccountSchema } from '../../../src/wire/account.ts';
@@ -8,7 +8,7 @@ export type Account = Static<typeof AccountSchema>;
 
 export const ACCOUNT_QUERY = ['account'] as const;
 
-/** @param mayRead whether the key may: nothing is asked otherwise. */
+/** @param mayRead whether the key may read it: otherwise no request is sent. */
 export function useAccount(mayRead: boolean) {
   return useQuery({
     queryKey: ACCOUNT_QUERY,

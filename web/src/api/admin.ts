@@ -1,4 +1,6 @@
-/** What operators read and change, on the admin listener. Its credential is the operator's token, kept in memory only. */
+/**
+ * What operators read and change, on the admin listener. The credential is the operator's token, kept in memory only.
+ */
 import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { createContext, useContext } from 'react';
 import type { Static } from 'typebox';
@@ -32,13 +34,16 @@ export type AdminTask = Static<typeof AdminTaskSchema>;
 export type ServiceFacts = Static<typeof AdminServiceSchema>;
 export type MadeKey = Static<typeof MadeKeySchema>;
 
-/** What waits and fails is read this often while somebody looks. */
+/** Backlogs and failures are read at this interval while the page is visible. */
 const STATE_INTERVAL_MS = 5_000;
 const ACCOUNTS_PER_PAGE = 50;
 const ENTRIES_PER_PAGE = 50;
 const REPAIRS_PER_PAGE = 20;
 
-/** @param onRefused called when the token is not, or no longer, good. @throws {TypeError} no token has such characters. */
+/**
+ * @param onRefused called if the token is invalid, or no longer valid.
+ * @throws {TypeError} the token has characters that no token has.
+ */
 export function createOperatorApi(token: string, onRefused: () => void): ApiClient {
   return createApiClient({
     baseUrl: window.location.origin,
@@ -51,12 +56,12 @@ export function createOperatorApi(token: string, onRefused: () => void): ApiClie
   });
 }
 
-/** Which is also how a token is tried. */
+/** Also used to test a token. */
 export function readServiceFacts(api: ApiClient): Promise<ServiceFacts> {
   return api.call('GET', '/admin/service');
 }
 
-/** Whoever is signed in. */
+/** The signed-in operator. */
 export interface Operator {
   readonly api: ApiClient;
   readonly service: ServiceFacts;
@@ -65,7 +70,7 @@ export interface Operator {
 
 export const OperatorContext = createContext<Operator | undefined>(undefined);
 
-/** Only below the sign-in. */
+/** Only within the sign-in component. */
 export function useOperator(): Operator {
   const operator = useContext(OperatorContext);
   if (operator === undefined) throw new Error('no operator is signed in here');
@@ -75,7 +80,7 @@ export function useOperator(): Operator {
 const ADMIN = 'admin';
 const accountPath = (accountId: string): string => `/admin/accounts/${encodeURIComponent(accountId)}`;
 
-/** @param search empty: all of them. */
+/** @param search empty: all accounts. */
 export function useAccounts(search: string) {
   const { api } = useOperator();
   return useInfiniteQuery({
@@ -123,7 +128,7 @@ export function useLedger(accountId: string) {
   });
 }
 
-/** @param days that end today, UTC. @param groupBy `day`, `model` or `keyId`. */
+/** @param days up to and including today, UTC. @param groupBy `day`, `model` or `keyId`. */
 export function useUsage(accountId: string, days: number, groupBy: string) {
   const { api } = useOperator();
   return useQuery({
@@ -141,7 +146,7 @@ function utcDay(ms: number): string {
   return new Date(ms).toISOString().slice(0, 10);
 }
 
-/** What is read again and again: the parts of the page of the service. */
+/** Data that is polled: the sections of the service page. */
 function useServicePart<Data>(name: string) {
   const { api } = useOperator();
   return useQuery({
@@ -156,7 +161,7 @@ export const useQueues = () => useServicePart<Queues>('queues');
 export const useUpstreams = () => useServicePart<Upstreams>('upstreams');
 export const useRepairSummary = () => useServicePart<RepairSummary>('repairs/summary');
 
-/** @param kind undefined: all of them. */
+/** @param kind undefined: all kinds. */
 export function useRepairs(kind: RepairKind | undefined) {
   const { api } = useOperator();
   return useInfiniteQuery({
@@ -168,7 +173,7 @@ export function useRepairs(kind: RepairKind | undefined) {
         signal,
       }),
     getNextPageParam: ({ nextCursor }) => nextCursor,
-    // Whoever reads on reads in peace, and not every page again and again.
+    // While more than one page is loaded nothing is refetched, which would reload every page.
     refetchInterval: ({ state }) => ((state.data?.pages.length ?? 1) > 1 ? false : STATE_INTERVAL_MS),
   });
 }
@@ -182,7 +187,7 @@ export function useAdminTask(taskId: string) {
   });
 }
 
-/** A request that changes something; whatever was read before is read again. */
+/** A request that changes something; afterwards all data is read again. */
 function useChange<Input, Answer>(send: (api: ApiClient, input: Input) => Promise<Answer>) {
   const { api } = useOperator();
   const client = useQueryClient();
@@ -208,7 +213,7 @@ export const useAdjust = (accountId: string) =>
     api.call<Booked>('POST', `${accountPath(accountId)}/adjust`, { body }),
   );
 
-/** @param reason undefined: none is given. */
+/** @param reason undefined: no reason. */
 export const useSuspend = (accountId: string) =>
   useChange((api, reason: string | undefined) =>
     api.call<Account>('POST', `${accountPath(accountId)}/suspend`, { body: reason === undefined ? {} : { reason } }),

@@ -1,6 +1,7 @@
 /**
- * The dashboard's way to the API: the same client that programs use, with the session's cookie in the place of a key.
- * The header shows the server that a page of its own asks (src/http/middleware/session-cookie.ts).
+ * The dashboard's access to the API: the same client that programs use, with the session's cookie instead of a key.
+ * The header proves to the server that the request comes from one of its own pages
+ * (src/http/middleware/session-cookie.ts).
  */
 import { ApiError, createApiClient } from '../../../clients/src/api/api-client.ts';
 import type { ApiClient } from '../../../clients/src/api/api-client.ts';
@@ -10,7 +11,7 @@ export { ApiError, UnreachableError } from '../../../clients/src/api/api-client.
 type Listener = (error: ApiError) => void;
 const listeners = new Set<Listener>();
 
-/** Calls `listener` whenever an answer says that nobody is signed in. @returns what stops that. */
+/** Calls `listener` whenever an answer says that there is no session. @returns a function that stops this. */
 export function onSignedOut(listener: Listener): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
@@ -29,7 +30,7 @@ const send: typeof fetch = async (input, init = {}) => {
 
 /** Requests without an answer yet. */
 const underWay = new Set<Promise<Response>>();
-/** While the session is being ended: settles when that is decided, and rejects when it has ended. */
+/** While the session is being ended: settles when the outcome is known, and rejects if it has ended. */
 let ending: Promise<void> | undefined;
 
 const ask: typeof fetch = async (input, init) => {
@@ -43,14 +44,15 @@ const ask: typeof fetch = async (input, init) => {
   }
 };
 
-/** Paths are those of the whole listener: `/v1/tasks`, `/session`. */
+/** Paths are relative to the whole listener: `/v1/tasks`, `/session`. */
 export const api: ApiClient = createApiClient({ baseUrl: window.location.origin, fetch: ask });
 
 /**
- * Ends the session, by itself: what is under way is answered first, and nothing new is sent meanwhile, because the
- * service would reject it, and the page would say that the session ended although somebody signed out.
+ * Ends the session, with no other request at the same time: pending requests are answered first, and no new ones are
+ * sent meanwhile, because the service would reject them, and the page would report an expired session although the
+ * user signed out.
  *
- * @param isEverywhere the sessions of other browsers too. @throws {ApiError} @throws {UnreachableError}
+ * @param isEverywhere also ends the sessions of other browsers. @throws {ApiError} @throws {UnreachableError}
  */
 export async function signOut(isEverywhere: boolean): Promise<{ readonly ended: number }> {
   const client = createApiClient({ baseUrl: window.location.origin, fetch: send });
@@ -63,7 +65,7 @@ export async function signOut(isEverywhere: boolean): Promise<{ readonly ended: 
     },
     () => undefined,
   );
-  // Also where nothing waits for it.
+  // Also handled if nothing awaits it.
   ending.catch(() => undefined);
   try {
     return await ended;

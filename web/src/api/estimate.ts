@@ -1,4 +1,4 @@
-/** What a task would cost, and all that is wrong with its request, before anything is created. */
+/** The cost of a task, and all errors in its request, before anything is created. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useDebouncedValue } from '@mantine/hooks';
 import type { WireEstimate } from '../../../src/wire/estimate.ts';
@@ -7,12 +7,16 @@ import type { TaskRequest } from './task-request.ts';
 
 export type Estimate = WireEstimate;
 
-/** Nobody is asked while somebody types. */
+/** No request is sent while the user is typing. */
 const PAUSE_MS = 400;
 /** Balances and caps change. */
 const STALE_MS = 10_000;
 
-/** The latest estimate; `isCurrent` says whether it is of this very request. @param isEnabled nothing is asked otherwise. */
+/**
+ * The latest estimate; `isCurrent` tells whether it is for this very request.
+ *
+ * @param isEnabled otherwise no request is sent.
+ */
 export function useEstimate(request: TaskRequest, isEnabled: boolean) {
   const text = JSON.stringify(request);
   const [asked] = useDebouncedValue(text, PAUSE_MS);

@@ -1,4 +1,6 @@
-/** What a list of tasks can be narrowed to: names of models and keys, as far as the session may read them. */
+/**
+ * The values by which a list of tasks can be filtered: names of models and keys, as far as the session may read them.
+ */
 import { useQuery } from '@tanstack/react-query';
 import { useMay } from '../session/session.tsx';
 import { api } from './api.ts';
@@ -29,7 +31,7 @@ export function useFilterChoices(): Names {
     staleTime: STALE_MS,
   });
   return {
-    // A text model makes no tasks.
+    // A text model creates no tasks.
     models: models.data?.data.filter(({ modality }) => modality !== 'text').map(({ id }) => id) ?? [],
     keys: keys.data?.keys.map(({ id, name }) => ({ value: id, label: `${name} (${id})` })) ?? [],
   };

@@ -1,4 +1,4 @@
-/** The account's keys: listed, made, rotated, revoked. */
+/** The account's keys: list, create, rotate, revoke. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import type { Static } from 'typebox';
 import type { CreateKeyBody, KeyListSchema, MadeKeySchema, WireKey } from '../../../src/wire/key.ts';
@@ -11,7 +11,7 @@ export type NewKey = CreateKeyBody;
 
 const KEYS_QUERY = ['keys'] as const;
 
-/** @param mayRead whether the key may: nothing is asked otherwise. */
+/** @param mayRead whether the key may read them: otherwise no request is sent. */
 export function useKeys(mayRead: boolean) {
   return useQuery({
     queryKey: KEYS_QUERY,
@@ -22,7 +22,11 @@ export function useKeys(mayRead: boolean) {
   });
 }
 
-/** The names that a key can be confined to. @param mayRead whether the key may: nothing is asked otherwise. */
+/**
+ * The model names to which a key can be restricted.
+ *
+ * @param mayRead whether the key may read them: otherwise no request is sent.
+ */
 export function useModelNames(mayRead: boolean) {
   return useQuery({
     queryKey: ['model-names'],
@@ -35,7 +39,7 @@ export function useModelNames(mayRead: boolean) {
   });
 }
 
-/** Asks for the keys again when one was changed. */
+/** Reads the keys again after one was changed. */
 function useKeysChanged(): () => Promise<void> {
   const client = useQueryClient();
   return () => client.invalidateQueries({ queryKey: KEYS_QUERY });

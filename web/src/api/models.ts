@@ -7,13 +7,13 @@ export type Model = WireModel;
 export type ModelDetail = WireModelDetail;
 export type Modality = Model['modality'];
 
-/** In the order in which they are shown. */
+/** In display order. */
 export const MODALITIES: readonly Modality[] = ['image', 'video', 'audio', 'text'];
 
-/** Models change when an operator changes them. */
+/** Models change only when an operator changes them. */
 const STALE_MS = 60_000;
 
-/** @param mayRead whether the key may: nothing is asked otherwise. */
+/** @param mayRead whether the key may read them: otherwise no request is sent. */
 export function useModels(mayRead: boolean) {
   return useQuery({
     queryKey: ['models', 'list'],
@@ -23,7 +23,7 @@ export function useModels(mayRead: boolean) {
   });
 }
 
-/** @param name with its slashes; undefined: nothing is asked. */
+/** @param name with its slashes; undefined: no request is sent. */
 export function useModel(name: string | undefined) {
   return useQuery({
     queryKey: ['models', 'one', name],

@@ -1,5 +1,5 @@
 /**
- * Stored outputs: a page of their list, and what is done to several at once.
+ * Stored outputs: a page of their list, and operations on several at once.
  */
 import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import type { Static } from 'typebox';
@@ -13,7 +13,7 @@ export type StorageRefusal = StorageDecision['rejected'][number]['reason'];
 
 /** Contract §5: "a JSON array of 1-50 output ids". */
 const MAX_IDS = 50;
-/** Rows of a page: fewer than that, so that all of one page are changed by one request. */
+/** Rows per page: fewer than that, so that one request can change all of a page. */
 export const STORAGE_PAGE_SIZE = 48;
 const PENDING_EVERY_MS = 2_000;
 /** New outputs appear by themselves. */
@@ -50,7 +50,7 @@ export function useStorageList(filter: StorageFilter, page: number) {
   });
 }
 
-/** What keeping outputs costs changes the account's numbers too. */
+/** The cost of persistent outputs changes the account's figures too. */
 export function useStorageChanged(): () => void {
   const client = useQueryClient();
   return () => {
@@ -71,7 +71,7 @@ export function deleteOutputs(ids: readonly string[]): Promise<StorageDecision> 
   return decide('DELETE', '/v1/storages', ids);
 }
 
-/** For a page that closes: nobody is there to read the answer, and the request outlives the page. */
+/** For a page that is being closed: the answer will not be read, and the request outlives the page. */
 export function deleteOutputsOnLeaving(ids: readonly string[]): void {
   for (const part of partsOf(ids)) {
     void fetch('/v1/storages', {

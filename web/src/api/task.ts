@@ -1,6 +1,6 @@
 /**
- * One task: its detail with its input, what happened to it, and what can be done to it. While it runs a stream of events
- * tells at once that something changed; where no stream holds, asking again does.
+ * One task: its detail with its input, its events, and the actions on it. While it runs a stream of events reports
+ * changes at once; if no stream stays open, polling does.
  */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect } from 'react';
@@ -15,10 +15,10 @@ import type { Task } from './tasks.ts';
 export type TaskEvent = Static<typeof EventsSchema>['events'][number];
 export type CallbackAttempts = Static<typeof CallbackAttemptsSchema>;
 
-/** How much is done is told by the detail only. */
+/** Only the detail contains the progress. */
 const RUNNING_EVERY_MS = 2_500;
 const CALLBACK_EVERY_MS = 5_000;
-/** An output's address lives half an hour (contract §3). */
+/** An output's URL is valid for half an hour (contract §3). */
 const OVER_EVERY_MS = 600_000;
 const STREAM_AGAIN_MS = 2_000;
 
@@ -30,7 +30,7 @@ function pathOf(taskId: string): string {
   return `/v1/tasks/${encodeURIComponent(taskId)}`;
 }
 
-/** Whether the callback may still be attempted by itself. */
+/** Whether the callback may still be attempted automatically. */
 export function isDelivering(task: Task): boolean {
   return task.callback?.state === 'pending';
 }
@@ -48,9 +48,9 @@ export function useTask(taskId: string) {
 }
 
 /**
- * What happened to a task, in its order: all of it, and then each thing as it happens, until nothing more is awaited.
+ * The events of a task, in order: first all past ones, then each one as it happens, until no more are expected.
  *
- * @param isAwaited whether more may come by itself.
+ * @param isAwaited whether more may arrive without user action.
  */
 export function useTaskEvents(taskId: string, isAwaited: boolean) {
   const client = useQueryClient();
@@ -75,7 +75,7 @@ export function useTaskEvents(taskId: string, isAwaited: boolean) {
       const known = client.getQueryData<readonly TaskEvent[]>(eventsKey(taskId)) ?? [];
       return [...known, ...(await readEventsAfter(taskId, known.at(-1)?.seq ?? 0, signal))];
     },
-    // The stream may have brought some of them meanwhile.
+    // The stream may have delivered some of them meanwhile.
     structuralSharing: (before, now) => longer(before as readonly TaskEvent[] | undefined, now as readonly TaskEvent[]),
     enabled: !isAwaited,
   });
@@ -101,7 +101,7 @@ interface Follower {
   readonly onEvent: (event: TaskEvent) => void;
 }
 
-/** Follows until the signal ends it; a stream that breaks, or ends with the task, is asked for again after a while. */
+/** Follows until the signal fires; a stream that breaks, or ends with the task, is reopened after a while. */
 async function followEvents(taskId: string, signal: AbortSignal, { lastSeq, onEvent }: Follower): Promise<void> {
   while (!signal.aborted) {
     try {
@@ -111,14 +111,14 @@ async function followEvents(taskId: string, signal: AbortSignal, { lastSeq, onEv
       });
       for await (const { data } of stream) onEvent(JSON.parse(data) as TaskEvent);
     } catch (error) {
-      // The detail tells on the page what is wrong.
+      // The detail shows the error on the page.
       if (signal.aborted || !mayRetry(error)) return;
     }
     await new Promise((resolve) => setTimeout(resolve, STREAM_AGAIN_MS));
   }
 }
 
-/** @param version what changes whenever there may be another attempt. */
+/** @param version changes whenever there may be another attempt. */
 export function useCallbackAttempts(taskId: string, version: string) {
   return useQuery({
     queryKey: [...attemptsKey(taskId), version],
@@ -127,7 +127,7 @@ export function useCallbackAttempts(taskId: string, version: string) {
   });
 }
 
-/** What is done to a task answers with its detail. */
+/** Actions on a task return its detail. */
 export function useTaskAction(taskId: string, action: 'cancel' | 'erase' | 'callback/redeliver') {
   const client = useQueryClient();
   return useMutation({
@@ -136,7 +136,7 @@ export function useTaskAction(taskId: string, action: 'cancel' | 'erase' | 'call
   });
 }
 
-/** A task's outputs changed: its detail and what happened to it are read again. */
+/** A task's outputs have changed: its detail and events are read again. */
 export function useReadTaskAgain(taskId: string): () => void {
   const client = useQueryClient();
   return () => void client.invalidateQueries({ queryKey: ['task', taskId] });

@@ -1,4 +1,4 @@
-/** Creating tasks and what they are given: a create is sent with a key of its own, so that it can be sent again. */
+/** Creates tasks and uploads their inputs: a create is sent with its own key, so that it can be sent again. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import type { Static } from 'typebox';
 import type { CreatedTaskSchema } from '../../../src/wire/create-task.ts';
@@ -10,21 +10,21 @@ import type { Task } from './tasks.ts';
 
 interface Press {
   readonly request: TaskRequest;
-  /** The same for every try of one press: whatever arrived first counts. */
+  /** The same for every attempt of one press: the first that arrives counts. */
   readonly idempotencyKey: string;
 }
 
-/** 128 random bits; `randomUUID` is only there where a page came by HTTPS. */
+/** 128 random bits; `randomUUID` is only available on a page loaded over HTTPS. */
 function newIdempotencyKey(): string {
   return [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
-/** What one press of a button that runs something sends. */
+/** The request of one press of a run button. */
 export function pressFor(request: TaskRequest): Press {
   return { request, idempotencyKey: `dashboard-${newIdempotencyKey()}` };
 }
 
-/** Creates a task. @throws {ApiError} it is refused. @throws {UnreachableError} it may have been created: try it again. */
+/** Creates a task. @throws {ApiError} it is rejected. @throws {UnreachableError} it may have been created: retry it. */
 export function useCreateTask(onCreated: (taskId: string, request: TaskRequest) => void) {
   const client = useQueryClient();
   return useMutation({
@@ -40,7 +40,7 @@ export function useCreateTask(onCreated: (taskId: string, request: TaskRequest) 
   });
 }
 
-/** A task with what it was given. @param taskId undefined: nothing is asked. */
+/** A task with its input. @param taskId undefined: no request is sent. */
 export function useTaskInput(taskId: string | undefined) {
   return useQuery({
     queryKey: ['task-input', taskId],
@@ -64,7 +64,7 @@ export function useNewestTasks(size: number, isEnabled: boolean) {
 
 export type UploadedFile = Static<typeof FileSchema>;
 
-/** Uploads a file for an input; its address is good for a day. */
+/** Uploads a file for an input; its URL is valid for a day. */
 export function useUpload() {
   return useMutation({
     mutationFn: (file: File) => api.call<UploadedFile>('POST', '/v1/files', { body: file }),

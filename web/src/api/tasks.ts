@@ -1,6 +1,6 @@
 /**
- * The list of tasks as the dashboard reads it: by cursor, newest first, each page once however far one scrolls. What has
- * been read stays as it was read, until new tasks are put on top or single ones are read again by their ids.
+ * The list of tasks as the dashboard reads it: by cursor, newest first, each page once however far the user scrolls.
+ * Rows stay as they were read, until new tasks are added on top or single ones are read again by their ids.
  */
 import { keepPreviousData, useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query';
 import type { InfiniteData, QueryClient } from '@tanstack/react-query';
@@ -14,13 +14,13 @@ export type Output = NonNullable<WireTask['output']>[number];
 
 /** Contract §3 "size 1-100". */
 const PAGE_SIZE = 100;
-/** As many are asked for at once, to see what is new. */
+/** The number of tasks requested to check for new ones. */
 const NEWEST = 20;
-/** More new tasks than this are not put on top one by one: the list begins anew. */
+/** More new tasks than this are not added on top: the list is reloaded. */
 const MOST_NEW = 500;
 const NEW_TASKS_EVERY_MS = 5_000;
 const OPEN_TASKS_EVERY_MS = 2_500;
-/** An address is read again when it ends within this time. */
+/** A URL is renewed if it expires within this time. */
 const URL_MARGIN_SECONDS = 60;
 
 export interface TaskFilter {
@@ -28,13 +28,13 @@ export interface TaskFilter {
   /** The full name. */
   readonly model?: string | undefined;
   readonly keyId?: string | undefined;
-  /** Unix seconds, both exclusive, as the API takes them. */
+  /** Unix seconds, both exclusive, as in the API. */
   readonly createdAfter?: number | undefined;
   readonly createdBefore?: number | undefined;
   readonly metadata: Readonly<Record<string, string>>;
 }
 
-/** What the list shows of a task: there may be a hundred thousand of them in memory. */
+/** The fields of a task that the list shows: there may be a hundred thousand of them in memory. */
 export interface TaskRow {
   readonly taskId: string;
   readonly model: string;
@@ -43,7 +43,7 @@ export interface TaskRow {
   readonly started: number;
   readonly completed: number;
   readonly progress: number | undefined;
-  /** Decimal USD: what was captured once it is over, what is held before. */
+  /** Decimal USD: the captured amount if it is over, otherwise the held amount. */
   readonly cost: string;
   readonly metadata: Readonly<Record<string, string>> | undefined;
   readonly errorMessage: string | undefined;
@@ -63,7 +63,7 @@ export function isOver(status: TaskStatus): boolean {
   return status === 'success' || status === 'fail';
 }
 
-/** The output that stands for the whole: a still picture, where there is one. */
+/** The output that represents the whole task: a still image, if there is one. */
 function pictureOf(output: WireTask['output']): TaskRow['picture'] {
   const shown = output?.find(({ mimeType }) => mimeType.startsWith('image/')) ?? output?.[0];
   if (shown === undefined) return undefined;
@@ -86,7 +86,7 @@ function rowOf(task: WireTask): TaskRow {
   };
 }
 
-/** The filter in the API's own words; the address of the page uses them too. */
+/** The filter as the API's parameters; the page's address uses them too. */
 export function filterParameters(filter: TaskFilter): Record<string, string> {
   return {
     ...(filter.statuses.length === 0 ? {} : { status: filter.statuses.join(',') }),
@@ -123,7 +123,7 @@ export function useTaskPages(filter: TaskFilter) {
       readPage({ ...filterParameters(filter), size: PAGE_SIZE, cursor: pageParam }, signal),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: ({ nextCursor }) => nextCursor,
-    // Reading again would read every page again: what is new comes by `useNewTasks`, what changes by `useFreshRows`.
+    // A refetch would read every page again: new tasks are added by `useNewTasks`, changes by `useFreshRows`.
     staleTime: Infinity,
     refetchOnMount: false,
     refetchOnWindowFocus: false,
@@ -132,17 +132,17 @@ export function useTaskPages(filter: TaskFilter) {
   });
 }
 
-/** What came on top since the list was read. */
+/** Tasks that were created since the list was read. */
 export interface NewTasks {
   /** Newest first. */
   readonly rows: readonly TaskRow[];
-  /** There are so many that the list had better begin anew. */
+  /** There are so many that the list should be reloaded. */
   readonly isTooMany: boolean;
   readonly total: number;
   readonly isTotalCapped: boolean;
 }
 
-/** Looks for tasks newer than those of the list. @param isKnown whether the list has a task already. */
+/** Reads tasks newer than those of the list. @param isKnown whether the list already has a task. */
 export function useNewTasks(filter: TaskFilter, isKnown: (taskId: string) => boolean, isEnabled: boolean) {
   return useQuery({
     queryKey: ['tasks', 'new', filterParameters(filter)],
@@ -167,14 +167,14 @@ async function readNewTasks(
     const fresh = page.rows.filter(({ taskId }) => !isKnown(taskId));
     rows.push(...fresh);
     const told = { total: page.total, isTotalCapped: page.isTotalCapped };
-    // Tasks do not come in the order of their times quite: a known one among new ones does not end them.
+    // Tasks are not listed exactly in the order of their times: a known task among new ones does not end the new ones.
     if (page.nextCursor === undefined || fresh.length < page.rows.length) return { rows, isTooMany: false, ...told };
     if (rows.length > MOST_NEW) return { rows, isTooMany: true, ...told };
     cursor = page.nextCursor;
   }
 }
 
-/** Puts new tasks on top of the list. */
+/** Adds new tasks on top of the list. */
 export function putOnTop(client: QueryClient, filter: TaskFilter, { rows, total, isTotalCapped }: NewTasks): void {
   client.setQueryData<Pages>(pagesKey(filter), (data) => {
     const [first, ...others] = data?.pages ?? [];
@@ -185,17 +185,17 @@ export function putOnTop(client: QueryClient, filter: TaskFilter, { rows, total,
   });
 }
 
-/** The list is read again from its beginning. */
+/** Reloads the list from its beginning. */
 export async function beginAnew(client: QueryClient, filter: TaskFilter): Promise<void> {
   await client.resetQueries({ queryKey: pagesKey(filter) });
 }
 
-/** Whether a row tells what may have changed: it runs, or the address of its picture ends. */
+/** Whether a row may be outdated: its task is running, or the URL of its image is about to expire. */
 function isStale(row: TaskRow, nowMs: number): boolean {
   return !isOver(row.status) || (row.picture !== undefined && row.picture.expireAt - URL_MARGIN_SECONDS < nowMs / 1000);
 }
 
-/** Reads those of the rows on the screen again that may have changed: all in one request. @param nowMs since 1970. */
+/** Reads those visible rows again that may have changed: all in one request. @param nowMs since 1970. */
 export function useFreshRows(filter: TaskFilter, visible: readonly TaskRow[], nowMs: number): void {
   const client = useQueryClient();
   const ids = visible

@@ -1,13 +1,13 @@
 /**
- * A conversation with a text model: the answer as it is written, what it thinks first, and the functions that it calls.
- * The form is that of OpenAI's chat completions (contract §9).
+ * A conversation with a text model: the answer as it is generated, its reasoning, and the functions that it calls. The
+ * format is that of OpenAI's chat completions (contract §9).
  */
 import { UnreachableError, api } from './api.ts';
 
 export interface ToolCall {
   readonly id: string;
   readonly name: string;
-  /** JSON, as far as it has come. */
+  /** JSON, as far as it has been received. */
   readonly arguments: string;
 }
 
@@ -18,7 +18,7 @@ export interface ToolDefinition {
   readonly parameters?: Readonly<Record<string, unknown>>;
 }
 
-/** A message as it goes over the wire. */
+/** A message as sent to the API. */
 export type WireMessage =
   | { readonly role: 'system' | 'user'; readonly content: string }
   | {
@@ -47,7 +47,7 @@ export interface Usage {
   readonly reasoningTokens: number;
 }
 
-/** An answer, as far as it has come. */
+/** An answer, as far as it has been received. */
 export interface ChatAnswer {
   readonly text: string;
   readonly reasoning: string;
@@ -79,7 +79,10 @@ interface Chunk {
   readonly error?: { readonly message?: string };
 }
 
-/** The answer ended before it was whole: the model broke off, in its own words, or the connection did, without any. */
+/**
+ * The answer ended before it was complete: the model stopped with an error message, or the connection broke without
+ * one.
+ */
 export class BrokenAnswerError extends Error {
   override readonly name = 'BrokenAnswerError';
 }
@@ -87,9 +90,9 @@ export class BrokenAnswerError extends Error {
 export const NO_ANSWER: ChatAnswer = { text: '', reasoning: '', toolCalls: [] };
 
 /**
- * Yields the answer again and again, each time longer.
+ * Yields the answer repeatedly, each time longer.
  *
- * @throws {ApiError} it is refused. @throws {UnreachableError} nothing of it came. @throws {BrokenAnswerError}
+ * @throws {ApiError} it is rejected. @throws {UnreachableError} nothing was received. @throws {BrokenAnswerError}
  */
 export async function* streamChat(request: ChatRequest, signal: AbortSignal): AsyncGenerator<ChatAnswer> {
   const body = { ...request, stream: true, stream_options: { include_usage: true } };

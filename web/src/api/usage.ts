@@ -1,5 +1,6 @@
 /**
- * What the account spent, summed by day, and its books: by cursor, newest first. Both only for keys that may read them.
+ * The account's spending, summed by day, and its ledger: by cursor, newest first. Both only for keys that may read
+ * them.
  */
 import { keepPreviousData, useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query';
 import type { Static } from 'typebox';
@@ -17,13 +18,13 @@ export type LedgerEntry = Static<typeof LedgerEntrySchema>;
 const EXPORT_PAGE_SIZE = 100;
 const PAGE_SIZE = 50;
 const SUMS_EVERY_MS = 60_000;
-/** Of one page in a row, before an export gives up: about half a minute. */
+/** Consecutive failures of one page before an export gives up: about half a minute. */
 const MOST_FAILURES = 5;
 
 const USAGE_QUERY = ['usage'] as const;
 const LEDGER_QUERY = ['ledger'] as const;
 
-/** UTC days, `2026-11-22`; no last one: today. */
+/** UTC days, `2026-11-22`; without a last one: until today. */
 export interface Period {
   readonly from: string;
   readonly to?: string | undefined;
@@ -33,7 +34,7 @@ export interface LedgerFilter {
   readonly kind?: LedgerKind | undefined;
   readonly keyId?: string | undefined;
   readonly reference?: string | undefined;
-  /** Undefined: whenever it was. */
+  /** Undefined: all time. */
   readonly period?: Period | undefined;
 }
 
@@ -51,7 +52,7 @@ export function useUsage({ from, to }: Period, by: 'model' | 'key') {
   });
 }
 
-/** The books, as far as they have been read. */
+/** The ledger, as far as it has been read. */
 export function useLedger(filter: LedgerFilter) {
   return useInfiniteQuery({
     queryKey: [...LEDGER_QUERY, filter],
@@ -59,13 +60,13 @@ export function useLedger(filter: LedgerFilter) {
     initialPageParam: undefined as string | undefined,
     getNextPageParam: ({ nextCursor }) => nextCursor,
     placeholderData: keepPreviousData,
-    // Reading again reads every page again: that is for whoever asks for it.
+    // A refetch reads every page again: only on request of the user.
     refetchOnWindowFocus: false,
     refetchOnReconnect: false,
   });
 }
 
-/** Reads everything of this page again. */
+/** Reads all data of this page again. */
 export function useReadAgain(): () => void {
   const client = useQueryClient();
   return () => {
@@ -89,7 +90,7 @@ function readPage(
       keyId,
       reference,
       from: period === undefined ? undefined : startOf(period.from),
-      // What is booked on the last day counts too.
+      // Entries of the last day are included.
       to: period?.to === undefined ? undefined : startOf(period.to) + DAY_SECONDS,
     },
     signal,
@@ -102,13 +103,17 @@ function startOf(day: string): number {
 
 interface ReadingOptions {
   readonly signal: AbortSignal;
-  /** Called when it has to wait: for the limit of requests, or for a service that did not answer. */
+  /** Called when it has to wait: because of the rate limit, or because the service did not answer. */
   readonly onWait: (seconds: number, isLimit: boolean) => void;
 }
 
 /**
- * Every page of the books. What did not reach the service is asked again, a few times in a row; a limit is waited for
- * however long it takes. @throws {ApiError} @throws {UnreachableError} @throws what the signal was aborted with.
+ * Every page of the ledger. A request that did not reach the service is retried, a few times in a row; a rate limit is
+ * waited for however long it takes.
+ *
+ * @throws {ApiError}
+ * @throws {UnreachableError}
+ * @throws the reason with which the signal was aborted.
  */
 export async function* readLedger(
   filter: LedgerFilter,
@@ -142,7 +147,7 @@ async function readPagePatiently(
   }
 }
 
-/** @throws what the signal was aborted with. */
+/** @throws the reason with which the signal was aborted. */
 function passed(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(resolve, ms);

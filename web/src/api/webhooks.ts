@@ -1,4 +1,4 @@
-/** Callbacks of the account: the key that signs them, test deliveries, and what was attempted lately. */
+/** Callbacks of the account: the signing secret, test deliveries, and recent attempts. */
 import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import type { Static } from 'typebox';
 import type { AccountCallbacksSchema } from '../../../src/wire/account-callbacks.ts';
@@ -22,7 +22,7 @@ const KEY_PATH = '/v1/account/webhook-key';
 const KEY_QUERY = ['webhook-key'] as const;
 const PAGE_SIZE = 20;
 
-/** @param mayManage whether the key may: nothing is asked otherwise. */
+/** @param mayManage whether the key may manage it: otherwise no request is sent. */
 export function useSigningKey(mayManage: boolean) {
   return useQuery({
     queryKey: KEY_QUERY,
@@ -33,14 +33,14 @@ export function useSigningKey(mayManage: boolean) {
   });
 }
 
-/** @param ask changes the key. @returns its mutation; what it answers is the key from then on. */
+/** @param ask changes the key. @returns its mutation; the answer replaces the cached key. */
 function useKeyChange<Given>(ask: (given: Given) => Promise<SigningKey>) {
   const client = useQueryClient();
   return useMutation({
     mutationFn: ask,
     gcTime: 0,
     async onSuccess(key) {
-      // What was asked for before tells the key before.
+      // An earlier request would return the previous key.
       await client.cancelQueries({ queryKey: KEY_QUERY });
       client.setQueryData(KEY_QUERY, key);
     },
@@ -51,7 +51,7 @@ export function useSetSigningKey() {
   return useKeyChange((secret: string) => api.call<SigningKey>('PUT', KEY_PATH, { body: { secret } }));
 }
 
-/** Makes a key, or a new one in the place of the present one. */
+/** Creates a key, or replaces the current one. */
 export function useRotateSigningKey() {
   return useKeyChange(() => api.call<SigningKey>('POST', `${KEY_PATH}/rotate`));
 }
@@ -64,12 +64,12 @@ export function useTestDelivery() {
   const client = useQueryClient();
   return useMutation({
     mutationFn: (url: string) => api.call<TestDelivery>('POST', `${KEY_PATH}/test`, { body: { url } }),
-    // One that arrives ends what is told of its receiver.
+    // A successful delivery ends the failure state of its receiver.
     onSuccess: () => void client.invalidateQueries({ queryKey: ACCOUNT_QUERY }),
   });
 }
 
-/** @param mayRead whether the key may: nothing is asked otherwise. */
+/** @param mayRead whether the key may read them: otherwise no request is sent. */
 export function useAttempts({ state, origin }: AttemptFilter, mayRead: boolean) {
   return useInfiniteQuery({
     queryKey: ['callback-attempts', state, origin],

@@ -1,11 +1,11 @@
 /**
- * Reckoning with amounts: exactly, in millionths of a dollar. Numbers come of them only where something is drawn.
+ * Exact arithmetic on amounts, in millionths of a dollar. They become floating-point numbers only for drawing.
  */
 
 const MICROS = 1_000_000n;
 const AMOUNT = /^(-?)(\d+)(?:\.(\d{1,6}))?$/;
 
-/** @param amount decimal USD, as the API spells it. @returns micro-USD. @throws {RangeError} it is none. */
+/** @param amount decimal USD, in the API's notation. @returns micro-USD. @throws {RangeError} it is not an amount. */
 export function microsOf(amount: string): bigint {
   const [, sign, whole, fraction = ''] = AMOUNT.exec(amount) ?? [];
   if (whole === undefined) throw new RangeError(`no amount: ${amount}`);
@@ -13,7 +13,7 @@ export function microsOf(amount: string): bigint {
   return sign === '-' ? -micros : micros;
 }
 
-/** The other way round, in the API's spelling. @param micros not negative. */
+/** The reverse, in the API's notation. @param micros not negative. */
 export function amountOf(micros: bigint): string {
   const fraction = String(micros % MICROS)
     .padStart(6, '0')
@@ -26,7 +26,7 @@ export function drawnUsd(micros: bigint): number {
   return Number(micros) / Number(MICROS);
 }
 
-/** @returns 0 to 100 and beyond, rounded down: nothing looks used up before it is. */
+/** @returns 0 to 100 and more, rounded down: nothing appears used up before it is. */
 export function percentOf(part: bigint, whole: bigint): number {
   if (whole <= 0n) return part > 0n ? 100 : 0;
   return Number((part * 1000n) / whole) / 10;

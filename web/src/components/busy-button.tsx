@@ -1,6 +1,6 @@
 /**
- * A button that says when it is at work. Mantine's own `loading` disables it meanwhile, and what is disabled loses the
- * keyboard; this one keeps it, and does nothing more until it is done.
+ * A button that shows when it is busy. Mantine's own `loading` disables it meanwhile, and a disabled button loses the
+ * focus; this one keeps it, and ignores presses until it is done.
  */
 import { Button, Loader } from '@mantine/core';
 import type { ButtonProps } from '@mantine/core';
@@ -16,7 +16,7 @@ export function BusyButton({ isBusy, leftSection, onClick, ...props }: BusyButto
       aria-disabled={isBusy}
       leftSection={isBusy ? <Loader size={14} color="currentColor" aria-hidden /> : leftSection}
       onClick={(event) => {
-        // Also where the form that it sends was sent by the key Enter.
+        // Also if the form was submitted with the Enter key.
         if (isBusy) event.preventDefault();
         else onClick?.(event);
       }}

@@ -1,9 +1,9 @@
-/** Something to copy: a button beside it, or a block of code with one. */
+/** Text to copy: a button beside it, or a code block with one. */
 import { ActionIcon, Box, Code, CopyButton, Group, Tooltip } from '@mantine/core';
 import { IconCheck, IconCopy } from '@tabler/icons-react';
 import { texts } from '../texts/common.ts';
 
-/** @param what names it to readers of the screen: “Copy the key”. */
+/** @param what is the name for screen readers: “Copy the key”. */
 export function CopyIcon({ value, what = texts.copy }: { readonly value: string; readonly what?: string }) {
   return (
     <CopyButton value={value}>
@@ -18,10 +18,10 @@ export function CopyIcon({ value, what = texts.copy }: { readonly value: string;
   );
 }
 
-/** As `Code` has it, for what stands around it. */
+/** The background of `Code`, for the surroundings of the text. */
 const CODE_GROUND = 'light-dark(var(--mantine-color-gray-0), var(--mantine-color-dark-6))';
 
-/** A block of code that can be copied whole. Long lines are scrolled beside the button, never below it. */
+/** A code block that can be copied as a whole. Long lines scroll beside the button, never below it. */
 export function CodeBlock({ code, label }: { readonly code: string; readonly label?: string }) {
   return (
     <Group wrap="nowrap" gap={0} align="flex-start" bg={CODE_GROUND} bdrs="sm">

@@ -1,6 +1,6 @@
 /**
- * A dialog with its title. Mantine's own head of a dialog is a `<header>`, which outside of a section is the page's second
- * banner to readers of the screen: this one has none.
+ * A dialog with its title. Mantine's own dialog header is a `<header>`, which outside of a section is a second banner
+ * of the page for screen readers: this one has none.
  */
 import { Group, Modal } from '@mantine/core';
 import type { MantineSize } from '@mantine/core';
@@ -12,7 +12,7 @@ interface DialogProps {
   readonly title: string;
   /** Default: that of Mantine. */
   readonly size?: MantineSize | (string & {});
-  /** Where a button in it closes it, there is none beside the title. */
+  /** If a button inside closes the dialog, there is none beside the title. */
   readonly hasCloseButton?: boolean;
   readonly onClose: () => void;
   readonly children: ReactNode;

@@ -1,8 +1,8 @@
 /**
- * The address that has a browser keep an output as a file. The attribute `download` alone does not where the bytes come
- * from another origin: a store that serves them itself, or this page opened under another name of the machine.
+ * The address with which a browser saves an output as a file. The attribute `download` alone does not if the bytes
+ * come from another origin: a store that serves them itself, or this page opened under another name of the machine.
  *
- * @param url as the API gives it.
+ * @param url as returned by the API.
  */
 export function downloadAddress(url: string): string {
   const address = new URL(url);

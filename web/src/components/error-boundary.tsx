@@ -1,5 +1,5 @@
 /**
- * Catches what a page throws while it draws, so that the rest stays usable.
+ * Catches errors that a page throws while it renders, so that the rest stays usable.
  */
 import { Component } from 'react';
 import type { ReactNode } from 'react';
@@ -12,7 +12,7 @@ import { texts } from '../texts/common.ts';
 
 interface Props {
   readonly children: ReactNode;
-  /** What is shown: an error of one page is none of the next. */
+  /** The page that is shown: an error of one page does not affect the next. */
   readonly at?: string;
 }
 
@@ -38,7 +38,7 @@ export class ErrorBoundary extends Component<Props, State> {
   override componentDidUpdate(): void {
     const { error } = this.state;
     clearInterval(this.#lookingAgain);
-    // Whoever waits for a page is shown it when the service is there again, unless that would lose something.
+    // A page that could not be loaded is loaded when the service is back, unless a reload would lose something.
     if (error instanceof PageNotLoadedError && !isAnythingKept())
       this.#lookingAgain = setInterval(() => void reloadIfAnswered(), LOOK_AGAIN_MS);
   }

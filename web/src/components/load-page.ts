@@ -1,15 +1,15 @@
 /**
- * Pages are loaded when they are first opened, which fails where the service is away, or has another version by now. React
- * remembers that for good, so only loading everything anew helps.
+ * Pages are loaded when they are first opened, which fails if the service is unavailable, or has a different version
+ * by now. React caches that failure permanently, so only a full reload helps.
  */
 import { lazy } from 'react';
 import type { ComponentType, LazyExoticComponent } from 'react';
 import { UnreachableError } from '../api/api.ts';
 
-/** A page's code did not come. */
+/** A page's code could not be loaded. */
 export class PageNotLoadedError extends UnreachableError {}
 
-/** As React's `lazy`, with an error that says in plain words what is wrong. */
+/** Like React's `lazy`, with an error that states clearly what is wrong. */
 export function lazyPage<Props>(
   load: () => Promise<{ default: ComponentType<Props> }>,
 ): LazyExoticComponent<ComponentType<Props>> {
@@ -20,7 +20,7 @@ export function lazyPage<Props>(
   );
 }
 
-/** Loads everything anew, once the service answers: before that the browser would show a page of its own. */
+/** Reloads everything once the service answers: before that the browser would show its own error page. */
 export async function reloadIfAnswered(): Promise<void> {
   const answer = await fetch('/healthz', { cache: 'no-store' }).catch(() => undefined);
   if (answer?.ok === true) location.reload();

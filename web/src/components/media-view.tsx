@@ -1,4 +1,4 @@
-/** An output in its place: a picture, a film or a sound, by its media type. */
+/** Shows an output inline: an image, a video or audio, by its media type. */
 import { Anchor, Image } from '@mantine/core';
 import { downloadAddress } from './download-address.ts';
 
@@ -9,7 +9,7 @@ export interface Media {
   readonly height?: number | undefined;
 }
 
-/** @param alt what it shows, for those who do not see it. */
+/** @param alt description for users who cannot see it. */
 export function MediaView({ media, alt }: { readonly media: Media; readonly alt: string }) {
   const { url, mimeType } = media;
   if (mimeType.startsWith('image/'))

@@ -1,4 +1,4 @@
-/** A model's name, which goes on in the next line behind a slash before it does anywhere else. */
+/** A model's name, which wraps behind a slash before it wraps anywhere else. */
 import { Fragment } from 'react';
 
 export function ModelName({ name }: { readonly name: string }) {

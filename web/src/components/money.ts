@@ -1,9 +1,9 @@
 /**
- * Amounts as people read them. On the wire they are decimal strings in USD with up to six places, and here too: nothing
- * is reckoned with them as numbers.
+ * Amounts formatted for people. In the API they are decimal strings in USD with up to six decimals, and here too: they
+ * are never converted to numbers.
  */
 
-/** `0.042` → `$0.042`, `10` → `$10.00`: at least two places, never fewer than there are. */
+/** `0.042` → `$0.042`, `10` → `$10.00`: at least two decimals, never fewer than given. */
 export function formatUsd(amount: string): string {
   const isNegative = amount.startsWith('-');
   const [whole = '0', fraction = ''] = amount.replace('-', '').split('.');

@@ -1,8 +1,8 @@
-/** Something that should be known beside what a page is about: its colour says how urgent it is, its words are in full black. */
+/** A note beside the content of a page: its colour shows how urgent it is, its text is fully black. */
 import { Alert } from '@mantine/core';
 import type { AlertProps } from '@mantine/core';
 
-/** @param props.color grey where it is no trouble. */
+/** @param props.color grey if it is not a problem. */
 export function Note({ color = 'gray', ...props }: AlertProps) {
   return <Alert color={color} styles={{ title: { color: 'var(--mantine-color-text)' } }} {...props} />;
 }

@@ -1,4 +1,4 @@
-/** The time of day for what tells how long ago something was: one clock for the whole page. */
+/** The current time for relative times: one clock for the whole page. */
 import { useSyncExternalStore } from 'react';
 
 const TICK_MS = 10_000;
@@ -9,7 +9,7 @@ let timer: number | undefined;
 
 function subscribe(listener: () => void): () => void {
   listeners.add(listener);
-  // It stood still while nobody looked.
+  // It was stopped while nothing used it.
   if (timer === undefined) nowMs = Date.now();
   timer ??= window.setInterval(() => {
     nowMs = Date.now();
@@ -23,7 +23,7 @@ function subscribe(listener: () => void): () => void {
   };
 }
 
-/** @returns milliseconds since 1970, to some seconds; whoever uses it is drawn again when it has gone on. */
+/** @returns milliseconds since 1970, to within some seconds; components that use it render again when it advances. */
 export function useNow(): number {
   return useSyncExternalStore(subscribe, () => nowMs);
 }

@@ -1,12 +1,12 @@
-/** An output, small and square: its picture, or a sign of what it is. Whoever shows it says in words what it is. */
+/** An output as a small square: its image, or an icon of its type. The surrounding component names it in text. */
 import { Center, Image } from '@mantine/core';
 import { IconMovie, IconMusic, IconPhoto } from '@tabler/icons-react';
 import { useState } from 'react';
 
 interface OutputThumbnailProps {
-  /** Undefined: there is none yet. */
+  /** Undefined: there is no output yet. */
   readonly output: { readonly url: string; readonly mimeType: string } | undefined;
-  /** In CSS pixels; `100%` is as wide as there is room. */
+  /** In CSS pixels; `100%` fills the available width. */
   readonly size: number | '100%';
 }
 

@@ -1,4 +1,4 @@
-/** The head of a page: its name, a line about it, and what can be done here. */
+/** The header of a page: its name, a line about it, and its actions. */
 import { Box, Group, Text, Title } from '@mantine/core';
 import type { ReactNode } from 'react';
 

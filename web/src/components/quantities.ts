@@ -1,12 +1,12 @@
-/** Sizes and lengths of time as people read them. */
+/** Sizes and durations formatted for people. */
 
 const BYTE_UNITS = ['B', 'kB', 'MB', 'GB', 'TB'] as const;
 
-/** `1234567` → `1.2 MB`; a kB is 1,000 bytes, as prices reckon. */
+/** `1234567` → `1.2 MB`; a kB is 1,000 bytes, as in prices. */
 export function formatBytes(bytes: number): string {
   let value = bytes;
   let unit = 0;
-  // What would be written as 1000 of a unit is 1 of the next.
+  // A value that would be shown as 1000 of a unit is 1 of the next.
   while (value >= 999.5 && unit < BYTE_UNITS.length - 1) {
     value /= 1000;
     unit += 1;
@@ -27,7 +27,7 @@ export function formatSeconds(seconds: number): string {
   return joined(Math.floor(hours / 24), 'd', hours % 24, 'h');
 }
 
-/** `3` → `3 ms`, `1200` → `1.2 s`: below a second nothing else tells them apart. */
+/** `3` → `3 ms`, `1200` → `1.2 s`: below a second only milliseconds distinguish them. */
 export function formatMilliseconds(milliseconds: number): string {
   return milliseconds < 1000 ? `${Math.round(milliseconds)} ms` : formatSeconds(milliseconds / 1000);
 }

@@ -1,9 +1,12 @@
-/** The time to the second, for what counts seconds: how long something has run by now. For “two minutes ago” there is now.ts. */
+/**
+ * The time to the second, for counters of seconds: how long something has been running. For “two minutes ago” there is
+ * now.ts.
+ */
 import { useEffect, useState } from 'react';
 
 const EVERY_MS = 1_000;
 
-/** @returns milliseconds since 1970, whole seconds; it stands still while nobody looks. */
+/** @returns milliseconds since 1970, whole seconds; it is stopped while nothing uses it. */
 export function useSecond(): number {
   const [now, setNow] = useState(wholeSecond);
   useEffect(() => {

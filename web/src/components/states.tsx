@@ -1,5 +1,5 @@
 /**
- * What a page shows while it has nothing to show: it loads, it failed, there is nothing yet.
+ * What a page shows while it has no data: it is loading, it failed, there is nothing yet.
  */
 import { Alert, Button, Center, Code, Group, Loader, Stack, Text, Title } from '@mantine/core';
 import { IconAlertTriangle, IconPlugConnectedX } from '@tabler/icons-react';
@@ -16,9 +16,9 @@ export function LoadingState() {
   );
 }
 
-/** Tells an error in the service's own words, with its id where it has one. */
+/** Shows an error with the service's message, and the request id if there is one. */
 export function ErrorState({ error, onRetry }: { readonly error: Error; readonly onRetry?: () => void }) {
-  // Somebody in between says that nobody is behind, in words that are not ours.
+  // A proxy in between reports that the service is unavailable, with a message that is not ours.
   const isOffline =
     error instanceof UnreachableError || (error instanceof ApiError && error.errorCode === '' && isAway(error));
   const requestId = error instanceof ApiError ? error.requestId : undefined;
@@ -57,11 +57,11 @@ function titleOf(error: Error): string {
   return error.status >= 500 ? texts.serviceFailed : texts.refused;
 }
 
-/** There is nothing here yet: says what would be, and the first step to it. */
+/** There is nothing here yet: describes what would be here, and the first step. */
 export function EmptyState(props: {
   readonly icon?: ReactNode;
   readonly title: string;
-  /** Of its heading; default 2: it stands on a page that has a title. */
+  /** Level of its heading; default 2: it is on a page that has a title. */
   readonly order?: 1 | 2;
   readonly children?: ReactNode;
   readonly action?: ReactNode;

@@ -1,4 +1,4 @@
-/** A task's status, in a word and a colour. */
+/** A task's status, as a word and a colour. */
 import { Badge } from '@mantine/core';
 import type { TaskStatus } from '../../../src/domain/task-status.ts';
 import { texts } from '../texts/common.ts';

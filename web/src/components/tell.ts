@@ -1,4 +1,4 @@
-/** Tells in a corner of the page what became of something. Readers of the screen hear it, and what closes it has a name. */
+/** Shows a notification in a corner of the page. Screen readers announce it, and its close button has a name. */
 import { notifications } from '@mantine/notifications';
 import type { ReactNode } from 'react';
 import { texts } from '../texts/common.ts';
@@ -12,7 +12,7 @@ export function tell(message: string): void {
 interface Problem {
   readonly title?: string;
   readonly message: ReactNode;
-  /** Whether it stays until it is closed: more than can be read in passing. */
+  /** Whether it stays until it is closed: for text that takes longer to read. */
   readonly isLong?: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** A moment, as people say it: how long ago or from now, with the exact time at hand. */
+/** A time in relative form: how long ago or from now, with the exact time in a tooltip. */
 import { Text, Tooltip } from '@mantine/core';
 import { useNow } from './now.ts';
 
@@ -7,16 +7,19 @@ const UNITS = [
   ['hour', 3_600],
   ['minute', 60],
 ] as const;
-/** The page's clock goes on every ten seconds, and a computer's is seldom right to the second: so near is no future. */
+/**
+ * The page's clock advances every ten seconds, and a computer's clock is seldom exact to the second: such a near time
+ * is not shown as future.
+ */
 const STILL_NOW_SECONDS = 15;
 
 const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
 const exact = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'medium' });
 
-/** What is to come is told to the nearest, what was by what has fully passed: “in 7 days” is not “in 6 days” at once. */
+/** Future times are rounded, past times truncated: “in 7 days” does not become “in 6 days” at once. */
 const whole = (count: number): number => (count > 0 ? Math.round(count) : Math.trunc(count));
 
-/** @param seconds Unix; 0 is no time. @param nowMs milliseconds since 1970. */
+/** @param seconds Unix; 0 means no time. @param nowMs milliseconds since 1970. */
 export function formatRelative(seconds: number, nowMs: number): string {
   const apart = seconds - Math.floor(nowMs / 1000);
   const difference = apart > 0 && apart <= STILL_NOW_SECONDS ? 0 : apart;

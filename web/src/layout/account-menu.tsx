@@ -1,5 +1,5 @@
 /**
- * The menu of the session: whose it is, light or dark, and the way out.
+ * The menu of the session: its account, light or dark, and sign out.
  */
 import { ActionIcon, Menu, useComputedColorScheme, useMantineColorScheme } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
@@ -18,7 +18,7 @@ export function AccountMenu() {
   const { sendNow: sendDeletion } = useDeletion();
   const signOut = useMutation({
     async mutationFn(isEverywhere: boolean) {
-      // Without the session it would be rejected.
+      // Without the session the request would be rejected.
       await sendDeletion();
       await client.cancelQueries();
       return sendSignOut(isEverywhere);

@@ -2,7 +2,7 @@
 
 export const CONTENT_ID = 'content';
 
-/** Whoever chose a page goes on in it: by keyboard, and with what reads the screen. */
+/** After navigation the focus moves to the page, for the keyboard and for screen readers. */
 export function focusContent(): void {
   document.querySelector<HTMLElement>(`#${CONTENT_ID}`)?.focus({ preventScroll: true });
 }

@@ -1,6 +1,6 @@
 /**
- * A line above the page while the service does not answer: what is shown may be old. It goes as soon as anything arrives,
- * and then everything that failed meanwhile is asked for again.
+ * A line above the page while the service does not answer: the data shown may be outdated. It disappears as soon as
+ * anything is received, and everything that failed meanwhile is requested again.
  */
 import { Alert } from '@mantine/core';
 import { IconPlugConnectedX } from '@tabler/icons-react';

@@ -1,5 +1,5 @@
 /**
- * What stands around every page: the pages' names, the balance, whose session it is, and whether the service answers.
+ * The frame around every page: navigation, the balance, the session's account, and whether the service answers.
  */
 import { AppShell, Badge, Box, Burger, Group, NavLink, ScrollArea, Text, UnstyledButton } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
@@ -98,7 +98,7 @@ export function Shell({ children }: { readonly children: ReactNode }) {
         </AppShell.Section>
       </AppShell.Navbar>
       <AppShell.Main id={CONTENT_ID} tabIndex={-1}>
-        {/* On very wide screens lines stay short enough to be read. */}
+        {/* On very wide screens lines stay short enough to read. */}
         <Box maw="120rem" mx="auto">
           <OfflineNote />
           {children}
@@ -108,13 +108,13 @@ export function Shell({ children }: { readonly children: ReactNode }) {
   );
 }
 
-/** @returns the page's name, after that of what is looked at on it. */
+/** @returns the page's name, preceded by the name of the item that it shows. */
 function titleOf({ path, name }: (typeof PAGES)[number], location: string): string {
   const shown = location.slice(path.length + 1);
   return path === '/' || shown === '' ? name : `${shown} · ${name}`;
 }
 
-/** The document's title follows the page, and a reader of the screen is told of the new one. */
+/** The document's title follows the page, and screen readers announce the new one. */
 function usePageTitle(name: string, location: string): void {
   const shown = useRef(location);
   useEffect(() => {

@@ -1,4 +1,4 @@
-/** What an address that no page has shows. */
+/** Shown for an address without a page. */
 import { Button } from '@mantine/core';
 import { Link } from 'wouter';
 import { EmptyState } from '../components/states.tsx';

@@ -1,6 +1,6 @@
 /**
- * What pages keep while others are looked at: drafts, runs, conversations. In memory only, and forgotten when one signs
- * out. It outlasts a session that ends by itself, for whoever signs in with the same key again, and for nobody else.
+ * What pages keep while others are open: drafts, runs, conversations. In memory only, and cleared at sign-out. It
+ * survives a session that expires, but only for the same key when it signs in again.
  */
 import { useCallback, useSyncExternalStore } from 'react';
 
@@ -17,10 +17,10 @@ function subscribe(listener: () => void): () => void {
   return () => listeners.delete(listener);
 }
 
-/** Whose it is: the id of a key. */
+/** The owner: the id of a key. */
 let owner: string | undefined;
 
-/** Somebody is signed in: what another key kept is forgotten. */
+/** A key has signed in: what another key kept is cleared. */
 export function keepFor(keyId: string): void {
   if (owner !== undefined && owner !== keyId) forgetKept();
   owner = keyId;
@@ -31,7 +31,7 @@ export function isAnythingKept(): boolean {
   return kept.size > 0;
 }
 
-/** Somebody signed out, or somebody else signed in. */
+/** The user has signed out, or another key has signed in. */
 export function forgetKept(): void {
   ending.abort();
   ending = new AbortController();
@@ -39,7 +39,7 @@ export function forgetKept(): void {
   tellAll();
 }
 
-/** Aborted when what is kept now is forgotten: for what goes on although its page is left. */
+/** Aborted when the current content is cleared: for work that continues after its page was left. */
 export function forgetting(): AbortSignal {
   return ending.signal;
 }
@@ -54,10 +54,10 @@ export function keep<Value>(name: string, value: Value): void {
 }
 
 /**
- * One thing that is kept; whoever uses it is drawn again when it changes.
+ * One kept value; components that use it render again when it changes.
  *
- * @param name of all that is kept this one's: its type goes with it.
- * @param initial the same object each time; it is not kept.
+ * @param name unique among all kept values: it determines the type.
+ * @param initial the same object each time; it is not stored.
  */
 export function useKept<Value>(
   name: string,

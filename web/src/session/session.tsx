@@ -1,5 +1,5 @@
 /**
- * Who is signed in: asked for once when the page opens, forgotten when any answer says that nobody is.
+ * The session: read once when the page opens, cleared when any answer says that there is none.
  */
 import { skipToken, useQuery, useQueryClient } from '@tanstack/react-query';
 import type { QueryClient } from '@tanstack/react-query';
@@ -14,10 +14,10 @@ import { forgetKept, keepFor } from './kept.ts';
 export type Session = Static<typeof SessionSchema>;
 
 const SESSION_QUERY = ['session'] as const;
-/** Whether a session ended although nobody signed out. */
+/** Whether a session ended without a sign-out. */
 const ENDED_QUERY = ['session', 'ended'] as const;
 
-/** @returns the session; null: nobody is signed in. @throws {ApiError} @throws {UnreachableError} */
+/** @returns the session; null: not signed in. @throws {ApiError} @throws {UnreachableError} */
 async function readSession(): Promise<Session | null> {
   try {
     return await api.call<Session>('GET', '/session');
@@ -27,7 +27,7 @@ async function readSession(): Promise<Session | null> {
   }
 }
 
-/** The session as it is known; `data` is null where nobody is signed in. */
+/** The session as far as it is known; `data` is null if there is none. */
 export function useSessionQuery() {
   const client = useQueryClient();
   useEffect(() => onSignedOut(() => endSession(client)), [client]);
@@ -41,29 +41,29 @@ export function useSessionQuery() {
       return session;
     },
     staleTime: Infinity,
-    // Somebody else may have signed in in another window.
+    // Another user may have signed in in another window.
     refetchOnWindowFocus: ({ state: { data } }) => (data === undefined || data === null ? false : 'always'),
   });
 }
 
-/** Nothing that one session read is shown to the next. */
+/** Data that one session read is never shown to the next. */
 function forgetRead(client: QueryClient): void {
   client.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== SESSION_QUERY[0] });
 }
 
-/** It ran out, or was ended elsewhere: what its key was writing waits until somebody signs in. */
+/** It expired, or was ended elsewhere: drafts of its key wait until the next sign-in. */
 function endSession(client: QueryClient): void {
   forgetRead(client);
   if ((client.getQueryData<Session | null>(SESSION_QUERY) ?? null) !== null) client.setQueryData(ENDED_QUERY, true);
   client.setQueryData(SESSION_QUERY, null);
 }
 
-/** Whether who is asked to sign in was signed in before, and did not sign out. */
+/** Whether the user was signed in before, and did not sign out. */
 export function useHasEnded(): boolean {
   return useQuery<boolean>({ queryKey: ENDED_QUERY, queryFn: skipToken }).data ?? false;
 }
 
-/** Another session begins, or somebody signs out. */
+/** Another session begins, or the user signs out. */
 export function replaceSession(client: QueryClient, session: Session | null): void {
   forgetRead(client);
   if (session === null) forgetKept();
@@ -78,14 +78,14 @@ export function SessionProvider({ session, children }: { readonly session: Sessi
   return <SessionContext value={session}>{children}</SessionContext>;
 }
 
-/** The session of whoever is signed in; only below `SessionProvider`. */
+/** The current session; only below `SessionProvider`. */
 export function useSession(): Session {
   const session = useContext(SessionContext);
   if (session === undefined) throw new Error('nobody is signed in here');
   return session;
 }
 
-/** Whether the session's key may do something: pages leave out or explain what it may not. */
+/** Whether the session's key has a scope: pages leave out or explain what it does not allow. */
 export function useMay(scope: Scope): boolean {
   return useSession().scopes.includes(scope);
 }

@@ -1,5 +1,5 @@
 /**
- * Signing in: by a link, which is redeemed as soon as the page opens, or by a key.
+ * Sign-in: with a link, which is redeemed as soon as the page opens, or with a key.
  */
 import { Center, Code, Paper, PasswordInput, Stack, Text, Title } from '@mantine/core';
 import { BusyButton } from '../components/busy-button.tsx';
@@ -14,7 +14,7 @@ import { texts } from '../texts/sign-in.ts';
 import { replaceSession, useHasEnded } from './session.tsx';
 import type { Session } from './session.tsx';
 
-/** Where a link's secret stands: behind `#`, which browsers send to nobody. It is taken out of the address at once. */
+/** Where a link's secret is: after `#`, which browsers do not send. It is removed from the address at once. */
 function takeLinkSecret(): string | undefined {
   const secret = window.location.pathname === '/sign-in' ? window.location.hash.slice(1) : '';
   if (secret === '') return undefined;
@@ -22,7 +22,7 @@ function takeLinkSecret(): string | undefined {
   return secret;
 }
 
-/** Once for the page, however often React draws it: a link is good once. */
+/** Once per page load, however often React renders: a link is valid once. */
 const linkSecret = takeLinkSecret();
 let isRedeemed = false;
 

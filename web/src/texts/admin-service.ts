@@ -1,4 +1,4 @@
-/** The words of the operator's pages about the service and single tasks. */
+/** The texts of the operator's pages about the service and single tasks. */
 import type { RepairKind } from '../../../src/domain/repair-kind.ts';
 import type { UpstreamCondition } from '../../../src/wire/admin-service.ts';
 
@@ -74,7 +74,7 @@ export const texts = {
       slots: 'Jobs under way',
       until: 'Until',
     },
-    /** Only jobs under a cap are counted; of several the smallest holds. */
+    /** Only limited jobs are counted; of several limits the smallest applies. */
     jobs: (taken: number, [smallest]: readonly number[]) =>
       smallest === undefined ? 'no cap' : `${taken.toLocaleString('en')} of ${smallest.toLocaleString('en')}`,
     retries: 'one task tries next',

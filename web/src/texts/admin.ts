@@ -1,4 +1,4 @@
-/** The words of the operator's pages. */
+/** The texts of the operator's pages. */
 import type { LedgerKind } from '../../../src/billing/ledger-list.ts';
 
 const counted = (count: number, one: string, many: string): string =>

@@ -1,4 +1,4 @@
-/** Words of conversations with text models. */
+/** The texts of conversations with text models. */
 
 const tokens = (amount: number): string => `${amount.toLocaleString('en')} ${amount === 1 ? 'token' : 'tokens'}`;
 

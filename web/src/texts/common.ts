@@ -1,5 +1,5 @@
 /**
- * Words that stand on more than one page. Every page has a file of its own beside this one; nothing that people read is
+ * Texts that are used on more than one page. Every page has its own file beside this one; text for people is not
  * written anywhere else.
  */
 export const texts = {

@@ -1,4 +1,4 @@
-/** Words of the start page. */
+/** The texts of the overview. */
 
 const count = (amount: number, one: string, several: string): string =>
   amount === 1 ? `1 ${one}` : `${amount.toLocaleString('en')} ${several}`;

@@ -1,7 +1,7 @@
-/** The words of the page of keys. */
+/** The texts of the keys page. */
 import type { Scope } from '../../../src/accounts/api-key.ts';
 
-/** What each scope lets one do, in plain words. */
+/** What each scope allows, in plain words. */
 const scopes: Readonly<Record<Scope, string>> = {
   'tasks:write': 'Create, cancel and erase tasks',
   'tasks:read': 'See tasks, their results and their callbacks',
@@ -15,7 +15,7 @@ const scopes: Readonly<Record<Scope, string>> = {
   dashboard: 'Sign in here',
 };
 
-/** The scopes by what they are about, in the order that they are offered in. */
+/** The scopes by topic, in the order in which they are offered. */
 const scopeGroups: readonly { readonly name: string; readonly scopes: readonly Scope[] }[] = [
   { name: 'Using models', scopes: ['tasks:write', 'tasks:read', 'text:write', 'models:read'] },
   { name: 'Stored files', scopes: ['storage:write', 'storage:read'] },

@@ -1,4 +1,4 @@
-/** Words of the models: their list, and each one's page. */
+/** The texts of the models: their list, and each model's page. */
 import type { WireModel } from '../../../src/wire/model.ts';
 
 const TOKENS = {

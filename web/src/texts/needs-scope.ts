@@ -1,4 +1,4 @@
-/** Words where the session's key may not do something. */
+/** Texts for actions that the session's key does not allow. */
 export const texts = {
   title: (what: string) => `Your key may not ${what}`,
   lacks: 'The key that you signed in with lacks the scope',

@@ -1,4 +1,4 @@
-/** Words of the playground: forms, runs and conversations. */
+/** The texts of the playground: forms, runs and conversations. */
 
 const count = (amount: number, one: string, several: string): string =>
   amount === 1 ? `1 ${one}` : `${amount.toLocaleString('en')} ${several}`;

@@ -1,4 +1,4 @@
-/** Words of signing in. */
+/** The texts of the sign-in. */
 export const texts = {
   title: 'Sign in to Darkroom',
   ended: 'Your session has ended. Sign in to go on where you were.',

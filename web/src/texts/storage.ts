@@ -1,4 +1,4 @@
-/** Words of stored outputs. */
+/** The texts of stored outputs. */
 import type { StorageRefusal } from '../api/storage.ts';
 
 const outputs = (count: number): string => (count === 1 ? '1 output' : `${count.toLocaleString('en')} outputs`);

@@ -1,4 +1,4 @@
-/** Words of the tasks: their list, and one of them. */
+/** The texts of tasks: their list, and one of them. */
 const counted = (count: number, one: string, many: string): string =>
   count === 1 ? `1 ${one}` : `${count.toLocaleString('en')} ${many}`;
 

@@ -1,4 +1,4 @@
-/** The words of the page of usage. */
+/** The texts of the usage page. */
 import type { LedgerKind } from '../../../src/billing/ledger-list.ts';
 
 const counted = (amount: number, one: string, several: string): string =>

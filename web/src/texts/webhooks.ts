@@ -1,4 +1,4 @@
-/** The words of the page of webhooks. */
+/** The texts of the webhooks page. */
 import type { Attempt, DeliveryState, TestDelivery } from '../api/webhooks.ts';
 
 const count = (amount: number, one: string, several: string): string =>
@@ -20,7 +20,7 @@ const deliveryStates: Readonly<Record<DeliveryState, string>> = {
   stopped: 'stopped by the receiver',
 };
 
-/** What to do about a delivery that failed. */
+/** What to do about a failed delivery. */
 function advice({ status, errorClass }: Failure): string {
   if (errorClass === 'tls') {
     return 'Its certificate was not accepted. Look whether it is for this name, still valid, sent with its whole chain, and from a public authority.';
@@ -129,7 +129,7 @@ export const texts = {
     send: 'Send a test',
     delivered: 'It arrived',
     failed: 'It did not arrive',
-    /** A time-out says itself how long it took. */
+    /** A time-out already states how long it took. */
     outcome: (result: TestDelivery, took: string) =>
       result.errorClass === 'timeout' ? answer(result) : `${answer(result)}, after ${took}`,
     signed: 'It was signed.',

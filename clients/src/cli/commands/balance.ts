@@ -1,4 +1,4 @@
-/** `balance`: what there is to spend, what was spent today, and the limits of the account. */
+/** `balance`: the available balance, today's spending, and the limits of the account. */
 import type { Command } from 'commander';
 import type { Account, Usage } from '../answers.ts';
 import type { OpenSession } from '../session.ts';
@@ -10,7 +10,7 @@ export function addBalanceCommand(program: Command, open: OpenSession): void {
     .description('show the balance, what is held, what was spent today, and the limits')
     .action(async () => {
       const { api, terminal, isJson } = await open();
-      // A day of the books is a UTC day.
+      // A day of the ledger is a UTC day.
       const today = new Date().toISOString().slice(0, 10);
       const account = await api.call<Account>('GET', '/account');
       const usage = await api.call<Usage>('GET', '/account/usage', { query: { from: today, to: today } });

@@ -1,4 +1,4 @@
-/** `cancel`: asks that tasks end. It answers at once; the task may still be ending. */
+/** `cancel`: requests that tasks be cancelled. It returns at once; the task may still be ending. */
 import type { Command } from 'commander';
 import { ApiError } from '../../api/api-client.ts';
 import type { ApiClient } from '../../api/api-client.ts';
@@ -33,7 +33,7 @@ export function addCancelCommand(program: Command, open: OpenSession): void {
     });
 }
 
-/** @returns undefined where there is no such task: the others are cancelled all the same. */
+/** @returns undefined if there is no such task: the others are cancelled all the same. */
 async function cancel(api: ApiClient, taskId: string, signal: AbortSignal): Promise<Task | undefined> {
   try {
     return await api.call<Task>('POST', `/tasks/${encodeURIComponent(taskId)}/cancel`, { signal });
@@ -48,7 +48,7 @@ function whatBecameOf(task: Task): string {
   return isOver(task) ? 'cancelled' : `${task.status}: will be cancelled`;
 }
 
-/** From archiving on cancelling changes nothing (contract §4). */
+/** From archiving on a cancel has no effect (contract §4). */
 function isTooLate({ status, error }: Task): boolean {
   if (status === 'fail') return error?.code !== 'TASK_CANCELLED';
   return status === 'archiving' || status === 'success';

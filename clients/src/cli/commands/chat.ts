@@ -1,6 +1,6 @@
 /**
- * `chat`: one question from the arguments or stdin, or a conversation on a terminal. The answer streams to stdout; what
- * the model thought is shown on stderr, where asked for.
+ * `chat`: one message from the arguments or stdin, or a conversation on a terminal. The answer is streamed to stdout;
+ * reasoning is shown on stderr if requested.
  */
 import { createInterface } from 'node:readline';
 import { InvalidArgumentError } from 'commander';
@@ -73,9 +73,9 @@ function withMessage(request: ChatRequest, message: ChatMessage): ChatRequest {
 }
 
 /**
- * Shows an answer as it comes.
+ * Prints an answer while it arrives.
  *
- * @returns its text. @throws {NotDoneError} the model would not answer.
+ * @returns its text. @throws {NotDoneError} the model refused to answer.
  */
 async function answer(
   { api, terminal }: Session,
@@ -114,7 +114,7 @@ async function answer(
   return told;
 }
 
-/** Ctrl-C ends the answer, and at the prompt the conversation; so does Ctrl-D. */
+/** Ctrl-C stops the answer, and at the prompt ends the conversation; so does Ctrl-D. */
 async function converse(session: Session, begun: ChatRequest, showsReasoning: boolean): Promise<void> {
   const { terminal, world } = session;
   terminal.say(`${begun.model}: Ctrl-C stops an answer, Ctrl-D ends the conversation`);
@@ -133,7 +133,7 @@ async function converse(session: Session, begun: ChatRequest, showsReasoning: bo
         const asked = withMessage(request, { role: 'user', content: line });
         const told = await answerOrTell(session, asked, stop.signal, showsReasoning);
         stop = undefined;
-        // What was not answered was not said.
+        // A message without an answer is not added to the conversation.
         if (told !== undefined) request = withMessage(asked, { role: 'assistant', content: told });
       }
       lines.prompt();
@@ -144,7 +144,7 @@ async function converse(session: Session, begun: ChatRequest, showsReasoning: bo
   }
 }
 
-/** A question that fails ends no conversation. @returns undefined where there is no answer. */
+/** A message that fails does not end the conversation. @returns undefined if there is no answer. */
 async function answerOrTell(
   session: Session,
   request: ChatRequest,

@@ -1,6 +1,6 @@
 /**
- * `configure`: writes the file with the key. The key comes from stdin or is typed unseen, and is tried before it is
- * written.
+ * `configure`: writes the configuration file with the key. The key is read from stdin or from a hidden prompt, and is
+ * tested before it is written.
  */
 import type { Command } from 'commander';
 import { ApiError, UnreachableError, createApiClient } from '../../api/api-client.ts';
@@ -31,7 +31,7 @@ export function addConfigureCommand(program: Command, world: World, terminal: Te
     });
 }
 
-/** @throws {ApiError} the service does not know the key: nothing is written then. */
+/** @throws {ApiError} the service does not know the key: nothing is written. */
 async function tryOut(settings: Settings, world: World, terminal: Terminal): Promise<void> {
   const timeout = AbortSignal.timeout(TRY_TIMEOUT_MS);
   try {
@@ -45,7 +45,7 @@ async function tryOut(settings: Settings, world: World, terminal: Terminal): Pro
       );
       return;
     }
-    // A key without that scope, or a service that is busy: it is a key all the same.
+    // A key without that scope, or a busy service: the key is valid all the same.
     if (!(error instanceof ApiError) || error.status === 401 || error.status === 404) throw error;
   }
 }

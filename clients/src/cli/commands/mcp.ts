@@ -1,4 +1,4 @@
-/** `mcp`: the tools for language models, over standard input and output: a client of that protocol starts this. */
+/** `mcp`: the tools for language models, over standard input and output: started by an MCP client. */
 import type { Command } from 'commander';
 import { runMcpStdio } from '../../mcp/stdio.ts';
 import type { OpenSession } from '../session.ts';

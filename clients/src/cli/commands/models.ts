@@ -1,4 +1,4 @@
-/** `models`: the catalogue as a table, and one model with its fields, so that a `run` can be written from it. */
+/** `models`: the catalogue as a table, and one model with its fields, as needed to write a `run` command. */
 import { Option } from 'commander';
 import type { Command } from 'commander';
 import { modelPath } from '../../api/api-client.ts';
@@ -36,7 +36,7 @@ export function addModelsCommand(program: Command, open: OpenSession): void {
     });
 }
 
-/** `$0.01 per image`, or what a million tokens cost. */
+/** `$0.01 per image`, or the price of a million tokens. */
 function priceOf(pricing: Readonly<Record<string, unknown>>): string {
   const { unit, usd, inputUsd, outputUsd, by } = pricing;
   if (typeof inputUsd === 'string' && typeof outputUsd === 'string') {
@@ -81,7 +81,7 @@ function showModel(model: ModelDetail, terminal: Terminal, programName: string):
   terminal.print(`${programName} run ${model.id} ${Object.entries(example).map(assignmentOf).join(' ')}`);
 }
 
-/** What a field takes, in a few words. */
+/** A short description of the values that a field accepts. */
 function takenBy(schema: JsonSchema): string {
   const {
     type,

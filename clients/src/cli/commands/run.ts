@@ -1,6 +1,6 @@
 /**
- * `run`: creates a task, waits for its end, saves what it made; a task that failed for a passing reason is tried again
- * as a new one where that is asked for (spec §7).
+ * `run`: creates a task, waits for its end and saves its outputs; a task that failed for a retryable reason is retried
+ * as a new task if requested (spec §7).
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -31,7 +31,7 @@ interface RunOptions extends RequestOptions {
   readonly retry?: boolean;
 }
 
-/** How often the progress is asked for; events tell the rest at once. */
+/** How often the progress is polled; events report everything else at once. */
 const LOOK_EVERY_MS = 2_000;
 
 export function addRunCommand(program: Command, open: OpenSession): void {
@@ -91,7 +91,7 @@ async function estimate({ api, terminal, isJson, signal }: Session, body: TaskRe
   if (answer.balanceSufficient === false) throw new InsufficientEstimate(answer);
 }
 
-/** A create would be refused for want of money: the same exit code. */
+/** A create would be rejected for an insufficient balance: the same exit code. */
 class InsufficientEstimate extends ApiError {
   constructor({ maxCost, currency }: Estimate) {
     const answer = new Response(null, { status: 402 });
@@ -130,7 +130,10 @@ async function runToEnd(
   }
 }
 
-/** A key of one's own goes on to the new tasks, so that the whole command can be repeated and makes none twice. */
+/**
+ * A key given by the user also derives the keys of the new tasks, so that the whole command can be repeated without
+ * creating duplicates.
+ */
 function attemptKey(given: string | undefined, attempt: number): string {
   if (given === undefined) return randomUUID();
   return attempt === 0 ? given : `${given}.retry-${attempt}`;
@@ -147,7 +150,7 @@ async function create({ api, terminal, world }: Session, request: TaskRequest, k
   }
 }
 
-/** Waits for a task and saves what it made; where that is cut short, says how to go on. */
+/** Waits for a task and saves its outputs; if that is interrupted, prints how to continue. */
 async function waitForEnd(
   session: Session,
   taskId: string,

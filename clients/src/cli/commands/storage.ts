@@ -1,4 +1,4 @@
-/** `storage`: the outputs that are kept: listing, keeping for good, deleting, downloading. */
+/** `storage`: the stored outputs: list, promote, delete, download. */
 import type { Command } from 'commander';
 import type { StorageDecision, StorageList, StoredOutput, Task } from '../answers.ts';
 import { saveOutputs } from '../download.ts';
@@ -86,7 +86,7 @@ async function listOutputs(
 ): Promise<StorageList> {
   const items: StoredOutput[] = [];
   for (let page = 1; ; page++) {
-    // All pages of one size, or they would overlap.
+    // All pages have the same size, or they would overlap.
     const query = { taskId: task, storage_tier: tier, type, status, page, size: Math.min(limit, LARGEST_PAGE) };
     const list = await api.call<StorageList>('GET', '/storages', { query, signal });
     items.push(...list.items);
@@ -115,7 +115,7 @@ async function decide(
   if (rejected.length > 0) throw new NotDoneError(rejected.map(({ id, reason }) => `${id}: ${reason}`).join('\n'));
 }
 
-/** Outputs are saved by their tasks, which know the SHA-256 of each. */
+/** Outputs are downloaded through their tasks, which contain the SHA-256 of each. */
 async function download(
   session: Session,
   ids: readonly string[],
@@ -145,7 +145,7 @@ async function download(
   if (files.length === 0) throw new NotDoneError('there is no such output');
 }
 
-/** @returns which outputs of which tasks; undefined: all of that task. @throws {NotDoneError} an id names none. */
+/** @returns which outputs of which tasks; undefined: all of that task. @throws {NotDoneError} an id does not exist. */
 async function outputsOf(
   session: Session,
   ids: readonly string[],

@@ -1,4 +1,4 @@
-/** `tasks`: what was made and is being made, by filter; and one task with all that is known of it. */
+/** `tasks`: finished and running tasks, filtered; and one task with all its details. */
 import type { Command } from 'commander';
 import type { Task, TaskList } from '../answers.ts';
 import { saveOutputs } from '../download.ts';
@@ -17,7 +17,7 @@ interface ListOptions {
 }
 
 const DEFAULT_LIMIT = 20;
-/** Contract §3: as many as a page has at most. */
+/** Contract §3: the maximum size of a page. */
 const LARGEST_PAGE = 100;
 
 export function addTasksCommand(program: Command, open: OpenSession): void {

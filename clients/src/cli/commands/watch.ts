@@ -1,4 +1,4 @@
-/** `watch`: tells what happens to a task until it is over; with `--json` one JSON document a line. */
+/** `watch`: prints the events of a task until it is over; with `--json` one JSON document per line. */
 import type { Command } from 'commander';
 import { followTask } from '../follow.ts';
 import { outcomeOf, printOutcome, requireSuccess } from '../outcome.ts';
@@ -30,7 +30,7 @@ export function addWatchCommand(program: Command, open: OpenSession): void {
               if (isJson) terminal.printJson({ event }, true);
               else terminal.print(eventLine(event));
             },
-            // Without a bar the events say it all.
+            // Without a bar the events are enough.
             onTask: (task) => (terminal.hasStatusLine ? progress.onTask(task) : undefined),
             onRemark: terminal.say,
           },

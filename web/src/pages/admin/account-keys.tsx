@@ -1,4 +1,4 @@
-/** The keys of an account: made with any rights, replaced, revoked. They look as their owner sees them. */
+/** The keys of an account: created with any rights, replaced, revoked. They are shown as to their owner. */
 import { Box, Button, Stack, Text } from '@mantine/core';
 import { IconKey, IconPlus } from '@tabler/icons-react';
 import { useState } from 'react';

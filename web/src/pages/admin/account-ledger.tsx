@@ -1,4 +1,4 @@
-/** What was booked for an account. */
+/** The ledger entries of an account. */
 import { Anchor, Code, Group, Stack, Table, Text } from '@mantine/core';
 import { BusyButton } from '../../components/busy-button.tsx';
 import { Link } from 'wouter';
@@ -76,7 +76,7 @@ function Reference({ reference }: { readonly reference: string }) {
   );
 }
 
-/** A change of nothing says so quietly. */
+/** A change of zero is shown in muted text. */
 function changeOf(amount: string): string {
   if (amount === '0') return '–';
   return amount.startsWith('-') ? formatUsd(amount) : `+${formatUsd(amount)}`;

@@ -1,4 +1,4 @@
-/** The name and the limits of an account, to be changed; only what differs is sent. */
+/** The name and the limits of an account, editable; only changed values are sent. */
 import { Group, SimpleGrid, Stack, Text, TextInput } from '@mantine/core';
 import { BusyButton } from '../../components/busy-button.tsx';
 import { useState } from 'react';
@@ -14,7 +14,7 @@ import { Section } from '../tasks/section.tsx';
 const { limits: words } = texts;
 type Limit = keyof Account['limits'];
 const LIMITS = Object.keys(words.fields) as readonly Limit[];
-/** Rates are never 0: an account that is to do nothing is suspended. */
+/** Rates are never 0: an account that must not do anything is suspended. */
 const LEAST: Readonly<Partial<Record<Limit, number>>> = {
   createsPerMinute: 1,
   readsPerMinute: 1,
@@ -24,7 +24,7 @@ const LEAST: Readonly<Partial<Record<Limit, number>>> = {
 
 export function AccountLimits({ account }: { readonly account: Account }) {
   const [name, setName] = useState<string>();
-  /** As they were typed; what is not here is as it was. */
+  /** As typed; a missing field is unchanged. */
   const [typed, setTyped] = useState<Partial<Record<Limit, string>>>({});
   const update = useUpdateAccount(account.accountId);
 
@@ -94,7 +94,7 @@ export function AccountLimits({ account }: { readonly account: Account }) {
   );
 }
 
-/** Thousands may be parted: 1,000,000. */
+/** Thousands may be separated: 1,000,000. */
 function numberOf(text: string): number {
   return Number(text.replaceAll(/[\s,_]/g, '') || 'none');
 }

@@ -1,4 +1,4 @@
-/** One account: its money, what it uses of its limits, and what an operator can do about it. */
+/** One account: its money, its usage of its limits, and what an operator can do with it. */
 import { Alert, Anchor, Button, Code, Group, Paper, SimpleGrid, Tabs, Text } from '@mantine/core';
 import { BusyButton } from '../../components/busy-button.tsx';
 import { IconAlertTriangle, IconArrowLeft } from '@tabler/icons-react';

@@ -1,4 +1,4 @@
-/** What an account was charged for, summed. */
+/** The charges of an account, summed. */
 import { Group, NativeSelect, Stack, Table, Text } from '@mantine/core';
 import { useState } from 'react';
 import { useUsage } from '../../api/admin.ts';
@@ -35,7 +35,7 @@ export function AccountUsage({ accountId }: { readonly accountId: string }) {
   if (usage === undefined) {
     return error === null ? <LoadingState /> : <ErrorState error={error} onRetry={() => void refetch()} />;
   }
-  // While another sum is on its way the one before is shown, as what it is.
+  // While another sum is loading the previous one is shown, labelled as such.
   const shown = usage.groupBy[0] ?? 'day';
   return (
     <Section title={words.title}>

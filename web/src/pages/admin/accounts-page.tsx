@@ -1,4 +1,4 @@
-/** All accounts, found by name or id, and the way to a new one. */
+/** All accounts, with a search by name or id, and a button to create one. */
 import { Anchor, Badge, Button, Group, Stack, Table, Text, TextInput } from '@mantine/core';
 import { BusyButton } from '../../components/busy-button.tsx';
 import { useDebouncedValue } from '@mantine/hooks';

@@ -1,4 +1,7 @@
-/** Corrects a balance, up or down, with a reason for the log. Under a reference of the dialog: it is booked once. */
+/**
+ * Corrects a balance, up or down, with a reason for the log. With a reference of the dialog's own, so that it is
+ * recorded only once.
+ */
 import { Button, Group, Stack, TextInput } from '@mantine/core';
 import { BusyButton } from '../../components/busy-button.tsx';
 import { useState } from 'react';

@@ -1,6 +1,6 @@
 /**
- * The operator's pages, on the admin listener. The token is asked for first, and is kept in the memory of this page alone:
- * whoever reloads it types the token again.
+ * The operator's pages, on the admin listener. The page first prompts for the token and keeps it only in its memory:
+ * after a reload it has to be typed again.
  */
 import { useQueryClient } from '@tanstack/react-query';
 import { Suspense, useMemo, useState } from 'react';
@@ -23,7 +23,7 @@ const AccountPage = lazyPage(loadAccountPage);
 const ServicePage = lazyPage(loadServicePage);
 const TaskPage = lazyPage(loadTaskPage);
 
-/** All that there is, while the listener answers: loading the whole anew would forget the token. */
+/** Loads all pages while the listener answers: a full reload would lose the token. */
 function loadAhead(): void {
   for (const load of [loadAccountPage, loadServicePage, loadTaskPage]) load().catch(() => undefined);
 }

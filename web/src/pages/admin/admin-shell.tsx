@@ -1,4 +1,4 @@
-/** What stands around the operator's pages: their names, the ways out of here, light or dark. */
+/** The frame around the operator's pages: navigation, external links and sign-out, light or dark. */
 import {
   ActionIcon,
   AppShell,
@@ -24,7 +24,7 @@ import { OfflineNote } from '../../layout/offline-note.tsx';
 import { texts } from '../../texts/admin.ts';
 import { texts as common } from '../../texts/common.ts';
 
-/** The Web UI's list without deliveries, promotions and what schedules start. */
+/** The Web UI's list without deliveries, promotions and workflows started by schedules. */
 const TASKS_QUERY = 'WorkflowType="mediaTask"';
 
 const PAGES = [
@@ -111,7 +111,7 @@ export function AdminShell({ children }: { readonly children: ReactNode }) {
         </AppShell.Section>
       </AppShell.Navbar>
       <AppShell.Main id={CONTENT_ID} tabIndex={-1}>
-        {/* On very wide screens lines stay short enough to be read. */}
+        {/* On very wide screens lines stay short enough to read. */}
         <Box maw="120rem" mx="auto">
           <OfflineNote />
           {children}
@@ -140,13 +140,13 @@ function ColourSwitch() {
   );
 }
 
-/** The document's title follows the page, and a reader of the screen is told of the new one. */
+/** The document's title follows the page, and screen readers announce the new one. */
 function usePageTitle(name: string, location: string): void {
   const page = location.split('/').slice(0, 3).join('/');
   const shown = useRef(page);
   useEffect(() => {
     document.title = `${name} · ${texts.operator} · ${texts.product}`;
-    // Parts of one account are chosen by tabs, which keep the focus.
+    // Parts of one account are selected by tabs, which keep the focus.
     if (shown.current !== page) focusContent();
     shown.current = page;
   }, [name, page]);

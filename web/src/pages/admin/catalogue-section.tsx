@@ -1,4 +1,4 @@
-/** The models that are loaded, and what is wrong with model files that are refused. */
+/** The loaded models, and the errors of rejected model files. */
 import { Alert, Badge, Box, Button, Code, Group, List, Stack, Table, Text } from '@mantine/core';
 import { IconAlertTriangle } from '@tabler/icons-react';
 import { useState } from 'react';

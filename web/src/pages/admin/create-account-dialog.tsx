@@ -1,4 +1,4 @@
-/** Makes an account; what comes next is its page, where a key is made for it. */
+/** Creates an account; then its page opens, where a key can be created for it. */
 import { Button, Group, Stack, TextInput } from '@mantine/core';
 import { BusyButton } from '../../components/busy-button.tsx';
 import { useState } from 'react';

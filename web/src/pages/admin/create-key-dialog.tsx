@@ -1,4 +1,4 @@
-/** Makes a key for an account, with whatever rights it is to have. The form is that of the account's owner, without limits. */
+/** Creates a key for an account, with any rights. The form is that of the account's owner, without restrictions. */
 import {
   Button,
   Checkbox,
@@ -28,7 +28,7 @@ import { problemsOf, requestOf } from '../keys/new-key-form.ts';
 import type { KeyForm, OwnRights } from '../keys/new-key-form.ts';
 
 const { dialog } = keyTexts;
-/** Whoever has the operator's token may everything. */
+/** The operator's token allows everything. */
 const UNLIMITED: OwnRights = { models: undefined, expiresAt: 0 };
 const ALL_SCOPES = keyTexts.scopeGroups.flatMap(({ scopes }) => scopes);
 const FIRST_SCOPES: readonly Scope[] = ['tasks:write', 'tasks:read', 'models:read'];

@@ -1,15 +1,15 @@
-/** A table that scrolls sideways by itself where it is too wide, by the keyboard too. */
+/** A table that scrolls horizontally if it is too wide, also with the keyboard. */
 import { Box, Table } from '@mantine/core';
 import type { ReactNode } from 'react';
 
 export function DataTable(props: {
-  /** What it lists, for readers of the screen. */
+  /** What it lists, for screen readers. */
   readonly label: string;
-  /** By the columns; numbers stand at the end of theirs. */
+  /** In column order; numbers are right-aligned. */
   readonly columns: readonly { readonly name: string; readonly isNumber?: boolean }[];
-  /** In pixels; below that it scrolls. */
+  /** In pixels; below this width it scrolls. */
   readonly minWidth: number;
-  /** Whether no cell is broken into lines: ids and states are read as wholes. */
+  /** Whether cells never wrap: ids and states are read as a whole. */
   readonly isUnbroken?: boolean;
   readonly children: ReactNode;
 }) {
@@ -20,7 +20,7 @@ export function DataTable(props: {
         miw={minWidth}
         verticalSpacing="xs"
         highlightOnHover
-        // Links stay readable on it, which they are not on the usual one in the dark.
+        // Links stay readable on this colour, unlike on the default one in dark mode.
         highlightOnHoverColor="light-dark(var(--mantine-color-gray-1), var(--mantine-color-dark-6))"
         aria-label={label}
         {...(isUnbroken ? { style: { whiteSpace: 'nowrap' } } : {})}

@@ -1,4 +1,4 @@
-/** Asks once more before a key is replaced or revoked. */
+/** Confirms the replacement or revocation of a key. */
 import { Button, Group, Radio, Stack, Text } from '@mantine/core';
 import { BusyButton } from '../../components/busy-button.tsx';
 import { useState } from 'react';

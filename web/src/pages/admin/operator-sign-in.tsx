@@ -1,4 +1,4 @@
-/** Asks for the operator's token, and tries it before anything else is shown. */
+/** Prompts for the operator's token, and tests it before anything else is shown. */
 import { Alert, Center, Code, Paper, PasswordInput, Stack, Text, Title } from '@mantine/core';
 import { BusyButton } from '../../components/busy-button.tsx';
 import { useMutation } from '@tanstack/react-query';
@@ -12,10 +12,10 @@ import { texts } from '../../texts/admin.ts';
 const { signIn: words } = texts;
 
 export function OperatorSignIn(props: {
-  /** Why it is asked for again. */
+  /** Why it is requested again. */
   readonly note: string | undefined;
   readonly onSignedIn: (operator: Pick<Operator, 'api' | 'service'>) => void;
-  /** A token that was good is not any more. */
+  /** A token that was valid no longer is. */
   readonly onRefused: () => void;
 }) {
   const { note, onSignedIn, onRefused } = props;
@@ -76,7 +76,7 @@ export function OperatorSignIn(props: {
   );
 }
 
-/** A token with characters that none has is refused before it is sent. */
+/** A token with invalid characters is rejected before it is sent. */
 function problemOf(error: Error): string {
   const isWrong = error instanceof TypeError || (error instanceof ApiError && error.status === 401);
   return isWrong ? words.wrong : error.message;

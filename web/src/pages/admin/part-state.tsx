@@ -1,4 +1,4 @@
-/** A part of the service's page: it loads and fails by itself, and what is known stays while it does. */
+/** A section of the service page: it loads and fails independently, and keeps known data meanwhile. */
 import type { ReactNode } from 'react';
 import { ErrorState, LoadingState } from '../../components/states.tsx';
 import { Section } from '../tasks/section.tsx';

@@ -1,4 +1,4 @@
-/** What waits and runs, by account, and what Temporal has still to be told. */
+/** Waiting and running tasks, by account, and the outbox pending for Temporal. */
 import { Anchor, Badge, Box, Group, Stack, Table, Text, Title } from '@mantine/core';
 import { Link } from 'wouter';
 import { useQueues } from '../../api/admin.ts';

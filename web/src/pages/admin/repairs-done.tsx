@@ -1,4 +1,4 @@
-/** All that the repair has done, whichever process did it: how much of each kind, and one by one. */
+/** All repairs that were done, by any process: the number of each kind, and each one. */
 import { Box, Group, NativeSelect, Stack, Table, Text, Title } from '@mantine/core';
 import { BusyButton } from '../../components/busy-button.tsx';
 import { useState } from 'react';
@@ -13,7 +13,7 @@ import { TaskCell } from './task-cell.tsx';
 
 const { repairs: words } = texts;
 
-/** @param done as the summary counts it. */
+/** @param done as counted by the summary. */
 export function RepairsDone({ done }: Pick<RepairSummary, 'done'>) {
   const [kind, setKind] = useState<RepairKind>();
   const kinds = done.map((count) => ({ value: count.kind, label: words.kinds[count.kind] }));

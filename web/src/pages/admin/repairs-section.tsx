@@ -1,4 +1,4 @@
-/** What the repair is about at this moment, and all that it has done. */
+/** What the repair is working on now, and everything that it has done. */
 import { Box, Stack, Table, Text, Title } from '@mantine/core';
 import { useRepairSummary } from '../../api/admin.ts';
 import type { RepairSummary } from '../../api/admin.ts';

@@ -1,4 +1,4 @@
-/** How the service stands: its models, what waits, its upstreams, what was mended, and the way to any one task. */
+/** The state of the service: its models, backlogs, upstreams and repairs, and a search for a task. */
 import { Button, Group, Stack, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import type { FormEvent } from 'react';

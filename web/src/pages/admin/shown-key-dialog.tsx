@@ -1,4 +1,4 @@
-/** A key that was just made: shown once, so the dialog closes only when somebody says that it is stored. */
+/** A key that was just created: shown once, so the dialog closes only when the user confirms that it is stored. */
 import { Alert, Button, Checkbox, Group, Stack, TextInput } from '@mantine/core';
 import { IconAlertTriangle } from '@tabler/icons-react';
 import { useState } from 'react';

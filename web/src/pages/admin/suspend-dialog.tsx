@@ -1,4 +1,4 @@
-/** Asks once more before an account is suspended, says what that does, and why it is done where somebody says so. */
+/** Confirms the suspension of an account, explains its effect, and takes an optional reason. */
 import { Button, Group, Stack, Text, TextInput } from '@mantine/core';
 import { BusyButton } from '../../components/busy-button.tsx';
 import { useState } from 'react';

@@ -1,11 +1,11 @@
-/** A task in a table of operators: its id, which leads to it, and below that whose it is and what makes it. */
+/** A task in a table for operators: its id, which links to it, and below that its account and its model. */
 import { Anchor, Text } from '@mantine/core';
 import { Link } from 'wouter';
 import { texts } from '../../texts/admin-service.ts';
 
 export function TaskCell(props: {
   readonly taskId: string;
-  /** Undefined: the task is not there any more. */
+  /** Undefined: the task no longer exists. */
   readonly accountId: string | undefined;
   readonly model: string | undefined;
 }) {

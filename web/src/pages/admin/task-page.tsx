@@ -1,4 +1,7 @@
-/** One task as an operator sees it, whosesoever it is: how it stands and its timeline, without what was sent and made. */
+/**
+ * One task as an operator sees it, whichever account it belongs to: its state and its timeline, without input and
+ * output.
+ */
 import { Anchor, Button, Code, Group, SimpleGrid, Text, Timeline } from '@mantine/core';
 import { IconArrowLeft, IconExternalLink } from '@tabler/icons-react';
 import { Link } from 'wouter';

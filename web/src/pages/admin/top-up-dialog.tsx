@@ -1,6 +1,6 @@
 /**
- * Books a payment. Each dialog has a reference of its own from the start, so that a payment whose answer was lost can be
- * sent again: the service books a reference once.
+ * Records a payment. Each dialog has its own reference from the start, so that a payment whose answer was lost can be
+ * sent again: the service records a reference once.
  */
 import { Alert, Button, Group, Stack, TextInput } from '@mantine/core';
 import { BusyButton } from '../../components/busy-button.tsx';
@@ -24,7 +24,7 @@ export function TopUpDialog({ account, onClose }: { readonly account: Account; r
   const [usd, setUsd] = useState('');
   const [reference, setReference] = useState(newReference);
   const [isTried, setTried] = useState(false);
-  /** What was sent and not answered: it may have been booked. */
+  /** A payment that was sent and not answered: it may have been recorded. */
   const [lost, setLost] = useState<{ readonly usd: string; readonly reference: string }>();
   const topUp = useTopUp(account.accountId);
   const amount = readAmount(usd);
@@ -98,7 +98,7 @@ export function TopUpDialog({ account, onClose }: { readonly account: Account; r
   );
 }
 
-/** The service's words for a reference that was booked (src/billing/operator-entries.ts). */
+/** The service's message for a reference that is already recorded (src/billing/operator-entries.ts). */
 function isUsedReference(error: Error): boolean {
   return error instanceof ApiError && error.status === 400 && error.message.includes('was used before');
 }

@@ -1,4 +1,4 @@
-/** From nothing to a first picture: a prompt, one button, the picture, and what one can do after that. */
+/** The first image of a new account: a prompt, one button, the image, and the next steps. */
 import {
   Box,
   Button,
@@ -34,7 +34,7 @@ import { SampleView } from '../models/sample-view.tsx';
 import { Ended, Running } from '../playground/run-view.tsx';
 import classes from './home.module.css';
 
-/** It needs nothing but a prompt, and nobody else. */
+/** It needs nothing but a prompt, and no external provider. */
 const FIRST_MODEL = 'darkroom/scene';
 
 interface FirstPictureProps {
@@ -50,7 +50,7 @@ export function FirstPicture({ available, onBegin }: FirstPictureProps) {
   if (mayRead && models === undefined)
     return error === null ? <LoadingState /> : <ErrorState error={error} onRetry={() => void refetch()} />;
   if (model === undefined) {
-    // An operator may have taken it away: there is a playground for every other.
+    // An operator may have removed it: there is a playground for every other model.
     return (
       <EmptyState
         icon={<IconSparkles size={32} aria-hidden />}
@@ -151,7 +151,7 @@ function FirstRun({
   );
 }
 
-/** What is to be expected, while there is nothing yet. */
+/** A preview of the result while there is none yet. */
 function Teaser() {
   return (
     <Stack gap="xs">

@@ -1,4 +1,4 @@
-/** Where everybody begins: a new account is led to its first picture, any other sees what goes on. */
+/** The overview: a new account is guided to its first image, any other sees its current activity. */
 import { Button } from '@mantine/core';
 import { IconLock, IconSparkles } from '@tabler/icons-react';
 import { useState } from 'react';
@@ -24,7 +24,7 @@ export default function HomePage() {
   const mayBill = useMay('billing:read');
   const { data: account } = useAccount(mayBill);
   const { data: list, error, refetch } = useNewestTasks(NEWEST, mayRead);
-  // Whoever makes the first picture keeps looking at it.
+  // The view stays after the first image was created here.
   const [isFirst, setFirst] = useState(false);
   const isNew = isFirst || (list?.total === 0 && mayCreate);
   return (

@@ -1,4 +1,4 @@
-/** An account that has tasks: its balance, what runs, and what was made lately. */
+/** An account that has tasks: its balance, running tasks, and recent outputs. */
 import { Anchor, Group, Paper, SimpleGrid, Stack, Text, Title } from '@mantine/core';
 import { useId } from 'react';
 import type { ReactNode } from 'react';
@@ -14,14 +14,14 @@ import { Time, formatRelative } from '../../components/time.tsx';
 import { texts } from '../../texts/home.ts';
 import classes from './home.module.css';
 
-/** As many pictures fill a screen. */
+/** This many images fill a screen. */
 const SHOWN = 12;
 
 interface OverviewProps {
-  /** The newest ones, newest first. */
+  /** Newest first. */
   readonly tasks: readonly Task[];
   readonly total: number;
-  /** Undefined where the key may not see it. */
+  /** Undefined if the key may not read it. */
   readonly account: Account | undefined;
 }
 

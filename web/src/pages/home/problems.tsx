@@ -1,4 +1,4 @@
-/** What an account's owner should know at once: receivers to which no callback comes. */
+/** What an account's owner should know at once: receivers whose callbacks fail. */
 import { Anchor, Text } from '@mantine/core';
 import { IconAlertTriangle } from '@tabler/icons-react';
 import { Link } from 'wouter';

@@ -1,4 +1,7 @@
-/** Makes a key: its name, its rights, its caps and its end. Nothing beyond the rights of the session's key is offered. */
+/**
+ * Creates a key: its name, its rights, its caps and its expiry. Nothing beyond the rights of the session's key is
+ * offered.
+ */
 import { Button, Fieldset, Group, SimpleGrid, Stack, Text, TextInput } from '@mantine/core';
 import { BusyButton } from '../../components/busy-button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
@@ -128,7 +131,7 @@ export function CreateKeyDialog(props: {
   );
 }
 
-/** Once the marks are drawn. */
+/** After the error marks are rendered. */
 function focusFirstProblem(form: HTMLFormElement): void {
   requestAnimationFrame(() => form.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus());
 }

@@ -1,7 +1,7 @@
-/** A command that shows that a key works: it asks for something that the key may see, and costs nothing. */
+/** A command that shows that a key works: it requests something that the key may read, and costs nothing. */
 import type { Scope } from '../../../../src/accounts/api-key.ts';
 
-/** The first of them that the key may. */
+/** The first one that the key allows is used. */
 const QUESTIONS: readonly (readonly [scope: Scope, path: string])[] = [
   ['models:read', '/models'],
   ['tasks:read', '/tasks'],
@@ -14,7 +14,7 @@ const QUESTIONS: readonly (readonly [scope: Scope, path: string])[] = [
 /** @param baseUrl with `/v1`. */
 export function curlLine(baseUrl: string, key: { readonly key: string; readonly scopes: readonly Scope[] }): string {
   const question = QUESTIONS.find(([scope]) => key.scopes.includes(scope));
-  // Where it may see none of these, the refusal still shows that the key is known: it names the scope that is missing.
+  // If the key allows none of these, the rejection still shows that the key is known: it names the missing scope.
   const path = question?.[1] ?? '/tasks';
   return `curl ${baseUrl.replace(/\/+$/, '')}${path} \\\n  -H "Authorization: Bearer ${key.key}"`;
 }

@@ -1,4 +1,4 @@
-/** One key: what it may, what it spent, when it was used, and what can be done with it. */
+/** One key: its rights, its spending, its last use, and its actions. */
 import {
   ActionIcon,
   Badge,

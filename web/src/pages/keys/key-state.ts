@@ -1,4 +1,4 @@
-/** How a key stands, and how it is told from others. */
+/** The state of a key, and how it is distinguished from others. */
 import type { Key } from '../../api/keys.ts';
 
 export type KeyState = 'active' | 'ending' | 'expired' | 'revoked';
@@ -10,7 +10,7 @@ export function stateOf(key: Pick<Key, 'revoked' | 'expiresAt' | 'replacedBy'>, 
   return key.replacedBy === null ? 'active' : 'ending';
 }
 
-/** Whether it still lets anybody in. */
+/** Whether it is still accepted. */
 export function works(state: KeyState): boolean {
   return state === 'active' || state === 'ending';
 }

@@ -1,5 +1,5 @@
 /**
- * The account's keys: those that work first, the others folded away.
+ * The account's keys: working ones first, the others collapsed.
  */
 import { Button, Collapse, Stack, Title } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
@@ -20,7 +20,7 @@ import { NewKeyDialog } from './new-key-dialog.tsx';
 import { RevokeDialog } from './revoke-dialog.tsx';
 import { RotateDialog } from './rotate-dialog.tsx';
 
-/** What is being done: at most one thing at a time. */
+/** The action in progress: at most one. */
 type Doing =
   | { readonly what: 'create' }
   | { readonly what: 'rotate' | 'revoke'; readonly key: Key }
@@ -28,7 +28,7 @@ type Doing =
 
 const CREATE_ID = 'create-key';
 
-/** What the keyboard goes back to: the menu of the key that something was done with, where it still has one. */
+/** Where the focus returns: to the menu of the key of the action, if it still has one. */
 function whereItBegan(doing: Doing | undefined): HTMLElement | null {
   const id = doing !== undefined && 'key' in doing ? doing.key.id : undefined;
   const menu = id === undefined ? null : document.querySelector<HTMLElement>(`[data-key-id="${id}"] [aria-haspopup]`);
@@ -41,7 +41,7 @@ export default function KeysPage() {
   const { data: keys, error, refetch } = useKeys(mayManage);
   const stop = (): void => {
     setDoing(undefined);
-    // Once the dialog is gone, which held the keyboard.
+    // After the dialog, which had the focus, is gone.
     requestAnimationFrame(() => whereItBegan(doing)?.focus());
   };
   const show = (made: MadeKey): void => setDoing({ what: 'show', made });

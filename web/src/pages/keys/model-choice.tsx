@@ -1,4 +1,4 @@
-/** The models that a new key is confined to. Where the session's key may not list models, their names are typed. */
+/** The models to which a new key is restricted. If the session's key may not list models, their names are typed. */
 import { MultiSelect, TagsInput } from '@mantine/core';
 import { useModelNames } from '../../api/keys.ts';
 import { useMay } from '../../session/session.tsx';

@@ -1,4 +1,4 @@
-/** A key that was just made: shown once, so the dialog closes only when somebody says that it is stored. */
+/** A key that was just created: shown once, so the dialog closes only when the user confirms that it is stored. */
 import { Button, Checkbox, Group, Stack, Text, TextInput } from '@mantine/core';
 import { Dialog } from '../../components/dialog.tsx';
 import { Note } from '../../components/note.tsx';

@@ -1,5 +1,5 @@
 /**
- * What a new key is asked for with: what was typed, what is wrong with it, and the request that comes of it. Pure.
+ * The form of a new key: the typed values, their errors, and the resulting request. Pure.
  */
 import type { Scope } from '../../../../src/accounts/api-key.ts';
 import type { Key, NewKey } from '../../api/keys.ts';
@@ -11,13 +11,13 @@ export interface KeyForm {
   readonly models: readonly string[];
   readonly capDay: string;
   readonly capTotal: string;
-  /** As `<input type="date">` has it; empty: no end. */
+  /** In the format of `<input type="date">`; empty: no expiry. */
   readonly lastDay: string;
 }
 
 export type KeyFormProblems = Partial<Readonly<Record<keyof KeyForm, string>>>;
 
-/** What the new key cannot go beyond. */
+/** The limits of the new key. */
 export interface OwnRights {
   /** Undefined: every model. */
   readonly models: readonly string[] | undefined;
@@ -27,7 +27,7 @@ export interface OwnRights {
 
 const AMOUNT = /^\d{1,12}(\.\d{1,6})?$/;
 
-/** @param nowMs milliseconds since 1970. @returns nothing in it where the form can be sent. */
+/** @param nowMs milliseconds since 1970. @returns an empty object if the form can be sent. */
 export function problemsOf(form: KeyForm, own: OwnRights, nowMs: number): KeyFormProblems {
   const { dialog } = texts;
   const end = endOf(form.lastDay);
@@ -42,12 +42,12 @@ export function problemsOf(form: KeyForm, own: OwnRights, nowMs: number): KeyFor
   };
 }
 
-/** @param form without problems. */
+/** @param form without errors. */
 export function requestOf(form: KeyForm, own: OwnRights): NewKey {
   const day = form.capDay.trim();
   const total = form.capTotal.trim();
   const end = endOf(form.lastDay);
-  // On the day on which the own key ends the new one ends with it, and so does one that was given no day.
+  // If the session's own key ends on that day the new one ends with it, and so does one without a day.
   const expiresAt = own.expiresAt === 0 ? end : end === 0 ? own.expiresAt : Math.min(end, own.expiresAt);
   return {
     name: form.name.trim(),
@@ -60,7 +60,7 @@ export function requestOf(form: KeyForm, own: OwnRights): NewKey {
   };
 }
 
-/** @param own the session's key as it is listed; undefined: the list is not there yet. */
+/** @param own the session's key as listed; undefined: the list is not loaded yet. */
 export function ownRights(own: Key | undefined, sessionModels: readonly string[] | undefined): OwnRights {
   return { models: sessionModels, expiresAt: own?.expiresAt ?? 0 };
 }
@@ -69,7 +69,7 @@ function isAmountOrNothing(text: string): boolean {
   return text.trim() === '' || AMOUNT.test(text.trim());
 }
 
-/** The last second of a day where the reader is. @returns 0 for no day, NaN for none that there is. */
+/** The last second of a day in the reader's time zone. @returns 0 for no day, NaN for a day that does not exist. */
 function endOf(day: string): number {
   return day === '' ? 0 : Math.floor(new Date(`${day}T23:59:59`).getTime() / 1000);
 }

@@ -1,4 +1,4 @@
-/** Asks once more before a key is revoked for ever. */
+/** Confirms that a key is revoked permanently. */
 import { Button, Group, Stack, Text } from '@mantine/core';
 import { BusyButton } from '../../components/busy-button.tsx';
 import { Dialog } from '../../components/dialog.tsx';

@@ -1,4 +1,4 @@
-/** Replaces a key by a new one, and asks how long the old one still works. */
+/** Replaces a key with a new one, and asks how long the old one should keep working. */
 import { Button, Group, Radio, Stack, Text } from '@mantine/core';
 import { BusyButton } from '../../components/busy-button.tsx';
 import { Dialog } from '../../components/dialog.tsx';

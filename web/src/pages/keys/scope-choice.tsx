@@ -1,4 +1,4 @@
-/** What a new key may do, in plain words; what the session's key may not is there too, but cannot be chosen. */
+/** The scopes of a new key, in plain words; scopes that the session's key lacks are shown, but cannot be selected. */
 import { Button, Checkbox, Code, Fieldset, Group, Input, Stack, Text } from '@mantine/core';
 import type { Scope } from '../../../../src/accounts/api-key.ts';
 import { texts } from '../../texts/keys.ts';

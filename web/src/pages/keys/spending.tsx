@@ -1,4 +1,4 @@
-/** What was spent with a key, against its caps. */
+/** The spending of a key, compared with its caps. */
 import { Box, Group, Progress, Stack, Text } from '@mantine/core';
 import type { Key } from '../../api/keys.ts';
 import { microsOf, percentOf } from '../../components/amounts.ts';

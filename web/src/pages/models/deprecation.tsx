@@ -1,4 +1,4 @@
-/** That a model is on its way out: since when, until when, and what to use instead. */
+/** A model's deprecation: since when, until when, and its replacement. */
 import { Anchor, Badge, Text } from '@mantine/core';
 import { IconAlertTriangle } from '@tabler/icons-react';
 import { Link } from 'wouter';
@@ -9,7 +9,7 @@ import { modelPath } from './model-paths.ts';
 
 const day = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeZone: 'UTC' });
 
-/** Nothing for a model that is current. */
+/** Renders nothing for a model that is not deprecated. */
 export function DeprecationBadge({ model }: { readonly model: Model }) {
   if (model.deprecation === null && model.shutdown_date === null) return null;
   return (

@@ -1,4 +1,4 @@
-/** A model among others. */
+/** A model in the list. */
 import { Badge, Box, Button, Group, Paper, Text, Title } from '@mantine/core';
 import { Link } from 'wouter';
 import type { Model } from '../../api/models.ts';

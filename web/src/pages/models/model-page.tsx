@@ -1,4 +1,4 @@
-/** One model: what it does, what it takes, what it costs, and how a program asks it. */
+/** One model: what it does, its input, its price, and how to call it from a program. */
 import { Anchor, Box, Button, Code, Grid, Group, List, Paper, Stack, Text, Title } from '@mantine/core';
 import { IconArrowLeft, IconQuestionMark, IconSparkles } from '@tabler/icons-react';
 import { useId } from 'react';

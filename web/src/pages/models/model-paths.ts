@@ -1,4 +1,4 @@
-/** Where a model has its page and its playground; the slashes of its name stay as they are. */
+/** The addresses of a model's page and playground; the slashes of its name are kept. */
 
 const inPath = (name: string): string => name.split('/').map(encodeURIComponent).join('/');
 
@@ -6,7 +6,7 @@ export function modelPath(name: string): string {
   return `/models/${inPath(name)}`;
 }
 
-/** @param example of the model's own, from 0; @param taskId whose input fills the form. */
+/** @param example index of one of the model's examples, from 0; @param taskId whose input fills the form. */
 export function playgroundPath(
   name: string,
   prefill: { readonly example?: number; readonly taskId?: string } = {},

@@ -1,4 +1,4 @@
-/** The models by what they make: each with a sample, what it does, and what it costs. */
+/** The models by modality: each with a sample, what it does, and its price. */
 import { Button, Group, SegmentedControl, Text, TextInput, Title } from '@mantine/core';
 import { IconBox, IconSearch } from '@tabler/icons-react';
 import { useSearchParams } from 'wouter';
@@ -120,7 +120,7 @@ function Section({ modality, models }: { readonly modality: Modality; readonly m
   );
 }
 
-/** Every word stands somewhere in it. */
+/** Every word must occur somewhere in it. */
 function matches({ id, description }: Model, search: string): boolean {
   const text = `${id} ${description}`.toLowerCase();
   return search

@@ -1,6 +1,6 @@
 /**
- * A price as people say it, from the rules that it is reckoned by (src/catalogue/definition.ts). Nothing is rounded:
- * amounts stay the decimal texts that they are.
+ * A price in words, from the rules by which it is computed (src/catalogue/definition.ts). Nothing is rounded: amounts
+ * remain decimal strings.
  */
 import type { WireModel } from '../../../../src/wire/model.ts';
 import { formatUsd } from '../../components/money.ts';
@@ -11,13 +11,13 @@ type MediaPricing = Exclude<Pricing, { unit: 'token' }>;
 type TextPricing = Extract<Pricing, { unit: 'token' }>;
 
 export interface PriceWords {
-  /** One line: the least that one pays for a unit. */
+  /** One line: the lowest price of a unit. */
   readonly short: string;
-  /** Everything that the price goes by, a line each. */
+  /** Everything that the price depends on, one line each. */
   readonly lines: readonly string[];
 }
 
-/** A thousand characters are easier to picture than one. */
+/** A price per thousand characters is easier to imagine than one per character. */
 const CHARACTERS_SHIFT = 3;
 
 export function priceWords(pricing: Pricing): PriceWords {
@@ -61,7 +61,7 @@ function mediaWords(pricing: MediaPricing): PriceWords {
   };
 }
 
-/** A decimal text times a power of ten. @param places how many. */
+/** A decimal string times a power of ten. @param places the exponent. */
 function shifted(amount: string, places: number): string {
   const [whole = '0', fraction = ''] = amount.split('.');
   const padded = fraction.padEnd(places, '0');

@@ -1,4 +1,4 @@
-/** A request as code, in the language that one chooses. */
+/** A request as code, in the selected language. */
 import { SegmentedControl, Stack } from '@mantine/core';
 import { useState } from 'react';
 import { CodeBlock } from '../../components/copy.tsx';

@@ -1,12 +1,12 @@
 /**
- * Requests as code that can be pasted and run: with curl, Python and JavaScript. The key is never part of it; it is read
- * from `DARKROOM_API_KEY`. A media model's code creates a task and waits for its end.
+ * Requests as code that can be pasted and run: with curl, Python and JavaScript. The key is never part of it; it is
+ * read from `DARKROOM_API_KEY`. The code for a media model creates a task and waits for its end.
  */
 import type { TaskRequest } from '../../api/task-request.ts';
 
 export type Language = 'curl' | 'python' | 'javascript' | 'openai';
 
-/** What is asked of a text model, in the form of OpenAI's chat completions. */
+/** The request to a text model, in the format of OpenAI's chat completions. */
 export type ChatBody = Readonly<Record<string, unknown>> & { readonly model: string };
 
 /** @param baseUrl with `/v1`. */
@@ -86,7 +86,7 @@ export function taskCode(baseUrl: string, request: TaskRequest): Readonly<Partia
   };
 }
 
-/** @param baseUrl with `/v1`. @param body what is sent; it is streamed where it says so. */
+/** @param baseUrl with `/v1`. @param body is sent; the answer is streamed if it says so. */
 export function chatCode(baseUrl: string, body: ChatBody): Readonly<Partial<Record<Language, string>>> {
   const base = baseUrl.replace(/\/+$/, '');
   const { model, messages, ...others } = body;
@@ -141,17 +141,17 @@ export function chatCode(baseUrl: string, body: ChatBody): Readonly<Partial<Reco
   };
 }
 
-/** In single quotes, as every shell takes it. */
+/** In single quotes, as accepted by every shell. */
 function shellText(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
-/** Lines but the first are moved to the right. */
+/** Indents all lines but the first. */
 function indented(text: string, spaces: number): string {
   return text.replaceAll('\n', `\n${' '.repeat(spaces)}`);
 }
 
-/** JSON as a Python literal: its texts are Python's too, its words are not. */
+/** JSON as a Python literal: its strings are valid Python, its keywords are not. */
 export function pythonLiteral(value: unknown, depth = 0): string {
   const inner = ' '.repeat(4 * (depth + 1));
   const outer = ' '.repeat(4 * depth);

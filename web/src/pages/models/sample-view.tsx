@@ -1,4 +1,4 @@
-/** What a model makes, made by itself; or, where nothing was made for show, that there is none. */
+/** A sample of a model's output, made by the model itself; or a note that there is none. */
 import { ActionIcon, AspectRatio, Box, Center, Image, Stack, Text } from '@mantine/core';
 import {
   IconMessage2,
@@ -23,7 +23,7 @@ interface SampleProps {
   readonly modality: Modality;
 }
 
-/** Fills a frame of 16 to 10. */
+/** Fills a frame with the ratio 16:10. */
 export function SampleView({ name, modality }: SampleProps) {
   const sample = Object.hasOwn(samples, name) ? samples[name] : undefined;
   return (
@@ -96,12 +96,12 @@ function Playable({ name, sample, alt }: { readonly name: string; readonly sampl
   );
 }
 
-/** It would lose too much to fill the frame. */
+/** An upright image would lose too much if it filled the frame. */
 function isUpright({ width = 1, height = 1 }: Sample): boolean {
   return width < height;
 }
 
-/** A sound as it is drawn: of no particular one. */
+/** A symbolic waveform, not of any particular audio. */
 const BARS = [18, 34, 26, 52, 70, 44, 60, 86, 64, 40, 72, 92, 58, 36, 66, 80, 48, 30, 56, 42, 24, 38, 20, 14] as const;
 
 function NoSample({ modality }: { readonly modality: Modality }) {

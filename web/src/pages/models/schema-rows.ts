@@ -1,13 +1,13 @@
 /**
- * A JSON Schema as rows of a table: each field with its type, what it may be, and its default. Members of objects and
- * items of lists follow the field that they are in, as far down as people read.
+ * A JSON Schema as rows of a table: each field with its type, its allowed values, and its default. Members of objects
+ * and items of lists follow the field that contains them, down to a readable depth.
  */
 import { texts } from '../../texts/models.ts';
 
-/** The `pattern` of a text that must say something, as the service knows it. */
+/** The `pattern` for a text that must not be blank, as the service defines it. */
 export const NOT_BLANK = '\\S';
 
-/** A part of a JSON Schema (draft 2020-12), as far as it is looked at here. */
+/** A part of a JSON Schema (draft 2020-12), as far as it is used here. */
 export interface Schema {
   readonly type?: string | readonly string[];
   readonly description?: string;
@@ -39,7 +39,7 @@ export interface SchemaRow {
   readonly depth: number;
   readonly type: string;
   readonly isRequired: boolean;
-  /** Each on its own; choices are apart. */
+  /** Separate statements; choices are listed elsewhere. */
   readonly allowed: readonly string[];
   readonly choices: readonly string[];
   readonly default: string | undefined;
@@ -103,7 +103,7 @@ function bounds(field: Schema): readonly string[] {
     ...(field.exclusiveMinimum === undefined ? [] : [allowed.above(field.exclusiveMinimum)]),
     ...(field.exclusiveMaximum === undefined ? [] : [allowed.below(field.exclusiveMaximum)]),
     ...(field.multipleOf === undefined ? [] : [allowed.multipleOf(field.multipleOf)]),
-    // The length of an address is of no interest.
+    // The length of a URL is of no interest.
     ...(media === undefined ? range(field.minLength, field.maxLength).map(allowed.characters) : []),
     ...range(field.minItems, field.maxItems).map(allowed.items),
     ...(field.uniqueItems === true ? [allowed.unique] : []),

@@ -1,4 +1,4 @@
-/** The schema of an input as a table that people read. */
+/** The schema of an input as a readable table. */
 import { Badge, Code, Group, Table, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { texts } from '../../texts/models.ts';
@@ -12,7 +12,7 @@ export function SchemaTable({ schema }: { readonly schema: Schema }) {
       minWidth={600}
       scrollAreaProps={{ viewportProps: { tabIndex: 0, 'aria-label': texts.schemaTable, role: 'region' } }}
     >
-      {/* Words stay whole: what is too wide is scrolled. */}
+      {/* Words are not broken: a table that is too wide scrolls. */}
       <Table verticalSpacing="sm" aria-label={texts.schemaTable} style={{ overflowWrap: 'normal' }}>
         <Table.Thead>
           <Table.Tr>

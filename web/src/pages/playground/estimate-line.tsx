@@ -1,4 +1,4 @@
-/** What the run would cost, and how that comes about. */
+/** The estimated cost of the run, and how it is computed. */
 import { Stack, Text } from '@mantine/core';
 import type { Estimate } from '../../api/estimate.ts';
 import { formatUsd } from '../../components/money.ts';
@@ -7,7 +7,7 @@ import { texts } from '../../texts/playground.ts';
 interface EstimateLineProps {
   readonly estimate: Estimate | undefined;
   readonly isCurrent: boolean;
-  /** Whether the form has all that it needs. */
+  /** Whether the form is complete. */
   readonly isComplete: boolean;
 }
 

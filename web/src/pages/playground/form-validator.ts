@@ -1,5 +1,6 @@
 /**
- * What the form library asks about schemas, answered without making code at run time, which the page's policy forbids.
+ * The validator interface of the form library, implemented without generating code at run time, which the page's
+ * policy forbids.
  */
 import { toErrorSchema } from '@rjsf/utils';
 import type { ErrorSchema, RJSFValidationError, ValidatorType } from '@rjsf/utils';
@@ -7,7 +8,7 @@ import type { Schema } from '../models/schema-rows.ts';
 import { inputErrors } from './input-errors.ts';
 import type { FieldError } from './input-errors.ts';
 
-/** As the form library has them. */
+/** In the form library's format. */
 function listed(errors: readonly FieldError[]): RJSFValidationError[] {
   return errors.map(({ path, message }) => ({
     property: path.map((name) => `[${JSON.stringify(name)}]`).join(''),
@@ -16,7 +17,7 @@ function listed(errors: readonly FieldError[]): RJSFValidationError[] {
   }));
 }
 
-/** Errors at their fields. */
+/** Errors by field. */
 export function errorsByField(errors: readonly FieldError[]): ErrorSchema {
   return toErrorSchema(listed(errors));
 }

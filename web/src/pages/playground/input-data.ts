@@ -1,18 +1,19 @@
 /**
- * An input as the form has it, and as it is sent: the form shows every default, and sends only what differs from it.
+ * An input as the form has it, and as it is sent: the form shows every default, and sends only values that differ from
+ * it.
  */
 import type { ModelDetail } from '../../api/models.ts';
 import type { Schema } from '../models/schema-rows.ts';
 
 export type Input = Readonly<Record<string, unknown>>;
 
-/** The greatest seed where a schema names none: what everybody takes. */
+/** The greatest seed if a schema names none: accepted everywhere. */
 const MAX_SEED = 2_147_483_647;
 
-/** What a field is about, where it takes media. */
+/** The media kind of a field. */
 export type MediaKind = 'image' | 'video' | 'audio' | 'any';
 
-/** The kind of media whose address a field takes; undefined for any other field. */
+/** The kind of media whose URL a field takes; undefined for any other field. */
 export function mediaKindOf({ contentMediaType }: Schema): MediaKind | undefined {
   if (contentMediaType === undefined) return undefined;
   const kind = contentMediaType.split('/')[0];
@@ -26,7 +27,7 @@ export function defaultsOf({ properties = {} }: Schema): Input {
   );
 }
 
-/** What is sent: without what is empty, and without what would be taken anyway. */
+/** The input to send: without empty values and without values that equal their default. */
 export function sentInput({ properties = {}, required = [] }: Schema, data: Input): Input {
   return Object.fromEntries(
     Object.entries(data).filter(([name, value]) => {
@@ -38,12 +39,12 @@ export function sentInput({ properties = {}, required = [] }: Schema, data: Inpu
   );
 }
 
-/** Fields that the model knows, as a task or an example gives them. */
+/** Fields that the model knows, from a task or an example. */
 export function knownFields({ properties = {} }: Schema, input: Input): Input {
   return Object.fromEntries(Object.entries(input).filter(([name]) => Object.hasOwn(properties, name)));
 }
 
-/** An example of the model; the media that it names do not exist. */
+/** An example of the model; the media URLs in it do not exist. */
 export function exampleInput({ input_schema: schema, examples }: ModelDetail, place: number): Input {
   const { properties = {} } = schema as Schema;
   return Object.fromEntries(
@@ -54,7 +55,7 @@ export function exampleInput({ input_schema: schema, examples }: ModelDetail, pl
   );
 }
 
-/** Another seed; undefined where the model takes none. */
+/** Another seed; undefined if the model takes none. */
 export function anotherSeed({ properties = {} }: Schema): number | undefined {
   const { seed } = properties;
   if (seed?.type !== 'integer') return undefined;

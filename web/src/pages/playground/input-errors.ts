@@ -1,6 +1,6 @@
 /**
- * What is wrong with an input, field by field: checked here by the model's own schema, in words for people, and beside
- * that whatever only the service found (`POST /v1/tasks/estimate` lists everything with status 200).
+ * The errors of an input, by field: validated here against the model's own schema, with messages for people, and in
+ * addition whatever only the service found (`POST /v1/tasks/estimate` lists everything with status 200).
  */
 import { Validator } from '@cfworker/json-schema';
 import type { OutputUnit } from '@cfworker/json-schema';
@@ -9,12 +9,12 @@ import { NOT_BLANK } from '../models/schema-rows.ts';
 import type { Schema } from '../models/schema-rows.ts';
 
 export interface FieldError {
-  /** Names and places: `['image_urls', '2']`. Empty: of the whole. */
+  /** Names and indexes: `['image_urls', '2']`. Empty: the whole input. */
   readonly path: readonly string[];
   readonly message: string;
 }
 
-/** They only say that something further down is wrong. */
+/** They only state that something further down is invalid. */
 const WRAPPERS: ReadonlySet<string> = new Set([
   'properties',
   'items',
@@ -24,15 +24,16 @@ const WRAPPERS: ReadonlySet<string> = new Set([
   '$ref',
   'allOf',
 ]);
-/** What is wrong with one of several alternatives says little: that none fits is told instead. */
+/** An error within one of several alternatives says little: the error reported is that none matches. */
 const BELOW_ALTERNATIVE = /\/(?:anyOf|oneOf|not|if)\/\d*\/?/;
 const NOT_GIVEN = new Set<unknown>([undefined, null, '']);
 
-/** Everything that is wrong, one line for each. */
+/** All errors, one line each. */
 export function inputErrors(schema: Schema, input: unknown): readonly FieldError[] {
   const { errors } = new Validator(schema as object, '2020-12', false).validate(input);
   const seen = new Set<string>();
-  // The validator takes a field that is wrong for one that no schema has looked at, and so for one too many.
+  // The validator treats an invalid field as one that no schema has evaluated, and so reports it as an unknown field
+  // too.
   const isLookedAt = (place: string): boolean =>
     errors.some(
       ({ keyword, instanceLocation: at }) => keyword !== 'false' && (at === place || at.startsWith(`${place}/`)),
@@ -103,10 +104,10 @@ function messageFor(keyword: string, field: Schema): string {
   }
 }
 
-/** What the service says of an input: `invalid input: image_urls.2: type: got integer, want string`. */
+/** The service's message about an input: `invalid input: image_urls.2: type: got integer, want string`. */
 const OF_FIELD = /^invalid input: ([\w-]+(?:\.[\w-]+)*): (.+)$/s;
 
-/** Sorts what the service found to the fields that the form has. @param known those for which something is told already. */
+/** Assigns the service's errors to the fields of the form. @param known fields that already have an error. */
 export function serviceErrors(
   schema: Schema,
   messages: readonly string[],
@@ -120,7 +121,7 @@ export function serviceErrors(
     const path = place?.split('.') ?? [];
     const [name] = path;
     if (name === undefined || what === undefined || !Object.hasOwn(schema.properties ?? {}, name)) {
-      // A field that is missing is told as being so, at the field itself, by the form.
+      // The form itself reports a missing field, at the field.
       if (!known.some(({ path: [each] }) => each !== undefined && message.includes(each))) others.push(message);
     } else if (!told.has(name)) fields.push({ path, message: what });
   }

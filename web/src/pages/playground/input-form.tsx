@@ -1,6 +1,6 @@
-/** The form of a model's input, made from its schema. It is drawn here; what is wrong with it, the caller knows. */
+/** The form of a model's input, generated from its schema. It is only rendered here; the caller has the errors. */
 import { Fieldset, Stack, Text } from '@mantine/core';
-// Not the packages' own doors: behind them are a validator that makes code at run time, and pickers of dates.
+// Not the packages' entry points: they include a validator that generates code at run time, and date pickers.
 import Form from '@rjsf/core/lib/components/Form.js';
 import ArrayFieldItemTemplate from '@rjsf/mantine/lib/templates/ArrayFieldItemTemplate.js';
 import ArrayFieldTemplate from '@rjsf/mantine/lib/templates/ArrayFieldTemplate.js';
@@ -31,7 +31,7 @@ export function InputForm({ schema, value, errors, onChange }: InputFormProps) {
   const shown = useMemo(() => errorsByField(errors), [errors]);
   return (
     <Form
-      // A form is around it already.
+      // It is already inside a form.
       tagName="div"
       idPrefix="input"
       schema={schema as RJSFSchema}
@@ -50,7 +50,7 @@ export function InputForm({ schema, value, errors, onChange }: InputFormProps) {
         emptyObjectFields: 'skipDefaults',
       }}
     >
-      {/* No button of its own. */}
+      {/* Without a button of its own. */}
       <></>
     </Form>
   );
@@ -64,7 +64,7 @@ const TEMPLATES = {
   BaseInputTemplate: TextWidget,
   ButtonTemplates: ButtonTemplates(),
   DescriptionFieldTemplate: Description,
-  // Each control tells its own.
+  // Each control shows its own.
   FieldErrorTemplate: Nothing,
   FieldTemplate,
   MultiSchemaFieldTemplate,
@@ -91,7 +91,7 @@ const WIDGETS: RegistryWidgetsType = {
   RangeWidget: NumberWidget,
 };
 
-/** In the frame's legend: no heading. */
+/** In the frame's legend: not a heading. */
 function ListTitle({ title, required }: { readonly title?: ReactNode; readonly required?: boolean }) {
   return (
     <>
@@ -113,7 +113,7 @@ function Description({ description }: { readonly description?: ReactNode }) {
   );
 }
 
-/** Titles in words, and the controls that the library would not choose by itself. */
+/** Titles in words, and the controls that the library would not select by itself. */
 function uiSchemaOf({ properties = {} }: Schema): UiSchema {
   return {
     'ui:submitButtonOptions': { norender: true },
@@ -133,7 +133,7 @@ function uiOf(name: string, field: Schema): UiSchema {
   return title;
 }
 
-/** What is uploaded is no address to whoever uploads it: `image_urls` → `Images`. */
+/** For the user who uploads it, a file is not a URL: `image_urls` → `Images`. */
 function withoutUrl(name: string): string {
   return inWords(name.replace(/_url(?=s?$)/, ''));
 }
@@ -144,7 +144,7 @@ function inWords(name: string): string {
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
-/** The fields of an object below each other; those of an object within it in a frame with its name. */
+/** The fields of an object below each other; those of a nested object in a frame with its name. */
 function Members({ properties, title, description, fieldPathId }: ObjectFieldTemplateProps) {
   const members = <Stack gap="lg">{properties.filter(({ hidden }) => !hidden).map(({ content }) => content)}</Stack>;
   if (fieldPathId.path.length === 0) return members;

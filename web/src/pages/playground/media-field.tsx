@@ -1,5 +1,5 @@
 /**
- * A field that takes media, one or several: uploaded here, or named by an address, and shown as far as the page may show
+ * A field that takes media, one or several: uploaded here, or given as a URL, and shown if the page's policy allows
  * it.
  */
 import {
@@ -44,7 +44,7 @@ interface MediaFieldProps {
   readonly isRequired: boolean;
   readonly errors: readonly string[];
   readonly kind: MediaKind;
-  /** How many there may be. */
+  /** The maximum number. */
   readonly most: number;
   readonly values: readonly string[];
   readonly onChange: (values: readonly string[]) => void;
@@ -141,7 +141,7 @@ function Item(props: {
   );
 }
 
-/** The page's policy lets it show what the service itself has, and nothing of others. */
+/** The page's policy allows it to show media from the service itself, but not from others. */
 function Preview({ kind, url, alt }: { readonly kind: MediaKind; readonly url: string; readonly alt: string }) {
   const { baseUrl } = useSession();
   const [isBroken, setBroken] = useState(false);

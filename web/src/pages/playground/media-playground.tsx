@@ -1,4 +1,4 @@
-/** Trying a media model: the form of its input, what that would cost, and beside it what came out. */
+/** The playground of a media model: the form of its input, the estimated cost, and the results beside it. */
 import { Box, Grid, Paper, Stack, Title } from '@mantine/core';
 import { useSearch } from 'wouter';
 import type { ModelDetail } from '../../api/models.ts';

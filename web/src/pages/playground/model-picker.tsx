@@ -1,4 +1,4 @@
-/** Chooses the model that is tried. */
+/** Selects the model to try. */
 import { Select } from '@mantine/core';
 import { useLocation } from 'wouter';
 import { MODALITIES } from '../../api/models.ts';

@@ -1,4 +1,6 @@
-/** The playground: a model is chosen, and tried in the way that it takes: with a form, or in a conversation. */
+/**
+ * The playground: the user selects a model and tries it in the way that suits it: with a form, or in a conversation.
+ */
 import { Anchor, Group } from '@mantine/core';
 import { IconBox, IconQuestionMark } from '@tabler/icons-react';
 import { Suspense } from 'react';
@@ -19,7 +21,7 @@ import { ModelPicker } from './model-picker.tsx';
 const MediaPlayground = lazyPage(() => import('./media-playground.tsx'));
 const TextPlayground = lazyPage(() => import('./chat/text-playground.tsx'));
 
-/** @param model with its slashes; undefined: one is chosen. */
+/** @param model with its slashes; undefined: one is selected. */
 export default function PlaygroundPage({ model }: { readonly model?: string }) {
   const mayRead = useMay('models:read');
   const { data: models, error, refetch } = useModels(mayRead);
@@ -62,7 +64,7 @@ function Chosen({ models, name }: { readonly models: readonly Model[]; readonly 
   );
 }
 
-/** The model that needs nothing but a prompt and is there in every installation that did not remove it. */
+/** The model that needs nothing but a prompt and exists in every installation that did not remove it. */
 function simplest(models: readonly Model[]): string | undefined {
   return models.find(({ id }) => id === 'darkroom/scene')?.id;
 }

@@ -1,4 +1,4 @@
-/** The form of a request, and the bar that it is run with. */
+/** The form of a request, and the bar with the run button. */
 import {
   Button,
   Group,
@@ -44,7 +44,7 @@ export function RequestForm({ model, draft: state }: { readonly model: ModelDeta
   const own = useMemo(() => inputErrors(schema, request.input), [schema, request.input]);
   const found = serviceErrors(schema, isCurrent ? (estimate?.errors ?? []) : [], own);
   const errors = [...own, ...found.fields];
-  // Nobody is blamed for a field that they have not come to.
+  // Errors of fields that the user has not reached yet are not shown.
   const shown = wasPressed ? errors : errors.filter(({ path: [name] }) => name !== undefined && touched.has(name));
 
   const submit = (event?: FormEvent): void => {
@@ -69,7 +69,7 @@ export function RequestForm({ model, draft: state }: { readonly model: ModelDeta
     setNextExample((nextExample + 1) % model.examples.length);
   };
   return (
-    // Everything in it can be reached by itself; the keys only shorten the way.
+    // Everything in it can be reached without them; the keys are only shortcuts.
     // oxlint-disable-next-line jsx-a11y/no-noninteractive-element-interactions
     <form ref={form} onSubmit={submit} onKeyDown={runByKey} noValidate>
       <Paper withBorder p="md">
@@ -183,7 +183,7 @@ function Delivery({ model, state }: { readonly model: ModelDetail; readonly stat
   );
 }
 
-/** Brings a reader of the keyboard to the first field that is wrong, in the order of the form. */
+/** Moves the focus to the first invalid field, in the order of the form. */
 function focusFirst(
   form: HTMLFormElement | null,
   { properties = {} }: Schema,

@@ -1,4 +1,4 @@
-/** What came out of the runs of this session: one of them large, the others beside it. */
+/** The results of this session's runs: one of them large, the others in a list. */
 import { Group, Paper, Stack, Text, Title, UnstyledButton } from '@mantine/core';
 import { IconSparkles } from '@tabler/icons-react';
 import { useEffect, useRef, useState } from 'react';
@@ -16,21 +16,21 @@ import type { Draft } from './use-draft.ts';
 import { useRuns } from './use-runs.ts';
 import type { Run } from './use-runs.ts';
 
-/** @param onUse puts a run's input into the form. */
+/** @param onUse fills the form with a run's input. */
 export function Results({ model, onUse }: { readonly model: ModelDetail; readonly onUse: (draft: Draft) => void }) {
   const mayRead = useMay('tasks:read');
   const { runs } = useRuns();
   const ofModel = runs.filter(({ request }) => request.model === model.id);
   const [newest] = ofModel;
   const [chosen, choose] = useState<{ readonly taskId: string; readonly since: string | undefined }>();
-  // What was chosen gives way to what is run after that.
+  // A selection is replaced by a newer run.
   const current = ofModel.find(({ taskId }) => chosen?.since === newest?.taskId && taskId === chosen?.taskId) ?? newest;
   const place = useRef<HTMLElement>(null);
   const lastShown = useRef(newest?.taskId);
   useEffect(() => {
     if (lastShown.current === newest?.taskId) return;
     lastShown.current = newest?.taskId;
-    // In a narrow window it stands below the form.
+    // In a narrow window the results are below the form.
     if (isBelowWindow(place.current)) place.current?.scrollIntoView({ block: 'start' });
   }, [newest?.taskId, lastShown, place]);
   return (
@@ -113,7 +113,7 @@ function isBelowWindow(element: HTMLElement | null): boolean {
   return element !== null && element.getBoundingClientRect().top > window.innerHeight / 2;
 }
 
-/** The words that it was asked for with; its id where there are none. */
+/** The prompt of the run; its id if there is none. */
 function subjectOf({ request: { input }, taskId }: Run): string {
   const words = input['prompt'] ?? input['text'] ?? input['lyrics'];
   return typeof words === 'string' ? words : taskId;

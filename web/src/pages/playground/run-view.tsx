@@ -1,4 +1,4 @@
-/** One run: how it goes, what it made or why it failed, and what one may want to do next. */
+/** One run: its progress, its outputs or the reason of its failure, and the next steps. */
 import { Anchor, Box, Button, Code, Group, Progress, SimpleGrid, Stack, Text, VisuallyHidden } from '@mantine/core';
 import { BusyButton } from '../../components/busy-button.tsx';
 import {
@@ -65,7 +65,7 @@ function announcement({ status, output = [], billing, error }: Task): string {
   return error === undefined ? texts.stages[status] : `${texts.failedTitle}: ${error.message}`;
 }
 
-/** For keys that may create tasks and not see them. */
+/** For keys that may create tasks but not read them. */
 export function CreatedRun({ run }: { readonly run: Run }) {
   return (
     <Note title={texts.created} role="status">
@@ -172,7 +172,7 @@ function Shown({
   readonly model: string;
   readonly isOnly: boolean;
 }) {
-  // A fresh address every while would start a film anew: the first one is shown as long as it works.
+  // A fresh URL would restart a video each time: the first one is kept as long as it works.
   const [url, setUrl] = useState(output.url);
   return (
     <Stack gap={6} align="flex-start">

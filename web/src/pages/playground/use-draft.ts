@@ -1,4 +1,4 @@
-/** What somebody is about to run: the input as the form has it, the route, and how the result is kept. */
+/** A run that is being prepared: the input as the form has it, the route, and how the result is stored. */
 import { useState } from 'react';
 import type { ModelDetail } from '../../api/models.ts';
 import type { TaskRequest } from '../../api/task-request.ts';
@@ -15,16 +15,16 @@ export interface Draft {
 
 export interface DraftState {
   readonly draft: Draft;
-  /** What would be sent. */
+  /** The request that would be sent. */
   readonly request: TaskRequest;
   readonly change: (part: Partial<Draft>) => void;
-  /** Another one from the start: fields that it lacks have their defaults. */
+  /** Replaces the draft: missing fields get their defaults. */
   readonly replace: (draft: Draft) => void;
 }
 
 const DEFAULT_ROUTE = 'default';
 
-/** A draft lasts while other pages are looked at. @param prefill counts more than what was there. */
+/** A draft is kept while other pages are open. @param prefill takes precedence over the previous draft. */
 export function useDraft(model: ModelDetail, prefill: Draft | undefined): DraftState {
   const name = `playground draft ${model.id}`;
   const schema = model.input_schema as Schema;

@@ -1,4 +1,4 @@
-/** What this session has run in the playground. */
+/** The playground runs of this session. */
 import type { TaskRequest } from '../../api/task-request.ts';
 import { useKept } from '../../session/kept.ts';
 
@@ -7,11 +7,11 @@ export interface Run {
   readonly request: TaskRequest;
 }
 
-/** As many are remembered. */
+/** This many are remembered. */
 const MOST_RUNS = 30;
 const NO_RUNS: readonly Run[] = [];
 
-/** @returns the runs, newest first, and how another is added. */
+/** @returns the runs, newest first, and a function to add one. */
 export function useRuns(): { readonly runs: readonly Run[]; readonly add: (run: Run) => void } {
   const [runs, change] = useKept('playground runs', NO_RUNS);
   return {

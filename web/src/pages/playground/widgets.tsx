@@ -1,4 +1,4 @@
-/** The controls of a form: one for each kind of field, every one with its label, what it is about, and what is wrong. */
+/** The controls of a form: one for each kind of field, each with its label, its description, and its error. */
 import {
   ActionIcon,
   Box,
@@ -22,7 +22,7 @@ import type { Schema } from '../models/schema-rows.ts';
 import { anotherSeed } from './input-data.ts';
 import classes from './playground.module.css';
 
-/** What every control shows around itself. */
+/** The parts around every control. */
 function around({ id, label, schema, required, rawErrors = [], disabled, readonly }: WidgetProps) {
   return {
     id,
@@ -34,7 +34,7 @@ function around({ id, label, schema, required, rawErrors = [], disabled, readonl
   };
 }
 
-/** From this length on a text gets several lines. */
+/** From this maximum length on a text gets several lines. */
 const LONG_TEXT = 300;
 
 export function TextWidget(props: WidgetProps) {
@@ -74,7 +74,7 @@ export function SwitchWidget(props: WidgetProps) {
   );
 }
 
-/** More than that, or longer ones, stand in a list that opens. */
+/** More choices, or longer ones, are shown in a drop-down list. */
 const MOST_CHIPS = 14;
 const LONGEST_CHIP = 20;
 const RATIO = /^(\d+(?:\.\d+)?):(\d+(?:\.\d+)?)$/;
@@ -83,7 +83,7 @@ export function ChoiceWidget(props: WidgetProps) {
   return props.multiple === true ? <SeveralChoices {...props} /> : <OneChoice {...props} />;
 }
 
-/** Any of them. */
+/** Any number of them. */
 function SeveralChoices(props: WidgetProps) {
   const { options, value, onChange } = props;
   const choices = options.enumOptions ?? [];
@@ -177,7 +177,7 @@ function OneChoice(props: WidgetProps) {
   );
 }
 
-/** A small frame of the shape that `16:9` names; nothing for any other text. */
+/** A small frame with the ratio of a text such as `16:9`; nothing for any other text. */
 function RatioShape({ text }: { readonly text: string }) {
   const [, width, height] = RATIO.exec(text) ?? [];
   if (width === undefined || height === undefined) return null;
@@ -192,7 +192,7 @@ function RatioShape({ text }: { readonly text: string }) {
   );
 }
 
-/** More than this is nothing that one slides to. */
+/** A wider range than this gets no slider. */
 const WIDEST_SLIDE = 1_000;
 
 export function NumberWidget(props: WidgetProps) {
@@ -207,7 +207,7 @@ export function NumberWidget(props: WidgetProps) {
     ...(maximum === undefined ? {} : { max: maximum }),
     step,
     disabled,
-    // What is outside is told as wrong, and not changed behind one's back.
+    // A value outside the range is reported as an error, and not changed silently.
     clampBehavior: 'none' as const,
     allowDecimal: !isWhole,
     value: number ?? '',
@@ -266,7 +266,7 @@ export function NumberWidget(props: WidgetProps) {
   );
 }
 
-/** Whole numbers by one, others by a hundredth of their range at most. */
+/** Integers by one, others by a hundredth of their range at most. */
 function stepOf({ type, multipleOf, minimum = 0, maximum = 1 }: Schema): number {
   if (multipleOf !== undefined) return multipleOf;
   if (type === 'integer') return 1;

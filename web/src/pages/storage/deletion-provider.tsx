@@ -1,4 +1,4 @@
-/** Keeps deletions that can be taken back, with the notice that says so, above all pages of the dashboard. */
+/** Keeps deletions that can be undone, with their notice, above all pages of the dashboard. */
 import type { ReactNode } from 'react';
 import { tellProblem } from '../../components/tell.ts';
 import { texts } from '../../texts/storage.ts';

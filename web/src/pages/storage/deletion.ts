@@ -1,7 +1,6 @@
 /**
- * Deleting that can be taken back: what is deleted leaves the gallery at once, and the request is sent some seconds later
- * unless one thinks better of it, on whatever page of the dashboard one is by then. Whoever leaves the dashboard has
- * decided: it is sent at once then.
+ * Deletion with undo: deleted outputs leave the gallery at once, and the request is sent some seconds later unless it
+ * is undone, whichever page of the dashboard is open by then. If the user leaves the dashboard, it is sent at once.
  */
 import { createContext, useCallback, useContext, useEffect, useRef, useState } from 'react';
 import { deleteOutputs, deleteOutputsOnLeaving, useStorageChanged } from '../../api/storage.ts';
@@ -16,14 +15,14 @@ interface Waiting {
 }
 
 export interface Deletion {
-  /** What waits to be deleted; undefined: nothing does. */
+  /** The pending deletion; undefined: there is none. */
   readonly waiting: Waiting | undefined;
-  /** Those that the gallery does not show any more: they wait, are being deleted, or are deleted. */
+  /** Outputs that the gallery no longer shows: their deletion is pending, under way or done. */
   readonly hidden: ReadonlySet<string>;
-  /** What waits already is sent first. */
+  /** A pending deletion is sent first. */
   readonly start: (outputs: readonly StoredOutput[]) => void;
   readonly undo: () => void;
-  /** @returns once nothing waits, and what was sent before is answered as well. */
+  /** @returns when nothing is pending, and earlier requests are answered as well. */
   readonly sendNow: () => Promise<void>;
 }
 
@@ -113,7 +112,7 @@ export function useNewDeletion(told: Told): Deletion {
     window.addEventListener('pagehide', leave);
     return () => {
       window.removeEventListener('pagehide', leave);
-      // Another key is signed in, or the session has ended.
+      // Another key has signed in, or the session has ended.
       void send();
     };
   }, [send]);

@@ -1,4 +1,4 @@
-/** The tiles of a page of the list, what is selected of them, and what is done to those. */
+/** The tiles of a page of the list, their selection, and the actions on the selected ones. */
 import { Center, Pagination, Text } from '@mantine/core';
 import { useMemo, useState } from 'react';
 import type { ReactNode } from 'react';
@@ -22,7 +22,7 @@ interface GalleryProps {
   /** From 1. */
   readonly page: number;
   readonly onPage: (page: number) => void;
-  /** In the place of tiles, where there are none. */
+  /** Shown instead of tiles if there are none. */
   readonly children: ReactNode;
 }
 

@@ -1,4 +1,4 @@
-/** Tells what became of several outputs at once: what was done, and each that was refused with its reason. */
+/** Reports the result of an operation on several outputs: what was done, and each rejected output with its reason. */
 import { List } from '@mantine/core';
 import type { StorageDecision, StoredOutput } from '../../api/storage.ts';
 import { tell, tellProblem } from '../../components/tell.ts';

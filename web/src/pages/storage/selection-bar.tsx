@@ -1,4 +1,4 @@
-/** How many are selected, and what can be done to all of them. */
+/** How many are selected, and the actions on all of them. */
 import { Button, Checkbox, Group, Text } from '@mantine/core';
 import { BusyButton } from '../../components/busy-button.tsx';
 import { IconPin, IconTrash } from '@tabler/icons-react';
@@ -10,10 +10,10 @@ import { monthlyUsd } from './storage-cost.ts';
 import styles from './storage.module.css';
 
 interface BarProps {
-  /** Those of the page that can be selected. */
+  /** Outputs of the page that can be selected. */
   readonly selectable: readonly StoredOutput[];
   readonly selected: readonly StoredOutput[];
-  /** Decimal USD per GB and month; undefined where the key may not know it. */
+  /** Decimal USD per GB and month; undefined if the key may not read it. */
   readonly price: string | undefined;
   readonly isPromoting: boolean;
   readonly onSelect: (ids: readonly string[]) => void;

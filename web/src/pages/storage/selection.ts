@@ -1,16 +1,18 @@
 /**
- * Which outputs of the page are selected. One is chosen by itself; with Shift all from the last one chosen to it.
+ * The selected outputs of the page. A click selects one; with Shift all from the last selected one to it.
  */
 import { useCallback, useMemo, useState } from 'react';
 
 interface Selection {
   readonly ids: ReadonlySet<string>;
-  /** @param isRange all from the one toggled before to this one become what this one becomes. */
+  /** @param isRange applies the new state of this one to all from the previously toggled one to this one. */
   readonly toggle: (id: string, isRange: boolean) => void;
   readonly replace: (ids: Iterable<string>) => void;
 }
 
-/** @param order those that can be selected, in the order of the page. What leaves the page is not selected any more. */
+/**
+ * @param order outputs that can be selected, in the order of the page. An output that leaves the page is deselected.
+ */
 export function useSelection(order: readonly string[]): Selection {
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const [anchor, setAnchor] = useState<string>();

@@ -1,4 +1,4 @@
-/** Plays a sound where it lies in the gallery. It is fetched when it is played first. */
+/** Plays audio directly in the gallery. It is fetched when it is first played. */
 import { ActionIcon } from '@mantine/core';
 import { IconPlayerPause, IconPlayerPlay } from '@tabler/icons-react';
 import { useRef, useState } from 'react';

@@ -1,4 +1,4 @@
-/** The filters and the page of the gallery as they stand in the page's address, in the API's own words. */
+/** The filters and the page number of the gallery in the page's address, as the API's parameters. */
 import { useCallback, useMemo } from 'react';
 import { useLocation, useSearch } from 'wouter';
 import type { StorageFilter } from '../../api/storage.ts';

@@ -1,10 +1,10 @@
-/** What keeping bytes costs, as far as a month can be foretold. */
+/** The storage cost of a number of bytes, as an estimate for a month. */
 import { amountOf, microsOf } from '../../components/amounts.ts';
 
 /** The unit of the price: contract §5, "per GB". */
 const GB = 1_000_000_000n;
 
-/** @param pricePerGb decimal USD for a GB and month. @returns decimal USD for a month, rounded up to the micro. */
+/** @param pricePerGb decimal USD per GB and month. @returns decimal USD per month, rounded up to the micro. */
 export function monthlyUsd(bytes: number, pricePerGb: string): string {
   return amountOf((BigInt(bytes) * microsOf(pricePerGb) + GB - 1n) / GB);
 }

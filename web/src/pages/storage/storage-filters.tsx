@@ -1,4 +1,4 @@
-/** What narrows the gallery. */
+/** The filters of the gallery. */
 import { Group, Pill, SegmentedControl, Select } from '@mantine/core';
 import type { StorageFilter } from '../../api/storage.ts';
 import { texts } from '../../texts/storage.ts';

@@ -1,4 +1,4 @@
-/** What tasks made and what is kept of it: a gallery, in which several are kept for good or deleted at once. */
+/** The stored outputs of tasks: a gallery in which several can be made persistent or deleted at once. */
 import { Button } from '@mantine/core';
 import { IconFilterOff, IconPhoto } from '@tabler/icons-react';
 import { useEffect } from 'react';

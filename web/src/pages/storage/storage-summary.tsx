@@ -1,4 +1,4 @@
-/** How much is kept for good, of how much, and what that costs. */
+/** How much persistent storage is used, of how much, and its cost. */
 import { Group, Paper, Progress, Text } from '@mantine/core';
 import { useAccount } from '../../api/account.ts';
 import { percentOf } from '../../components/amounts.ts';

@@ -1,4 +1,4 @@
-/** One output in the gallery: what it shows, how long it is kept, and the box that selects it. */
+/** One output in the gallery: its preview, its retention, and its checkbox. */
 import { Box, Checkbox, Text } from '@mantine/core';
 import { IconFile, IconMusic, IconPhotoOff } from '@tabler/icons-react';
 import { memo, useState } from 'react';
@@ -13,7 +13,7 @@ interface TileProps {
   readonly output: StoredOutput;
   readonly isSelected: boolean;
   readonly canSelect: boolean;
-  /** While some are selected a press on any selects it too. */
+  /** While some are selected a press on any tile selects it too. */
   readonly isSelecting: boolean;
   readonly nowMs: number;
   readonly onToggle: (id: string, isRange: boolean) => void;
@@ -24,7 +24,7 @@ export function nameOf({ type, model }: StoredOutput): string {
   return texts.nameOf(type, model);
 }
 
-/** In words: how long it is kept, or what becomes of it. */
+/** In words: how long it is kept, or its next state. */
 export function keptText({ status, storage_tier: tier, retainUntil }: StoredOutput, nowMs: number): string {
   if (status === 'deleted') return texts.deleted;
   if (status === 'pending') return texts.pending;
@@ -94,7 +94,7 @@ function Picture({ output: { url, mimeType } }: { readonly output: StoredOutput 
   return <IconFile size={size} aria-hidden />;
 }
 
-/** The arrow keys go from box to box as the gallery lies on the screen. */
+/** The arrow keys move between checkboxes according to the layout of the gallery. */
 function moveByArrows(event: KeyboardEvent<HTMLInputElement>): void {
   const boxes = [...document.querySelectorAll<HTMLInputElement>('input[data-select]')];
   const place = boxes.indexOf(event.currentTarget);

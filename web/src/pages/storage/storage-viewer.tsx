@@ -1,4 +1,4 @@
-/** One output as large as it will go, with what is known of it. The arrow keys go to the ones beside it. */
+/** One output as large as possible, with its details. The arrow keys go to the neighbouring ones. */
 import { ActionIcon, Anchor, Button, Center, Group, Text } from '@mantine/core';
 import { useWindowEvent } from '@mantine/hooks';
 import { IconChevronLeft, IconChevronRight, IconDownload, IconPin, IconTrash } from '@tabler/icons-react';
@@ -39,7 +39,7 @@ export function StorageViewer({ output, onClose, onStep, ...props }: ViewerProps
 function Viewed(props: Omit<ViewerProps, 'output' | 'onClose'> & { readonly output: StoredOutput }) {
   const { output, mayWrite, onStep } = props;
   useWindowEvent('keydown', ({ key, target }) => {
-    // A player has its own use for them.
+    // A media player uses these keys itself.
     if (target instanceof HTMLMediaElement) return;
     if (key === 'ArrowLeft') onStep(-1);
     if (key === 'ArrowRight') onStep(1);

@@ -1,4 +1,6 @@
-/** Counts down to a deletion, and takes it back. The button has the focus: what had it before is gone. */
+/**
+ * Counts down to a deletion, with an undo button. The button gets the focus: the element that had it before is gone.
+ */
 import { Affix, Button, Group, Paper, Progress, Text, VisuallyHidden } from '@mantine/core';
 import { useEffect, useState } from 'react';
 import { texts } from '../../texts/storage.ts';
@@ -7,7 +9,7 @@ import type { Deletion } from './deletion.ts';
 
 const EVERY_MS = 250;
 
-/** As soon as it is there. */
+/** As soon as it is rendered. */
 function focusIt(button: HTMLButtonElement | null): void {
   button?.focus({ preventScroll: true });
 }

@@ -1,4 +1,4 @@
-/** Asks before something that cannot be undone. What changes nothing has the focus first. */
+/** Confirms an action that cannot be undone. The button that cancels has the initial focus. */
 import { Button, Group, Stack, Text } from '@mantine/core';
 import { BusyButton } from '../../components/busy-button.tsx';
 import { Dialog } from '../../components/dialog.tsx';

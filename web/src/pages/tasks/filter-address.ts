@@ -1,6 +1,6 @@
 /**
- * The filter of the list as it stands in the page's address, in the API's own words: an address can be shared, and its
- * query sent to the API as it is.
+ * The filter of the list in the page's address, as the API's parameters: an address can be shared, and its query sent
+ * to the API unchanged.
  */
 import type { TaskStatus } from '../../../../src/domain/task-status.ts';
 import { filterParameters } from '../../api/tasks.ts';
@@ -17,7 +17,7 @@ function isStatus(text: string): text is TaskStatus {
   return Object.hasOwn(common.status, text);
 }
 
-/** What is no filter is left out: an address may be mistyped. */
+/** Invalid parameters are ignored: an address may be mistyped. */
 export function filterOf(search: URLSearchParams): TaskFilter {
   const pairs = [...search].filter(([name]) => name.startsWith(PAIR_PREFIX) && name.length > PAIR_PREFIX.length);
   return {
@@ -40,12 +40,12 @@ export function isFiltered(filter: TaskFilter): boolean {
   return Object.keys(filterParameters(filter)).length > 0;
 }
 
-/** What was typed into the search box. */
+/** The content of the search box. */
 type Search =
   | { readonly by: 'id'; readonly taskId: string }
   | { readonly by: 'pair'; readonly key: string; readonly value: string };
 
-/** @returns undefined for what is neither an id nor a pair. */
+/** @returns undefined if it is neither an id nor a pair. */
 export function searchOf(text: string): Search | undefined {
   const sought = text.trim();
   if (/^tk-svc-\w+$/i.test(sought)) {
@@ -55,14 +55,14 @@ export function searchOf(text: string): Search | undefined {
   return key === undefined || value === undefined ? undefined : { by: 'pair', key: key.trim(), value: value.trim() };
 }
 
-/** Unix seconds as an `<input type="datetime-local">` has them: in the reader's own time, to the minute. */
+/** Unix seconds in the format of `<input type="datetime-local">`: in the reader's time zone, to the minute. */
 export function toLocalInput(seconds: number): string {
   const date = new Date(seconds * 1000);
   const local = new Date(date.getTime() - date.getTimezoneOffset() * 60_000);
   return local.toISOString().slice(0, 16);
 }
 
-/** @returns Unix seconds; undefined where nothing whole is typed yet. */
+/** @returns Unix seconds; undefined if the value is incomplete. */
 export function fromLocalInput(text: string): number | undefined {
   const ms = new Date(text).getTime();
   return Number.isNaN(ms) || ms < 0 ? undefined : Math.floor(ms / 1000);

@@ -1,11 +1,11 @@
-/** What a task made, small: its picture, or a sign of what it is. */
+/** The output of a task, small: its image, or an icon of its type. */
 import { IconAlertTriangle, IconHourglass, IconMusic, IconMovie, IconPhoto, IconPhotoOff } from '@tabler/icons-react';
 import { useState } from 'react';
 import { isOver } from '../../api/tasks.ts';
 import type { TaskRow } from '../../api/tasks.ts';
 import styles from './task-list.module.css';
 
-/** @param isMoving while one scrolls fast nothing is fetched that is gone in a moment. */
+/** @param isMoving during fast scrolling nothing is fetched for rows that are about to disappear. */
 export function Preview({ row, isMoving }: { readonly row: TaskRow; readonly isMoving: boolean }) {
   const [failedUrl, setFailedUrl] = useState<string>();
   const { picture } = row;

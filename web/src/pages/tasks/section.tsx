@@ -1,4 +1,4 @@
-/** A part of a task's page: a heading, and what belongs to it. Facts stand in it as names with their values. */
+/** A section of a task's page: a heading and its content. Facts are shown as names with values. */
 import { Box, Group, Paper, Text, Title } from '@mantine/core';
 import { useId } from 'react';
 import type { ReactNode } from 'react';

@@ -1,4 +1,4 @@
-/** What can be done to a whole task. */
+/** The actions on a whole task. */
 import { Button } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { IconEraser, IconExternalLink, IconPlayerStop, IconSparkles } from '@tabler/icons-react';
@@ -15,7 +15,7 @@ export function TaskActions({ task }: { readonly task: Task }) {
   const { workflowsUrl } = useSession();
   const mayWrite = useMay('tasks:write');
   const { taskId, model, status } = task;
-  // From archiving on cancelling changes nothing (contract §4).
+  // From archiving on a cancel has no effect (contract §4).
   const canCancel = mayWrite && (status === 'queued' || status === 'handling');
   const isErased = task.input === null;
   return (
@@ -49,7 +49,7 @@ export function TaskActions({ task }: { readonly task: Task }) {
   );
 }
 
-/** The model's own name; its parts stay parts of the address. */
+/** The model's own name; its slashes stay path separators. */
 function modelPath(model: string): string {
   const [name = model] = model.split('@');
   return name.split('/').map(encodeURIComponent).join('/');

@@ -1,4 +1,4 @@
-/** A task's callback: where it goes, where it stands, and each attempt to deliver it. */
+/** A task's callback: its receiver, its state, and each delivery attempt. */
 import { Code, Group, Table, Text } from '@mantine/core';
 import { BusyButton } from '../../components/busy-button.tsx';
 import { IconRefresh } from '@tabler/icons-react';

@@ -1,4 +1,4 @@
-/** Why a task failed, and whether trying again helps. */
+/** Why a task failed, and whether a retry helps. */
 import { Alert, Code, Group, Text } from '@mantine/core';
 import { IconAlertTriangle, IconBan } from '@tabler/icons-react';
 import type { Task } from '../../api/tasks.ts';

@@ -1,4 +1,4 @@
-/** What narrows the list: a search box for an id or a pair, and a choice for each filter of the API. */
+/** The filters of the list: a search box for an id or a pair, and a choice for each filter of the API. */
 import {
   Autocomplete,
   Button,
@@ -134,7 +134,7 @@ function MoreFilters({ filter, onChange }: ChangeProps) {
       <TimeInput
         label={texts.createdFrom}
         seconds={filter.createdAfter === undefined ? undefined : filter.createdAfter + 1}
-        // The API's bound is exclusive; who says “from” means that moment too.
+        // The API's bound is exclusive; a user's “from” includes that moment.
         onChange={(seconds) => onChange({ ...filter, createdAfter: seconds === undefined ? undefined : seconds - 1 })}
       />
       <TimeInput
@@ -146,7 +146,7 @@ function MoreFilters({ filter, onChange }: ChangeProps) {
   );
 }
 
-/** Models of old tasks may be gone from the catalogue, and routes are part of the name: any text will do. */
+/** Models of old tasks may have left the catalogue, and routes are part of the name: any text is accepted. */
 function Model({ models, filter, onChange }: ChangeProps & { readonly models: readonly string[] }) {
   const [text, setText] = useState(filter.model ?? '');
   const apply = (model: string): void => {

@@ -1,4 +1,4 @@
-/** What a task was given, as it was sent. */
+/** The input of a task, as it was sent. */
 import { Text } from '@mantine/core';
 import type { Task } from '../../api/tasks.ts';
 import { CodeBlock } from '../../components/copy.tsx';

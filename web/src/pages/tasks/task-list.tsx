@@ -1,6 +1,7 @@
 /**
- * The rows of the list. Only those on the screen exist: the page scrolls as if all were there. New tasks are put on top
- * while one is there, and offered by a button elsewhere, so that nothing moves that one reads.
+ * The rows of the list. Only those on the screen are rendered: the page scrolls as if all were there. New tasks are
+ * added on top while the user is at the top, and offered with a button elsewhere, so that nothing moves while it is
+ * read.
  */
 import { Button, Center, Loader, VisuallyHidden } from '@mantine/core';
 import { IconArrowUp } from '@tabler/icons-react';
@@ -19,19 +20,19 @@ import { useRowKeys } from './use-row-keys.ts';
 import { useRows } from './use-rows.ts';
 import { useSecond } from '../../components/second.ts';
 
-/** Fewer than so many rows below the screen: the next page is read. */
+/** With fewer rows than this below the screen, the next page is read. */
 const READ_AHEAD = 40;
-/** Rows are as high as this whatever is in them; in rem, so that they grow with the reader's letters. */
+/** Rows have this fixed height; in rem, so that it grows with the reader's font size. */
 const ROW_REM = 4;
 const CARD_REM = 6;
-/** Below this width there are cards. */
+/** Below this width cards are shown. */
 const CARDS_BELOW = '(max-width: 61.99em)';
 
 interface ListProps {
   readonly filter: TaskFilter;
   readonly pages: ReturnType<typeof useTaskPages>;
   readonly first: TaskPage;
-  /** In the place of rows, where there are none. */
+  /** Shown instead of rows if there are none. */
   readonly children: ReactNode;
 }
 
@@ -140,12 +141,12 @@ function ListEnd({ pages, count }: { readonly pages: ListProps['pages']; readonl
 interface NoteProps {
   readonly filter: TaskFilter;
   readonly rows: readonly TaskRow[];
-  /** Of the page: what comes on top is seen there. */
+  /** Of the page: new rows on top are visible there. */
   readonly isAtTop: boolean;
   readonly onShown: () => void;
 }
 
-/** Asks for new tasks, and puts them on top by itself or when one wishes. */
+/** Reads new tasks, and adds them on top automatically or on request. */
 function NewTasksNote({ filter, rows, isAtTop, onShown }: NoteProps) {
   const client = useQueryClient();
   const known = useMemo(() => new Set(rows.map(({ taskId }) => taskId)), [rows]);

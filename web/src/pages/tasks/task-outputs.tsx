@@ -1,4 +1,4 @@
-/** What a task made: each output in its place, what is known of it, and what can be done to it. */
+/** The outputs of a task: each one shown inline, with its details and its actions. */
 import { Badge, Box, Button, Center, Group, SimpleGrid, Stack, Text, Title } from '@mantine/core';
 import { BusyButton } from '../../components/busy-button.tsx';
 import { useDisclosure } from '@mantine/hooks';
@@ -59,7 +59,7 @@ interface OutputProps {
 }
 
 function OutputView({ output, number, task }: OutputProps) {
-  // A fresh address every half hour would start a film anew: the first one is shown as long as it works.
+  // A fresh URL every half hour would restart a video: the first one is kept as long as it works.
   const [shown, setShown] = useState(output.url);
   const { width, height, durationSeconds } = output;
   return (
@@ -174,7 +174,7 @@ function OutputActions({ output, task }: Omit<OutputProps, 'number'>) {
   );
 }
 
-/** One output was asked for: it was taken or refused. */
+/** The request was for one output: it was accepted or rejected. */
 function tellDecision({ rejected: [refusal] }: StorageDecision, accepted: string): void {
   if (refusal === undefined) tell(accepted);
   else tellProblem({ message: storageTexts.refusals[refusal.reason] });

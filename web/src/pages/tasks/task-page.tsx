@@ -1,4 +1,4 @@
-/** One task: what it was given, how it goes, what it made, and what can be done to it. */
+/** One task: its input, its progress, its outputs, and its actions. */
 import { Anchor, Box, Grid, Group, Progress, Stack, Text, VisuallyHidden } from '@mantine/core';
 import { IconArrowLeft, IconQuestionMark } from '@tabler/icons-react';
 import { useEffect } from 'react';
@@ -49,7 +49,7 @@ function NotAllowed() {
 
 function ReadableTask({ taskId }: { readonly taskId: string }) {
   const { data: task, error, refetch } = useTask(taskId);
-  // Whoever comes from far down the list begins at the top here.
+  // After navigation from far down the list this page starts at the top.
   useEffect(() => window.scrollTo({ top: 0, behavior: 'instant' }), []);
   if (task !== undefined) return <TaskView task={task} />;
   if (error === null) {

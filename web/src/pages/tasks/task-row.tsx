@@ -1,4 +1,4 @@
-/** A task in the list: a row of columns, or a card where there is no room for them. */
+/** A task in the list: a row of columns, or a card if there is not enough room. */
 import { Group, Text } from '@mantine/core';
 import { memo } from 'react';
 import type { ReactNode } from 'react';
@@ -32,7 +32,7 @@ interface RowProps {
   readonly size: number;
   readonly isCard: boolean;
   readonly isMoving: boolean;
-  /** Whether the Tab key stops here. */
+  /** Whether it is a tab stop. */
   readonly isStop: boolean;
   /** Changes as time goes by. */
   readonly nowMs: number;
@@ -45,7 +45,7 @@ export const TaskListRow = memo(function TaskListRow(props: RowProps) {
   return (
     <div
       role="row"
-      // The head is the first row.
+      // The header is the first row.
       aria-rowindex={index + 2}
       tabIndex={isStop ? 0 : -1}
       data-index={index}
@@ -54,7 +54,7 @@ export const TaskListRow = memo(function TaskListRow(props: RowProps) {
       style={{ transform: `translateY(${props.start}px)`, height: props.size }}
       onFocus={() => props.onFocus(index)}
       onClick={({ target }) => {
-        // The link in it opens the task by itself, or in another tab.
+        // The link in it opens the task itself, or in another tab.
         if (target instanceof Element && target.closest('a') === null) props.onOpen(row.taskId);
       }}
       onKeyDown={({ key, target, currentTarget }) => {
@@ -129,7 +129,7 @@ function Cell(props: { readonly children: ReactNode; readonly title?: string; re
   );
 }
 
-/** For the ways of a link: another tab, its address. The row itself is the stop of the Tab key. */
+/** For link functions: opening in another tab, copying the address. The tab stop is the row itself. */
 function ModelLink({ row }: { readonly row: TaskRow }) {
   return (
     <Link href={`/tasks/${row.taskId}`} className={styles['link']} tabIndex={-1}>

@@ -1,4 +1,4 @@
-/** What happened to a task, in its order, as it happens. */
+/** The events of a task, in order, as they happen. */
 import { Text, Timeline } from '@mantine/core';
 import { useTaskEvents } from '../../api/task.ts';
 import type { TaskEvent } from '../../api/task.ts';
@@ -9,7 +9,7 @@ import { Section } from './section.tsx';
 
 interface TimelineProps {
   readonly taskId: string;
-  /** Whether more may happen by itself. */
+  /** Whether more events may follow without user action. */
   readonly isAwaited: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** All tasks of the account, newest first: found by a filter, read as far as one scrolls. */
+/** All tasks of the account, newest first: filtered, and loaded as far as the user scrolls. */
 import { Button } from '@mantine/core';
 import { IconListDetails, IconFilterOff } from '@tabler/icons-react';
 import { Link } from 'wouter';
@@ -53,7 +53,7 @@ function ReadableTasks() {
         <ErrorState error={pages.error} onRetry={() => void pages.refetch()} />
       ) : null}
       {first === undefined ? null : (
-        // Another filter is another list, at its own place.
+        // Another filter is another list, with its own scroll position.
         <TaskList key={JSON.stringify(filter)} filter={filter} pages={pages} first={first}>
           {isEmpty ? <NoTasks isNarrow={isNarrow} onClear={() => setFilter(EVERYTHING)} /> : null}
         </TaskList>

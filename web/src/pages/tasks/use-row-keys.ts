@@ -1,4 +1,4 @@
-/** The keyboard in the list: arrows, Page Up and Down, Home and End move between tasks. */
+/** Keyboard navigation in the list: arrows, Page Up and Down, Home and End move between tasks. */
 import type { KeyboardEvent, RefObject } from 'react';
 import type { Virtualizer } from '@tanstack/react-virtual';
 import type { TaskRow } from '../../api/tasks.ts';
@@ -35,7 +35,7 @@ export function useRowKeys({ rows, active, setActive, virtualizer, gridRef }: Ke
   };
 }
 
-/** The row may have to be made first. */
+/** The row may have to be rendered first. */
 function focusRow(gridRef: RefObject<HTMLElement | null>, index: number): void {
   const MOST_FRAMES = 30;
   let frames = 0;

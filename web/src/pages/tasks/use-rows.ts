@@ -1,6 +1,6 @@
 /**
- * Which rows exist: those on the screen, a few around it, and the one that the keyboard is on. Where one was in a list is
- * remembered as long as the page is open, for coming back from a task.
+ * Which rows are rendered: those on the screen, a few around it, and the one with the keyboard focus. The position in
+ * a list is remembered as long as the page is open, for the return from a task.
  */
 import { defaultRangeExtractor, useWindowVirtualizer } from '@tanstack/react-virtual';
 import type { Range } from '@tanstack/react-virtual';
@@ -9,7 +9,7 @@ import type { RefObject } from 'react';
 import type { TaskRow } from '../../api/tasks.ts';
 
 const OVERSCAN = 12;
-/** What stays above the rows while one scrolls: the page's head and the columns' names. */
+/** The height of what stays above the rows during scrolling: the page's header and the column names. */
 const HEAD_PX = 112;
 
 interface Place {
@@ -23,7 +23,7 @@ interface RowsOptions {
   readonly rows: readonly TaskRow[];
   readonly rowPx: number;
   readonly gridRef: RefObject<HTMLElement | null>;
-  /** Names the list. */
+  /** The name of the list. */
   readonly place: string;
 }
 
@@ -35,7 +35,7 @@ export function useRows({ rows, rowPx, gridRef, place }: RowsOptions) {
   const active = Math.max(0, found);
 
   const isEmpty = rows.length === 0;
-  // What stands above the list may grow and shrink.
+  // The content above the list may grow and shrink.
   useLayoutEffect(() => {
     const grid = gridRef.current;
     if (grid === null) return undefined;
@@ -70,7 +70,7 @@ export function useRows({ rows, rowPx, gridRef, place }: RowsOptions) {
   });
   useEffect(() => virtualizer.measure(), [virtualizer, rowPx]);
 
-  // Back to where one was, once; and remembered when one leaves.
+  // Restores the scroll position once, and remembers it when the user leaves.
   useEffect(() => {
     if (before !== undefined) window.scrollTo({ top: before.scrollY, behavior: 'instant' });
     else window.scrollTo({ top: 0, behavior: 'instant' });

@@ -1,11 +1,13 @@
-/** What was asked for before stays until the answer to what is asked now is there: seen and told to be none of it. */
+/**
+ * Keeps showing the previous result until the new one has arrived: marked visually and for screen readers as outdated.
+ */
 import { Box, VisuallyHidden } from '@mantine/core';
 import type { ReactNode } from 'react';
 
 export function Awaited(props: {
-  /** Whether what is shown answers an earlier question. */
+  /** Whether the shown result belongs to an earlier request. */
   readonly isStale: boolean;
-  /** Said while it is. */
+  /** Announced while it is stale. */
   readonly words: string;
   readonly children: ReactNode;
 }) {

@@ -1,4 +1,4 @@
-/** Saves all pages of the books as they are filtered, and tells how far it is. */
+/** Saves all pages of the filtered ledger as a file, and shows the progress. */
 import { Button, Group, Text } from '@mantine/core';
 import { IconDownload } from '@tabler/icons-react';
 import { useEffect, useRef, useState } from 'react';
@@ -14,7 +14,7 @@ const { csv: words } = texts;
 export function CsvExport({ filter, isDisabled }: { readonly filter: LedgerFilter; readonly isDisabled: boolean }) {
   const [progress, setProgress] = useState<string>();
   const running = useRef<AbortController>(undefined);
-  // Whoever leaves the page wants no file any more.
+  // If the user leaves the page, the export is cancelled.
   useEffect(() => () => running.current?.abort(), []);
 
   const save = async (): Promise<void> => {
@@ -74,6 +74,6 @@ function download(content: Blob, name: string): void {
   link.href = URL.createObjectURL(content);
   link.download = name;
   link.click();
-  // The browser has taken hold of it by the next turn.
+  // The browser has started the download by the next event-loop turn.
   setTimeout(() => URL.revokeObjectURL(link.href), 0);
 }

@@ -1,14 +1,16 @@
 /**
- * Entries of the books as lines of CSV (RFC 4180). Amounts stay the API's decimal strings, and no text can become a
- * formula in a spreadsheet: what would begin one gets an apostrophe before it.
+ * Ledger entries as lines of CSV (RFC 4180). Amounts stay the API's decimal strings, and no text can become a formula
+ * in a spreadsheet: a text that would start one gets an apostrophe before it.
  */
 import type { LedgerEntry } from '../../api/usage.ts';
 import { texts } from '../../texts/usage.ts';
 
 const LINE_END = '\r\n';
-/** Spreadsheets take a file without it for one in the letters of their country. */
+/** Without it spreadsheets read the file in the local character encoding. */
 const BYTE_ORDER_MARK = '\uFEFF';
-/** OWASP "CSV Injection": `=`, `+`, `-`, `@`, tab, carriage return, line feed, and the wide forms of the signs. */
+/**
+ * OWASP "CSV Injection": `=`, `+`, `-`, `@`, tab, carriage return, line feed, and the full-width forms of the signs.
+ */
 const FORMULA = /^(?:[\t\r\n]|\s*[=+\-@\uFF1D\uFF0B\uFF0D\uFF20])/;
 const NUMBER = /^-?\d+(?:\.\d+)?$/;
 
@@ -37,7 +39,7 @@ function lineOf(values: readonly string[]): string {
   return values.map(cellOf).join(',') + LINE_END;
 }
 
-/** A negative amount begins with a minus and is a number all the same. */
+/** A negative amount begins with a minus but is a number. */
 function cellOf(value: string): string {
   const text = FORMULA.test(value) && !NUMBER.test(value) ? `'${value}` : value;
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;

@@ -1,6 +1,6 @@
-/** Days of UTC, as the API spells them: `2026-11-22`. */
+/** UTC days, in the API's notation: `2026-11-22`. */
 
-/** The API answers for at most as many at once (src/wire/usage.ts). */
+/** The maximum number of days in one request to the API (src/wire/usage.ts). */
 export const MAX_DAYS = 366;
 const DAY_MS = 86_400_000;
 
@@ -14,12 +14,12 @@ export function dayAt(ms: number): string {
   return new Date(ms).toISOString().slice(0, 10);
 }
 
-/** The first day of as many that end with the one of `nowMs`. */
+/** The first of this many days that end with the day of `nowMs`. */
 export function firstDayOf(days: number, nowMs: number): string {
   return dayAt(nowMs - (days - 1) * DAY_MS);
 }
 
-/** How many days there are, both counted; below 1 where the first is after the last. */
+/** The number of days, both included; below 1 if the first is after the last. */
 export function daysOf(from: string, to: string): number {
   return (Date.parse(to) - Date.parse(from)) / DAY_MS + 1;
 }

@@ -1,4 +1,4 @@
-/** How near keys are to the spend caps they have, the nearest first. */
+/** How close keys are to their spend caps, the closest first. */
 import { Anchor, Box, SimpleGrid, Text, Title } from '@mantine/core';
 import { Link } from 'wouter';
 import { useKeys } from '../../api/keys.ts';
@@ -12,7 +12,7 @@ import { stateOf, works } from '../keys/key-state.ts';
 import { Spending } from '../keys/spending.tsx';
 
 const { limits: words } = texts;
-/** As many tell whether any is near; all of them stand on the page of keys. */
+/** This many are enough to show whether any is close; the page of keys lists all of them. */
 const MOST_SHOWN = 8;
 
 export function KeyCaps() {
@@ -60,7 +60,7 @@ function Caps() {
   );
 }
 
-/** @returns percent of whichever cap is nearer. */
+/** @returns percent of the cap that is closer. */
 function nearnessOf({ spendCaps, spent }: Key): number {
   if (spendCaps === null || spent === null) return 0;
   const nearness = (used: string, cap: string | null): number =>

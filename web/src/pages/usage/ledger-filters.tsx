@@ -1,4 +1,4 @@
-/** What narrows the books. */
+/** The filters of the ledger. */
 import { Button, Group, NativeSelect, Select, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import type { FormEvent } from 'react';
@@ -68,7 +68,7 @@ export function LedgerFilters({ place, onChange }: LedgerFiltersProps) {
   );
 }
 
-/** Asked for once it is typed whole. */
+/** Requested once it is completely typed. */
 function Reference(props: {
   readonly reference: string | undefined;
   readonly onChange: (reference: string | undefined) => void;

@@ -1,4 +1,4 @@
-/** Entries of the books, each with what it changed and what there was after it. */
+/** Ledger entries, each with its change and the balance after. */
 import { Anchor, Badge, Box, Code, Table, Text } from '@mantine/core';
 import { Link } from 'wouter';
 import { useFilterChoices } from '../../api/filter-choices.ts';
@@ -83,7 +83,7 @@ function Reference({ reference }: { readonly reference: string }) {
   );
 }
 
-/** A change of nothing says so quietly. */
+/** A change of zero is shown in muted text. */
 function changeOf(amount: string): string {
   if (amount === '0') return '–';
   return amount.startsWith('-') ? formatUsd(amount) : `+${formatUsd(amount)}`;

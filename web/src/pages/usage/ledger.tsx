@@ -1,4 +1,4 @@
-/** The books: what was booked when, what for, and what it changed. */
+/** The ledger: date, purpose and amount of each entry. */
 import { Button, Group, Stack, Text } from '@mantine/core';
 import { IconBook, IconFilterOff } from '@tabler/icons-react';
 import { useMemo, useRef } from 'react';
@@ -61,7 +61,10 @@ type OlderProps = Pick<
   'error' | 'hasNextPage' | 'fetchNextPage' | 'isFetchingNextPage'
 > & { readonly shown: number };
 
-/** How many are shown, and what shows more. Where there are no more, the keyboard goes to what says so. */
+/**
+ * The number of entries shown, and the button for more. If there are no more, the focus moves to the text that says
+ * so.
+ */
 function Older({ error, shown, hasNextPage, fetchNextPage, isFetchingNextPage }: OlderProps) {
   const sum = useRef<HTMLParagraphElement>(null);
   const button = useRef<HTMLButtonElement>(null);

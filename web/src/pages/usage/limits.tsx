@@ -1,4 +1,4 @@
-/** The limits of the account, and how near it is to those that fill up. */
+/** The limits of the account, and how close it is to those that fill up. */
 import { Box, Group, Progress, SimpleGrid, Text } from '@mantine/core';
 import type { Account } from '../../api/account.ts';
 import { percentOf } from '../../components/amounts.ts';
@@ -10,13 +10,13 @@ import { KeyCaps } from './key-caps.tsx';
 const { limits: words } = texts;
 const FILLED = ['runningTasks', 'queuedTasks', 'textStreams', 'persistentBytes'] as const;
 const RATES = ['createsPerMinute', 'readsPerMinute', 'textRequestsPerMinute', 'textTokensPerMinute'] as const;
-/** A list of facts may have nothing between itself and them: it is its own grid. */
+/** A definition list must not have an element between itself and its items: it is its own grid. */
 const RATE_COLUMNS = {
   display: 'grid',
   gridTemplateColumns: 'repeat(auto-fit, minmax(min(24rem, 100%), 1fr))',
   columnGap: 'var(--mantine-spacing-xl)',
 } as const;
-/** From here on it is said in words. */
+/** From here on it is stated in words. */
 const NEAR_PERCENT = 80;
 
 export function Limits({ account: { limits, usage } }: { readonly account: Account }) {

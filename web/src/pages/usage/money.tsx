@@ -1,4 +1,4 @@
-/** What the account has: what it may spend, and what is held. */
+/** The account's money: available, and held. */
 import { Paper, SimpleGrid, Text } from '@mantine/core';
 import type { Account } from '../../api/account.ts';
 import { formatUsd } from '../../components/money.ts';

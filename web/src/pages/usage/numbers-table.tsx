@@ -1,4 +1,4 @@
-/** A table of amounts: no word and no number is broken, digits stand below each other, and it scrolls where it is wide. */
+/** A table of amounts: words and numbers do not wrap, digits are aligned, and it scrolls if it is too wide. */
 import { Box, Table } from '@mantine/core';
 import type { ComponentProps, ReactNode } from 'react';
 import { DataTable } from '../admin/data-table.tsx';

@@ -1,4 +1,4 @@
-/** The days that spending and books are shown of: so many that end today, or one's own. */
+/** The days for which spending and ledger are shown: a number of days up to today, or custom dates. */
 import { Group, SegmentedControl, TextInput } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
 import { useState } from 'react';
@@ -30,7 +30,7 @@ export function PeriodPicker({ period, shown, onChange }: PeriodPickerProps) {
     <Group align="flex-end" gap="md">
       <SegmentedControl
         aria-label={words.label}
-        // Its labels end in dots where they have no room: in a narrow window it takes all there is.
+        // Its labels are truncated if there is no room: in a narrow window it takes the full width.
         size={isNarrow ? 'xs' : 'sm'}
         fullWidth={isNarrow}
         w={isNarrow ? '100%' : undefined}
@@ -46,7 +46,7 @@ export function PeriodPicker({ period, shown, onChange }: PeriodPickerProps) {
   );
 }
 
-/** What is no period yet is kept here, and shown as soon as it is one. */
+/** An incomplete period is kept here, and used as soon as it is valid. */
 function OwnDays(props: {
   readonly from: string;
   readonly to: string | undefined;

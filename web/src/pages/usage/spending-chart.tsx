@@ -1,4 +1,4 @@
-/** Spending by day as stacked bars. Loaded by itself: what draws is large. */
+/** Spending by day as stacked bars. Loaded separately: the chart library is large. */
 import { BarChart } from '@mantine/charts';
 import '@mantine/charts/styles.css';
 import { amountOf, drawnUsd } from '../../components/amounts.ts';
@@ -8,7 +8,7 @@ import type { Spending } from './spending-sums.ts';
 
 interface SpendingChartProps {
   readonly days: Spending['days'];
-  /** Of what is drawn, in the order of each day's parts. */
+  /** Of the bars, in the order of each day's parts. */
   readonly series: readonly { readonly label: string; readonly color: string }[];
 }
 
@@ -30,7 +30,7 @@ export default function SpendingChart({ days, series }: SpendingChartProps) {
       tooltipProps={{ labelFormatter: (day) => (typeof day === 'string' ? formatDay(day) : day) }}
       tooltipAnimationDuration={0}
       barProps={{ isAnimationActive: false }}
-      // It is one picture; the numbers stand in a table beside it.
+      // It is one image; the numbers are in a table beside it.
       barChartProps={{ accessibilityLayer: false }}
     />
   );

@@ -1,4 +1,4 @@
-/** What was spent: drawn by day, summed by model or key, and by day as a table. */
+/** Spending: a chart by day, sums by model or key, and a table by day. */
 import { Box, Button, Center, SegmentedControl, Stack, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { IconChartBar } from '@tabler/icons-react';
@@ -20,7 +20,7 @@ import { spendingOf } from './spending-sums.ts';
 const SpendingChart = lazyPage(() => import('./spending-chart.tsx'));
 
 const { spending: words } = texts;
-/** Seven that differ in lightness too, one for an eighth, and that of all others. */
+/** Seven that also differ in lightness, one for an eighth, and one for all others. */
 const COLOURS = ['blue.7', 'orange.5', 'teal.7', 'pink.4', 'grape.7', 'lime.5', 'cyan.4', 'red.8'] as const;
 const OTHERS_COLOUR = 'gray.5';
 
@@ -64,7 +64,7 @@ function Spent({ usage }: { readonly usage: Usage }) {
   const { keys } = useFilterChoices();
   const [isOpen, { toggle }] = useDisclosure(false);
   const spending = useMemo(() => spendingOf(usage), [usage]);
-  // While other sums are on their way those before are shown, as what they are.
+  // While other sums are loading the previous ones are shown, labelled as such.
   const by = usage.groupBy.includes('keyId') ? 'key' : 'model';
   const labelOf = (name: string | null): string =>
     name === null ? words.storage : ((by === 'key' ? keys.find(({ value }) => value === name)?.label : name) ?? name);

@@ -1,12 +1,12 @@
-/** The sums of the API put together for what is drawn and what is told: exactly, in millionths of a dollar. */
+/** The API's sums combined for the chart and the tables: exactly, in millionths of a dollar. */
 import type { Usage } from '../../api/usage.ts';
 import { microsOf } from '../../components/amounts.ts';
 import { eachDay } from './days.ts';
 
-/** As many colours can be told apart; whoever spent least shares the last one. */
+/** This many colours can be distinguished; the smallest spenders share the last one. */
 const MOST_DRAWN = 7;
 
-/** What one model or key spent. */
+/** The spending of one model or key. */
 export interface Sum {
   /** null: storage. */
   readonly name: string | null;
@@ -15,11 +15,11 @@ export interface Sum {
 }
 
 export interface Spending {
-  /** All of them, the greatest first. */
+  /** All of them, the largest first. */
   readonly sums: readonly Sum[];
-  /** How many of them are drawn each by itself; the others are drawn as one. */
+  /** How many of them are drawn separately; the others are drawn as one. */
   readonly drawn: number;
-  /** Every day of the period. By what is drawn, and last, where there are any, the others; micro-USD. */
+  /** Every day of the period. The parts are in drawing order, with the others last, if any; micro-USD. */
   readonly days: readonly { readonly day: string; readonly parts: readonly bigint[]; readonly micros: bigint }[];
 }
 
@@ -38,7 +38,7 @@ export function spendingOf({ rows, from, to, groupBy }: Usage): Spending {
   const sums = [...byName]
     .map(([name, sum]) => ({ name, ...sum }))
     .toSorted((one, other) => Number(other.micros - one.micros) || String(one.name).localeCompare(String(other.name)));
-  // One alone is no “others”.
+  // A single one is not grouped as “others”.
   const drawn = sums.length <= MOST_DRAWN + 1 ? sums.length : MOST_DRAWN;
   return {
     sums,

@@ -1,4 +1,4 @@
-/** What the chart draws, in numbers: by model or key, which explains its colours too, and by day. */
+/** The chart's data in numbers: by model or key, which also explains its colours, and by day. */
 import { Box, ColorSwatch, Group, Table, useMantineTheme, getThemeColor } from '@mantine/core';
 import type { Usage } from '../../api/usage.ts';
 import { amountOf, microsOf, percentOf } from '../../components/amounts.ts';
@@ -10,7 +10,7 @@ import type { Spending } from './spending-sums.ts';
 
 const { spending: words } = texts;
 
-/** What has a colour of its own in the chart. */
+/** A series with its own colour in the chart. */
 export interface Drawn {
   readonly label: string;
   readonly color: string;
@@ -93,7 +93,7 @@ export function DayTable({ days, drawn }: { readonly days: Spending['days']; rea
   );
 }
 
-/** Nothing says so quietly. */
+/** Zero is shown in muted text. */
 function spentOf(micros: bigint): string {
   return micros === 0n ? '–' : formatUsd(amountOf(micros));
 }

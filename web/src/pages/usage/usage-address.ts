@@ -1,4 +1,6 @@
-/** What the page shows as its address has it, in the API's own words where it has any: an address can be shared. */
+/**
+ * What the page shows, as stored in its address, with the API's parameters where they exist: an address can be shared.
+ */
 import { useCallback, useMemo } from 'react';
 import { useLocation, useSearch } from 'wouter';
 import type { LedgerKind } from '../../../../src/billing/ledger-list.ts';
@@ -11,17 +13,17 @@ export const LENGTHS = [7, 30, 90] as const;
 const DEFAULT_LENGTH = 30;
 
 export interface UsagePlace {
-  /** A number of days that ends today, or days of one's own. */
+  /** A number of days up to today, or custom days. */
   readonly period: (typeof LENGTHS)[number] | Required<Period>;
   readonly by: 'model' | 'key';
   readonly kind: LedgerKind | undefined;
   readonly keyId: string | undefined;
   readonly reference: string | undefined;
-  /** Whether the books are shown whatever the period is. */
+  /** Whether the ledger is shown regardless of the period. */
   readonly isAlways: boolean;
 }
 
-/** What is none of ours is left out: an address may be mistyped. */
+/** Unknown values are ignored: an address may be mistyped. */
 function placeOf(search: URLSearchParams): UsagePlace {
   const kind = search.get('kind') ?? '';
   const keyId = search.get('keyId') ?? '';

@@ -1,4 +1,4 @@
-/** What the account has, may and spent, and the books that tell it all. */
+/** The account's balance, limits and spending, and the ledger with all of it. */
 import { ActionIcon, Stack, Text, Tooltip } from '@mantine/core';
 import { IconRefresh } from '@tabler/icons-react';
 import { useMemo } from 'react';

@@ -1,4 +1,4 @@
-/** The attempts to deliver callbacks, over all tasks: newest first, further back by pages. */
+/** The delivery attempts of callbacks, over all tasks: newest first, older ones by page. */
 import { Anchor, Badge, Group, Select, Table, Text } from '@mantine/core';
 import { IconRefresh } from '@tabler/icons-react';
 import { useRef } from 'react';
@@ -25,7 +25,7 @@ const STATES = ['pending', 'delivered', 'exhausted', 'stopped'] as const satisfi
 interface AttemptsProps {
   readonly filter: AttemptFilter;
   readonly onFilter: (filter: AttemptFilter) => void;
-  /** Receivers that can be chosen whether or not an attempt at them is among those shown. */
+  /** Receivers that can be selected even if none of their attempts is shown. */
   readonly failingOrigins: readonly string[];
 }
 

@@ -1,4 +1,4 @@
-/** Receivers to which no callback comes: since when, how the last attempt ended, and what ends it. */
+/** Receivers whose callbacks fail: since when, how the last attempt ended, and how the state ends. */
 import { Alert, Button, Group, Stack, Text } from '@mantine/core';
 import { IconAlertTriangle } from '@tabler/icons-react';
 import type { Account } from '../../api/account.ts';
@@ -11,10 +11,10 @@ type Problem = NonNullable<Account['callbackProblems']>[number];
 interface FailingReceiversProps {
   readonly mayRead: boolean;
   readonly problems: readonly Problem[];
-  /** Why nothing is known. */
+  /** Why nothing could be read. */
   readonly error: Error | null;
   readonly onRetry: () => void;
-  /** Undefined: the attempts may not be seen. */
+  /** Undefined: the attempts may not be read. */
   readonly onShowAttempts: ((origin: string) => void) | undefined;
 }
 

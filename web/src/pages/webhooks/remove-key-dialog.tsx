@@ -1,4 +1,4 @@
-/** Asks once more before callbacks are signed no more. */
+/** Confirms that callbacks are no longer signed. */
 import { Button, Group, Stack, Text } from '@mantine/core';
 import { useDeleteSigningKey } from '../../api/webhooks.ts';
 import { BusyButton } from '../../components/busy-button.tsx';

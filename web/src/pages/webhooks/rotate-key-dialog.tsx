@@ -1,4 +1,4 @@
-/** Has a new signing key made, and says beforehand how long the old one signs beside it. */
+/** Creates a new signing secret, and states beforehand how long the old one signs as well. */
 import { Alert, Button, Group, Stack, Text } from '@mantine/core';
 import { IconAlertTriangle } from '@tabler/icons-react';
 import { useRotateSigningKey } from '../../api/webhooks.ts';
@@ -12,7 +12,7 @@ import { texts } from '../../texts/webhooks.ts';
 
 interface RotateKeyProps {
   readonly isOpen: boolean;
-  /** Unix seconds: until when another key signs already; 0: none does. */
+  /** Unix seconds: until when a previous key already signs as well; 0: there is none. */
   readonly previousExpires: number;
   readonly onClose: () => void;
 }

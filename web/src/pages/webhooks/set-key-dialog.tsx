@@ -1,4 +1,4 @@
-/** Takes a signing key of the account's own. */
+/** Sets the account's own signing secret. */
 import { Button, Group, PasswordInput, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
 import { useSetSigningKey } from '../../api/webhooks.ts';
@@ -20,9 +20,9 @@ export function SetKeyDialog({ isOpen, onClose }: { readonly isOpen: boolean; re
   );
 }
 
-/** @returns what is wrong with it, if anything. */
+/** @returns its error, if any. */
 function problemOf(secret: string): string | undefined {
-  // As the API counts: code points.
+  // Counted like the API does: code points.
   const characters = [...secret].length;
   if (characters < LENGTH.minimum) return texts.own.tooShort(characters);
   return characters > LENGTH.maximum ? texts.own.tooLong(characters) : undefined;

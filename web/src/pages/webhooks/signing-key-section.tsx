@@ -1,4 +1,4 @@
-/** The key that signs the callbacks: hidden until it is asked for, made, replaced, deleted. */
+/** The secret that signs callbacks: hidden until requested, created, replaced, deleted. */
 import { Alert, Button, Group, SimpleGrid, Stack, Text, TextInput } from '@mantine/core';
 import { IconAlertTriangle, IconEye, IconEyeOff, IconInfoCircle, IconRefresh, IconTrash } from '@tabler/icons-react';
 import { useEffect, useRef, useState } from 'react';

@@ -1,4 +1,4 @@
-/** Sends a callback of a task that never was, and tells what came of it. */
+/** Sends a callback of a fictitious task, and shows the result. */
 import { Alert, Group, Stack, Text, TextInput } from '@mantine/core';
 import { IconAlertTriangle, IconCheck, IconSend } from '@tabler/icons-react';
 import { useState } from 'react';
@@ -14,7 +14,7 @@ export function TestDeliverySection() {
   const [url, setUrl] = useState('');
   const [isTried, setTried] = useState(false);
   const test = useTestDelivery();
-  // What else an address may be, the service knows.
+  // The service validates the address further.
   const problem = URL.canParse(url.trim()) ? undefined : texts.test.needsUrl;
   const submit = (): void => {
     setTried(true);
@@ -39,7 +39,7 @@ export function TestDeliverySection() {
               value={url}
               onChange={({ currentTarget }) => {
                 setUrl(currentTarget.value);
-                // What came of another address says nothing of this one.
+                // The result of another address does not apply to this one.
                 if (!test.isPending) test.reset();
               }}
               error={isTried ? problem : undefined}

@@ -1,4 +1,4 @@
-/** Code that verifies callbacks, in the language that one chooses, and what its rules and the headers are. */
+/** Code that verifies callbacks, in the selected language, with its rules and the headers. */
 import { Anchor, Code, List, Stack, Table, Tabs, Text, Title } from '@mantine/core';
 import { CodeBlock } from '../../components/copy.tsx';
 import { useSession } from '../../session/session.tsx';

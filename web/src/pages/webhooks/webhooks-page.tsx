@@ -1,6 +1,6 @@
 /**
- * Callbacks: which receivers fail, the key that signs, a delivery to try a receiver with, what was attempted lately, and
- * code that verifies what arrives.
+ * Callbacks: failing receivers, the signing secret, a test delivery, recent attempts, and code that verifies
+ * callbacks.
  */
 import { Stack } from '@mantine/core';
 import { useRef, useState } from 'react';

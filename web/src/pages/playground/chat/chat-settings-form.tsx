@@ -1,4 +1,4 @@
-/** How a text model is asked: what it is told first, how long it may answer, how much it thinks, what it may call. */
+/** The settings of a text model: system prompt, max output tokens, reasoning effort, and functions. */
 import { NativeSelect, NumberInput, Paper, Stack, Textarea, Title } from '@mantine/core';
 import type { ModelDetail } from '../../../api/models.ts';
 import { texts } from '../../../texts/chat.ts';

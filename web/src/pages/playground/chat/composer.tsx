@@ -1,4 +1,4 @@
-/** Where one writes to the model. */
+/** The input for messages to the model. */
 import { Button, Group, Text, Textarea } from '@mantine/core';
 import { IconPlayerStopFilled, IconSend } from '@tabler/icons-react';
 import type { FormEvent, KeyboardEvent, Ref } from 'react';
@@ -24,7 +24,7 @@ export function Composer({ field, value, onChange, onSend, onStop, isWriting, pr
     if (canSend) onSend();
   };
   const sendByKey = (event: KeyboardEvent): void => {
-    // While a word is being composed, Enter ends the word.
+    // During text composition Enter completes the word.
     if (event.key === 'Enter' && !event.shiftKey && !event.nativeEvent.isComposing) submit(event);
   };
   return (

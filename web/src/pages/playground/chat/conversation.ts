@@ -1,6 +1,6 @@
 /**
- * A conversation as it is shown, and as it is sent: turns of the user, of the model, and what the functions returned that
- * the model called. Pure.
+ * A conversation as shown, and as sent: turns of the user, of the model, and the results of the functions that the
+ * model called. Pure.
  */
 import type { ChatAnswer, ChatRequest, WireMessage } from '../../../api/text.ts';
 import { toolsOf } from './tool-drafts.ts';
@@ -25,15 +25,15 @@ export interface ToolResult {
 export interface ChatSettings {
   readonly system: string;
   readonly maxTokens: number | undefined;
-  /** Empty: as the model likes. */
+  /** Empty: the model's default. */
   readonly effort: string;
   readonly tools: readonly ToolDraft[];
 }
 
-/** Far more than anybody reads again: each request sends them all. */
+/** Far more than anybody reads again: each request sends all of them. */
 export const MOST_TURNS = 200;
 
-/** The body that asks for the next turn. A turn that failed or says nothing is left out: the model never said it. */
+/** The body that requests the next turn. A failed or empty turn is left out: the model never said it. */
 export function requestFor(model: string, turns: readonly Turn[], settings: ChatSettings): ChatRequest {
   const { system, maxTokens, effort } = settings;
   const tools = toolsOf(settings.tools);
@@ -53,7 +53,7 @@ function messagesOf(turn: Turn): readonly WireMessage[] {
     return turn.results.map(({ callId, text }) => ({ role: 'tool', tool_call_id: callId, content: text }));
   }
   const { text } = turn.answer;
-  // Calls of an answer that was broken off are not whole, and nobody answered them.
+  // Calls of an interrupted answer are incomplete, and have no results.
   const toolCalls = turn.state === 'complete' ? turn.answer.toolCalls : [];
   if (text === '' && toolCalls.length === 0) return [];
   return [

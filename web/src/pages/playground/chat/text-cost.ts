@@ -1,13 +1,13 @@
-/** What tokens cost, exactly, as the service reckons: by a million of each kind, rounded up to the micro-dollar. */
+/** The exact cost of tokens, computed as by the service: per million of each kind, rounded up to the micro-dollar. */
 import type { Model } from '../../../api/models.ts';
 import type { Usage } from '../../../api/text.ts';
 import { amountOf } from '../../../components/amounts.ts';
 
 type TextPricing = Extract<Model['pricing'], { unit: 'token' }>;
 
-/** Prices have up to twelve places. */
+/** Prices have up to twelve decimals. */
 const PLACES = 12;
-/** A price of a million tokens with twelve places, times tokens, is so many times a micro-dollar. */
+/** A price per million tokens with twelve decimals, times the tokens, is this many times a micro-dollar. */
 const PER_MICRO = 10n ** BigInt(PLACES);
 
 /** @returns micro-USD. */

@@ -1,4 +1,4 @@
-/** Trying a text model: a conversation, and beside it how the model is asked. */
+/** The playground of a text model: a conversation, and its settings beside it. */
 import { Button, Grid, Group, Paper, Stack, Text, Title } from '@mantine/core';
 import { IconMessage2, IconMessagePlus } from '@tabler/icons-react';
 import { useRef } from 'react';
@@ -40,7 +40,7 @@ export default function TextPlayground({ model }: { readonly model: ModelDetail 
   const shownTurns = draft.trim() === '' ? turns : [...turns, { who: 'user', text: draft } as const];
   const request = requestFor(model.id, shownTurns, settings);
   const hasOpenCalls = openCalls(turns).length > 0;
-  /** The button that was pressed goes, and the keyboard would be nowhere. */
+  /** The pressed button disappears, and the focus would be lost. */
   const thenWrite =
     <Given extends readonly unknown[]>(act: (...given: Given) => void) =>
     (...given: Given): void => {

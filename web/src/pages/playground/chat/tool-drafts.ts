@@ -1,17 +1,17 @@
-/** Functions as somebody is writing them, which may be no functions yet. Pure. */
+/** Functions as the user edits them, which may not be valid yet. Pure. */
 import type { ToolDefinition } from '../../../api/text.ts';
 
 export interface ToolDraft {
   readonly key: number;
   readonly name: string;
   readonly description: string;
-  /** JSON, or what is to become it. */
+  /** JSON, possibly incomplete. */
   readonly parameters: string;
 }
 
 const NAME = /^[A-Za-z0-9_.-]{1,64}$/;
 
-/** What is wrong with it, each by its field. */
+/** Its errors, by field. */
 export interface ToolProblems {
   readonly isNameWrong: boolean;
   readonly isNameTaken: boolean;
@@ -34,7 +34,7 @@ export function areToolsGood(drafts: readonly ToolDraft[]): boolean {
   return drafts.every((draft) => isGood(draft, drafts));
 }
 
-/** Those that are as they must be. */
+/** The drafts that are valid. */
 export function toolsOf(drafts: readonly ToolDraft[]): readonly ToolDefinition[] {
   return drafts.filter((draft) => isGood(draft, drafts)).map(definitionOf);
 }

@@ -71,7 +71,7 @@ export function TurnView({ turn, pricing, isLast, onAgain, onAnswer }: TurnViewP
   );
 }
 
-/** An answer that broke off is told as such: some of it stands above. */
+/** An interrupted answer is reported as such: a part of it is shown above. */
 function Failure({ error, onRetry }: { readonly error: Error; readonly onRetry: (() => void) | undefined }) {
   if (!(error instanceof BrokenAnswerError)) {
     return <ErrorState error={error} {...(onRetry === undefined ? {} : { onRetry })} />;
@@ -90,7 +90,7 @@ function Failure({ error, onRetry }: { readonly error: Error; readonly onRetry: 
   );
 }
 
-/** Folded, unless there is nothing else to see yet. */
+/** Collapsed, unless there is nothing else to see yet. */
 function Reasoning({ text, isOpen }: { readonly text: string; readonly isOpen: boolean }) {
   if (text === '') return null;
   return (
@@ -118,7 +118,7 @@ function Call({ call }: { readonly call: ToolCall }) {
   );
 }
 
-/** JSON with lines, where it is whole. */
+/** Formatted JSON, if it is complete. */
 function readable(json: string): string {
   try {
     return JSON.stringify(JSON.parse(json), null, 2);

@@ -1,6 +1,6 @@
 /**
- * A conversation that is under way: what was said, the answer that is being written, and how it is stopped. It is kept,
- * and its answer goes on, while other pages are looked at.
+ * The state of a conversation: its turns, the answer that is being generated, and how to stop it. It is kept, and its
+ * answer continues, while other pages are open.
  */
 import { useQueryClient } from '@tanstack/react-query';
 import { ACCOUNT_QUERY } from '../../../api/account.ts';
@@ -13,12 +13,12 @@ import type { ChatSettings, ToolResult, Turn } from './conversation.ts';
 export interface Conversation {
   readonly turns: readonly Turn[];
   readonly isWriting: boolean;
-  /** Whether it is as long as one is kept: another one must be begun. */
+  /** Whether it has reached the maximum length: a new one must be started. */
   readonly isFull: boolean;
   readonly say: (text: string) => void;
-  /** Gives the model what the functions returned. */
+  /** Sends the results of the functions to the model. */
   readonly answerCalls: (results: readonly ToolResult[]) => void;
-  /** Asks again for the turn that failed. */
+  /** Retries the failed turn. */
   readonly again: () => void;
   readonly stop: () => void;
   readonly clear: () => void;
@@ -26,7 +26,7 @@ export interface Conversation {
 
 interface Kept {
   readonly turns: readonly Turn[];
-  /** Ends the answer that is being written, or was last. */
+  /** Aborts the current answer, or the last one. */
   readonly ending?: AbortController;
 }
 

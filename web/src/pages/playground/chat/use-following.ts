@@ -1,4 +1,7 @@
-/** Keeps a place in sight while what it stands in grows: until somebody scrolls away from it, and again once they are back. */
+/**
+ * Keeps an element in view while its container grows: until the user scrolls away from it, and again once they are
+ * back.
+ */
 import { useEffect } from 'react';
 import type { RefObject } from 'react';
 
@@ -7,7 +10,8 @@ export function useFollowing(place: RefObject<HTMLElement | null>, within: RefOb
     let isFollowed = isInSight(place.current);
     let lastY = window.scrollY;
     const look = (): void => {
-      // It may have grown out of sight since it was followed last: that is nobody's wish. Scrolling back is.
+      // The element may have moved out of view since it was last followed, which the user did not intend. Scrolling
+      // back is intended.
       if (isInSight(place.current)) isFollowed = true;
       else if (window.scrollY < lastY) isFollowed = false;
       lastY = window.scrollY;

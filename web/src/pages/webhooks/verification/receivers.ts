@@ -1,6 +1,6 @@
 /**
  * Receivers that verify callbacks, as text: the files beside this one, which test/web/verification.test.ts and
- * test/wide/verification.test.ts run. In them the headers begin as they do unless configured otherwise.
+ * test/wide/verification.test.ts run. Their header names have the default prefix.
  */
 import go from './receiver.go?raw';
 import javascript from './receiver.js?raw';
@@ -13,7 +13,7 @@ type Language = (typeof LANGUAGES)[number];
 const DEFAULT_PREFIX = 'X-Darkroom';
 const SOURCES: Readonly<Record<Language, string>> = { javascript, python, go, php };
 
-/** @param prefix what the names of the signature headers begin with here. */
+/** @param prefix of the names of the signature headers here. */
 export function receiverIn(language: Language, prefix: string): string {
   return SOURCES[language].trimEnd().replaceAll(DEFAULT_PREFIX, prefix);
 }
