@@ -1,9 +1,9 @@
 /**
  * What is measured, and what each measurement has to show. The floors and ceilings are the project's promises; the
- * targets are what a bare trial of the design reached on two cores.
+ * targets are what a bare prototype of the design reached on two cores.
  */
 
-/** What one client of a window does over and over, on our side and on raw Temporal's. */
+/** What one client of a window does repeatedly, on our side and on raw Temporal's. */
 export type Operation = 'start' | 'read' | 'finish';
 
 export interface Measure {
@@ -11,14 +11,14 @@ export interface Measure {
   readonly operation: Operation;
   /** Clients at once, each with one operation under way. */
   readonly clients: number;
-  /** Which number of a window counts: operations a second, or the median latency of one in milliseconds. */
+  /** Which number of a window counts: operations per second, or the median latency of one in milliseconds. */
   readonly figure: 'perSecond' | 'medianMs';
-  /** The ratio ours / raw: at least this where more is better, at most this where less is. */
+  /** The ratio ours / raw: at least this if more is better, at most this if less is. */
   readonly bound: { readonly atLeast: number } | { readonly atMost: number };
   readonly target: number;
   readonly ours: string;
   readonly raw: string;
-  /** Whether workers run meanwhile. Without them started workflows stay open and are thrown away with the server. */
+  /** Whether workers run meanwhile. Without them, started workflows stay open and are discarded with the server. */
   readonly needsWorkers: boolean;
 }
 
@@ -80,7 +80,7 @@ export const MEASURES: readonly Measure[] = [
   },
 ];
 
-/** Whether a ratio keeps the promise. */
+/** Whether a ratio meets the promise. */
 export function isMet(measure: Measure, ratio: number): boolean {
   return 'atLeast' in measure.bound ? ratio >= measure.bound.atLeast : ratio <= measure.bound.atMost;
 }

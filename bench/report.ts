@@ -1,4 +1,4 @@
-/** From the windows of a run to its table. */
+/** Turns the windows of a run into its table. */
 import { isMet, median } from './measures.ts';
 import type { Measure } from './measures.ts';
 import type { Side } from './stage/stage.ts';
@@ -18,7 +18,7 @@ export interface Summary {
   readonly raw: number;
   /** Median of ours over median of raw. */
   readonly ratio: number;
-  /** The least and the largest ratio of a single round. */
+  /** The smallest and the largest ratio of a single round. */
   readonly spread: readonly [number, number];
   readonly isMet: boolean;
 }

@@ -1,9 +1,9 @@
 /**
- * `npm run bench`: ours beside raw Temporal, in one run on one machine. Windows of both sides take turns, so that what
- * else the machine does meets both; a ratio is the median of ours over the median of raw. Absolute numbers belong to
- * the machine, the ratios are what is promised (measures.ts).
+ * `npm run bench`: ours compared with raw Temporal, in one run on one machine. Windows of both sides alternate, so
+ * that other load on the machine affects both; a ratio is the median of ours over the median of raw. Absolute numbers
+ * depend on the machine, the ratios are what is promised (measures.ts).
  *
- * Exits with 0 also where a promise is missed: a number is an answer, not a failure.
+ * Exits with 0 even if a promise is missed: the bench reports numbers, and they are not failures.
  */
 import { mkdir, writeFile } from 'node:fs/promises';
 import os from 'node:os';
@@ -53,7 +53,7 @@ try {
   say('Warming up.');
   for (const side of ['raw', 'ours'] as const) await measureSide(side, undefined);
   for (let round = 1; round <= options.windows; round++) {
-    // Who is first changes with each round: neither side always follows the other.
+    // The order changes with each round, so that neither side always follows the other.
     const sides: Side[] = round % 2 === 1 ? ['raw', 'ours'] : ['ours', 'raw'];
     for (const side of sides) await measureSide(side, round);
   }
@@ -62,7 +62,7 @@ try {
 }
 if (windows.length > 0) await tell();
 
-/** One window of each measurement; `round` undefined: a warm-up, which is not kept. */
+/** One window of each measurement; `round` undefined: a warm-up, which is not recorded. */
 async function measureSide(side: Side, round: number | undefined): Promise<void> {
   for (const measure of measures.filter(({ needsWorkers }) => !needsWorkers)) {
     await stage.reset();
@@ -72,7 +72,7 @@ async function measureSide(side: Side, round: number | undefined): Promise<void>
   if (withWorkers.length === 0) return;
   await stage.reset();
   await stage.withWorkers(side, async () => {
-    // These leave nothing open behind, so that one state serves all of them. The worker is new: it warms up each time.
+    // These leave nothing open, so that one state serves all of them. The worker is new: it warms up each time.
     await stage.run(side, { operation: 'finish', clients: 8, seconds: WARM_UP_SECONDS });
     for (const measure of withWorkers) await measureWindow(side, measure, round);
   });

@@ -1,6 +1,6 @@
 /**
- * Where every npm script begins, on a fresh clone too: it imports nothing that has to be installed. It installs,
- * builds what changed, and hands over.
+ * The entry point of every npm script, on a fresh clone too: it imports nothing that has to be installed. It
+ * installs, builds what changed, and runs the command.
  */
 import { execFile, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -18,16 +18,16 @@ const MAIN = path.join(ROOT, 'dist/src/main.js');
 const LEAST_NODE = [20, 19];
 const AUDIT_TIMEOUT_MS = 30_000;
 
-/** Everything here speaks on stderr: the output of `admin` may be piped. */
+/** All messages here go to stderr: the output of `admin` may be piped. */
 const say = (line) => process.stderr.write(`${line}\n`);
 
-/** A problem that the user can mend; printed without a stack. */
+/** A problem that the user can fix; printed without a stack. */
 const fail = (message) => {
   say(message);
   process.exit(1);
 };
 
-/** Runs a program on our terminal to its end, passing signals on. Returns its exit code. */
+/** Runs a program on our terminal until it ends, and forwards signals. Returns its exit code. */
 async function handOver(command, args, environment = process.env) {
   const child = spawn(command, args, { cwd: process.cwd(), stdio: 'inherit', env: environment });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
@@ -40,7 +40,7 @@ async function handOver(command, args, environment = process.env) {
   });
 }
 
-/** Installs and builds; one at a time, because two at once would write the same files. */
+/** Installs and builds; one process at a time, because two at once would write the same files. */
 async function prepare({ builds, withTests = false }) {
   await withLock(path.join(ROOT, '.cache'), say, async (onProcess) => {
     await install(ROOT, say, onProcess);
@@ -48,7 +48,7 @@ async function prepare({ builds, withTests = false }) {
   });
 }
 
-/** The test files below `folder`: all but test/wide, or only that. */
+/** The test files below `folder`: all but test/wide, or only those. */
 async function findTestFiles(isWide) {
   const entries = await readdir(path.join(ROOT, 'test'), { recursive: true });
   return entries
@@ -82,7 +82,7 @@ async function runCompiled(file, args, options = []) {
   return handOver(process.execPath, ['--enable-source-maps', ...options, compiled, ...args]);
 }
 
-/** Every check runs, so that one run shows everything there is to mend. */
+/** Every check runs, so that one run shows everything there is to fix. */
 async function check() {
   await prepare({ builds: false });
   const bin = (name) => path.join(ROOT, 'node_modules/.bin', name);
@@ -104,7 +104,10 @@ async function check() {
   return failed.length === 0 ? 0 : 1;
 }
 
-/** What the registry knows of the packages that are deployed: told, and no reason to fail, for it changes by itself. */
+/**
+ * What the registry reports about the packages that are deployed: printed, and no reason to fail, because it changes
+ * by itself.
+ */
 async function audit() {
   const asked = await promisify(execFile)('npm', ['audit', '--omit=dev', '--json'], {
     timeout: AUDIT_TIMEOUT_MS,
@@ -125,7 +128,7 @@ async function runRole(role, args) {
   return handOver(process.execPath, [MAIN, role, ...args]);
 }
 
-/** `bench`: ours beside raw Temporal; `bench <name>`: what bench/<name>/run.ts measures. */
+/** `bench`: ours compared with raw Temporal; `bench <name>`: what bench/<name>/run.ts measures. */
 async function bench(args) {
   const isNamed = /^\w[\w-]*$/.test(args[0] ?? '');
   const [file, rest] = isNamed ? [`bench/${args[0]}/run.ts`, args.slice(1)] : ['bench/run.ts', args];
@@ -133,40 +136,40 @@ async function bench(args) {
   return runCompiled(file, rest);
 }
 
-/** The fault campaign: everything is killed, paused and cut, and judged from outside. */
+/** The fault campaign: everything is killed, paused and cut off, and the outcome is checked from outside. */
 async function chaos(args) {
   return runCompiled('test/chaos/main.ts', args);
 }
 
-/** The attack campaign: one account works beside two hostile ones and an anonymous host. */
+/** The attack campaign: one account works next to two hostile ones and an anonymous host. */
 async function attack(args) {
   return runCompiled('test/attack/campaign/main.ts', args);
 }
 
-/** The command-line client: it needs nothing of what the service itself is built from. */
+/** The command-line client: it needs nothing that the service itself is built from. */
 async function cli(args) {
   await prepare({ builds: true });
   return handOver(process.execPath, [path.join(ROOT, 'dist/clients/src/main.js'), ...args]);
 }
 
-/** One of the small programs among the tests and tools: what renders a file, records or fills something. */
+/** One of the small programs among the tests and tools: one that renders a file, records or fills something. */
 async function ts([file = '', ...args]) {
   if (!existsSync(file) || !file.endsWith('.ts'))
     fail('Usage: npm run ts -- <a .ts file of test, bench or tools> <arguments>');
   return runCompiled(file, args);
 }
 
-/** Shows what every embedded model makes. */
+/** Shows the output of every embedded model. */
 async function gallery(args) {
   return runCompiled('tools/gallery/run.ts', args);
 }
 
-/** Photographs the dashboard for the documents. */
+/** Takes screenshots of the dashboard for the documents. */
 async function screenshots(args) {
   return runCompiled('tools/screenshots/run.ts', args);
 }
 
-/** The container files with a real engine, which is started where none runs. The image builds the program itself. */
+/** The container files with a real engine, which is started if none runs. The image builds the program itself. */
 async function testContainers(args) {
   return runCompiled('test/containers/main.ts', args);
 }

@@ -1,6 +1,6 @@
 /**
- * Builds `dist`: the compiled program, the bundle of the workflows that workers run, the dashboard, and for whoever develops
- * the compiled tests and benchmarks. Each is left alone while what it is made of has not changed, judged by content.
+ * Builds `dist`: the compiled program, the bundle of the workflows that workers run, the dashboard, and for
+ * developers the compiled tests and benchmarks. Each is skipped while the content of its sources has not changed.
  */
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -27,7 +27,7 @@ const TESTS = {
   product: 'dist/test/support/run-tests.js',
 };
 const DASHBOARD = {
-  // It takes its client and its types from where they are.
+  // It imports its client and its types from there.
   sources: ['web', 'clients/src/api', 'package-lock.json'],
   stamp: 'dist/.dashboard-hash',
   product: 'dist/dashboard/index.html',
@@ -41,8 +41,8 @@ const BUNDLE = {
 /**
  * Builds what is not up to date.
  *
- * @param options.withTests whether the tests and benchmarks are compiled too. They are code of developers, in the middle of
- *   a change perhaps: a type error is reported, and they run nevertheless.
+ * @param options.withTests whether the tests and benchmarks are compiled too. They may be in the middle of a change:
+ *   a type error is reported, and they run nevertheless.
  */
 export async function build(root, { say, withTests }) {
   const compile = async (project) => run(root, path.join(root, 'node_modules/.bin/tsc'), ['--build', project]);
@@ -79,7 +79,7 @@ async function unlessCurrent(root, { sources, stamp, product }, make) {
   const file = path.join(root, stamp);
   const isCurrent = existsSync(path.join(root, product)) && (await readFile(file, 'utf8').catch(() => '')) === hash;
   if (isCurrent) return;
-  // One that fails half-way leaves something else than what the stamp says.
+  // A build that fails half-way leaves something other than what the stamp says.
   await rm(file, { force: true });
   if (!(await make())) return;
   await writeFile(`${file}.new`, hash);

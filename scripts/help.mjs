@@ -1,13 +1,14 @@
 /**
- * Answers `npm start -- --help`, `npm run admin -- --help` and `npm test -- --help` (or `-h`) from texts beside this file, so that
- * somebody who looks around first waits for no installation and no build. The first two programs print the same texts
- * themselves (test/commands/help.test.ts compares), in containers too, where these scripts are not.
+ * Answers `npm start -- --help`, `npm run admin -- --help` and `npm test -- --help` (or `-h`) from texts beside this
+ * file, so that a user who looks around first does not have to wait for an installation and a build. The first two
+ * programs print the same texts themselves (test/commands/help.test.ts compares), in containers too, where these
+ * scripts do not exist.
  */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import util from 'node:util';
 
-/** Commands whose help is kept as a text. */
+/** Commands whose help is stored as a text. */
 const TEXTS = { start: 'help/start.txt', admin: 'help/admin.txt', test: 'help/test.txt' };
 
 /** The options of the commands above that take a value. */
@@ -15,7 +16,8 @@ const WITH_VALUE = new Set(['--data-dir']);
 
 /**
  * @param name of the npm script. @param args what follows it.
- * @returns the text, or undefined where the command itself has to answer: no help is asked for, or that of a subcommand.
+ * @returns the text, or undefined if the command itself has to respond: no help is requested, or that of a
+ * subcommand.
  */
 export function findHelp(name, args) {
   if (!Object.hasOwn(TEXTS, name)) return undefined;
@@ -25,15 +27,15 @@ export function findHelp(name, args) {
 }
 
 /**
- * Rejects, before the installation, arguments that `npm start` does not accept and `npm run admin` without any, with the
- * message that the program would print.
+ * Rejects, before the installation, arguments that `npm start` does not accept and `npm run admin` without any, with
+ * the message that the program would print.
  *
  * @returns the error message, or undefined if the program has to check the arguments itself.
  */
 export function findProblem(name, args) {
   if (name === 'admin' && args.length === 0) return `${textOf(name)}\nname a group of commands`;
   if (name !== 'start') return undefined;
-  // A Node without it is too old, which is checked next.
+  // Node versions without it are too old, which is checked next.
   if (util.parseArgs === undefined) return undefined;
   const known = (textOf(name).match(/--[a-z-]+/g) ?? []).map((option) => [
     option.slice('--'.length),
@@ -52,7 +54,7 @@ function textOf(name) {
   return readFileSync(fileURLToPath(new URL(TEXTS[name], import.meta.url)), 'utf8');
 }
 
-/** What is named beside the options and their values: of `admin` a subcommand, whose own help is meant. */
+/** The arguments other than options and their values: for `admin` a subcommand, whose own help is requested. */
 function named(args) {
   return args.filter((argument, index) => !argument.startsWith('-') && !WITH_VALUE.has(args[index - 1]));
 }

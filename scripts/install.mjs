@@ -6,20 +6,20 @@ import { createHash } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 
-/** In node_modules, so that it goes when they go. */
+/** In node_modules, so that it is deleted with them. */
 const MARKER = 'node_modules/.installed-lock-hash';
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 
 /**
- * Installs what package-lock.json lists; returns at once if it is installed already. `onProcess` is called with npm's process
- * id: no other command may install while that process runs.
+ * Installs what package-lock.json lists; returns at once if it is installed already. `onProcess` is called with npm's
+ * process id: no other command may install while that process runs.
  */
 export async function install(root, say, onProcess) {
   const lockText = await readFile(path.join(root, 'package-lock.json'), 'utf8');
   const wanted = createHash('sha256').update(`${process.platform} ${process.arch} ${lockText}`).digest('hex');
   const marker = path.join(root, MARKER);
   if ((await readFile(marker, 'utf8').catch(() => '')) === wanted) return;
-  // Somebody's own `npm install` counts as well.
+  // A manual `npm install` counts as well.
   const lock = JSON.parse(lockText);
   if (!(await isInstalled(root, lock))) {
     const args = installArguments(lock);
@@ -31,7 +31,7 @@ export async function install(root, say, onProcess) {
   await writeFile(marker, wanted);
 }
 
-/** Whether npm's own record of what lies in node_modules agrees with the lock file. */
+/** Whether npm's own record of what is in node_modules agrees with the lock file. */
 async function isInstalled(root, lock) {
   try {
     const installed = JSON.parse(await readFile(path.join(root, 'node_modules/.package-lock.json'), 'utf8'));
@@ -45,14 +45,14 @@ async function isInstalled(root, lock) {
   }
 }
 
-/** npm leaves out what is made for other platforms. */
+/** npm leaves out packages for other platforms. */
 function isOptional(entry) {
   return entry.optional === true || entry.devOptional === true || entry.peer === true;
 }
 
 /**
- * `npm ci` refuses a lock file that does not list the optional packages of every platform, and a registry that is
- * behind with them makes npm write such a one. `npm install` takes the locked versions all the same.
+ * `npm ci` rejects a lock file that does not list the optional packages of every platform, and a registry that lags
+ * behind with them makes npm write such a file. `npm install` installs the locked versions all the same.
  */
 function installArguments(lock) {
   const entries = Object.entries(lock.packages);
@@ -64,12 +64,12 @@ function installArguments(lock) {
 }
 
 async function runNpm(root, action, onProcess) {
-  // npm names itself to the scripts it runs; the one on the PATH may be another.
+  // npm passes its own path to the scripts it runs; the one on the PATH may be another.
   const npm = process.env.npm_execpath;
   const [command, ...args] = npm?.endsWith('.js') ? [process.execPath, npm] : ['npm'];
   const child = spawn(command, [...args, ...action, '--include=dev', '--no-audit', '--no-fund', '--loglevel=error'], {
     cwd: root,
-    // The codec library is in its platform's package; its script would download a program that nobody here runs.
+    // The codec library is in its platform's package; its script would download a program that is not used here.
     env: { ...process.env, SKIP_FFMPEG: 'true' },
     // What npm prints must not mix with the output of the command that follows.
     stdio: ['ignore', process.stderr, process.stderr],

@@ -1,6 +1,6 @@
 /**
- * Adds the integrity hashes that package-lock.json lacks, as the registry gives them. npm writes none for a package of
- * another platform that it never downloaded, and would then install whatever came.
+ * Adds the integrity hashes that package-lock.json lacks, as the registry gives them. npm writes none for a package
+ * of another platform that it never downloaded, and would later install it unverified.
  *
  * Usage: node scripts/lock-integrity.mjs
  */
@@ -13,7 +13,7 @@ import { promisify } from 'node:util';
 const LOCK = path.join(path.dirname(path.dirname(fileURLToPath(import.meta.url))), 'package-lock.json');
 const TIMEOUT_MS = 30_000;
 
-/** @returns {Promise<string | undefined>} undefined where the registry does not have this version. */
+/** @returns {Promise<string | undefined>} undefined if the registry does not have this version. */
 async function integrityOf(name, version) {
   const asked = await promisify(execFile)('npm', ['view', `${name}@${version}`, 'dist.integrity'], {
     timeout: TIMEOUT_MS,
@@ -29,7 +29,7 @@ for (const [place, entry] of Object.entries(lock.packages)) {
   const integrity = await integrityOf(name, entry.version);
   if (integrity === undefined) left.push(name);
   else {
-    // Where npm itself puts it.
+    // In the position where npm itself puts it.
     const { version, ...rest } = entry;
     lock.packages[place] = { version, integrity, ...rest };
   }

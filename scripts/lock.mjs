@@ -1,6 +1,6 @@
 /**
- * Keeps two starts from installing or building at once. The lock is a folder, which is made atomically, that names
- * its holder and the holder's child process; dead processes hold nothing.
+ * Keeps two starts from installing or building at once. The lock is a directory, created atomically, that names its
+ * holder and the holder's child process; dead processes hold nothing.
  */
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -9,8 +9,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 const POLL_MS = 200;
 
 /**
- * Runs `work` under the lock; calls `say` once if it has to wait. `work` receives a function that registers a child process:
- * the lock is held for as long as that process runs, even if this one dies.
+ * Runs `work` under the lock; calls `say` once if it has to wait. `work` receives a function that registers a child
+ * process: the lock is held for as long as that process runs, even if this one dies.
  */
 export async function withLock(folder, say, work) {
   await mkdir(folder, { recursive: true });
@@ -33,21 +33,21 @@ export async function withLock(folder, say, work) {
   }
 }
 
-/** Moved away first: emptied in place it would for a moment look free. */
+/** Moved away first: emptied where it is, it would look free for a moment. */
 async function drop(lock) {
   const aside = `${lock}.dropped.${process.pid}`;
   await rename(lock, aside).catch(() => undefined);
   await rm(aside, { recursive: true, force: true });
 }
 
-/** Fills a folder and renames it into place: nobody sees a lock without a holder. */
+/** Fills a directory and renames it to the lock's path: no process sees a lock without a holder. */
 async function take(lock) {
   const draft = `${lock}.${process.pid}`;
   await rm(draft, { recursive: true, force: true });
   await mkdir(draft);
   await writeFile(path.join(draft, 'pid'), String(process.pid));
   try {
-    // Renaming onto a folder that is not empty fails.
+    // Renaming to a directory that is not empty fails.
     await rename(draft, lock);
     return true;
   } catch {

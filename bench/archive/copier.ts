@@ -1,6 +1,6 @@
 /**
- * One side of the archive bench, in a process of its own: fetches one address so many times at once into a folder, and
- * tells how fast that was and what it held at the peak.
+ * One side of the archive bench, in a process of its own: fetches one address the given number of times at once into
+ * a directory, and reports the throughput and the peak memory.
  *
  * Usage: copier.ts <ours|bare> <url> <folder> <files>
  */

@@ -1,10 +1,10 @@
 /**
- * `npm run bench -- archive`: what bringing provider's files into the object store costs. So many large files at once are
- * fetched through egress into a folder, as archiving does it; beside that, in a process of its own each time, the same
- * files through nothing but a stream and SHA-256. Two figures: throughput ours / bare, and what our process holds over
- * its idle memory at the peak. Windows of both take turns.
+ * `npm run bench -- archive`: what copying a provider's files into the object store costs. Many large files at once
+ * are fetched through egress into a directory, as archiving does it; for comparison, in a process of its own each
+ * time, the same files through nothing but a stream and SHA-256. Two figures: throughput ours / bare, and the peak
+ * memory of our process over its idle memory. Windows of both alternate.
  *
- * Exits with 0 also where a promise is missed: a number is an answer, not a failure.
+ * Exits with 0 even if a promise is missed: the bench reports numbers, and they are not failures.
  */
 import { spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -86,7 +86,7 @@ async function measure(url: string): Promise<void> {
   );
 }
 
-/** Runs one window in a process of its own, so that nothing of the last one is left. */
+/** Runs one window in a process of its own, so that nothing is left over from the last one. */
 async function copy(side: 'ours' | 'bare', url: string, target: string): Promise<Figures> {
   const child = spawn(
     process.execPath,

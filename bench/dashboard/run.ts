@@ -1,9 +1,9 @@
 /**
- * `npm run bench -- dashboard`: how long until the dashboard can be used, in a real Chromium on this machine: from the
- * navigation until what one acts on first is drawn and the page is free to answer a press. With nothing kept by the browser
- * and as one who was here before; signed out and signed in. And how much script is sent for it.
+ * `npm run bench -- dashboard`: how long until the dashboard can be used, in a real Chromium on this machine: from
+ * the navigation until the first control that a user acts on is drawn and the page is free to react to a press. With
+ * an empty browser cache and as a returning visitor; signed out and signed in. And how much script is sent for it.
  *
- * Exits with 0 also where something is slow: a number is an answer, not a failure.
+ * Exits with 0 even if something is slow: the bench reports numbers, and they are not failures.
  */
 import { loadavg } from 'node:os';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
@@ -33,7 +33,7 @@ interface Opened {
   readonly name: string;
   readonly path: string;
   readonly isSignedIn: boolean;
-  /** CSS selector of what one acts on first. */
+  /** CSS selector of the first control that a user acts on. */
   readonly acts: string;
 }
 
@@ -44,7 +44,7 @@ const PAGES: readonly Opened[] = [
   { name: 'tasks', path: '/tasks', isSignedIn: true, acts: 'main input' },
 ];
 
-/** Notes when something to act on is there, drawn, and the page has nothing else to do. */
+/** Records when a control is there and drawn, and the page has nothing else to do. */
 const watchFor = (selector: string): string => `(() => {
   window.usableAt = new Promise((resolve) => {
     const look = () => {
@@ -100,7 +100,7 @@ async function signIn(opener: Browser, origin: string, key: string): ReturnType<
   return state;
 }
 
-/** @returns milliseconds since the navigation began, and the bytes of script as they were sent, none of those kept. */
+/** @returns milliseconds since the navigation began, and the bytes of script as they were sent, without cached ones. */
 async function openOnce(page: Page, address: string): Promise<{ readonly ms: number; readonly scriptBytes: number }> {
   await page.goto(address);
   const ms = await page.evaluate<number>('window.usableAt');

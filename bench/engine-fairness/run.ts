@@ -1,8 +1,8 @@
 /**
- * `npm run bench -- engine-fairness`: how long another account's image waits while one account's long films are on every
- * engine thread, beside the same image on an idle pool just before, with each number of threads. Also the cost of taking
- * turns: the time of a film while small images of another account come one after the other, theirs included, over its time
- * alone.
+ * `npm run bench -- engine-fairness`: how long another account's image waits while one account's long videos occupy
+ * every engine thread, compared with the same image on an idle pool just before, for each number of threads. Also the
+ * cost of taking turns: the time of a video while small images of another account arrive one after the other, their
+ * time included, over its time alone.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';

@@ -1,9 +1,9 @@
 /**
- * `npm run bench -- film`: how long a film takes beside the encoder alone, which is fed the very same frames, ready in
- * memory, by the same preset in the same kind of process. The promise is a ratio of at most 1.5 at 720p and 5 s (issue 5).
- * Both take turns; figures are medians, and beside their ratio stands that of the fastest of each, which what else the
- * machine does meets least. Also told: the time to paint a frame, and the memory of the thread's process and of
- * the encoder's.
+ * `npm run bench -- film`: how long a video takes compared with the encoder alone, which is fed the very same frames,
+ * ready in memory, with the same preset in the same kind of process. The promise is a ratio of at most 1.5 at 720p
+ * and 5 s. Both alternate; figures are medians, and next to their ratio stands the ratio of the fastest of each,
+ * which other load on the machine affects least. Also reported: the time to paint a frame, and the memory of the
+ * thread's process and of the encoder's.
  */
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import os from 'node:os';
@@ -34,7 +34,7 @@ const options = await yargs(hideBin(process.argv))
 const say = (line: string): boolean => process.stdout.write(`${line}\n`);
 const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-film-'));
 
-/** The most memory that this process's children had, of those that are still there; Linux only. */
+/** The peak memory of this process's children, of those that still exist; Linux only. */
 async function childMegabytes(): Promise<number> {
   const children = await readFile(`/proc/${process.pid}/task/${process.pid}/children`, 'utf8').catch(() => '');
   const sizes = await Promise.all(
@@ -82,7 +82,7 @@ try {
     await ready();
     const times: { ready: number; whole: number }[] = [];
     for (let round = 0; round < options.rounds; round++) {
-      // Who is first changes with each round: neither side always follows the other.
+      // The order changes with each round, so that neither side always follows the other.
       if (round % 2 === 0) times.push({ ready: await ready(), whole: await whole() });
       else {
         const first = await whole();

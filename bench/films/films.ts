@@ -1,18 +1,18 @@
-/** The films of the films bench: made by plain HTTP, as any client does it. */
+/** The videos of the films bench: created over plain HTTP, as any client does it. */
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const MODEL = 'darkroom/motion';
-/** All kinds of scenes, because they are not equally dear. */
+/** All kinds of scenes, because they do not cost the same. */
 const PROMPTS = [
   'A lighthouse above a stormy sea at dusk, the camera slowly pushes in, seagulls',
   'Neon city in the rain at night, pan to the right',
   'A meadow in spring, from noon to starry night',
   'A sailing boat on the sea at sunset, an island with palms, drifting clouds, birds',
 ];
-/** So many kinds of films there are; they take turns. */
+/** The number of kinds of videos; they alternate. */
 export const SCENES = PROMPTS.length;
-/** How often each is asked about. */
+/** How often each is polled. */
 const LOOK_EVERY_MS = 1_000;
 
 /** A task that has ended. */
@@ -29,11 +29,11 @@ export interface MadeFilm {
 }
 
 export interface Films {
-  /** Which model, and what is asked of it. */
+  /** The model and its input. */
   readonly description: string;
-  /** Creates so many at once and waits until all have ended. @param scene of the first of them. */
+  /** Creates the given number at once and waits until all have ended. @param scene of the first of them. */
   make(count: number, scene?: number): Promise<readonly MadeFilm[]>;
-  /** What is wrong with one that was made; undefined where nothing is. */
+  /** What is wrong with one that was created; undefined if nothing is. */
   problemOf(this: void, film: MadeFilm): Promise<string | undefined>;
 }
 

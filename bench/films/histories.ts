@@ -1,4 +1,4 @@
-/** What the histories of tasks tell of their activities: which were tried again, and which Temporal gave up on. */
+/** What the histories of tasks show of their activities: which were retried, and which Temporal gave up on. */
 import type { Client, WorkflowHandle } from '@temporalio/client';
 
 type History = Awaited<ReturnType<WorkflowHandle['fetchHistory']>>;
@@ -10,11 +10,11 @@ const TIMEOUT_TYPE_HEARTBEAT = 4;
 export interface ActivityTally {
   /** Activities that ran, those inside a workflow's worker included. */
   readonly activities: number;
-  /** Begun more than once, for whatever reason. */
+  /** Started more than once, for whatever reason. */
   readonly triedAgain: number;
-  /** Attempts of which no heartbeat came in time, those that were tried again included. */
+  /** Attempts for which no heartbeat came in time, including those that were retried. */
   readonly heartbeatsLapsed: number;
-  /** Given up because of any time-out. */
+  /** Given up because of any timeout. */
   readonly timedOut: number;
   /** Workflow tasks that failed or timed out. */
   readonly workflowTasksLost: number;
@@ -40,7 +40,7 @@ function count({ events }: History, tally: { -readonly [name in keyof ActivityTa
     if (event.workflowTaskTimedOutEventAttributes || event.workflowTaskFailedEventAttributes) {
       tally.workflowTasksLost += 1;
     }
-    // An attempt that failed stands in the history only in what is said of the next one.
+    // A failed attempt appears in the history only in the event of the next attempt.
     const started = event.activityTaskStartedEventAttributes;
     if (started) {
       tally.activities += 1;
@@ -67,7 +67,10 @@ interface Marker {
   > | null;
 }
 
-/** @returns the last attempt of an activity inside the workflow's worker; undefined: the marker is of something else. */
+/**
+ * @returns the last attempt of an activity inside the workflow's worker; undefined if the marker is of something
+ * else.
+ */
 function attemptInside(marker: Marker | null | undefined): number | undefined {
   if (marker?.markerName !== 'core_local_activity') return undefined;
   const data = marker.details?.['data']?.payloads?.[0]?.data ?? new Uint8Array();

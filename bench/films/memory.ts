@@ -1,11 +1,11 @@
-/** What processes and everything that they started hold, looked at again and again. */
+/** The memory of processes and of everything that they started, sampled repeatedly. */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 
 /** Media children live for seconds. */
 const SAMPLE_EVERY_MS = 500;
 
-/** Resident memory in kB. Pages that processes share are counted for each: it is no more than that. */
+/** Resident memory in kB. Pages that processes share are counted for each of them: this is an upper bound. */
 export interface TreeMemory {
   readonly kb: number;
   /** Processes, the first one included. */
@@ -13,11 +13,11 @@ export interface TreeMemory {
 }
 
 export interface MemoryWatch<Name extends string> {
-  /** Ends the watch. @returns the highest sample of each tree. */
+  /** Stops sampling. @returns the highest sample of each tree. */
   stop(): Promise<Readonly<Record<Name, TreeMemory>>>;
 }
 
-/** Looks once. @param roots the pid of each tree's first process. */
+/** Takes one sample. @param roots the pid of each tree's first process. */
 export async function treeMemory<Name extends string>(
   roots: Readonly<Record<Name, number>>,
 ): Promise<Record<Name, TreeMemory>> {
@@ -29,7 +29,7 @@ export async function treeMemory<Name extends string>(
   const found: Partial<Record<Name, TreeMemory>> = {};
   for (const name of Object.keys(roots) as Name[]) {
     const tree = new Set([roots[name]]);
-    // A child's id can be below its parent's: until nothing is added.
+    // A child's pid can be lower than its parent's: repeat until nothing is added.
     for (let size = 0; size !== tree.size;) {
       size = tree.size;
       for (const [pid = 0, parent = 0] of rows) if (tree.has(parent)) tree.add(pid);
@@ -40,7 +40,7 @@ export async function treeMemory<Name extends string>(
   return found as Record<Name, TreeMemory>;
 }
 
-/** Begins to look. */
+/** Starts sampling. */
 export function watchMemory<Name extends string>(roots: Readonly<Record<Name, number>>): MemoryWatch<Name> {
   const stopping = new AbortController();
   const watching = (async () => {

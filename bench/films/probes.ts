@@ -1,12 +1,12 @@
 /**
- * What a client of the api meets while something else goes on: it creates a small task now and then, reads one more often,
- * each over a kept connection, and takes the time of every answer.
+ * What a client of the api experiences under other load: it creates a small task now and then, reads one more often,
+ * each over a keep-alive connection, and measures the time of every response.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { KeepAliveConnection } from '../load/keep-alive-connection.ts';
 import { median } from '../measures.ts';
 
-/** Little load, the same whatever else goes on. */
+/** Little load, the same whatever else is running. */
 const READ_EVERY_MS = 50;
 const CREATE_EVERY_MS = 250;
 
@@ -23,11 +23,11 @@ export interface ProbeResult {
 }
 
 export interface Probes {
-  /** Ends the probing. */
+  /** Stops probing. */
   stop(): Promise<ProbeResult>;
 }
 
-/** Begins to probe. @param created is told the id of each task that is created. */
+/** Starts probing. @param created receives the id of each task that is created. */
 export async function startProbes(port: number, apiKey: string, created: (taskId: string) => void): Promise<Probes> {
   const common = `Host: 127.0.0.1:${port}\r\nAuthorization: Bearer ${apiKey}\r\n`;
   const body = `{"model":"bench/swatch","input":{"prompt":"teal"}}`;
@@ -55,7 +55,7 @@ export async function startProbes(port: number, apiKey: string, created: (taskId
     created(latest);
   };
 
-  // There has to be one to read.
+  // The read probe needs a task to read.
   const first = await new KeepAliveConnection(port).request(post);
   if (first.status !== 200) throw new Error(`the api answered ${first.status}: ${first.body}`);
   takeId(first.body);
@@ -67,7 +67,7 @@ export async function startProbes(port: number, apiKey: string, created: (taskId
     ),
     probe(CREATE_EVERY_MS, () => post, takeId),
   ]);
-  // Told by `stop`, where somebody waits for it.
+  // `stop` reports a failure to its caller.
   probing.catch(() => {});
   return {
     async stop() {

@@ -1,10 +1,10 @@
 /**
- * `npm run bench -- films`: many films at once through the whole service. Reported: whether all of them succeeded, how long
- * they took beside one alone, what a client of small tasks met meanwhile beside what it meets on an idle service, the
- * memory of both processes with their media children, and whether heartbeats lapsed, as Temporal's histories have it. Of
- * those none may: a worker that is busy must not look dead.
+ * `npm run bench -- films`: many videos at once through the whole service. Reported: whether all of them succeeded,
+ * how long they took compared with one alone, the latency of a client of small tasks meanwhile compared with its
+ * latency on an idle service, the memory of both processes with their media children, and whether heartbeats lapsed
+ * according to Temporal's histories. None may lapse: a busy worker must not look dead.
  *
- * Exits with 0 also where something is missed: a number is an answer, not a failure.
+ * Exits with 0 even if something is missed: the bench reports numbers, and they are not failures.
  */
 import { mkdir, writeFile } from 'node:fs/promises';
 import os from 'node:os';
@@ -25,7 +25,7 @@ import type { Latency } from './probes.ts';
 import { withService } from './service.ts';
 import type { Service } from './service.ts';
 
-/** The last small tasks wait for the last films. */
+/** The last small tasks wait for the last videos. */
 const LOOK_EVERY_MS = 1_000;
 
 const selectSpans = {
@@ -152,7 +152,7 @@ async function measure({ database, temporal, port, pids }: Service): Promise<voi
   say(`Results: ${file}`);
 }
 
-/** Seconds, of tasks that succeeded. */
+/** In seconds, of tasks that succeeded. */
 interface Span {
   readonly total: number;
   readonly handled: number;

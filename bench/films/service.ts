@@ -1,6 +1,6 @@
 /**
- * The service that the films bench measures: a durable PostgreSQL, Temporal on a file with our embedded settings, and an
- * api and a worker as they are deployed.
+ * The service that the films bench measures: a durable PostgreSQL, Temporal on a file with our embedded settings, and
+ * an api and a worker as they are deployed.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
@@ -29,7 +29,7 @@ export interface Service {
   readonly pids: { readonly api: number; readonly worker: number };
 }
 
-/** Starts it for the length of `work`. @param more variables of the api and the worker. */
+/** Starts it for the duration of `work`. @param more variables of the api and the worker. */
 export async function withService(
   report: (line: string) => void,
   work: (service: Service) => Promise<void>,

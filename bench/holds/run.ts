@@ -1,7 +1,7 @@
 /**
- * `npm run bench -- holds`: how many holds a second one account takes beside a thousand accounts together, on a durable
- * PostgreSQL. All holds of an account change its one row, so that the hot account is the worst case; the promise is that
- * it gets at least 0.35 of what many get (docs/decisions/0008). Windows of both take turns.
+ * `npm run bench -- holds`: how many holds per second one account takes, compared with a thousand accounts together,
+ * on a durable PostgreSQL. All holds of an account update its one row, so that the hot account is the worst case; the
+ * promise is that it gets at least 0.35 of what many get (docs/decisions/0008). Windows of both alternate.
  */
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';

@@ -1,4 +1,4 @@
-/** Bodies at the bounds of what is parsed (json-scanner.ts), in the shapes that cost most: some 9.8 MB each. */
+/** Bodies at the limits of what is parsed (json-scanner.ts), in the most expensive shapes: about 9.8 MB each. */
 
 export interface LargeBody {
   readonly name: string;
@@ -27,7 +27,7 @@ function listsOf(value: (place: number) => unknown, length = VALUES / 2 - 10): R
   return { first: list(0), second: list(length) };
 }
 
-/** @param nameBytes how much all names of members may come to. */
+/** @param nameBytes the limit on the total bytes of all member names. */
 function shapes(nameBytes: number): Readonly<Record<string, () => unknown>> {
   const length = Math.min(180, Math.floor(nameBytes / VALUES));
   return {
@@ -58,7 +58,10 @@ const call = (input: unknown): unknown => ({
   params: { name: 'estimate', arguments: { model: TASK_MODEL, input } },
 });
 
-/** Each path with what takes it longest. @param nameBytes how much all names of members may come to. */
+/**
+ * Each path with the bodies that it takes longest over. @param nameBytes the limit on the total bytes of all member
+ * names.
+ */
 export function largeBodies(nameBytes: number): readonly LargeBody[] {
   const data = Object.entries(shapes(nameBytes));
   const made: LargeBody[] = [];

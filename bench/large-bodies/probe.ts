@@ -1,13 +1,13 @@
 /**
- * Loaded into the api before anything else (`--import`): how long its event loop stands still at most, asked for over a
- * port of its own. Beside the time it counts the processor time that the main thread took meanwhile, which is the same on
- * a quiet machine, and does not have in it what others do on a busy one.
+ * Loaded into the api before anything else (`--import`): how long its event loop is blocked at most, queried over a
+ * port of its own. In addition to the time it counts the processor time that the main thread took meanwhile, which is
+ * the same on a quiet machine, and on a busy one does not include what other processes do.
  */
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { isMainThread } from 'node:worker_threads';
 
-/** The longest pauses since they were last asked for, in milliseconds. */
+/** The longest pauses since the last query, in milliseconds. */
 export interface Pauses {
   readonly wallMs: number;
   /** Linux counts it in steps of up to four. */
@@ -16,7 +16,7 @@ export interface Pauses {
 
 const INTERVAL_MS = 2;
 
-/** What this thread has used. */
+/** The processor time that this thread has used. */
 function processorMs(): number {
   return Number(readFileSync('/proc/thread-self/schedstat', 'utf8').split(' ', 1)[0]) / 1e6;
 }
@@ -33,13 +33,13 @@ function look(): void {
   last = now;
 }
 
-// The threads of the process are started as it was.
+// Threads of the process load this module too.
 if (isMainThread) {
   setInterval(look, INTERVAL_MS).unref();
   // oxlint-disable-next-line node/no-process-env -- the api's own configuration knows nothing of it
   const port = Number(process.env['BENCH_PROBE_PORT']);
   createServer((_request, response) => {
-    // What stood still until just now has not been noticed yet.
+    // A pause that has only just ended has not been recorded yet.
     look();
     response.end(JSON.stringify(most));
     most = { wallMs: 0, processorMs: 0 };

@@ -1,9 +1,9 @@
 /**
- * `npm run bench -- large-bodies`: what bodies of ten megabytes cost others (docs/decisions/0032). How long the event loop of the
- * api stands still at most, with one such body of each shape at each endpoint; and how long small requests wait beside
- * twenty of them at once, over how long they wait in quiet.
+ * `npm run bench -- large-bodies`: what bodies of ten megabytes cost others (docs/decisions/0032). How long the event
+ * loop of the api is blocked at most, with one such body of each shape at each endpoint; and how long small requests
+ * wait during twenty of them at once, over how long they wait on an idle api.
  *
- * Exits with 0 also where a promise is missed: a number is an answer, not a failure.
+ * Exits with 0 even if a promise is missed: the bench reports numbers, and they are not failures.
  */
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
@@ -32,13 +32,13 @@ import { TASK_MODEL, TEXT_MODEL, largeBodies } from './bodies.ts';
 import type { LargeBody } from './bodies.ts';
 import type { Pauses } from './probe.ts';
 
-/** What is promised: one body, and twenty at once. */
+/** What is promised: for one body, and for twenty at once. */
 const MOST_PAUSE_MS = 50;
 const MOST_SLOWER = 3;
-/** Five accounts, so that none has more in flight than it may. */
+/** Five accounts, so that none exceeds its limit of bytes in flight. */
 const SENDERS = 20;
 const ACCOUNTS = 5;
-/** Bytes of a minute are not what is measured. */
+/** The limit of bytes per minute is not measured here. */
 const LIMITS = { BODY_MB_PER_MINUTE: '1000000', BODY_MB_IN_FLIGHT: '1024' };
 const SMALL_CLIENTS = { clients: 5, everyMs: 25, model: TASK_MODEL };
 
@@ -131,7 +131,7 @@ async function newKeys(database: Database, count: number): Promise<readonly stri
   return keys;
 }
 
-/** A process of the bench that says something when it is ready. */
+/** A process of the bench that sends a message when it is ready. */
 async function startHelper<Ready>(launch: Launch): Promise<{ readonly process: ChildProcess; readonly ready: Ready }> {
   const child = spawn(launch.command, [...launch.args], {
     env: launch.environment,
@@ -147,7 +147,7 @@ async function measurePauses({ port, probePort }: Api, apiKey: string, body: Lar
   const found: Pauses[] = [];
   let status = 0;
   let answer: string = '';
-  // The first of them compiles what it meets.
+  // The first of them compiles the code that it runs.
   for (let round = 0; round <= options.rounds; round++) {
     await takePauses(probePort);
     const response = await fetch(`http://127.0.0.1:${port}${body.path}`, {
@@ -174,7 +174,7 @@ async function takePauses(probePort: number): Promise<Pauses> {
   return (await answer.json()) as Pauses;
 }
 
-/** Small requests in quiet, then beside twenty bodies at once of the shape that costs most, then of one text. */
+/** Small requests on an idle api, then during twenty bodies at once of the most expensive shape, then of one text. */
 async function measureBeside({ port, probePort }: Api, [own = '', ...others]: readonly string[]): Promise<object> {
   const clients = { port, apiKey: own, ...SMALL_CLIENTS };
   await healthyFor(clients, 3);
@@ -207,7 +207,7 @@ async function measureBeside({ port, probePort }: Api, [own = '', ...others]: re
   return { quiet, found };
 }
 
-/** Takes any input, so that all is done with it that is done with an input. */
+/** Accepts any input, so that an input goes through all processing. */
 function taskModel(): object {
   return {
     name: TASK_MODEL,

@@ -3,14 +3,14 @@
  *
  * Usage: senders.ts <port> <file of a body> <senders> <API key>...
  *
- * The keys are taken in turn. Says over its channel that all have begun; asked for anything, it answers with how often
- * each status came.
+ * The keys are used in turn. Reports over its channel that all have started; to any message it replies with the count
+ * of each status.
  */
 import { readFile } from 'node:fs/promises';
 import os from 'node:os';
 import { KeepAliveConnection } from '../load/keep-alive-connection.ts';
 
-// They would be on another machine: what they cost is not what is measured.
+// They would be on another machine: their cost is not measured.
 os.setPriority(os.constants.priority.PRIORITY_LOW);
 
 const [port = '', file = '', senders = '', ...keys] = process.argv.slice(2);

@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- launcher`: how many tasks a second one launcher starts at a Temporal server of a known latency, which
- * a timer stands in for, on a PostgreSQL of its own. What is possible is the launcher's window over that latency; the
+ * `npm run bench -- launcher`: how many tasks per second one launcher starts on a Temporal server of a known latency,
+ * which a timer simulates, on a PostgreSQL of its own. The maximum is the launcher's window over that latency; the
  * promise is 80 % of it.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -25,7 +25,7 @@ import type { Child } from '../stage/children.ts';
 import { startBenchCluster } from '../stage/cluster.ts';
 
 const PROMISED = 0.8;
-/** How a model's definition has to look is not what is measured. */
+/** The content of a model definition is not measured. */
 const DEFINITION = { name: 'bench/swatch', modality: 'image', limits: {}, routes: {} };
 
 const options = await yargs(hideBin(process.argv))
@@ -100,7 +100,7 @@ async function measure(database: Database, accountIds: readonly string[], latenc
   );
 }
 
-/** Tasks that wait, written as accepting writes them, shared out among the accounts. */
+/** Queued tasks, written as accepting writes them, distributed over the accounts. */
 async function accept(database: Database, accountIds: readonly string[]): Promise<void> {
   await database.query(
     {

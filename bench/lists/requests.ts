@@ -1,6 +1,6 @@
 /**
- * What is asked of both accounts, the small one and the large one. `tasks` is how many of them each answer must show,
- * at any size, so that nothing but the number of rows differs.
+ * The requests for both accounts, the small one and the large one. `tasks` is how many tasks each response must
+ * contain, at any size, so that only the number of rows differs.
  */
 import { encodeCursor } from '../../src/http/app/cursor.ts';
 import { RARE_KEY } from './rows.ts';
@@ -18,7 +18,7 @@ const list = (name: string, query: string, tasks = 10): ListRequest => ({
   path: () => `/v1/tasks?${query}`,
 });
 
-/** Each has to cost about what it costs in the small account. */
+/** Each has to cost about as much as in the small account. */
 export const REQUESTS: readonly ListRequest[] = [
   { name: 'GET one task', tasks: 1, path: ({ taskIds }) => `/v1/tasks/${taskIds[1]}` },
   list('page 1', ''),
@@ -68,8 +68,8 @@ export const REQUESTS: readonly ListRequest[] = [
 ];
 
 /**
- * These are told and not promised. A total between a thousand and ten thousand is exact, and counting that many takes up
- * to two milliseconds each time. Filters together cost what it takes to walk the rarest of them.
+ * These are reported without a promise. A total between a thousand and ten thousand is exact, and counting that many
+ * takes up to two milliseconds each time. Filters together cost what it takes to walk the rarest of them.
  */
 export const UNBOUNDED: readonly ListRequest[] = [
   list('metadata, one in 200', 'metadata.customer=7', -1),

@@ -1,7 +1,7 @@
 /**
- * An account with many tasks, as a busy one would have them: seven seconds apart, most of them successes with an output,
- * one in twenty a failure, the newest two hundred still open. Some values are frequent, and `RARE` tasks, evenly spread,
- * have a model, a key and a label of their own, whatever the number of tasks.
+ * An account with many tasks, as a busy one would have them: seven seconds apart, most of them successes with an
+ * output, one in twenty a failure, the newest two hundred still open. Some values are frequent, and `RARE` tasks,
+ * evenly spread, have a model, a key and a label of their own, whatever the number of tasks.
  */
 import pg from 'pg';
 
@@ -9,7 +9,7 @@ import pg from 'pg';
 const RARE = 12;
 const OPEN = 200;
 export const RARE_KEY = 'rare000000';
-/** Customers take turns, so that each has a two-hundredth of the tasks. */
+/** Customers alternate, so that each has a two-hundredth of the tasks. */
 const CUSTOMERS = 200;
 
 const INSERT_TASKS = `
@@ -51,14 +51,14 @@ const INSERT_REST = [
   'VACUUM (ANALYZE)',
 ];
 
-/** What requests need to know of the tasks. */
+/** What requests need to know about the tasks. */
 export interface Known {
   readonly keyId: string;
   /** The newest one, one in the middle, and the oldest one. */
   readonly taskIds: readonly string[];
-  /** The place of the task in the middle. */
+  /** The position of the task in the middle. */
   readonly middle: { readonly createdMicros: bigint; readonly id: string };
-  /** A hundred ids from all over. */
+  /** A hundred ids from the whole range. */
   readonly hundred: readonly string[];
 }
 
@@ -67,7 +67,7 @@ export async function fill(url: string, accountId: string, keyId: string, tasks:
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   try {
-    // A superuser's privilege: the rows refer to each other as they should, and nobody need look.
+    // A superuser privilege: the rows refer to each other correctly, and the checks are not needed.
     await client.query('SET session_replication_role = replica');
     await client.query(INSERT_TASKS, [accountId, keyId, tasks]);
     for (const text of INSERT_REST) await client.query(text);

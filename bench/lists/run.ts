@@ -1,9 +1,9 @@
 /**
- * `npm run bench -- lists`: lists of an account with a million tasks beside those of one with a thousand (contract §3).
- * Two databases on one server, an api for each, and every request sent to both in turn, so that what else the machine
- * does meets both; a ratio is the median at the large account over the median at the small one.
+ * `npm run bench -- lists`: lists of an account with a million tasks compared with those of one with a thousand
+ * (contract §3). Two databases on one server, an api for each, and every request sent to both in turn, so that other
+ * load on the machine affects both; a ratio is the median at the large account over the median at the small one.
  *
- * Exits with 0 also where a bound is missed: a number is an answer, not a failure.
+ * Exits with 0 even if a bound is missed: the bench reports numbers, and they are not failures.
  */
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
@@ -30,12 +30,12 @@ import type { Known } from './rows.ts';
 
 /** At most this much more than in the small account. */
 const BOUND = 1.3;
-/** More often than PostgreSQL waits before it plans a statement for any parameters, on each connection of the pool. */
+/** More often than PostgreSQL executes a statement before it chooses a generic plan, on each connection of the pool. */
 const WARM_UP = 80;
 
 const say = (line: string): boolean => process.stdout.write(`${line}\n`);
 
-/** One account, and how it is asked. */
+/** One account, and how to send requests for it. */
 interface Side {
   readonly known: Known;
   readonly port: number;
@@ -77,7 +77,7 @@ try {
   await stopAll(children);
   await rm(folder, { recursive: true, force: true });
 }
-// An interrupted measurement would go on, without a database.
+// An interrupted measurement would continue without a database.
 process.exit();
 
 async function measure(): Promise<void> {
@@ -119,7 +119,10 @@ function line({ name, smallMs, largeMs, ratio }: Finding): string {
   return `${name.padEnd(26)} ${smallMs.toFixed(2).padStart(7)} ms ${largeMs.toFixed(2).padStart(7)} ms  ${ratio.toFixed(2)}`;
 }
 
-/** A database with an account of so many tasks, and an api on it. Temporal is away: reading needs none. */
+/**
+ * A database with an account of the given number of tasks, and an api on it. Temporal is unavailable: reading does
+ * not need it.
+ */
 async function openSide(cluster: Cluster, name: string, tasks: number): Promise<Side> {
   say(`Writing ${tasks} tasks.`);
   await ensureDatabase(cluster, name);
@@ -142,7 +145,7 @@ async function openSide(cluster: Cluster, name: string, tasks: number): Promise<
   return { known, port, apiKey: key.text, connection: new KeepAliveConnection(port) };
 }
 
-/** Asks both in turn; who is first changes each time. */
+/** Sends requests to both in turn; the order changes each time. */
 async function compare(request: ListRequest, small: Side, large: Side): Promise<Finding> {
   for (let round = 0; round < WARM_UP; round++) {
     for (const side of [small, large]) await ask(request, side);
@@ -164,7 +167,7 @@ async function compare(request: ListRequest, small: Side, large: Side): Promise<
 
 async function ask({ name, path, tasks }: ListRequest, side: Side): Promise<void> {
   const { known, port, apiKey } = side;
-  // The server closes one that was idle for a minute, and writing the other account's tasks takes longer.
+  // The server closes a connection that was idle for a minute, and writing the other account's tasks takes longer.
   if (side.connection.isClosed) side.connection = new KeepAliveConnection(port);
   const answer = await side.connection.request(
     `GET ${path(known)} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nAuthorization: Bearer ${apiKey}\r\n\r\n`,

@@ -1,11 +1,13 @@
-/** Clients that ask for little, so often that the machine is not busy with them: how long they wait is what is measured. */
+/**
+ * Clients that send few requests, so that the machine is not busy with them: how long they wait is what is measured.
+ */
 import { KeepAliveConnection } from './keep-alive-connection.ts';
 
 export interface HealthyClients {
   readonly port: number;
   readonly apiKey: string;
   readonly clients?: number;
-  /** How often each of them asks. */
+  /** How often each of them sends a request. */
   readonly everyMs?: number;
   /** What is created. */
   readonly model?: string;
@@ -15,12 +17,12 @@ export interface Healthy {
   readonly requests: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
-  /** Not answered, or not with 200. */
+  /** Not answered, or with a status other than 200. */
   readonly failed: number;
   readonly serverErrors: number;
 }
 
-/** Clients at a steady pace, whatever the answers take: each creates and reads in turn. */
+/** Clients at a steady pace, however long the responses take: each creates and reads in turn. */
 export async function healthyFor(
   { port, apiKey, clients = 10, everyMs = 100, model = 'bench/swatch' }: HealthyClients,
   seconds: number,

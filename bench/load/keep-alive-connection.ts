@@ -1,5 +1,5 @@
 /**
- * As little of an HTTP client as measuring needs: one kept connection, one request at a time, answers with a
+ * A minimal HTTP client for measuring: one keep-alive connection, one request at a time, responses with a
  * Content-Length. A full client costs more than the server it measures, on the cores that both share.
  */
 import { createConnection } from 'node:net';
@@ -33,7 +33,7 @@ export class KeepAliveConnection {
     });
   }
 
-  /** Whether the server has closed it, as it does with one that was idle for a minute. */
+  /** Whether the server has closed it, as it does with a connection that was idle for a minute. */
   get isClosed(): boolean {
     return this.#isClosed;
   }
@@ -47,7 +47,7 @@ export class KeepAliveConnection {
     });
   }
 
-  /** Closes it; nothing may be waited for. */
+  /** Closes it; no request may be pending. */
   end(): void {
     this.#socket.end();
   }

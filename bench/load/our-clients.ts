@@ -1,6 +1,6 @@
 /**
- * The clients of our side: plain HTTP, one kept connection each. A process of its own, so that its work is not counted
- * as the api's.
+ * The clients of our side: plain HTTP, one keep-alive connection each. A process of its own, so that its work is not
+ * counted as the api's.
  *
  * Usage: our-clients.ts <port> <API key>
  */
@@ -10,7 +10,7 @@ import { KeepAliveConnection } from './keep-alive-connection.ts';
 import type { HttpAnswer } from './keep-alive-connection.ts';
 import { serveOrders } from './window.ts';
 
-/** A lone client looks often, so that its latency is the task's; many look seldom, as the service asks them to. */
+/** A single client polls often, so that its latency is the task's; many poll rarely, as the service advises them to. */
 const POLL_ALONE_MS = 4;
 const POLL_AMONG_MANY_MS = 200;
 /** How many of the finished tasks are read in turn. */
@@ -29,7 +29,7 @@ function connectionOf(client: number): KeepAliveConnection {
 
 const COMMON = `Host: 127.0.0.1:${port}\r\nAuthorization: Bearer ${apiKey}\r\n`;
 
-/** Each create has an Idempotency-Key, as a careful client sends it: the dearer of the two ways. */
+/** Each create has an Idempotency-Key, as a careful client sends it: the more expensive of the two ways. */
 async function create(client: number): Promise<string> {
   const body = `{"model":"bench/swatch","input":{"prompt":"teal"}}`;
   const answer = await connectionOf(client).request(
@@ -51,7 +51,7 @@ function dataOf({ status, body }: HttpAnswer): unknown {
 
 serveOrders({
   async start(client) {
-    // Every new beginning starts with this, and what finished before is gone by then.
+    // Every window starts with this, and what finished before is gone by then.
     finished.length = 0;
     await create(client);
   },

@@ -28,7 +28,7 @@ function start(): Promise<WorkflowHandle> {
 
 serveOrders({
   async start() {
-    // Every new beginning starts with this, and what finished before is gone by then.
+    // Every window starts with this, and what finished before is gone by then.
     finished.length = 0;
     await start();
   },

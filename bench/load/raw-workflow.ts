@@ -1,4 +1,4 @@
-/** The yardstick: the least that a task could be in Temporal, one workflow with one activity. */
+/** The yardstick: the minimum of a task in Temporal, one workflow with one activity. */
 import { proxyActivities } from '@temporalio/workflow';
 
 const { echo } = proxyActivities<{ echo(text: string): Promise<string> }>({ startToCloseTimeout: '1 minute' });

@@ -1,18 +1,18 @@
 /**
- * One window of load, the same loop for both sides: so many clients, each of which does one operation after another
- * until the time is over. Runs in a process of its own, which is told what to do over its channel.
+ * One window of load, the same loop for both sides: a number of clients, each of which performs one operation after
+ * another until the time is up. Runs in a process of its own, which receives its orders over its channel.
  */
 import type { Operation } from '../measures.ts';
 import { median } from '../measures.ts';
 
-/** What a load process is asked to do. */
+/** What a load process is ordered to do. */
 export interface Order {
   readonly operation: Operation;
   readonly clients: number;
   readonly seconds: number;
 }
 
-/** What came of it. `perSecond` counts until the last operation had ended, so that none is half counted. */
+/** The result. `perSecond` counts until the last operation had ended, so that none is half counted. */
 export interface WindowResult {
   readonly operations: number;
   readonly perSecond: number;
@@ -21,7 +21,7 @@ export interface WindowResult {
 
 export type Answer = { readonly result: WindowResult } | { readonly error: string };
 
-/** One operation from its begin to its end, as a client of that side does it; throws where it did not succeed. */
+/** One operation from start to end, as a client of that side performs it; throws if it did not succeed. */
 export type Operations = Readonly<Record<Operation, (client: number, clients: number) => Promise<void>>>;
 
 async function runWindow({ operation, clients, seconds }: Order, operations: Operations): Promise<WindowResult> {
@@ -46,7 +46,7 @@ async function runWindow({ operation, clients, seconds }: Order, operations: Ope
   };
 }
 
-/** Serves orders, one at a time, until the channel closes. */
+/** Executes orders, one at a time, until the channel closes. */
 export function serveOrders(operations: Operations): void {
   process.on('message', (order: Order) => {
     runWindow(order, operations).then(

@@ -1,6 +1,5 @@
 /**
- * Receivers as nobody wants them, in a process of their own: what each does stands in its path. Says its ports when it is
- * ready.
+ * Misbehaving receivers, in a process of their own: the path says what each does. Reports its ports when it is ready.
  */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -8,10 +7,10 @@ import type { ServerResponse } from 'node:http';
 import { createServer as createTcpServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 
-/** What it says. */
+/** The message that it sends. */
 export interface ReceiverPorts {
   readonly http: number;
-  /** Where TLS breaks. */
+  /** The port where TLS breaks. */
   readonly tls: number;
 }
 

@@ -1,10 +1,10 @@
 /**
  * `npm run bench -- receivers`: whether one account's receivers delay another account. One has crowds of callbacks to
- * receivers that drip, hang, reset, redirect, answer with a gigabyte or break TLS; the other creates tasks and waits for
- * them, quietly and meanwhile, in turn. Promised: its p95 from create to success is at most 1.5 times a quiet window's,
- * and no attempt takes longer than the 10 s of spec §6.2.
+ * receivers that drip, hang, reset, redirect, answer with a gigabyte or break TLS; the other creates tasks and waits
+ * for them, without the crowd and during it, in turn. Promised: its p95 from create to success is at most 1.5 times a
+ * quiet window's, and no attempt takes longer than the 10 s of spec §6.2.
  *
- * Exits with 0 also where a promise is missed: a number is an answer, not a failure.
+ * Exits with 0 even if a promise is missed: the bench reports numbers, and they are not failures.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -24,10 +24,10 @@ import { loadLaunch } from '../stage/node-launch.ts';
 import type { ReceiverPorts } from './receivers.ts';
 
 const MOST_SLOWER = 1.5;
-/** 10 s: spec §6.2. The second: what is begun and ended on busy cores is timed late. */
+/** 10 s: spec §6.2. One more second, because on busy cores start and end are timed late. */
 const MOST_ATTEMPT_MS = 11_000;
 const KINDS = ['drip', 'hang', 'reset', 'redirect', 'huge', 'tls'] as const;
-/** Closer together than those of the service, so that the crowd presses for the whole window. */
+/** Closer together than the service's, so that the crowd keeps up the load for the whole window. */
 const OFFSETS_SECONDS = '0,2,4,6';
 const CREATING_CONNECTIONS = 8;
 
@@ -94,7 +94,7 @@ async function measure({ database, port }: Service, ports: ReceiverPorts): Promi
   const quiet: number[] = [];
   const meanwhile: number[] = [];
   for (let round = 1; round <= options.rounds; round++) {
-    // Who is first changes with each round: neither kind always follows the other.
+    // The order changes with each round, so that neither kind always follows the other.
     for (const isCrowded of round % 2 === 1 ? [false, true] : [true, false]) {
       if (isCrowded) await gather(database, port, crowded, ports);
       const latencies = await window();
@@ -129,7 +129,7 @@ function tell(what: string, value: number, most: number): void {
   say(`${what}: ${value.toFixed(2)}, promised at most ${most}: ${value <= most ? 'ok' : 'MISSED'}`);
 }
 
-/** Clients that each create a task and wait until it is over, one after the other. @returns how long each took, in ms. */
+/** Clients that each create a task and wait until it ends, one after the other. @returns how long each took, in ms. */
 async function finishTasks(port: number, account: BenchAccount, callback: string): Promise<readonly number[]> {
   const latencies: number[] = [];
   const end = performance.now() + options.seconds * 1000;
@@ -168,7 +168,10 @@ function headersOf({ key }: BenchAccount): string {
   return `Host: 127.0.0.1\r\nAuthorization: Bearer ${key.text}\r\n`;
 }
 
-/** Has the crowd's tasks over and their callbacks under way, so that no generation of theirs is measured. */
+/**
+ * Waits until the crowd's tasks are finished and their callbacks under way, so that none of their generations is
+ * measured.
+ */
 async function gather(database: Database, port: number, account: BenchAccount, ports: ReceiverPorts): Promise<void> {
   let next = 0;
   const create = async (): Promise<void> => {
@@ -183,7 +186,7 @@ async function gather(database: Database, port: number, account: BenchAccount, p
   await untilNone(database, account, COUNT_OPEN);
 }
 
-/** Ends the crowd's deliveries: what is under way ends by itself, and nothing comes after it. */
+/** Ends the crowd's deliveries: running attempts end by themselves, and no other follows. */
 async function disperse(database: Database, account: BenchAccount): Promise<void> {
   await database.query(STOP_CALLBACKS, [account.accountId]);
   await untilNone(database, account, COUNT_ATTEMPTS_UNDER_WAY);

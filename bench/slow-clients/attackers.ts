@@ -1,16 +1,16 @@
 /**
- * Clients that mean no good: so many connections that are slow in every way there is, each opened again when it is cut,
- * and so many requests a second that are none. As little of a client as possible, in a process of its own.
+ * Malicious clients: a number of connections that are slow in every possible way, each reopened when it is cut, and a
+ * number of garbage requests per second. A minimal client, in a process of its own.
  *
  * Usage: attackers.ts <port> <API key> <path of a large file> <slow connections> <garbage a second>
  *
- * Tells over its channel that all connections stand; asked for anything, it answers with what it counted.
+ * Reports over its channel that all connections are open; to any message it replies with its counts.
  */
 import { randomBytes } from 'node:crypto';
 import { createConnection } from 'node:net';
 import type { Socket } from 'node:net';
 
-/** What happened to the attackers; statuses are those of all answers that they were given. */
+/** What happened to the attackers; statuses are those of all responses that they received. */
 export interface AttackReport {
   readonly cut: number;
   readonly garbage: number;
@@ -18,7 +18,7 @@ export interface AttackReport {
 }
 
 const DRIP_EVERY_MS = 1_000;
-/** Garbage that is not answered at all is left then. */
+/** A garbage request without any response is given up after this time. */
 const GARBAGE_TIMEOUT_MS = 5_000;
 const AGAIN_AFTER_MS = 500;
 
@@ -35,7 +35,7 @@ function note(bytes: Buffer): void {
   if (status !== undefined) statuses[status] = (statuses[status] ?? 0) + 1;
 }
 
-/** What each slow connection sends at first, and whether it drips or reads no more after that. */
+/** What each slow connection sends at first, and whether it then drips bytes or stops reading. */
 const SLOW_KINDS: readonly { readonly begin: string; readonly does: 'drip' | 'stop reading' | 'nothing' }[] = [
   { begin: '', does: 'nothing' },
   { begin: `GET /v1/tasks HTTP/1.1\r\n${host}X-Slow: `, does: 'drip' },
@@ -55,7 +55,8 @@ function openSlow(place: number): Promise<void> {
     });
     socket.once('data', (bytes: Buffer) => {
       note(bytes);
-      // From here on what comes is left to the system's buffers; a byte now and then tells whether anybody is there.
+      // From here on what arrives is left to the system's buffers; an occasional byte shows whether the peer still
+      // exists.
       if (kind.does === 'stop reading') {
         socket.pause();
         timer = setInterval(() => socket.write('x'), DRIP_EVERY_MS);
@@ -72,7 +73,7 @@ function openSlow(place: number): Promise<void> {
   });
 }
 
-/** Each is another kind of nonsense. */
+/** Each is another kind of garbage. */
 const GARBAGE: readonly (() => string | Buffer)[] = [
   () => randomBytes(200),
   () => 'HELO example.com\r\n\r\n',
@@ -95,7 +96,7 @@ function sendGarbage(): void {
 
 await Promise.all(Array.from({ length: Number(slow) }, (_, place) => openSlow(place)));
 const begunAt = performance.now();
-// As many as are due: a timer that is late makes up for it.
+// As many as are due: after a late timer the missing ones are sent too.
 setInterval(() => {
   const due = ((performance.now() - begunAt) / 1_000) * Number(garbage);
   while (sent < due) sendGarbage();

@@ -1,8 +1,9 @@
 /**
- * `npm run bench -- slow-clients`: healthy clients beside many that are slow on purpose and a stream of garbage. How long
- * the healthy ones wait, in quiet and under attack, what memory the api takes, and whether anything was answered 5xx.
+ * `npm run bench -- slow-clients`: healthy clients next to many that are slow on purpose and a stream of garbage. How
+ * long the healthy ones wait, without and under attack, how much memory the api takes, and whether any response was
+ * 5xx.
  *
- * Exits with 0 also where something is bad: a number is an answer, not a failure.
+ * Exits with 0 even if a result is bad: the bench reports numbers, and they are not failures.
  */
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
@@ -25,10 +26,10 @@ import { startBenchCluster } from '../stage/cluster.ts';
 import { loadLaunch, roleEnvironment, roleLaunch } from '../stage/node-launch.ts';
 import type { AttackReport } from './attackers.ts';
 
-/** What an api is configured with by default: the limits are part of what is measured. */
+/** The default configuration of an api: the limits are part of what is measured. */
 const DEFAULT_LIMITS = { MAX_CONNECTIONS: '10000', MAX_CONNECTIONS_PER_ADDRESS: '1000' };
 const WARM_UP_SECONDS = 3;
-/** More than sockets hold by themselves. */
+/** More than the sockets themselves buffer. */
 const LARGE_FILE_BYTES = 20_000_000;
 const MEMORY_EVERY_MS = 500;
 
@@ -112,7 +113,7 @@ async function measure(): Promise<void> {
   say(`Results: ${results}`);
 }
 
-/** @returns the path of what a reader can be slow with. */
+/** @returns the path of a file that a client can read slowly. */
 async function uploadLargeFile(port: number, apiKey: string): Promise<string> {
   const bytes = Buffer.alloc(LARGE_FILE_BYTES);
   // Silence, as a WAVE file.
@@ -133,7 +134,7 @@ async function uploadLargeFile(port: number, apiKey: string): Promise<string> {
   return new URL((JSON.parse(answer) as { data: { url: string } }).data.url).pathname;
 }
 
-/** Of a process on Linux. */
+/** Of a process, on Linux. */
 async function residentMb(pid: number): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8');
   return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1] ?? 0) / 1_024;

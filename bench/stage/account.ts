@@ -1,6 +1,4 @@
-/**
- * The accounts of a bench: nothing that an account is limited by stands in the way of what is measured.
- */
+/** The accounts of a bench: no limit of an account affects what is measured. */
 import { createAccount } from '../../src/accounts/accounts.ts';
 import { SCOPES } from '../../src/accounts/api-key.ts';
 import { createKey } from '../../src/accounts/keys.ts';
@@ -19,7 +17,7 @@ export interface BenchAccount {
   readonly key: MadeKey;
 }
 
-/** An account with money, and a key to it. */
+/** An account with a balance, and an API key for it. */
 export async function createBenchAccount(database: Database): Promise<BenchAccount> {
   return database.transaction(async (transaction) => {
     const accountId = await createAccount(transaction, 'bench', {

@@ -1,6 +1,4 @@
-/**
- * The processes of a bench: started here, waited for until they are ready, and ended here, each by its own pid.
- */
+/** The processes of a bench: started here, awaited until they are ready, and ended here, each by its own pid. */
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { createWriteStream } from 'node:fs';
@@ -10,7 +8,7 @@ import type { Answer, Order, WindowResult } from '../load/window.ts';
 const START_TIMEOUT_MS = 60_000;
 const STOP_TIMEOUT_MS = 15_000;
 
-/** A process of the bench; one with a channel says over it when it is ready. */
+/** A process of the bench; one with a channel reports over it when it is ready. */
 export class Child {
   readonly #process: ChildProcess;
   readonly #name: string;
@@ -42,12 +40,12 @@ export class Child {
     return this.#process.pid;
   }
 
-  /** @throws {Error} it ended instead. */
+  /** @throws {Error} the process ended instead. */
   async ready(): Promise<void> {
     await Promise.race([this.#ready, this.#fails()]);
   }
 
-  /** Has a load process run one window. */
+  /** Orders a load process to run one window. */
   async run(order: Order): Promise<WindowResult> {
     const answered = new Promise<Answer>((resolve) => {
       this.#process.once('message', (answer: Answer) => resolve(answer));
@@ -66,7 +64,7 @@ export class Child {
     clearTimeout(timer);
   }
 
-  /** Waits for what tells that a server without a channel is up. @throws {Error} it ended instead. */
+  /** Waits until a server without a channel is ready. @throws {Error} it ended instead. */
   async readyWhen(wait: (signal: AbortSignal) => Promise<void>): Promise<void> {
     const signal = AbortSignal.timeout(START_TIMEOUT_MS);
     await Promise.race([wait(signal), this.#fails()]);
@@ -78,7 +76,7 @@ export class Child {
   }
 }
 
-/** Ends those that were started last first: nobody then misses what it needs. */
+/** Ends the last started first, so that none loses what it depends on. */
 export async function stopAll(children: ReadonlySet<Child>): Promise<void> {
   for (const child of [...children].toReversed()) await child.stop();
 }

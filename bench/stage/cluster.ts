@@ -1,6 +1,4 @@
-/**
- * The PostgreSQL of a bench: a cluster of its own, made anew in the bench's folder and thrown away with it.
- */
+/** The PostgreSQL of a bench: a cluster of its own, created in the bench's directory and deleted with it. */
 import { randomBytes } from 'node:crypto';
 import { chmod } from 'node:fs/promises';
 import path from 'node:path';
@@ -10,15 +8,15 @@ import type { Cluster } from '../../src/standalone/postgres.ts';
 import { Child } from './children.ts';
 
 export interface ClusterOptions {
-  /** Whether commits reach the disk: wherever writing is measured. */
+  /** Whether commits reach the disk: needed wherever writing is measured. */
   readonly isDurable: boolean;
-  /** The server is put among them before it is waited for, so that it is ended with them whatever happens. */
+  /** The server is added to them before it is awaited, so that it is ended with them in any case. */
   readonly children: Set<Child>;
 }
 
-/** @param folder the bench's own; the cluster and the server's log are put into it. @throws {Error} it did not start. */
+/** @param folder the bench's own, for the cluster and the server's log. @throws {Error} the server did not start. */
 export async function startBenchCluster(folder: string, { isDurable, children }: ClusterOptions): Promise<Cluster> {
-  // Run by root, PostgreSQL is another user, who must be able to pass through.
+  // Under root, PostgreSQL runs as another user, who needs access to the directory.
   await chmod(folder, 0o711);
   const cluster: Cluster = {
     folder: path.join(folder, 'postgres'),

@@ -3,10 +3,10 @@ import { randomBytes } from 'node:crypto';
 import { packageFile, packageModule } from '../../src/config/package-root.ts';
 import type { Launch } from '../../src/standalone/launch.ts';
 
-/** Nobody answers there. */
+/** Nothing listens there. */
 const NO_TEMPORAL = '127.0.0.1:1';
 
-/** Only what a process needs of our own surroundings. */
+/** Only the variables of our own environment that a process needs. */
 function surroundings(): NodeJS.ProcessEnv {
   // oxlint-disable-next-line node/no-process-env -- child processes need PATH and HOME
   const { PATH, HOME, TMPDIR } = process.env;
@@ -15,14 +15,14 @@ function surroundings(): NodeJS.ProcessEnv {
 
 export interface RoleOptions {
   readonly databaseUrl: string;
-  /** Absent: there is none, and tasks stay as they are. */
+  /** If absent, there is no Temporal, and tasks stay as they are. */
   readonly temporalAddress?: string;
   readonly storeFolder: string;
   /** The api's. */
   readonly port: number;
 }
 
-/** What the api and the workers of one installation are told; the models are those of bench/models. */
+/** The environment of the api and the workers of one installation; the models are those of bench/models. */
 export function roleEnvironment(options: RoleOptions): Readonly<Record<string, string>> {
   const { databaseUrl, temporalAddress = NO_TEMPORAL, storeFolder, port } = options;
   return {
@@ -41,7 +41,7 @@ export function roleEnvironment(options: RoleOptions): Readonly<Record<string, s
   };
 }
 
-/** @param profileFolder where a CPU profile is written when the process ends. */
+/** @param profileFolder the directory for a CPU profile, written when the process ends. */
 export function roleLaunch(
   role: 'api' | 'worker',
   environment: Readonly<Record<string, string>>,
@@ -56,7 +56,7 @@ export function roleLaunch(
   };
 }
 
-/** A process of the bench's own, which makes load. @param file below bench/. */
+/** A process of the bench's own, which generates load. @param file below bench/. */
 export function loadLaunch(file: string, args: readonly string[]): Launch {
   return {
     command: process.execPath,

@@ -1,9 +1,11 @@
 /**
- * Everything that is measured, on one machine: a durable PostgreSQL, the Temporal dev server on a file with our embedded
- * settings, the api and the worker as deployed, and the yardstick's worker and clients on the same Temporal server.
+ * Everything that is measured, on one machine: a durable PostgreSQL, the Temporal dev server on a file with our
+ * embedded settings, the api and the worker as deployed, and the yardstick's worker and clients on the same Temporal
+ * server.
  *
- * Each window begins from the same small state. A backlog is thrown away, not drained: PostgreSQL's tables are emptied,
- * and Temporal gets a new database. The processes of both sides live on, so that their code is as warm as in service.
+ * Each window begins from the same small state. A backlog is discarded, not drained: PostgreSQL's tables are emptied,
+ * and Temporal gets a new database. The processes of both sides keep running, so that their code is as warm as in
+ * service.
  */
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
@@ -32,17 +34,17 @@ import { loadLaunch, roleEnvironment, roleLaunch, surroundings } from './node-la
 export type Side = 'ours' | 'raw';
 
 /**
- * How long the launcher may need for the starts that were under way when its outbox was emptied: 64 at some 150 a
- * second. Only then is the server thrown away, so that none of them reaches the next one.
+ * How long the launcher may need for the starts that were under way when its outbox was emptied: 64 at about 150 per
+ * second. Only then is the server discarded, so that none of them reaches the next one.
  */
 const STARTS_UNDER_WAY_MS = 1_500;
 const READY_WITHIN_MS = 30_000;
-/** The time is over when the first operation ends. */
+/** The time is up when the first operation ends. */
 const ONE_START: Order = { operation: 'start', clients: 1, seconds: 0.001 };
 
 /**
- * Everything that accepting, working on and finishing a task writes. Not `model_definitions`: the api writes those of its
- * catalogue once, when it starts, and no task runs without them.
+ * Everything that accepting, processing and finishing a task writes. Not `model_definitions`: the api writes those of
+ * its catalogue once, when it starts, and no task runs without them.
  */
 const EMPTY_TABLES = {
   name: 'bench_empty_tables',
@@ -54,14 +56,14 @@ const RESET_COUNTERS = {
   text: `UPDATE account_counters SET held_micro_usd = 0, queued = 0, running = 0, persistent_bytes = 0, tasks_total = 0,
                                      available_micro_usd = $1`,
 };
-/** Rows that are updated all the time, by every task or by requests, leave their old versions behind. */
+/** Rows that every task or request updates leave their old versions behind. */
 const VACUUM = { name: 'bench_vacuum', text: 'VACUUM account_counters, rate_buckets, api_keys' };
 const CHECKPOINT = { name: 'bench_checkpoint', text: 'CHECKPOINT' };
 const SELECT_TASKS = { name: 'bench_select_tasks', text: 'SELECT id FROM tasks' };
 const COUNT_OUTBOX = { name: 'bench_count_outbox', text: 'SELECT count(*)::integer AS waiting FROM outbox' };
 
 export interface StageOptions {
-  /** Where CPU profiles of the api and the workers are written; undefined: none are taken. */
+  /** The directory for CPU profiles of the api and the workers; undefined: none are taken. */
   readonly profileFolder: string | undefined;
   readonly report: (line: string) => void;
 }
@@ -90,7 +92,7 @@ export class Stage {
     this.#profileFolder = parts.profileFolder;
   }
 
-  /** Starts all but the workers; whoever calls must call `close`. */
+  /** Starts all but the workers; the caller must call `close`. */
   static async open({ profileFolder, report }: StageOptions): Promise<Stage> {
     const temporalCli = await obtainTemporalCli({ cliPath: undefined, environment: surroundings(), report });
     const stage = new Stage({
@@ -109,8 +111,8 @@ export class Stage {
   }
 
   /**
-   * Begins anew: empty tables, a new Temporal database, and both sides connected to it. One start of each side shows
-   * that; ours is terminated, the yardstick's stays for its worker, or goes with the server.
+   * Resets the state: empty tables, a new Temporal database, and both sides connected to it. One start of each side
+   * verifies that; ours is terminated, the yardstick's stays for its worker, or is discarded with the server.
    */
   async reset(): Promise<void> {
     const database = this.#openDatabase();
@@ -123,7 +125,7 @@ export class Stage {
     await emptyTables(database);
   }
 
-  /** Has one side's clients run a window. */
+  /** Lets one side's clients run a window. */
   run(side: Side, order: Order): Promise<WindowResult> {
     return this.#clientsOf(side).run(order);
   }
@@ -224,7 +226,7 @@ export class Stage {
     }
   }
 
-  /** Their rows are about to go: a worker would look for them in vain, again and again. */
+  /** Their rows are about to be deleted: a worker would query them repeatedly in vain. */
   async #terminateOurs(database: Database): Promise<void> {
     const tasks = await database.query<{ id: string }>(SELECT_TASKS);
     const connection = await NativeConnection.connect({ address: this.#temporalAddress });

@@ -1,6 +1,6 @@
 /**
- * Clients that wait, one connection for each task: with a live stream, or with a read that waits and is sent again when
- * it is answered. As little of a client as possible, in a process of its own.
+ * Clients that wait, one connection per task: with a live stream, or with a waiting read that is sent again when it
+ * is answered. A minimal client, in a process of its own.
  *
  * Usage: holding-clients.ts <stream|wait> <port> <API key> <file with the tasks' ids as a JSON array>
  */
@@ -8,9 +8,9 @@ import { readFile } from 'node:fs/promises';
 import { createConnection } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Connections that are made at once: a listening socket queues some hundreds. */
+/** Connections that are opened at once: a listening socket queues some hundreds. */
 const AT_ONCE = 100;
-/** A waiting read gives no sign that it waits: so long, and it does. */
+/** A waiting read gives no sign that it waits: after this time it is assumed to. */
 const WAITS_AFTER_MS = 3_000;
 
 const [kind, port = '', apiKey = '', file = ''] = process.argv.slice(2);
@@ -57,7 +57,7 @@ function openWait(taskId: string): Promise<void> {
   });
 }
 
-/** The bench ends these processes before the api: until then no connection may be lost. */
+/** The bench ends these processes before the api: until then no connection may close. */
 function fail(what: string): never {
   process.stderr.write(`${what}\n`);
   process.exit(1);

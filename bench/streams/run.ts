@@ -1,9 +1,10 @@
 /**
- * `npm run bench -- streams`: what clients cost that wait (contract §3 `Prefer`, §4 streams). So many watch a task of
- * their own as a live stream, as many wait for one, all at one api process, from other processes. Two figures: what each
- * adds to the api's resident memory, and how long a plain read takes meanwhile, beside how long it takes without them.
+ * `npm run bench -- streams`: what waiting clients cost (contract §3 `Prefer`, §4 streams). A number of them watch a
+ * task of their own as a live stream, as many wait for one, all on one api process, from other processes. Two
+ * figures: what each adds to the api's resident memory, and how long a plain read takes meanwhile, compared with how
+ * long it takes without them.
  *
- * Exits with 0 also where a promise is missed: a number is an answer, not a failure.
+ * Exits with 0 even if a promise is missed: the bench reports numbers, and they are not failures.
  */
 import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -29,10 +30,10 @@ import { Child, stopAll } from '../stage/children.ts';
 import { startBenchCluster } from '../stage/cluster.ts';
 import { loadLaunch, roleEnvironment, roleLaunch } from '../stage/node-launch.ts';
 
-/** What a waiting client may cost, and how much longer others may wait for their answers. */
+/** What a waiting client may cost, and by how much others may wait longer for their responses. */
 const MAX_KB_EACH = 40;
 const MAX_SLOWER = 2;
-/** After connecting: what handshakes left behind is collected, and waiting reads begin anew at least once. */
+/** After connecting: garbage from the handshakes is collected, and waiting reads are renewed at least once. */
 const SETTLE_MS = 35_000;
 
 const copyTasks = {
@@ -139,7 +140,7 @@ async function copiesOf(database: Database, taskId: string, count: number): Prom
   return ids;
 }
 
-/** Starts a process that holds a connection for each task, and waits until all of them stand. */
+/** Starts a process that holds a connection for each task, and waits until all of them are open. */
 async function hold(kind: 'stream' | 'wait', port: number, apiKey: string, tasks: readonly string[]): Promise<void> {
   if (tasks.length === 0) return;
   const file = path.join(folder, `${kind}.json`);
@@ -150,7 +151,7 @@ async function hold(kind: 'stream' | 'wait', port: number, apiKey: string, tasks
   await holding.ready();
 }
 
-/** One client that reads one task over and over. @returns the median latency in milliseconds. */
+/** One client that reads one task repeatedly. @returns the median latency in milliseconds. */
 async function readsFor(port: number, apiKey: string, taskId: string, seconds: number): Promise<number> {
   const connection = new KeepAliveConnection(port);
   const latencies: number[] = [];

@@ -1,23 +1,23 @@
 /**
  * The clients of the text bench, in a process of their own: windows of calls, one after the other on each connection.
- * It is told what to do over its channel.
+ * It receives its orders over its channel.
  */
 import { median } from '../measures.ts';
 import { TextClient } from './text-client.ts';
 
-/** What is asked of it. */
+/** An order. */
 export interface TextOrder {
   readonly port: number;
   readonly apiKey: string;
   readonly model: string;
   readonly isStreamed: boolean;
   readonly clients: number;
-  /** A window ends with the first of these. */
+  /** A window ends with the first of these to be reached. */
   readonly seconds?: number;
   readonly calls?: number;
 }
 
-/** What came of it. */
+/** The result. */
 export interface TextWindow {
   readonly calls: number;
   readonly perSecond: number;

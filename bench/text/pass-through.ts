@@ -1,6 +1,6 @@
 /**
- * What ours is measured beside: the barest thing that stands between a client and an upstream, `node:http` in front and
- * undici behind, with no key, no limit, no money and no look at what passes.
+ * The baseline for ours: a minimal proxy between a client and an upstream, `node:http` in front and undici behind,
+ * with no keys, no limits, no money and no inspection of what passes.
  *
  * Usage: pass-through.ts <port of the upstream>
  */

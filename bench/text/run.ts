@@ -1,8 +1,8 @@
 /**
- * `npm run bench -- text`: text calls through the api beside a bare pass-through (pass-through.ts), windows of both in
- * turn, with one upstream behind both, the database durable, and all on one machine.
+ * `npm run bench -- text`: text calls through the api compared with a bare pass-through (pass-through.ts), windows of
+ * both in turn, with one upstream behind both, a durable database, and all on one machine.
  *
- * Exits with 0 also where a promise is missed: a number is an answer, not a failure.
+ * Exits with 0 even if a promise is missed: the bench reports numbers, and they are not failures.
  */
 import { execFile, spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
@@ -27,11 +27,11 @@ import { startBenchCluster } from '../stage/cluster.ts';
 import { loadLaunch, roleEnvironment, roleLaunch } from '../stage/node-launch.ts';
 import type { TextOrder, TextWindow } from './clients.ts';
 
-/** What is promised (issue "Bench"). */
+/** What is promised. */
 const LEAST_WHOLE = 0.35;
 const LEAST_STREAMS = 0.75;
 const MOST_ADDED_MS = 2;
-/** The least resident memory in the second half of the calls over that in the first. */
+/** The minimum resident memory in the second half of the calls over that in the first. */
 const MOST_GROWTH = 1.15;
 
 const say = (line: string): boolean => process.stdout.write(`${line}\n`);
@@ -67,7 +67,7 @@ try {
   await rm(folder, { recursive: true, force: true });
 }
 
-/** A process of the bench that says something when it is ready. */
+/** A process of the bench that sends a message when it is ready. */
 async function startHelper<Ready>(launch: Launch): Promise<{ readonly process: ChildProcess; readonly ready: Ready }> {
   const child = spawn(launch.command, [...launch.args], {
     env: launch.environment,
@@ -158,7 +158,7 @@ async function measure(): Promise<void> {
   async function rounds(name: string, window: (side: Side) => Promise<number>) {
     const values: Record<'bare' | 'ours', number[]> = { bare: [], ours: [] };
     for (let round = 0; round < options.rounds; round++) {
-      // Who is first changes with each round: neither side always follows the other.
+      // The order changes with each round, so that neither side always follows the other.
       const order = round % 2 === 0 ? (['bare', 'ours'] as const) : (['ours', 'bare'] as const);
       for (const which of order) values[which].push(await window(which === 'bare' ? bare : ours));
     }
@@ -173,7 +173,7 @@ async function measure(): Promise<void> {
       await ask(ours, { isStreamed: tenth % 2 === 1, clients: options.clients, calls: options.calls / 10 });
       sizes.push(await residentMb(api.pid));
     }
-    // What lies between two collections is no growth: the troughs tell.
+    // Memory that accumulates between two collections is not growth: the minima show growth.
     const growth = Math.min(...sizes.slice(5)) / Math.min(...sizes.slice(0, 5));
     say(
       `resident memory of the api after each tenth of ${options.calls} calls, MB: ${sizes.map(Math.round).join(' ')}`,
@@ -203,7 +203,7 @@ function modelFile(port: number): object {
   };
 }
 
-/** What a process has used, in milliseconds; Linux counts in hundredths of a second. */
+/** The processor time that a process has used, in milliseconds; Linux counts in hundredths of a second. */
 async function processorMs(pid: number): Promise<number> {
   const fields = (await readFile(`/proc/${pid}/stat`, 'utf8')).replace(/^.*\) /s, '').split(' ');
   return (Number(fields[11]) + Number(fields[12])) * 10;

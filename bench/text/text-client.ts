@@ -1,14 +1,14 @@
 /**
- * As little of a client as measuring text calls needs: one kept connection, one call at a time, whose answer has a
- * Content-Length or is chunked. It sees when the first event came, and how many.
+ * A minimal client for measuring text calls: one keep-alive connection, one call at a time, whose response has a
+ * Content-Length or is chunked. It records when the first event came, and how many.
  */
 import { createConnection } from 'node:net';
 import type { Socket } from 'node:net';
 
 export interface TextCallFacts {
-  /** From the request to the first byte of the answer's body, in milliseconds. */
+  /** From the request to the first byte of the response body, in milliseconds. */
   readonly firstByteMs: number;
-  /** How many `data:` lines there were; 0 where the answer was whole. */
+  /** The number of `data:` lines; 0 if the response was not streamed. */
   readonly events: number;
 }
 
@@ -31,7 +31,7 @@ export class TextClient {
     this.#socket.on('close', () => this.#call?.reject(new Error('the server closed the connection')));
   }
 
-  /** @param text a whole request, head and body. @throws {Error} the answer is no 200. */
+  /** @param text a whole request, head and body. @throws {Error} the status is not 200. */
   call(text: string): Promise<TextCallFacts> {
     return new Promise((resolve, reject) => {
       this.#call = { begunAt: performance.now(), resolve, reject, text: '', firstByteMs: undefined };

@@ -1,6 +1,6 @@
 /**
- * The far end of the text bench: a chat server that answers at once, whole or in fifty pieces. In a process of its own.
- * It says over its channel on which port it listens.
+ * The far end of the text bench: a chat server that responds at once, whole or in fifty pieces. In a process of its
+ * own. It reports its port over its channel.
  */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -48,7 +48,7 @@ const server = createServer({ keepAliveTimeout: 120_000 }, (request, response) =
     void (async () => {
       for (const piece of pieces) {
         response.write(piece);
-        // A model does not say everything in one breath.
+        // A model does not send everything at once.
         await nextTurn();
       }
       response.end(last);

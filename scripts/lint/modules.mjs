@@ -1,6 +1,6 @@
 /**
- * The order of the modules, for the lint rule `darkroom/module-order`: a module imports only from those before it. To add
- * a module, put it where what it needs is before it, and what needs it comes after.
+ * The order of the modules, for the lint rule `darkroom/module-order`: a module imports only from those before it. To
+ * add a module, put it after the modules that it needs and before those that need it.
  */
 
 /** Paths below the repository's root: directories, and single files. The longest that matches a file is its module. */
@@ -36,14 +36,14 @@ export const MODULES = [
   'web',
 ];
 
-/** The only modules that a module imports, where they are not all of those before it. `types`: only as types. */
+/** The only modules that a module imports, if not all of those before it. `types`: only as types. */
 export const IMPORTS = {
   workflows: [{ path: 'src/domain' }, { path: 'src/objects/outputs', types: true }],
   clients: [],
   web: [{ path: 'clients' }, { path: 'src', types: true }],
 };
 
-/** The only files that import from a module, where those after it may not all do so. */
+/** The only files that import from a module, if not all of those after it may. */
 export const IMPORTED_BY = {
   workflows: ['activities', 'src/processes'],
   activities: ['src/processes', 'src/context.ts'],

@@ -25,7 +25,7 @@ const moduleOrder = {
   },
 };
 
-/** Whether nothing of an import is left when it runs. */
+/** Whether an import is erased at run time. */
 function isOfTypes(node) {
   return node.importKind === 'type' || node.exportKind === 'type';
 }

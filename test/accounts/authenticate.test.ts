@@ -22,7 +22,7 @@ const statements: string[] = [];
 let testDatabase: TestDatabase;
 let accountId: string;
 let authenticator: Authenticator;
-/** How far the clock that the cache looks at was put ahead. */
+/** How far the cache's clock has been advanced. */
 let aheadMs: number;
 
 before(async () => {

@@ -1,4 +1,4 @@
-/** Receivers that fail: since when, how often, and when that is forgotten. */
+/** Receivers that fail: since when, how often, and when that is reset. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import {
@@ -21,7 +21,7 @@ before(async () => {
 });
 after(() => test.close());
 
-/** Puts what is known of a receiver so many days back. */
+/** Moves the records of a receiver back by the given days. */
 async function age(accountId: string, failingDays: number, lastFailedDays: number): Promise<void> {
   await test.database.query(
     {

@@ -1,4 +1,4 @@
-/** Keys made and changed with a key, where the process still remembers rights that the key has no more. */
+/** Keys created and changed with a key, while the process still caches rights that the key no longer has. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { createAccount } from '../../src/accounts/accounts.ts';
@@ -19,7 +19,7 @@ before(async () => {
 });
 after(() => testDatabase.close());
 
-/** A caller as a process remembers it, whatever becomes of its key. */
+/** A caller as a process caches it, whatever happens to its key. */
 async function newCaller(expiresAt?: Date): Promise<Caller> {
   const { database } = testDatabase;
   const accountId = await createAccount(database, 'test');
@@ -74,7 +74,7 @@ describe('a key that was revoked or has expired', () => {
       for (const answer of answers) {
         assert.ok(answer.status === 'fulfilled' || answer.reason instanceof UnauthenticatedError);
       }
-      // Whoever revokes and then looks sees every key that was made with it.
+      // A caller that revokes and then lists sees every key that was created with it.
       assert.equal(keys.length - 1, answers.filter(({ status }) => status === 'fulfilled').length);
     }
   });

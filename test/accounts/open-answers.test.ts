@@ -1,4 +1,4 @@
-/** Who may still ask, of all whose answers are open: each reason to end one, and an outage as none. */
+/** Which open responses stay authorized: each reason to end one, and an outage, which is none. */
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { setSuspended } from '../../src/accounts/accounts.ts';
@@ -18,7 +18,7 @@ after(() => room.close());
 let clock = Date.now();
 const now = (): number => clock;
 const sessions = createSessions(database, now);
-/** Keys that are not to be remembered any more. */
+/** Keys to remove from the cache. */
 const forgotten: string[] = [];
 const forget = (keyId: string): void => void forgotten.push(keyId);
 const openAnswers = createOpenAnswers({ database, logger: silentLogger(), now, forget });
@@ -31,7 +31,7 @@ async function newCaller(expiresAt?: Date): Promise<Caller> {
   return createAuthenticator(database, now).authenticate(`Bearer ${key.text}`);
 }
 
-/** Opens an answer. @returns the reasons that it was ended for. */
+/** Opens a response. @returns the reasons for which it was ended. */
 function open(caller: Caller): { readonly reasons: string[]; readonly close: () => void } {
   const reasons: string[] = [];
   return { reasons, close: openAnswers.register(caller, ({ name }) => reasons.push(name)) };

@@ -1,4 +1,4 @@
-/** How many sessions of the dashboard a key has at most: whoever signs in without end keeps no more of them. */
+/** The maximum number of dashboard sessions of a key: signing in repeatedly does not keep more of them. */
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { createKey } from '../../src/accounts/keys.ts';

@@ -1,4 +1,6 @@
-/** Rotating the encryption key: what is stored stays readable, and is encrypted anew however often that is interrupted. */
+/**
+ * Rotating the encryption key: stored secrets stay readable, and are re-encrypted however often that is interrupted.
+ */
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { createAccount } from '../../src/accounts/accounts.ts';
@@ -85,7 +87,7 @@ describe('stored secrets', () => {
       ...database,
       async query(statement, values) {
         const rows = await database.query(statement, values);
-        // Between its reading and its writing.
+        // Between reading and writing.
         if (statement.name === 'select_stored_secrets' && !isDone) {
           isDone = true;
           await database.query({ name: 'forget', text: 'DELETE FROM webhook_keys WHERE account_id = $1' }, [removed]);

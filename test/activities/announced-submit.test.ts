@@ -1,6 +1,6 @@
 /**
- * A submit that may not be sent twice is announced to Temporal before it is sent, so that the next attempt knows of it
- * whatever becomes of this worker, and of the database's last commits (docs/decisions/0037).
+ * A submit that may not be sent twice is announced to Temporal before it is sent, so that the next attempt knows
+ * about it whatever happens to this worker and to the database's last commits (docs/decisions/0037).
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
@@ -26,10 +26,10 @@ import { body, openTaskRoom } from '../tasks/task-room.ts';
 import type { TaskRoom } from '../tasks/task-room.ts';
 
 const JOB: Submission = { kind: 'job', jobId: 'job-1' };
-/** The statements that write an intent down, or take one on. */
+/** The statements that record an intent, or take one over. */
 const LOSABLE: readonly string[] = ['insert_generation_intent', 'take_on_generation_intent'];
 
-/** Runs something as one attempt of an activity. @param beats what its heartbeats say. */
+/** Runs a function as one attempt of an activity. @param beats the details of its heartbeats. */
 function inAttempt<T>(
   work: () => Promise<T>,
   beats: unknown[] = [],
@@ -49,7 +49,7 @@ async function begin(room: TaskRoom): Promise<WorkingTask> {
   return (await beginHandling(room.database, taskId, 60)).task;
 }
 
-/** What submits a task to the only upstream there is. */
+/** Submits a task to the only upstream. */
 function submitOf(roomOf: () => TaskRoom) {
   return function submit(
     task: WorkingTask,
@@ -203,7 +203,7 @@ describe('an intent of which the answer is lost', () => {
   const submit = submitOf(() => room);
   const taken = (): Promise<boolean> => Promise.resolve(true);
 
-  /** What the heartbeats say at the end of an attempt that did not learn that its intent was written down. */
+  /** The heartbeat details at the end of an attempt that did not learn that its intent was recorded. */
   async function loseAnswer(task: WorkingTask, details?: unknown, number = 1): Promise<unknown> {
     const database: Database = {
       ...room.database,
@@ -225,7 +225,7 @@ describe('an intent of which the answer is lost', () => {
     return beats.at(-1);
   }
 
-  /** The next attempt. @returns how often it sent the work. */
+  /** The next attempt. @returns how often it submitted. */
   async function submits(task: WorkingTask, details: unknown, number: number, place = 0): Promise<number> {
     let sent = 0;
     const ask = (): Promise<Submission> => {
@@ -233,7 +233,7 @@ describe('an intent of which the answer is lost', () => {
       return Promise.resolve(JOB);
     };
     await inAttempt(() => submit(task, taken, ask, { place }), [], details, number).catch((error: unknown) => {
-      // The attempt after it waits for whoever has the intent (live-submit.ts).
+      // The attempt after it waits for the holder of the intent (live-submit.ts).
       assert.ok(error instanceof ApplicationFailure && error.type === 'provider_unavailable', String(error));
     });
     return sent;

@@ -1,6 +1,6 @@
 /**
- * Tasks that find no slot for their archiving: they wait for one without using up their time, and not for ever; and films
- * that wait for a decoder, which leave slots to images. Slots and the decoder are held by the tests, and nothing is really
+ * Tasks that find no archiving slot: they wait for one without using up their time, and not forever; and videos that
+ * wait for a decoder, which leave slots to images. Slots and the decoder are held by the tests, and nothing is really
  * fetched.
  */
 import assert from 'node:assert/strict';
@@ -31,10 +31,10 @@ import { body, openTaskRoom } from '../tasks/task-room.ts';
 import type { TaskRoom } from '../tasks/task-room.ts';
 
 const ARCHIVING_SECONDS = 600;
-/** Longer than a deadline takes that has passed. */
+/** Longer than it takes to notice a passed deadline. */
 const FETCH_MS = 20;
 
-/** What a download is to the activity: it takes a while, and ends when it is aborted. */
+/** A simulated download: it takes a while, and ends when it is aborted. */
 async function fetched(signal: AbortSignal): Promise<void> {
   const endAt = performance.now() + FETCH_MS;
   await until('the file has come', () => signal.aborted || performance.now() > endAt, 1);
@@ -50,15 +50,15 @@ before(async () => {
 });
 after(() => room.close());
 
-/** What one test shares among its attempts. */
+/** What the attempts of one test share. */
 interface Bench {
   readonly archivingSlots: SlotShares;
   readonly filmSlots: SlotShares;
   readonly frameDecoders: TenantShares;
   readonly stopping: AbortController;
-  /** Keys of what is a film. */
+  /** Keys of the videos. */
   readonly films: Set<string>;
-  /** What fetching a file ends with; undefined: it is stored. */
+  /** The error that fetching a file ends with; undefined: it is stored. */
   trouble: Error | undefined;
 }
 
@@ -128,7 +128,7 @@ async function generatedFilms(count: number): Promise<readonly TaskId[]> {
   return films;
 }
 
-/** As if so many seconds had passed. */
+/** As if the given number of seconds had passed. */
 const later = (taskId: TaskId, seconds: number): Promise<unknown> =>
   room.rows(
     `UPDATE tasks SET updated_at = updated_at - make_interval(secs => $2),
@@ -138,7 +138,7 @@ const later = (taskId: TaskId, seconds: number): Promise<unknown> =>
     seconds,
   );
 
-/** Holds the only slot. @returns what gives it back. */
+/** Holds the only slot. @returns a function that releases it. */
 function holdSlot({ archivingSlots }: Bench): () => Promise<void> {
   let giveBack = (): void => undefined;
   const held = archivingSlots.run('ac-other', 1, () => new Promise<void>((resolve) => (giveBack = resolve)));
@@ -255,7 +255,7 @@ describe('a task that finds no slot for its archiving', () => {
 });
 
 describe('films whose decoding takes long', () => {
-  /** Of all of them until no more begins. */
+  /** Runs all of them until no more start. */
   async function beginAll(
     bench: Bench,
     films: readonly TaskId[],

@@ -1,4 +1,4 @@
-/** Where attempts put their files: no two of them in the same place. */
+/** Where attempts put their files: no two of them under the same key. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { attemptKey } from '../../activities/stage-files.ts';
@@ -16,7 +16,7 @@ function keyOf(info: { readonly runId: string; readonly attempt?: number; readon
 
 describe('the key of an object that an attempt stores', () => {
   it('is another in each run of a task, however soon one follows the other', () => {
-    // Ids of runs are UUIDs of version 7: these two were made in the same second.
+    // Run ids are UUIDs of version 7: these two were created in the same second.
     const first = keyOf({ runId: '0199ab12-3f4c-7d01-8a6b-0c1d2e3f4a5b' });
     const second = keyOf({ runId: '0199ab12-3f9e-7a44-9b0c-5d6e7f8091a2' });
 

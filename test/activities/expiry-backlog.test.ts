@@ -1,4 +1,4 @@
-/** A pass of the expiry over more than there is time for: the next pass goes on, and the repair is not late for it. */
+/** An expiry pass with more rows than it has time for: the next pass continues, and the repair is not delayed by it. */
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import { asyncLocalStorage } from '@temporalio/activity';
@@ -11,7 +11,7 @@ import type { ExpireResult } from '../../workflows/contracts.ts';
 import { openTaskRoom } from '../tasks/task-room.ts';
 import type { TaskRoom } from '../tasks/task-room.ts';
 
-/** More than one statement expires. */
+/** More than one statement expires at once. */
 const UPLOADS = 700;
 
 let room: TaskRoom;

@@ -1,4 +1,4 @@
-/** An answer that cannot be asked for again, kept in hand until it is written down. */
+/** A response that cannot be requested again, held in memory until it is recorded. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { keepAnswer } from '../../activities/keep-answer.ts';

@@ -1,4 +1,4 @@
-/** An attempt of a callback whose time the database took: Temporal would begin the next one beside it. */
+/** A callback attempt whose time the database used up: Temporal would start the next one in parallel. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { asyncLocalStorage } from '@temporalio/activity';
@@ -19,14 +19,14 @@ import { body, openTaskRoom } from '../tasks/task-room.ts';
 import type { TaskRoom } from '../tasks/task-room.ts';
 
 const START_TO_CLOSE_MS = 20_000;
-/** Within what an attempt has beside its exchange. */
+/** Within the time that an attempt has besides its exchange. */
 const SHORT_MS = 3_000;
-/** A stall below the time-out of a statement, after which an exchange would outlive the attempt. */
+/** A stall below the timeout of a statement, after which an exchange would outlive the attempt. */
 const LONG_MS = 14_000;
 
 /** Longer than an attempt may take to record its outcome. */
 const RECORD_STALL_MS = 6_000;
-/** Of an attempt that goes on to its last moment, so that some 2 s are left for its record. */
+/** An attempt that continues until its last moment, so that about 2 s are left for its record. */
 const UP_TO_THE_LAST = { begin: 5_000, commit: 2_900, exchange: 9_900 };
 
 interface Stalls {
@@ -40,9 +40,9 @@ interface Stalls {
 interface Surroundings {
   /** Called when the attempt is counted. */
   readonly onCommit?: () => Promise<unknown>;
-  /** Awaited before the outcome is recorded, each time that it is tried. */
+  /** Awaited before each try to record the outcome. */
   readonly onRecord?: () => Promise<unknown>;
-  /** What the receiver answers; 204 by default. */
+  /** The receiver's response; 204 by default. */
   readonly reply?: { readonly status: number; readonly headers: Readonly<Record<string, string>> };
 }
 
@@ -65,7 +65,7 @@ describe('an attempt of a callback', () => {
     return taskId;
   }
 
-  /** Makes an attempt, of which each part takes so long by the attempt's clock. */
+  /** Runs an attempt whose parts take the given times by the attempt's clock. */
   async function attempt(
     taskId: TaskId,
     { lookUp = 0, begin = 0, commit = 0, exchange = 0 }: Stalls,

@@ -1,4 +1,7 @@
-/** What a cancelled task costs whose provider had finished all the same: as the model's `lateCancel` says (contract §4). */
+/**
+ * The cost of a cancelled task whose provider had finished all the same: as the model's `lateCancel` says (contract
+ * §4).
+ */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { asyncLocalStorage } from '@temporalio/activity';
@@ -26,7 +29,7 @@ import type { TaskRoom } from '../tasks/task-room.ts';
 
 const { signal } = new AbortController();
 
-/** Two pictures at most. */
+/** Two images at most. */
 const HELD = 2n * PRICE;
 
 const modelOf = (lateCancel: LateCancel | undefined) => {
@@ -109,7 +112,7 @@ describe('a task that is cancelled after its provider had finished', () => {
     return capturedMicroUsd ?? assert.fail('it is not settled');
   }
 
-  /** Cancels a task whose provider has a job, as the workflow does it. @returns what is captured. */
+  /** Cancels a task whose provider has a job, as the workflow does it. @returns the captured amount. */
   async function cancelled(lateCancel: LateCancel | undefined, script: Script): Promise<bigint> {
     const taskId = await handled(lateCancel);
     await recordJob(room.database, await readWorkingTask(room.database, taskId), at(lateCancel), 'job');

@@ -1,6 +1,6 @@
 /**
- * A submit that goes on although Temporal has ended its attempt: the next attempt waits for it as long as it shows that it
- * lives, and gives the task up when it does not (docs/decisions/0004).
+ * A submit that continues although Temporal has ended its attempt: the next attempt waits for it as long as it shows
+ * that it is alive, and gives up the task when it does not (docs/decisions/0004).
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
@@ -35,11 +35,11 @@ describe('a submit that goes on after its attempt', () => {
     readonly intent: DeclaredIntent;
     /** What the next attempt finds. */
     readonly found: Promise<Generation | undefined>;
-    /** The next attempt does not wait any more, and this one ends. */
+    /** The next attempt stops waiting, and this one ends. */
     end(): Promise<void>;
   }
 
-  /** @param attempt aborted: Temporal has ended it. */
+  /** @param attempt aborted if Temporal has ended it. */
   async function begin(attempt = AbortSignal.abort()): Promise<Submit> {
     const { taskId } = await room.creator.create(await room.newCaller(), body(), undefined);
     const { task } = await beginHandling(room.database, taskId, 60);
@@ -59,7 +59,7 @@ describe('a submit that goes on after its attempt', () => {
     return { ...live, task, intent, found, end };
   }
 
-  /** As if the last sign of it were so old. */
+  /** As if its last sign of life were this old. */
   async function age(task: WorkingTask, seconds: number): Promise<void> {
     const statement = 'UPDATE generations SET updated_at = updated_at - make_interval(secs => $2) WHERE task_id = $1';
     await room.database.query({ name: 'age_intent', text: statement }, [task.id, seconds]);

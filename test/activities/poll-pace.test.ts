@@ -1,4 +1,4 @@
-/** How often a job is asked for. */
+/** How often a job is polled. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createPollPace } from '../../activities/poll-pace.ts';

@@ -1,4 +1,7 @@
-/** The next attempt of a submit that may not be sent twice: it waits for the one before, and sends only what was not sent. */
+/**
+ * The next attempt of a submit that may not be sent twice: it waits for the previous one, and sends only what was not
+ * sent.
+ */
 import assert from 'node:assert/strict';
 import { tmpdir } from 'node:os';
 import { after, before, describe, it } from 'node:test';
@@ -22,7 +25,7 @@ import type { TaskRoom } from '../tasks/task-room.ts';
 
 const MODEL = 'acme/once';
 const PLACE = { upstreamName: 'one', place: 0, label: 1 };
-/** More than one look of the attempt that waits. */
+/** Longer than one poll interval of the waiting attempt. */
 const LOOKED_MS = 2_500;
 
 describe('the next attempt of a submit that may not be sent twice', () => {
@@ -41,11 +44,11 @@ describe('the next attempt of a submit that may not be sent twice', () => {
     readonly task: WorkingTask;
     readonly intent: DeclaredIntent;
     readonly result: Promise<SubmitResult>;
-    /** How often this attempt sent the work. */
+    /** How often this attempt submitted. */
     sent(): number;
   }
 
-  /** Begins the second attempt of a task whose first one has announced its submit. */
+  /** Starts the second attempt of a task whose first one has announced its submit. */
   async function retry(): Promise<Retry> {
     const { taskId } = await room.creator.create(await room.newCaller(), body({ model: MODEL }), undefined);
     const { task } = await beginHandling(room.database, taskId, 60);

@@ -1,4 +1,4 @@
-/** What an account may hold of a worker's slots for archiving, and of its decoders of videos. */
+/** An account's maximum share of a worker's archiving slots and video decoders. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ApplicationFailure } from '@temporalio/common';

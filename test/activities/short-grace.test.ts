@@ -1,4 +1,4 @@
-/** Operators learn which models a deploy may cut off in the middle of a paid call. */
+/** Operators learn for which models a deploy may interrupt a paid call. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { warnOfShortGrace } from '../../activities/short-grace.ts';
@@ -8,7 +8,7 @@ import { definition } from '../catalogue/definitions.ts';
 
 const GRACE_SECONDS = 900;
 
-/** The warnings of a process in which some submits begin. */
+/** The warnings of a process in which some submits start. */
 function warningsOf(
   routes: readonly Partial<TaskRoute['provider'] & { handlingSeconds: number }>[],
 ): readonly unknown[] {

@@ -1,4 +1,4 @@
-/** Addresses of media that a provider fetches itself: a name that leads into the operator's network is not handed on. */
+/** URLs of media that a provider fetches itself: a name that resolves into the operator's network is not passed on. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { TestContext } from 'node:test';
@@ -18,7 +18,7 @@ const inputSchema = {
   properties: { image_urls: { type: 'array', items: image } },
 };
 
-/** @param isForFiles whether the provider takes files, and we fetch. */
+/** @param isForFiles whether the provider takes files and we fetch them. */
 function stage(t: TestContext, resolve: ResolveName, urls: readonly string[], isForFiles = false): Promise<unknown> {
   const { egress } = egressOf(t, [], { resolve });
   const input = { image_urls: urls };

@@ -1,4 +1,4 @@
-/** A start that arrives after its task was cancelled: it exits, and no provider hears of it. */
+/** A start that arrives after its task was cancelled: it exits without a request to the provider. */
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import type { ActivityContext } from '../../activities/context.ts';

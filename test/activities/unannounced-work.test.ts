@@ -1,6 +1,6 @@
 /**
- * What an upstream had of a task whose submit was not announced, because it can be repeated: it may bill it, and the
- * operator's costs know of it (src/billing/operator-costs.ts).
+ * What an upstream received of a task whose submit was not announced because it can be repeated: it may bill it, and
+ * the operator's costs include it (src/billing/operator-costs.ts).
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
@@ -24,7 +24,7 @@ describe('a submit that can be repeated, and was not announced', () => {
   });
   after(() => room.close());
 
-  /** @returns what is recorded after the submit to the only upstream there is. */
+  /** @returns what is recorded after the submit to the only upstream. */
   async function submitted(
     submit: (cancel: AbortController) => Promise<Submission>,
     isOurs = false,

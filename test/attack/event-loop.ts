@@ -1,12 +1,12 @@
-/** How long the event loop of this process stands still while something goes on. */
+/** How long the event loop of this process is blocked during some work. */
 
 /** Shorter pauses are not of interest here. */
 const INTERVAL_MS = 5;
 
 /**
- * Does some work and reports the longest time in which nothing else of this process was served.
+ * Does some work and measures the longest time in which the event loop served nothing else.
  *
- * @returns milliseconds, and what the work brought.
+ * @returns milliseconds, and the result of the work.
  */
 export async function longestPause<T>(
   work: () => Promise<T>,
@@ -20,7 +20,7 @@ export async function longestPause<T>(
   const timer = setInterval(serve, INTERVAL_MS);
   try {
     const value = await work();
-    // What stood still until just now has not been noticed yet.
+    // A pause that has only just ended has not been recorded yet.
     serve();
     return { pauseMs, value };
   } finally {

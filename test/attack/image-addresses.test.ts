@@ -1,6 +1,6 @@
 /**
- * Addresses of images in text requests that an upstream would fetch: those of the operator's own network are rejected by
- * their field, in both endpoints, before the upstream is asked and money is held.
+ * URLs of images in text requests that an upstream would fetch: those in the operator's own network are rejected with
+ * the name of their field, on both endpoints, before a request to the upstream and a hold.
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';

@@ -1,6 +1,6 @@
 /**
- * Bodies of ten megabytes are parsed and fingerprinted beside the event loop (contract §1, §2): what comes of them is
- * what comes of small ones.
+ * Bodies of ten megabytes are parsed and fingerprinted outside the event loop (contract §1, §2): the results are
+ * those of small ones.
  */
 import assert from 'node:assert/strict';
 import { Hash } from 'node:crypto';
@@ -22,7 +22,7 @@ import { openaiUpstream } from '../text/upstream/upstream-bench.ts';
 import type { ServedAccount, ServedApp } from '../http/serve.ts';
 
 const MB = 1_000_000;
-/** Ours: the application's is watched. */
+/** Our own copy: the application's is watched. */
 const deserialize = v8.deserialize.bind(v8) as (bytes: Uint8Array) => unknown;
 const encode = (text: string): Uint8Array<ArrayBuffer> => new TextEncoder().encode(text);
 
@@ -84,7 +84,7 @@ describe('a large body', () => {
       sent,
     );
 
-  /** A large body whose input is small: the fields of JSON may be apart by any white space. */
+  /** A large body whose input is small: JSON allows any amount of white space between fields. */
   const padded = (value: unknown): string => JSON.stringify(value).replace(/^\{/, `{${' '.repeat(9 * MB)}`);
 
   it('has the fingerprint of its value: its small spelling is a replay of it, and another value is not', async () => {
@@ -131,7 +131,7 @@ describe('a large body', () => {
     const work = watchThisThread(t);
     const small = JSON.stringify(body({ input: { prompt: 'y'.repeat(2_000) } }));
     assert.equal((await create(account, small)).status, 200);
-    // What is looked for is found where it is done here.
+    // The watched functions are detected when they run in this thread.
     assert.ok(work.decoded > 2_000 && work.parsed > 2_000 && work.hashed > 2_000, JSON.stringify(work));
 
     for (const [name, [sent, status]] of Object.entries(bodies)) {
@@ -171,7 +171,7 @@ describe('what is left for the event loop of a large body', () => {
     method: 'tools/call',
     params: { name: 'estimate', arguments: { model: 'acme/pictures', input: { prompt: 'x'.repeat(9 * MB) } } },
   };
-  // What is sent to the upstream is written; of a response what is kept too. A tool calls the API itself.
+  // Requests to the upstream are serialized; of a response the stored data too. A tool calls the API itself.
   const endpoints: readonly (readonly [path: string, body: unknown, work: readonly string[]])[] = [
     ['/v1/tasks', body({ input: { prompt: 'x'.repeat(9 * MB) } }), ['read']],
     ['/v1/tasks/estimate', body({ input: { prompt: 'x'.repeat(9 * MB) } }), ['read']],
@@ -199,7 +199,7 @@ describe('what is left for the event loop of a large body', () => {
   }
 });
 
-/** A piece of work that goes through a large value, and the turn of limits/turns.ts in which it was done, if any. */
+/** A piece of work that processes a large value, and the turn of limits/turns.ts in which it was done, if any. */
 interface Piece {
   readonly work: 'read' | 'write';
   readonly turn: number | undefined;
@@ -215,7 +215,7 @@ function watchTurns(t: TestContext, { http }: ServedApp): readonly Piece[] {
     await next();
     turns += 1;
     current = turns;
-    // The caller's, until the loop goes on.
+    // The caller's, until the loop continues.
     setImmediate(() => (current = undefined));
   });
   const { stringify } = JSON;

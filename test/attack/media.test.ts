@@ -1,6 +1,6 @@
 /**
- * Uploads whose tables are made to take minutes and gigabytes: the api answers everybody else meanwhile, and says what is
- * wrong with the file. Each of these used to freeze the api or to end it.
+ * Uploads whose tables are designed to take minutes and gigabytes: the api keeps responding to all other clients, and
+ * reports what is wrong with the file. Each of these used to block or end the api.
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
@@ -9,7 +9,7 @@ import { serveApp } from '../http/serve.ts';
 import type { ServedAccount, ServedApp } from '../http/serve.ts';
 import { HOSTILE_CONTAINERS } from '../media/hostile-containers.ts';
 
-/** Small enough to be sent often, and each hard in its own way. */
+/** Small enough to be sent often, and each expensive in its own way. */
 const NAMES = [
   'an MP4 whose stts claims 4,294,967,295 entries',
   'an MP4 with 4,294,967,295 offsets in one entry of ctts',
@@ -46,7 +46,7 @@ describe('an upload with hostile tables', () => {
       for (const attack of attacks) {
         const answer = await attack;
         const { error_code, message } = (await answer.json()) as { error_code: string; message: string };
-        // What can be read within the bounds is a file like any other.
+        // A file that can be read within the bounds is accepted.
         if (answer.status === 200) continue;
         assert.deepEqual([answer.status, error_code], [415, 'UNSUPPORTED_MEDIA_TYPE']);
         assert.match(message, /^the file (is not taken: it (takes|breaks|cannot)|is no image)/);

@@ -1,6 +1,6 @@
 /**
- * Bodies that are made to take memory or time: half-sent, by the dozen, of a million small values, or with no end. Each
- * costs its sender its own share, and nobody else anything.
+ * Bodies designed to take memory or time: half-sent, by the dozen, of a million small values, or endless. Each uses
+ * its sender's own share, and no other client's.
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
@@ -15,7 +15,7 @@ import { until } from '../support/until.ts';
 import { longestPause } from './event-loop.ts';
 
 const MB = 1_000_000;
-/** The least that can be configured: 64 MB in flight, 16 of them of one account; and 100 MB per minute. */
+/** The minimum that can be configured: 64 MB in flight, 16 of them for one account; and 100 MB per minute. */
 const environment = { BODY_MB_IN_FLIGHT: '64', BODY_MB_PER_MINUTE: '100', MAX_CONNECTIONS_PER_ADDRESS: '0' };
 const ACCOUNT_IN_FLIGHT = 16 * MB;
 
@@ -29,7 +29,7 @@ function headersOf({ client }: ServedAccount, more: Record<string, string> = {})
   return { authorization: `Bearer ${client.key}`, 'content-type': 'application/json', ...more };
 }
 
-/** Begins a request on a socket. @param length as announced; absent: in chunks. */
+/** Starts a request on a socket. @param length as announced; absent: in chunks. */
 function begin(path: string, headers: Record<string, string>, length?: number): Client {
   const client = open(served.url);
   const all = {
@@ -58,7 +58,7 @@ const estimate = (account: ServedAccount, sent: string | Buffer) =>
 describe('bodies that are not sent to their end', () => {
   it('take no more memory than their account may, and nothing from others', async () => {
     const [hostile, other] = [await served.newAccount(), await served.newAccount()];
-    // Without a length they are paid for as they come.
+    // Without a length they are charged as they arrive.
     const clients = Array.from({ length: 60 }, () => begin('/v1/tasks', headersOf(hostile)));
     const chunk = `${(500_000).toString(16)}\r\n${'{"a":"'.padEnd(500_000, 'A')}\r\n`;
     for (const client of clients) client.socket.write(chunk);
@@ -133,7 +133,7 @@ describe('the bytes of a minute', () => {
     assert.match(heard, /^HTTP\/1\.1 429 [^]*Retry-After: \d+[^]*too many bytes/i);
     assert.equal(await bytesHeld(), 0);
     for (const client of announced) client.socket.destroy();
-    // Another account has its own.
+    // Another account has its own budget.
     assert.equal((await estimate(await served.newAccount(), JSON.stringify(body()))).status, 200);
   });
 
@@ -142,7 +142,7 @@ describe('the bytes of a minute', () => {
     const many = JSON.stringify({ ...body(), metadata: [Array(22_000).fill(1), Array(22_000).fill(1)] });
     assert.equal((await estimate(account, many)).status, 200);
     let sent = many.length;
-    // However slowly a machine takes them: each counts as 4.4 MB, and the account gets 1.7 MB more in a second.
+    // However slow the machine is: each counts as 4.4 MB, and the account gets 1.7 MB more per second.
     await until('an account that has none left is rejected', async () => {
       sent += many.length;
       return (await estimate(account, many)).status === 429;
@@ -185,7 +185,7 @@ describe('JSON of too many parts', () => {
     );
 
     assert.ok(pauseMs < 2_000, `${pauseMs} ms`);
-    // It has arrived and was looked at: what is wrong with it is what it says.
+    // It arrived and was validated: the error is about its content.
     assert.notDeepEqual(errorOfStatus(await estimate(account, picture)), 'JSON');
   });
 });

@@ -1,6 +1,7 @@
 /**
- * Text requests whose content is made to cost time: schemas that refer to themselves, prompts that are slow to count or
- * to read. Whatever they hold, the event loop goes on, and what is too much is rejected by its name.
+ * Text requests whose content is designed to cost time: schemas that refer to themselves, prompts that are slow to
+ * count or to read. Whatever they contain, the event loop keeps running, and what exceeds a limit is rejected with
+ * its name.
  */
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
@@ -19,7 +20,7 @@ const LONGEST_PAUSE_MS = 4_000;
 
 const format = (schema: JsonSchema): OutputFormat => ({ type: 'json_schema', name: 'it', schema, strict: false });
 
-/** A prompt of characters that the tokenizer takes longest for; no message is like another. */
+/** A prompt of the characters that the tokenizer is slowest with; no two messages are alike. */
 function slowPrompt(messages: number, seed = 12_345): CountedRequest {
   const characters = '漢字仮名交文日本語中国人民';
   let state = seed;
@@ -35,7 +36,7 @@ function slowPrompt(messages: number, seed = 12_345): CountedRequest {
   };
 }
 
-/** A schema of a few kilobytes that is millions of members when put together. */
+/** A schema of a few kilobytes that has millions of members when expanded. */
 function endlessParts(): JsonSchema {
   const names = Array.from({ length: 800 }, (_, index) => `m${index}`);
   const members = Object.fromEntries(names.map((name) => [name, {}]));
@@ -166,7 +167,7 @@ describe('the text threads', { timeout: 120_000 }, () => {
     const hasty = createTextThreads({ timeoutMs: 1_000 });
     const isTooLate = (error: unknown): boolean =>
       error instanceof TextFailure && error.reason === 'upstream_timeout' && !error.message.includes('漢');
-    // Twice, and at the same moment: both threads are ended.
+    // Twice at the same moment: both threads are ended.
     await Promise.all(
       ['acc_one', 'acc_two'].map((account) => assert.rejects(hasty.countInput(account, [slowPrompt(250)]), isTooLate)),
     );

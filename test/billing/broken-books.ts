@@ -1,4 +1,4 @@
-/** What the proof of the ledger finds after somebody changed the books by hand; the change is undone. */
+/** What the proof of the ledger finds after the ledger was modified by hand; the change is undone. */
 import assert from 'node:assert/strict';
 import { findViolations } from '../../src/billing/verify.ts';
 import type { LedgerViolation } from '../../src/billing/verify.ts';
@@ -6,7 +6,7 @@ import type { TaskRoom } from '../tasks/task-room.ts';
 
 class RolledBack extends Error {}
 
-/** @param changes statements, as nothing of ours would run them. */
+/** @param changes statements that our own code would never run. */
 export async function violationsAfter(room: TaskRoom, changes: readonly string[]): Promise<readonly LedgerViolation[]> {
   let found: readonly LedgerViolation[] = [];
   const work = room.database.transaction(async (transaction) => {
@@ -26,7 +26,7 @@ export async function rulesBrokenBy(room: TaskRoom, changes: readonly string[]):
   return [...new Set(rules)].toSorted();
 }
 
-/** An entry as nothing of ours would write it. */
+/** An entry that our own code would never write. */
 export function strayEntry(kind: string, reference: string, amount: bigint | number, owner: string): string {
   return `INSERT INTO ledger_entries (account_id, kind, reference, amount_micro_usd, available_after_micro_usd,
                                       held_after_micro_usd)

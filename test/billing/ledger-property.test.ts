@@ -1,6 +1,6 @@
 /**
- * The books under random interleavings: accounts do everything that moves money or slots, many things at the same
- * moment, and at every quiet point the whole ledger is proved. Meanwhile somebody looks at the counters all the time.
+ * The ledger under random interleavings: accounts do everything that moves money or slots, many things at the same
+ * moment, and at every quiet point the whole ledger is proved. Meanwhile the counters are read continuously.
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
@@ -22,11 +22,11 @@ import { PRICE, body, openTaskRoom } from '../tasks/task-room.ts';
 import type { TaskRoom } from '../tasks/task-room.ts';
 
 const DAY_MS = 86_400_000;
-/** What a day of storage costs in these tests: enough to be seen beside a task. */
+/** The cost of a day of storage in these tests: enough to be visible next to a task. */
 const USD_PER_GB_MONTH = 30_000_000n;
 const RETENTION = { retentionDays: 7 };
 
-/** One thing that somebody does. Numbers choose among what is there. */
+/** One action of an account. Numbers choose among what exists. */
 type Step =
   | { readonly does: 'create'; readonly who: number; readonly key: number; readonly storage: 'temp' | 'persistent' }
   | { readonly does: 'launch' }
@@ -83,7 +83,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 /** Waves: everything in one happens at the same moment. */
 const waves = fc.array(fc.array(step, { minLength: 1, maxLength: 14 }), { minLength: 2, maxLength: 5 });
 
-/** What may happen to somebody; anything else fails the test. */
+/** Errors that an account may receive; anything else fails the test. */
 const EXPECTED = new Set([
   'InsufficientBalanceError',
   'QueueFullError',
@@ -125,11 +125,11 @@ interface World {
   readonly room: TaskRoom;
   readonly callers: readonly Caller[];
   readonly tasks: TaskId[];
-  /** Of the references of this run. */
+  /** The prefix of this run's references. */
   readonly prefix: string;
 }
 
-/** A rich account, a poor one with few slots, and a key of the rich one that may spend little. */
+/** A rich account, a poor one with few slots, and a key of the rich one with a low spending limit. */
 async function newCallers(room: TaskRoom): Promise<readonly Caller[]> {
   const rich = await room.newCaller({ microUsd: 40n * PRICE, runningCap: 5, queueCap: 30 });
   const poor = await room.newCaller({ microUsd: 3n * PRICE, runningCap: 1, queueCap: 2 });
@@ -209,7 +209,7 @@ async function ownerOf(room: TaskRoom, taskId: TaskId | undefined): Promise<stri
   return row?.owner;
 }
 
-/** Reads the counters again and again until it is stopped; throws there what it saw. */
+/** Reads the counters repeatedly until it is stopped; `stop` throws what it found. */
 function watchCounters(room: TaskRoom, callers: readonly Caller[]): { stop(): Promise<void> } {
   let isOver = false;
   const statement = {

@@ -1,4 +1,4 @@
-/** What the operator may have to pay although nobody was charged (contract §7 "Money"). */
+/** What the operator may have to pay although no account was charged (contract §7 "Money"). */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { readOperatorCosts } from '../../src/billing/operator-costs.ts';

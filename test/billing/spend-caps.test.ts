@@ -1,4 +1,4 @@
-/** Spend caps of a key (contract §7): what counts against them, and when it counts no more. */
+/** Spend caps of a key (contract §7): what counts against them, and when it stops counting. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { createKey } from '../../src/accounts/keys.ts';
@@ -30,7 +30,7 @@ async function create(caller: Caller): Promise<TaskId> {
   return (await room.creator.create(caller, body(), undefined)).taskId;
 }
 
-/** Asserts that one more task is refused, and returns why. */
+/** Asserts that one more task is rejected, and returns why. */
 async function refusal(caller: Caller): Promise<Pick<SpendCapError, 'period' | 'leftMicroUsd'>> {
   const error = await create(caller).then(
     () => assert.fail('the cap did not refuse'),
@@ -96,7 +96,7 @@ describe('a spend cap', () => {
     assert.deepEqual(await verifyLedger(room.database), []);
   });
 
-  // Last: it moves counts to another day, which the proof above would rightly find.
+  // Last: it moves counts to another day, which the proof above would rightly report.
   // Proves C7-7.
   it('of a day is whole again on the next one, and that of all days is not', async () => {
     const daily = await cappedCaller({ dayMicroUsd: PRICE });

@@ -55,7 +55,7 @@ function entriesOf(caller: Caller): Promise<readonly Record<string, unknown>[]> 
   );
 }
 
-/** Leaves an account this much, whatever it had. */
+/** Sets the balance of an account, whatever it was. */
 async function leave(caller: Caller, microUsd: bigint): Promise<void> {
   const { availableMicroUsd } = await room.account(caller);
   await room.database.transaction((transaction) =>
@@ -215,7 +215,7 @@ describe('metering', () => {
       ],
     );
     assert.equal((await room.account(caller)).availableMicroUsd, 0n);
-    // A day that nothing was paid for has no entries.
+    // A day without a charge has no entries.
     assert.equal((await entriesOf(caller)).length, 4);
 
     await room.database.transaction((transaction) => topUp(transaction, caller.accountId, 200_000n, newId('topup')));

@@ -1,4 +1,4 @@
-/** The proof of the ledger finds each way in which the money of a text call could go wrong. */
+/** The proof of the ledger detects each way in which the money of a text call could go wrong. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { SCOPES } from '../../src/accounts/api-key.ts';

@@ -1,4 +1,7 @@
-/** The proof of the ledger is itself proven: each way in which money could go wrong is made, and must be found. */
+/**
+ * The proof of the ledger is itself proven: each way in which money could go wrong is simulated, and must be
+ * detected.
+ */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { createKey } from '../../src/accounts/keys.ts';
@@ -85,7 +88,7 @@ describe('the proof of the ledger', () => {
               (SELECT count(*)::integer FROM storage_days) AS days,
               (SELECT count(*)::integer FROM spend_periods) AS periods`,
     );
-    // There is something of each kind to look at.
+    // There is data of each kind to check.
     assert.ok((counts?.days ?? 0) >= 2);
     assert.equal(counts?.entries, 2 * (counts?.days ?? 0));
     assert.equal(counts.periods, 2);
@@ -268,7 +271,7 @@ describe('the proof of spend caps', () => {
   it('finds a task that counts against a cap which does not know of it', async () => {
     assert.deepEqual(await rulesBrokenBy(`UPDATE tasks SET spend_cap_ids = NULL WHERE id = '${open}'`), [CAPS]);
     const change = `UPDATE tasks SET spend_cap_ids = ARRAY['${capId}'] WHERE id = '${failed}'`;
-    // It was released as a whole: nothing of it counts.
+    // It was released completely: none of it counts.
     assert.deepEqual(await rulesBrokenBy(change), []);
   });
 });

@@ -1,11 +1,14 @@
-/** Lyrics that are made to be hard to read are read within a moment: they held an engine thread for many minutes. */
+/**
+ * Lyrics designed to be hard to parse are parsed within a moment: they used to occupy an engine thread for many
+ * minutes.
+ */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { readLyrics } from '../../src/engines/song/lyrics.ts';
 
-/** The longest that the model's schema takes (models/song.json). */
+/** The maximum length in the model's schema (models/song.json). */
 const LONGEST = 3_000;
-/** Of the processor; the attack took more than 300 s. */
+/** Of processor time; the attack took more than 300 s. */
 const WITHIN_MS = 5_000;
 
 const PIECES = [
@@ -40,7 +43,7 @@ describe('lyrics of 3,000 characters', () => {
         const length = LONGEST - first.length - last.length;
         readLyrics(`${first}${piece.repeat(Math.ceil(length / piece.length)).slice(0, length)}${last}`);
       }
-      // Not by the clock: the processor may be somebody else's for a while.
+      // Not by wall-clock time: other processes may use the processor for a while.
       assert.ok(process.cpuUsage(before).user / 1000 < WITHIN_MS);
     });
   }

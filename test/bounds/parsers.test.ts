@@ -1,6 +1,6 @@
 /**
- * Counts the places where a whole text is read at once (parsers.ts): each is in the reviewed list with its bound, so that
- * a new one fails here until somebody has looked at whose text it reads and how long that may be.
+ * Counts the calls that read a whole text at once (parsers.ts): each is in the reviewed list with its bound, so that
+ * a new one fails here until a reviewer has checked whose text it reads and how long that may be.
  */
 import assert from 'node:assert/strict';
 import { readFile, readdir } from 'node:fs/promises';

@@ -1,17 +1,17 @@
 /**
  * The reviewed list of everything in the program that reads a text as a whole at once: parsers, decoders, regular
- * expressions that are put together while it runs, expressions of a language. What clients and upstreams send is read on
- * the event loop only up to the bound that stands here, or in a thread. Counted by parsers.test.ts.
+ * expressions built at run time, expressions of a language. Data from clients and upstreams is read on the event loop
+ * only up to the bound listed here, or in a thread. Counted by parsers.test.ts.
  */
 
-/** What a file may use and how often, whose text that is, and what bounds it. */
+/** What a file may use and how often, whose text it reads, and what bounds it. */
 export interface ReviewedParser {
   readonly uses: Readonly<Record<string, number>>;
   readonly of: 'clients' | 'upstreams' | 'operators' | 'our own';
   readonly bound: string;
 }
 
-/** Pieces of patterns that stand in the program; nothing of anybody's text is among them. */
+/** Patterns built from constants of the program; no external text is part of them. */
 const FIXED = 'put together once, of texts that stand in the program';
 const IN_TEXT_THREAD = 'runs in a text thread, which is ended after 10 s';
 const IN_ENGINE_THREAD =

@@ -1,4 +1,4 @@
-/** No regular expression of the program can be made to take long by what it reads, as far as that can be proved. */
+/** No input can make a regular expression of the program take long, as far as that can be proved. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { findExpressions, hashOf, problemOf, readKnown } from './regular-expressions.ts';

@@ -1,11 +1,11 @@
 /**
- * Every regular expression that is written in the program, and what is known of the time that it can take. Most are
- * proved to be linear by `recheck`; that takes minutes for all of them, so the proved ones are remembered by a hash in
- * regular-expressions.json, and only those that are new are checked. What is not linear stands there too, with the
- * reason why nobody can make it take long.
+ * Every regular expression that is written in the program, and what is known about its running time. Most are proved
+ * to be linear by `recheck`; that takes minutes for all of them, so the proved ones are recorded by a hash in
+ * regular-expressions.json, and only new ones are checked. Those that are not linear are listed there too, with the
+ * reason why no input can make them take long.
  *
- * `npm test -- test/bounds/regular-expressions.test.ts` names what has to be written down;
- * `npm run ts -- test/bounds/remember-regular-expressions.ts` remembers those that are proved.
+ * `npm test -- test/bounds/regular-expressions.test.ts` names those that have to be added; `npm run ts --
+ * test/bounds/remember-regular-expressions.ts` records those that are proved.
  */
 import { createHash } from 'node:crypto';
 import { readFile, readdir } from 'node:fs/promises';
@@ -14,16 +14,16 @@ import { parseSync, Visitor } from 'oxc-parser';
 import { checkSync } from 'recheck';
 import { packageFile } from '../../src/config/package-root.ts';
 
-/** Where the program is whose expressions see what clients and upstreams send. */
+/** The directories whose expressions process data from clients and upstreams. */
 const FOLDERS = ['src', 'activities', 'workflows'];
 
-/** Per expression; those that take longer are written down with a reason. */
+/** Per expression; those that take longer are listed with a reason. */
 const CHECK_TIMEOUT_MS = 5_000;
 
 export const KNOWN_FILE = packageFile('test/bounds/regular-expressions.json');
 
 export interface KnownExpressions {
-  /** By its text: why its time is bounded although it is not linear, or not proved to be. */
+  /** By its source text: why its time is bounded although it is not linear, or not proved to be. */
   readonly bounded: Readonly<Record<string, string>>;
   /** Hashes of those that were proved to be linear. */
   readonly linear: readonly string[];
@@ -33,7 +33,7 @@ export async function readKnown(): Promise<KnownExpressions> {
   return JSON.parse(await readFile(KNOWN_FILE, 'utf8')) as KnownExpressions;
 }
 
-/** All expressions by their text (`/…/flags`), with the places where they stand. */
+/** All expressions by their source text (`/…/flags`), with their locations. */
 export async function findExpressions(): Promise<ReadonlyMap<string, readonly string[]>> {
   const found = new Map<string, string[]>();
   for (const folder of FOLDERS) {
@@ -59,7 +59,7 @@ export function hashOf(expression: string): string {
   return createHash('sha256').update(expression).digest('hex').slice(0, 12);
 }
 
-/** @returns undefined where it is proved to be linear, otherwise what was found. */
+/** @returns undefined if it is proved to be linear, otherwise the finding. */
 export function problemOf(expression: string): string | undefined {
   const end = expression.lastIndexOf('/');
   // The backend in JavaScript: the others are programs of other platforms.

@@ -1,4 +1,4 @@
-/** Remembers which regular expressions of the program are proved to be linear: see regular-expressions.ts. */
+/** Records which regular expressions of the program are proved to be linear: see regular-expressions.ts. */
 import { writeFile } from 'node:fs/promises';
 import { KNOWN_FILE, findExpressions, hashOf, problemOf, readKnown } from './regular-expressions.ts';
 

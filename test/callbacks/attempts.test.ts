@@ -1,4 +1,7 @@
-/** The record of a callback's attempts: what each is told to be, and what one that was overtaken may still change. */
+/**
+ * The record of a callback's attempts: what each attempt learns about itself, and what an overtaken attempt may still
+ * change.
+ */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import {

@@ -1,6 +1,6 @@
 /**
- * One account with more deliveries to a receiver that hangs than a worker has places: it holds at most half of them, and
- * what comes for another account goes out while most of the crowd still waits.
+ * One account with more deliveries to a receiver that hangs than a worker has slots: it holds at most half of them,
+ * and another account's deliveries go out while most of the crowd still waits.
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
@@ -11,9 +11,9 @@ import type { DarkroomWithUpstreams } from '../support/darkroom-with-upstreams.t
 import type { TestAccount } from '../support/darkroom.ts';
 import { until } from '../support/until.ts';
 
-/** A worker that gave them all its places would need half a minute for them. */
+/** A worker that gave them all its slots would need half a minute for them. */
 const CROWD = 500;
-/** A task that fails at once is called back like any other. */
+/** A task that fails at once gets a callback like any other. */
 const FAILING = { model: 'test/openai', input: { prompt: 'a boat [content]' } };
 
 describe('a crowd of deliveries to a receiver that hangs', () => {
@@ -23,7 +23,10 @@ describe('a crowd of deliveries to a receiver that hangs', () => {
   });
   after(() => outside.stop());
 
-  /** Has as many deliveries due at once: copies of one task that is over, as if all had ended in this moment. */
+  /**
+   * Makes the given number of deliveries due at once: copies of one finished task, as if all had ended at this
+   * moment.
+   */
   async function gather(account: TestAccount): Promise<void> {
     const taskId = await outside.create(account, FAILING);
     await account.client.untilTerminal(taskId);
@@ -65,7 +68,7 @@ describe('a crowd of deliveries to a receiver that hangs', () => {
   it('holds half of the places, and another account is delivered to before its turn has come', async () => {
     const { darkroom, receiver } = outside;
     const [crowd, other] = [await darkroom.createAccount(), await darkroom.createAccount()];
-    // Another account's task that is over, so that nothing but its delivery is waited for.
+    // Another account's finished task, so that only its delivery has to be awaited.
     const taskId = await outside.create(other, { ...FAILING, callback: { url: `${receiver.url}/ok/other` } });
     await other.client.until(taskId, ({ callback }) => callback?.state === 'delivered');
     await gather(crowd);

@@ -1,4 +1,4 @@
-/** How the places of a worker are shared among accounts, by a clock of the test's own. */
+/** How the slots of a worker are shared among accounts, by a clock of the test's own. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createDeliverySlots } from '../../src/callbacks/delivery-slots.ts';
@@ -20,7 +20,9 @@ function clocked(): Clocked {
   };
 }
 
-/** Takes as many as there are for an account, at most so many. @returns what was taken, and the delay of who was not. */
+/**
+ * Takes as many as an account can get, at most the given number. @returns those taken, and the delays of the others.
+ */
 function takeAll(slots: DeliverySlots, accountId: string, atMost = SLOTS) {
   const taken: (() => void)[] = [];
   while (taken.length < atMost) {
@@ -74,7 +76,7 @@ describe('places for deliveries', () => {
       return 'delayMs' in answer ? answer.delayMs : assert.fail('there was a place');
     });
 
-    // 100 places that are held for 10 s each: ten a second.
+    // 100 slots that are held for 10 s each: ten per second.
     assert.ok((delays[0] ?? 0) >= HANGING_MS);
     assert.deepEqual(
       delays,

@@ -1,6 +1,6 @@
 /**
- * Receivers that fail for days, with a whole Darkroom: what their account is told, on its page and with every answer, and
- * that they are not sent the whole schedule for ever.
+ * Receivers that fail for days, with a whole Darkroom: what their account sees, on its page and with every response,
+ * and that the whole schedule is not sent to them forever.
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
@@ -12,7 +12,7 @@ import { until } from '../support/until.ts';
 
 const OVER_AND_DONE = ['delivered', 'exhausted', 'stopped'];
 const HEADER = 'x-darkroom-callback-failing';
-/** Above what CALLBACK_DISABLE_AFTER_DAYS is by default, and below what is forgotten. */
+/** Above the default of CALLBACK_DISABLE_AFTER_DAYS, and below the age at which failures are reset. */
 const DAYS = 6;
 
 describe('an account whose receiver fails', () => {
@@ -22,7 +22,7 @@ describe('an account whose receiver fails', () => {
   });
   after(() => outside.stop());
 
-  /** Has a task called back. @returns its id, and how many attempts it took. */
+  /** Delivers the callback of a task. @returns its id, and how many attempts it took. */
   async function deliver(
     account: TestAccount,
     path: string,
@@ -42,7 +42,7 @@ describe('an account whose receiver fails', () => {
     return (body.data as unknown as WireAccount).callbackProblems ?? assert.fail('the account does not tell');
   }
 
-  /** What an answer to something else tells; a key is remembered for a second. */
+  /** The header in a response to another request; a key is cached for a second. */
   const untilTold = (account: TestAccount, value: string | undefined): Promise<void> =>
     until(`answers tell ${value}`, async () => {
       const { headers } = await account.client.send('GET', '/v1/tasks');

@@ -1,6 +1,6 @@
 /**
- * The callbacks that a receiver got, judged by the verifier that the makers of Standard Webhooks publish: ours it takes,
- * and what somebody changed, kept or signed with another key it does not.
+ * The callbacks that a receiver got, checked with the verifier that the authors of Standard Webhooks publish: it
+ * accepts ours, and rejects those that were altered, replayed or signed with another key.
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
@@ -11,7 +11,7 @@ import { startDarkroomWithUpstreams } from '../support/darkroom-with-upstreams.t
 import type { DarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';
 import type { TestAccount } from '../support/darkroom.ts';
 
-/** What the verifier takes for too old, and for too far ahead. */
+/** How old or how far in the future a timestamp may be for the verifier. */
 const TOLERANCE_MS = 5 * 60_000;
 
 describe('the published verifier of Standard Webhooks', () => {
@@ -33,7 +33,7 @@ describe('the published verifier of Standard Webhooks', () => {
   async function called(): Promise<{ callback: ReceivedCallback; headers: Record<string, string>; taskId: string }> {
     const taskId = await outside.create(account, {
       model: 'test/openai',
-      // Not ASCII, so that whoever signs characters instead of bytes is found out.
+      // Not ASCII, so that signing characters instead of bytes is detected.
       input: { prompt: 'a boat' },
       metadata: { note: 'grün ✓' },
       callback: { url: `${outside.receiver.url}/ok/verified` },

@@ -1,4 +1,4 @@
-/** Promise: a text is as long as its code points, and halves of pairs count as JSON Schema counts them. */
+/** Promise: the length of a text is its number of code points, and lone surrogates count as JSON Schema counts them. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';

@@ -1,9 +1,9 @@
-/** Model definitions for tests, as a model file would hold them. */
+/** Model definitions for tests, as a model file would contain them. */
 import type { ModelDefinition } from '../../src/catalogue/definition.ts';
 import { TEXT_FEATURES } from '../../src/catalogue/text-definition.ts';
 import type { TextModelDefinition } from '../../src/catalogue/text-definition.ts';
 
-/** A definition that is valid in everything, with what a test wants different. */
+/** A valid definition, with the changes that a test needs. */
 export function definition(changes: Partial<ModelDefinition> = {}): ModelDefinition {
   return {
     name: 'acme/pictures',
@@ -35,7 +35,7 @@ export function definitionWithRoutes(...names: string[]): ModelDefinition {
   return definition({ routes: Object.fromEntries(['default', ...names].map((name) => [name, route])) });
 }
 
-/** A text model that is valid in everything, answered by the embedded one. */
+/** A valid text model, served by the offline text model. */
 export function textDefinition(changes: Partial<TextModelDefinition> = {}): TextModelDefinition {
   return {
     name: 'acme/text',

@@ -1,4 +1,4 @@
-/** What a model file that describes an HTTP API is refused for, before any task meets it. */
+/** Why a model file that describes an HTTP API is rejected, before any task uses it. */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { describe, it } from 'node:test';

@@ -1,7 +1,6 @@
 /**
- * A catalogue that follows its files, with real files and the file system's own word for what changed. Where a test turns
- * the slow clock off, only that word can have brought the change about; where the file system says nothing, only the
- * clock.
+ * A catalogue that follows its files, with real files and the file system's own change events. Where a test turns the
+ * slow polling off, only an event can have caused the change; where the file system sends none, only the polling.
  */
 import assert from 'node:assert/strict';
 import { mkdir, mkdtemp, rename, rm, symlink, unlink, writeFile } from 'node:fs/promises';
@@ -46,7 +45,7 @@ afterEach(async () => {
 const at = (name: string): string => path.join(folder, name);
 const text = (changes: Partial<ModelDefinition> = {}): string => JSON.stringify(definition(changes));
 
-/** Puts a file there as a whole. */
+/** Writes a file atomically. */
 async function put(name: string, content: string): Promise<void> {
   await writeFile(at(`${name}.new`), content);
   await rename(at(`${name}.new`), at(name));
@@ -232,7 +231,7 @@ describe('a bad file', () => {
     const { refused } = catalogue.state();
     assert.equal(refusals().length, 1);
 
-    // Found by a later look than several that found nothing new.
+    // Found by a later poll, after several that found nothing new.
     await letPass(200);
     await put('b.json', '[]');
     await until('the other is refused too', () => catalogue.state().refused !== refused);

@@ -43,7 +43,7 @@ describe("an operator's model file", () => {
   });
   afterEach(() => rm(folder, { recursive: true, force: true }));
 
-  /** Loads a folder with one file, and tells what is said of it. */
+  /** Loads a directory with one file, and returns the error message. */
   const messageOf = async (content: string): Promise<string> => {
     const file = path.join(folder, 'bad.json');
     await writeFile(file, content);

@@ -144,7 +144,7 @@ describe('a flat price', () => {
   });
 });
 
-/** Price rules of every kind, each with an input that a schema beside them would accept. */
+/** Price rules of every kind, each with an input that a matching schema would accept. */
 const decimalText = (digits: number) =>
   fc
     .tuple(fc.nat({ max: 500 }), fc.bigInt({ min: 0n, max: 10n ** BigInt(digits) - 1n }))
@@ -191,7 +191,7 @@ const outputs = fc.array(
   { maxLength: 60 },
 );
 
-/** What those are. */
+/** The type of these inputs. */
 interface PricedInput {
   readonly text: string;
   readonly quality?: 'low' | 'high';
@@ -201,7 +201,7 @@ interface PricedInput {
   readonly level?: 'loud' | 'soft';
 }
 
-/** The same in fractions of whole numbers, reckoned in the plainest way. */
+/** The same in exact fractions, computed in the simplest way. */
 function exactMicroUsd(pricing: Pricing, input: PricedInput): bigint {
   let numerator = 10n ** 6n;
   let denominator = 1n;

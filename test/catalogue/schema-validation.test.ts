@@ -21,7 +21,7 @@ const INPUT = {
 };
 const check = compileCheck(INPUT, 'invalid input');
 
-/** Parsed, as what a client sends is: `__proto__` is then a field like any other. */
+/** Parsed, like a client's request: `__proto__` is then a field like any other. */
 const told = (json: string): string | undefined => check(JSON.parse(json));
 
 describe('a violation of an input schema', () => {

@@ -1,6 +1,6 @@
 /**
- * The embedded models cover the table of spec §2.5, in both directions: each observed value, range, set and maximum is
- * kept to by some model, and no model has a field that stands neither there nor on the short list of ours.
+ * The embedded models cover the table of spec §2.5, in both directions: some model follows each observed value,
+ * range, set and maximum, and no model has a field that is neither there nor on the short list of ours.
  */
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';

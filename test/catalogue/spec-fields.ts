@@ -1,6 +1,6 @@
 /**
- * The table of spec §2.5 (spec-fields.json) held against the embedded models: which of them keep to an observed value,
- * range, set or maximum, judged by what their schemas take and refuse and not by how they are written.
+ * The table of spec §2.5 (spec-fields.json) compared with the embedded models: which of them follow an observed
+ * value, range, set or maximum, determined by what their schemas accept and reject and not by how they are written.
  */
 import { readFileSync } from 'node:fs';
 import { createCatalogue } from '../../src/catalogue/catalogue.ts';
@@ -12,28 +12,28 @@ import { worstCaseCost } from '../../src/catalogue/price.ts';
 import { compileCheck } from '../../src/catalogue/schema-validation.ts';
 import { packageFile } from '../../src/config/package-root.ts';
 
-/** One thing that was observed of a field; exactly one of the members after the first says what. */
+/** One observation about a field; exactly one of the members after the first is set. */
 export interface Cell {
   readonly field: string;
-  /** A value that some models take. */
+  /** A value that some models accept. */
   readonly value?: string;
-  /** All observed values that a model takes. */
+  /** All observed values that a model accepts. */
   readonly set?: readonly string[];
-  /** The most entries of a list. */
+  /** The maximum number of entries of a list. */
   readonly maximum?: number;
-  /** Fewest and most entries of a list that may not be left out. */
+  /** Minimum and maximum number of entries of a required list. */
   readonly requiredEntries?: readonly [number, number];
-  /** Least and greatest integer. */
+  /** Minimum and maximum integer. */
   readonly range?: readonly [number, number];
-  /** Numbers as texts. */
+  /** Numbers as strings. */
   readonly textEnum?: readonly string[];
   /** A rule in words, one of those in `RULES`. */
   readonly is?: string;
-  /** Only models that make this. */
+  /** Only models of this modality. */
   readonly modality?: string;
   /** Only models that have this field too. */
   readonly with?: string;
-  /** Tests that show it in what comes out; default: those of the field. */
+  /** Tests that show its effect on the output; default: those of the field. */
   readonly honouredBy?: readonly string[];
 }
 
@@ -49,7 +49,7 @@ export interface SpecFields {
   readonly rows: readonly FieldRow[];
   /** Fields of ours that the table does not have. */
   readonly additive: readonly { readonly field: string; readonly models: readonly string[]; readonly why: string }[];
-  /** Tests, `file › name`, that show a field in what comes out. */
+  /** Tests, `file › name`, that show the effect of a field on the output. */
   readonly honouredBy: Readonly<Record<string, readonly string[]>>;
 }
 
@@ -57,12 +57,12 @@ export const SPEC_FIELDS = JSON.parse(
   readFileSync(packageFile('test/catalogue/spec-fields.json'), 'utf8'),
 ) as SpecFields;
 
-/** An embedded model, and what it says of an input. */
+/** An embedded model, and how it validates an input. */
 export interface JudgedModel {
   readonly definition: ModelDefinition;
   /** The names of its fields. */
   readonly fields: readonly string[];
-  /** Undefined: it takes its first example with these fields changed; `undefined` leaves one out. */
+  /** Validates the model's first example with these fields changed; `undefined` omits one. Undefined: valid. */
   problemOf(changes: Readonly<Record<string, unknown>>): string | undefined;
 }
 
@@ -79,7 +79,7 @@ export async function embeddedModels(): Promise<readonly JudgedModel[]> {
   }));
 }
 
-/** The models that keep to a cell, and those that refuse what it says, by name. */
+/** The models that follow a cell, and those that reject what it says, by name. */
 export interface Verdict {
   readonly takenBy: readonly string[];
   readonly refusedBy: readonly string[];
@@ -100,7 +100,7 @@ export function judge(cell: Cell, models: readonly JudgedModel[]): Verdict {
   return { takenBy: names(takers), refusedBy: names(refusers) };
 }
 
-/** How a cell is told. */
+/** The text of a cell. */
 export function tell({ value, set, maximum, requiredEntries, range, textEnum, is = '' }: Cell): string {
   if (value !== undefined) return value;
   if (set !== undefined) return set.join('/');
@@ -194,13 +194,13 @@ const RULES: Readonly<Record<string, (asked: Asked) => boolean>> = {
   },
 };
 
-/** The values that a model takes of a field with an enum. */
+/** The values that a model accepts for a field with an enum. */
 export function enumOf({ definition }: JudgedModel, field: string): readonly unknown[] {
   const properties = definition.inputSchema['properties'] as Record<string, { readonly enum?: readonly unknown[] }>;
   return properties[field]?.enum ?? [];
 }
 
-/** Whether every default of a model's schema is a value that the schema takes. */
+/** Whether every default in a model's schema is a value that the schema accepts. */
 export function takesItsDefaults({ definition }: JudgedModel): boolean {
   const check = compileCheck(definition.inputSchema, 'invalid input');
   return definition.examples.every((example) => check(withDefaults(definition.inputSchema, example)) === undefined);

@@ -1,4 +1,4 @@
-/** One campaign from its beginning to its verdict. */
+/** One campaign from start to verdict. */
 import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { runClient } from './clients/client.ts';
@@ -41,28 +41,28 @@ export interface Campaign {
   readonly whyNoS3: string | undefined;
   readonly faults: readonly FaultRecord[];
   readonly ownEnds: readonly OwnEnd[];
-  /** From the healing until nothing was under way; undefined: it never came to that. */
+  /** From the healing until nothing was under way; undefined: that was never reached. */
   readonly quietAfterMs: number | undefined;
   readonly evidence: Evidence;
   readonly violations: readonly Violation[];
 }
 
 const POOR = 'poor';
-/** So much that it lasts, and so little that it does not: the second is refused now and then. */
+/** Enough to last, and so little that it runs out: the second account is rejected now and then. */
 const ACCOUNTS: readonly (readonly [name: string, microUsd: bigint])[] = [
   ['ada', 500_000_000n],
   ['bea', 500_000_000n],
   ['cyn', 500_000_000n],
   [POOR, 300_000n],
 ];
-/** Of each account of a trial: nothing is to wait for its own account. */
+/** Of each account of a trial: nothing may wait for its own account. */
 const TRIAL_MICRO_USD = 100_000_000n;
 const TRIAL_RUNNING_CAP = 100;
-/** Whoever has no answer by then has none. */
+/** A request without a response by then has none. */
 const CLIENTS_END_MS = 60_000;
 /** Queued, handled, archived and called back, with the repairs between, which begin after one and two minutes. */
 const QUIET_WITHIN_MS = 300_000;
-/** Nothing has to be repaired there, and some never become quiet: a receiver that hangs is asked for a minute. */
+/** Nothing has to be repaired there, and some never become quiet: a receiver that hangs is called for a minute. */
 const MUTANT_QUIET_WITHIN_MS = 90_000;
 
 /** @throws {Error} the world could not be set up, or does not answer when all is healed. */
@@ -74,7 +74,7 @@ export async function runCampaign(options: CampaignOptions): Promise<Campaign> {
     const accounts = await openAccounts(world);
     const record = openLedger<ClientLine>(world.files.clients);
     const [storm, end] = [new AbortController(), new AbortController()];
-    // Everything that a client waits for listens to them.
+    // Everything that a client waits for adds a listener to them.
     setMaxListeners(0, storm.signal, end.signal);
     const pace = { factor: 1 };
     const clients = [...accounts].map(([account, { key }]) =>

@@ -1,4 +1,7 @@
-/** Everything that a campaign is judged by, when all is quiet again: the logs of the others, and the public answers. */
+/**
+ * Everything that a campaign is checked by, when all is quiet again: the logs of the other processes, and the public
+ * responses.
+ */
 import type { Loss, Span } from './losses.ts';
 import type { ClientLine, TaskAnswer } from './records.ts';
 import type { ProviderLine } from './provider/ledger.ts';
@@ -8,7 +11,7 @@ import type { TrialRecord } from './trials/trial.ts';
 export interface LedgerAnswer {
   readonly kind: string;
   readonly reference: string;
-  /** Decimal USD, as all amounts. */
+  /** Decimal USD, like all amounts. */
   readonly amount: string;
   readonly available: string;
   readonly balance: string;
@@ -22,11 +25,11 @@ export interface AccountAnswer {
   readonly usage: { readonly runningTasks: number; readonly queuedTasks: number; readonly textStreams: number };
 }
 
-/** What one account is told of itself. */
+/** What the API returns about one account. */
 export interface AccountEvidence {
   readonly account: AccountAnswer;
   readonly webhookSecret: string;
-  /** All its tasks, and all entries of its books, oldest first. */
+  /** All its tasks, and all its ledger entries, oldest first. */
   readonly tasks: readonly TaskAnswer[];
   readonly ledger: readonly LedgerAnswer[];
 }
@@ -44,32 +47,32 @@ export interface Evidence {
   /** By task. */
   readonly callbacks: ReadonlyMap<string, CallbackEvidence>;
   readonly callbackAttemptsAtMost: number;
-  /** Downloads after the end of everything: of each output that is still listed. */
+  /** Downloads after the end of everything: one of each output that is still listed. */
   readonly downloads: readonly ClientLine[];
-  /** What remains that nothing should have left behind, each in a line; only where no answer could tell. */
+  /** Leftovers that should not exist, one line each; only where no response could show them. */
   readonly leftovers: readonly string[];
-  /** What `admin ledger verify` finds. */
+  /** The findings of `admin ledger verify`. */
   readonly books: readonly string[];
-  /** `address:port` that processes of ours connected to. */
+  /** `address:port` of the connections that our processes made. */
   readonly connections: readonly string[];
   readonly allowedAddresses: readonly string[];
   /** When the database lost commits. */
   readonly losses: readonly Loss[];
   /** When text calls ended that their process may not have settled. */
   readonly unsettledTimes: readonly Span[];
-  /** What was seen of the faults that were done alone. */
+  /** Records of the faults that were injected alone. */
   readonly trials: readonly TrialRecord[];
 }
 
-/** Something that must never be. */
+/** A state that must never occur. */
 export interface Violation {
   readonly invariant: string;
-  /** The task, account, entry or address of which it does not hold. */
+  /** The task, account, entry or address that violates it. */
   readonly subject: string;
   readonly detail: string;
 }
 
-/** One invariant; pure, so that it can be shown to find what it is for. */
+/** One invariant; pure, so that it can be shown to detect what it is meant to detect. */
 export interface Judge {
   readonly invariant: string;
   judge(evidence: Evidence): readonly Omit<Violation, 'invariant'>[];

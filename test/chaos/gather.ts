@@ -1,4 +1,4 @@
-/** Puts the evidence together once all is quiet: the logs, and every public answer that a judge needs. */
+/** Gathers the evidence once all is quiet: the logs, and every public response that a judge needs. */
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { verifyLedger } from '../../src/billing/verify.ts';
@@ -51,20 +51,20 @@ export async function gather(
       ({ rule, subject, detail }) => `${rule}: ${subject}: ${detail}`,
     ),
     allowedAddresses: world.allowedAddresses,
-    // Whoever made a storm knows of them.
+    // The storm knows them.
     losses: [],
     unsettledTimes: [],
     trials: [],
   };
 }
 
-/** Where processes of ours have been; read last of all. */
+/** The connections that our processes made; read last of all. */
 export async function readConnections(world: World): Promise<readonly string[]> {
   const text = await readFile(world.files.connections, 'utf8').catch(() => '');
   return [...new Set(text.split('\n').filter(Boolean))];
 }
 
-/** The world is healed: an answer that never comes is a bug of its own. @throws {Error} there is none. */
+/** The world is healed: a missing response is a bug of its own. @throws {Error} there is none. */
 async function read<T>(world: World, { key }: WorldAccount, path: string): Promise<T> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const { outcome, data } = await ask({ url: `${world.apiUrls[attempt % 2]}${path}`, key });

@@ -1,4 +1,4 @@
-/** What Node 21 has as `Map.groupBy`: the items by what each of them says, in their order. */
+/** `Map.groupBy` of Node 21: groups the items by a key, in their order. */
 export function groupBy<Item, Key>(items: readonly Item[], keyOf: (item: Item) => Key): Map<Key, Item[]> {
   const groups = new Map<Key, Item[]>();
   for (const item of items) {

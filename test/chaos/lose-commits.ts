@@ -1,7 +1,8 @@
 /**
- * A database that comes back without its last commits, which it had confirmed: what the failover to a standby that lagged
- * behind does (docs/decisions/0037). For a time commits are confirmed before they are on disk, then every process of PostgreSQL is
- * killed at once, and with them goes the log that was only in memory. What is left is a state that there was.
+ * A database that comes back without its last commits, which it had confirmed: as after a failover to a standby that
+ * lagged behind (docs/decisions/0037). For a while commits are confirmed before they are on disk, then every process
+ * of PostgreSQL is killed at once, and with them goes the log that was only in memory. What remains is an earlier
+ * state.
  */
 import { readFile, readdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -10,21 +11,21 @@ import pg from 'pg';
 import { findClusterPid } from '../../src/standalone/postgres.ts';
 import type { World } from './world/world.ts';
 
-/** The log goes to the disk after so long: the most that PostgreSQL takes for `wal_writer_delay`. */
+/** The log is written to disk after this time: the maximum of PostgreSQL's `wal_writer_delay`. */
 const LOG_STAYS_MS = 10_000;
-/** Commits are lost for so long at most, so that all of them are. */
+/** Commits are lost for at most this long, so that all of them are. */
 const MOST_MS = LOG_STAYS_MS - 1_500;
 const SETTINGS = {
   synchronous_commit: 'off',
   wal_writer_delay: `${LOG_STAYS_MS}ms`,
-  // As much as is ever written in that time.
+  // More than is ever written in that time.
   wal_writer_flush_after: '1GB',
 };
 
 export interface LostCommits {
   readonly from: number;
   readonly until: number;
-  /** Tasks that are gone, and such as were over and are no more. */
+  /** Tasks that are gone, and those that had ended and are open again. */
   readonly gone: number;
   readonly reopened: number;
 }
@@ -34,7 +35,7 @@ interface TaskState {
   readonly status: string;
 }
 
-/** Ends and starts PostgreSQL; whoever calls sees to it that nobody else does so meanwhile. */
+/** Ends and starts PostgreSQL; the caller makes sure that nothing else does so meanwhile. */
 export async function loseCommits(world: World, forMs: number): Promise<LostCommits> {
   const postgres = world.part('postgres');
   const from = Date.now();
@@ -49,7 +50,7 @@ export async function loseCommits(world: World, forMs: number): Promise<LostComm
     const pid = await findClusterPid(world.cluster.folder);
     const children = pid === undefined ? [] : await childrenOf(pid);
     await postgres.kill();
-    // Each is a session of its own, and would answer what it has begun.
+    // Each is a session of its own, and would answer the statement that it is executing.
     for (const child of children) kill(child);
   } finally {
     await forgetSettings(world.cluster.folder);
@@ -83,11 +84,11 @@ function kill(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
   } catch {
-    // It has ended with its parent.
+    // It ended with its parent.
   }
 }
 
-/** Before the start, so that nothing is confirmed too early any more. */
+/** Before the start, so that no commit is confirmed too early any more. */
 async function forgetSettings(folder: string): Promise<void> {
   const file = path.join(folder, 'postgresql.auto.conf');
   const lines = (await readFile(file, 'utf8')).split('\n');

@@ -1,28 +1,29 @@
 /**
- * What clients and receivers were told while the database could still lose it. A failover to a standby that lagged behind
- * takes back the last commits (docs/decisions/0037): what was answered in that time may be undone, what was answered before may not.
+ * What was reported to clients and receivers while the database could still lose it. A failover to a standby that
+ * lagged behind undoes the last commits (docs/decisions/0037): an answer from that time may be undone, an earlier one
+ * may not.
  */
 import type { FaultRecord } from './storm.ts';
 
 /** Commits made in this time were lost; Unix milliseconds. */
 export interface Loss {
   readonly from: number;
-  /** When the database ended. */
+  /** When the database was stopped. */
   readonly until: number;
-  /** Until when somebody outside may still have heard of such a commit: a worker that was paused sends later. */
+  /** Until when such a commit may still reach the outside: a worker that was paused sends later. */
   readonly heardUntil: number;
 }
 
-/** From when until when; Unix milliseconds. */
+/** Start and end in Unix milliseconds. */
 export interface Span {
   readonly from: number;
   readonly until: number;
 }
 
-/** From a read of the database to what is sent because of it. */
+/** From a read of the database to the request that it causes. */
 const SENT_AFTER_MS = 1_000;
 
-/** The times in which commits were lost, by what the storm did. */
+/** The times in which commits were lost, according to the storm. */
 export function lossesOf(faults: readonly FaultRecord[]): readonly Loss[] {
   return faults.flatMap(({ lost }) => {
     if (lost === undefined) return [];
@@ -35,7 +36,10 @@ export function lossesOf(faults: readonly FaultRecord[]): readonly Loss[] {
   });
 }
 
-/** What a text call came to is written within this time, and tried again after it, once the database is there. */
+/**
+ * The result of a text call is written within this time, or retried within the next one once the database is
+ * available.
+ */
 const SETTLED_WITHIN_MS = 1_000;
 const SETTLED_AGAIN_WITHIN_MS = 5_000;
 
@@ -60,15 +64,18 @@ export function unsettledTimesOf(faults: readonly FaultRecord[]): readonly Span[
   });
 }
 
-/** Whether the process that gave an answer may have been stopped before it settled it. @param times `unsettledTimesOf`. */
+/**
+ * Whether the process that gave an answer may have been stopped before it settled the call. @param times
+ * `unsettledTimesOf`.
+ */
 export function mayBeUnsettled(answer: { readonly ended: number }, times: readonly Span[]): boolean {
   return times.some(({ from, until }) => from <= answer.ended && answer.ended <= until);
 }
 
 /**
- * Whether an answer may have been taken back.
+ * Whether an answer may have been undone.
  *
- * @param by only by what was lost until then; absent: ever.
+ * @param by only losses until then count; absent: all of them.
  */
 export function mayBeUndone(
   answer: { readonly begun: number; readonly ended: number },
@@ -78,7 +85,7 @@ export function mayBeUndone(
   return losses.some(({ from, until }) => answer.begun <= until && answer.ended >= from && until <= by);
 }
 
-/** The same of what was heard outside at a moment: a submit, a callback. @param spanMs how exactly the moment is known. */
+/** The same for an event seen outside: a submit, a callback. @param spanMs how exactly the moment is known. */
 export function wasHeardInLoss(at: number, losses: readonly Loss[], spanMs = 0): boolean {
   return losses.some(({ from, heardUntil }) => at <= heardUntil && at + spanMs >= from);
 }

@@ -1,7 +1,8 @@
 /**
- * The fault campaign: `npm run chaos -- --seed N --minutes M`. A whole installation under a seeded storm of faults, healed,
- * and judged by what others wrote down. Exit code 1 where an invariant is violated. With `--mutant NAME` the program has a
- * deliberate mistake, and the exit code is 1 unless its invariant is found violated.
+ * The fault campaign: `npm run chaos -- --seed N --minutes M`. A whole installation under a seeded storm of faults,
+ * healed, and then checked against the logs of the other processes. Exit code 1 if an invariant is violated. With
+ * `--mutant NAME` the program has a deliberate mistake, and the exit code is 1 unless its invariant is found
+ * violated.
  */
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';

@@ -1,10 +1,10 @@
-/** Waiting, when all is healed, until nothing is under way any more; and what then remains. */
+/** Waits, when all is healed, until nothing is under way any more; and lists what then remains. */
 import { readdir } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Statement } from '../../src/database/database.ts';
 import type { World } from './world/world.ts';
 
-/** What is under way, by what the program itself has written down. */
+/** What is under way, according to the program's own records. */
 export interface Unrest {
   readonly tasks: number;
   readonly outbox: number;
@@ -24,7 +24,7 @@ const COUNT_UNREST: Statement = {
 
 const LOOK_MS = 1_000;
 
-/** @returns what was still under way at the bound; undefined: nothing. */
+/** @returns what was still under way at the deadline; undefined: nothing. */
 export async function untilQuiet(world: World, withinMs: number): Promise<Unrest | undefined> {
   const deadline = Date.now() + withinMs;
   for (;;) {
@@ -41,15 +41,15 @@ const SELECT_NAMED: Statement = {
          UNION SELECT object_key FROM files WHERE bytes_deleted_at IS NULL`,
 };
 
-/** Every workflow of ours that ends by itself; the schedules' own are always there. */
+/** Every workflow of ours that ends by itself; those of the schedules always exist. */
 const OPEN_WORKFLOWS = `ExecutionStatus = 'Running' AND WorkflowType IN ('mediaTask', 'deliverCallback', 'promoteOutput', 'stopGeneration')`;
 const A_DAY_AND_AN_HOUR_MS = 25 * 3_600_000;
 const SWEPT_WITHIN_MS = 90_000;
 
 /**
- * What nothing names any more. What a killed attempt left in the store or the scratch folder may stay for a day: so all of
- * it is made a day older, the sweeps are run, and only what is there then is left behind. Not by a worker's clock: what
- * deletes goes by the database's, and a worker whose own is wrong takes no work.
+ * Orphans. What a killed attempt left in the store or the scratch directory may stay for a day: so all of it is made
+ * a day older, the sweeps are run, and only what exists then is left behind. This does not use a worker's clock:
+ * deletion follows the database's clock, and a worker whose own is wrong takes no work.
  */
 export async function findLeftovers(world: World, unrest: Unrest | undefined): Promise<readonly string[]> {
   const left: string[] = Object.entries(unrest ?? {}).flatMap(([what, count]) =>
@@ -59,7 +59,7 @@ export async function findLeftovers(world: World, unrest: Unrest | undefined): P
 
   await world.ageFiles(A_DAY_AND_AN_HOUR_MS);
   for (const name of ['worker-1', 'worker-2'] as const) {
-    // What a killed worker left in the scratch folder goes when one starts.
+    // Leftovers of a killed worker in the scratch directory are deleted when one starts.
     await world.part(name).stop();
     await world.part(name).start();
   }
@@ -89,7 +89,7 @@ async function unnamedObjects(world: World): Promise<readonly string[]> {
   return (await world.storedObjects()).filter((key) => !named.has(key));
 }
 
-/** Visibility is eventual: what is listed is looked at once more. */
+/** Visibility is eventual: listed workflows are checked once more. */
 async function openWorkflows({ namespace }: World): Promise<readonly string[]> {
   const found: string[] = [];
   for (let look = 0; look < 20; look++) {

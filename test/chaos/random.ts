@@ -1,21 +1,21 @@
 /**
- * Chance that can be repeated: every decision of a campaign is drawn from its seed, each user of chance from a stream of
- * its own name, so that a client that draws once more changes nothing for the others.
+ * Reproducible randomness: every decision of a campaign is drawn from its seed, each consumer from a stream of its
+ * own name, so that a client that draws once more changes nothing for the others.
  */
 import { createHash } from 'node:crypto';
 
 export interface Random {
   /** At least 0 and below 1. */
   next(): number;
-  /** A whole number within both bounds. */
+  /** An integer between both bounds, inclusive. */
   between(least: number, most: number): number;
   isWithChance(chance: number): boolean;
-  /** @throws {Error} there is nothing to choose from. */
+  /** @throws {Error} there are no choices. */
   pick<T>(choices: readonly T[]): T;
   shuffled<T>(items: readonly T[]): readonly T[];
 }
 
-/** A stream of chance, the same for the same seed and name: mulberry32. */
+/** A random stream, the same for the same seed and name: mulberry32. */
 export function createRandom(seed: number, name: string): Random {
   let state = createHash('sha256').update(`${seed}\n${name}`).digest().readUInt32LE();
   const next = (): number => {

@@ -1,14 +1,15 @@
 /**
- * What the clients of a campaign write down: each attempt with its outcome, also where nobody knows it. The judges believe
- * these lines, the provider's and the receivers', and nothing that the program says of itself beside its public answers.
+ * The logs of a campaign's clients: each attempt with its outcome, also if that is unknown. The judges believe these
+ * lines, the provider's and the receivers', and nothing that the program reports about itself except its public
+ * responses.
  */
 
-/** How an attempt ended for whoever made it. `unknown`: no whole answer came. */
+/** How an attempt ended for its client. `unknown`: no complete response came. */
 export type AttemptOutcome =
   | { readonly kind: 'answer'; readonly status: number; readonly errorCode: string }
   | { readonly kind: 'unknown'; readonly why: string };
 
-/** A task's detail, as far as judges look at it. */
+/** A task's detail, as far as the judges need it. */
 export interface TaskAnswer {
   readonly taskId: string;
   readonly model: string;
@@ -29,15 +30,15 @@ export interface OutputAnswer {
   readonly type: string;
   readonly sizeBytes: number;
   readonly sha256: string;
-  /** Unix seconds; 0: for ever. */
+  /** Unix seconds; 0: forever. */
   readonly retainUntil?: number;
 }
 
-/** What a client meant to do, the same in each attempt of it. */
+/** What a client intends, the same in each of its attempts. */
 export interface Wish {
   readonly account: string;
   readonly key: string;
-  /** Stands in the prompt, and so in the provider's ledger. */
+  /** Part of the prompt, and so of the provider's ledger. */
   readonly marker: string;
   readonly model: string;
   readonly prompt: string;
@@ -65,7 +66,7 @@ export type ClientLine = {
       readonly task?: TaskAnswer;
     }
   | {
-      /** `forge`: a provider's call back that the client made up. */
+      /** `forge`: a provider callback that the client made up. */
       readonly kind: 'cancel' | 'promote' | 'delete' | 'forge';
       readonly account: string;
       readonly taskId: string;
@@ -96,7 +97,7 @@ export type ClientLine = {
       readonly marker: string;
       readonly outcome: AttemptOutcome;
       readonly isStream: boolean;
-      /** Of an answer that came to its end in order: whether it was whole, or said that it was not. */
+      /** For a response that ended in order: whether it was complete, or reported an error, or ended silently. */
       readonly end?: 'whole' | 'error' | 'silent';
       readonly responseId?: string;
       readonly usage?: { readonly input: number; readonly output: number };

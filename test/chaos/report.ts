@@ -1,4 +1,4 @@
-/** What a campaign found, for people and for machines. */
+/** The findings of a campaign, for people and for machines. */
 import type { Campaign } from './campaign.ts';
 import { JUDGES } from './judges/judges.ts';
 import { finalTasks } from './judges/tasks.ts';
@@ -8,8 +8,8 @@ import type { FaultRecord } from './storm.ts';
 
 export interface FaultReport extends FaultRecord {
   /**
-   * From the end of the fault until a task that was asked for after it had succeeded, a task's own second or two included;
-   * undefined: none was asked for any more.
+   * From the end of the fault until a task that was created after it had succeeded, a task's own second or two
+   * included; undefined: no more tasks were created.
    */
   readonly recoveredAfterMs: number | undefined;
 }
@@ -27,7 +27,7 @@ export interface CampaignReport {
   readonly quietAfterSeconds: number | undefined;
   readonly faults: readonly FaultReport[];
   readonly notFired: readonly string[];
-  /** Of these nothing is shown at all. */
+  /** Nothing is shown for these at all. */
   readonly kindsNotFired: readonly string[];
   readonly ownEnds: readonly string[];
   readonly invariants: Readonly<Record<string, number>>;
@@ -90,7 +90,7 @@ function recoveryOf({ ended }: FaultRecord, clients: readonly ClientLine[]): num
 
 const SHOWN_VIOLATIONS = 40;
 
-/** The same in lines for a terminal. */
+/** The same as lines for a terminal. */
 export function summaryOf(report: CampaignReport): string {
   const counts = (each: Readonly<Record<string, number>>): string =>
     Object.entries(each)

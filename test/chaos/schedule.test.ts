@@ -1,4 +1,4 @@
-/** The schedule of a campaign: the same for the same seed, with everything in it that can be done. */
+/** The schedule of a campaign: the same for the same seed, with every possible fault in it. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { drawWish } from './clients/wishes.ts';

@@ -1,6 +1,6 @@
 /**
- * What is done to the world, and when: drawn from the seed alone, so that the same seed is the same campaign. Each kind
- * comes once before any comes twice, and goes round its own targets in the same way.
+ * The faults and their times: drawn from the seed alone, so that the same seed is the same campaign. Each kind comes
+ * once before any comes twice, and cycles through its own targets in the same way.
  */
 import { createRandom } from './random.ts';
 import type { Random } from './random.ts';
@@ -18,7 +18,7 @@ export const PARTS = [
 ] as const;
 export type PartName = (typeof PARTS)[number];
 
-/** Between whom bytes go through a proxy of ours. A link of `api` or `worker` is that of each process of the role. */
+/** The connections that go through a proxy of ours. A link of `api` or `worker` is that of each process of the role. */
 export const LINKS = [
   'api-postgres',
   'worker-postgres',
@@ -42,7 +42,7 @@ export type ProviderMode = (typeof PROVIDER_MODES)[number];
 export const RECEIVER_MODES = ['hang', 'drip', 'reset', 'errors', 'gone', 'redirect', 'huge'] as const;
 export type ReceiverMode = (typeof RECEIVER_MODES)[number];
 
-/** One thing that is done, and for how long. */
+/** One fault, and how long it lasts. */
 export type Fault = { readonly atMs: number; readonly forMs: number } & (
   | { readonly kind: 'kill' | 'pause' | 'restart'; readonly target: PartName }
   | { readonly kind: LinkFault; readonly target: LinkName }
@@ -59,7 +59,7 @@ export type Fault = { readonly atMs: number; readonly forMs: number } & (
 );
 export type FaultKind = Fault['kind'];
 
-/** What may be done, and to whom. */
+/** The possible faults, and their targets. */
 export const TARGETS: Readonly<Record<FaultKind, readonly string[]>> = {
   kill: PARTS,
   pause: PARTS,
@@ -81,33 +81,36 @@ export const TARGETS: Readonly<Record<FaultKind, readonly string[]>> = {
   'receiver-misbehaves': RECEIVER_MODES,
 };
 
-/** Each of these is done when all others are over and healed, and one after the other (trials/trial.ts). */
+/** Each of these is injected when all others are over and healed, and one after the other (trials/trial.ts). */
 export const ALONE: readonly FaultKind[] = ['freeze', 'slow-archives', 'deploy', 'neighbour'];
-/** What a storm of all kinds has for them at its end, and what one of them takes beside its own time. */
+/**
+ * The share of a storm of all kinds that they get at its end, and the time that one of them takes in addition to its
+ * own.
+ */
 const SHARE_ALONE = 2 / 5;
 const ONE_ALONE_MS = 20_000;
-/** Upstream calls of 30 s, say, are for campaigns of ten minutes: of three minutes they would be half. */
+/** Upstream calls of 30 s, for example, are for campaigns of ten minutes: of three minutes they would be half. */
 const TRIALS_A_STORM = 18;
 
-/** Of these there is one more in each round: they are what loses things. */
+/** These occur twice in each round: they are the ones that lose data. */
 const TWICE_A_ROUND: readonly FaultKind[] = ['kill', 'half-open'];
 
-/** Issue: "pauses (SIGSTOP 30 s)"; a storm shorter than this many of them has shorter ones. */
+/** A pause (SIGSTOP) of 30 s; a storm shorter than this many of them has shorter ones. */
 const PAUSE_MS = 30_000;
 const PAUSES_A_STORM = 6;
 const SHORTEST_MS = 2_000;
 const LONGEST_MS = 15_000;
-/** So many a minute: they overlap, and the world has moments of peace between them. */
+/** Faults per minute: they overlap, and the world has quiet moments between them. */
 const FAULTS_A_MINUTE = 10;
 /** Nothing happens at first, so that there is something to break, nor right before the end. */
 const BEGIN_MS = 4_000;
-/** Longer than all may take to become quiet: whoever waits for a clock to come round is found. */
+/** Longer than everything may take to become quiet: a process that waits for its clock to catch up is detected. */
 const SMALLEST_STEP_MS = 6 * 60_000;
 const LARGEST_STEP_MS = 20 * 60_000;
-/** Longer than outputs are kept, and than a month's storage is paid for (docs/decisions/0033). */
+/** Longer than outputs are retained, and than a month's storage is paid for (docs/decisions/0033). */
 const SKEW_MS = 30 * 86_400_000;
 
-/** @param only restricts the kinds, for a campaign that hunts one thing. */
+/** @param only restricts the kinds, for a campaign with one target. */
 export function planFaults(seed: number, stormMs: number, only?: readonly FaultKind[]): readonly Fault[] {
   const random = createRandom(seed, 'faults');
   const all = (Object.keys(TARGETS) as FaultKind[]).filter((kind) => only === undefined || only.includes(kind));
@@ -155,7 +158,7 @@ function extentOf(kind: FaultKind, stormMs: number, random: Random): { forMs: nu
   return { forMs, byMs: random.isWithChance(0.5) ? size : -size };
 }
 
-/** Deals all of them in a random order before it begins anew. */
+/** Deals all of them in a random order before it starts over. */
 function deck<T>(random: Random, cards: () => readonly T[]): () => T {
   let left: T[] = [];
   return () => {

@@ -1,6 +1,6 @@
 /**
- * Does to the world what the plan says, each fault in its time and at most one at once to the same target, and writes down
- * what each of them met: a fault without evidence has not fired.
+ * Injects the planned faults, each at its time and at most one at once into the same target, and records what each of
+ * them affected: a fault without evidence has not fired.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { skewClock, stepClock } from './faults/clocks.ts';
@@ -19,7 +19,7 @@ import { slowArchives } from './trials/slow-archives.ts';
 import type { TrialRoom } from './trials/trial.ts';
 import type { World } from './world/world.ts';
 
-/** How many times as long clients wait between wishes while latencies are measured. */
+/** By this factor clients wait longer between tasks while latencies are measured. */
 const SLOW_PACE = 8;
 
 export interface FaultRecord extends FaultEvidence {
@@ -29,7 +29,7 @@ export interface FaultRecord extends FaultEvidence {
   readonly ended: number;
 }
 
-/** Resolves when the last of them is over. What is done alone comes when all others are over, and is healed first. */
+/** Resolves when the last of them is over. Faults that are injected alone come when all others are over and healed. */
 export async function runStorm(
   room: TrialRoom,
   plan: readonly Fault[],
@@ -104,7 +104,7 @@ async function runTogether(
   );
 }
 
-/** What cannot be done to the same thing at once. */
+/** What cannot be done to the same target at once. */
 function laneOf({ kind, target }: Fault): string {
   if (kind === 'disk-full') return target === 's3' ? 'links of s3' : 'postgres';
   if (target === 'api-s3' || target === 'worker-s3') return 'links of s3';
@@ -147,7 +147,7 @@ async function apply(world: World, fault: Fault): Promise<FaultEvidence> {
   }
 }
 
-/** Ends everything bad that is still going on. */
+/** Ends every fault that is still active. */
 export async function heal(world: World): Promise<void> {
   for (const name of LINKS) for (const link of world.links(name)) link.set('pass');
   await Promise.all([world.setClock('api', 0), world.setClock('worker', 0)]);

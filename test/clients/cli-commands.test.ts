@@ -1,4 +1,4 @@
-/** The commands of the command line beside `run`, against a whole Darkroom with its embedded models. */
+/** The commands of the command line other than `run`, against a whole Darkroom with its embedded models. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import type { ExecFileException } from 'node:child_process';

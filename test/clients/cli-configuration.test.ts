@@ -1,4 +1,4 @@
-/** Where the command line has its key from, and that it lets nobody else have it. */
+/** Where the command line gets its key from, and that it exposes the key to no other user. */
 import assert from 'node:assert/strict';
 import { chmod, mkdir, mkdtemp, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import os from 'node:os';

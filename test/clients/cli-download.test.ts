@@ -1,6 +1,6 @@
 /**
- * How the command line saves an output over a bad line. The far side is a server of ours, which breaks off, forgets
- * ranges, or sends other bytes than it should; what is saved is judged.
+ * How the command line saves an output over an unreliable connection. The far side is a server of ours, which breaks
+ * off, ignores ranges, or sends wrong bytes; the saved file is checked.
  */
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
@@ -63,7 +63,7 @@ function save(signal = new AbortController().signal) {
 
 const file = (): string => path.join(folder, `${TASK_ID}-1.png`);
 
-/** Sends so many bytes of the rest that was asked for, and breaks off where that is not all of it. */
+/** Sends the given number of bytes of the requested rest, and breaks off if that is not all of it. */
 function sendSome(request: IncomingMessage, response: ServerResponse, count: number): void {
   const from = Number(/^bytes=(\d+)-$/.exec(request.headers.range ?? '')?.[1] ?? 0);
   const rest = BYTES.subarray(from);

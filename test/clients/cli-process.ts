@@ -7,7 +7,7 @@ import { existsSync } from 'node:fs';
 import { packageFile } from '../../src/config/package-root.ts';
 import { until } from '../support/until.ts';
 
-/** As it was built: from source it takes a second to start, and these tests start it some hundred times. */
+/** The built program: from source it takes a second to start, and these tests start it about a hundred times. */
 export const CLI_PROGRAM = packageFile('dist/clients/src/main.js');
 
 export interface CliResult {
@@ -19,7 +19,7 @@ export interface CliResult {
 
 export interface CliOptions {
   readonly environment: Readonly<Record<string, string>>;
-  /** Sent to stdin, which is closed then. */
+  /** Sent to stdin, which is then closed. */
   readonly stdin?: string;
 }
 
@@ -38,7 +38,7 @@ export class RunningCli {
     });
     this.child.stdout.setEncoding('utf8').on('data', (text: string) => (this.#stdout += text));
     this.child.stderr.setEncoding('utf8').on('data', (text: string) => (this.#stderr += text));
-    // It may end without having read.
+    // It may end without having read it.
     this.child.stdin.on('error', () => undefined).end(stdin);
     this.ended = new Promise((resolve, reject) => {
       this.child.once('error', reject);
@@ -46,7 +46,7 @@ export class RunningCli {
     });
   }
 
-  /** Waits until stderr holds what is looked for. */
+  /** Waits until stderr contains a match. */
   async untilSaid(what: RegExp): Promise<void> {
     await until(
       () => `stderr with ${what.source}:\n${this.#stderr}`,
@@ -55,7 +55,7 @@ export class RunningCli {
   }
 }
 
-/** Runs it to its end. */
+/** Runs it until it ends. */
 export function runCliProcess(args: readonly string[], options: CliOptions): Promise<CliResult> {
   return new RunningCli(args, options).ended;
 }

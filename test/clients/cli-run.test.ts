@@ -1,4 +1,4 @@
-/** `run` and `watch` of the command line, against a whole Darkroom: what is made, and what goes wrong on the way. */
+/** `run` and `watch` of the command line, against a whole Darkroom: the outputs, and what goes wrong on the way. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
@@ -299,7 +299,7 @@ describe('a run of the command line', () => {
     const file = path.join(await newFolder(), 'file');
     await writeFile(file, '');
 
-    // In the last nobody makes a folder, root neither.
+    // In the last one no user can create a directory, not even root.
     for (const folder of [file, path.join(file, 'below'), '/proc/none']) {
       const { code, stderr } = await cli(account, ['run', 'darkroom/scene', 'prompt=x', '-o', folder]);
 

@@ -1,4 +1,4 @@
-/** The parts of the command line that need no service: what values become, what is drawn, when is tried again. */
+/** The parts of the command line that need no service: parsing of values, rendering, decisions about retries. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';

@@ -1,21 +1,21 @@
 /**
- * A proxy between the command line and the api that loses what a test wants lost: whole answers after the service has
- * done its work, or an event stream behind its first events.
+ * A proxy between the command line and the api that loses what a test chooses: whole responses after the service has
+ * done its work, or the rest of an event stream after its first events.
  */
 import { createServer, request } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** With what stands before it; comments have no id. */
+/** With what precedes it; comments have no id. */
 const ONE_EVENT = /^[^]*?^id:[^]*?\n\n/m;
 
 export interface LossyProxy {
   readonly url: string;
-  /** `POST /v1/tasks` whose answers are still to be lost. */
+  /** How many `POST /v1/tasks` responses are still to be lost. */
   answersToLose: number;
   /** Event streams that are still to be cut after the first event of each, however many came with it. */
   streamsToCut: number;
-  /** How many event streams were asked for, each with its `Last-Event-ID`. */
+  /** The event streams that were requested, each with its `Last-Event-ID`. */
   readonly streams: (string | undefined)[];
   stop(): Promise<void>;
 }
@@ -31,7 +31,7 @@ export async function startLossyProxy(target: string): Promise<LossyProxy> {
     const outgoing = request({ hostname, port, method, path, headers }, (response) => {
       if (method === 'POST' && path === '/v1/tasks' && proxy.answersToLose > 0) {
         proxy.answersToLose--;
-        // All of it has come: the service has done what it was asked for.
+        // All of it has arrived: the service has executed the request.
         response.resume().once('end', () => incoming.socket.destroy());
         return;
       }

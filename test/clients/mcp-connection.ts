@@ -1,4 +1,4 @@
-/** The official client of the Model Context Protocol, connected in either of the two ways, and what it is told. */
+/** The official client of the Model Context Protocol, connected over either transport, and the responses it gets. */
 import assert from 'node:assert/strict';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
@@ -12,7 +12,7 @@ export const WAYS = ['stdio', 'http'] as const;
 
 export interface Called {
   readonly isError: boolean;
-  /** All texts, joined. */
+  /** All text blocks, joined. */
   readonly text: string;
   readonly content: CallToolResult['content'];
 }
@@ -23,7 +23,7 @@ export interface McpConnection {
   close(): Promise<void>;
 }
 
-/** @param way by a process beside the client, or by `/mcp` of the api. @param url of the api, without `/v1`. */
+/** @param way by a process next to the client, or by `/mcp` of the api. @param url of the api, without `/v1`. */
 export async function connectMcp(way: (typeof WAYS)[number], url: string, key: string): Promise<McpConnection> {
   const client = new Client({ name: 'test', version: '1' });
   const transport =
@@ -49,7 +49,7 @@ export async function connectMcp(way: (typeof WAYS)[number], url: string, key: s
   };
 }
 
-/** The JSON of an answer, behind whatever remark stands before it. */
+/** The JSON of an answer, after any remark that precedes it. */
 export function jsonOf<Value>({ text, isError }: Called): Value {
   assert.equal(isError, false, text);
   return JSON.parse(text.slice(text.indexOf('{'))) as Value;

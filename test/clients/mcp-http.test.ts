@@ -1,4 +1,4 @@
-/** `/mcp` as an endpoint of the API: who may use it, what it refuses, and that no process keeps anything. */
+/** `/mcp` as an endpoint of the API: who may use it, what it rejects, and that no process keeps any state. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { JSONRPCErrorResponseSchema } from '@modelcontextprotocol/sdk/types.js';
@@ -42,10 +42,10 @@ describe('/mcp', () => {
       },
       typeof sent === 'string' ? sent : JSON.stringify(sent),
     );
-  /** As clients of the protocol read an error: whatever else the answer is, it is a JSON-RPC message. */
+  /** Reads an error as clients of the protocol do: whatever the status, the body is a JSON-RPC message. */
   const errorOf = ({ status, text }: RawAnswer): JSONRPCErrorResponse['error'] & { data: { error_code: string } } => {
     const { id } = JSON.parse(text) as { id: unknown };
-    // The SDK's own type has no null, which JSON-RPC asks for where the id is not known.
+    // The SDK's own type has no null, which JSON-RPC requires if the id is not known.
     const message = JSONRPCErrorResponseSchema.parse({ ...(JSON.parse(text) as object), id: id ?? undefined });
     assert.ok(id === null || id === 1, text);
     const data = message.error.data as { status: number; error_code: string };
@@ -61,7 +61,7 @@ describe('/mcp', () => {
     for (const each of [headers, dashboard]) {
       assert.equal(codeOf(await raw(served.url, 'POST', '/mcp', each, JSON.stringify(LIST))), '401 UNAUTHORIZED');
     }
-    // A session that is good, as the dashboard's own pages would send it.
+    // A valid session, as the dashboard's own pages would send it.
     const pages = { ...headers, 'X-Darkroom-Dashboard': '1', Origin: served.url };
     const { key } = account.client;
     const signIn = await raw(served.url, 'POST', '/session', pages, JSON.stringify({ key }));
@@ -197,13 +197,13 @@ describe('/mcp', () => {
     const readsBefore = reads();
     gone.abort();
 
-    // Between two requests of one that goes on, nobody listens for a moment.
+    // Between two requests of a call that continues, there is no listener for a moment.
     let looks = 0;
     await until('nobody waits any more', () => {
       looks = served.http.feed.count() === 0 ? looks + 1 : 0;
       return looks === 10;
     });
-    // A request that is held is let go of as well: at its end it would have read the task once more.
+    // The waiting request was released as well: otherwise it would have read the task once more at its end.
     assert.equal(reads(), readsBefore);
   });
 });
@@ -266,7 +266,7 @@ describe('/mcp of several processes', () => {
       const taskId = taskIdIn(await first.call('generate', args));
       assert.equal(jsonOf<{ taskId: string }>(await second.call('get_task', { task_id: taskId })).taskId, taskId);
 
-      // Nobody works on it: only the drain can end this before the time is over.
+      // No worker runs: only the drain can end this before the timeout.
       const seen: unknown[] = [];
       const onprogress = (progress: unknown): void => void seen.push(progress);
       const waiting = first.call('get_task', { task_id: taskId, wait_seconds: 60 }, { onprogress });

@@ -1,4 +1,4 @@
-/** How long the pictures of an answer may take: clients give a call up after a minute. */
+/** How long the images of an answer may take: clients give up a call after a minute. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createApiClient } from '../../clients/src/api/api-client.ts';
@@ -8,7 +8,7 @@ import { addressesIn, picturesIn } from './mcp-pictures.ts';
 
 const BASE_URL = 'http://127.0.0.1:1/v1';
 
-/** A task with so many pictures, each too large to be sent as it is. */
+/** A task with the given number of images, each too large to be sent as it is. */
 function taskOf(pictures: number): Task {
   const output = Array.from({ length: pictures }, (_, position) => ({
     id: `out_${position}`,
@@ -22,7 +22,7 @@ function taskOf(pictures: number): Task {
   return { taskId: 'tk-svc-1', status: 'success', output };
 }
 
-/** @param preview answers for one picture, which is named by its place. */
+/** @param preview responds for one image, which is identified by its position. */
 function answerOf(
   task: Task,
   preview: (position: number, signal: AbortSignal) => Promise<Response>,
@@ -106,7 +106,7 @@ describe('the pictures of an answer', () => {
       taskOf(4),
       async (position) => {
         if (position === 1) return new Response('picture 1');
-        // For good: waiting does not bring it.
+        // A permanent failure: waiting does not help.
         if (position === 2) return Response.json({ message: 'not one' }, { status: 415 });
         if (position === 3) setImmediate(() => late.abort());
         return busy(429, '60');

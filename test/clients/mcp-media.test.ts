@@ -1,4 +1,4 @@
-/** What of a task's pictures comes with a tool's answer, and that no answer is larger than clients take. */
+/** Which of a task's images a tool's answer includes, and that no answer is larger than clients accept. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import sharp from 'sharp';
@@ -18,7 +18,7 @@ before(async () => {
 });
 after(() => served.close());
 
-/** A task that has brought these. */
+/** A task that has produced these outputs. */
 async function doneTask(made: readonly MadeOutput[], changes: Record<string, unknown> = {}): Promise<string> {
   const { taskId } = (await account.client.create(taskBody(changes))).body.data;
   await served.succeedWith(taskId, made);
@@ -135,7 +135,7 @@ for (const way of WAYS) {
 }
 
 describe('an answer of /mcp', () => {
-  /** The one event of a tool call, as it is on the wire. */
+  /** The single event of a tool call, as it is on the wire. */
   async function eventOf(name: string, args: object, headers: Record<string, string> = {}): Promise<string> {
     const sent = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args } };
     const answer = await raw(
@@ -151,7 +151,7 @@ describe('an answer of /mcp', () => {
       JSON.stringify(sent),
     );
     assert.equal(answer.status, 200, answer.text.slice(0, 500));
-    // A line that is kept open for long says so in comments.
+    // A connection that stays open for long sends comments.
     const event = answer.text.replace(/^(?:: keepalive\n\n)+/, '');
     assert.match(event, /^event: message\n/);
     return event;

@@ -1,4 +1,4 @@
-/** What a client does wrong: it gets an error of its own, in an answer that clients take, however much of it there is. */
+/** Mistakes of a client: each gets an error of its own, in an answer that clients accept, however many there are. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { EmptyResultSchema } from '@modelcontextprotocol/sdk/types.js';

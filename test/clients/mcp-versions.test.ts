@@ -1,7 +1,7 @@
 /**
- * The tools with the official JavaScript clients of all ages, as they are on npm: the oldest of all, which has standard
- * input and output only; the first that has streamable HTTP; the newest of that package; and the one that follows it.
- * Each receives the default picture.
+ * The tools with the official JavaScript clients of all ages, as they are on npm: the oldest of all, which supports
+ * only standard input and output; the first that has streamable HTTP; the newest of that package; and its successor.
+ * Each receives the default image.
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
@@ -21,7 +21,7 @@ import type { Darkroom, TestAccount } from '../support/darkroom.ts';
 import type { Called, WAYS } from './mcp-connection.ts';
 import { MAX_EVENT_BYTES, MAX_INLINE_BYTES, addressesIn, inlineBytes, picturesIn } from './mcp-pictures.ts';
 
-/** What every one of these clients can do; the types of their packages have little else in common. */
+/** What every one of these clients supports; the types of their packages have little else in common. */
 interface AnyClient {
   connect(transport: never): Promise<void>;
   listTools(): Promise<{ readonly tools: readonly { readonly name: string }[] }>;

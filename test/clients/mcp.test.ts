@@ -1,4 +1,4 @@
-/** The tools as a language model's client uses them, over stdio and over HTTP alike, against a whole Darkroom. */
+/** The tools as a language model's client uses them, both over stdio and over HTTP, against a whole Darkroom. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
@@ -163,7 +163,7 @@ for (const way of WAYS) {
 
       assert.match(seen.map(({ message }) => message).join(), /^(queued|handling)/);
       for (const [place, { progress, total }] of seen.entries()) {
-        // What is longer is shortened: clients give a call up after 60 s.
+        // A longer wait is shortened: clients give up a call after 60 s.
         assert.equal(total, 45);
         assert.ok(place === 0 || progress > (seen[place - 1]?.progress ?? 0), 'progress goes on');
       }

@@ -10,7 +10,7 @@ export interface CommandResult {
   readonly stderr: string;
 }
 
-/** @param environment is all that the process gets beside PATH and HOME. */
+/** @param environment all that the process gets in addition to PATH and HOME. */
 export function runAdminCommand(
   args: readonly string[],
   environment: Readonly<Record<string, string>>,

@@ -1,4 +1,4 @@
-/** `admin admin-token show`: the operator of `npm start` finds the token that it made. */
+/** `admin admin-token show`: the operator of `npm start` finds the generated token. */
 import assert from 'node:assert/strict';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -14,7 +14,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-/** Pretends that this process is an installation on the folder. */
+/** Pretends that this process is an installation on the directory. */
 async function publish(environment: Readonly<Record<string, string>>): Promise<void> {
   await writeInstance({
     apiUrl: 'http://127.0.0.1:1',

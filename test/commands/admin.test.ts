@@ -1,4 +1,4 @@
-/** The admin commands: what they do to the database, what they print, and how they refuse. */
+/** The admin commands: their effect on the database, their output, and their errors. */
 import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
 import { after, before, describe, it } from 'node:test';
@@ -32,14 +32,14 @@ function run(...args: string[]): Promise<CommandResult> {
   return runAdminCommand(args, { DATABASE_URL: room.url, ENCRYPTION_KEY });
 }
 
-/** Runs a command that must succeed; what it printed as JSON. */
+/** Runs a command that must succeed. @returns its output, parsed as JSON. */
 async function ask<Answer = Printed>(...args: string[]): Promise<Answer> {
   const { code, stdout, stderr } = await run(...args, '--json');
   assert.equal(code, 0, stderr);
   return JSON.parse(stdout) as Answer;
 }
 
-/** Runs a command that must be refused: one plain message, nothing on standard output. */
+/** Runs a command that must fail: one plain message, nothing on standard output. */
 async function refused(expected: RegExp, ...args: string[]): Promise<void> {
   const { code, stdout, stderr } = await run(...args);
   assert.equal(code, 1, `${args.join(' ')}: ${stdout}`);

@@ -1,4 +1,6 @@
-/** What `npm start` makes at its first start: an account with ten times the usual limits (contract §7), and its key. */
+/**
+ * What `npm start` creates at its first start: an account with ten times the usual limits (contract §7), and its key.
+ */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { after, before, describe, it } from 'node:test';

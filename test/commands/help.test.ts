@@ -1,6 +1,6 @@
 /**
- * `npm start -- --help` and `npm run admin -- --help` as somebody asks for them who has just cloned the project: nothing
- * is installed or built yet, and nothing is afterwards. What they print is what the program itself prints.
+ * `npm start -- --help` and `npm run admin -- --help` on a fresh clone: nothing is installed or built yet, and
+ * nothing is afterwards. They print the same as the program itself.
  */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -14,7 +14,7 @@ import { builtProgram } from '../support/built-program.ts';
 
 const run = promisify(execFile);
 
-/** Clones with nothing but what `npm run` needs to begin: no packages, no lock file to install them by, no build. */
+/** Clones with only what `npm run` needs to start: no packages, no lock file to install them by, no build. */
 let folder: string;
 before(async () => {
   folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-help-'));

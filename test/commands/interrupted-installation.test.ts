@@ -1,4 +1,4 @@
-/** An installation that is ended half-way leaves nothing behind that a later command takes for whole. */
+/** An installation that is ended half-way leaves nothing behind that a later command considers complete. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
@@ -11,7 +11,7 @@ import { afterEach, beforeEach, describe, it } from 'node:test';
 import { packageFile } from '../../src/config/package-root.ts';
 import { until } from '../support/until.ts';
 
-/** Stands where npm would: says that it began, works until it is let go or ended, and writes what npm writes last. */
+/** Replaces npm: reports that it started, runs until it is released or ended, and writes what npm writes last. */
 const NPM = `
   import { appendFileSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
   appendFileSync('begun', process.pid + '\\n');
@@ -45,7 +45,7 @@ describe('an installation that is ended half-way', () => {
     (await readFile(path.join(clone, 'begun'), 'utf8')).split('\n').filter(Boolean).map(Number);
   const isInstalled = (): boolean => existsSync(path.join(clone, 'node_modules/.installed-lock-hash'));
 
-  /** @returns the command, and all that it has said. */
+  /** @returns the command, and its output so far. */
   function start(): { readonly child: ChildProcess; readonly said: () => string } {
     const child = spawn(process.execPath, ['scripts/bootstrap.mjs', 'build'], {
       cwd: clone,
@@ -76,7 +76,7 @@ describe('an installation that is ended half-way', () => {
     const { child } = start();
     await until('npm works', async () => (await begun()).length === 1);
     child.kill('SIGKILL');
-    // Not 'close': npm has its stderr.
+    // Not 'close': npm still holds its stderr.
     await once(child, 'exit');
 
     const { said } = start();

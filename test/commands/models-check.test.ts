@@ -1,4 +1,4 @@
-/** `admin models check`: an operator's model files judged before any process meets them, without an installation. */
+/** `admin models check`: an operator's model files validated before any process loads them, without an installation. */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';

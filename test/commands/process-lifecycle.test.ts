@@ -1,4 +1,6 @@
-/** How a process of ours is asked to stop: once, however often the same wish arrives, and at once when it is asked again. */
+/**
+ * How a process of ours is stopped: once, however often the same signal arrives, and immediately when stopped again.
+ */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
@@ -8,7 +10,10 @@ import type { TestContext } from 'node:test';
 import { packageModule } from '../../src/config/package-root.ts';
 import { until } from '../support/until.ts';
 
-/** A process that goes on after it was asked to stop, and says so; a message of any kind makes it two seconds later. */
+/**
+ * A process that continues after the stop request, and reports it; a message of any kind advances its clock by two
+ * seconds.
+ */
 const PROGRAM = `
   const { untilAskedToStop } = await import(${JSON.stringify(packageModule('src/commands/process-lifecycle.ts'))});
   const write = (text) => process.stdout.write(text + '\\n');

@@ -39,7 +39,7 @@ async function store(key: string): Promise<string> {
   });
 }
 
-/** A task that is handled for so long. @param signingKey of the worker that began it. */
+/** A task that is handled for the given time. @param signingKey of the worker that started it. */
 async function begin(seconds: number, signingKey?: string): Promise<{ taskId: TaskId; deadline: string }> {
   const { taskId } = await room.creator.create(await room.newCaller(), body(), undefined);
   const keyId = signingKey === undefined ? undefined : urlKeyId(signingKey);
@@ -138,7 +138,7 @@ describe('admin secrets of npm start', () => {
   });
   afterEach(() => rm(folder, { recursive: true, force: true }));
 
-  /** What a start of `npm start` makes of the file. */
+  /** How a start of `npm start` changes the file. */
   async function start(
     startedAt: Date,
     environment?: Readonly<Record<string, string>>,
@@ -236,7 +236,7 @@ describe('admin secrets of npm start', () => {
     const instance = await readInstance(folder);
     assert.ok(instance);
 
-    // As releases started it that let the variable hide the fallbacks of the file.
+    // As earlier releases started it, in which the variable hid the fallbacks of the file.
     await writeInstance({ ...instance, environment: { ...instance.environment, ENCRYPTION_KEY_FALLBACKS: OLD } });
     const rejected = await run('forget');
 

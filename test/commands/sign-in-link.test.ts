@@ -1,4 +1,4 @@
-/** `admin sign-in-link`: a link to the dashboard, of the widest key or of the one that is named. */
+/** `admin sign-in-link`: a link to the dashboard, for the key with the most rights or for the one that is named. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { createAccount } from '../../src/accounts/accounts.ts';

@@ -1,4 +1,4 @@
-/** Every way to start something of ours points out a misspelt setting, and goes on to whatever it would have done. */
+/** Every command that starts a program of ours warns about a misspelt setting, and then continues as usual. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -42,7 +42,7 @@ describe('a misspelt setting', () => {
 
   it('is told once by npm start, and not again by what that runs', async () => {
     const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-misspelt-'));
-    // A port that cannot be: it ends before it begins.
+    // An invalid port: it ends before it starts.
     const { out, error } = await run(['start', '--data-dir', folder], { PORT: '8x' });
     await rm(folder, { recursive: true });
     assert.equal(out, `Warning: ${MESSAGE}\n`);

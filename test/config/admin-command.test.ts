@@ -1,4 +1,4 @@
-/** Commands for operators work where they are pasted. */
+/** Commands for operators work when they are pasted. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { DEFAULT_DATA_FOLDER, adminCommand, adminCommandOf } from '../../src/config/admin-command.ts';

@@ -12,7 +12,7 @@ const LEAST = {
   URL_SIGNING_KEY: '8c1f0e5b7a92d3461e0f7c5a9b28d364',
   ENCRYPTION_KEY: '1b9d4e7f0a3c6258d9e1f4b7a0c3d652',
 };
-/** Any file that is there: what a PEM file holds is judged by whoever uses it. */
+/** Any existing file: the content of a PEM file is validated where it is used. */
 const FILE = fileURLToPath(import.meta.url);
 
 function load(environment: NodeJS.ProcessEnv = {}): Config {

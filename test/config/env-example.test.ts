@@ -1,4 +1,4 @@
-/** `.env.example` tells of every variable that the program and docker-compose.yml read, and of no other. */
+/** `.env.example` documents every variable that the program and docker-compose.yml read, and no other. */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { describe, it } from 'node:test';
@@ -32,7 +32,7 @@ describe('.env.example', () => {
     const environment: Record<string, string> = {};
     for (const [, name = '', value = ''] of ours.matchAll(/^# ([A-Z0-9_]+)=(.*)$/gm)) environment[name] = value;
 
-    // What has no default is the only thing that is missing.
+    // Only variables without a default are missing.
     assert.throws(
       () => loadConfig(environment),
       (error) => {

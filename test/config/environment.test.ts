@@ -12,7 +12,7 @@ const variableOf = (name: VariableName): Variable => VARIABLES[name];
 const namesOf = (...kinds: Variable['kind'][]): VariableName[] =>
   NAMES.filter((name) => kinds.includes(variableOf(name).kind));
 
-/** Reads with one method, and tells the problems that this brought. */
+/** Reads with one method, and returns the problems that this caused. */
 function problemsOf(environment: NodeJS.ProcessEnv, read: (reader: EnvironmentReader) => void): readonly string[] {
   const reader = new EnvironmentReader(environment);
   read(reader);

@@ -1,4 +1,4 @@
-/** How long things are kept, and what keeping them costs: the defaults of the contract, and what is refused. */
+/** Retention periods, and the price of storage: the defaults of the contract, and values that are rejected. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { loadConfig } from '../../src/config/config.ts';

@@ -1,4 +1,4 @@
-/** The listener for operators obeys the rules of the public one, and has an address and a credential of its own. */
+/** The operators' listener obeys the rules of the public one, and has an address and a credential of its own. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { loadConfig } from '../../src/config/config.ts';
@@ -68,7 +68,7 @@ describe('the admin listener', () => {
       assert.match(problem ?? '', new RegExp(`^ADMIN_HOST is ${host}, which is not loopback`));
       assert.deepEqual(more, []);
     }
-    // Nothing is wrong with it where there is no such listener.
+    // It is valid if there is no such listener.
     assert.deepEqual(problemsOf({ ADMIN_HOST: '0.0.0.0', ADMIN_TOKEN: '' }), []);
   });
 

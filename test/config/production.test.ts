@@ -1,4 +1,4 @@
-/** What production refuses, and a developer's machine does not. */
+/** What production rejects, and a developer's machine does not. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { loadConfig } from '../../src/config/config.ts';

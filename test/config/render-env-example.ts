@@ -8,7 +8,7 @@ import { packageFile } from '../../src/config/package-root.ts';
 import { VARIABLES } from '../../src/config/variables.ts';
 import type { Variable } from '../../src/config/variables.ts';
 
-/** Where the rendered text is kept. */
+/** Where the rendered text is stored. */
 export const ENV_EXAMPLE = packageFile('.env.example');
 
 const LINE_LENGTH = 118;
@@ -18,7 +18,7 @@ own environment and no file. docker-compose.yml reads the file .env, which can b
 A secret can also come from a file: set <NAME>_FILE to its path instead of <NAME>. This file is generated (a test
 compares it): change src/config/variables.ts, then run npm run ts -- test/config/render-env-example.ts`;
 
-/** Read by docker-compose.yml alone; the test holds that it names no others. */
+/** Read by docker-compose.yml alone; the test verifies that it uses no others. */
 export const COMPOSE_VARIABLES: Readonly<Record<string, Variable>> = {
   POSTGRES_PASSWORD: {
     kind: 'secret',
@@ -70,7 +70,7 @@ export const COMPOSE_VARIABLES: Readonly<Record<string, Variable>> = {
   CADDY_IMAGE: baseImage('the TLS proxy'),
 };
 
-/** @param of what it is the base, or the program. */
+/** @param of the image it is the base of, or the program. */
 function baseImage(of: string): Variable {
   return { kind: 'text', fallback: '', help: `Base image of ${of}; empty: that of docker/images.lock.json.` };
 }

@@ -1,4 +1,4 @@
-/** Misspelt settings are pointed out, and what other programs read is not. */
+/** Misspelt settings cause a warning, and variables of other programs do not. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { COMPOSE_NAMES, unknownVariables } from '../../src/config/unknown-variables.ts';
@@ -10,7 +10,7 @@ function messages(...names: string[]): string[] {
   return unknownVariables(environment).map(({ message }) => message);
 }
 
-/** Every name that a swap of two adjacent letters makes of this one. */
+/** Every name that results from swapping two adjacent letters of this one. */
 function swapsOf(name: string): readonly string[] {
   return Array.from(name.slice(1), (letter, at) => `${name.slice(0, at)}${letter}${name[at]}${name.slice(at + 2)}`);
 }
@@ -108,7 +108,7 @@ describe('a variable that somebody knows', () => {
       DARKROOM_API_KEY DARKROOM_KEY DARKROOM_BASE_URL DARKROOM_URL DARKROOM_WEBHOOK_SECRET DARKROOM_TEST_DATABASE_URL
     `;
     assert.deepEqual(messages(...others.trim().split(/\s+/)), []);
-    // Of Kubernetes too, and known by its value.
+    // Of Kubernetes too, and recognized by its value.
     assert.deepEqual(unknownVariables({ DARKROOM_PORT: 'tcp://10.0.0.7:8787' }), []);
   });
 });

@@ -1,7 +1,7 @@
 /**
- * The base images of our container files, made here where no image registry is reached: each has the name that our files
- * use, the programs of the real one in its place, and its users, so that what is run is our files and not these images.
- * A tag says which recipe an image was made by: the second run makes none.
+ * The base images of our container files, built here if no image registry is reachable: each has the name that our
+ * files use, the programs of the real one at the same paths, and its users, so that our files are tested and not
+ * these images. A tag identifies the recipe of an image: the second run builds none.
  */
 import { createHash } from 'node:crypto';
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -17,7 +17,7 @@ import { POSTGRES_ENTRYPOINT, TEMPORAL_ENTRYPOINT, UI_ENTRYPOINT } from './entry
 import { CannotRunError, run, say, works } from './run.ts';
 
 const DEBIAN = { release: 'bookworm', mirror: 'http://deb.debian.org/debian' };
-/** What the images of their makers have, and Debian's smallest root does not. */
+/** Packages that the official images contain, and Debian's smallest root does not. */
 const DEBIAN_PACKAGES = ['ca-certificates', 'netcat-openbsd', 'postgresql-client'];
 const NODE_VERSION = '24.21.0';
 const NPM_VERSION = '11.21.2';
@@ -26,16 +26,16 @@ const CADDY_VERSION = '2.11.9';
 interface BaseImage {
   /** The variable of docker-compose.yml. */
   readonly variable: string;
-  /** With its tag, as our files name it. */
+  /** With its tag, as in our files. */
   readonly name: string;
   /** `{{base}}` is the Debian image. */
   readonly dockerfile: string;
-  /** What is in its context: copies what it needs into the folder. */
+  /** Fills its build context: copies what it needs into the directory. */
   prepare(folder: string): Promise<void>;
 }
 
 /**
- * Makes what is not there yet.
+ * Builds the missing images.
  *
  * @returns the variables of docker-compose.yml that name the images.
  */
@@ -58,7 +58,7 @@ export async function makeBaseImages(engine: Engine): Promise<Readonly<Record<st
   return variables;
 }
 
-/** @returns its name, which holds what it was made from. */
+/** @returns its name, which contains what it was built from. */
 async function makeDebian(engine: Engine): Promise<string> {
   const name = `darkroom-debian:${DEBIAN.release}-${fingerprint(DEBIAN_PACKAGES.join(' '))}`;
   if (await works('docker', ['image', 'inspect', name], engine)) return name;
@@ -87,7 +87,7 @@ async function describeImages(): Promise<readonly BaseImage[]> {
   ).map((service) => composeImage(service));
   const nameOf = (image: readonly [string, string] | undefined): string => image?.join(':') ?? '';
   const [, temporalVersion = ''] = server ?? [];
-  // The one that the Temporal CLI holds: the checksum database does not know the module of every image.
+  // The version that the Temporal CLI contains: the checksum database does not know the module of every image.
   const pinned = await readFile(packageFile('tools/temporal/go.mod'), 'utf8');
   const [, uiVersion = ''] = /github\.com\/temporalio\/ui-server\/v2 v(\S+)/.exec(pinned) ?? [];
   const uiPrograms = {

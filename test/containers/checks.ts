@@ -18,13 +18,13 @@ export interface CheckContext {
 
 export interface Check {
   readonly name: string;
-  /** Throws where it does not hold. @returns what was measured, for the report. */
+  /** Throws if it does not hold. @returns what was measured, for the report. */
   check(context: CheckContext): Promise<string | undefined>;
 }
 
 const WEBHOOK_SECRET = 'a secret of the receiver, with ü';
 
-/** One for each modality, small. */
+/** A small one for each modality. */
 const MEDIA: readonly Readonly<Record<string, unknown>>[] = [
   { model: 'darkroom/scene', input: { prompt: 'a lighthouse at dusk' } },
   { model: 'darkroom/motion', input: { prompt: 'a forest', duration: 1, resolution: '480p', draft: true } },

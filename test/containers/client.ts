@@ -1,4 +1,4 @@
-/** The service as somebody outside sees it: through the TLS proxy, whose authority is the only one that is trusted. */
+/** The service as an outside client sees it: through the TLS proxy, whose authority is the only trusted one. */
 import assert from 'node:assert/strict';
 import { Agent, request } from 'undici';
 
@@ -66,7 +66,7 @@ export class ContainerClient {
     return task;
   }
 
-  /** Reads a task, each time waiting for a change, until it is as it should be. */
+  /** Reads a task, each time waiting for a change, until it meets the condition. */
   async waitFor(taskId: string, isSo: (task: ContainerTask) => boolean): Promise<ContainerTask> {
     const deadline = Date.now() + TASK_TIMEOUT_MS;
     for (;;) {

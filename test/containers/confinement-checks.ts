@@ -1,4 +1,4 @@
-/** How the containers are confined, asked of the running ones, as the user that a media child has too. */
+/** How the containers are confined, checked in the running ones, as the user that a media child also has. */
 import assert from 'node:assert/strict';
 import type { Check } from './checks.ts';
 
@@ -6,7 +6,7 @@ import type { Check } from './checks.ts';
 const ISOLATED = ['no_new_privileges', 'limits'];
 const NOT_ISOLATED = ['mount', 'pid', 'network', 'ipc', 'user', 'processes'];
 
-/** Reads the environment of every process of the container, as a media child that is taken over would. */
+/** Reads the environment of every process of the container, as a compromised media child would. */
 const LOOK_AROUND = `
 for process in /proc/[0-9]*; do
   if tr '\\0' '\\n' < "$process/environ" 2>/dev/null | grep -q '^URL_SIGNING_KEY=.'; then

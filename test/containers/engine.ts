@@ -1,7 +1,7 @@
 /**
- * The container engine: the one that runs on this machine, or one of our own, from the programs that Debian's `docker.io`
- * brings, with its data in the user's cache folder, so that the second run finds the images of the first. Only an engine
- * that we started is ended.
+ * The container engine: the one that runs on this machine, or one of our own, from the programs in Debian's
+ * `docker.io`, with its data in the user's cache directory, so that the second run finds the images of the first.
+ * Only an engine that we started is ended.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -23,7 +23,7 @@ export interface Engine {
 const START_TIMEOUT_MS = 60_000;
 const STOP_TIMEOUT_MS = 30_000;
 
-/** @throws {CannotRunError} there is none and none can be started, with everything that is missing. */
+/** @throws {CannotRunError} there is none and none can be started; it lists everything that is missing. */
 export async function obtainEngine(): Promise<Engine> {
   if (!(await works('docker', ['--version']))) {
     throw new CannotRunError('There is no docker client on the PATH: install one, e.g. Debian’s docker.io.');
@@ -60,7 +60,7 @@ async function startEngine(): Promise<Engine> {
   const logFile = path.join(folder, 'dockerd.log');
   const log = await open(logFile, 'w');
   const places = ['--data-root', data, '--exec-root', path.join(folder, 'exec'), '--pidfile', path.join(folder, 'pid')];
-  // A group of its own: what interrupts us must not end it before we have cleaned up.
+  // A group of its own: a signal that interrupts us must not end it before we have cleaned up.
   const child = spawn('nice', ['dockerd', ...places, '--host', address], {
     stdio: ['ignore', log.fd, log.fd],
     detached: true,
@@ -76,7 +76,7 @@ async function startEngine(): Promise<Engine> {
   };
   const engine = { ...client({ DOCKER_HOST: address }), stop };
   const deadline = Date.now() + START_TIMEOUT_MS;
-  // The client ends well without a server; the server's own version is what tells.
+  // The client succeeds without a server; only the server's version shows that it runs.
   while (!(await works('docker', ['version', '--format', '{{.Server.Version}}'], engine))) {
     if (child.exitCode !== null || Date.now() > deadline) {
       const words = (await readFile(logFile, 'utf8')).slice(-2_000);

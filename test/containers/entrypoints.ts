@@ -1,8 +1,8 @@
-/** The entry points of the images that are made here, as far as our container files rely on those of the real ones. */
+/** The entry points of the images that are built here, as far as our container files rely on those of the real ones. */
 
 /**
- * Makes the cluster, with a password for every address, and runs what is in `/docker-entrypoint-initdb.d` while nobody
- * else can connect. The real one may be started as root too; ours is not.
+ * Creates the cluster, with a password for every address, and runs the scripts in `/docker-entrypoint-initdb.d` while
+ * no client can connect. The real one may be started as root too; ours is not.
  */
 export const POSTGRES_ENTRYPOINT = `#!/bin/sh
 set -eu
@@ -27,7 +27,7 @@ fi
 exec "$@"
 `;
 
-/** As the server's own: where it listens everywhere, it tells the others its address. */
+/** Like the server's own: if it listens on all interfaces, it broadcasts its address to the others. */
 export const TEMPORAL_ENTRYPOINT = `#!/bin/sh
 set -eu
 own=$(getent hosts "$(hostname)" | awk '{print $1; exit}')

@@ -1,7 +1,7 @@
 /**
- * `npm run test:containers`: the container files, tried with a real engine. Makes the base images where they have to be
- * made, builds our image, starts docker-compose.yml, and asks of it what a user would (test/containers/checks). Ends
- * with 0 where everything held, 1 where something did not, and 2 where it cannot be run here.
+ * `npm run test:containers`: the container files, tested with a real engine. Builds the base images if they have to
+ * be built, builds our image, starts docker-compose.yml, and checks what a user would do with it
+ * (test/containers/checks). Exits with 0 if everything held, 1 if something did not, and 2 if it cannot be run here.
  */
 import { makeBaseImages } from './base-images.ts';
 import { CHECKS } from './checks.ts';
@@ -15,7 +15,7 @@ import { PACKAGE_ROOT } from '../../src/config/package-root.ts';
 import { RECEIVER } from './receiver.ts';
 import { chooseTemporalUiLogin } from './temporal-ui-login.ts';
 
-/** What is undone at the end, the last first; emptied as it is done. */
+/** What is undone at the end, in reverse order; emptied as it is done. */
 const toUndo: (() => Promise<void>)[] = [];
 
 async function main(): Promise<number> {
@@ -33,7 +33,7 @@ async function main(): Promise<number> {
   const login = await chooseTemporalUiLogin(engine, images['CADDY_IMAGE'] ?? '');
   const stack = await prepareStack(engine, { ...images, ...login.variables, EGRESS_ALLOW: RECEIVER.egressAllow });
   toUndo.push(() => stack.remove());
-  // What an interrupted run left.
+  // Leftovers of an interrupted run.
   await stack.compose('down', '--volumes', '--remove-orphans');
   const upBegun = Date.now();
   say('Starting docker-compose.yml …');
@@ -64,7 +64,7 @@ async function main(): Promise<number> {
 
 const READY_TIMEOUT_MS = 5 * 60_000;
 
-/** Compose waits for what a service depends on; the proxy, which is last, has to answer. */
+/** Compose waits for a service's dependencies; the proxy, which is last, has to respond. */
 async function untilReady(stack: Stack): Promise<ContainerClient> {
   const deadline = Date.now() + READY_TIMEOUT_MS;
   for (;;) {

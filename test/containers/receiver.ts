@@ -8,7 +8,7 @@ const PORT = 9080;
 
 export const RECEIVER = {
   url: `http://${NAME}:${PORT}/callback`,
-  /** What lets us reach it: its address is a private one, and it speaks plain HTTP. */
+  /** Allows us to reach it: its address is private, and it speaks plain HTTP. */
   egressAllow: `http://${NAME}:${PORT}`,
 } as const;
 
@@ -29,7 +29,7 @@ require('node:http').createServer((request, response) => {
 const POLL_MS = 200;
 const TIMEOUT_MS = 60_000;
 
-/** @returns what ends it. */
+/** @returns a function that ends it. */
 export async function startReceiver(engine: Engine): Promise<() => Promise<void>> {
   const network = `${PROJECT}_default`;
   const confined = ['--read-only', '--cap-drop', 'ALL', '--security-opt', 'no-new-privileges'];

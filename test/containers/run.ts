@@ -1,7 +1,7 @@
-/** Runs programs for `npm run test:containers`: quietly, with their last words where they fail. */
+/** Runs programs for `npm run test:containers`: quietly, with their last output if they fail. */
 import { spawn } from 'node:child_process';
 
-/** Something that whoever runs the test can change; printed without a stack. */
+/** A problem that the user who runs the test can fix; printed without a stack. */
 export class CannotRunError extends Error {
   override readonly name = 'CannotRunError';
 }
@@ -10,13 +10,13 @@ export interface RunOptions {
   readonly environment?: Readonly<Record<string, string>>;
   /** Default: ours. */
   readonly folder?: string;
-  /** What it reads from its standard input. */
+  /** Its standard input. */
   readonly input?: string;
 }
 
 /** How much of a failed program's output is shown, in characters. */
 const LAST_WORDS = 3_000;
-/** Something is said while a program runs for so long, so that nobody takes it for hung. */
+/** A message is printed while a program runs for this long, so that it does not appear to hang. */
 const STILL_RUNNING_MS = 20_000;
 
 const started = Date.now();
@@ -28,10 +28,10 @@ export function say(line: string): void {
 }
 
 /**
- * Runs a program to its end.
+ * Runs a program until it ends.
  *
- * @returns its standard output, without blanks around it.
- * @throws {Error} it cannot be started, or ends with another code than 0; with the end of what it wrote.
+ * @returns its trimmed standard output.
+ * @throws {Error} it cannot be started, or ends with a code other than 0; with the end of its output.
  */
 export async function run(
   command: string,
@@ -68,7 +68,7 @@ export async function run(
   }
 }
 
-/** Whether a program runs here and ends well. */
+/** Whether a program runs here and succeeds. */
 export async function works(command: string, args: readonly string[], options?: RunOptions): Promise<boolean> {
   return run(command, args, options).then(
     () => true,

@@ -1,6 +1,7 @@
 /**
  * docker-compose.yml as a user would start it, in a project of its own on free ports: with secrets in a file of
- * variables, by `docker compose` or by Debian's docker-compose 1.29, which knows no name of a project in the file.
+ * variables, by `docker compose` or by Debian's docker-compose 1.29, which does not support a project name in the
+ * file.
  */
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -35,7 +36,7 @@ export interface Stack {
   remove(): Promise<void>;
 }
 
-/** Prepares the project, and starts nothing. @param variables what `.env` holds beside secrets and ports. */
+/** Prepares the project without starting it. @param variables the content of `.env` besides secrets and ports. */
 export async function prepareStack(engine: Engine, variables: Readonly<Record<string, string>>): Promise<Stack> {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-compose-'));
   const [httpsPort, httpPort, temporalUiPort] = [await findFreePort(), await findFreePort(), await findFreePort()];
@@ -54,7 +55,7 @@ export async function prepareStack(engine: Engine, variables: Readonly<Record<st
 
   const [command, ...first] = await findCompose(engine);
   const composeFile = path.join(folder, 'docker-compose.yml');
-  // Its paths are relative to the package, but for the file of variables.
+  // Its paths are relative to the package, except for the file of variables.
   const text = await readFile(COMPOSE_FILE, 'utf8');
   await writeFile(composeFile, text.replace(/^name: .+$/m, '').replace('env_file: [.env]', `env_file: [${file}]`));
   const options = ['--project-name', PROJECT, '--project-directory', PACKAGE_ROOT, '--env-file', file];

@@ -1,4 +1,4 @@
-/** A login for Temporal's Web UI, as an operator makes one: a password, and its hash by the proxy's own command. */
+/** A login for Temporal's Web UI, as an operator creates one: a password, and its hash by the proxy's own command. */
 import { randomBytes } from 'node:crypto';
 import type { Engine } from './engine.ts';
 

@@ -7,13 +7,13 @@ import { until } from '../support/until.ts';
 
 interface Desk {
   readonly batches: Batches<string>;
-  /** What went together, as it was begun: `account:items`. */
+  /** The batches in the order in which they started: `account:items`. */
   readonly begun: string[];
   /** Ends the oldest batch under way. */
   end(): Promise<void>;
 }
 
-/** @param most how many fit together. */
+/** @param most how many fit into a batch. */
 function openDesk(most = 100): Desk {
   const begun: string[] = [];
   const ends: (() => void)[] = [];

@@ -1,4 +1,4 @@
-/** An installation's database in another place: the same to the last row, and its books go on. */
+/** An installation's database copied elsewhere: the same to the last row, and its ledger continues. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import pg from 'pg';
@@ -25,7 +25,7 @@ async function ask<Row extends object>(url: string, text: string): Promise<Row[]
   }
 }
 
-/** Every table with a digest of its rows; but the transaction numbers, which are the server's own. */
+/** Every table with a digest of its rows; except the transaction numbers, which belong to the server. */
 async function contentOf(url: string): Promise<Record<string, string>> {
   const tables = await ask<{ name: string }>(
     url,

@@ -1,4 +1,4 @@
-/** The clock of the database as a process has it, and how a wrong clock of the machine is noticed. */
+/** The clock of the database as a process knows it, and how a wrong clock of the machine is noticed. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createDatabaseClock } from '../../src/database/database-clock.ts';
@@ -10,14 +10,14 @@ import type { Logger } from '../../src/telemetry/log.ts';
 const NOW = Date.parse('2026-11-23T12:00:00Z');
 const DAYS_30 = 30 * 86_400_000;
 
-/** Everything that ticks, by hand. */
+/** All clocks, moved by hand. */
 interface World {
   /** The time of the database. */
   database: number;
   /** How far the machine is ahead of it. */
   aheadMs: number;
   steady: number;
-  /** How long an answer takes. */
+  /** How long a response takes. */
   tripMs: number;
   isAway: boolean;
   readonly logged: { level: string; message: string; skewSeconds: number }[];

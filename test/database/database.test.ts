@@ -45,7 +45,7 @@ describe('a failed statement', () => {
       text: `DO $$ BEGIN RAISE EXCEPTION 'no' USING ERRCODE = '${state}'; END $$`,
     });
 
-  // Disk full, and a file that may not grow, for which PostgreSQL has no better code than an error inside.
+  // Disk full, and a file that may not grow, for which PostgreSQL has no better code than an internal error.
   for (const state of ['53100', '58030', 'XX000', '40P01']) {
     it(`is the server's fault where its state is ${state}, and may be tried again`, async () => {
       await assert.rejects(failWith(state), DatabaseUnavailableError);
@@ -168,7 +168,7 @@ describe('a database that is away', () => {
       assert.deepEqual(await database.query({ name: 'cut_off_and_wait', text: cutOff }, [row?.pid]), [
         { is_gone: true },
       ]);
-      // The end of the connection arrives while no statement of it is under way.
+      // The connection is closed while no statement is running on it.
       await database.check();
       await transaction.query(select, [1]);
     });

@@ -1,4 +1,7 @@
-/** Items that a pass cannot deal with: they stop no other, wait longer each time, and are forgotten when dealt with. */
+/**
+ * Items that a pass cannot process: they stop no other, wait longer each time, and are removed from the list when
+ * processed.
+ */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import pg from 'pg';
@@ -22,7 +25,7 @@ after(() => room.close());
 
 const idOf = (id: string): string => id;
 
-/** Works on objects; those named `bad…` fail. @returns those that were tried. */
+/** Works on objects; those named `bad…` fail. @returns those that were attempted. */
 async function work(items: readonly string[], isBad = (id: string) => id.startsWith('bad')): Promise<string[]> {
   const tried: string[] = [];
   await isolate({
@@ -43,7 +46,7 @@ async function comeDue(id: string): Promise<void> {
   await room.database.query({ name: 'test_item_due', text }, [id]);
 }
 
-/** A statement that the server ends, as it ends those that take 15 s. */
+/** A statement that the server ends, like any that takes 15 s. */
 async function sleepTooLong(): Promise<void> {
   await room.database.transaction(async (transaction) => {
     await transaction.query({ name: 'test_timeout', text: `SELECT set_config('statement_timeout', '50', true)` });
@@ -195,7 +198,7 @@ describe('items of a pass', () => {
     assert.deepEqual(noted, ['fine']);
     assert.deepEqual(await listed(), ['bad']);
 
-    // The next pass gets further, whatever its surroundings.
+    // The next pass gets further, whatever its environment.
     await assert.rejects(pass(), RangeError);
     assert.deepEqual(noted, ['fine', 'fine', 'another']);
     assert.deepEqual(await listed(), ['bad', 'bad as well']);

@@ -1,4 +1,4 @@
-/** A database that was restored into another server: its events are made old ones, however many there are. */
+/** A database that was restored into another server: its events are marked as old, however many there are. */
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import pino from 'pino';
@@ -10,7 +10,7 @@ const EVENTS = 5_000;
 /** Of 8 kB, with fewer than 200 events each. */
 const PAGES_AT_ONCE = 4;
 const MOST_AT_ONCE = PAGES_AT_ONCE * 200;
-/** Before it is met some batches are done, and some are not after it. */
+/** Some batches complete before it is reached, and some remain after it. */
 const FUSE = 3_000;
 
 const RESTORE = {
@@ -27,7 +27,7 @@ const COUNT_FOREIGN = {
   name: 'test_count_foreign',
   text: `SELECT count(*)::integer AS count FROM task_events WHERE xid > pg_snapshot_xmax(pg_current_snapshot())`,
 };
-/** Writes down how many events each statement changes. */
+/** Records how many events each statement changes. */
 const WATCH = [
   'CREATE TABLE changes (events integer)',
   `CREATE FUNCTION note_change() RETURNS trigger LANGUAGE plpgsql AS
@@ -36,7 +36,7 @@ const WATCH = [
      FOR EACH STATEMENT EXECUTE FUNCTION note_change()`,
 ];
 const READ_CHANGES = { name: 'test_changes', text: 'SELECT events FROM changes' };
-/** Fails the statement that changes one event in the middle, as an end of the server would. */
+/** Fails the statement that changes an event in the middle, as a server shutdown would. */
 const SET_FUSE = [
   `CREATE FUNCTION blow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'interrupted'; END $$`,
   `CREATE TRIGGER fuse BEFORE UPDATE ON task_events FOR EACH ROW

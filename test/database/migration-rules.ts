@@ -1,7 +1,8 @@
 /**
- * What a new migration must not do, because it runs beside processes of the release before it and on tables of any size
- * (docs/operations/upgrade.md, "Writing a migration"). Reads SQL as plain as that of `migrations/`; what it does not understand
- * it does not forbid: the upgrade tests run each migration on the database of a release as well.
+ * What a new migration must not do, because it runs while processes of the previous release are at work and on tables
+ * of any size (docs/operations/upgrade.md, "Writing a migration"). Reads simple SQL like that of `migrations/`; what
+ * it does not understand it does not forbid: the upgrade tests run each migration on the database of a release as
+ * well.
  */
 import { parseMigration } from '../../src/database/migration-file.ts';
 
@@ -35,7 +36,7 @@ export function migrationProblems({ name, text }: MigrationText, earlier: readon
   }
   if (isTransaction) {
     const locked = new Set(all.flatMap((sql) => lockedTables(sql)).filter((table) => existing.has(table)));
-    // Each may wait for its lock while the one before is held.
+    // Each lock may have to wait while the previous one is held.
     if (locked.size > 1) problems.push(`locks ${[...locked].join(', ')} in one transaction: one file for each`);
     if (/\bCONCURRENTLY\b/i.test(all.join(';'))) problems.push('CONCURRENTLY needs a file without a transaction');
   }
@@ -59,7 +60,10 @@ function problemsOf(sql: string, existing: ReadonlySet<string>): string[] {
   return existing.has(altered) ? alterProblems(sql).map((problem) => `${problem}: ${line}`) : [];
 }
 
-/** What scans or rewrites a table under a lock that stops readers, or breaks the statements of the release before. */
+/**
+ * Changes that scan or rewrite a table under a lock that blocks readers, or break the statements of the previous
+ * release.
+ */
 function alterProblems(sql: string): string[] {
   const problems: string[] = [];
   const forbid = (pattern: RegExp, problem: string): void => {
@@ -104,7 +108,7 @@ function tablesOf(text: string): string[] {
 }
 
 function split(text: string): string[] {
-  // Bodies of functions are not looked into.
+  // Function bodies are not inspected.
   return withoutComments(text)
     .replace(/\$\$.*?\$\$/gs, "''")
     .split(/;\s*$/m)

@@ -1,7 +1,7 @@
 /**
- * Migrations beside processes that go on working: the database of 0.1.0 is migrated while the statements of that release
- * keep running and a reader holds its snapshot and its lock. Nobody else waits, and the migration gets through; where it
- * is interrupted, or several processes try at once, running it again is enough.
+ * Migrations while processes are at work: the database of 0.1.0 is migrated while the statements of that release keep
+ * running and a reader holds its snapshot and its lock. No other session waits, and the migration completes; if it is
+ * interrupted, or several processes try at once, running it again is enough.
  */
 import assert from 'node:assert/strict';
 import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -25,9 +25,9 @@ import { until } from '../support/until.ts';
 
 const VERSION = '0.1.0';
 const LOCK_TIMEOUT_MS = 300;
-/** Far above a wait for `LOCK_TIMEOUT_MS`, on a slow machine too, and below what a queue behind the reader lasts. */
+/** Far above a wait for `LOCK_TIMEOUT_MS`, on a slow machine too, and shorter than a queue behind the reader lasts. */
 const MOST_WAIT_MS = 5_000;
-/** Rounds of every old statement between two tries of the migration. */
+/** Rounds of every old statement between two attempts of the migration. */
 const ROUNDS = 3;
 
 const COLUMN = '-- Up Migration\nALTER TABLE tasks ADD COLUMN note text;\n';
@@ -197,7 +197,7 @@ describe('migrating beside work', () => {
       const migrating = run();
       migrating.catch(() => undefined);
       await buildingPid();
-      // It may be the victim of the deadlock, as the migration may be.
+      // The deadlock may end this session or the migration.
       const waiting = old.query('SELECT pg_advisory_lock($1)', [PG_MIGRATE_LOCK_ID]).then(
         () => old.query('SELECT pg_advisory_unlock($1)', [PG_MIGRATE_LOCK_ID]),
         () => undefined,

@@ -1,4 +1,4 @@
-/** An installation of an earlier release goes on after an upgrade: its books, its tasks and its promises. */
+/** An installation of an earlier release continues after an upgrade: its ledger, its tasks and its promises. */
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';

@@ -11,7 +11,7 @@ export const COMPOSE_FILE = packageFile('docker-compose.yml');
  * The environment that a service or an `x-…` block is given.
  *
  * @param path the keys that lead to the mapping, e.g. `['services', 'temporal', 'environment']`.
- * @param values what `.env` holds; a variable without a value takes its default, or is missing and reported.
+ * @param values the content of `.env`; a variable without a value gets its default, or is missing and reported.
  */
 export function composeEnvironment(
   path: readonly string[],
@@ -47,7 +47,7 @@ function interpolate(text: string, values: Readonly<Record<string, string>>): st
   });
 }
 
-/** The image of a service where no variable says otherwise, as `[name, tag]`; without the digest that it may have. */
+/** The image of a service if no variable overrides it, as `[name, tag]`; without its digest, if any. */
 export function composeImage(service: string): readonly [string, string] {
   const match = new RegExp(`^  ${service}:\\n    image: \\$\\{[A-Z_]+:-([^:\\n]+):([^@\\s]+)(@\\S+)?\\}$`, 'm').exec(
     readFileSync(COMPOSE_FILE, 'utf8'),

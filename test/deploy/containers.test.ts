@@ -1,4 +1,7 @@
-/** The container files fit the program: what an image lacks, or a role is not given, shows here and not in production. */
+/**
+ * The container files match the program: what an image lacks, or a role does not receive, shows here and not in
+ * production.
+ */
 import assert from 'node:assert/strict';
 import { execFile, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -12,7 +15,7 @@ import { loadConfig } from '../../src/config/config.ts';
 import { packageFile } from '../../src/config/package-root.ts';
 import { COMPOSE_FILE, composeEnvironment, composeImage } from './compose-file.ts';
 
-/** As far as it is looked at. */
+/** The parts that are checked. */
 interface ComposeFile {
   readonly services: Readonly<
     Record<
@@ -108,7 +111,7 @@ describe('docker-compose.yml', () => {
       );
       assert.match(service.image ?? '', /^\$\{[A-Z_]+_IMAGE:-/, name);
       assert.equal(service.privileged, undefined, name);
-      // Its first process would show the role's environment to every other of the same user.
+      // Its first process would expose the role's environment to every other process of the same user.
       assert.equal(service.init, undefined, name);
     }
   });
@@ -173,7 +176,7 @@ describe('the Dockerfile', () => {
       .map((line) => line.slice(1));
 
     const copied = (await readCopies()).flatMap(({ sources }) => sources);
-    // A file of a folder that comes whole later.
+    // Without files of a directory that is later copied completely.
     const whole = copied.filter((source) => !allowed.some((folder) => source.startsWith(`${folder}/`)));
 
     assert.deepEqual([...new Set(whole)].toSorted(byText), allowed.toSorted(byText));
@@ -207,7 +210,7 @@ function readDockerfile(): Promise<string> {
   return readFile(packageFile('Dockerfile'), 'utf8');
 }
 
-/** What is copied from the build context. */
+/** The sources that are copied from the build context. */
 async function readCopies(): Promise<{ sources: string[] }[]> {
   const dockerfile = await readDockerfile();
   return [...dockerfile.matchAll(/^COPY (?!--from)(.+)$/gm)].map(([, words = '']) => ({

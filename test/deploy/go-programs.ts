@@ -1,4 +1,4 @@
-/** Programs that tests build from their Go modules once, and keep in the user's cache folder. */
+/** Programs that tests build from their Go modules once, and store in the user's cache directory. */
 import { execFile, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
@@ -9,28 +9,28 @@ import { promisify } from 'node:util';
 const BUILD_TIMEOUT_MS = 30 * 60_000;
 
 export interface GoPrograms {
-  /** The folder in the cache, e.g. `temporal-server-1.31.2`. */
+  /** The directory in the cache, e.g. `temporal-server-1.31.2`. */
   readonly folder: string;
   /** With its `v`. */
   readonly version: string;
-  /** The name that each gets: the package it is built from. */
+  /** The package that each program is built from, by the program's name. */
   readonly packages: Readonly<Record<string, string>>;
 }
 
-/** Where tests keep what is expensive to obtain. */
+/** Where tests store what is expensive to obtain. */
 export function cacheFolder(): string {
   const base = process.env['XDG_CACHE_HOME'];
   const cache = base !== undefined && path.isAbsolute(base) ? base : path.join(os.homedir(), '.cache');
   return path.join(cache, 'darkroom');
 }
 
-/** Why the programs cannot be had here; false where they can. */
+/** Why the programs are not available here; false if they are. */
 export function whyNoGoPrograms(programs: GoPrograms): string | false {
   if (isComplete(programs) || spawnSync('go', ['version']).status === 0) return false;
   return `put Go on the PATH, and ${programs.folder} is built from source`;
 }
 
-/** The folder that holds them, for a PATH. */
+/** The directory that contains them, for a PATH. */
 export async function obtainGoPrograms(programs: GoPrograms): Promise<string> {
   const folder = path.join(cacheFolder(), programs.folder);
   if (isComplete(programs)) return folder;
@@ -43,7 +43,7 @@ export async function obtainGoPrograms(programs: GoPrograms): Promise<string> {
       env: { ...process.env, GOBIN: building },
       timeout: BUILD_TIMEOUT_MS,
     });
-    // One by one and each in one step: another run may be doing the same, and both build the same programs.
+    // One by one and each atomically: another run may be doing the same, and both build the same programs.
     for (const [name, source] of Object.entries(programs.packages)) {
       await rename(path.join(building, path.basename(source)), path.join(folder, name));
     }

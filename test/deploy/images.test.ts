@@ -1,4 +1,4 @@
-/** The lock of base images: container files that agree with it, digests from a registry, and a release without gaps. */
+/** The lock of base images: container files that agree with it, digests from a registry, and a complete release. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';

@@ -1,7 +1,7 @@
 /**
- * `URL_SIGNING_KEY` is rotated between two attempts of a submit: the first one's answer is lost, and its worker comes back
- * with the new key. Upstreams that tell repeated submits by the task's id compare what they are sent under it, and what
- * they are sent has addresses of ours in it: the task's pictures, and where to call back.
+ * `URL_SIGNING_KEY` is rotated between two attempts of a submit: the first one's response is lost, and its worker
+ * restarts with the new key. Upstreams that recognize repeated submits by the task's id compare the request bodies,
+ * and these contain URLs of ours: the task's images, and the callback URL.
  */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
@@ -22,7 +22,10 @@ import { until } from '../support/until.ts';
 const OLD = randomBytes(24).toString('hex');
 const NEW = randomBytes(24).toString('hex');
 
-/** An upstream of both protocols, which answers no submit while it is `mute`, and another body under a known id with 422. */
+/**
+ * An upstream of both protocols, which responds to no submit while it is `mute`, and to another body under a known id
+ * with 422.
+ */
 class ComparingUpstream {
   isMute = true;
   readonly #bodies = new Map<string, string[]>();
@@ -37,7 +40,7 @@ class ComparingUpstream {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** What it was sent for a task, attempt by attempt. */
+  /** The bodies that it received for a task, attempt by attempt. */
   bodiesOf(taskId: string): readonly string[] {
     return this.#bodies.get(taskId) ?? [];
   }

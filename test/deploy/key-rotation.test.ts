@@ -1,8 +1,8 @@
 /**
- * Rotating `ENCRYPTION_KEY` and `URL_SIGNING_KEY` as docs/operations/secure.md says, step by step, under load: two apis behind a
- * load balancer and a worker, restarted one after the other in each step, while clients read tasks, open the download URLs
- * that they were given in this step and before, read and replace signing secrets, and are called back. No request fails
- * and every callback is signed.
+ * Rotating `ENCRYPTION_KEY` and `URL_SIGNING_KEY` as docs/operations/secure.md says, step by step, under load: two
+ * apis behind a load balancer and a worker, restarted one after the other in each step, while clients read tasks,
+ * open the download URLs that they received in this step and before, read and replace signing secrets, and receive
+ * callbacks. No request fails and every callback is signed.
  */
 import assert from 'node:assert/strict';
 import { createHmac, randomBytes } from 'node:crypto';
@@ -16,9 +16,9 @@ import type { HealthCheckingProxy } from '../support/health-checking-proxy.ts';
 import { until } from '../support/until.ts';
 
 const REQUEST_EVERY_MS = 40;
-/** So many at a time: what a slow machine is sent beyond all it can do fails without any restart. */
+/** Maximum requests at a time: an overloaded slow machine fails requests without any restart. */
 const MOST_OPEN = 10;
-/** Rounds of all kinds of requests that each step is under. */
+/** Rounds of all kinds of requests that run during each step. */
 const ROUNDS = 3;
 const WEBHOOK_KEY = '/v1/account/webhook-key';
 
@@ -45,7 +45,7 @@ interface Detail {
 describe('rotating the keys under load', () => {
   let outside: DarkroomWithUpstreams;
   let proxy: HealthCheckingProxy;
-  /** Its secret stays; the other's is replaced all the time. */
+  /** Its secret stays; the other account's is replaced continuously. */
   let signing: TestAccount;
   let replacing: TestAccount;
   let secret: string;
@@ -92,21 +92,21 @@ describe('rotating the keys under load', () => {
     return chosen;
   }
 
-  /** Paths of download URLs that were handed out, each once. */
+  /** Paths of the download URLs that were returned, each once. */
   const urls = new Set<string>();
   const calledBack: string[] = [];
 
   let replacement: Promise<string> | undefined;
   /**
-   * Replaces a secret, and waits for the replacement under way where there is one: those of one account wait for each
-   * other's transactions, which on a slow machine takes longer than a request may wait.
+   * Replaces a secret, or waits for the replacement under way: those of one account wait for each other's
+   * transactions, which on a slow machine takes longer than a request may wait.
    */
   async function replaceInTurn(): Promise<void> {
     replacement ??= replaceSecret(replacing).finally(() => (replacement = undefined));
     await replacement;
   }
 
-  /** Each is one kind of request; all must be answered, whichever api they meet. */
+  /** Each is one kind of request; all must succeed, whichever api they reach. */
   const kinds: readonly (() => Promise<void>)[] = [
     async () => {
       const { data } = JSON.parse(await ask(signing, 'GET', `/v1/tasks/${taskId}`)) as { data: Detail };
@@ -194,7 +194,7 @@ describe('rotating the keys under load', () => {
     // 2. They are used, and the old ones accepted.
     await roll(keysOf(NEW, OLD));
     await hasRounds(loading);
-    // 3. What is stored is encrypted anew, by two commands at once.
+    // 3. Stored secrets are re-encrypted, by two commands at once.
     await Promise.all([reencrypt(keysOf(NEW, OLD)), reencrypt(keysOf(NEW, OLD))]);
     const report = await reencrypt(keysOf(NEW, OLD));
     assert.equal(report['fallback'], 0);

@@ -1,4 +1,4 @@
-/** What is installed is what was tested: npm compares each package with the hash that package-lock.json has of it. */
+/** What is installed is what was tested: npm verifies each package against its hash in package-lock.json. */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { describe, it } from 'node:test';
@@ -16,7 +16,7 @@ interface Entry {
 }
 
 /**
- * Builds for platforms that the images do not have, and that the registry did not have when the lock file was made.
+ * Builds for platforms that the images do not use, and that the registry did not have when the lock file was created.
  * This number only ever goes down: `node scripts/lock-integrity.mjs` adds what a registry knows.
  */
 const WITHOUT_HASH_AT_MOST = 30;

@@ -1,9 +1,9 @@
 /**
- * A machine for processes of ours, as far as its disk goes: a folder with an installation, a home and a folder for
- * temporary files of its own. Where Linux lets us, its processes have a mount namespace in which nothing else can be
- * written or shared: the folders for temporary files, where other machines and the object store lie, and the package that
- * tests run from are empty, the rest of the disk is read-only, and so is the installation. The network and the clock are
- * everybody's.
+ * Simulates a machine for processes of ours, as far as its disk goes: a directory with an installation, a home and a
+ * directory for temporary files of its own. If Linux allows it, its processes have a mount namespace in which nothing
+ * else can be written or shared: the directories for temporary files, which contain other machines and the object
+ * store, and the package that tests run from are empty, the rest of the disk is read-only, and so is the
+ * installation. The network and the clock are shared.
  */
 import { execFile, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
@@ -15,13 +15,13 @@ import { PACKAGE_ROOT } from '../../src/config/package-root.ts';
 import { Role } from '../support/darkroom.ts';
 import { copyPackage } from './package-copy.ts';
 
-/** Begins in the folder that is the first argument; the others are a command. */
+/** Starts in the directory that is the first argument; the others are a command. */
 const INSIDE = 'cd "$1"; shift; exec "$@"';
 
 /**
- * The same in a mount namespace of its own: the folder first, then those that are emptied, `--`, and the command. The
- * folder may lie in one of them: it is held open while they are covered. Each command replaces itself by the next, so that
- * the process keeps its id.
+ * The same in a mount namespace of its own: the directory first, then those that are emptied, `--`, and the command.
+ * The directory may be inside one of them: it is held open while they are covered. Each command replaces itself by
+ * the next, so that the process keeps its id.
  */
 const APART = `set -e
 own=$1; shift
@@ -46,7 +46,10 @@ function apart(folder: string): readonly string[] {
   return ['unshare', '--mount', 'sh', '-c', APART, 'sh', folder, ...EMPTIED, '--'];
 }
 
-/** Why machines can only have folders of their own here, as a test says it; false where they have disks of their own. */
+/**
+ * Why machines can only have directories of their own here, for a test's message; false if they have disks of their
+ * own.
+ */
 export function whyNotApart(): string | false {
   const folder = mkdtempSync(path.join(os.tmpdir(), 'darkroom-apart-'));
   try {
@@ -61,7 +64,7 @@ export function whyNotApart(): string | false {
 }
 
 export class Machine {
-  /** All that it has. */
+  /** Contains everything of the machine. */
   readonly folder: string;
   readonly scratchFolder: string;
   readonly temporaryFolder: string;
@@ -79,7 +82,7 @@ export class Machine {
   /**
    * Installs the program.
    *
-   * @param folder is made, below the folder for temporary files.
+   * @param folder is created, below the directory for temporary files.
    * @param isApart whether it has a disk of its own (`whyNotApart`).
    */
   static async setUp(folder: string, environment: NodeJS.ProcessEnv, isApart: boolean): Promise<Machine> {
@@ -90,13 +93,13 @@ export class Machine {
     return new Machine(folder, environment, [...inside, process.execPath, file]);
   }
 
-  /** A role that runs on it. */
+  /** A role that runs on this machine. */
   role(role: 'api' | 'worker', environment: Readonly<Record<string, string>> = {}): Role {
     const logFile = path.join(this.folder, 'log');
     return new Role(role, { ...this.#environment, ...environment }, logFile, this.#program);
   }
 
-  /** Runs a subcommand of the program on it, to its end. @returns its output. */
+  /** Runs a subcommand of the program on this machine until it ends. @returns its output. */
   async run(...args: readonly string[]): Promise<string> {
     const [command = '', ...rest] = this.#program;
     return (await promisify(execFile)(command, [...rest, ...args], { env: this.#environment })).stdout;

@@ -1,7 +1,7 @@
 /**
- * The services of docker-compose.yml as plain processes: the same scripts, the same Temporal configuration and the same
- * environment, but for addresses and ports, on the embedded PostgreSQL. What a container engine adds (images, volumes,
- * the proxy) is not in it.
+ * The services of docker-compose.yml as plain processes: the same scripts, the same Temporal configuration and the
+ * same environment, except for addresses and ports, on the embedded PostgreSQL. What a container engine adds (images,
+ * volumes, the proxy) is not included.
  */
 import { execFile, spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
@@ -35,17 +35,17 @@ export interface Topology {
   readonly apiUrl: string;
   readonly temporalAddress: string;
   readonly namespace: string;
-  /** Runs one of the scripts that compose runs once, again. */
+  /** Runs one of the scripts again that compose runs once. */
   setUpSchema(): Promise<void>;
-  /** Runs a subcommand of the program to its end, with a role's environment. */
+  /** Runs a subcommand of the program until it ends, with a role's environment. */
   runProgram(...args: readonly string[]): Promise<string>;
   stop(): Promise<void>;
 }
 
-/** Starts everything; the caller stops it. `programs` is the folder of the Temporal programs. */
+/** Starts everything; the caller stops it. `programs` is the directory of the Temporal programs. */
 export async function startTopology(programs: string): Promise<Topology> {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-topology-'));
-  // Run by root, PostgreSQL is another user, who must be able to pass through.
+  // Under root, PostgreSQL runs as another user, who needs access to the directory.
   await chmod(folder, 0o711);
   const toStop: (() => Promise<void>)[] = [];
   const stop = async (): Promise<void> => {
@@ -128,7 +128,7 @@ async function startAll(
   return { apiUrl, temporalAddress, namespace: given['TEMPORAL_NAMESPACE'] ?? '', setUpSchema, runProgram };
 }
 
-/** What a user puts into `.env`. */
+/** The secrets that a user puts into `.env`. */
 function makeSecrets(): Record<string, string> {
   const names = [
     'POSTGRES_PASSWORD',
@@ -140,7 +140,7 @@ function makeSecrets(): Record<string, string> {
   return Object.fromEntries(names.map((name) => [name, randomBytes(32).toString('hex')]));
 }
 
-/** Temporal keeps the numbers of its own ports in a smallint. */
+/** Temporal stores its own port numbers in a smallint. */
 const LOWEST_PORT = 20_000;
 const HIGHEST_PORT = 32_767;
 
@@ -153,7 +153,7 @@ async function findPorts(count: number): Promise<number[]> {
   return [...ports];
 }
 
-/** Inside a container each of them has its usual number. */
+/** Inside a container each of them has its usual port. */
 function temporalPorts(frontend: number, others: readonly number[]): Record<string, string> {
   const names = [
     'FRONTEND_HTTP_PORT',
@@ -183,7 +183,8 @@ async function startPostgres(
   toStop.push(() => stopProcess(server, 'SIGINT'));
   await waitForCluster(cluster, AbortSignal.timeout(START_TIMEOUT_MS));
 
-  // The image's superuser has another name than ours, whose name the script gives to an ordinary user.
+  // The image's superuser has a different name from ours, and the script gives our superuser's name to an ordinary
+  // user.
   const superuser = new URL(clusterUrl(cluster, 'postgres'));
   const first = superuser.username;
   await query(superuser, `CREATE ROLE postgres SUPERUSER LOGIN PASSWORD '${cluster.password}'`);
@@ -211,7 +212,7 @@ async function query(url: URL, text: string): Promise<void> {
   }
 }
 
-/** @returns throws, with its last words, where the server has ended. */
+/** @returns a check that throws, with the last output, if the server has ended. */
 async function startTemporal(
   program: string,
   environment: NodeJS.ProcessEnv,
@@ -228,7 +229,7 @@ async function startTemporal(
   const check = (): void => {
     if (server.exitCode !== null) throw new Error(`the Temporal server ended:\n${output}`);
   };
-  // As the health check of compose does.
+  // Like the health check of compose.
   await untilItSucceeds(() => canConnect(Number(environment['FRONTEND_GRPC_PORT'])), check);
   return check;
 }
@@ -242,7 +243,7 @@ async function canConnect(port: number): Promise<void> {
   }
 }
 
-/** Tries again as `restart: on-failure` and a health check do. */
+/** Retries as `restart: on-failure` and a health check do. */
 async function untilItSucceeds<T>(attempt: () => Promise<T>, check: () => void = () => {}): Promise<T> {
   const deadline = Date.now() + START_TIMEOUT_MS;
   for (;;) {

@@ -1,10 +1,10 @@
-/** NOTICE.md names every package of the installation whose license asks for more than to keep its text. */
+/** NOTICE.md names every package of the installation whose license requires more than keeping its text. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { packageFile } from '../../src/config/package-root.ts';
 
-/** Licenses that ask to keep their text, which lies in each package. */
+/** Licenses that require keeping their text, which each package contains. */
 const PERMISSIVE = /^(MIT|MIT-0|ISC|0BSD|BSD-[23]-Clause|Apache-2\.0|BlueOak-1\.0\.0|Unlicense|CC0-1\.0|Python-2\.0)$/;
 
 interface LockEntry {
@@ -17,7 +17,7 @@ const { packages } = JSON.parse(readFileSync(packageFile('package-lock.json'), '
   readonly packages: Readonly<Record<string, LockEntry>>;
 };
 
-/** `(A OR B)` may be taken as either, `A AND B` asks for both. */
+/** `(A OR B)` may be used under either, `A AND B` requires both. */
 function isPermissive(license: string): boolean {
   const plain = license.replace(/^\((.*)\)$/, '$1');
   if (plain.includes(' OR ')) return plain.split(' OR ').some(isPermissive);

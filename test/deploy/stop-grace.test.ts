@@ -1,4 +1,7 @@
-/** Whoever stops a worker waits longer than the worker waits for upstreams: in the files and in the documents. */
+/**
+ * The grace time for stopping a worker is longer than the worker waits for upstreams: in the files and in the
+ * documents.
+ */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { it } from 'node:test';
@@ -6,11 +9,11 @@ import { packageFile } from '../../src/config/package-root.ts';
 import { VARIABLES } from '../../src/config/variables.ts';
 import { COMPOSE_FILE } from './compose-file.ts';
 
-/** Of which the worker itself needs two to end what is cut off. */
+/** The worker itself needs two of them to end what is cut off. */
 const MARGIN_SECONDS = 5;
 const ENOUGH_SECONDS = Number(VARIABLES['UPSTREAM_GRACE_SECONDS']?.fallback) + MARGIN_SECONDS;
 
-/** @param duration as Compose writes it: `15m10s`. */
+/** @param duration in Compose's format: `15m10s`. */
 function secondsOf(duration: string): number {
   const [, minutes = 0, seconds = 0] = /^(?:(\d+)m)?(?:(\d+)s)?$/.exec(duration) ?? [];
   return Number(minutes) * 60 + Number(seconds);

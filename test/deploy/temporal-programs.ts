@@ -1,7 +1,7 @@
 /**
- * The programs inside the Temporal images of docker-compose.yml, built from the same sources with Go (90 s on 2 cores)
- * and kept in the user's cache folder: for running the topology where there is no container engine, and for making the
- * images where no registry is reached.
+ * The programs inside the Temporal images of docker-compose.yml, built from the same sources with Go (90 s on 2
+ * cores) and stored in the user's cache directory: for running the topology without a container engine, and for
+ * building the images without a registry.
  */
 import { obtainGoPrograms, whyNoGoPrograms } from './go-programs.ts';
 import type { GoPrograms } from './go-programs.ts';
@@ -10,7 +10,7 @@ function programsOf(version: string): GoPrograms {
   return {
     folder: `temporal-server-${version}`,
     version: `v${version}`,
-    // By the name that they have in the images.
+    // By their names in the images.
     packages: {
       'temporal-server': 'go.temporal.io/server/cmd/server',
       'temporal-sql-tool': 'go.temporal.io/server/cmd/tools/sql',
@@ -18,13 +18,13 @@ function programsOf(version: string): GoPrograms {
   };
 }
 
-/** Why the programs cannot be had here, for the `skip` of a test; false where they can. */
+/** Why the programs are not available here, for the `skip` of a test; false if they are. */
 export function whyNoTemporalPrograms(version: string): string | false {
   const problem = whyNoGoPrograms(programsOf(version));
   return problem && `no Temporal server to test with: ${problem}`;
 }
 
-/** The folder that holds them, for a PATH. */
+/** The directory that contains them, for a PATH. */
 export function obtainTemporalPrograms(version: string): Promise<string> {
   return obtainGoPrograms(programsOf(version));
 }

@@ -1,6 +1,7 @@
 /**
- * Deploys while upstreams work that answer a submit only with its result: the worker waits for them, takes nothing new,
- * and hands back what another can go on with. No paid generation is lost, and none is asked for twice.
+ * Deploys while synchronous upstreams, which answer a submit only with its result, are working: the worker waits for
+ * them, takes nothing new, and hands back what another worker can continue. No paid generation is lost, and none is
+ * requested twice.
  */
 import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
@@ -13,7 +14,7 @@ import { startTestProvider } from '../support/test-provider/process.ts';
 import type { TestProvider } from '../support/test-provider/process.ts';
 import { until } from '../support/until.ts';
 
-/** Longer than the heartbeat time-out (10 s) and than the grace time of everything else. */
+/** Longer than the heartbeat timeout (10 s) and than the grace time of everything else. */
 const ANSWER_MS = 14_000;
 const GRACE_SECONDS = 2;
 const TASKS = 6;
@@ -49,7 +50,7 @@ describe('a deploy while upstreams work', () => {
     return body.data.taskId;
   }
 
-  /** How often the provider was asked for each of them. */
+  /** How often the provider received a submit for each of them. */
   async function submits(tag: string): Promise<readonly number[]> {
     const log = await provider.readLog();
     return Array.from(
@@ -59,7 +60,7 @@ describe('a deploy while upstreams work', () => {
     );
   }
 
-  /** Tasks of which the provider has the submit and has not answered it. */
+  /** Tasks whose submit the provider has received and not answered. */
   async function beginAll(tag: string): Promise<readonly string[]> {
     const ids = await Promise.all(
       Array.from({ length: TASKS }, (_, place) => create('test/openai', `${tag} ${place} [slow ${ANSWER_MS}]`)),

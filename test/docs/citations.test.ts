@@ -1,4 +1,4 @@
-/** What documents link to and what comments cite is there: files, headings, decisions, clauses of the contract. */
+/** What documents link to and what comments cite exists: files, headings, decisions, clauses of the contract. */
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
@@ -18,13 +18,13 @@ const files = [
   ),
 ].filter((file) => READ.test(file) && !IGNORED.test(file));
 
-/** A comment's text goes on in its next line. */
+/** A comment's text continues in its next line. */
 const texts = new Map(
   files.map((file) => [file, readFileSync(packageFile(file), 'utf8').replaceAll(/\n\s*(?:\*|\/\/|--) ?/g, ' ')]),
 );
 const pages = files.filter((file) => file.endsWith('.md'));
 
-/** The anchors of a page's headings, as GitHub makes them. */
+/** The anchors of a page's headings, as GitHub generates them. */
 function anchorsOf(page: string): ReadonlySet<string> {
   return new Set(
     headingsOf(page).map((heading) =>

@@ -1,4 +1,4 @@
-/** docs/reference/configuration.md is what the list of variables says. */
+/** docs/reference/configuration.md matches the list of variables. */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { describe, it } from 'node:test';

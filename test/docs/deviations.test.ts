@@ -1,4 +1,4 @@
-/** The note on deviations keeps up with what is answered (contract §1: "each stands in `docs/` as a deviation"). */
+/** The note on deviations matches the responses (contract §1: "each stands in `docs/` as a deviation"). */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { after, before, describe, it } from 'node:test';

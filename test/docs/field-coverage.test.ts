@@ -1,4 +1,7 @@
-/** docs/field-coverage.md cannot rot: it is what the data and the models say, and every test that it names is there. */
+/**
+ * docs/field-coverage.md cannot become outdated: it matches the data and the models, and every test that it names
+ * exists.
+ */
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -8,7 +11,7 @@ import { SPEC_FIELDS, tell } from '../catalogue/spec-fields.ts';
 import { FIELD_COVERAGE, proofsOf, renderFieldCoverage } from './render-field-coverage.ts';
 import { testsIn } from './written-tests.ts';
 
-/** What is wrong with `file › name` or `file › suite › name`; undefined where nothing is. */
+/** What is wrong with `file › name` or `file › suite › name`; undefined if nothing is. */
 async function problemOf(proof: string): Promise<string | undefined> {
   const [file = '', ...names] = proof.split(' › ');
   const path = packageFile(`test/${file}.test.ts`);

@@ -1,6 +1,6 @@
 /** Tables of rendered documents. */
 
-/** A table as the formatter of this repository leaves it. */
+/** A table as the formatter of this repository formats it. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const escaped = [head, ...rows].map((row) => row.map((cell) => cell.replaceAll('|', '\\|')));
   const widths = head.map((_, column) => Math.max(3, ...escaped.map((row) => row[column]?.length ?? 0)));

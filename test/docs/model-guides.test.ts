@@ -1,6 +1,6 @@
 /**
- * The model files in the guides are ones that the program takes, and the features that the guide for text models tells
- * to declare for each server are ones that it knows.
+ * The program accepts the model files in the guides, and knows the features that the guide for text models lists for
+ * each server.
  */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-/** What the pages for operators name is there: tests, documents and commands. */
+/** What the pages for operators name exists: tests, documents and commands. */
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { describe, it } from 'node:test';

@@ -10,7 +10,7 @@ import type { Variable } from '../../src/config/variables.ts';
 import { COMPOSE_VARIABLES } from '../config/render-env-example.ts';
 import { table } from './markdown-table.ts';
 
-/** Where the rendered text is kept. */
+/** Where the rendered text is stored. */
 export const CONFIGURATION = packageFile('docs/reference/configuration.md');
 
 const INTRODUCTION = `# Configuration reference
@@ -35,7 +35,7 @@ function tableOf(variables: Readonly<Record<string, Variable>>): string {
       `\`${name}\``,
       typeOf(variable),
       defaultOf(variable),
-      // Not a tag of HTML.
+      // Not an HTML tag.
       variable.help.replaceAll('<', '\\<'),
     ]),
   );

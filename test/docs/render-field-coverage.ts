@@ -1,7 +1,7 @@
 /**
- * Renders `docs/field-coverage.md` from the table of spec §2.5 (test/catalogue/spec-fields.json) and the embedded models:
- * which of them keeps to what was observed of a field, and the tests that show it in what comes out. Run by itself it
- * writes the file: `npm run ts -- test/docs/render-field-coverage.ts`
+ * Renders `docs/field-coverage.md` from the table of spec §2.5 (test/catalogue/spec-fields.json) and the embedded
+ * models: which of them follows an observation about a field, and the tests that show its effect on the output. Run
+ * by itself it writes the file: `npm run ts -- test/docs/render-field-coverage.ts`
  */
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -10,7 +10,7 @@ import { SPEC_FIELDS, embeddedModels, judge, tell } from '../catalogue/spec-fiel
 import type { Cell, JudgedModel } from '../catalogue/spec-fields.ts';
 import { table } from './markdown-table.ts';
 
-/** Where the rendered text is kept. */
+/** Where the rendered text is stored. */
 export const FIELD_COVERAGE = packageFile('docs/field-coverage.md');
 
 const INTRODUCTION = `# The fields of the specification, model by model
@@ -18,7 +18,7 @@ const INTRODUCTION = `# The fields of the specification, model by model
 Every field of specification §2.5 and everything observed of it: the embedded models that keep to it, how many of the others refuse it, and the tests that show it in the files that come out. That a model takes and refuses what it should is shown for each line by \`catalogue/spec-fields\`. This page is rendered from \`test/catalogue/spec-fields.json\` and \`models/\`; \`docs/field-coverage\` fails when it is not what they say, or when a test that it names is not there.
 `;
 
-/** The tests that show a cell in what comes out, as `file › name`. */
+/** The tests that show a cell's effect on the output, as `file › name`. */
 export function proofsOf(cell: Cell): readonly string[] {
   return cell.honouredBy ?? SPEC_FIELDS.honouredBy[cell.field] ?? [];
 }

@@ -1,6 +1,6 @@
 /**
- * Renders `docs/specification.md` from the requirements (requirements.ts) and the tests that say which of them they prove.
- * Run by itself it writes the file: `npm run ts -- test/docs/render-specification.ts`
+ * Renders `docs/specification.md` from the requirements (requirements.ts) and the tests that state which of them they
+ * prove. Run by itself it writes the file: `npm run ts -- test/docs/render-specification.ts`
  */
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -11,7 +11,7 @@ import { SECTIONS } from './requirements.ts';
 import { testsIn } from './written-tests.ts';
 import type { WrittenTest } from './written-tests.ts';
 
-/** Where the rendered text is kept. */
+/** Where the rendered text is stored. */
 export const SPECIFICATION = packageFile('docs/specification.md');
 
 const INTRODUCTION = `# Specification
@@ -21,9 +21,9 @@ What Darkroom is required to do, and the tests that prove it. \`S\` are the para
 This page is generated from \`test/docs/requirements.ts\` and from the comments \`// Proves …\` above the tests: \`npm run ts -- test/docs/render-specification.ts\`.
 `;
 
-/** A test, and where it is. */
+/** A test, and its location. */
 export interface ProvingTest extends WrittenTest {
-  /** Below `test/`, with its ending. */
+  /** Below `test/`, with its extension. */
   readonly file: string;
 }
 

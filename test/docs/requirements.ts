@@ -1,10 +1,10 @@
 /**
- * What the specification (S) and the contract (C) require, numbered by their paragraphs. A test that proves one says so in
- * the line above it: `// Proves S2.1-1, C3-4.` docs/specification.md is generated from both.
+ * What the specification (S) and the contract (C) require, numbered by their paragraphs. A test that proves one
+ * states it in the line above it: `// Proves S2.1-1, C3-4.` docs/specification.md is generated from both.
  */
 
 export interface Requirement {
-  /** `S2.1-3`: the third of paragraph 2.1 of the specification; `C`: of the contract. Never given to another one. */
+  /** `S2.1-3`: the third of paragraph 2.1 of the specification; `C`: of the contract. Never reused for another one. */
   readonly number: string;
   readonly title: string;
   readonly text: string;

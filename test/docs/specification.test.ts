@@ -1,4 +1,4 @@
-/** Every requirement is proven by a test that says so, and docs/specification.md shows which. */
+/** Every requirement is proven by a test that states it, and docs/specification.md shows which. */
 import assert from 'node:assert/strict';
 import { readFileSync, readdirSync } from 'node:fs';
 import { describe, it } from 'node:test';

@@ -1,10 +1,10 @@
-/** Reading the tests of a source: their names as they are written, and which requirements each proves. */
+/** Reads the tests of a source: their names as they are written, and which requirements each proves. */
 
 /** A test as its source writes it. */
 export interface WrittenTest {
-  /** The `describe` before it. */
+  /** The preceding `describe`. */
   readonly suite: string;
-  /** What a template fills in stands as `…`. */
+  /** What a template fills in appears as `…`. */
   readonly name: string;
   /** Numbers of requirements, of the comment above it: `// Proves S2.1-1, C3-4.` */
   readonly proves: readonly string[];
@@ -12,7 +12,7 @@ export interface WrittenTest {
 
 const PROVES = /^ *\/\/ Proves ((?:[SC][\d.]+-\d+(?:,\s*(?:\/\/ )?)?)+)\.\n/gm;
 
-/** The tests of a source, in their order: the literals given to `it`, and neither `it.skip` nor `it.todo`. */
+/** The tests of a source, in their order: the literals passed to `it`, but not to `it.skip` or `it.todo`. */
 export function testsIn(source: string): readonly WrittenTest[] {
   const proofs = new Map(
     [...source.matchAll(PROVES)].map((match) => [
@@ -31,7 +31,7 @@ export function testsIn(source: string): readonly WrittenTest[] {
   return tests;
 }
 
-/** @param at of the opening quote. @returns the text, and the position behind the closing quote. */
+/** @param at of the opening quote. @returns the text, and the position after the closing quote. */
 function readLiteral(source: string, at: number): { readonly text: string; readonly end: number } {
   const quote = source[at];
   let text = '';
@@ -51,7 +51,7 @@ function readLiteral(source: string, at: number): { readonly text: string; reado
   return { text, end: position + 1 };
 }
 
-/** @param at behind `${`. @returns the position behind its `}`, whatever literals stand between. */
+/** @param at after `${`. @returns the position after its `}`, whatever literals are in between. */
 function endOfExpression(source: string, at: number): number {
   let depth = 1;
   let position = at;

@@ -1,4 +1,4 @@
-/** Bytes that come in pieces of any size: all of them are there, in few blocks. */
+/** Bytes that arrive in pieces of any size: all of them are stored, in few blocks. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';

@@ -1,4 +1,4 @@
-/** A text that comes in pieces of any size: all of it is there, in few parts. */
+/** A text that arrives in pieces of any size: all of it is stored, in few parts. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';

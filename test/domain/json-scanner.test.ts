@@ -1,4 +1,4 @@
-/** What is counted of JSON while it arrives: to the exact bound, in whatever pieces it comes. */
+/** What is counted of JSON while it arrives: up to the exact bound, in pieces of any size. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
@@ -7,7 +7,7 @@ import type { JsonBounds } from '../../src/domain/json-scanner.ts';
 
 const SMALL: JsonBounds = { depth: 4, membersPerObject: 3, elementsPerArray: 5, values: 12, nameBytes: 20 };
 
-/** @param pieces how many bytes come at a time. @returns how many values there are, or what is wrong. */
+/** @param pieces how many bytes arrive at a time. @returns the number of values, or what is wrong. */
 function scan(text: string, bounds = JSON_BOUNDS, pieces = 7): number | string {
   const scanner = createJsonScanner(bounds);
   const bytes = Buffer.from(text);
@@ -20,7 +20,7 @@ function scan(text: string, bounds = JSON_BOUNDS, pieces = 7): number | string {
   return scanner.values;
 }
 
-/** The same of what was parsed; an empty object or array counts as if it had a member. */
+/** The same for a parsed value; an empty object or array counts as if it had a member. */
 function valuesIn(value: unknown): number {
   if (typeof value !== 'object' || value === null) return 1;
   const inside = Object.values(value);

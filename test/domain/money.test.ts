@@ -12,7 +12,7 @@ import {
   roundUpToMicroUsd,
 } from '../../src/domain/money.ts';
 
-/** The largest amount that the wire's form can hold: 12 digits before the point, 6 behind it. */
+/** The largest amount that the wire format can hold: 12 digits before the point, 6 after it. */
 const LARGEST = 10n ** 18n - 1n;
 
 describe('an amount of money', () => {

@@ -1,7 +1,7 @@
 /**
- * Every interface of every adapter through the whole service: a task each, whose file comes back, and one each for a
- * worker that is killed without warning before, while and after it hands the work over. The provider's own log says how
- * often the work was taken.
+ * Every interface of every adapter through the whole service: one task each whose file is returned, and one each for
+ * a worker that is killed without warning before, while and after it submits the work. The provider's own log shows
+ * how often the work was accepted.
  */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -20,7 +20,7 @@ import { startTestProvider } from '../support/test-provider/process.ts';
 import type { TestProvider } from '../support/test-provider/process.ts';
 import { until } from '../support/until.ts';
 
-/** Soon enough to meet what lasts two seconds. */
+/** Short enough to observe a state that lasts two seconds. */
 const POLL_MS = 20;
 const PIXEL =
   'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
@@ -32,11 +32,11 @@ interface Kind {
   readonly far: Protocol;
   readonly upstream: Readonly<Record<string, unknown>>;
   readonly inputOf: (prompt: string) => Readonly<Record<string, unknown>>;
-  /** Of what comes back. */
+  /** Of the output. */
   readonly mimeType: string;
   /**
-   * What a kill leaves of work that was under way: `job`, it goes on and is found again; `key`, it is handed over once
-   * more under the same key; `lost`, nobody knows, and it is not handed over again.
+   * What a kill means for work that was under way: `job`, it continues and is found again; `key`, it is submitted
+   * once more under the same key; `lost`, its state is unknown, and it is not submitted again.
    */
   readonly afterKill: 'job' | 'key' | 'lost';
 }
@@ -200,7 +200,7 @@ interface Started {
   readonly taskId: string;
 }
 
-/** Waits until each job was asked about: its id is written down by then. */
+/** Waits until each job was polled: its id is recorded by then. */
 async function untilPolled(
   jobs: readonly Started[],
   linesOf: (prompt: string) => Promise<readonly LogLine[]>,

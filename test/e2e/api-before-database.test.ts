@@ -1,4 +1,4 @@
-/** An api that is started before its database waits for it, says so, and can be stopped meanwhile. */
+/** An api that is started before its database waits for it, logs that, and can be stopped meanwhile. */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { after, before, describe, it } from 'node:test';

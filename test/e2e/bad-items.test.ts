@@ -22,12 +22,12 @@ import { startMaintenanceWorker } from '../support/maintenance-worker.ts';
 import type { MaintenanceWorker } from '../support/maintenance-worker.ts';
 import { body } from '../tasks/task-room.ts';
 
-// The worker in this process tells of its start and its end.
+// The worker in this process logs its start and its end.
 Runtime.install({ logger: new DefaultLogger('ERROR') });
 
 const DAY_MS = 86_400_000;
 
-/** As the file system does where rights are missing; the rights themselves do not stop tests that run as root. */
+/** As the file system does when permissions are missing; real permissions do not stop tests that run as root. */
 function makeUnreadable(t: TestContext, folder: string): void {
   const { opendir } = fs;
   const { mock } = t.mock.method(fs, 'opendir', (opened: string) =>
@@ -46,11 +46,11 @@ describe('a pass', () => {
   let app: AppWithClock;
   let served: ServedApp;
   let maintenance: MaintenanceWorker;
-  /** Objects that the store does not delete, and tasks that Temporal cannot be asked about. */
+  /** Objects that the store does not delete, and tasks that Temporal cannot be queried for. */
   const bad = new Set<string>();
-  /** Objects whose deletion gets no answer. */
+  /** Objects whose deletion gets no response. */
   const hanging = new Set<string>();
-  /** Whether the store takes nothing more. */
+  /** Whether the store accepts nothing more. */
   let isFull = false;
 
   before(async () => {
@@ -246,7 +246,7 @@ describe('a pass', () => {
     const asked: string[] = [];
     for (let pass = 0; pass < 3; pass++) {
       asked.push(...(await requestStalledCallbacks(database, 2)));
-      // Temporal was told, and nothing came of it: they are as stalled as before.
+      // Temporal was notified without any effect: they are as stalled as before.
       await served.room.rows(`DELETE FROM outbox WHERE kind = 'deliver_callback'`);
     }
 

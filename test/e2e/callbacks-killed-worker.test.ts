@@ -1,6 +1,6 @@
 /**
- * A worker that dies while a receiver is being told (contract §6: "A receiver may see one twice (answer lost, worker
- * killed), and a killed attempt is used up").
+ * A worker that dies during a callback (contract §6: "A receiver may see one twice (answer lost, worker killed), and
+ * a killed attempt is used up").
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
@@ -29,7 +29,7 @@ describe('a callback whose worker is killed', () => {
     await worker.kill();
     await worker.start();
 
-    // Temporal notices a dead attempt by its time-out, 20 s (workflows/activity-options.ts).
+    // Temporal notices a dead attempt by its timeout, 20 s (workflows/activity-options.ts).
     const task = await account.client.until(taskId, ({ callback }) => callback?.state === 'delivered');
     assert.deepEqual(task.callback, { state: 'delivered', attempts: 2, nextAttempt: 0 });
     assert.equal(task.status, 'success');

@@ -1,6 +1,6 @@
 /**
- * The terminal notification as a receiver sees it (spec §6, contract §6), judged by the receiver's own log and by
- * signatures computed here, from the contract's words alone.
+ * The terminal notification as a receiver sees it (spec §6, contract §6), checked with the receiver's own log and
+ * with signatures computed here, from the contract's text alone.
  */
 import assert from 'node:assert/strict';
 import { createHash, createHmac, randomBytes } from 'node:crypto';
@@ -32,7 +32,7 @@ function assertSigned({ headers, body }: ReceivedCallback, taskId: string, secre
   assert.equal(headers['webhook-signature'], `v1,${standard}`);
 }
 
-/** A detail without what a later read may show otherwise: the delivery's own state, and the signatures of URLs. */
+/** A detail without what may differ in a later read: the delivery's own state, and the signatures of URLs. */
 function lasting(task: ApiTask): unknown {
   const { callback: _, ...rest } = task;
   return { ...rest, output: task.output?.map(({ url: _url, expireAt: _expireAt, ...facts }) => facts) };
@@ -100,7 +100,7 @@ describe('callbacks', { concurrency: true }, () => {
 
     const body = JSON.parse(callback.body) as ApiTask;
     assert.deepEqual(lasting(body), lasting(task));
-    // Its addresses are live, and need no key.
+    // Its URLs work, and need no key.
     const [output] = body.output ?? [];
     assert.ok(output);
     const bytes = Buffer.from(await (await fetch(output.url)).arrayBuffer());
@@ -261,7 +261,7 @@ interface Attempt {
   readonly isFinished: boolean;
 }
 
-/** That attempts came no sooner after one another than this; half a tenth less, for clocks that are read apart. */
+/** Asserts that attempts were at least this far apart; 5 % less, because two clocks are read. */
 function assertApart(received: readonly ReceivedCallback[], leastMs: readonly number[]): void {
   const gaps = received.slice(1).map(({ at }, place) => at - (received[place]?.at ?? 0));
   assert.equal(gaps.length, leastMs.length);
@@ -272,13 +272,13 @@ function assertApart(received: readonly ReceivedCallback[], leastMs: readonly nu
 
 interface InspectingReceiver {
   readonly port: number;
-  /** Whose key it reads with. */
+  /** The account whose key it reads with. */
   owner: TestAccount | undefined;
   readonly statusWhenTold: Map<string, string>;
   close(): void;
 }
 
-/** A receiver that reads the task before it answers, as one that trusts only the API does. */
+/** A receiver that reads the task before it responds, as one that trusts only the API does. */
 async function startInspectingReceiver(): Promise<InspectingReceiver> {
   const statusWhenTold = new Map<string, string>();
   const server = createServer((request, response) => {

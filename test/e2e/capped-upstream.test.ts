@@ -1,6 +1,6 @@
 /**
- * Tasks that wait for an upstream whose jobs are capped, through the whole service: whose turn it is, and what waiting
- * costs. What the queue does with slots is in test/upstreams/queue.test.ts.
+ * Tasks that wait for an upstream whose jobs are capped, through the whole service: the order of tasks, and what
+ * waiting costs. How the queue handles slots is tested in test/upstreams/queue.test.ts.
  */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
@@ -28,13 +28,13 @@ describe('tasks that wait for a capped upstream', { concurrency: true }, () => {
   const start = async (account: TestAccount, model: keyof typeof MODELS, prompt: string, more = {}): Promise<string> =>
     outside.create(account, { model: `test/${model}`, input: { prompt }, ...more });
 
-  /** The upstream's only job ends, when the test says so. */
+  /** Ends the upstream's only job. */
   async function end(account: TestAccount, taskId: string): Promise<void> {
     await account.client.send('POST', `/v1/tasks/${taskId}/cancel`);
     assert.equal((await account.client.untilTerminal(taskId)).error?.code, 'TASK_CANCELLED');
   }
 
-  /** The prompts in the order in which the upstream was given them. */
+  /** The prompts in the order in which the upstream received them. */
   const submitted = async (marker: string): Promise<readonly string[]> =>
     (await outside.providerLog(marker)).filter(({ kind }) => kind === 'submit').map(({ prompt }) => prompt ?? '');
 
@@ -96,7 +96,7 @@ describe('tasks that wait for a capped upstream', { concurrency: true }, () => {
     await outside.untilProvider(marker, 'submit');
     const waiting = await start(account, 'waits', `${marker} second`);
     await untilWaiting('waits', 1);
-    // Whoever asks again and again has done so by then.
+    // A task that polled repeatedly would have done so by then.
     await letPass(10_000);
     await end(account, first);
 
@@ -117,7 +117,7 @@ describe('tasks that wait for a capped upstream', { concurrency: true }, () => {
     await untilWaiting('leaves', 1);
     await end(account, cancelled);
     await untilWaiting('leaves', 0);
-    // Far longer than it takes to stand in the queue.
+    // Far longer than it takes to enter the queue.
     const late = await start(account, 'leaves', `${marker} late`, { timeoutSeconds: 20 });
     await untilWaiting('leaves', 1);
     assert.equal((await account.client.untilTerminal(late)).error?.code, 'TASK_TIMEOUT');

@@ -1,6 +1,6 @@
 /**
- * Model files that change under running processes: every api takes them up by itself, clients see the new catalogue in
- * all its places, and tasks go on as they were accepted.
+ * Model files that change under running processes: every api loads them by itself, clients see the new catalogue
+ * everywhere, and tasks continue as they were accepted.
  */
 import assert from 'node:assert/strict';
 import { mkdtemp, readFile, rename, rm, unlink, writeFile } from 'node:fs/promises';
@@ -18,7 +18,7 @@ import { until } from '../support/until.ts';
 const ADMIN_TOKEN = 'an-admin-token-of-at-least-32-characters';
 const NAME = 'own/colours';
 
-/** A model of the embedded engine that makes the smallest picture. */
+/** A model of the embedded engine that makes the smallest image. */
 function model(changes: Partial<ModelDefinition> = {}): ModelDefinition {
   return definition({
     name: NAME,
@@ -66,7 +66,7 @@ async function catalogue(): Promise<AdminCatalogue> {
 const hashOf = async (name: string): Promise<string | undefined> =>
   (await catalogue()).models.find((each) => each.name === name)?.hash;
 
-/** What the reference says that `model` may be in a create. */
+/** The values of `model` in a create, according to the API reference. */
 async function formsInReference(): Promise<string> {
   return JSON.stringify(await (await fetch(`${darkroom.url}/openapi.json`)).json());
 }
@@ -136,5 +136,5 @@ describe('a model file', () => {
   });
 });
 
-/** An engine that this version does not have: nothing accepted under it could succeed. */
+/** An engine that this version does not have: no task accepted under it could succeed. */
 const GONE = { default: { upstreams: [{ protocol: 'embedded', model: 'nothing' }] } };

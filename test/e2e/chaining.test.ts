@@ -1,6 +1,6 @@
 /**
- * One task's output, or an upload, as the next one's input: by HTTP alone, through real processes, on loopback, where
- * nothing of ours may be fetched over the network (contract §7 "Uploads").
+ * One task's output, or an upload, as the next one's input: over HTTP alone, through real processes, on loopback,
+ * where none of our own files may be fetched over the network (contract §7 "Uploads").
  */
 import assert from 'node:assert/strict';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -16,7 +16,7 @@ import type { ApiTask } from '../support/api-client.ts';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom, TestAccount } from '../support/darkroom.ts';
 
-/** Parsed as XML by whoever is not careful, and no picture that is taken. */
+/** A careless client would parse it as XML; it is not an accepted image. */
 const DRAWING = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><rect width="9" height="9"/></svg>';
 
 interface Submitted {
@@ -24,10 +24,10 @@ interface Submitted {
   readonly input: { readonly prompt: string; readonly image_urls: readonly string[] };
 }
 
-/** The world outside: pictures at addresses of all kinds, and a provider of protocol `tasks` that fetches its inputs. */
+/** The outside world: images at URLs of all kinds, and a provider of protocol `tasks` that fetches its inputs. */
 class Outside {
   readonly submitted: Submitted[] = [];
-  /** What the provider got for the addresses in its inputs. */
+  /** What the provider received for the URLs in its inputs. */
   readonly fetched: { readonly status: number; readonly bytes: Buffer }[] = [];
   readonly #server: Server;
   readonly #picture: Buffer;
@@ -94,7 +94,7 @@ describe('chaining', () => {
   let darkroom: Darkroom;
   let account: TestAccount;
   let modelsDir: string;
-  /** An address where nobody listens. */
+  /** A URL where nothing listens. */
   let silentUrl: string;
   let picture: Buffer;
   before(async () => {
@@ -255,7 +255,7 @@ describe('chaining', () => {
         { status: 200, isWhole: true },
       ],
     );
-    // The end of the URL is the task's, so that every attempt sends the same under the same key.
+    // The URL expires with the task's deadline, so that every attempt sends the same under the same key.
     const [task] = await darkroom.testDatabase.database.query<{ deadline: number }>(
       {
         name: 'test_deadline',
@@ -264,7 +264,7 @@ describe('chaining', () => {
       [taskId],
     );
     assert.equal(Number.parseInt(own.split('.').at(-3) ?? '', 36), task?.deadline, own);
-    // It was for the provider, and for as long as the task ran.
+    // It was valid for the provider only while the task ran.
     assert.equal((await fetch(own)).status, 404);
   });
 });

@@ -1,4 +1,4 @@
-/** A picture that stands in the request itself (spec §2.5: a base64 data URL on one model). */
+/** An image inside the request itself (spec §2.5: a base64 data URL on one model). */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import sharp from 'sharp';

@@ -1,6 +1,6 @@
 /**
- * A database that stands still under an activity, for longer than a worker may go without a heartbeat, or than anything
- * waits for an answer: nothing that costs, is owed or is announced happens beside its own retry, or twice.
+ * A database that stalls during an activity, for longer than a worker may go without a heartbeat, or than any process
+ * waits for a response: nothing that is billed, owed or announced happens in parallel with its own retry, or twice.
  */
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
@@ -19,16 +19,16 @@ import { letPass } from '../support/let-pass.ts';
 import { adminUrl } from '../support/test-database.ts';
 import { until } from '../support/until.ts';
 
-/** Beyond the heartbeat time-out of 10 s, and below the 15 s after which the database ends a statement. */
+/** Longer than the heartbeat timeout of 10 s, and shorter than the 15 s after which the database ends a statement. */
 const STALL_MS = 13_000;
 
-/** Beyond the 20 s after which the process gives up a statement whose answer it has not got. */
+/** Longer than the 20 s after which the process gives up a statement that has not been answered. */
 const LONG_STALL_MS = 22_000;
-/** A retry of a callback that comes due inside the stall is looked up for 17 s, and has 3 s left of its 20. */
+/** The lookup for a callback's retry that comes due inside the stall takes 17 s, and leaves 3 s of its 20. */
 const CALLBACK_OFFSETS_SECONDS = '0,5,6,7';
-/** With which an exchange that began after those 17 s outlives its attempt. */
+/** With this delay an exchange that started after those 17 s outlives its attempt. */
 const SLOW_ANSWER_MS = 7_000;
-/** A job that is still under way when the stall begins, and over before it ends. */
+/** A job that is still under way when the stall starts, and finished before it ends. */
 const JOB_MS = 12_000;
 
 let wire: DatabaseWire;
@@ -37,7 +37,7 @@ let world: DarkroomWithUpstreams;
 let direct: Database;
 before(async () => {
   [wire, held] = await Promise.all([startDatabaseWire(adminUrl()), startHeldAnswers()]);
-  // So that each activity waits for its answer, and none for a connection.
+  // So that each activity waits for the response of a statement, and none for a connection.
   const environment = { CALLBACK_OFFSETS_SECONDS, DATABASE_POOL_SIZE: '40' };
   world = await startDarkroomWithUpstreams(environment, [held.url], {}, 1, wire.url);
   direct = openDatabase({ url: directUrl(), poolSize: 2 }, silentLogger());
@@ -50,7 +50,7 @@ after(async () => {
   held?.stop();
 });
 
-/** Not by way of the wire. */
+/** Bypasses the wire. */
 function directUrl(): string {
   const url = new URL(adminUrl());
   url.pathname = new URL(world.darkroom.testDatabase.url).pathname;
@@ -73,7 +73,7 @@ it('a submit that waits for the database at its very beginning is not begun besi
   );
   const pending = async () => (await workflow.describe()).raw.pendingActivities?.at(0);
 
-  // A connection of its own: the pool's end a transaction that is idle while the worker starts.
+  // A connection of its own: the pool would end a transaction that is idle while the worker starts.
   const locker = new pg.Client(directUrl());
   await locker.connect();
   await locker.query('BEGIN');
@@ -81,7 +81,7 @@ it('a submit that waits for the database at its very beginning is not begun besi
   await worker.start();
   await until('a worker has its submit', async () => (await pending())?.lastStartedTime != null);
   await letPass(STALL_MS);
-  // An attempt that waits too long for the row ends, and only then comes the next.
+  // An attempt that waits too long for the row ends before the next one starts.
   const lastFailure = (await pending())?.lastFailure;
   assert.equal(lastFailure?.timeoutFailureInfo ?? null, null, 'an attempt was taken for dead');
   await locker.end();
@@ -154,7 +154,7 @@ it('a stall of 22 s under every activity brings one submit, one settlement, and 
   await Promise.all([account, locked].map((owner) => world.assertSettled(owner)));
 });
 
-/** Waits until a statement of a process waits for a row. @param pattern of its text, as LIKE has it. */
+/** Waits until a statement of a process waits for a row. @param pattern of its text, in LIKE syntax. */
 async function untilLocked(pattern: string): Promise<void> {
   await until(`${pattern} waits`, async () => (await direct.query(SELECT_WAITING, [pattern])).length > 0);
 }

@@ -1,6 +1,6 @@
 /**
- * An attack on a worker's slots and threads: more films of one account than the worker has slots for generation do not hold
- * up another account's image, which neither waits in Temporal nor in the pool until a film is over.
+ * An attack on a worker's slots and threads: more videos of one account than the worker has generation slots do not
+ * delay another account's image, which waits neither in Temporal nor in the pool until a video is finished.
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';

@@ -1,4 +1,4 @@
-/** One account's backlog does not hold up another's first task (issue "Fairness"; architecture, "One outbox"). */
+/** One account's backlog does not delay another's first task (architecture, "One outbox"). */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { packageFile } from '../../src/config/package-root.ts';
@@ -7,7 +7,10 @@ import type { Darkroom } from '../support/darkroom.ts';
 
 const BACKLOG = 5_000;
 const AT_ONCE = 64;
-/** Both run on one small machine: what the large account gets done while the small one's task passes is a sliver. */
+/**
+ * Both run on one small machine: the large account should complete only this fraction of its tasks while the small
+ * account's task passes.
+ */
 const SLIVER = BACKLOG / 10;
 
 describe('an account with five thousand tasks waiting', () => {

@@ -1,4 +1,4 @@
-/** Films and sounds of the embedded engines through the whole service: their outputs, their progress and their end. */
+/** Videos and audio of the embedded engine through the whole service: their outputs, their progress and their end. */
 import assert from 'node:assert/strict';
 import { readFile, readdir } from 'node:fs/promises';
 import { after, before, describe, it } from 'node:test';
@@ -42,7 +42,7 @@ describe('a film from one HTTP call', () => {
     assert.equal((film as { durationSeconds?: number }).durationSeconds, 2);
     for (const frame of [first, last]) assert.deepEqual([frame.width, frame.height], [film.width, film.height]);
     assert.ok(Math.max(thumbnail.width, thumbnail.height) <= 512);
-    // A cent a second, and a draft costs a quarter of it.
+    // A cent per second, and a draft costs a quarter of it.
     assert.deepEqual(task.billing, { currency: 'USD', held: '0.005', captured: '0.005', released: '0' });
     for (const { url } of outputs) assert.equal((await fetch(url)).status, 200);
   });
@@ -74,7 +74,7 @@ describe('a film from one HTTP call', () => {
     const upload = await fetch(`${darkroom.url}/v1/files`, {
       method: 'POST',
       headers: { Authorization: `Bearer ${account.client.key}`, 'Content-Type': 'image/png' },
-      // A signature and a header of a picture that has no pixels.
+      // The signature and header of an image without pixels.
       body: Buffer.from('iVBORw0KGgoAAAANSUhEUgAAABAAAAAQCAIAAACQkWg2', 'base64'),
     });
     assert.equal(upload.status, 200);
@@ -116,7 +116,7 @@ describe('a film from one HTTP call', () => {
   });
 });
 
-/** What a process has started and not seen the end of. */
+/** The child processes of a process. */
 async function childrenOf(pid: number): Promise<readonly string[]> {
   const threads = await readdir(`/proc/${pid}/task`);
   const lists = await Promise.all(

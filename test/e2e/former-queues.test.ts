@@ -1,6 +1,6 @@
 /**
- * What an earlier release started on task queues that had the same names in every installation is done by this one, which
- * serves the former names until nothing is left on them, and leaves to a neighbour what is the neighbour's.
+ * Work that an earlier release started on task queues that had the same names in every installation is done by this
+ * one, which serves the former names until nothing is left on them, and leaves a neighbour's work to the neighbour.
  */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
@@ -15,7 +15,7 @@ import { until } from '../support/until.ts';
 
 const BEFORE_UPGRADE = { name: 'test_made_before', text: 'UPDATE installation SET had_shared_names = true' };
 
-/** A task whose workflow is started again as the earlier release did it. */
+/** A task whose workflow is started again in the way of the earlier release. */
 async function startedBefore({ temporal }: Darkroom, account: TestAccount): Promise<string> {
   const { body } = await account.client.create({ model: 'darkroom/scene', input: { prompt: 'an old pier' } });
   const { taskId } = body.data;
@@ -97,7 +97,7 @@ describe('tasks of an installation that still uses the former names', () => {
     await namespace?.close();
   });
 
-  /** Something of an earlier release that runs for as long as the test. */
+  /** A workflow of an earlier release that runs for as long as the test. */
   async function keepWorkOnFormerQueues(darkroom: Darkroom): Promise<void> {
     const account = await darkroom.createAccount();
     const { body } = await account.client.create({ model: 'darkroom/scene', input: { prompt: 'a pier' } });

@@ -1,5 +1,5 @@
 /**
- * What Temporal keeps of a task: little, and nothing private (architecture, "Nothing private or large passes through
+ * What Temporal stores of a task: little, and nothing private (architecture, "Nothing private or large passes through
  * Temporal").
  */
 import assert from 'node:assert/strict';
@@ -10,10 +10,10 @@ import type { DarkroomWithUpstreams } from '../support/darkroom-with-upstreams.t
 import { historyTexts } from '../support/history-texts.ts';
 import type { History } from '../support/history-texts.ts';
 
-/** The issue's bound for a synchronous provider without callback, status upserts included. */
+/** The bound for a synchronous provider without callback, status upserts included. */
 const MAX_EVENTS = 26;
 
-/** As many as a small machine has time for: all at once, every one of them would starve. */
+/** As many as a small machine can handle: all at once, every one of them would starve. */
 const AT_ONCE = 8;
 
 describe('the history of a task', { concurrency: AT_ONCE }, () => {
@@ -23,7 +23,7 @@ describe('the history of a task', { concurrency: AT_ONCE }, () => {
   });
   after(() => outside.stop());
 
-  /** Runs a task to its end, cancelled half-way if asked to, and reads what Temporal keeps of it. */
+  /** Runs a task to its end, cancelled half-way if requested, and reads what Temporal stores of it. */
   async function record(model: string, behaviour: string, options: Options = {}): Promise<Recorded> {
     const account = await outside.darkroom.createAccount();
     const canary = `canary-${randomUUID()}`;
@@ -50,7 +50,7 @@ describe('the history of a task', { concurrency: AT_ONCE }, () => {
     return { canary, status: task.status, histories };
   }
 
-  /** The whole history of a workflow that has closed. */
+  /** The whole history of a closed workflow. */
   async function historyOf(workflowId: string): Promise<History> {
     const handle = outside.darkroom.temporal.workflow.getHandle(workflowId);
     await handle.result().catch(() => undefined);
@@ -65,7 +65,7 @@ describe('the history of a task', { concurrency: AT_ONCE }, () => {
     }
   }
 
-  // First, so that the others pass while it waits.
+  // First, so that the others run while it waits.
   it('is no longer for a job that is waited for long than for one that is short', async () => {
     const [short, long] = await Promise.all([
       record('test/replicate', '[slow 100]'),
@@ -105,7 +105,7 @@ describe('the history of a task', { concurrency: AT_ONCE }, () => {
   it('is read by these tests to the last payload', async () => {
     const { histories } = await record('test/openai', '');
 
-    // The argument stands there as a payload only.
+    // The argument appears in the history only as a payload.
     assert.ok(histories.flatMap(historyTexts).some((text) => text.includes('"model":"test/openai"')));
   });
 });
@@ -118,6 +118,6 @@ interface Options {
 interface Recorded {
   readonly canary: string;
   readonly status: string;
-  /** The task's, and its callback's where there is one. */
+  /** The task's, and its callback's if there is one. */
   readonly histories: readonly History[];
 }

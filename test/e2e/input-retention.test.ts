@@ -22,11 +22,11 @@ import { body } from '../tasks/task-room.ts';
 import { createTestNamespace } from '../support/test-namespace.ts';
 import type { TestNamespace } from '../support/test-namespace.ts';
 
-// The worker in this process tells of its start and its end.
+// The worker in this process logs its start and its end.
 Runtime.install({ logger: new DefaultLogger('ERROR') });
 
 const DAY_MS = 86_400_000;
-/** The queue that the activity of a pass is put on as well, so that one worker does. */
+/** The activity of a pass uses this queue as well, so that one worker is enough. */
 const QUEUE = taskQueueOf('maintenance', 'inst_ONE');
 const REQUEST = body({ input: { prompt: 'a prompt that grows old' } });
 
@@ -45,7 +45,10 @@ describe('the input of a task', () => {
     await served.close();
   });
 
-  /** One pass, so many days from now. @param inputRetentionDays as configured; the default where it is not given. */
+  /**
+   * One pass, the given number of days from now. @param inputRetentionDays as configured; by default that of the
+   * server.
+   */
   async function passIn(days: number, inputRetentionDays = served.http.config.inputRetentionDays): Promise<void> {
     ahead = days * DAY_MS;
     try {

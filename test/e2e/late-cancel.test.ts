@@ -1,6 +1,6 @@
 /**
- * A task that is cancelled while it is `handling`, although its upstream has finished: what its owner pays is what the
- * model's file says (`pricing.lateCancel`), and what the upstream may bill beyond that is the operator's cost.
+ * A task that is cancelled while it is `handling`, although its upstream has finished: its owner pays what the model
+ * file specifies (`pricing.lateCancel`), and what the upstream may bill beyond that is the operator's cost.
  */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
@@ -11,7 +11,7 @@ import { MODEL_PRICE } from '../support/model-files.ts';
 import { until } from '../support/until.ts';
 
 const BILLS = '[bills 0.004]';
-/** So that it is asked once while it works, and not again before the cancel. */
+/** So that it is polled once while it works, and not again before the cancel. */
 const FINISHES_UNSEEN = '[slow 4000] [poll-after 600]';
 
 interface Case {
@@ -19,11 +19,11 @@ interface Case {
   readonly behaviour: string;
   /** Decimal USD. */
   readonly captured: string;
-  /** What is booked as the operator's, in micro-USD; undefined: nothing. */
+  /** The recorded operator's cost, in micro-USD; undefined: none. */
   readonly cost?: bigint;
 }
 
-/** The price of every model is 0.03, which is held. */
+/** The price of every model is 0.03, which is the hold. */
 const CASES: readonly Case[] = [
   { lateCancel: 'billed', behaviour: BILLS, captured: '0.004' },
   { lateCancel: 'billed', behaviour: '', captured: '0', cost: 30_000n },

@@ -1,4 +1,4 @@
-/** A task watched while real workers bring it about: its stream, waiting for it, and its callback asked for again. */
+/** A task watched while real workers process it: its stream, waiting for it, and requesting its callback again. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { startDarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';
@@ -26,7 +26,7 @@ describe('a task that is watched', { concurrency: true }, () => {
       ...(path === undefined ? {} : { callback: { url: `${outside.receiver.url}${path}` } }),
     });
 
-  /** Asks without a pause, so that whatever is asked for next meets a delivery that is just closing. */
+  /** Polls without a pause, so that the next request meets a delivery that is just closing. */
   async function untilDelivered(taskId: string, attempts: number): Promise<ApiTask> {
     const deadline = Date.now() + GIVE_UP_MS;
     for (;;) {

@@ -1,6 +1,7 @@
 /**
- * A row that somebody keeps locked, an operator's `psql` for one, stops no pass: what it belongs to is left out and listed.
- * The maintenance workflows on a real Temporal server, and a transaction that stays open beside them.
+ * A row that another session keeps locked, such as an operator's `psql`, stops no pass: the item that it belongs to
+ * is skipped and listed. The maintenance workflows on a real Temporal server, and a transaction that stays open
+ * meanwhile.
  */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
@@ -22,7 +23,7 @@ import { startMaintenanceWorker } from '../support/maintenance-worker.ts';
 import type { MaintenanceWorker } from '../support/maintenance-worker.ts';
 import { body } from '../tasks/task-room.ts';
 
-// The worker in this process tells of its start and its end.
+// The worker in this process logs its start and its end.
 Runtime.install({ logger: new DefaultLogger('ERROR') });
 
 const DAY_MS = 86_400_000;
@@ -50,7 +51,7 @@ describe('a row that stays locked', () => {
     await served.room.rows('DELETE FROM failing_items');
   });
 
-  /** Keeps the rows of a statement locked. @returns what ends that, as the end of the test does. */
+  /** Keeps the rows of a statement locked. @returns a function that ends it; the end of the test does so, too. */
   async function lock(t: TestContext, statement: string, ...values: unknown[]): Promise<() => Promise<void>> {
     const operator = new pg.Client({ connectionString: served.room.url });
     await operator.connect();
@@ -66,7 +67,7 @@ describe('a row that stays locked', () => {
     return (await listFailingItems(served.room.database, { kind, limit: 100 })).map(({ id }) => id);
   }
 
-  /** Tasks whose start was delivered, and that nothing works on. */
+  /** Tasks whose start was delivered, and that no worker processes. */
   async function idleTasks(account: ServedAccount, count: number): Promise<readonly TaskId[]> {
     const ids: TaskId[] = [];
     for (let place = 0; place < count; place++) {

@@ -1,6 +1,6 @@
 /**
- * A database that has lost commits, by a failover or because a backup was put back, while Temporal, the object store, the
- * upstreams and the receivers know what came after: at several points of a task's life.
+ * A database that has lost commits, by a failover or a restored backup, while Temporal, the object store, the
+ * upstreams and the receivers know the later state: at several points of a task's life.
  */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
@@ -16,7 +16,7 @@ import { MODEL_PRICE, UPSTREAM_PROTOCOLS } from '../support/model-files.ts';
 import { keepRows } from '../support/older-database.ts';
 import { until } from '../support/until.ts';
 
-/** One request, which may be sent again. */
+/** One create request, which may be sent again. */
 interface Sent {
   readonly account: TestAccount;
   readonly marker: string;
@@ -24,7 +24,7 @@ interface Sent {
   readonly key: string;
 }
 
-// One after the other: what is put back is the whole database.
+// One after the other: the whole database is restored.
 describe('a task of which the database has lost commits', () => {
   let outside: DarkroomWithUpstreams;
   before(async () => {
@@ -70,7 +70,7 @@ describe('a task of which the database has lost commits', () => {
     }
   }
 
-  /** Every status that receivers were told for a task. */
+  /** Every status that receivers were notified of for a task. */
   async function announced(taskId: string): Promise<readonly string[]> {
     return (await outside.callbacksOf(taskId)).map(({ body }) => (JSON.parse(body) as ApiTask).status);
   }
@@ -189,7 +189,7 @@ describe('a task of which the database has lost commits', () => {
 
     await handling.putBack();
     await until('it has another run', async () => {
-      // Reading it has it repaired.
+      // Reading it causes its repair.
       await sent.account.client.get(taskId);
       return (await runOf(taskId)).status === 'RUNNING';
     });
@@ -210,7 +210,7 @@ describe('a task of which the database has lost commits', () => {
     const { database } = outside.darkroom.testDatabase;
     const { taskId } = await send(sent);
     const archived = await database.transaction(async (transaction) => {
-      // As long as the account is locked nothing of it is settled.
+      // As long as the account is locked, none of it is settled.
       await transaction.query(LOCK_COUNTERS, [sent.account.id]);
       await outside.untilProvider(sent.marker, 'file');
       await until('it is archiving', async () => {

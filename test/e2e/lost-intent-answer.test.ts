@@ -1,5 +1,5 @@
 /**
- * The answer to an intent is lost on its way from the database: the attempt does not know whether it was written down, and
+ * The database's response to an intent is lost on its way: the attempt does not know whether it was recorded, but
  * knows that nothing was sent (docs/decisions/0004).
  */
 import assert from 'node:assert/strict';

@@ -1,4 +1,6 @@
-/** What a Prometheus sees of a real api and a real worker: their families, that they move, and that they stay bounded. */
+/**
+ * What a Prometheus sees of a real api and a real worker: their families, that they move, and that they stay bounded.
+ */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
@@ -38,7 +40,7 @@ describe('the metrics of a running service', () => {
       request.resume();
       response.writeHead(request.url === '/gone' ? 410 : 204).end();
     }).listen(0, '127.0.0.1');
-    // Whatever fails below must not keep the process.
+    // A failure below must not keep the process alive.
     receiver.unref();
     await once(receiver, 'listening');
     receiverUrl = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}`;
@@ -77,7 +79,7 @@ describe('the metrics of a running service', () => {
       families.filter((name) => !seen.families.has(name) && !own(name, other));
     assert.deepEqual(missing(ofApi, 'worker'), []);
     assert.deepEqual(missing(ofWorker, 'api'), []);
-    // A failed request to Temporal is needed for the last one, and none may come in a quiet test.
+    // The last one requires a failed request to Temporal, and a quiet test may not have any.
     const sdk = new Set(ofWorker.samples.map(({ name }) => name));
     for (const name of SDK_METRICS_IN_FILES.filter((each) => !each.includes('failure'))) assert.ok(sdk.has(name), name);
     assert.ok(ofApi.samples.some(({ name }) => name.startsWith('temporal_request')));
@@ -132,13 +134,14 @@ describe('the metrics of a running service', () => {
     assert.equal((await scrape(worker)).value('darkroom_worker_running'), 6);
   });
 
-  // More of them lose a task when a worker stops (docs/decisions/0020), and the SDK ignores an option for it without a word.
+  // With more of them a stopping worker loses a task (docs/decisions/0020), and the SDK silently ignores an option
+  // for it.
   it('has one poll for activities on each queue', async () => {
     const labels = { poller_type: 'activity_task' };
     for (const name of Object.keys(TASK_QUEUES) as QueueName[]) {
       const queue = taskQueueOf(name, darkroom.installationId);
       const polls = async () => (await scrape(worker)).value('temporal_num_pollers', { ...labels, task_queue: queue });
-      // None between one poll and the next.
+      // There is none between one poll and the next.
       let seen = 0;
       await until(`the worker polls ${queue}`, async () => {
         seen = (await polls()) ?? 0;
@@ -219,7 +222,7 @@ describe('the metrics of a running service', () => {
       const seen = await scrape(url);
       await until('Temporal is still there', async () => (await scrape(url)).value('darkroom_temporal_up') === 1);
       assert.equal(seen.families.has('darkroom_http_requests_total'), true);
-      // What cannot be known is not told.
+      // An unknown value is not exported.
       await until('old figures go', async () => (await scrape(url)).value('darkroom_tasks_open') === undefined);
     }
     const probe = await fetch(`${worker}/readyz`);

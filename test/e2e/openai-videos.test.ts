@@ -1,6 +1,7 @@
 /**
- * Films of an upstream that speaks `/videos`: a real MP4 comes back byte for byte, with what its container tells, and what
- * is none fails with its reason. Nothing is allowed beyond public addresses: the content lies with the upstream itself.
+ * Videos of an upstream that implements `/videos`: a real MP4 is returned byte for byte, with the metadata of its
+ * container, and a file that is not one fails with its reason. Only public addresses are allowed: the upstream itself
+ * serves the content.
  */
 import assert from 'node:assert/strict';
 import { createHash, randomUUID } from 'node:crypto';
@@ -78,7 +79,7 @@ describe('a film of an upstream', () => {
       frames.map((frame) => [frame.type, frame.width, frame.height]),
       ['first_frame', 'last_frame', 'thumbnail'].map((type) => [type, FILM.width, FILM.height]),
     );
-    // Two seconds were asked for.
+    // Two seconds were requested.
     assert.deepEqual(task.billing, { currency: 'USD', held: '0.02', captured: '0.015', released: '0.005' });
   }
 
@@ -131,7 +132,7 @@ describe('a film of an upstream', () => {
   }
 });
 
-/** A model of films, a cent a second, behind the `/videos` of the test provider. */
+/** A video model, a cent per second, behind the `/videos` of the test provider. */
 function modelOf(name: string, providerUrl: string, archivingSeconds: number): Readonly<Record<string, unknown>> {
   const upstream = { protocol: 'openai', api: 'videos', secret: 'test', model: 'test/film', id: name };
   return {

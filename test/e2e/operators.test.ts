@@ -15,7 +15,7 @@ import type { TestAccount } from '../support/darkroom.ts';
 import { temporalAddress } from '../support/test-namespace.ts';
 import { GIVE_UP_MS, until } from '../support/until.ts';
 
-/** What the issue allows between an operator's act and its being read. */
+/** The maximum time between an operator's action and its effect on the task. */
 const SEEN_WITHIN_MS = 10_000;
 
 const run = promisify(execFile);
@@ -34,7 +34,7 @@ describe('an operator with the Temporal CLI', { concurrency: true }, () => {
     return stdout;
   }
 
-  /** A task that is handled for as long as the test lasts, and wants to be called back. */
+  /** A task that is handled for as long as the test lasts, with a callback. */
   async function startHandling(): Promise<{ account: TestAccount; taskId: string; marker: string }> {
     const account = await outside.darkroom.createAccount();
     const marker = `marker-${randomUUID()}`;
@@ -48,7 +48,7 @@ describe('an operator with the Temporal CLI', { concurrency: true }, () => {
     return { account, taskId, marker };
   }
 
-  /** The task when it is over, which it is in the time that is promised. */
+  /** The task when it has ended, which it does within the promised time. */
   async function seenInTime(account: TestAccount, taskId: string): Promise<ApiTask> {
     const begun = performance.now();
     const task = await account.client.untilTerminal(taskId);
@@ -57,7 +57,7 @@ describe('an operator with the Temporal CLI', { concurrency: true }, () => {
     return task;
   }
 
-  /** What operators read of its repair, whichever process did it. */
+  /** The log lines of its repair for operators, whichever process did it. */
   async function repairsOf(taskId: string): Promise<readonly (readonly unknown[])[]> {
     const { repairs } = await listRepairs(outside.darkroom.testDatabase.database, { size: 100 });
     return repairs.filter((repair) => repair.taskId === taskId).map(({ kind, found }) => [kind, found]);
@@ -75,7 +75,7 @@ describe('an operator with the Temporal CLI', { concurrency: true }, () => {
     const received = await outside.untilCalledBack(taskId);
     assert.equal(received.length, 1);
     assert.match(received[0]?.body ?? '', /"reason":"terminated"/);
-    // Its own workflow cannot tell the provider any more.
+    // Its own workflow can no longer notify the provider.
     await outside.untilProvider(marker, 'cancel');
     assert.deepEqual(await repairsOf(taskId), [['settled', 'handling']]);
   });
@@ -84,7 +84,7 @@ describe('an operator with the Temporal CLI', { concurrency: true }, () => {
     const { account, taskId } = await startHandling();
     await temporalCli('workflow', 'terminate', '--workflow-id', taskId, '--reason', 'by accident');
 
-    // The repair leaves a task alone that changed in the last seconds; its own schedule would come within a minute.
+    // The repair skips a task that changed in the last seconds; its own schedule would come within a minute.
     await until('the repair settles the task', async () => {
       await temporalCli('schedule', 'trigger', '--schedule-id', `${outside.darkroom.installationId}-maintain`);
       return (await outside.callbacksOf(taskId)).length > 0;

@@ -1,6 +1,6 @@
 /**
- * A provider that delivers only part of what was asked (contract §3): the task succeeds with what there is, and only that
- * is paid.
+ * A provider that delivers only part of what was requested (contract §3): the task succeeds with what there is, and
+ * only that is charged.
  */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -19,8 +19,8 @@ import type { Darkroom, TestAccount } from '../support/darkroom.ts';
 const ASKED = 4;
 
 /**
- * A service of protocol `tasks` that makes as many pictures as the prompt says, whatever `n` is: `3`; or `2-1`, two
- * behind one that it lists and does not have.
+ * A service of protocol `tasks` that makes as many images as the prompt says, whatever `n` is: `3`; or `2-1`, two
+ * after one that it lists and does not have.
  */
 function startProvider(picture: Buffer): Promise<Server> {
   const server = createServer((request, response) => {

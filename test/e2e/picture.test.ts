@@ -1,4 +1,4 @@
-/** The main job, as a new user does it: create, poll, download. */
+/** The main use case of a new user: create, poll, download. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';

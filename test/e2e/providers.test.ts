@@ -1,6 +1,6 @@
 /**
- * Every upstream protocol through the whole service: what becomes of a task, and, by the provider's own log, what the
- * provider was asked for it.
+ * Every upstream protocol through the whole service: the outcome of a task, and, by the provider's own log, the
+ * requests that the provider received for it.
  */
 import assert from 'node:assert/strict';
 import { createHash, randomUUID } from 'node:crypto';
@@ -13,18 +13,18 @@ import { MODEL_PRICE, UPSTREAM_PROTOCOLS } from '../support/model-files.ts';
 import type { UpstreamProtocol } from '../support/model-files.ts';
 import type { LogLine } from '../support/test-provider/log.ts';
 
-/** Contract §7: what was held is released, unless the task succeeded. */
+/** Contract §7: the hold is released, unless the task succeeded. */
 const RELEASED = { currency: 'USD', held: MODEL_PRICE, captured: '0', released: MODEL_PRICE };
 const CAPTURED = { currency: 'USD', held: MODEL_PRICE, captured: MODEL_PRICE, released: '0' };
 
-/** As many as a small machine has time for: all at once, every one of them would starve. */
+/** As many as a small machine can handle: all at once, every one of them would starve. */
 const AT_ONCE = 8;
 
 describe('a task of an upstream', { concurrency: AT_ONCE }, () => {
   let outside: DarkroomWithUpstreams;
   before(async () => {
     outside = await startDarkroomWithUpstreams({}, [], {
-      // What asks to be left alone is left alone by all: such tests have upstreams of their own.
+      // All tasks back off from an upstream that requests it: such tests have upstreams of their own.
       'openai-refusing': [{ protocol: 'openai', id: 'openai-refusing' }],
       'replicate-refusing': [{ protocol: 'replicate', id: 'replicate-refusing' }],
       'tasks-refusing': [{ protocol: 'tasks', id: 'tasks-refusing' }],
@@ -48,7 +48,7 @@ describe('a task of an upstream', { concurrency: AT_ONCE }, () => {
     return { account, marker, taskId };
   }
 
-  /** Runs a task to its end. */
+  /** Runs a task until it ends. */
   async function run(protocol: Parameters<typeof start>[0], behaviour: string, more?: object): Promise<Finished> {
     const { account, marker, taskId } = await start(protocol, behaviour, more);
     const task = await account.client.untilTerminal(taskId);
@@ -60,7 +60,7 @@ describe('a task of an upstream', { concurrency: AT_ONCE }, () => {
   const countOf = (log: readonly LogLine[], kind: LogLine['kind']): number =>
     log.filter((line) => line.kind === kind).length;
 
-  // First, so that the others pass while it waits from retry to retry.
+  // First, so that the others run while it waits from retry to retry.
   it('fails as provider_unavailable when the provider keeps refusing, and was given nothing to do', async () => {
     const { task, log } = await run('openai-closed', '[refuse 429]');
 
@@ -106,7 +106,7 @@ describe('a task of an upstream', { concurrency: AT_ONCE }, () => {
 
       assert.equal(task.status, 'fail');
       assert.equal(task.error?.code, 'TASK_FAILED');
-      // A synchronous provider that answers 500 does not say whether it took the work.
+      // A synchronous provider that responds with 500 does not state whether it accepted the work.
       assert.equal(task.error.reason, protocol === 'openai' ? 'outcome_unknown' : 'provider_error');
       assert.doesNotMatch(JSON.stringify(task), /not to be passed on|nobody may pass on|CUDA|127\.0\.0\.1/);
       assert.deepEqual(task.billing, RELEASED);
@@ -146,7 +146,7 @@ describe('a task of an upstream', { concurrency: AT_ONCE }, () => {
       assert.equal(task.error?.code, 'TASK_CANCELLED');
       assert.deepEqual(task.billing, RELEASED);
       await outside.assertSettled(account);
-      // A synchronous interface has no call for it: there it ends with the connection.
+      // A synchronous interface has no request for it: there the job ends with the connection.
       if (protocol !== 'openai') await outside.untilProvider(marker, 'cancel');
     });
   }
@@ -215,7 +215,7 @@ describe('a task of an upstream', { concurrency: AT_ONCE }, () => {
   it('ends as cancelled when the work is done before Temporal could be told of the accepted cancel', async () => {
     const { account, marker, taskId } = await start('replicate', '[slow 1500]');
     await outside.untilProvider(marker, 'submit');
-    // What accepting a cancel writes, without what tells Temporal of it: that is late, in this test for ever.
+    // What accepting a cancel writes, except for the notification of Temporal: in this test it never comes.
     await outside.darkroom.testDatabase.database.query(
       { name: 'test_accept_cancel', text: 'UPDATE tasks SET cancel_requested_at = now() WHERE id = $1' },
       [taskId],

@@ -10,7 +10,7 @@ import type { Darkroom } from '../support/darkroom.ts';
 
 const PER_MINUTE = 600;
 const CLIENTS = 12;
-/** Long enough for some leases to end and others to be taken. */
+/** Long enough for some leases to end and others to start. */
 const LASTS_MS = 8_000;
 
 let darkroom: Darkroom;
@@ -32,7 +32,7 @@ describe('a limit over three api processes', () => {
     let refused = 0;
     const ask = async (): Promise<void> => {
       const client = new ApiClient(darkroom.urls, key.text);
-      // On a slow machine until the limit was met, however long that takes.
+      // On a slow machine until the limit was reached, however long that takes.
       while (performance.now() - begin < LASTS_MS || refused === 0) {
         const { status } = await client.send('GET', '/v1/account');
         assert.ok(status === 200 || status === 429, String(status));
@@ -46,7 +46,7 @@ describe('a limit over three api processes', () => {
     const minutes = (performance.now() - begin) / 60_000;
     const allowed = PER_MINUTE + PER_MINUTE * minutes;
     assert.ok(served <= allowed * 1.1, `${served} served, ${allowed} allowed`);
-    // The limit is theirs to use, whichever process they ask.
+    // They can use the full limit, whichever process they send requests to.
     assert.ok(served >= allowed * 0.85, `${served} served, ${allowed} allowed`);
   });
 });

@@ -1,4 +1,4 @@
-/** What only its operator can mend ends a process at once, in one plain line that names the variable. */
+/** A problem that only the operator can fix ends a process at once, with one plain line that names the variable. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { after, before, describe, it } from 'node:test';
@@ -13,10 +13,10 @@ import { builtProgram } from '../support/built-program.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 import type { TestDatabase } from '../support/test-database.ts';
 
-/** EX_CONFIG: whoever supervises the process does not start it again. */
+/** EX_CONFIG: a supervisor does not restart the process. */
 const UNUSABLE_CONFIGURATION = 78;
 const BEFORE = 'the encryption key of before, 32 characters';
-/** Nobody listens there. */
+/** Nothing listens there. */
 const NOWHERE = '127.0.0.1:1';
 
 let test: TestDatabase;

@@ -1,6 +1,6 @@
 /**
- * Credentials that Temporal rejects before there is a connection, as it does once they are revoked: processes say so at
- * once, count it for the alert, and show what waits; all of it goes on by itself when they are accepted.
+ * Credentials that Temporal rejects before there is a connection, as it does once they are revoked: processes log it
+ * at once, count it for the alert, and show the backlog; everything continues by itself when they are accepted.
  */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';

@@ -1,6 +1,6 @@
 /**
- * Answers that stay open end with the right to them: what one api process holds open ends within seconds of a revocation,
- * a suspension or a sign-out in another process (contract §7). Two real processes; nobody works on the tasks.
+ * Open responses end when their authorization ends: those of one api process end within seconds of a revocation, a
+ * suspension or a sign-out in another process (contract §7). Two real processes; no worker processes the tasks.
  */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -15,12 +15,12 @@ import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom, TestAccount } from '../support/darkroom.ts';
 import { until } from '../support/until.ts';
 
-/** Says a token every 5 s. */
+/** Sends a token every 5 s. */
 const ENDLESS = textDefinition({
   name: 'acme/endless',
   upstreams: [{ protocol: 'embedded', model: 'conformance', parameters: { tokensPerSecond: 0.2 } }],
 });
-/** Far above the two seconds that it takes, and below everything that would end such an answer by itself. */
+/** Far above the two seconds that it takes, and below everything that would end such a response by itself. */
 const WITHIN_MS = 20_000;
 
 let modelsDir: string;
@@ -47,7 +47,7 @@ function bearer(account: TestAccount): Record<string, string> {
   return { Authorization: `Bearer ${account.client.key}`, 'Content-Type': 'application/json' };
 }
 
-/** A request that is answered in full only when something ends it. @returns what it was answered, once it has ended. */
+/** A request whose response is complete only when something ends it. @returns the response, once it has ended. */
 async function opened(
   account: TestAccount,
   method: string,
@@ -62,7 +62,7 @@ async function opened(
     signal: AbortSignal.timeout(2 * WITHIN_MS),
   });
   const ended = response.then(async (answer) => ({ status: answer.status, text: await answer.text() }));
-  // Whoever waits for it is told; a test that failed before does not wait.
+  // Those who await it see the error; a test that failed before does not await it.
   ended.catch(() => undefined);
   return { ended };
 }
@@ -120,7 +120,7 @@ async function openAll(account: TestAccount): Promise<OpenAnswersOfTest> {
   };
 }
 
-/** That all of them have ended, each as its protocol says it. */
+/** Asserts that all of them have ended, each in the form of its protocol. */
 async function assertAllEnd(open: OpenAnswersOfTest, account: TestAccount, status: 401 | 403): Promise<void> {
   const begun = performance.now();
   const [chat, whole, response, tool, poll] = await Promise.all([
@@ -140,7 +140,7 @@ async function assertAllEnd(open: OpenAnswersOfTest, account: TestAccount, statu
   assert.equal(poll.status, status, poll.text);
   assert.match(tool.text, /"isError":true/);
 
-  // Paid is what was seen, and nothing is held.
+  // What was delivered is charged, and nothing is held.
   await until('the text calls are settled', async () => (await callsUnderWay(account)) === 0);
   const paid = await darkroom.testDatabase.database.query<{ captured: bigint }>(
     { name: 'test_paid', text: 'SELECT captured_micro_usd AS captured FROM text_calls WHERE account_id = $1' },
@@ -149,12 +149,12 @@ async function assertAllEnd(open: OpenAnswersOfTest, account: TestAccount, statu
   assert.equal(paid.length, 3);
   assert.ok(paid.every(({ captured }) => captured > 0n));
 
-  // Whoever comes back is told why.
+  // A client that reconnects gets the reason.
   const again = await openEventSource(`${here}/v1/tasks/${open.taskId}/events`, account.client.key);
   assert.equal(again.status, status);
 }
 
-/** Signs in to the dashboard. @returns what its pages send with every request. */
+/** Signs in to the dashboard. @returns the headers that its pages send with every request. */
 async function signIn(account: TestAccount): Promise<Record<string, string>> {
   const ours = { Origin: here, 'X-Darkroom-Dashboard': '1', 'Content-Type': 'application/json' };
   const answer = await fetch(`${here}/session`, {

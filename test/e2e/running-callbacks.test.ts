@@ -1,6 +1,6 @@
 /**
- * Deliveries that run and get nowhere: the repair, which asks for overdue ones each minute, leaves them as they are. On a
- * real Temporal server, whose histories have a limit.
+ * Deliveries that run without progress: the repair, which requests overdue ones each minute, leaves them as they are.
+ * On a real Temporal server, whose histories have a limit.
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
@@ -22,7 +22,7 @@ import type { MaintenanceWorker } from '../support/maintenance-worker.ts';
 import { until } from '../support/until.ts';
 import { body } from '../tasks/task-room.ts';
 
-// The worker in this process tells of its start and its end.
+// The worker in this process logs its start and its end.
 Runtime.install({ logger: new DefaultLogger('ERROR') });
 
 describe('a delivery that runs', () => {
@@ -32,7 +32,7 @@ describe('a delivery that runs', () => {
   });
   after(() => served.close());
 
-  /** A task that is over, whose callback has been due for long. */
+  /** A finished task whose callback has been overdue for a long time. */
   async function overdueTask(account: ServedAccount): Promise<TaskId> {
     const created = await account.client.create(body({ callback: { url: 'https://example.com/hook' } }));
     const taskId = created.body.data.taskId as TaskId;
@@ -44,7 +44,7 @@ describe('a delivery that runs', () => {
     return taskId;
   }
 
-  /** Has Temporal know of every callback that is asked for. */
+  /** Notifies Temporal of every requested callback. */
   async function deliverOutbox({ gateway }: MaintenanceWorker): Promise<void> {
     const { database } = served.room;
     const definitions = createPinnedDefinitions(database);
@@ -87,7 +87,7 @@ describe('a delivery that runs', () => {
   });
 
   it('is asked for by the repair without a trace, and looks once more where its owner asks', async (t) => {
-    // Nobody works on callbacks here.
+    // No worker delivers callbacks here.
     const worker = await startMaintenanceWorker(served);
     t.after(() => worker.close());
     const account = await served.newAccount();

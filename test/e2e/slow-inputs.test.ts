@@ -1,6 +1,6 @@
 /**
- * Inputs at addresses that answer and then keep us waiting: what one account does with them holds up no other. A worker
- * that waited for each of them would get to nothing else for many minutes, far beyond what these tests wait.
+ * Inputs at URLs that respond and then stall: those of one account delay no other account. A worker that waited for
+ * each of them would process nothing else for many minutes, far longer than these tests wait.
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';

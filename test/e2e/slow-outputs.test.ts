@@ -1,6 +1,6 @@
 /**
- * Outputs at addresses that answer and then keep us waiting: what one account's provider does with them holds up the
- * archiving of no other account.
+ * Outputs at URLs that respond and then stall: those of one account's provider delay the archiving of no other
+ * account.
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
@@ -11,7 +11,7 @@ import { until } from '../support/until.ts';
 
 /** More than a worker has slots for archiving and other short work (activities/archiving-slots.ts: 40). */
 const MANY = 50;
-/** So many accounts, each with its share, have all slots but one. */
+/** This many accounts, each with its share, use all slots but one. */
 const SLOW_ACCOUNTS = 7;
 const ALMOST_ALL = 38;
 /** An account holds at most as many slots as it leaves free. */

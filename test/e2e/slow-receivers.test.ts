@@ -1,6 +1,6 @@
 /**
- * Receivers that do not answer as they should (spec §6.2, contract §6): an attempt takes 10 s at most, whatever the
- * receiver does with them, and reads no more of a reply than it must.
+ * Receivers that do not respond as they should (spec §6.2, contract §6): an attempt takes at most 10 s, whatever the
+ * receiver does, and reads no more of a reply than it must.
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
@@ -11,7 +11,7 @@ import type { TestAccount } from '../support/darkroom.ts';
 
 /** Spec §6.2. */
 const EXCHANGE_MS = 10_000;
-/** A machine under load starts and ends what it times late; Temporal takes an attempt for lost after 20 s. */
+/** Under load a machine starts and ends timed work late; Temporal considers an attempt lost after 20 s. */
 const LATE_MS = 8_000;
 
 interface Attempt {
@@ -29,7 +29,10 @@ describe('a receiver that', { concurrency: true }, () => {
   });
   after(() => outside.stop());
 
-  /** Has a task delivered to a path of the receiver. @returns the task, and its one attempt as its owner reads it. */
+  /**
+   * Delivers a task's callback to a path of the receiver. @returns the task, and its one attempt as its owner reads
+   * it.
+   */
   async function deliver(path: string): Promise<{ task: ApiTask; attempt: Attempt }> {
     const taskId = await outside.create(account, {
       model: 'test/openai',

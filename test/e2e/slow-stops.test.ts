@@ -1,6 +1,6 @@
 /**
- * An upstream that takes requests to stop and does not answer them: those of one account hold up neither another account's
- * requests nor its settlements (activities/stop-slots.ts).
+ * An upstream that accepts stop requests and does not respond to them: those of one account delay neither another
+ * account's requests nor its settlements (activities/stop-slots.ts).
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
@@ -8,9 +8,9 @@ import { startDarkroomWithUpstreams } from '../support/darkroom-with-upstreams.t
 import type { DarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';
 import { until } from '../support/until.ts';
 
-/** One more than a worker has slots for requests to stop, and once had for all short work. */
+/** One more than a worker has slots for stop requests, and once had for all short work. */
 const MANY = 41;
-/** What one account has of them. */
+/** An account's share of them. */
 const SHARE = 12;
 
 describe('requests to stop that are not answered', () => {
@@ -45,7 +45,7 @@ describe('requests to stop that are not answered', () => {
 
     assert.equal(task.error?.reason, 'cancelled');
     assert.equal(task.billing.captured, '0.004');
-    // A slow machine may see the first share's requests given up, after 9 s; without a share 40 would have been asked.
+    // On a slow machine the first share's requests may time out, after 9 s; without a share 40 would have been sent.
     const stops = await asked('cancel');
     assert.ok(stops <= 2 * SHARE, `${stops} were asked before`);
   });

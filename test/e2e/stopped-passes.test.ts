@@ -1,5 +1,5 @@
 /**
- * A worker that stops in the middle of a pass: the pass ends there, without another item, and is Temporal's to hand to
+ * A worker that stops in the middle of a pass: the pass ends there, without another item, and Temporal can hand it to
  * another worker. The maintenance workflows on a real Temporal server.
  */
 import assert from 'node:assert/strict';
@@ -18,7 +18,7 @@ import { startMaintenanceWorker } from '../support/maintenance-worker.ts';
 import type { MaintenanceWorker } from '../support/maintenance-worker.ts';
 import { body } from '../tasks/task-room.ts';
 
-// The worker in this process tells of its start and its end.
+// The worker in this process logs its start and its end.
 Runtime.install({ logger: new DefaultLogger('ERROR') });
 
 const DAY_MS = 86_400_000;
@@ -28,7 +28,7 @@ describe('a worker that stops in the middle', () => {
   let served: ServedApp;
   let maintenance: MaintenanceWorker;
   let stop: () => void;
-  /** Called with each statement, task and object before it is worked on. */
+  /** Called with each statement, task and object before it is processed. */
   let onWork: (name: string) => void = () => {};
 
   before(async () => {
@@ -68,7 +68,7 @@ describe('a worker that stops in the middle', () => {
     };
   }
 
-  /** Counts work whose name matches, and stops the worker at the first. */
+  /** Counts statements and items whose name matches, and stops the worker at the first. */
   function stopAt(pattern: RegExp): { readonly count: () => number } {
     let count = 0;
     onWork = (name) => {

@@ -1,4 +1,4 @@
-/** Stored outputs in a whole Darkroom: promoted by its launcher and its worker, and looked after by its Schedules. */
+/** Stored outputs in a whole Darkroom: promoted by its launcher and its worker, and maintained by its Schedules. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';

@@ -1,4 +1,4 @@
-/** What becomes of tasks whose outputs cannot be stored (contract §3 `STORAGE_UNAVAILABLE`). */
+/** What happens to tasks whose outputs cannot be stored (contract §3 `STORAGE_UNAVAILABLE`). */
 import assert from 'node:assert/strict';
 import { readFile, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
@@ -19,7 +19,7 @@ describe('a store that is away until the deadline', () => {
       unknown
     >;
     const pricing = { unit: 'image', usd: '0.5' };
-    // What is to fail must have tried to store before its deadline, on a busy machine too.
+    // A task that is to fail must have tried to store before its deadline, on a busy machine too.
     for (const [name, seconds] of Object.entries({ hasty: 10, patient: 600 })) {
       const limits = { queuedSeconds: 600, handlingSeconds: seconds, archivingSeconds: seconds };
       await writeFile(

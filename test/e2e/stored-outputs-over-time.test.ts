@@ -1,6 +1,6 @@
 /**
- * Retention, sweeping and metering by the workflows that the Schedules start, on a real Temporal server and a clock that
- * the test advances: the app, the launcher and a worker run in this process.
+ * Retention, sweeping and metering by the workflows that the Schedules start, on a real Temporal server and a clock
+ * that the test advances: the app, the launcher and a worker run in this process.
  */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
@@ -28,7 +28,7 @@ import { startMaintenanceWorker } from '../support/maintenance-worker.ts';
 import type { MaintenanceWorker } from '../support/maintenance-worker.ts';
 import { until } from '../support/until.ts';
 
-// The worker in this process tells of its start and its end.
+// The worker in this process logs its start and its end.
 Runtime.install({ logger: new DefaultLogger('ERROR') });
 
 const MINUTE_MS = 60_000;
@@ -97,7 +97,7 @@ describe('what is stored', () => {
     const account = await served.newAccount();
     const { id, key, end } = await stored(account);
 
-    // The last URL that anyone can be given.
+    // The last URL that any client can receive.
     const [last] = (await app.at(end - 1, () => listStored(account))).items;
     const url = last?.url ?? '';
     const urlEnd = (last?.expireAt ?? 0) * 1000;

@@ -1,6 +1,7 @@
 /**
- * A worker that cannot reach Temporal for longer than the heartbeat time-out, while upstreams work that answer a submit
- * only with its result: Temporal gives its tasks to another worker, which waits for what the first one brings.
+ * A worker that cannot reach Temporal for longer than the heartbeat timeout, while synchronous upstreams, which
+ * answer a submit only with its result, are working: Temporal gives its tasks to another worker, which waits for the
+ * first one's results.
  */
 import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
@@ -17,7 +18,7 @@ import type { TestProvider } from '../support/test-provider/process.ts';
 import { temporalAddress } from '../support/test-namespace.ts';
 import { until } from '../support/until.ts';
 
-/** Much longer than a heartbeat may be missing (10 s), and than the next attempt takes to begin. */
+/** Much longer than a heartbeat may be missing (10 s), and than the next attempt takes to start. */
 const ANSWER_MS = 32_000;
 const MODELS = ['test/openai', 'test/replicate', 'test/openai'];
 
@@ -54,7 +55,7 @@ describe('a worker that cannot reach Temporal while upstreams work', () => {
     return (await provider.readLog()).filter(({ kind, prompt }) => kind === 'submit' && prompt?.includes(words));
   }
 
-  /** Tasks that the worker which is cut off submits, and that the other one is given while their upstreams work. */
+  /** Tasks that the disconnected worker submits, and that the other one receives while their upstreams work. */
   async function begin(words: string): Promise<readonly string[]> {
     await other.kill('SIGTERM');
     const ids = await Promise.all(

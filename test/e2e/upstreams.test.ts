@@ -1,7 +1,7 @@
 /**
- * What tasks share of an upstream, through the whole service: its cap, its pauses, its breaker, the way to the next one,
- * its hooks and its files. Each upstream here belongs to one test. Nothing is allowed beyond public addresses: what the
- * test provider serves is fetched because it is the upstream's own.
+ * What tasks share of an upstream, through the whole service: its cap, its pauses, its breaker, the fallback to the
+ * next one, its hooks and its files. Each upstream here belongs to one test. Only public addresses are allowed: what
+ * the test provider serves is fetched because it is the upstream's own.
  */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
@@ -13,7 +13,7 @@ import type { DarkroomWithUpstreams } from '../support/darkroom-with-upstreams.t
 import type { TestAccount } from '../support/darkroom.ts';
 import type { LogLine } from '../support/test-provider/log.ts';
 
-/** Nobody listens there. */
+/** Nothing listens there. */
 const NOWHERE = 'http://127.0.0.1:9/v1';
 
 const MODELS = {
@@ -213,7 +213,7 @@ describe('what tasks share of an upstream', { concurrency: true }, () => {
   });
 
   it('is given up as provider_error, and told to stop, when it answers nothing but pages for a job', async () => {
-    // Its calls only make the time shorter in which it is asked twenty times.
+    // Its hooks only shorten the time in which it is polled twenty times.
     const task = await start('replicate', '[slow 600000] [html-poll] [hook-every 200]');
 
     assert.equal((await end(task)).error?.reason, 'provider_error');

@@ -1,4 +1,4 @@
-/** A worker that cannot start ends, and says why: whoever supervises it starts it again. */
+/** A worker that cannot start ends, and logs why: its supervisor restarts it. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { startDarkroom } from '../support/darkroom.ts';

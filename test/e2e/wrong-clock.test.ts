@@ -1,7 +1,7 @@
 /**
- * Workers and apis whose clock is wrong by 30 days, as processes of their own: they report it and are not ready until it is
- * right. A worker takes no work until then; and where it is allowed to, it charges, expires and deletes by the clock of the
- * database.
+ * Workers and apis whose clock is wrong by 30 days, as processes of their own: they report it and are not ready until
+ * it is right. A worker takes no work until then; and if configured to work anyway, it charges, expires and deletes
+ * by the clock of the database.
  */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
@@ -21,7 +21,7 @@ import { startTestProvider } from '../support/test-provider/process.ts';
 import { until } from '../support/until.ts';
 
 const DAY_MS = 86_400_000;
-/** Long beside a quick task on a busy machine: that one must be done while the other is waited for. */
+/** Long compared with a quick task on a busy machine: that one must finish while the other is awaited. */
 const SLOW_ANSWER_MS = 60_000;
 const SHIFTS = { ahead: 30 * DAY_MS, behind: -30 * DAY_MS };
 
@@ -54,7 +54,7 @@ async function withShifted(
   }
 }
 
-/** What a probe finds of a role. */
+/** The readiness of a role as a probe sees it. */
 interface Readiness {
   readonly clock: boolean;
   readonly database: boolean;
@@ -74,7 +74,7 @@ async function rolesFoundWrong({ logFile }: Darkroom): Promise<ReadonlySet<strin
   return new Set(wrong.map((line) => (JSON.parse(line) as { role: string }).role));
 }
 
-/** What a scrape finds of a process that is wrong by so much. */
+/** Asserts what a scrape shows of a process whose clock is wrong by the given amount. */
 async function assertShownWrong(metricsUrl: string, shiftMs: number): Promise<void> {
   const text = await (await fetch(`${metricsUrl}/metrics`)).text();
   assert.match(text, /^darkroom_clock_wrong 1$/m);
@@ -136,10 +136,10 @@ for (const [name, shiftMs] of Object.entries(SHIFTS)) {
         assert.equal(wrong.parts.database, true);
         assert.deepEqual(await rolesFoundWrong(darkroom), new Set(['api']));
         await assertShownWrong(metrics, shiftMs);
-        // The worker beside it has the right time.
+        // The worker's clock is right.
         await until('the worker is ready', async () => (await readinessOf(ofWorker)).status === 200);
 
-        // Whoever still asks it is served, with times and signatures that hold elsewhere.
+        // Clients that still send requests to it are served, with times and signatures that are valid elsewhere.
         const { client } = await darkroom.createAccount();
         const created = await client.create({ model: 'darkroom/scene', input: { prompt: 'a lighthouse' } });
         const [output] = (await client.untilTerminal(created.body.data.taskId)).output ?? [];
@@ -168,7 +168,7 @@ for (const [name, shiftMs] of Object.entries(SHIFTS)) {
         assert.deepEqual(new Set(Object.values(wrong.parts.queues)), new Set([false]));
         assert.deepEqual(await rolesFoundWrong(darkroom), new Set(['worker']));
         await assertShownWrong(metrics, shiftMs);
-        // The api beside it has the right time.
+        // The api's clock is right.
         assert.equal((await fetch(`${darkroom.url}/readyz`)).status, 200);
 
         const account = await darkroom.createAccount();
@@ -211,7 +211,8 @@ for (const [name, shiftMs] of Object.entries(SHIFTS)) {
             taskQueue: taskQueueOf('media', darkroom.installationId),
             args,
           }) as Promise<Result>;
-        // A persistent output since three days, a temporary one that is over since a day, one that has a day left.
+        // An output that has been persistent for three days, a temporary one that expired a day ago, and one that has
+        // a day left.
         const account = await darkroom.createAccount();
         const { client } = account;
         const done = async (storage: string): Promise<string> => {
@@ -250,7 +251,8 @@ for (const [name, shiftMs] of Object.entries(SHIFTS)) {
         );
         assert.deepEqual(gone, [{ id: over, isErased: true }]);
         assert.deepEqual(await rows('SELECT id FROM files WHERE gone_at IS NOT NULL'), []);
-        // Whole days that have ended since it was kept, whatever the hour: the first was begun in its middle.
+        // Whole days that have ended since it became persistent, whatever the hour: it became persistent in the
+        // middle of the first.
         const [days] = await rows<{ due: string }>(
           `SELECT string_agg(day::text, ' ' ORDER BY day) AS due FROM storage_days`,
         );

@@ -1,7 +1,7 @@
 /**
- * The table of addresses (fixtures/addresses.ts) against each way in which somebody can have us go to one: a literal in a
- * URL, a redirect, an answer of a name server. What is blocked is never connected to, and the failure is the same for
- * all; what is public is seen to be connected to, at the very address.
+ * The table of addresses (fixtures/addresses.ts) against each way in which a third party can make us connect to one:
+ * a literal in a URL, a redirect, an answer of a name server. A blocked address is never connected to, and the
+ * failure is the same for all; for a public address the test sees the connection to exactly that address.
  */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
@@ -21,7 +21,7 @@ function urlOf(address: string, port = 443): string {
   return `https://${address.includes(':') ? `[${address}]` : address}:${port}/`;
 }
 
-/** That exactly this address was tried, or none, and nothing else. */
+/** Asserts that exactly this address was tried, or none, and nothing else. */
 function assertTried(tried: readonly Connect[], expected: string | undefined, what: string): void {
   if (expected === undefined) {
     assert.deepEqual(tried, [], what);
@@ -111,7 +111,7 @@ describe('the table of URLs', BOUNDED, () => {
     const tried = watchConnects(t, [store.port]) as Connect[];
     const { egress } = egressOf(t, [`http://127.0.0.1:${store.port}`]);
     const start = `http://127.0.0.1:${store.port}/`;
-    // A header carries bytes, so what is not ASCII arrives as what a sender would write: percent-encoded or not at all.
+    // A header carries bytes, so a sender writes non-ASCII characters percent-encoded or not at all.
     const sendable = URLS.filter(({ url }) => /^[\u0021-\u007E]+$/.test(url));
 
     for (const { url } of sendable) {

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { isPublicAddress, isSameAddress, readHost } from '../../src/egress/address.ts';
 
-/** Not public. The list holds that of Smokescreen's TestClassifyAddr, and both ends of each special range. */
+/** Not public. The list contains that of Smokescreen's TestClassifyAddr, and both ends of each special range. */
 const BLOCKED = [
   ['0.0.0.0', '0.1.2.3', '0.255.255.255'],
   ['10.0.0.0', '10.0.0.1', '10.0.1.1', '10.255.255.255'],

@@ -1,7 +1,7 @@
 /**
- * Watches where this process connects to, at the last place before the operating system. What a test may reach passes;
- * anything else is written down and fails as if nobody listened there, so that public addresses are seen to be gone to
- * without a packet leaving the machine.
+ * Watches the connections of this process, at the last point before the operating system. Addresses that a test may
+ * reach pass; any other is recorded and fails as if nothing listened there, so that connections to public addresses
+ * are observed without a packet leaving the machine.
  */
 import { Socket } from 'node:net';
 import type { TestContext } from 'node:test';
@@ -13,16 +13,16 @@ export interface Connect {
 }
 
 /**
- * Until the test is over, nothing but these ports of the loopback is connected to.
+ * Until the test is over, only connections to these ports of the loopback are made.
  *
- * @returns what else was tried, in order.
+ * @returns the other attempts, in order.
  */
 export function watchConnects(test: TestContext, reachablePorts: readonly number[] = []): readonly Connect[] {
   const tried: Connect[] = [];
   const { connect } = Socket.prototype;
   Socket.prototype.connect = function watched(this: Socket, ...args: unknown[]): Socket {
     const [first] = args;
-    // `net.connect` hands over its arguments as one array that it has put in order.
+    // `net.connect` passes on its arguments as one normalized array.
     const [options] = (Array.isArray(first) ? first : args) as [Partial<Connect>];
     const host = options.host ?? 'localhost';
     const port = Number(options.port);

@@ -1,6 +1,7 @@
 /**
- * Servers that end their connection with the answer, and a reader that is behind. Each way in which this program reads
- * what it does not hold in memory at once is tried: undici by itself ends the process here, or calls the answer lost.
+ * Servers that end their connection with the response, and a reader that is behind. Each way in which this program
+ * reads data that it does not hold in memory at once is tested: undici by itself ends the process here, or reports
+ * the response as lost.
  */
 import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
@@ -18,11 +19,11 @@ import { letPass } from '../support/let-pass.ts';
 import { until } from '../support/until.ts';
 import { AMPLE_MS, BOUNDED, CERTIFICATE, KEY, egressOf } from './loopback.ts';
 
-/** In one piece it is read whole before the reader's own buffer is seen to be full; larger ones are not. */
+/** A body in one piece is read completely before the reader's own buffer is full; larger ones are not. */
 const LENGTHS = [16_384, 65_536, 300_000, 3_000_000];
 const CALL = { accountId: 'ac-1', timeoutMs: AMPLE_MS, maxBytes: 10_000_000, signal: new AbortController().signal };
 
-/** How the end of a body is told. Each server ends the connection behind it, announced or not. */
+/** How the end of a body is marked. Each server ends the connection after it, announced or not. */
 const FRAMINGS: Readonly<Record<string, (content: Buffer) => readonly [string, Buffer]>> = {
   'a length': (content) => [`Content-Length: ${content.length}\r\nConnection: close`, content],
   'a length, and a promise to keep the connection': (content) => [
@@ -58,7 +59,7 @@ async function servesAndEnds(test: TestContext, head: string, body: Buffer, isTl
   return { port: (server.address() as AddressInfo).port, hasEnded };
 }
 
-/** Reads nothing until the server has ended, or cannot go on without us. */
+/** Reads nothing until the server has ended, or cannot continue without us. */
 async function readLate(body: Readable, { hasEnded }: Ending): Promise<Buffer> {
   await Promise.race([hasEnded, letPass(100)]);
   await letPass(20);

@@ -99,7 +99,7 @@ describe('post', BOUNDED, () => {
   });
 
   it('sends nothing when the peer turns out to be another address than the one that was judged', async (t) => {
-    // Connecting to 0.0.0.0 reaches the loopback: the one way to get another peer with real sockets.
+    // Connecting to 0.0.0.0 reaches the loopback: the only way to get a different peer with real sockets.
     const receiver = await listen(t, (_request, response) => response.writeHead(204).end());
     const { egress, logged } = egressOf(t, [`http://0.0.0.0:${receiver.port}`]);
 
@@ -165,7 +165,7 @@ describe('post', BOUNDED, () => {
     const answer = await egress.post(`http://127.0.0.1:${receiver.port}/`, message({ maxResponseBytes: 1000 }));
 
     assert.equal(answer.status, 200);
-    // What lies in the buffers of two sockets; not the gigabytes that 20 s would bring.
+    // What fits into the buffers of two sockets; not the gigabytes that 20 s would transfer.
     assert.ok(sent < 64 * 1024 * 1024, `${sent} bytes were sent`);
   });
 

@@ -1,6 +1,4 @@
-/**
- * What the tests of the egress share: servers on the loopback, a client whose log can be read, and what a failure is.
- */
+/** What the egress tests share: servers on the loopback, a client whose log can be read, and checks for failures. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -22,13 +20,13 @@ export const KEY = readFileSync(packageFile('test/egress/fixtures/receiver-test-
 /** Self-signed, for the name receiver.test. */
 export const CERTIFICATE = readFileSync(packageFile('test/egress/fixtures/receiver-test-certificate.pem'), 'utf8');
 
-/** Long enough never to be met by what is expected to answer. */
+/** Long enough never to expire for a server that is expected to respond. */
 export const AMPLE_MS = 60_000;
 
 /** A broken deadline shows as a failure, not as a run that never ends. */
 export const BOUNDED = { timeout: 180_000 };
 
-/** A server that listens, and what reached it. */
+/** A server that listens, and the requests that reached it. */
 export interface Listening {
   readonly port: number;
   readonly requests: readonly IncomingMessage[];

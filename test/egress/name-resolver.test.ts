@@ -1,7 +1,7 @@
 /**
- * Names that clients chose cannot hold what others need: not the threads of `dns.lookup`, not the share of another
- * account, not the time or memory of the process. A name server of ours keeps silent, takes its time, says far too much,
- * or sends what is no answer.
+ * Names chosen by clients cannot block what others need: not the threads of `dns.lookup`, not the share of another
+ * account, not the time or memory of the process. A name server of ours stays silent, is slow, sends far too much, or
+ * sends invalid answers.
  */
 import assert from 'node:assert/strict';
 import { lookup } from 'node:dns/promises';
@@ -28,7 +28,7 @@ import type { Decide } from './name-server.ts';
 const HOSTILE = 'ac-hostile';
 const OTHER = 'ac-other';
 
-/** Says nothing of names under silent.test, and of every other one that it is on the loopback. */
+/** Does not answer for names under silent.test, and answers that every other one is on the loopback. */
 const partlySilent: Decide = (name, type) => {
   if (name.endsWith('silent.test')) return 'silence';
   return { answers: type === 'A' ? [address(name, '127.0.0.1')] : [] };
@@ -122,7 +122,7 @@ describe('the share of an account', BOUNDED, () => {
       resolve(`${index}.silent.test`, optionsOf(`${HOSTILE}-${index % accounts}`, stop.signal)).catch(() => undefined),
     );
 
-    // Two queries a lookup; what is left is what an account leaves free.
+    // Two queries per lookup; the rest is what an account leaves free.
     while (new Set(queries).size < 2 * (LOOKUPS_AT_ONCE - LOOKUPS_PER_ACCOUNT)) await new Promise(setImmediate);
 
     assert.deepEqual(await resolve('good.test', optionsOf(OTHER)), ['127.0.0.1']);

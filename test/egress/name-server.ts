@@ -1,6 +1,6 @@
 /**
- * A name server on the loopback whose answers a test decides, query by query: what an attacker's own name server can
- * say. Real packets over UDP, and over TCP where an answer says that it was cut short.
+ * A name server on the loopback whose answers a test decides, query by query: whatever an attacker's own name server
+ * can send. Real packets over UDP, and over TCP if an answer was marked as truncated.
  */
 import { createSocket } from 'node:dgram';
 import type { Socket as UdpSocket } from 'node:dgram';
@@ -13,27 +13,27 @@ import type { Answer, Packet } from 'dns-packet';
 import { createNameResolver } from '../../src/egress/name-resolver.ts';
 import type { ResolveName } from '../../src/egress/name-resolver.ts';
 
-/** What is said to one query; `silence`: nothing at all; bytes: as they are, whatever they mean. */
+/** The reply to one query; `silence`: nothing at all; bytes: sent as they are, whatever they mean. */
 export type Reply =
   | 'silence'
   | Uint8Array
   | { readonly answers: readonly Answer[]; readonly code?: number; readonly isCut?: boolean };
 
-/** A promise is a server that takes its time. @param way how the query came. */
+/** A promise simulates a slow server. @param way how the query came. */
 export type Decide = (name: string, type: 'A' | 'AAAA', way: 'udp' | 'tcp') => Reply | Promise<Reply>;
 
 export interface NameServer {
-  /** Asks this server and no other. */
+  /** Queries this server and no other. */
   readonly resolve: ResolveName;
   readonly port: number;
-  /** Every query that came, as `A example.test udp`. */
+  /** Every received query, as `A example.test udp`. */
   readonly queries: readonly string[];
 }
 
 /** RFC 1035 §4.1.1: the name does not exist. */
 export const NXDOMAIN = 3;
 
-/** TTL 0, as those say who want to be asked again. */
+/** TTL 0, like servers that want to be queried again. */
 export function address(name: string, data: string): Answer {
   return { name, type: data.includes(':') ? 'AAAA' : 'A', ttl: 0, data };
 }
@@ -84,7 +84,7 @@ export async function startNameServer(test: TestContext, decide: Decide): Promis
   return { resolve: createNameResolver({ servers: [`127.0.0.1:${port}`] }), queries, port };
 }
 
-/** One port for both ways: what is free for one may be taken for the other. */
+/** One port for both protocols: a port that is free for one may be taken for the other. */
 async function bindBoth(): Promise<{ readonly udp: UdpSocket; readonly tcp: Server; readonly port: number }> {
   for (;;) {
     const udp = createSocket('udp4').bind(0, '127.0.0.1');

@@ -1,4 +1,4 @@
-/** Files that come too slowly: limits small enough to be met, on real connections. */
+/** Files that arrive too slowly: limits small enough to be reached, on real connections. */
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { buffer } from 'node:stream/consumers';
@@ -9,11 +9,11 @@ import { createUpstreamDownload } from '../../src/providers/upstream-download.ts
 import { letPass } from '../support/let-pass.ts';
 import { AMPLE_MS, BOUNDED, egressOf, failsWith, listen } from './loopback.ts';
 
-/** Met by nobody. */
+/** Never reached. */
 const PATIENT: Pace = { answerMs: AMPLE_MS, silentMs: AMPLE_MS, graceMs: AMPLE_MS, leastBytesPerSecond: 1 };
 const DRIP_MS = 20;
 
-/** One byte after another, until nobody listens. */
+/** One byte after another, until the client disconnects. */
 function drip(response: ServerResponse): void {
   const timer = setInterval(() => response.write('x'), DRIP_MS);
   response.once('close', () => clearInterval(timer));
@@ -80,7 +80,7 @@ describe('a file must come at a pace', BOUNDED, () => {
   it('does not blame the sender for a reader that is slow', async (t) => {
     const content = Buffer.alloc(8_000_000, 'x');
     const store = await listen(t, (_request, response) => response.end(content));
-    // The reader is away for longer than a sender may be silent, and the file would be far below its average.
+    // The reader pauses for longer than a sender may be silent, and the file would be far below its average.
     const pace = { ...PATIENT, silentMs: 2_000, graceMs: 2_000, leastBytesPerSecond: 10_000_000 };
     const { egress } = egressOf(t, [`http://127.0.0.1:${store.port}`], { pace });
 

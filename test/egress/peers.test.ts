@@ -1,6 +1,6 @@
 /**
- * Where a whole Darkroom really connects to: every socket of its api and its worker is written down while clients and a
- * provider name addresses, some of which may be gone to and some not. (Temporal's own core connects natively, to the one
+ * The connections of a whole Darkroom: every socket of its api and its worker is recorded while clients and a
+ * provider name URLs, some of which are allowed and some not. (Temporal's own core connects natively, to the one
  * address that it is given.)
  */
 import assert from 'node:assert/strict';
@@ -24,7 +24,7 @@ const OVER_AND_DONE = ['delivered', 'exhausted', 'stopped'];
 interface Place {
   readonly peer: string;
   readonly url: string;
-  /** Connections, whatever became of them. */
+  /** Connections, whatever happened on them. */
   connections: number;
   readonly server: Server;
 }
@@ -42,9 +42,9 @@ describe('the connections of a whole Darkroom', () => {
   let folder: string;
   let outside: DarkroomWithUpstreams;
   let account: TestAccount;
-  /** May be gone to; what is asked for below `/hidden` it redirects to the other one. */
+  /** Allowed; it redirects requests below `/hidden` to the other one. */
   let allowed: Place;
-  /** May not. */
+  /** Not allowed. */
   let hidden: Place;
   const connectLog = (): string => path.join(folder, 'connects');
 
@@ -64,7 +64,7 @@ describe('the connections of a whole Darkroom', () => {
       {
         CALLBACK_OFFSETS_SECONDS: '0',
         CONNECT_LOG: connectLog(),
-        // What other programs take for a proxy: whoever sets it for them does not choose our way.
+        // Other programs use these as a proxy: setting them does not change our connections.
         ...Object.fromEntries(PROXY_VARIABLES.map((name) => [name, hidden.url])),
         NODE_USE_ENV_PROXY: '1',
         NODE_OPTIONS: `--import ${pathToFileURL(packageFile('test/egress/record-connects.mjs')).href}`,

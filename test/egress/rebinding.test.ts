@@ -1,7 +1,7 @@
 /**
- * Names whose owner lies: a name server of ours that changes its answers, mixes them, hides them behind other names, cuts
- * them short or keeps silent. What a name resolves to is judged as a whole, once for each connection, and the connection
- * goes to what was judged.
+ * Names with a malicious owner: a name server of ours that changes its answers, mixes them, hides them behind other
+ * names, truncates them or stays silent. The addresses of a name are checked as a whole, once for each connection,
+ * and the connection goes to a checked address.
  */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
@@ -33,7 +33,7 @@ async function scene(test: TestContext, decide: Decide): Promise<Scene> {
   return { server, tried, ...egressOf(test, [], { resolve: server.resolve }) };
 }
 
-/** A server that answers with the same addresses to whoever asks. */
+/** A server that gives the same addresses to every query. */
 const always =
   (...all: readonly string[]): Decide =>
   (name, type) => ({
@@ -63,7 +63,7 @@ describe('a name server', BOUNDED, () => {
     assert.equal(asked, 1);
     assert.ok(!isBlocked(s));
 
-    // What was judged is not remembered: the next call asks anew, and finds what it leads to now.
+    // The checked addresses are not cached: the next call resolves the name again, and finds its current address.
     await failsAlike(s.egress.post('https://rebinding.test/', message()));
     assert.equal(s.tried.length, 1);
     assert.equal(asked, 2);

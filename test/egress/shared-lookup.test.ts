@@ -25,7 +25,7 @@ describe('the lookup of names that operators configured', () => {
       Array.from({ length: 20 }, () => [failure, []]),
     );
 
-    // Nothing is remembered: whoever comes now asks anew.
+    // Nothing is cached: a later call queries again.
     lookup('dead.test', { all: true }, () => undefined);
     assert.equal(asked.length, 3);
   });

@@ -1,7 +1,7 @@
 /**
  * Counts the ways out of the program: every import through which a connection can be opened, every process that is
- * started, every use of a global that connects, and every package. Each is in the reviewed list (ways-out.ts) with its
- * reason, so that a new one fails here until somebody has looked at it. The linter refuses the plain ones while they are
+ * started, every use of a global that connects, and every package. Each is in the reviewed list (ways-out.ts) with
+ * its reason, so that a new one fails here until it is reviewed. The linter rejects the plain ones while they are
  * being written; this also sees packages, computed imports and processes.
  */
 import assert from 'node:assert/strict';
@@ -12,17 +12,18 @@ import { describe, it } from 'node:test';
 import { PACKAGE_ROOT } from '../../src/config/package-root.ts';
 import { CONNECTING, PACKAGES_THAT_CONNECT, PACKAGES_THAT_DO_NOT } from './ways-out.ts';
 
-// Of the clients what the api uses too: the command line is a program of its own, and goes where its user says.
+// Of the clients only what the api uses too: the command line is a program of its own, and connects where its user
+// chooses.
 const PROGRAM = ['src', 'activities', 'workflows', 'clients/src/api', 'clients/src/mcp'];
 
-/** Builtin modules through which something outside the process is reached. */
+/** Builtin modules that can reach anything outside the process. */
 const CONNECTING_BUILTINS =
   /^(?:https?|http2|net|tls|dgram|dns(?:\/promises)?|inspector(?:\/promises)?|quic|child_process|cluster)$/;
-/** Names that reach nothing: what is listened to, parsed or described. */
+/** Names that reach nothing: they listen, parse or describe. */
 const HARMLESS_NAMES = new Set(['createServer', 'isIP', 'isIPv4', 'isIPv6', 'BlockList', 'STATUS_CODES', 'Server']);
 const CONNECTING_GLOBALS =
   /(?<![.\w'"`-])(?:globalThis\s*\.\s*)?(?<name>fetch|WebSocket|EventSource|XMLHttpRequest)\s*\(/g;
-/** What could bring in anything under a name that is not written here. */
+/** Constructs that could load anything under a name that is not written here. */
 const COMPUTED =
   /\b(?:import\s*\((?!\s*['"`][\w@.:/-]+['"`]\s*\))|createRequire\b|process\s*\.\s*(?:binding|dlopen|getBuiltinModule)\b|loadImage\b|eval\s*\(|new Function\b)/g;
 
@@ -34,14 +35,14 @@ interface Found {
   readonly packages: readonly string[];
 }
 
-/** Source without its comments; what stands in texts stays, which can only find too much. */
+/** Source without its comments; the content of strings stays, which can only find too much. */
 function codeOf(file: string): string {
   return readFileSync(path.join(PACKAGE_ROOT, file), 'utf8')
     .replaceAll(/\/\*[\s\S]*?\*\//g, '')
     .replaceAll(/(?<=^|\s)\/\/.*$/gm, '');
 }
 
-/** Names that an import brings as values, `*` and `default` included. */
+/** Names that an import provides as values, `*` and `default` included. */
 function valuesOf(what: string | undefined): readonly string[] {
   if (what === undefined) return ['*'];
   const [plain = ''] = what.split('{');
@@ -139,7 +140,7 @@ describe('the linter', () => {
     const off = overrides.filter(({ rules }) => rules['no-restricted-globals'] === 'off').flatMap(({ files }) => files);
     const using = Object.entries(CONNECTING).filter(([, { ways }]) => ways.includes('fetch'));
 
-    // The page's script is a text to the linter, and the rule is for the service's own code.
+    // The page's script is a string to the linter, and the rule is for the service's own code.
     assert.deepEqual(
       off.toSorted(),
       using.map(([file]) => file).filter((file) => file.startsWith('src/') && !file.endsWith('reference-page.ts')),

@@ -1,10 +1,10 @@
 /**
- * The reviewed list of everything in the program through which a connection could be opened, or a process started that
- * opens one. Who chose the address decides: one that a client or a provider named goes through `src/egress`; the rest is
- * configured by the operator, lies on the loopback, or is no network at all. Counted by ways-out.test.ts.
+ * The reviewed list of everything in the program through which a connection could be opened, or a process started
+ * that opens one. It matters who chose the address: one that a client or a provider named goes through `src/egress`;
+ * the rest is configured by the operator, on the loopback, or no network at all. Counted by ways-out.test.ts.
  */
 
-/** What a file may use, and why no client and no provider can choose where that leads. */
+/** What a file may use, and why no client and no provider can choose the destination. */
 export interface Reviewed {
   readonly ways: readonly string[];
   readonly reason: string;
@@ -156,7 +156,7 @@ export const PACKAGES_THAT_CONNECT: Readonly<
   },
 };
 
-/** Packages that open none as we use them. Media libraries get bytes or an open file, never an address. */
+/** Packages that open none as we use them. Media libraries get bytes or an open file, never a URL. */
 export const PACKAGES_THAT_DO_NOT: readonly string[] = [
   '@fastify/busboy',
   '@koa/router',

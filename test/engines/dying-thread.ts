@@ -1,7 +1,7 @@
 /**
- * A thread for the tests of the pool that dies in the way that the job's engine name says: by exiting, by using up its
- * heap, or by an exception that nobody catches; others tell of their work or refuse it. Any other name lives and brings the
- * thread's number.
+ * A thread for the tests of the pool that dies in the way that the job's engine name specifies: by exiting, by using
+ * up its heap, or by an uncaught exception; other names report progress or reject the input. With any other name it
+ * lives and returns the thread's number.
  */
 import { threadId } from 'node:worker_threads';
 import type { MessagePort } from 'node:worker_threads';
@@ -33,7 +33,7 @@ export default async function liveOrDie({
       fault: { kind: 'undecodable', field: 'image_urls.0' },
     };
   if (engine === 'tell') {
-    // Each is heard before the next: the pool listens only while the job runs.
+    // Each is received before the next is sent: the pool listens only while the job runs.
     for (const [heard, fraction] of [0.25, 0.5].entries()) {
       progressPort.postMessage(fraction, []);
       Atomics.wait(input['heard'] as Int32Array, 0, heard, 90_000);

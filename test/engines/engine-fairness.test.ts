@@ -1,6 +1,6 @@
 /**
- * An attack on the engine threads: an account with long films on every thread does not hold up another account's image, and
- * being paused in the middle changes nothing of a film.
+ * An attack on the engine threads: an account with long videos on every thread does not delay another account's
+ * image, and pausing in the middle does not change a video.
  */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
@@ -44,7 +44,7 @@ async function digestOf([file]: readonly RenderedFile[]): Promise<string> {
     .digest('hex');
 }
 
-/** A film that is known to work once `begun` resolves. */
+/** A video that is known to be rendering once `begun` resolves. */
 function startFilm(pool: EnginePool, job: EngineJob, tenant: string, signal: AbortSignal) {
   const told: number[] = [];
   let begin = (): void => {};
@@ -54,7 +54,7 @@ function startFilm(pool: EnginePool, job: EngineJob, tenant: string, signal: Abo
     begin();
   };
   const result = pool.render(job, { tenant, signal, onProgress });
-  // Its end is nobody's surprise where the test is over before it.
+  // A failure after the test has ended is not unhandled.
   result.catch(() => {});
   return { begun, told, result };
 }
@@ -90,11 +90,11 @@ describe('an account whose films are on every engine thread', () => {
   it('renders the same bytes whether or not it is paused, and takes turns with films of others', async () => {
     await withPool(1, async (pool) => {
       const { signal } = new AbortController();
-      // Many times the least time of a turn (SLICE_MS), on a fast machine too.
+      // Many times the minimum length of a turn (SLICE_MS), on a fast machine too.
       const seconds = 20;
       const alone = await digestOf(await pool.render(await filmJob(seconds), { tenant: 'large', signal }));
       const jobs = [await filmJob(seconds), await filmJob(seconds)] as const;
-      // In one go, so that the second waits before the first has begun, however slow this thread is.
+      // Synchronously, so that the second waits before the first has begun, however slow this thread is.
       const films = [startFilm(pool, jobs[0], 'large', signal), startFilm(pool, jobs[1], 'other', signal)] as const;
       const firstToTell = Promise.race([
         films[1].begun.then(() => 'the second'),
@@ -132,7 +132,7 @@ describe('an account whose films are on every engine thread', () => {
         const enter = (tenant: string) => pool.enter('film', { tenant, signal: gone.signal });
         assert.equal(await pool.enter('scene', { tenant: 'large', signal: gone.signal }), undefined);
         const held = await Promise.all(Array.from({ length: threads }, () => enter('large')));
-        // One more waits, and what comes then is refused.
+        // One more waits, and later ones are rejected.
         const waits = assert.rejects(enter('large'), { name: 'AbortError' });
         await assert.rejects(enter('large'), ShareExhaustedError);
         held.push(await enter('second'), await enter('third'));

@@ -1,6 +1,6 @@
 /**
- * Promises of the engine pool: bounded threads, the same bytes everywhere, and a pool that outlives aborted jobs and dead
- * threads. Everything runs in real threads, as in a worker.
+ * Promises of the engine pool: bounded threads, the same bytes everywhere, and a pool that outlives aborted jobs and
+ * dead threads. Everything runs in real threads, as in a worker.
  */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
@@ -110,7 +110,7 @@ describe('the engine pool', () => {
     running.abort();
     await assert.rejects(first, { name: 'AbortError' });
 
-    // The job that waited behind the two is rendered all the same, by the thread's replacement.
+    // The job that waited behind the two is still rendered, by the thread's replacement.
     assert.equal((await third).length, 1);
   });
 });

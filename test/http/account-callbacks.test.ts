@@ -22,7 +22,7 @@ before(async () => {
 });
 after(() => served.close());
 
-/** A task that is over, so that its callback can be attempted. */
+/** A finished task, so that its callback can be attempted. */
 async function overTask(account: ServedAccount, url: string): Promise<TaskId> {
   const { body: created } = await account.client.create(body({ callback: { url } }));
   const taskId = created.data.taskId as TaskId;
@@ -48,7 +48,7 @@ async function list({ client }: Pick<ServedAccount, 'client'>, query = ''): Prom
   return answer.data as unknown as List;
 }
 
-/** What tells one attempt from another. */
+/** What distinguishes the attempts. */
 const marks = ({ attempts }: List): readonly string[] => attempts.map((each) => `${each.taskId} ${each.attempt}`);
 
 describe('the attempts of an account', () => {

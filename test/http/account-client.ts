@@ -1,6 +1,4 @@
-/**
- * The account's reading routes as a client asks for them, shared by their tests.
- */
+/** The account's reading routes as a client requests them, shared by their tests. */
 import assert from 'node:assert/strict';
 import type { ApiClient } from '../support/api-client.ts';
 import { body } from '../tasks/task-room.ts';
@@ -18,7 +16,7 @@ export async function get<Data>(client: ApiClient, path: string): Promise<Answer
   return { status, code, message, data: data as unknown as Data };
 }
 
-/** Creates a task of the test model and tells its id. */
+/** Creates a task of the test model and returns its id. */
 export async function created(client: ApiClient): Promise<string> {
   const { status, body: envelope } = await client.create(body());
   assert.equal(status, 200, envelope.message);

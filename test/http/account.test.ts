@@ -1,4 +1,4 @@
-/** `/v1/account`: the balance and the limits, and what a suspension leaves. */
+/** `/v1/account`: the balance and the limits, and what remains available during a suspension. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { setSuspended, updateLimits } from '../../src/accounts/accounts.ts';
@@ -94,7 +94,7 @@ describe('a suspended account', () => {
         Authorization: `Bearer ${account.client.key}`,
       });
       const body = JSON.parse(answer.text) as { error_code?: string; error?: { data?: { error_code?: string } } };
-      // JSON-RPC has its own place for it.
+      // JSON-RPC has its own field for it.
       const code = path === '/mcp' ? body.error?.data?.error_code : body.error_code;
       assert.deepEqual([answer.status, code], [403, 'ACCOUNT_SUSPENDED'], `${method} ${path}`);
     }

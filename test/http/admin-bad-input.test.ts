@@ -1,4 +1,4 @@
-/** What operators send that is wrong: refused with a word of what, never a 500, and nothing is changed. */
+/** Invalid input from operators: rejected with the reason, never a 500, and nothing is changed. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { newId } from '../../src/domain/ids.ts';
@@ -15,7 +15,7 @@ before(async () => {
 });
 after(() => admin.close());
 
-/** Bodies that are wrong whatever the route wants. */
+/** Bodies that are invalid for every route. */
 const NO_OBJECTS = [null, [], 'text', 1, true, [{ name: 'x' }]];
 const NAMES = ['', 'x'.repeat(101), 'two\nlines', 'nul\0', '\ud800', 1, null, {}, []];
 const ACCOUNT_NAMES = [...NAMES, '  ', '\u00a0\u3000'];
@@ -86,7 +86,7 @@ describe('a wrong body', () => {
     const before = (await admin.ask('GET', path)).body;
 
     await expectRefused('PATCH', path, [...wrongBodies({}, { name: ACCOUNT_NAMES, limits: LIMITS }), {}]);
-    // The good half of a request is not done without the other.
+    // The valid half of a request is not executed without the other.
     await expectRefused('PATCH', path, [{ name: 'new', limits: { runningTasks: -1 } }]);
 
     assert.deepEqual((await admin.ask('GET', path)).body, before);

@@ -1,4 +1,4 @@
-/** What operators look at when something is wrong: upstreams, a task, and the accounts by name. */
+/** What operators inspect when something is wrong: upstreams, a task, and the accounts by name. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { takeSlot } from '../../src/upstreams/slots.ts';
@@ -10,7 +10,7 @@ import type { ServedAdmin } from './serve-admin.ts';
 
 const UI = 'https://temporal.example.com/ui';
 
-/** Two that go to one upstream, under caps of their own, and one that goes to an upstream without any. */
+/** Two models of one upstream, under caps of their own, and one with an additional upstream without a cap. */
 const MODELS = [
   [{ id: 'quiet', protocol: 'replicate', model: 'one', concurrency: 5 }],
   [

@@ -1,4 +1,4 @@
-/** What operators read of the repair: what it is about, and all that it has done, whichever process did it. */
+/** What operators can read about the repair: the pending ones, and all that it has done, whichever process did it. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { openDatabase } from '../../src/database/database.ts';
@@ -30,7 +30,7 @@ function doneOf({ done }: Summary, kind: string) {
   return done.find((count) => count.kind === kind) ?? assert.fail(`nothing is told of ${kind}`);
 }
 
-/** @param database of the process that repairs; default: of the one that serves. */
+/** @param database of the process that repairs; default: that of the process that serves requests. */
 function repair(taskId: string, isPastDeadline: boolean, database = admin.served.room.database) {
   const { http } = admin.served;
   return repairTask(
@@ -45,7 +45,7 @@ function repair(taskId: string, isPastDeadline: boolean, database = admin.served
   );
 }
 
-/** A task that no workflow works on. */
+/** A task without a workflow. */
 async function lostTask(account: ServedAccount): Promise<string> {
   const taskId = await newTask(account);
   await admin.served.room.rows("DELETE FROM outbox WHERE subject_id = $1 AND kind = 'start_task'", taskId);

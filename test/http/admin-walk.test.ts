@@ -14,7 +14,7 @@ import { unreachableDatabase } from './serve.ts';
 import { expectError, walk } from './walk.ts';
 
 const environment = { TRUSTED_PROXIES: '127.0.0.0/8' };
-// The queues tell the age of what waits: it must not change between two looks.
+// The queues report the age of their oldest item: it must not change between two reads.
 const start = Date.now();
 const admin = await serveAdmin({ environment, now: () => start });
 const httpsOnly = await serveAdmin({ requiresHttps: true, environment: { TRUSTED_PROXIES: '10.0.0.0/8' } });
@@ -35,7 +35,7 @@ const api = new DocumentedApi(
 const ofAccount = { params: { accountId: account.id } };
 const ofKey = async (): Promise<Parts> => ({ params: { keyId: (await account.newKey()).id } });
 
-/** By `operationId`; what is not here takes nothing, or an account's id. */
+/** By `operationId`; routes not listed here take nothing, or an account's id. */
 const REQUESTS: Readonly<Record<string, () => Promise<Parts>>> = {
   adminListAccounts: async () => ({ query: 'size=1&search=t' }),
   adminCreateAccount: async () => ({ body: { name: 'studio', usd: '25', limits: { runningTasks: 3 } } }),
@@ -60,7 +60,7 @@ async function requestOf(route: Route): Promise<Parts> {
   return route.path.includes('{accountId}') ? ofAccount : {};
 }
 
-/** A wrong token from one address, again and again. */
+/** A wrong token from one address, repeatedly. */
 async function refuseCallers(route: Route, parts: Parts): Promise<void> {
   const headers = { 'X-Forwarded-For': `192.0.2.${routes.indexOf(route)}`, Authorization: 'Bearer wrong' };
   let answer: RawAnswer | undefined;

@@ -1,4 +1,4 @@
-/** What operators do on the admin listener, and what the accounts' owners see of it. */
+/** Actions of operators on the admin listener, and what the accounts' owners see of them. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { adminRoutes } from '../../src/http/app/admin-routes.ts';
@@ -22,7 +22,7 @@ interface Account {
   readonly available: string;
   readonly held: string;
   readonly limits: Readonly<Record<string, number>>;
-  /** Of a create. */
+  /** In the response to a create. */
   readonly webhookKey?: { readonly secret: string; readonly whsec: string };
 }
 
@@ -37,7 +37,7 @@ const DEFAULTS = {
   textStreams: 100,
 };
 
-/** The dashboard is at both listeners, with pages of its own at each (test/web/admin.test.ts). */
+/** Both listeners serve the dashboard, with pages of its own at each (test/web/admin.test.ts). */
 const PAGES: readonly string[] = ['/', '/assets/{file...}'];
 
 let clock = Date.now();
@@ -277,7 +277,7 @@ describe('accounts', () => {
   });
 });
 
-/** What a key may is remembered for a second. */
+/** A key's rights are cached for a second. */
 function untilStatus(client: ApiClient, status: number): Promise<void> {
   return until(`the answer is ${status}`, async () => (await client.send('GET', '/v1/account')).status === status);
 }

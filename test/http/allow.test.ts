@@ -1,4 +1,4 @@
-/** `Allow`: what a path takes, and nothing that is another path's (RFC 9110 §10.2.1). */
+/** `Allow`: the methods of a path, and none of another path (RFC 9110 §10.2.1). */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { publicRoutes } from '../../src/http/app/public-routes.ts';

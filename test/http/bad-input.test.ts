@@ -1,4 +1,7 @@
-/** Whatever a client sends: no answer is a 500, what is refused charges nothing, and what is taken can be read again. */
+/**
+ * Whatever a client sends: no response is a 500, a rejected request charges nothing, and an accepted value can be
+ * read again.
+ */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import fc from 'fast-check';
@@ -21,14 +24,14 @@ after(async () => {
 });
 
 const FIELDS = ['model', 'input', 'callback', 'route', 'storage', 'metadata', 'maxCost', 'timeoutSeconds'] as const;
-/** The good body as text, with one field replaced, left out, or there twice. */
+/** The valid body as text, with one field replaced, omitted, or duplicated. */
 function withField(name: string, value: string, isDuplicate: boolean): string {
   const fields = Object.entries(body()).map(([field, sent]) => [field, JSON.stringify(sent)] as const);
   const kept = isDuplicate ? fields : fields.filter(([field]) => field !== name);
   return `{${[...kept, [name, value]].map(([field, sent]) => `${JSON.stringify(field)}:${sent}`).join()}}`;
 }
 
-/** What must hold of every answer, whatever was sent. */
+/** What must hold for every response, whatever was sent. */
 async function judge(sent: string, answer: ApiAnswer, heldBefore: bigint): Promise<void> {
   const context = `${sent.slice(0, 300)} → ${JSON.stringify(answer.body).slice(0, 300)}`;
   assert.ok([200, 400, 402, 413].includes(answer.status), context);

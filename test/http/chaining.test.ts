@@ -1,6 +1,6 @@
 /**
- * What may stand in the media fields of an input (contract §7 "Uploads"): URLs of this service, verified when the task is
- * created and kept as references, and addresses elsewhere, judged as far as that goes without connecting.
+ * The values of an input's media fields (contract §7 "Uploads"): URLs of this service, verified when the task is
+ * created and stored as references, and other URLs, checked as far as possible without connecting.
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
@@ -72,7 +72,7 @@ async function refusal(input: Record<string, unknown>): Promise<string> {
   return body.message;
 }
 
-/** What was stored of a task: its input, and the objects that it pins. */
+/** What was stored for a task: its input, and the objects that it pins. */
 async function storedOf({ body }: ApiAnswer): Promise<{ input: unknown; pins: string[] }> {
   assert.equal(body.code, 200, body.message);
   const { taskId } = body.data;

@@ -1,4 +1,4 @@
-/** Whose request it is: nobody but a trusted proxy has a say in it. */
+/** The client address of a request: only a trusted proxy can influence it. */
 import assert from 'node:assert/strict';
 import type { IncomingMessage } from 'node:http';
 import { BlockList } from 'node:net';

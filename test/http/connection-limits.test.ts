@@ -1,6 +1,6 @@
 /**
- * What holds against clients that open many connections, or are slow on purpose: at the real listener, with bounds short
- * enough to meet. Uploads are in upload-body.test.ts, streams of events in task-events.test.ts.
+ * Protection against clients that open many connections, or are slow on purpose: at the real listener, with limits
+ * short enough to reach. Uploads are in upload-body.test.ts, event streams in task-events.test.ts.
  */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -40,10 +40,10 @@ async function isServed(client: Client): Promise<boolean> {
   return client.heard().startsWith('HTTP/1.1 200 ');
 }
 
-/** More than sockets hold by themselves. */
+/** More than sockets buffer by themselves. */
 const LARGE = 64 * 1024 * 1024;
 
-/** A task with one output of that size. @returns where its bytes are. */
+/** A task with one output of that size. @returns the path of its bytes. */
 async function largeOutput(served: ServedApp): Promise<string> {
   const { client } = await served.newAccount();
   const ask = async (start: string, sent = ''): Promise<ApiTask> => {
@@ -78,7 +78,7 @@ describe('connections', () => {
         for (const client of first) assert.ok(await isServed(client));
         assert.equal(await isServed(open(url)), false);
         assert.ok(await isServed(open(url, '127.0.0.2')));
-        // Those that stand are not touched, and one that ends makes room.
+        // Open connections are not affected, and one that ends makes room.
         assert.ok(await isServed(first[0] ?? assert.fail()));
         first[1]?.socket.destroy();
         await until('there is room again', () => isServed(open(url)));
@@ -125,7 +125,7 @@ describe('connections', () => {
 const SHORT = { headersTimeout: 200, requestTimeout: 400, connectionsCheckingInterval: 50 };
 const listening = { limits: SHORT, logger: silentLogger() };
 
-/** Sends a text a byte at a time, until it is all sent or nobody takes it any more. */
+/** Sends a text a byte at a time, until all of it is sent or the connection is closed. */
 async function drip({ socket, isClosed }: Client, text: string): Promise<void> {
   for (const byte of text) {
     if (isClosed() || !socket.writable) return;
@@ -160,7 +160,7 @@ describe('a client that is slow', () => {
     const limits = { ...SHORT, handshakeTimeout: 200 };
     await withApp({ environment: tls, listening: { limits } }, async ({ url }) => {
       const client = open(url.replace('https', 'http'));
-      // The head of a ClientHello.
+      // The beginning of a ClientHello.
       await drip(client, '\x16\x03\x01\x02');
       await until('it is cut', () => client.isClosed());
       assert.equal(client.heard(), '');
@@ -181,7 +181,8 @@ describe('a client that is slow', () => {
         steady.socket.write(ask);
         await until('the other one has it all', () => steady.heard().length > LARGE);
         assert.equal(steady.isClosed(), false);
-        // Whoever does not read does not hear of it either: a byte that is sent to nobody tells.
+        // A client that does not read does not notice the end either: sending a byte to the closed connection shows
+        // it.
         await until('the slow one is cut', () => {
           if (!slow.isClosed()) slow.socket.write('x');
           return slow.isClosed();

@@ -88,7 +88,7 @@ const MORE_ANSWERS: WalkedListener['moreAnswers'] = {
   ],
 };
 
-/** Media tokens that are not good, by what is answered. */
+/** Invalid media tokens, by the expected response. */
 const strangers = createUrlSigner({ publicUrl: served.url, signingKey: 'x'.repeat(32), lifetimeSeconds: 60 });
 const longAgo = createUrlSigner({ publicUrl: served.url, signingKey: SIGNING_KEY, lifetimeSeconds: 60, now: () => 0 });
 const noOutput = { outputId: 'out_none', fileName: 'x.png' };
@@ -110,7 +110,7 @@ const REFUSALS: WalkedListener['refusals'] = {
     const headers = { ...ofDashboard, 'X-Forwarded-For': '192.0.2.200' };
     const sent = JSON.stringify({ link: 'x'.repeat(43) });
     const json = { ...headers, 'Content-Type': 'application/json' };
-    // Together and more than the limit: one after the other, they would get what comes back meanwhile.
+    // All at once and more than the limit: one after the other, they would use the budget that is restored meanwhile.
     await Promise.all(Array.from({ length: 90 }, () => raw(served.url, 'POST', '/session', json, sent)));
     return { headers, body: { link: 'x'.repeat(43) } };
   },
@@ -159,7 +159,7 @@ const REFUSALS: WalkedListener['refusals'] = {
   'getReferenceFile 404 NOT_FOUND': async () => ({ params: { file: 'package.json' } }),
 };
 
-/** A stored response that nobody finishes. */
+/** A stored response that is never completed. */
 async function openResponse(): Promise<string> {
   const id = newTextCallId('responses');
   await served.text.ledger.hold({
@@ -213,8 +213,8 @@ walk({
   moreAnswers: MORE_ANSWERS,
   refusals: REFUSALS,
   refuseCallers,
-  // It takes another store; http/direct-downloads shows it.
-  // 60 MB of webhooks from one address within a minute (test/attack/request-bodies.test.ts has what bounds them).
+  // The first needs another store; http/direct-downloads shows it. The second needs 60 MB of webhooks from one
+  // address within a minute (test/attack/request-bodies.test.ts tests their limits).
   unreachable: ['downloadMedia 307', 'receiveProviderHook 429 RATE_LIMITED'],
   settle: () => world.served.http.keyUse.flush(),
 });

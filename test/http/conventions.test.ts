@@ -1,6 +1,6 @@
 /**
- * The conventions of the contract that hold for every path: where things are, how names and money are written, which
- * address is handed out, and that nothing is answered without the envelope and a request id.
+ * The conventions of the contract that hold for every path: paths, the spelling of names and money, the origin of
+ * URLs, and that every response has the envelope and a request id.
  */
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
@@ -26,7 +26,7 @@ const GIVEN_NAMES = [
   'starting_after',
   'include_obfuscation',
 ];
-/** Numbers that are measured and not counted; none of them is money. */
+/** Numbers that are measured and not counted; none of them is an amount of money. */
 const MEASURED_NAMES = ['progress', 'durationSeconds', 'default'];
 
 interface Schema {
@@ -49,8 +49,8 @@ function get(path: string, headers: Record<string, string> = {}): Promise<RawAns
 }
 
 /**
- * Every property that the document gives anything, with the schema of its value; not those of the models' own inputs, nor
- * of the text endpoints, whose names are OpenAI's (contract §9).
+ * Every property in the document, with the schema of its value; except those of the models' own inputs, and of the
+ * text endpoints, whose names are OpenAI's (contract §9).
  */
 function properties(): readonly (readonly [name: string, schema: Schema])[] {
   const found: (readonly [string, Schema])[] = [];
@@ -181,7 +181,7 @@ describe('a browser page of another origin', () => {
   });
 });
 
-/** What comes back for bytes that are no request. */
+/** The response to bytes that are not a request. */
 function answerTo(bytes: string): Promise<string> {
   const { hostname, port } = new URL(served.url);
   return new Promise((resolve, reject) => {

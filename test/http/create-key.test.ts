@@ -1,4 +1,4 @@
-/** `POST /v1/account/keys`: what it makes, and what it refuses. */
+/** `POST /v1/account/keys`: what it creates, and what it rejects. */
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { KEYS, START, ask, list, openKeyRoom, works } from './keys-client.ts';
@@ -115,12 +115,12 @@ describe('making a key', () => {
     const sent = { name: 'x', scopes: ['tasks:read'] };
     const answers = await Promise.all(Array.from({ length: 104 }, () => ask(owner.client, 'POST', KEYS, sent)));
 
-    // Two were there: the first one, and the replacement.
+    // Two existed already: the first one, and the replacement.
     assert.equal(answers.filter(({ status }) => status === 200).length, 98);
     const refused = answers.find(({ status }) => status !== 200);
     assert.deepEqual([refused?.status, refused?.code], [400, 'INVALID_REQUEST']);
     assert.match(refused?.message ?? '', /has 100 keys already/);
-    // Replacing one is possible all the same.
+    // Replacing one is still possible.
     assert.equal((await ask(owner.client, 'POST', `${KEYS}/${answers[0]?.data.id}/rotate`)).status, 200);
   });
 });

@@ -1,4 +1,4 @@
-/** `POST /v1/tasks`: what is accepted, what is refused, and in which words (spec §2.1, §2.5; contract §1, §2). */
+/** `POST /v1/tasks`: what is accepted, what is rejected, and with which messages (spec §2.1, §2.5; contract §1, §2). */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { pino } from 'pino';
@@ -19,7 +19,7 @@ after(async () => {
   await served.close();
 });
 
-/** Sends a body that must be refused by 400, and returns its message. */
+/** Sends a body that must be rejected with 400, and returns its message. */
 async function refusal(changes: Record<string, unknown>, errorCode = 'INVALID_REQUEST'): Promise<string> {
   const answer: ApiAnswer = await account.client.create(body(changes));
   assert.equal(answer.status, 400, JSON.stringify(answer.body));

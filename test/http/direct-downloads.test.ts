@@ -1,6 +1,6 @@
 /**
- * `DOWNLOADS=direct` (contract §3): our URLs send clients on to the store. The store itself is never asked here, and none
- * runs; that what it is asked for then comes is shown on a real S3 server in wide/direct-downloads.
+ * `DOWNLOADS=direct` (contract §3): our URLs redirect clients to the store. The store itself gets no request here,
+ * and none runs; that the download then works is shown on a real S3 server in wide/direct-downloads.
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';

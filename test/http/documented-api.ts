@@ -1,6 +1,6 @@
 /**
- * The service's own OpenAPI document as a judge of its answers: status, headers and body of a real answer must be what
- * the document says, and what was seen is remembered, so that a walk can tell what it has not shown.
+ * Checks responses against the service's own OpenAPI document: status, headers and body of a real response must match
+ * the document, and the observed kinds are recorded, so that a walk can report which it has not shown.
  */
 import assert from 'node:assert/strict';
 import type { IncomingHttpHeaders } from 'node:http';
@@ -41,7 +41,7 @@ interface ErrorCodeProperty {
   readonly error_code?: { readonly enum?: readonly string[] };
 }
 
-/** As errors are told: any failure, and which of them. */
+/** The schema of an error response: any failure, and its error code. */
 interface ErrorSchema {
   readonly allOf?: readonly {
     readonly properties?: ErrorCodeProperty & {
@@ -55,10 +55,10 @@ const DOCUMENT_ID = 'https://example.test/openapi.json';
 
 export class DocumentedApi {
   readonly operations: ReadonlyMap<string, Operation>;
-  /** `createTask 400 INVALID_REQUEST`, `getTask 200`: every kind of answer that was judged. */
+  /** `createTask 400 INVALID_REQUEST`, `getTask 200`: every kind of response that was checked. */
   readonly seen = new Set<string>();
   readonly #document: Document;
-  // What the document says beside JSON Schema is not ajv's business.
+  // The document has keywords besides JSON Schema, which ajv ignores.
   readonly #ajv = new Ajv2020({ strict: false, allErrors: true });
 
   constructor(document: object) {
@@ -80,7 +80,7 @@ export class DocumentedApi {
     return operation;
   }
 
-  /** Every kind of answer that the document promises, as `seen` spells them. */
+  /** Every kind of response that the document promises, in the format of `seen`. */
   promised(): readonly string[] {
     return [...this.operations.values()].flatMap(({ operationId, responses }) =>
       Object.entries(responses).flatMap(([status, response]) => {
@@ -91,7 +91,7 @@ export class DocumentedApi {
     );
   }
 
-  /** @throws {AssertionError} the answer is not what the document says. @param isHead a body is not expected. */
+  /** @throws {AssertionError} the response does not match the document. @param isHead if true, no body is expected. */
   judge(operationId: string, answer: Answer, isHead = false): void {
     const { method, path, responses } = this.operation(operationId);
     const place = `${method} ${path} → ${answer.status}`;
@@ -153,8 +153,8 @@ export class DocumentedApi {
 }
 
 /**
- * `error_code` where the body is an error's, in the envelope or in the form of JSON-RPC; some errors have no body, and a
- * probe answers otherwise.
+ * `error_code` if the body is an error's, in the envelope or in the form of JSON-RPC; some errors have no body, and a
+ * probe's response has another form.
  */
 export function errorCode(text: string): string | undefined {
   try {
@@ -165,7 +165,7 @@ export function errorCode(text: string): string | undefined {
   }
 }
 
-/** References within the document, as they are seen from outside of it. */
+/** References within the document, made absolute. */
 function absolute(schema: object): object {
   return JSON.parse(JSON.stringify(schema).replaceAll('"$ref":"#/', `"$ref":"${DOCUMENT_ID}#/`)) as object;
 }

@@ -1,6 +1,7 @@
 /**
- * How an api process ends on SIGTERM: it says that it is not ready, goes on taking requests for the drain time, then lets
- * what is under way come to its end, and tells whoever cannot have theirs. Real processes, real signals.
+ * How an api process ends on SIGTERM: it reports that it is not ready, continues to accept requests for the drain
+ * time, then lets requests in progress finish, and notifies the clients whose requests cannot. Real processes, real
+ * signals.
  */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -16,7 +17,7 @@ import type { Darkroom, Role, TestAccount } from '../support/darkroom.ts';
 import { until } from '../support/until.ts';
 import { openEventSource } from './event-source.ts';
 
-/** One that is met in the middle, and one that never ends in a test. */
+/** One that a process ends during, and one that never ends in a test. */
 const models = [
   { name: 'acme/slow', tokensPerSecond: 10 },
   { name: 'acme/endless', tokensPerSecond: 0.2 },
@@ -71,7 +72,7 @@ function textCall(
   });
 }
 
-/** A stream that has begun. @returns its whole text, once it has ended. */
+/** A stream that has started. @returns its whole text, once it has ended. */
 async function begunStream(started: Started, model: string, maxTokens: number): Promise<{ text: Promise<string> }> {
   const response = await textCall(started, model, maxTokens, true);
   assert.equal(response.status, 200);
@@ -100,7 +101,7 @@ const isDraining = async (url: string): Promise<boolean> => {
 
 describe('an api process that is asked to end', () => {
   it('is not ready at once, takes requests all the same, and tells each connection that it ends', async () => {
-    // What waited out the grace time would hang the test.
+    // If the process waited for the whole grace time, the test would hang.
     const started = await start(4, 600);
     const { darkroom, api, account } = started;
     try {
@@ -128,7 +129,7 @@ describe('an api process that is asked to end', () => {
       await ended;
       await silentClosed;
       await events.ended();
-      // As it is: nobody works on it here.
+      // Unchanged: no worker runs here.
       assert.equal((await waiting).body.data.status, 'queued');
       const text = await stream.text;
       assert.match(text, /"finish_reason":"length"[^]*data: \[DONE\]\n\n$/);

@@ -1,4 +1,4 @@
-/** Values that break things: what property tests put where something else belongs. As JSON text or as plain text. */
+/** Values that break parsers and validators, for property tests to insert anywhere. As JSON text or as plain text. */
 import fc from 'fast-check';
 
 export const PROTOTYPE_NAMES = [
@@ -30,7 +30,7 @@ export const edgeText = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 40 }),
   fc.constantFrom(300, 5_000, 70_000).map((length) => 'x'.repeat(length)),
 );
-/** As text, because `JSON.stringify` writes neither of the last ones. */
+/** As text, because `JSON.stringify` cannot write the last ones. */
 export const edgeNumber = fc.constantFrom(
   '0',
   '-1',

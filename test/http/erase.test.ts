@@ -1,4 +1,4 @@
-/** `POST /v1/tasks/{taskId}/erase` as its owner meets it (contract §4): what is gone, and what stays. */
+/** `POST /v1/tasks/{taskId}/erase` as its owner sees it (contract §4): what is gone, and what stays. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { newTaskId } from '../../src/domain/ids.ts';

@@ -1,4 +1,4 @@
-/** Every refusal that needs no task: status, code, one body where the contract wants one, and the headers beside it. */
+/** Every rejection that needs no task: status, code, one body where the contract requires one, and the headers. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { setSuspended } from '../../src/accounts/accounts.ts';

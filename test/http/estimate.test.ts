@@ -286,7 +286,7 @@ describe('the estimate of a bad request', () => {
       assert.equal(errors.length, 100);
     }
     assert.equal(beside.maxCost, '0.25');
-    // More than that are not read at all.
+    // An object with more members is not parsed at all.
     const tooMany = await ask(`{"model":"acme/video","input":{"prompt":"a",${members(300_000)}}}`);
     assert.equal(tooMany.status, 400);
     assert.match(tooMany.body.message, /an object of more than 10000 members/);

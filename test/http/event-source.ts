@@ -1,6 +1,6 @@
 /**
  * A reader of server-sent events as the WHATWG standard describes one: lines, fields, an event at each empty line. It
- * keeps everything that came, comments too, which tests look at.
+ * stores everything that arrived, comments too, for the tests.
  */
 import { until } from '../support/until.ts';
 
@@ -17,11 +17,11 @@ export interface EventSourceReader {
   readonly comments: readonly string[];
   /** Whether the server ended the stream. */
   readonly isOver: boolean;
-  /** Waits until so many events are there. @throws {Error} they never come, or the stream ended before. */
+  /** Waits until this many events have arrived. @throws {Error} they never come, or the stream ended before. */
   until(count: number): Promise<void>;
   /** Waits until the server has ended the stream. */
   ended(): Promise<void>;
-  /** Goes away in the middle. */
+  /** Disconnects in the middle. */
   leave(): void;
 }
 

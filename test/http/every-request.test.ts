@@ -1,4 +1,6 @@
-/** What holds for every request: its id, HTTPS where that is asked for, and what is said while the database is away. */
+/**
+ * What holds for every request: its id, HTTPS if it is required, and the response while the database is unavailable.
+ */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { newTaskId } from '../../src/domain/ids.ts';
@@ -72,7 +74,7 @@ describe('while the database is away', () => {
       const ready = await raw(away.url, 'GET', '/readyz');
       assert.equal(ready.status, 503);
       assert.equal((JSON.parse(ready.text) as { database: boolean }).database, false);
-      // What cannot be a key is refused without asking.
+      // A malformed key is rejected without a query.
       assert.equal((await raw(away.url, 'GET', `/v1/tasks/${newTaskId()}`)).status, 401);
     } finally {
       await away.close();

@@ -1,4 +1,4 @@
-/** Lists whose statements take long: one account's leave connections to the database to everybody else. */
+/** Lists with slow statements: those of one account leave database connections to all others. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import pg from 'pg';
@@ -7,9 +7,9 @@ import { until } from '../support/until.ts';
 import { serveApp } from './serve.ts';
 import type { ServedApp } from './serve.ts';
 
-/** Three times the pool, and below what may wait of one account. */
+/** Three times the pool, and below the limit of waiting requests of one account. */
 const MANY = 30;
-/** Of a pool of 10 connections half is for such reads, and an account leaves as many as it holds. */
+/** Half of a pool of 10 connections is for such reads, and an account leaves as many as it holds. */
 const SHARE = 3;
 
 describe('lists that take long', () => {

@@ -19,7 +19,7 @@ import type { ServedAccount, ServedApp } from './serve.ts';
 
 const HOUR_MS = 3_600_000;
 const UNKNOWN_ID = `file_${'0'.repeat(26)}`;
-/** An ftyp box makes it an MP4; what follows is not looked at. */
+/** An ftyp box makes it an MP4; the rest is not inspected. */
 const MP4_HEAD = Buffer.from('000000186674797069736f6d0000020069736f6d69736f32', 'hex');
 
 interface WireFile {
@@ -33,7 +33,7 @@ interface WireFile {
 let served: ServedApp;
 let account: ServedAccount;
 let picture: Buffer;
-/** Where the app's clock stands, in milliseconds since 1970; undefined: it goes with the machine's. */
+/** The fixed time of the app's clock, in milliseconds since 1970; undefined: it follows the machine's. */
 let standsAt: number | undefined;
 let folder: string;
 before(async () => {
@@ -89,7 +89,7 @@ function messageOf(answer: RawAnswer): string {
   return (JSON.parse(answer.text) as { message: string }).message;
 }
 
-/** Every object in the store, and every row: nothing may be left of what was refused. */
+/** Every object in the store, and every row: nothing of a rejected upload may remain. */
 async function leftOvers(): Promise<{ objects: number; rows: number }> {
   let objects = 0;
   for await (const _ of served.store.list('files/')) objects += 1;
@@ -223,7 +223,7 @@ describe('an upload', () => {
     });
   });
 
-  /** Waits until so many files of the store are being written. */
+  /** Waits until this many files of the store are being written. */
   function untilUnfinished(count: number): Promise<void> {
     const partial = path.join(folder, '~partial');
     return until(`${count} files are being written`, async () => (await readdir(partial)).length === count);
@@ -258,7 +258,7 @@ describe('an upload', () => {
     assert.match(messageOf(refused), /10 GB of uploads.*DELETE \/v1\/files/);
     const retryAfter = Number(refused.headers['retry-after']);
     assert.ok(retryAfter > 900 && retryAfter <= 1_000, String(retryAfter));
-    // Another account is not concerned, and deleting makes room.
+    // Another account is not affected, and deleting makes room.
     fileOf(await sendRaw(picture));
     const [kept] = answers.filter(({ status }) => status === 200).map(fileOf);
     await full.client.send('DELETE', `/v1/files/${kept?.id}`);
@@ -267,7 +267,7 @@ describe('an upload', () => {
 });
 
 describe('the line of an upload', () => {
-  /** Of the service: a minute, and 4 kB/s. */
+  /** The service's own: a minute, and 4 kB/s. */
   const PACE = { paceMs: 1_500, minBytesPerSecond: 2_000 };
   let paced: ServedApp;
   let objects: string;
@@ -282,7 +282,7 @@ describe('the line of an upload', () => {
     await rm(objects, { recursive: true, force: true });
   });
 
-  /** Begins an upload of an MP4, raw or as a form, with so much of it at once. @param head of the file. */
+  /** Starts an upload of an MP4, raw or as a form, and sends the given bytes at once. @param head of the file. */
   function begin(contentType: string, sent: Buffer): Client {
     const client = open(paced.url);
     const head = ['POST /v1/files HTTP/1.1', 'Host: x', `Authorization: ${authorization}`];
@@ -335,7 +335,7 @@ describe('the line of an upload', () => {
     const length = MP4_HEAD.length + pieces * 1_000;
     slow.socket.write([...head, `Content-Length: ${length}`, '', ''].join('\r\n'));
     slow.socket.write(MP4_HEAD);
-    // Some 10 kB/s, over several times what is judged at once.
+    // About 10 kB/s, for several times the interval in which the pace is checked.
     for (let sent = 0; sent < pieces; sent++) {
       slow.socket.write(Buffer.alloc(1_000));
       await letPass(100);
@@ -349,7 +349,7 @@ describe('the line of an upload', () => {
   });
 });
 
-/** What is answered to a request of which only the head was sent. */
+/** The response to a request of which only the head was sent. */
 async function refusalOfHead(method: string, path: string, headers: Record<string, string>): Promise<string[]> {
   const { hostname, port } = new URL(served.url);
   return new Promise((resolve, reject) => {

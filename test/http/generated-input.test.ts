@@ -1,6 +1,6 @@
 /**
- * Whatever is sent in any part of any request: made from the routes themselves, by breaking one part of a request that
- * is right. No answer is a 500, what is refused costs nothing, and the other account's things stay as they are.
+ * Arbitrary values in any part of any request: generated from the routes themselves, by breaking one part of a valid
+ * request. No response is a 500, a rejected request costs nothing, and the other account's data stays unchanged.
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
@@ -17,14 +17,14 @@ import type { Parts, World } from './route-requests.ts';
 import { serveApp } from './serve.ts';
 import type { ServedAccount } from './serve.ts';
 
-/** Of each route; every one breaks another part in another way. */
+/** For each route; each run breaks another part in another way. */
 const RUNS = 25;
 
 let world: World;
 let account: ServedAccount;
 before(async () => {
   const served = await serveApp({ environment: { TRUSTED_PROXIES: '127.0.0.1' } });
-  // Nobody listens there: what reaches a real receiver is the walk's business.
+  // Nothing listens there: deliveries to a real receiver are tested by the walk.
   world = { served, receiverUrl: 'https://receiver.invalid/hook' };
   account = await served.newAccount();
 });
@@ -61,7 +61,7 @@ const breakage: fc.Arbitrary<Breakage> = fc.oneof(
     arbitrary: fc.record({
       part: fc.constant('header' as const),
       name: fc.constantFrom(...HEADERS),
-      // What a header can carry at all.
+      // All that a header can carry.
       text: fc.string({ unit: 'grapheme-ascii', maxLength: 300 }),
     }),
   },
@@ -73,7 +73,7 @@ function pathsOf(value: unknown, path: readonly string[] = []): readonly (readon
   return [path, ...Object.entries(value).flatMap(([name, member]) => pathsOf(member, [...path, name]))];
 }
 
-/** The body as text with one member replaced, by text, because no value is some of what is sent. */
+/** The body as text with one member replaced; in text form, because some of what is sent is not a JavaScript value. */
 function replaced(value: unknown, path: readonly string[], json: string): string {
   const [name, ...rest] = path;
   if (name === undefined) return json;
@@ -136,7 +136,7 @@ describe('a request with one part broken', () => {
     for (const route of publicRoutes(world.served.http)) {
       await fc.assert(
         fc.asyncProperty(breakage, async (how) => {
-          // A success uses some of what it was made of up, so that each run has its own.
+          // A success consumes some of its data, so that each run has its own.
           const parts = broken(route, await requestOf(route, world, account), how);
           const before = await moneyOf(account.id);
           const answer = await send(world.served.url, route, parts, account.client.key);
@@ -145,7 +145,8 @@ describe('a request with one part broken', () => {
           if (answer.status < 400) return;
           assert.deepEqual(await moneyOf(account.id), before, context);
           if (answer.text === '' || route.answer.kind === 'other') return;
-          // What is longer than 8 kB never becomes a request of a route: it has the form that every client reads.
+          // A head of more than 8 kB is rejected before routing: the error has the envelope, which every client
+          // reads.
           const form = answer.status === 431 ? 'envelope' : errorFormOf(route.path);
           const message = messageOf(answer, form, context);
           assert.ok(message.length > 0 && message.length < 2_000, context);
@@ -156,7 +157,7 @@ describe('a request with one part broken', () => {
   });
 });
 
-/** What an error says, where it has its form: JSON-RPC's, or the envelope with or without more beside it. */
+/** The message of an error in its form: JSON-RPC's, or the envelope with or without additional fields. */
 function messageOf({ status, text }: { status: number; text: string }, form: ErrorForm, context: string): string {
   if (form === 'json-rpc') {
     const { jsonrpc, error } = JSON.parse(text) as RpcFailure;

@@ -1,4 +1,4 @@
-/** `POST /hooks/{upstream}/{token}`, where providers call back. */
+/** `POST /hooks/{upstream}/{token}`, which providers call. */
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { newTaskId } from '../../src/domain/ids.ts';

@@ -1,4 +1,4 @@
-/** `Idempotency-Key` as a client meets it (spec §4.1, contract §2). */
+/** `Idempotency-Key` as a client experiences it (spec §4.1, contract §2). */
 import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import { after, before, describe, it } from 'node:test';
@@ -21,7 +21,7 @@ after(async () => {
   await served.close();
 });
 
-/** Creates with the header as it is written, as often as it is written. */
+/** Creates with the header exactly as given, as often as it is given. */
 function createWith(...keys: string[]): Promise<{ status: number; taskId: string | undefined }> {
   const { hostname, port } = new URL(served.url);
   const headers = {
@@ -114,7 +114,7 @@ describe('a replay', () => {
   it('ends before validation, model and money: it answers with its task whatever they would say by now', async () => {
     const own = await served.newAccount({ microUsd: 10_000n, runningCap: 1, queueCap: 0 });
     const { body: created } = await own.client.create(body(), 'order-8');
-    // No balance and no room in the queue are left; the key below may use no model at all.
+    // No balance and no space in the queue are left; the key below may use no model at all.
     const narrow = await own.newKey({ models: ['acme/none'] });
 
     const answer = await narrow.client.create(body(), 'order-8');

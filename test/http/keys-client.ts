@@ -1,6 +1,4 @@
-/**
- * `/v1/account/keys` as a client asks for it, of an app on a clock of its own, shared by the tests of keys.
- */
+/** `/v1/account/keys` as a client uses it, of an app on a clock of its own, shared by the tests of keys. */
 import assert from 'node:assert/strict';
 import type { WireKey } from '../../src/wire/key.ts';
 import { ApiClient } from '../support/api-client.ts';
@@ -13,7 +11,7 @@ export interface KeyAnswer {
   readonly status: number;
   readonly code: string;
   readonly message: string;
-  /** Of a success; `key` only where one was made. */
+  /** Of a success; `key` only if one was created. */
   readonly data: WireKey & { readonly key: string };
 }
 
@@ -28,23 +26,23 @@ export async function list(client: ApiClient): Promise<readonly WireKey[]> {
   return (body.data as unknown as { keys: readonly WireKey[] }).keys;
 }
 
-/** A key that was made by HTTP, and a client that uses it. */
+/** A key that was created over HTTP, and a client that uses it. */
 export type MadeKey = KeyAnswer['data'] & { readonly client: ApiClient };
 
 /** An app for the tests of one file, and an account of it. */
 export interface KeyRoom {
   readonly served: ServedApp;
   readonly account: ServedAccount;
-  /** The app's, in milliseconds since 1970; it stands still until a test moves it. */
+  /** The app's, in milliseconds since 1970; it is fixed until a test moves it. */
   readonly clock: { nowMs: number };
-  /** Makes a key by HTTP. */
+  /** Creates a key over HTTP. */
   make(client: ApiClient, rights?: Record<string, unknown>): Promise<MadeKey>;
 }
 
-/** Where the clock of a key room begins. */
+/** The initial time of a key room's clock. */
 export const START = Date.parse('2027-03-01T12:00:00Z');
 
-/** Whoever calls closes the app. */
+/** The caller closes the app. */
 export async function openKeyRoom(): Promise<KeyRoom> {
   const clock = { nowMs: START };
   const served = await serveApp({ now: () => clock.nowMs });
@@ -60,7 +58,7 @@ export async function openKeyRoom(): Promise<KeyRoom> {
   };
 }
 
-/** Whether a key lets its holder in at all, whatever it may do then. */
+/** Whether a key is accepted at all, whatever its rights. */
 export async function works(client: ApiClient): Promise<boolean> {
   const { status } = await client.send('GET', '/v1/tasks/tk-svc-00000000000000000000000000');
   assert.ok([404, 403, 401].includes(status), String(status));

@@ -1,4 +1,4 @@
-/** Making keys with a key, revoking them, and never more than that key may itself. */
+/** Creating keys with a key, revoking them, and never with more rights than that key has itself. */
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { SCOPES } from '../../src/accounts/api-key.ts';
@@ -70,7 +70,7 @@ describe('a key', () => {
       await make(owner.client, { scopes, ...limits, models: undefined }),
       await make(owner.client, { scopes, ...limits, models: ['acme/free'] }),
       await make(owner.client, { scopes, ...limits, expiresAt: undefined }),
-      // It does not count against the caps of the key that asks.
+      // It does not count against the caps of the key that creates it.
       await make(owner.client, { scopes, ...limits }),
     ];
     const own = await make(owner.client, { scopes, ...limits });
@@ -88,7 +88,7 @@ describe('a key', () => {
     assert.equal((await ask(own.client, 'DELETE', `${KEYS}/${below.id}`)).status, 200);
     const itself = await ask(own.client, 'POST', `${KEYS}/${own.id}/rotate`, { overlapSeconds: 5 });
     assert.deepEqual([itself.status, itself.data.cappedBy], [200, [own.id]]);
-    // What it was replaced by lives longer than it does now.
+    // Its replacement now expires later than it does.
     assert.equal((await ask(own.client, 'DELETE', `${KEYS}/${itself.data.id}`)).status, 403);
     assert.equal((await ask(own.client, 'DELETE', `${KEYS}/${own.id}`)).status, 200);
     assert.ok(!(await works(own.client)));

@@ -1,4 +1,4 @@
-/** `GET /v1/account/ledger`: entries with what was there after them, by page and by filter. */
+/** `GET /v1/account/ledger`: entries with the balance after them, by page and by filter. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { adjust, topUp } from '../../src/billing/ledger.ts';

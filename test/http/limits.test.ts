@@ -1,4 +1,4 @@
-/** Request rates as clients meet them (contract §7): what is told in headers, who is refused and who is not. */
+/** Request rates as clients experience them (contract §7): the headers, and which requests are rejected. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { newTaskId } from '../../src/domain/ids.ts';
@@ -31,7 +31,7 @@ async function tasksOf({ id }: ServedAccount): Promise<number | undefined> {
   return (await served.room.rows<{ tasks: number }>(text, id))[0]?.tasks;
 }
 
-/** An account that may create so often, and has done so: its budget is empty. */
+/** An account with this limit of creates, which has used all of it. */
 async function exhausted(limits: Limits = { createsPerMinute: 3 }): Promise<ServedAccount> {
   const account = await served.newAccount(limits);
   for (let place = 0; place < 3; place++)
@@ -55,7 +55,7 @@ describe('the rate of creating requests', () => {
     clock += seconds * 1000 - 1000;
     assert.equal((await account.client.create(body(), 'key-new')).status, 429);
     clock += 1000;
-    // The refusals did not use the key up.
+    // The rejected requests did not use the idempotency key.
     const created = await account.client.create(body(), 'key-new');
     assert.equal(created.status, 200);
     assert.equal(created.headers.get('Idempotent-Replay'), null);

@@ -1,4 +1,4 @@
-/** The log of a real api process: it tells what failed, and holds no key, no prompt and no signed URL. */
+/** The log of a real api process: it reports what failed, and contains no key, no prompt and no signed URL. */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { after, before, describe, it } from 'node:test';
@@ -47,12 +47,12 @@ describe('the log', () => {
     assert.equal((await fetch(url)).status, 200);
     const token = new URL(url).pathname.split('/')[2] ?? '';
 
-    // Requests that are refused.
+    // Requests that are rejected.
     await account.client.send('POST', '/v1/tasks', { model: PROMPT, input: { prompt: PROMPT } });
     await account.client.send('POST', '/v1/tasks', `{"input":"${PROMPT}`);
     await account.client.send('GET', `/v1/tasks/${PROMPT}`);
     await fetch(`${url}x`.replace(token, `${token}x`));
-    // Requests that fail in the database, whose error would name the very row that it refused.
+    // Requests that fail in the database, whose error would contain the very row that it rejected.
     await darkroom.testDatabase.database.query(IN_THE_WAY);
     const failed = await create();
     assert.equal(failed.status, 500);
@@ -61,7 +61,7 @@ describe('the log', () => {
     await darkroom.testDatabase.database.query(TABLES_AWAY);
     const lost = await fetch(url);
     assert.equal(lost.status, 500);
-    // What was logged is all there once the process has ended.
+    // The log is complete once the process has ended.
     await darkroom.apis[0]?.kill('SIGTERM');
 
     const log = await readFile(darkroom.logFile, 'utf8');

@@ -1,4 +1,4 @@
-/** `GET /v1/tasks/{id}` that waits (`Prefer: wait=N`, contract §3), and that shows the input (contract §4). */
+/** `GET /v1/tasks/{id}` that waits (`Prefer: wait=N`, contract §3), or includes the input (contract §4). */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { newTaskId } from '../../src/domain/ids.ts';
@@ -14,7 +14,7 @@ import { body } from '../tasks/task-room.ts';
 import { serveApp } from './serve.ts';
 import type { ServedAccount, ServedApp } from './serve.ts';
 
-/** What is answered by then did not wait its 30 s out, on a slow machine either. */
+/** A response within this time did not wait for its full 30 s, on a slow machine either. */
 const BEFORE_ITS_TIME_MS = 25_000;
 
 let served: ServedApp;
@@ -42,7 +42,7 @@ async function waiting(taskId: string, prefer: string): Promise<{ readonly answe
   return { answer };
 }
 
-/** Waits until so many requests wait. */
+/** Waits until this many requests wait. */
 function untilWaiting(count: number, { http }: ServedApp = served): Promise<void> {
   return until(
     () => `${count} requests wait; ${http.feed.count()} do`,
@@ -105,7 +105,7 @@ describe('Prefer', () => {
       preferredWait(`wait=${' '.repeat(8_000)}"`);
       preferredWait(`wait="${'\\'.repeat(8_000)}`);
     }
-    // Of the processor. It took more than 0.1 s each time.
+    // Of processor time. It took more than 0.1 s each time.
     assert.ok(process.cpuUsage(before).user / 1000 < 5_000);
   });
 });

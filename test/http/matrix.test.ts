@@ -1,6 +1,6 @@
 /**
- * Who may do what: two accounts, every route, every scope, and every kind of key that is none. What is expected follows
- * from the routes' own `access`; each route is asked for something that it would do for a key that may.
+ * Access rights: two accounts, every route, every scope, and every kind of invalid key. The expected result follows
+ * from the routes' own `access`; each route gets a request that would succeed with an authorized key.
  */
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
@@ -33,7 +33,7 @@ const byScope = new Map(
   ),
 );
 
-/** Keys that are none, each told by the one answer. */
+/** Invalid keys, all of which get the same response. */
 const UNUSABLE: readonly (readonly [string, string | undefined])[] = [
   ['no key', undefined],
   ['garbage', 'garbage'],
@@ -42,7 +42,10 @@ const UNUSABLE: readonly (readonly [string, string | undefined])[] = [
   ['a revoked key', revoked.client.key],
 ];
 
-/** What is answered instead of an id that is unknown: these routes take ids of others for unknown in their own way. */
+/**
+ * Responses to an unknown id other than the usual one: these routes report other accounts' ids as unknown in their
+ * own way.
+ */
 const ANSWERS_FOR_UNKNOWN_IDS: Readonly<Record<string, (answer: RawAnswer, id: string) => void>> = {
   deleteStoredOutput(answer, id) {
     const { data } = JSON.parse(answer.text) as { data: unknown };
@@ -50,7 +53,7 @@ const ANSWERS_FOR_UNKNOWN_IDS: Readonly<Record<string, (answer: RawAnswer, id: s
   },
 };
 
-/** An id that names nothing, of the form of those that the parameter takes. */
+/** An id that does not exist, in the format of the parameter. */
 const UNKNOWN_IDS: Readonly<Record<string, () => string>> = {
   taskId: newTaskId,
   outputId: () => newId('out'),
@@ -63,7 +66,7 @@ function codeOf(answer: RawAnswer): string {
   return `${answer.status} ${errorCode(answer.text)}`;
 }
 
-/** Asks for something that there is, as whoever has the key. */
+/** Sends a request for something that exists, with the given key. */
 async function askAs(route: Route, key: string | undefined): Promise<RawAnswer> {
   return send(served.url, route, await requestOf(route, world, owner), key);
 }

@@ -1,4 +1,4 @@
-/** Downloads: `GET|HEAD /media/{token}/{name}` for whoever holds the URL (spec §2.4, contract §3). */
+/** Downloads: `GET|HEAD /media/{token}/{name}` for every client with the URL (spec §2.4, contract §3). */
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
@@ -43,7 +43,7 @@ async function refusalOf(url: string): Promise<{ status: number; code: string; m
   return { status: response.status, code, message };
 }
 
-/** The same address with another token. */
+/** The same URL with another token. */
 function withToken(url: string, token: string): string {
   const changed = new URL(url);
   const [, , , name = ''] = changed.pathname.split('/');
@@ -169,7 +169,7 @@ describe('a download URL', () => {
 
     const [output] = (await account.client.get(taskId)).body.data.output ?? [];
 
-    // The five minutes that a URL is rounded to may have ended between the two reads.
+    // The five minutes that a URL's expiry is rounded to may have ended between the two reads.
     if (output?.url !== url) assert.equal((output?.expireAt ?? 1) % 300, 0);
     const seconds = (output?.expireAt ?? 0) - Date.now() / 1000;
     assert.ok(seconds > 1_700 && seconds <= 2_101, String(seconds));

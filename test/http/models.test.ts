@@ -1,4 +1,4 @@
-/** `GET /v1/models` and `GET /v1/models/{id}`, and what is told of models whose days are counted (contract §8). */
+/** `GET /v1/models` and `GET /v1/models/{id}`, and what the API reports about deprecated models (contract §8). */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { compileCheck } from '../../src/catalogue/schema-validation.ts';
@@ -49,7 +49,7 @@ async function idsFor(client = account.client): Promise<readonly string[]> {
 const oldModel = (path = 'acme/deep/old', client = account.client): Promise<ApiAnswer> =>
   client.send('GET', `/v1/models/${path}`);
 
-/** What an answer's headers say of the model's days. */
+/** The headers of a response about the model's deprecation. */
 const told = ({ headers }: ApiAnswer): readonly (string | null)[] => [
   headers.get('deprecation'),
   headers.get('sunset'),

@@ -1,4 +1,4 @@
-/** The OpenAPI document and the page made of it: well-formed by other people's rules, and complete by ours. */
+/** The OpenAPI document and the page rendered from it: well-formed by third-party rules, and complete by ours. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
@@ -43,7 +43,7 @@ async function problemsOf(source: object): Promise<readonly string[]> {
   return problems.map((problem) => `${problem.severity} ${problem.ruleId}: ${problem.message}`);
 }
 
-/** What a body must be, with every reference within reach. */
+/** The schema of a body, with every reference resolvable. */
 function bodyCheck(operation: Operation): (value: unknown) => boolean {
   const ajv = new Ajv2020({ strict: false });
   ajv.addSchema({ ...document, $id: 'https://example.test/d' });

@@ -1,4 +1,4 @@
-/** `GET /v1/tasks/{taskId}/outputs/{outputId}/preview`: small copies of pictures, of whatever bytes an upstream brought. */
+/** `GET /v1/tasks/{taskId}/outputs/{outputId}/preview`: small copies of images, whatever bytes an upstream returned. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import sharp from 'sharp';
@@ -15,7 +15,7 @@ before(async () => {
 });
 after(() => served.close());
 
-/** @returns where the preview of its first output is. */
+/** @returns the path of the preview of its first output. */
 async function previewPath(bytes: Buffer, mimeType = 'image/png'): Promise<string> {
   const { taskId } = (await account.client.create(body())).body.data;
   const made: MadeOutput = { type: 'image', bytes, mimeType };

@@ -1,4 +1,4 @@
-/** A request as it is written, header by header: `fetch` would tidy it up. */
+/** A request exactly as written, header by header: `fetch` would normalize it. */
 import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import type { IncomingHttpHeaders } from 'node:http';
@@ -30,7 +30,7 @@ export async function raw(
   });
 }
 
-/** Status and code of an error, whose envelope is checked. */
+/** Status and code of an error; its envelope is checked. */
 export function errorOf(answer: RawAnswer): { status: number; code: string } {
   const envelope = JSON.parse(answer.text) as { code: number; data: unknown; error_code: string; message: string };
   assert.equal(envelope.code, answer.status);

@@ -1,9 +1,9 @@
-/** Bytes on a socket as they are written: for what no client of HTTP would send. */
+/** Bytes on a socket exactly as written: for what no HTTP client would send. */
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 
-/** A connection on which anything may be written, and what came back on it. */
+/** A connection for arbitrary bytes, and what came back on it. */
 export interface Client {
   readonly socket: Socket;
   heard(): string;

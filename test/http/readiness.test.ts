@@ -1,4 +1,4 @@
-/** A probe is answered in time, whatever has become of what it asks about. */
+/** A probe is answered in time, whatever the state of what it checks. */
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { raw } from './raw-request.ts';
@@ -7,7 +7,7 @@ import { serveApp } from './serve.ts';
 const served = await serveApp();
 after(() => served.close());
 
-/** Neither answers nor fails. */
+/** Neither resolves nor fails. */
 const never = (): Promise<never> => new Promise(() => undefined);
 
 describe('readiness', () => {

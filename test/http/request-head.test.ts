@@ -1,4 +1,4 @@
-/** Heads of requests that two programs could read differently: on a real socket, as they are written. */
+/** Request heads that two programs could read differently: on a real socket, exactly as written. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { until } from '../support/until.ts';
@@ -12,7 +12,7 @@ before(async () => {
 });
 after(() => served.close());
 
-/** What is heard until the connection is closed. */
+/** What is received until the connection is closed. */
 async function answerTo(text: string): Promise<string> {
   const client = open(served.url);
   client.socket.write(text);
@@ -53,9 +53,9 @@ describe('a request', () => {
 
     assert.match(await ask('http://a.example/healthz?x=1', 'a.example'), /^HTTP\/1\.1 (?:200|400 [^]*additional)/);
     assert.match(await ask('http://A.example:80/healthz', 'a.example'), /^HTTP\/1\.1 200 /);
-    // With a key that is not good: it goes through the routes and their queries like any other.
+    // With an invalid key: it goes through the routes and their queries like any other.
     assert.match(await ask('http://a.example/v1/tasks?page=1', 'a.example'), /^HTTP\/1\.1 401 /);
-    // RFC 9112 §3.2.2: the header counts for nothing then.
+    // RFC 9112 §3.2.2: the header is then ignored.
     assert.match(await ask('http://b.example/healthz', 'a.example'), /^HTTP\/1\.1 200 /);
     assert.match(await ask('http://user@a.example/healthz', 'a.example'), /^HTTP\/1\.1 400 [^]*user information/);
     assert.match(await ask('http://[::1/healthz', 'a.example'), /^HTTP\/1\.1 400 /);

@@ -1,4 +1,4 @@
-/** The access log (`LOG_REQUESTS`): what each line tells, when it is written, and what never is in one. */
+/** The access log (`LOG_REQUESTS`): what each line contains, when it is written, and what never appears in it. */
 import assert from 'node:assert/strict';
 import { Writable } from 'node:stream';
 import { after, before, describe, it } from 'node:test';

@@ -1,4 +1,7 @@
-/** The times in responses go by one clock, that of the database, whatever the machine's or an upstream's says (docs/decisions/0033). */
+/**
+ * The times in responses follow one clock, that of the database, whatever the machine's or an upstream's clock says
+ * (docs/decisions/0033).
+ */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { textDefinition } from '../catalogue/definitions.ts';
@@ -22,7 +25,7 @@ describe('the times of a stored response', () => {
   let upstream: TestUpstream;
   let served: ServedApp;
   let account: ServedAccount;
-  /** Ahead of the machine, or a second earlier with each look, as where PostgreSQL's clock is set back. */
+  /** Ahead of the machine, or a second earlier with each read, as if PostgreSQL's clock were set back. */
   let now = (): number => Date.now() + AHEAD_MS;
   before(async () => {
     upstream = await startTestUpstream();
@@ -39,7 +42,7 @@ describe('the times of a stored response', () => {
     await upstream.close();
   });
 
-  /** The response as it is stored, once it has been made. */
+  /** The response as it is stored, once it has been created. */
   async function stored(model: string, isStreamed: boolean): Promise<Json> {
     const headers = { Authorization: `Bearer ${account.client.key}`, 'Content-Type': 'application/json' };
     const body = JSON.stringify({ model, input: 'Hello', stream: isStreamed });

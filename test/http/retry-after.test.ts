@@ -1,4 +1,7 @@
-/** `Retry-After` on the answers about a task that is not over: by its model's usual time and its own age (contract §3). */
+/**
+ * `Retry-After` on the responses about a task that has not ended: by its model's usual time and its own age (contract
+ * §3).
+ */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
@@ -27,7 +30,7 @@ async function createTask(model: string): Promise<TaskId> {
   return created.data.taskId as TaskId;
 }
 
-/** Puts a task's creation back. */
+/** Moves a task's creation back in time. */
 function age(taskId: TaskId, seconds: number): Promise<unknown> {
   return served.room.rows(
     'UPDATE tasks SET created_at = now() - make_interval(secs => $2) WHERE id = $1',
@@ -46,7 +49,7 @@ describe('Retry-After of a task that is not over', () => {
   // Proves C3-19.
   it('is the time that its model usually takes, as long as that has not passed, and 30 s at most', async () => {
     let begun = performance.now();
-    /** What is left of a time, which passes while the task is read. */
+    /** The rest of a duration that elapses while the task is read. */
     const assertLeft = (advised: number, seconds: number): void => {
       const passed = (performance.now() - begun) / 1000;
       assert.ok(advised <= seconds && advised >= Math.floor(seconds - passed), `${advised} s after ${passed} s`);

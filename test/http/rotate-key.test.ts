@@ -1,4 +1,4 @@
-/** `POST /v1/account/keys/{keyId}/rotate`, and the spend caps that go on counting through it. */
+/** `POST /v1/account/keys/{keyId}/rotate`, and the spend caps that continue to count through it. */
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { ApiClient } from '../support/api-client.ts';

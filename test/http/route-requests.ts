@@ -1,6 +1,6 @@
 /**
- * One request for each route that succeeds, made from nothing but an account: what the walk over all routes and the
- * matrix of rights begin with. A route without an entry here fails both.
+ * One successful request for each route, made from nothing but an account: the basis of the walk over all routes and
+ * the matrix of rights. A route without an entry here fails both.
  */
 import assert from 'node:assert/strict';
 import sharp from 'sharp';
@@ -24,7 +24,7 @@ export interface Parts {
 
 export interface World {
   readonly served: ServedApp;
-  /** Where a callback is received: an address that the app may reach. */
+  /** A callback URL that the app may reach. */
   readonly receiverUrl: string;
 }
 
@@ -37,7 +37,7 @@ export async function newTask(account: ServedAccount, changes: Record<string, un
   return answered.data.taskId;
 }
 
-/** A task that has succeeded with one picture. */
+/** A task that has succeeded with one image. */
 export async function doneTask({ served }: World, account: ServedAccount): Promise<string> {
   const taskId = await newTask(account, {
     callback: { url: 'https://example.com/hook' },
@@ -80,14 +80,14 @@ function picture(): Promise<Buffer> {
     .toBuffer();
 }
 
-/** With the rights of nobody, so that every key may do with it what its scope says. */
+/** With minimal rights, so that every key may do with it what its scope permits. */
 async function newKeyId(account: ServedAccount): Promise<string> {
   return (await account.newKey({ scopes: ['keys:manage'] })).id;
 }
 
 const nothing: Maker = async () => ({});
 
-/** By `operationId`. Each makes what it needs anew: a request may use it up. */
+/** By `operationId`. Each creates the data that it needs: a request may consume it. */
 export const REQUESTS: Readonly<Record<string, Maker>> = {
   createTask: async () => ({ body: body() }),
   estimateTask: async () => ({ body: body() }),
@@ -176,7 +176,7 @@ export const REQUESTS: Readonly<Record<string, Maker>> = {
   getReferenceFile: async () => ({ params: { file: 'start.js' } }),
 };
 
-/** The request that succeeds. @throws {AssertionError} nobody has said what a success of the route is. */
+/** The request that succeeds. @throws {AssertionError} no success of the route is defined. */
 export function requestOf(route: Route, world: World, account: ServedAccount): Promise<Parts> {
   const make = REQUESTS[route.operationId];
   assert.ok(make, `${route.operationId} has no request in test/http/route-requests.ts that shows it at work`);
@@ -198,7 +198,7 @@ export function send(
   const isRaw = Buffer.isBuffer(parts.body);
   const sent = bytesOf(parts.body);
   const headers = {
-    // Node frames the body of a DELETE by nothing else.
+    // Node frames the body of a DELETE only with this header.
     ...(sent === undefined ? {} : { 'Content-Length': String(Buffer.byteLength(sent)) }),
     'X-Forwarded-For': `10.${(addresses >> 16) & 255}.${(addresses >> 8) & 255}.${addresses & 255}`,
     ...(key === undefined ? {} : { Authorization: `Bearer ${key}` }),
@@ -213,7 +213,7 @@ function bytesOf(body: unknown): string | Buffer | undefined {
   return body === undefined || Buffer.isBuffer(body) ? body : JSON.stringify(body);
 }
 
-/** The route's path with its parameters in their places. */
+/** The route's path with its parameters filled in. */
 export function filledPath(route: Route, { params = {} }: Parts): string {
   return route.path.replaceAll(/\{(\w+)(\.\.\.)?\}/g, (_, name: string, takesSlashes?: string) => {
     const value = params[name] ?? 'x';

@@ -1,6 +1,6 @@
 /**
- * The security headers of every kind of answer: each route that there is, with a request that succeeds and one that is
- * refused, and what is answered where no route is. A new route is among them by itself.
+ * The security headers of every kind of response: each existing route, with a request that succeeds and one that is
+ * rejected, and responses where there is no route. A new route is included automatically.
  */
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
@@ -17,7 +17,7 @@ const API_POLICY = "default-src 'none'; frame-ancestors 'none'";
 
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
-/** @param expected what an answer has that is not JSON of ours. */
+/** @param expected headers of a response that is not JSON of ours. */
 function assertGuarded(headers: Headers, what: string, expected: Headers = {}): void {
   const guards = {
     'x-content-type-options': 'nosniff',
@@ -49,7 +49,7 @@ describe('security headers', () => {
   it('are on what every route answers to anybody', async () => {
     const pages: Readonly<Record<string, Record<string, string>>> = {
       '/docs': {},
-      // A page that names no referrer names no origin either, by which its requests are told.
+      // A page without a referrer sends no origin either, which its requests are identified by.
       '/': { 'referrer-policy': 'same-origin' },
     };
     for (const { method, path } of publicRoutes(served.http)) {

@@ -1,4 +1,4 @@
-/** The application of operators beside the public one, each on a listener of its own, in this process. */
+/** The application of operators next to the public one, each on a listener of its own, in this process. */
 import { startAdminListener } from '../../src/processes/admin-listener.ts';
 import type { HttpContext } from '../../src/http/app/context.ts';
 import { serveApp } from './serve.ts';
@@ -6,7 +6,7 @@ import type { ServeOptions, ServedApp } from './serve.ts';
 
 export const ADMIN_TOKEN = 'an-admin-token-of-at-least-32-characters';
 
-/** An answer in the envelope, of whatever is asked for. */
+/** A response in the envelope, for any request. */
 export interface AdminAnswer<Data> {
   readonly status: number;
   readonly headers: Headers;
@@ -51,7 +51,7 @@ export async function serveAdmin(options: ServeOptions = {}): Promise<ServedAdmi
   };
 }
 
-/** What is asked of the public listener is asked of this one too. */
+/** Requires the same of requests as the public listener. */
 function httpsOnly(http: HttpContext): HttpContext {
   const { admin } = http.config;
   if (admin === undefined) return http;

@@ -1,6 +1,6 @@
 /**
- * The public application on a random port, in this process: the real app, database and store, without Temporal. What
- * the launcher would be told is counted.
+ * The public application on a random port, in this process: the real app, database and store, without Temporal.
+ * Notifications of the launcher are counted.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import type { RequestListener } from 'node:http';
@@ -50,7 +50,7 @@ import type { TaskRoom } from '../tasks/task-room.ts';
 
 export const SIGNING_KEY = 'a signing key of at least 32 characters';
 
-/** Limits are met only by the tests of limits. */
+/** Limits that only the tests of limits reach. */
 export const TEST_LIMITS = {
   runningCap: 1_000,
   queueCap: 10_000,
@@ -80,12 +80,12 @@ export interface ServedApp {
   newAccount(options?: { microUsd?: bigint } & Partial<AccountLimits>): Promise<ServedAccount>;
   /** Ends a task as a worker would, with these bytes as its one output. */
   succeed(taskId: string, bytes: Buffer, mimeType?: string): Promise<void>;
-  /** The same with several, each with the size that its record has. */
+  /** The same with several outputs, each with the size in its record. */
   succeedWith(taskId: string, made: readonly MadeOutput[]): Promise<void>;
   close(): Promise<void>;
 }
 
-/** What a task brought. */
+/** An output of a task. */
 export interface MadeOutput {
   readonly type: string;
   readonly bytes: Buffer;
@@ -95,26 +95,26 @@ export interface MadeOutput {
 }
 
 export interface ServeOptions {
-  /** More of the environment that the configuration is read from. */
+  /** Additional environment that the configuration is read from. */
   readonly environment?: Readonly<Record<string, string>>;
   /** The clock of the app, in milliseconds since 1970; default: the machine's. */
   readonly now?: () => number;
-  /** Models beside those of the task room. */
+  /** Models in addition to those of the task room. */
   readonly models?: readonly CatalogueModel[];
-  /** Another database for the app alone. */
+  /** A different database for the app alone. */
   readonly appDatabase?: Database;
-  /** As the process gives it to the app, which listens for its last words. */
+  /** As the process passes it to the app, which listens for the shutdown. */
   readonly stopSignal?: AbortSignal;
-  /** Other bounds of the listener. */
+  /** Other limits of the listener. */
   readonly listening?: Partial<ListenOptions>;
   readonly uploadBounds?: Partial<UploadBounds>;
   /** Of the app; default: none. */
   readonly logger?: Logger;
-  /** Whether only HTTPS by a trusted proxy is taken. */
+  /** Whether only HTTPS through a trusted proxy is accepted. */
   readonly requiresHttps?: boolean;
 }
 
-/** A database behind a port that nobody listens on. */
+/** A database behind a port that nothing listens on. */
 export function unreachableDatabase(): Database {
   return openDatabase({ url: 'postgres://nobody@127.0.0.1:1/none', poolSize: 2 }, silentLogger());
 }
@@ -175,7 +175,7 @@ export async function serveApp(options: ServeOptions = {}): Promise<ServedApp> {
     },
   };
   await createPinnedDefinitions(database).pin(room.catalogue.models);
-  // The books stay there where the app's own database is away.
+  // The ledger stays there when the app's own database is unavailable.
   const { accountDatabase, metrics, now } = foundation;
   const text = await openTextParts({ config, database, accountDatabase, logger: silentLogger(), metrics, now });
   const http = createHttpContext(
@@ -191,7 +191,7 @@ export async function serveApp(options: ServeOptions = {}): Promise<ServedApp> {
       mayClaim: () => false,
       isReady: () => true,
       stopSignal: options.stopSignal ?? new AbortController().signal,
-      // What it really is differs from look to look (test/e2e/metrics.test.ts).
+      // The real metrics differ from read to read (test/e2e/metrics.test.ts).
       renderMetrics: () => Promise.resolve('darkroom_database_up 1\n'),
       ...(options.uploadBounds === undefined ? {} : { uploadBounds: options.uploadBounds }),
       rateClock: { now: () => clock.now(), bucketNow: () => clock.now() },

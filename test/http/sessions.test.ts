@@ -1,4 +1,7 @@
-/** Signing in to the dashboard: once by a link, at will by a key, and a cookie that counts for nobody but its pages. */
+/**
+ * Signing in to the dashboard: once with a link, any number of times with a key, and a cookie that is valid only for
+ * its own pages.
+ */
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { SCOPES } from '../../src/accounts/api-key.ts';
@@ -260,7 +263,7 @@ describe('signing in', () => {
       statuses.push((await ask('POST', '/session', ours, { link: 'x'.repeat(43) })).status);
     }
     assert.ok(statuses.includes(429), statuses.join(' '));
-    // Whoever has a good key is let in all the same.
+    // A client with a valid key is still let in.
     assert.equal((await ask('POST', '/session', ours, { key: account.client.key })).status, 200);
   });
 });

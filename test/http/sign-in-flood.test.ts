@@ -1,4 +1,7 @@
-/** Signing in while others sign in: what strangers send at one moment takes nothing from anybody, and counts against them. */
+/**
+ * Signing in while others sign in: many simultaneous attempts of strangers affect no other client, and count against
+ * the strangers.
+ */
 import assert from 'node:assert/strict';
 import { after, beforeEach, describe, it } from 'node:test';
 import { newApiKey } from '../../src/accounts/api-key.ts';
@@ -16,7 +19,7 @@ let clock = Date.now();
 const served = await serveApp({ now: () => clock });
 after(() => served.close());
 beforeEach(() => {
-  // The attempts of the test before are forgiven.
+  // The attempts of the previous test no longer count.
   clock += 120_000;
 });
 const account = await served.newAccount();
@@ -26,7 +29,7 @@ function signIn(url: string, sent: { readonly key: string } | { readonly link: s
   return raw(url, 'POST', '/session', headers, JSON.stringify(sent));
 }
 
-/** Of the right form and with the right checksum, so that it has to be looked up. */
+/** In the right format and with the right checksum, so that it has to be looked up. */
 const strangersKey = (): { key: string } => ({ key: newApiKey().text });
 const strangersLink = (): { link: string } => ({ link: newSecret() });
 
@@ -76,7 +79,7 @@ describe('an attempt that cannot be checked, because the database is away', () =
   it('counts as one that failed, also for the process that could not ask', async () => {
     const away = await serveApp({ appDatabase: unreachableDatabase() });
     try {
-      // More than the 60 of a minute: one comes back each second.
+      // More than the 60 per minute: one is restored each second.
       const unchecked = await Promise.all(Array.from({ length: 90 }, () => signIn(away.url, strangersKey())));
       const statuses = unchecked.map((answer) => errorOf(answer).status);
       assert.ok(statuses.includes(503));

@@ -1,4 +1,7 @@
-/** `storage: "persistent"` where the account's cap has no room: decided when the outputs are archived (contract §5). */
+/**
+ * `storage: "persistent"` if the account's cap has no space left: decided when the outputs are archived (contract
+ * §5).
+ */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { ApiTask } from '../support/api-client.ts';
@@ -22,7 +25,7 @@ async function create({ client }: ServedAccount): Promise<string> {
   return created.data.taskId;
 }
 
-/** How a task and its one output are kept, once it has succeeded with so many bytes. */
+/** How a task and its one output are stored, once it has succeeded with the given number of bytes. */
 async function keptAs({ client }: ServedAccount, taskId: string, sizeBytes: number): Promise<unknown[]> {
   await served.succeed(taskId, Buffer.alloc(sizeBytes, 1));
   const task = (await client.get(taskId)).body.data as KeptTask;

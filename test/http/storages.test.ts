@@ -1,4 +1,4 @@
-/** Promoting and deleting by `/v1/storages`, and what is wrong with a request (contract §5). */
+/** Promoting and deleting over `/v1/storages`, and invalid requests (contract §5). */
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
@@ -80,7 +80,7 @@ describe('deleting over HTTP', () => {
 
   it('lets a download that has begun finish', async () => {
     const account = await served.newAccount();
-    // More than the sockets between us hold.
+    // More than the sockets between us buffer.
     const bytes = randomBytes(24_000_000);
     const { taskId, id } = await storeOutput(served, account, bytes);
     const [item] = (await listStored(account)).items;

@@ -1,4 +1,4 @@
-/** Stored outputs as a client of the served app meets them. */
+/** Stored outputs as a client of the served app sees them. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import type { ApiAnswer } from '../support/api-client.ts';
@@ -29,12 +29,12 @@ export interface StoredPage {
   readonly items: readonly StoredItem[];
 }
 
-/** The app on a clock that a test advances; it stands still then, so that a slow machine does not move it on. */
+/** The app on a clock that a test advances; it is fixed then, so that a slow machine does not advance it. */
 export interface AppWithClock {
   readonly served: ServedApp;
-  /** Runs at a moment, in milliseconds since 1970. */
+  /** Runs at a given time, in milliseconds since 1970. */
   at<T>(moment: number, work: () => Promise<T>): Promise<T>;
-  /** Runs at a moment ahead, in milliseconds from now. */
+  /** Runs at a future time, in milliseconds from now. */
   later<T>(ms: number, work: () => Promise<T>): Promise<T>;
 }
 
@@ -71,7 +71,7 @@ export async function listStored({ client }: Pick<ServedAccount, 'client'>, quer
   return answer.body.data as unknown as StoredPage;
 }
 
-/** What became of each id. */
+/** The decision about each id. */
 export function decisionOf(answer: ApiAnswer): {
   readonly accepted: readonly string[];
   readonly rejected: readonly { readonly id: string; readonly reason: string }[];

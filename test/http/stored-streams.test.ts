@@ -1,6 +1,7 @@
 /**
- * `include`, `stream` and `starting_after` of `GET /v1/responses/{id}` (contract §9): a stored response is streamed again
- * as it was, from where a client wants it, and whatever cannot be honoured is refused by its name.
+ * `include`, `stream` and `starting_after` of `GET /v1/responses/{id}` (contract §9): a stored response is streamed
+ * again as it was, from the position that a client requests, and a parameter that cannot be honoured is rejected by
+ * its name.
  */
 import assert from 'node:assert/strict';
 import { request } from 'node:http';
@@ -58,7 +59,7 @@ async function create(changes: Json): Promise<RawAnswer> {
   return answer;
 }
 
-/** The events of a stream that ends as it should, `[DONE]` taken off. */
+/** The events of a stream that ends as it should, without `[DONE]`. */
 function eventsOf(answer: RawAnswer): readonly Json[] {
   assert.equal(answer.status, 200, answer.text);
   assert.match(String(answer.headers['content-type']), /^text\/event-stream/);
@@ -72,7 +73,7 @@ function eventsOf(answer: RawAnswer): readonly Json[] {
   });
 }
 
-/** What was streamed, and the id of the response. */
+/** The streamed events, and the id of the response. */
 async function streamed(changes: Json): Promise<{ readonly id: string; readonly events: readonly Json[] }> {
   const events = eventsOf(await create({ ...changes, stream: true }));
   const { id = '' } = (events.at(-1)?.['response'] ?? {}) as { id?: string };
@@ -186,7 +187,7 @@ describe('a stored response that is streamed', { timeout: 120_000 }, () => {
   });
 
   it('is cut where its key is revoked', async () => {
-    // More than lies in the buffers of a connection that nobody reads.
+    // More than fits into the buffers of a connection that is not read.
     upstream.script({ reply: { ...HELLO, text: ['x'.repeat(12_000_000)] } });
     const { id } = await made({ model: 'acme/native' });
     const other = await account.newKey();

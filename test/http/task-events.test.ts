@@ -65,7 +65,7 @@ async function list(taskId: string, query = ''): Promise<readonly WireEvent[]> {
 
 const typesOf = ({ events }: EventSourceReader): string[] => events.map(({ event }) => event);
 
-/** Waits until the app has so many streams open. */
+/** Waits until the app has this many open streams. */
 function untilStreams(count: number): Promise<void> {
   const { eventStreams } = served.http;
   return until(
@@ -189,7 +189,7 @@ describe('the stream of events', () => {
     const [byHeader, byQuery, byBoth] = await Promise.all([
       watch(taskId, { 'Last-Event-ID': '1' }),
       watch(taskId, {}, '?after=1'),
-      // A browser that connects again sends the same address, and where it stands.
+      // A browser that reconnects sends the same URL, and its last event id.
       watch(taskId, { 'Last-Event-ID': '2' }, '?after=0'),
     ]);
     await end(taskId);
@@ -275,7 +275,7 @@ describe('the stream of events', () => {
     await begin(taskId);
     await stream.until(2);
     assert.deepEqual(stream.comments, []);
-    // The event broke the silence.
+    // The event reset the interval.
     nowMs += 14_000;
     served.http.eventStreams.keepAlive();
     nowMs += 1_000;
@@ -316,7 +316,7 @@ describe('the stream of events', () => {
     );
     await untilStreams(1);
 
-    // More than any system holds for a connection.
+    // More than any system buffers for a connection.
     const large = 'x'.repeat(200_000);
     for (let part = 0; part < 8 && served.http.eventStreams.count() > 0; part++) {
       await happen(

@@ -1,4 +1,4 @@
-/** `GET /v1/tasks`: pages, filters and cursors as a client sends them, and what is refused (contract §3). */
+/** `GET /v1/tasks`: pages, filters and cursors as a client sends them, and what is rejected (contract §3). */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import fc from 'fast-check';
@@ -22,7 +22,7 @@ after(() => served.close());
 
 const checkList = compileCheck(TaskListSchema, 'invalid request');
 
-/** Lists, and judges the answer by the schema that it is documented by. */
+/** Lists, and validates the response against its documented schema. */
 async function list(client: ApiClient, query = ''): Promise<WireTaskList> {
   const answer = await client.send('GET', `/v1/tasks?${query}`);
   assert.equal(answer.status, 200, `${query}: ${JSON.stringify(answer.body)}`);
@@ -48,14 +48,14 @@ async function createTask(client: ApiClient, changes: Record<string, unknown> = 
   return answer.body.data.taskId as TaskId;
 }
 
-/** Newest first, as a list has them. */
+/** Newest first, like a list. */
 async function createTasks(client: ApiClient, count: number): Promise<TaskId[]> {
   const ids: TaskId[] = [];
   for (let place = 0; place < count; place++) ids.unshift(await createTask(client));
   return ids;
 }
 
-/** An account that no other test looks at. */
+/** An account that no other test uses. */
 const newAccount = (): Promise<ServedAccount> => served.newAccount();
 
 describe('a list of tasks', () => {
@@ -399,7 +399,7 @@ describe('a filter', () => {
 
   it('by metadata tells names and values that no task can have from each other', async () => {
     const { client } = await newAccount();
-    // Names and values run together the same way: only where one ends differs.
+    // Names and values are the same when concatenated: only the boundary between them differs.
     const one = await createTask(client, { metadata: { 'a\u001f': 'b' } });
     const two = await createTask(client, { metadata: { a: '\u001fb' } });
 

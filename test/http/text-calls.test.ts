@@ -1,4 +1,4 @@
-/** Text calls over HTTP: streamed and not, what is told of limits and errors, and what becomes of the money. */
+/** Text calls over HTTP: streamed and not, the reporting of limits and errors, and the resulting charges. */
 import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import type { IncomingMessage } from 'node:http';
@@ -77,7 +77,7 @@ describe('a chat call', () => {
     };
     const [call] = await settledCalls(own, 1);
     assert.equal(call?.id, id);
-    // A micro-dollar for a token of the prompt, four for one of the answer.
+    // A micro-dollar per token of the prompt, four per token of the answer.
     assert.equal(call.captured, BigInt(usage.prompt_tokens + 4 * usage.completion_tokens));
     assert.equal(call.isEstimated, false);
     assert.ok(call.held > call.captured);
@@ -119,7 +119,7 @@ describe('a chat call', () => {
     assert.equal(refused.status, 413);
     assert.equal((JSON.parse(refused.text) as { error: { code: string } }).error.code, 'payload_too_large');
 
-    // Read and understood: what is wrong with it is that the model takes less.
+    // Parsed and validated: the error is that the model accepts less.
     const long = chatBody({ messages: [{ role: 'user', content: 'word '.repeat(1_990_000) }] });
     const tooLong = await post('/v1/chat/completions', long);
     assert.equal((JSON.parse(tooLong.text) as { error: { code: string } }).error.code, 'context_length_exceeded');
@@ -343,7 +343,7 @@ describe('a response', () => {
   });
 });
 
-/** Sends a request and hands out its answer as it begins. */
+/** Sends a request and returns its response as soon as it starts. */
 function open(path: string, body: unknown, key: string): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' };
@@ -353,7 +353,7 @@ function open(path: string, body: unknown, key: string): Promise<IncomingMessage
   });
 }
 
-/** What the server has written of an answer's body, write by write: each is a chunk of HTTP's own. */
+/** The pieces of a response body as the server wrote them: each is a chunk of HTTP's own. */
 async function writesOf(path: string, body: unknown, key: string): Promise<readonly string[]> {
   const { hostname, port } = new URL(served.url);
   const sent = JSON.stringify(body);
@@ -386,7 +386,7 @@ async function writesOf(path: string, body: unknown, key: string): Promise<reado
   }
 }
 
-/** Reads until so many events are there; the rest stays unread. */
+/** Reads until this many events have arrived; the rest stays unread. */
 async function readEvents(response: IncomingMessage, count: number): Promise<void> {
   let text = '';
   response.on('error', () => {});

@@ -1,6 +1,6 @@
 /**
- * Errors below the paths that clients of OpenAI's API know: whatever goes wrong there, and wherever it is noticed, they
- * find the `error` object beside our envelope (contract §9).
+ * Errors below the paths that clients of OpenAI's API know: whatever goes wrong there, and wherever it is noticed,
+ * the response contains the `error` object in addition to our envelope (contract §9).
  */
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
@@ -32,7 +32,7 @@ function bearer(key = account.client.key): Record<string, string> {
   return { Authorization: `Bearer ${key}` };
 }
 
-/** The `error` object of an answer, whose envelope is checked. */
+/** The `error` object of a response; its envelope is checked. */
 function openAiErrorOf(answer: RawAnswer, status: number, errorCode: string, what: string): OpenAiError {
   assert.deepEqual(errorOf(answer), { status, code: errorCode }, what);
   const { message, error } = JSON.parse(answer.text) as { message: string; error?: OpenAiError };
@@ -89,7 +89,7 @@ describe('an error below the paths of OpenAI’s API', () => {
       ['POST', '/v1/chat/completions', 'permission_denied'],
       ['POST', '/v1/responses', 'permission_denied'],
       ['GET', '/v1/responses/resp_x', 'permission_denied'],
-      // Contract §1: the other code is that of the text endpoints alone.
+      // Contract §1: the other code is only that of the text endpoints.
       ['GET', '/v1/models', 'UNAUTHORIZED'],
       ['GET', '/v1/models/acme/text', 'UNAUTHORIZED'],
     ] as const) {
@@ -180,7 +180,7 @@ describe('what OpenAI’s API has below /v1/responses and this one has not', () 
   });
 });
 
-/** What comes back for a request as it is written, to its end. */
+/** The complete response to a request exactly as written. */
 function answerTo(text: string): Promise<string> {
   const { hostname, port } = new URL(served.url);
   return new Promise((resolve, reject) => {

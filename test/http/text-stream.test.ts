@@ -1,4 +1,4 @@
-/** How a text answer is sent: with comments where there is silence (contract §4, §9). */
+/** How a text answer is sent: with comments during silence (contract §4, §9). */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, get } from 'node:http';
@@ -19,7 +19,7 @@ afterEach(() => {
   server?.close();
 });
 
-/** An interval on a clock of the test's: Node's own for tests does not know `refresh`. */
+/** An interval on the test's own clock: Node's mock timers do not support `refresh`. */
 class Interval {
   readonly #run: () => void;
   readonly #period: number;
@@ -40,7 +40,7 @@ class Interval {
   }
 }
 
-/** Sends these frames, and hands the answer out as it begins. */
+/** Sends these frames, and returns the response as soon as it starts. */
 async function sent(frames: AsyncIterable<string>): Promise<{ answer: IncomingMessage; text: () => string }> {
   server = createServer((_, res) => {
     void sendTextStream({ res } as unknown as ParameterizedContext<RequestState>, frames);
@@ -105,14 +105,14 @@ describe('a text answer on its way', () => {
         yield 'data: [DONE]\n\n';
       })(),
     );
-    /** Lets some time pass after an event, and then the next one come. */
+    /** Lets some time pass after an event, and then sends the next one. */
     const after = async (word: string, milliseconds: number, count: number): Promise<void> => {
       await until(`${word} is there`, () => text().endsWith(`data: ${word}\n\n`) && releases.length === count);
       assert.equal(intervals.length, 1);
       intervals[0]?.pass(milliseconds);
       releases[count - 1]?.();
     };
-    // Each event breaks the silence.
+    // Each event resets the interval.
     await after('one', 14_000, 1);
     await after('two', 14_000, 2);
     await after('three', 15_000, 3);

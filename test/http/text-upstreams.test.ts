@@ -1,6 +1,6 @@
 /**
- * Text calls that an upstream answers, over HTTP through the whole service: in whatever order its events come, whatever
- * it does wrong, what the client is told of it, and what becomes of the money (issue "All orders of events", "Upstreams").
+ * Text calls that an upstream answers, over HTTP through the whole service: in whatever order its events come,
+ * whatever it does wrong, what the client receives, and the resulting charges.
  */
 import assert from 'node:assert/strict';
 import { request } from 'node:http';
@@ -27,7 +27,7 @@ const WORDS = Array.from({ length: 12 }, (_, place) => ` word${place}`);
 let first: TestUpstream;
 let second: TestUpstream;
 let served: ServedApp;
-/** Made anew for each test: what it pays and what it is told of is its own. */
+/** Created for each test: its charges and responses are its own. */
 let account: ServedAccount;
 before(async () => {
   await loadTokenizer();
@@ -78,7 +78,7 @@ async function post(path: string, body: Json): Promise<RawAnswer> {
   return answer;
 }
 
-/** The data of each event of a stream that ends as it should, `[DONE]` taken off. */
+/** The data of each event of a stream that ends as it should, without `[DONE]`. */
 async function streamed(path: string, model: string, changes: Json = {}): Promise<Json[]> {
   const answer = await post(path, bodyOf(path, model, { stream: true, ...changes }));
   assert.equal(answer.status, 200, answer.text);
@@ -100,12 +100,12 @@ function dataOf(text: string): Json[] {
     .map((data) => (data === '[DONE]' ? {} : (JSON.parse(data) as Json)));
 }
 
-/** What stands in a member of an event; empty where there is none. */
+/** The object in a member of an event; empty if there is none. */
 function memberOf(event: Json | undefined, name: string): Json {
   return (event?.[name] ?? {}) as Json;
 }
 
-/** Sends a request that is streamed, and hands out its answer as it begins. */
+/** Sends a streaming request, and returns its response as soon as it starts. */
 function open(body: Json): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     const sent = request(`${served.url}${CHAT}`, { method: 'POST', headers: headersOf() }, resolve);
@@ -114,7 +114,7 @@ function open(body: Json): Promise<IncomingMessage> {
   });
 }
 
-/** Reads until so many events are there, and leaves the rest unread. */
+/** Reads until this many events have arrived, and leaves the rest unread. */
 async function readEvents(response: IncomingMessage, count: number): Promise<Json[]> {
   let text = '';
   response.on('error', () => {});
@@ -135,7 +135,7 @@ interface CallRow {
   readonly isEstimated: boolean;
 }
 
-/** The calls of the account once all of them are settled; the books are right then. */
+/** The calls of the account once all of them are settled; the ledger is correct then. */
 async function settledCalls(count: number): Promise<readonly CallRow[]> {
   let calls: readonly CallRow[] = [];
   await until(`${count} calls are settled`, async () => {
@@ -151,13 +151,13 @@ async function settledCalls(count: number): Promise<readonly CallRow[]> {
   return calls;
 }
 
-/** What is taken of the account for these tokens, by the prices of the models here: 1 and 4 micro-USD. */
+/** What the account is charged for these tokens, at the prices of the models here: 1 and 4 micro-USD. */
 function priceOf(input: number, output: number): bigint {
   return BigInt(input + 4 * output);
 }
 
 const REPORTED: CallRow = {
-  // Those that were read from the upstream's cache cost a tenth; rounded up once.
+  // Tokens that were read from the upstream's cache cost a tenth; rounded up once.
   captured: BigInt(Math.ceil(USAGE.input - USAGE.cached + USAGE.cached / 10)) + BigInt(4 * USAGE.output),
   input: USAGE.input,
   output: USAGE.output,
@@ -232,7 +232,7 @@ describe('the events of an upstream, in their order', { timeout: 240_000 }, () =
   });
 });
 
-/** What the events of a response say. */
+/** The text of a response's events. */
 function textOf(events: readonly Json[]): string {
   return events
     .filter(({ type }) => type === 'response.output_text.delta')
@@ -241,7 +241,7 @@ function textOf(events: readonly Json[]): string {
 }
 
 describe('an upstream that breaks off', { timeout: 240_000 }, () => {
-  /** After ten events: in the middle of what is said, on either interface. */
+  /** After ten events: in the middle of the text, on either interface. */
   const BROKEN: readonly Behaviour[] = [{ errorAfter: 10 }, { breaksAfter: 10 }, { endsAfter: 10 }];
   const FREE = { captured: 0n, input: 0, output: 0, isEstimated: false };
 
@@ -290,7 +290,7 @@ describe('an upstream that breaks off', { timeout: 240_000 }, () => {
         ids.push(String(id));
       }
       assert.deepEqual(await settledCalls(3), [FREE, FREE, FREE]);
-      // None of them was ever over, and so none is kept.
+      // None of them completed, and so none is stored.
       for (const id of ids) {
         assert.equal((await raw(served.url, 'GET', `${RESPONSES}/${id}`, headersOf())).status, 404);
       }

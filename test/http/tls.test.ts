@@ -1,6 +1,6 @@
 /**
- * TLS in the api itself: what is served and refused, and how a certificate changes while connections stand. On real
- * sockets, with certificates made for the test.
+ * TLS in the api itself: what is served and rejected, and how a certificate changes while connections are open. On
+ * real sockets, with certificates made for the test.
  */
 import assert from 'node:assert/strict';
 import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises';
@@ -35,7 +35,7 @@ interface Files {
 
 let written = 0;
 
-/** Files of their own in a folder of their own. */
+/** Files of their own in a directory of their own. */
 async function writePair({ cert, key }: TestCertificate): Promise<Files> {
   const own = path.join(folder, String(++written));
   await mkdir(own);
@@ -45,7 +45,7 @@ async function writePair({ cert, key }: TestCertificate): Promise<Files> {
   return files;
 }
 
-/** Puts a file in the place of another at once, as certbot does. */
+/** Replaces a file atomically, as certbot does. */
 async function replace(file: string, text: string): Promise<void> {
   await writeFile(`${file}.new`, text);
   await rename(`${file}.new`, file);
@@ -74,7 +74,7 @@ async function handshake(url: string, options: { maxVersion?: SecureVersion } = 
   return socket;
 }
 
-/** The name in the certificate that a new connection is shown. */
+/** The name in the certificate that a new connection receives. */
 async function servedName(url: string): Promise<string> {
   const socket = await handshake(url);
   const { CN } = socket.getPeerCertificate().subject;
@@ -270,7 +270,7 @@ describe('an api process with TLS', () => {
     try {
       await assert.rejects(
         new Role('api', environment, darkroom.logFile).start(),
-        // 78: starting again changes nothing.
+        // 78: restarting changes nothing.
         /the api ended with 78:[^]*TLS_KEY_FILE: \S+tls\.key is not the key of the certificate in \S+tls\.crt\n$/,
       );
     } finally {

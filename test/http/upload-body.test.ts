@@ -1,6 +1,6 @@
 /**
- * The time that an upload may take: the server's time-out for whole requests does not end it, its own bounds do. On a
- * real socket, with bounds short enough to meet.
+ * The time that an upload may take: the server's timeout for whole requests does not end it, its own limits do. On a
+ * real socket, with limits short enough to reach.
  */
 import assert from 'node:assert/strict';
 import type { RequestListener } from 'node:http';
@@ -24,7 +24,7 @@ const SERVER_LIMITS = { headersTimeout: 100, requestTimeout: 100, connectionsChe
 const running: RunningServer[] = [];
 after(() => Promise.all(running.map((server) => server.close(0))));
 
-/** A server that reads uploads, or leaves bodies to the server's own time-out. */
+/** A server that reads uploads, or leaves bodies to the server's own timeout. */
 async function serve(bounds: Partial<UploadBounds>, readsUploads = true): Promise<number> {
   const listener: RequestListener = (request, response) => {
     if (!readsUploads) {
@@ -62,7 +62,7 @@ async function serveWith(listener: RequestListener): Promise<number> {
   return Number(new URL(server.url).port);
 }
 
-/** Opens a connection and announces a body; `heard` resolves with what has been answered once it contains a text. */
+/** Opens a connection and announces a body; `heard` resolves with what was received once it contains a text. */
 function announce(port: number, length: number): { socket: Socket; heard(text: string): Promise<string> } {
   const socket = connect(port, '127.0.0.1');
   let answered = '';
@@ -97,7 +97,7 @@ describe('an upload whose client goes', () => {
     for (const body of ['', 'x'.repeat(100)]) {
       const outcome = new Promise<unknown>((resolve, reject) => {
         const listener: RequestListener = (request) => {
-          // As long as it takes to find out whose upload it is.
+          // For the time that it takes to determine the account of the upload.
           request.once('close', () => {
             const keep = async (file: AsyncIterable<Buffer>): Promise<void> => {
               for await (const _chunk of file);
@@ -125,7 +125,7 @@ describe('the time of an upload', () => {
     await drip(slow.socket, 20);
     assert.match(await slow.heard('kept'), /^HTTP\/1.1 200 [^]*kept 20$/);
 
-    // The connection is an ordinary one again: a next request that stays away is ended.
+    // The connection is an ordinary one again: if the next request stays incomplete, it is ended.
     slow.socket.write('POST / HTTP/1.1\r\nHost: x\r\n');
     assert.match(await slow.heard('408'), /HTTP\/1.1 408 /);
 
@@ -161,7 +161,7 @@ describe('the time of an upload', () => {
   });
 
   it('goes on for a line that is slow and brings what it has to', async () => {
-    // 50 bytes a second, far more than the bound, over many stretches.
+    // 50 bytes per second, far more than the limit, over many intervals.
     const slow = announce(await serve({ paceMs: 200, minBytesPerSecond: 5 }), 100);
     await drip(slow.socket, 100);
     assert.match(await slow.heard('kept'), /^HTTP\/1.1 200 [^]*kept 100$/);
@@ -204,7 +204,7 @@ describe('the time of an upload', () => {
     running.push(server);
     const sender = announce(Number(new URL(server.url).port), length);
     sender.socket.write(Buffer.alloc(length));
-    // Longer than the line may be quiet.
+    // Longer than the connection may be silent.
     await letPass(1_000);
     release();
     assert.match(await sender.heard('\r\n\r\n'), /kept 1000000$/);

@@ -28,7 +28,7 @@ describe('usage', () => {
   const usage = async (client: ApiClient, query = ''): Promise<Usage> =>
     (await get<Usage>(client, `/v1/account/usage?${query}`)).data;
 
-  /** Books captures at moments of the past, as settlements would have then. */
+  /** Records captures in the past, as settlements would have done then. */
   async function book(account: ServedAccount, captures: readonly (readonly [string, bigint, string?, string?])[]) {
     for (const [place, [at, microUsd, model, keyId]] of captures.entries()) {
       await served.room.rows(

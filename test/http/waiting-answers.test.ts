@@ -1,4 +1,4 @@
-/** Answers that wait: one account's leave connections to everybody else. */
+/** Responses that wait: those of one account leave connections to all others. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { until } from '../support/until.ts';
@@ -38,7 +38,7 @@ describe('answers that wait', () => {
     assert.deepEqual(errorOf(refused), { status: 429, code: 'RATE_LIMITED' });
     assert.equal(refused.headers['retry-after'], '5');
 
-    // A wait is a preference: it is left unheard, and the task is told at once.
+    // A wait is a preference: it is ignored, and the task is returned at once.
     const read = await raw(served.url, 'GET', `/v1/tasks/${taskId}`, { ...headers, Accept: '*/*', Prefer: 'wait=30' });
     assert.equal(read.status, 200);
     assert.equal(read.headers['preference-applied'], undefined);

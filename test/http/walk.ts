@@ -1,7 +1,7 @@
 /**
- * The walk over all routes of a listener: of each route at least one success and every refusal that the OpenAPI document
- * promises, each real answer judged by the document. What the document promises and the walk did not see fails, and so
- * does a route without a request that shows it at work: neither can rot.
+ * The walk over all routes of a listener: for each route at least one success and every rejection that the OpenAPI
+ * document promises, each real response checked against the document. A promised response that the walk did not see
+ * is a failure, and so is a route without a successful request: neither can become outdated.
  */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
@@ -19,24 +19,27 @@ export interface WalkedListener {
   readonly url: string;
   /** The same application without its database. */
   readonly awayUrl: string;
-  /** The same application where only HTTPS is served. */
+  /** The same application where only HTTPS is accepted. */
   readonly httpsOnlyUrl: string;
   readonly routes: readonly Route[];
   readonly api: DocumentedApi;
-  /** What opens every route that asks for a key, and what looks like it and opens nothing while the database is away. */
+  /**
+   * The key that is accepted by every route that requires one, and one of the same form that is not accepted while
+   * the database is unavailable.
+   */
   readonly key: string;
   readonly awayKey: string;
-  /** A request that succeeds, made anew each time. */
+  /** A request that succeeds, created anew each time. */
   requestOf(route: Route): Promise<Parts>;
-  /** Answers beside that success, where a route has several; each with its status. By `operationId`. */
+  /** Responses in addition to that success, if a route has several; each with its status. By `operationId`. */
   readonly moreAnswers: Readonly<Record<string, () => Promise<readonly (readonly [Parts, number])[]>>>;
-  /** Refusals of one route, by `<operationId> <status> <code>`. */
+  /** Rejections of one route, by `<operationId> <status> <code>`. */
   readonly refusals: Readonly<Record<string, () => Promise<Parts & { readonly key?: string }>>>;
-  /** Refusals of whoever may not, or comes too often: how is the listener's own. */
+  /** Rejections of callers without permission or above the rate limit: each listener has its own. */
   refuseCallers(route: Route, parts: Parts): Promise<void>;
-  /** What the document promises and nobody can bring about from outside, as `DocumentedApi` spells it. */
+  /** Responses that the document promises and that cannot be caused from outside, in the format of `DocumentedApi`. */
   readonly unreachable: readonly string[];
-  /** Has written down what requests leave behind them. */
+  /** Writes what requests record asynchronously. */
   settle(): Promise<void>;
 }
 
@@ -44,10 +47,10 @@ export interface WalkedListener {
 export const unauthorizedCode = ({ path }: Route): string =>
   errorFormOf(path) === 'text' ? 'permission_denied' : 'UNAUTHORIZED';
 const isKeyed = (route: Route): boolean => route.access !== 'none';
-/** Of the others the query is not looked at. */
+/** The other routes ignore the query. */
 const readsQuery = (route: Route): boolean => route.answer.kind !== 'other' || route.query !== undefined;
 
-/** Asserts an error and that the document knows it. */
+/** Asserts an error and that the document contains it. */
 export function expectError(api: DocumentedApi, route: Route, answer: RawAnswer, status: number, code: string): void {
   const told = `${route.operationId}: ${answer.text.slice(0, 300)}`;
   assert.equal(answer.status, status, told);
@@ -79,7 +82,7 @@ function walkRoute(listener: WalkedListener, route: Route): void {
   const expect = (answer: RawAnswer, status: number, code: string): void =>
     expectError(api, route, answer, status, code);
 
-  /** Sends with a key, where the route asks for one, and judges. */
+  /** Sends with a key, if the route requires one, and checks the response. */
   async function ask(parts: Parts, key: string | undefined = ownKey): Promise<RawAnswer> {
     const answer = await send(url, route, parts, key);
     assert.notEqual(answer.status, 500, `${operationId} failed`);
@@ -104,7 +107,7 @@ function walkRoute(listener: WalkedListener, route: Route): void {
     // Proves C3-18.
     it('answers HEAD as GET, without the body, and 304 to whoever has it already', async () => {
       const parts = await listener.requestOf(route);
-      // What the first request leaves behind (when its key was last used) is not to change the answer in between.
+      // What the first request records (when its key was last used) must not change the response in between.
       await ask(parts);
       await listener.settle();
       const get = await ask(parts);
@@ -128,7 +131,7 @@ function walkRoute(listener: WalkedListener, route: Route): void {
       expect(await ask({ ...parts, query }), 400, 'INVALID_REQUEST');
     } else {
       assert.ok((await ask({ ...parts, query })).status < 300);
-      // What reads no query refuses what did not come by HTTPS, where that is asked for.
+      // Routes that read no query reject requests that did not use HTTPS, if it is required.
       expect(await send(listener.httpsOnlyUrl, route, parts, undefined), 400, 'INVALID_REQUEST');
     }
     if (route.query === undefined) return;
@@ -187,12 +190,12 @@ function walkRoute(listener: WalkedListener, route: Route): void {
   }
 }
 
-/** An id of the same form that names nothing. */
+/** An id of the same format that does not exist. */
 function unknown(id: string): string {
   return `${id.slice(0, -4)}${id.endsWith('0000') ? '1111' : '0000'}`;
 }
 
-/** Bodies that are none, with what is answered. */
+/** Malformed bodies, with the expected response. */
 function brokenBodies({ body }: Route, parts: Parts): readonly (readonly [Parts, number, string])[] {
   const { body: _, ...bodiless } = parts;
   const json = { 'Content-Type': 'application/json' };
@@ -218,7 +221,7 @@ function walkMethods({ routes, url }: WalkedListener): void {
     const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
     for (const { path } of routes) {
       const concrete = path.replaceAll(/\{\w+(\.\.\.)?\}/g, 'x');
-      // A path that is written out belongs to no pattern.
+      // A literal path belongs to no pattern.
       const isWrittenOut = routes.some((route) => route.path === concrete);
       const taking = routes.filter((route) =>
         isWrittenOut ? route.path === concrete : patternOf(route.path).test(concrete),

@@ -1,4 +1,4 @@
-/** `/v1/account/webhook-key`: the signing key over HTTP, and a test delivery to a receiver that really listens. */
+/** `/v1/account/webhook-key`: the signing secret over HTTP, and a test delivery to a receiver that really listens. */
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { createServer } from 'node:http';
@@ -22,7 +22,7 @@ interface Received {
   readonly body: string;
 }
 
-/** Answers with the status that its path names; what comes is kept. */
+/** Responds with the status in its path; what it receives is stored. */
 function startReceiver(received: Received[]): Promise<Server> {
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];

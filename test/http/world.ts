@@ -1,4 +1,4 @@
-/** The served application with what its routes need around it: a receiver of callbacks that it may reach. */
+/** The served application with what its routes need: a callback receiver that it may reach. */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -7,7 +7,7 @@ import { serveApp } from './serve.ts';
 import type { ServeOptions, ServedApp } from './serve.ts';
 
 export interface OpenWorld extends World {
-  /** What another application needs to be served alike. */
+  /** The options for serving another application in the same way. */
   readonly environment: Readonly<Record<string, string>>;
   close(): Promise<void>;
 }

@@ -58,7 +58,7 @@ describe('kill -9 with many tasks in flight', () => {
     await rm(modelsDir, { recursive: true, force: true });
   });
 
-  /** Waits until some of the round's work is at the provider, so that a kill meets it. */
+  /** Waits until part of the round's work is at the provider, so that a kill interrupts it. */
   const untilProviderIsBusy = (round: string): Promise<void> =>
     until(`the provider works on the ${round} round`, async () => {
       const submits = (await provider.readLog()).filter(
@@ -126,10 +126,10 @@ describe('kill -9 with many tasks in flight', () => {
       Array.from({ length: 12 }, (_, place) => createOne(account, receiver, 'forgotten-down', place)),
     );
 
-    // Whoever has no namespace to poll gives up after a minute, and its supervisor starts it again.
+    // A worker without a namespace to poll gives up after a minute, and its supervisor restarts it.
     await services.temporal.start();
     await until('the worker was started again', () => worker.hasEndedByItself);
-    // As docs/operations/outages.md shows an operator.
+    // As docs/operations/outages.md describes for operators.
     await darkroom.migrate();
 
     t.diagnostic(JSON.stringify(await judge(darkroom, account, [...open, ...queued], provider, receiver)));
@@ -146,7 +146,9 @@ describe('kill -9 with many tasks in flight', () => {
   });
 });
 
-/** Asks without a pause until accepted tasks stand in the outbox, where they are for a moment only. @returns how many. */
+/**
+ * Polls without a pause until accepted tasks are in the outbox, where they stay only for a moment. @returns how many.
+ */
 async function untilOutboxHolds(darkroom: Darkroom, wanted: number): Promise<number> {
   const deadline = Date.now() + GIVE_UP_MS;
   for (;;) {

@@ -1,5 +1,5 @@
 /**
- * A PostgreSQL and a Temporal server of the test's own, which it may end as a power cut would and start again on the same
+ * A PostgreSQL and a Temporal server of the test's own, which it may end like a power cut and restart on the same
  * data: durable, on files, as `npm start` runs them.
  */
 import type { ChildProcess } from 'node:child_process';
@@ -23,14 +23,14 @@ import { SEARCH_ATTRIBUTES } from '../../src/temporal/search-attributes.ts';
 /** A server that can be ended without warning and started again. */
 export interface KillableServer {
   start(): Promise<void>;
-  /** Ends it and waits until it is gone. */
+  /** Ends it and waits until it has exited. */
   kill(): Promise<void>;
 }
 
 export interface KillableServices {
   readonly postgres: KillableServer;
   readonly temporal: KillableServer;
-  /** Takes all that Temporal knows away while it is down. */
+  /** Deletes all that Temporal knows while it is down. */
   forgetTemporal(): Promise<void>;
   readonly databaseUrl: string;
   readonly temporalAddress: string;

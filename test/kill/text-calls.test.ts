@@ -1,6 +1,6 @@
 /**
- * An api process that dies, or stands still beyond its lease, with many text calls under way: every hold is settled
- * afterwards, once, and the books hold (issue "Money": each api process keeps a lease).
+ * An api process that dies, or freezes beyond its lease, with many text calls under way: every hold is settled
+ * afterwards, once, and the ledger is consistent.
  */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -19,7 +19,7 @@ import type { TestUpstream } from '../text/upstream/test-upstream.ts';
 
 const STREAMS = 64;
 const MODEL = 'acme/held';
-/** How many events come before the rest is held: the role, and two pieces of text. */
+/** How many events come before the rest is held back: the role, and two pieces of text. */
 const EVENTS_AT_ONCE = 3;
 
 interface CallRow {
@@ -52,7 +52,7 @@ describe('an api process with many text calls under way', () => {
     const model = textDefinition({
       name: MODEL,
       upstreams: [{ protocol: 'openai', baseUrl: upstream.baseUrl, model: 'held' }],
-      // Streams are held for as long as a test takes.
+      // Streams are held back for as long as a test takes.
       limits: { firstByteSeconds: 900, idleSeconds: 900, totalSeconds: 900 },
     });
     await writeFile(path.join(modelsDir, 'held.json'), JSON.stringify(model));
@@ -71,7 +71,7 @@ describe('an api process with many text calls under way', () => {
   const callsOf = ({ id }: TestAccount): Promise<readonly CallRow[]> =>
     darkroom.testDatabase.database.query<CallRow>(selectCalls, [id]);
 
-  /** Opens streams, half at each process, and waits until each has begun. They go on once the gate is opened. */
+  /** Opens streams, half at each process, and waits until each has started. They continue once the gate is opened. */
   async function openStreams(account: TestAccount, gate: Gate): Promise<readonly Promise<string>[]> {
     upstream.script({ pace: (place) => (place < EVENTS_AT_ONCE ? Promise.resolve() : gate.opened) });
     const opened = Array.from({ length: STREAMS }, async (_, place) => {
@@ -152,7 +152,7 @@ describe('an api process with many text calls under way', () => {
       process.kill(roleAt(1).pid, 'SIGCONT');
     }
     gate.open();
-    // It goes on, and its clients get all of it: what was settled stays as it is.
+    // It continues, and its clients receive everything: what was settled stays as it is.
     const ends = await Promise.all(streams);
     assert.ok(ends.every((text) => text.endsWith('data: [DONE]\n\n')));
     const calls = await callsOf(account);

@@ -1,6 +1,6 @@
 /**
- * Many tasks of every kind at once, each marked in its prompt, and the judgement over them when all is quiet: by the
- * provider's own log and the receiver's own log, not by our tables.
+ * Many tasks of every kind at once, each marked in its prompt, and the checks when all is quiet: against the
+ * provider's own log and the receiver's own log, not against our tables.
  */
 import assert from 'node:assert/strict';
 import { verifyLedger } from '../../src/billing/verify.ts';
@@ -22,11 +22,11 @@ export interface Accepted {
   readonly taskId: string;
   readonly model: string;
   readonly isRepeatable: boolean;
-  /** Found in the prompt, and so in the provider's log. */
+  /** Contained in the prompt, and so in the provider's log. */
   readonly marker: string;
 }
 
-/** One create as a careful client sends it: with a key, and again until it has an answer. */
+/** One create as a careful client sends it: with a key, and repeated until it has a response. */
 export async function createOne(
   account: TestAccount,
   receiver: CallbackReceiver,
@@ -75,7 +75,7 @@ export interface Judgement {
   readonly repeatedCallbacks: number;
 }
 
-/** Waits until every task is over and called back, then judges. */
+/** Waits until every task has ended and its callback was received, then checks them. */
 export async function judge(
   darkroom: Darkroom,
   account: TestAccount,
@@ -122,10 +122,10 @@ export async function judge(
   };
 }
 
-/** Between two looks at the receiver's log, which is read whole. */
+/** The interval between two reads of the receiver's log, which is read completely. */
 const LOG_POLL_MS = 250;
 
-/** How often each task was called back, once every one was. */
+/** How many callbacks each task had, once every one had at least one. */
 async function callbacksOf(receiver: CallbackReceiver, accepted: readonly Accepted[]): Promise<Map<string, number>> {
   let counts = new Map<string, number>();
   const missing = (): readonly string[] => [...counts].flatMap(([taskId, count]) => (count === 0 ? [taskId] : []));

@@ -1,4 +1,4 @@
-/** How many transactions of one account a process has under way, and who gets a connection beside them. */
+/** How many transactions of one account a process has under way, and who gets a connection next to them. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { LockTimeoutError } from '../../src/database/database.ts';
@@ -7,7 +7,7 @@ import { AccountBusyError, createAccountDatabase } from '../../src/limits/accoun
 import { createStalledRows } from '../../src/limits/stalled-rows.ts';
 
 const POOL_SIZE = 10;
-/** Of these, for accounts together, and so for one of them. */
+/** The connections for accounts together, and so for one of them. */
 const FOR_ACCOUNTS = 6;
 const FOR_ONE = FOR_ACCOUNTS / 2;
 const WAITING = { perTenant: 3, perProcess: 100, waitMs: 60_000 };
@@ -15,7 +15,7 @@ const STATEMENT = { name: 'test', text: 'SELECT 1' };
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-/** Statements and transactions that end when the test says so. */
+/** Statements and transactions that end when the test ends them. */
 function heldDatabase() {
   const held: (() => void)[] = [];
   const hold = () => new Promise<never[]>((resolve) => held.push(() => resolve([])));
@@ -23,7 +23,7 @@ function heldDatabase() {
   return { database, held };
 }
 
-/** Statements that wait for a locked row until the test says otherwise. */
+/** Statements that wait for a locked row until the test releases it. */
 function lockedDatabase() {
   const waiting: string[] = [];
   const ends: ((outcome: 'had' | 'given up') => void)[] = [];

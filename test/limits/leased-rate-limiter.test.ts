@@ -1,4 +1,6 @@
-/** Rate limits on the real database, shared by several limiters as by several processes, with a clock that is advanced. */
+/**
+ * Rate limits on the real database, shared by several limiters as by several processes, with a clock that is advanced.
+ */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import fc from 'fast-check';
@@ -26,7 +28,7 @@ beforeEach(() => {
   statements = [];
 });
 
-/** Statements that are not answered yet. */
+/** Statements that have not completed yet. */
 const running = new Set<Promise<unknown>>();
 
 function newLimiter(): RateLimiter {
@@ -40,7 +42,7 @@ function newLimiter(): RateLimiter {
   return createLeasedRateLimiter({ database, now: () => clock, bucketNow: () => clock });
 }
 
-/** Waits for what limiters still have the database do after they were asked. */
+/** Waits for the statements that limiters still run after their answer. */
 async function idleDatabase(): Promise<void> {
   do {
     await Promise.allSettled(running);
@@ -55,20 +57,20 @@ function newBudget(perMinute = 60): Budget {
   return { id: `create:acc_${budgets++}`, perMinute };
 }
 
-/** How many of so many requests, one after the other, get a token. */
+/** How many of the given requests, one after the other, get a token. */
 async function served(limiter: RateLimiter, budget: Budget, requests: number): Promise<number> {
   let count = 0;
   for (let place = 0; place < requests; place++) if ((await limiter.take(budget)) === 0) count += 1;
   return count;
 }
 
-/** The same with all of them at one moment. */
+/** The same with all of them at once. */
 async function servedAtOnce(limiter: RateLimiter, budget: Budget, requests: number): Promise<number> {
   const answers = await Promise.all(Array.from({ length: requests }, () => limiter.take(budget)));
   return answers.filter((waitSeconds) => waitSeconds === 0).length;
 }
 
-/** Retries a request as often as it is rejected, when the rejection says. @returns how long that took. */
+/** Retries a request whenever it is rejected, at the time that the rejection advises. @returns how long that took. */
 async function secondsUntilServed(limiter: () => RateLimiter, budget: Budget, tokens: number): Promise<number> {
   const startedAt = clock;
   for (let attempt = 0; attempt < 100; attempt++) {
@@ -225,7 +227,7 @@ describe('a lease', () => {
     assert.equal(await served(other, budget, 100), 54);
 
     clock += 6 * SECOND;
-    // Six have come back by time; the five that were leased and not used are returned before another lease is taken.
+    // Six are restored by time; the five that were leased and not used are returned before another lease is taken.
     assert.equal(await served(one, budget, 1), 1);
     assert.equal(await served(other, budget, 100), 10);
     assert.equal(await served(one, budget, 100), 0);
@@ -367,7 +369,7 @@ describe('a limit that several processes share', () => {
     for (const processes of [2, 3, 10]) {
       const limiters = Array.from({ length: processes }, newLimiter);
       const budget = newBudget();
-      // Each has a lease of which it used one token, taken at another time.
+      // Each has a lease of which it used one token, acquired at a different time.
       for (const limiter of limiters) {
         assert.equal(await limiter.take(budget), 0);
         clock += SECOND;
@@ -418,7 +420,7 @@ describe('a limit that several processes share', () => {
     }
   });
 
-  /** How the requests of an account come to its processes. */
+  /** How the requests of an account are distributed over its processes. */
   const SPREADS = {
     'in turn': (request: number, processes: number) => request % processes,
     'all to one': () => 0,
@@ -434,7 +436,7 @@ describe('a limit that several processes share', () => {
     readonly seed: number;
   }
 
-  /** Sends requests at a steady rate, after a minute's burst was used up where there shall be none. */
+  /** Sends requests at a steady rate, after a minute's burst was used up if none may remain. */
   async function serveSteadily(
     plan: Plan & { readonly timesTheLimit: number },
   ): Promise<{ readonly asked: number; readonly served: number }> {
@@ -497,7 +499,9 @@ describe('a limit that several processes share', () => {
     readonly spread: 'in turn' | 'all to one';
   }
 
-  /** Sends answers at twice the limit: tokens are taken for the input, and spent for the output when it has ended. */
+  /**
+   * Sends text calls at twice the limit: tokens are taken for the input, and spent for the output when it has ended.
+   */
   async function answerSteadily(plan: AnswerPlan): Promise<number> {
     const { processes, inputTokens, outputTokens, spread } = plan;
     const minutes = 6;
@@ -578,7 +582,7 @@ describe('a limit that several processes share', () => {
     const plans = fc.record({
       processes: fc.integer({ min: 1, max: 50 }),
       perMinute: fc.constantFrom(60, 600, 10_000, 100_000),
-      /** Clients that each send one request after the other, by size in percent of the limit. */
+      /** Clients that each send one request after the other, by size as a percentage of the limit. */
       clients: fc.array(fc.array(sizes, { minLength: 1, maxLength: 8 }), { minLength: 1, maxLength: 4 }),
     });
     await fc.assert(
@@ -607,7 +611,7 @@ describe('a limit that several processes share', () => {
             count += 1;
             continue;
           }
-          // Time brings back what was used, and each that was served may have left the spare tokens of a lease unused.
+          // Time restores what was used, and each served request may have left the spare tokens of a lease unused.
           const seconds = (clock - startedAt) / SECOND;
           const mostSeconds = 15 + (used * 60) / perMinute + (count * 60) / 10;
           assert.ok(seconds <= mostSeconds, `${percent} % is rejected after ${seconds} s, with ${used} tokens used`);

@@ -1,4 +1,4 @@
-/** When those come back who found none of what they share. */
+/** When callers come back that found no free share. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createReturnTimes } from '../../src/limits/return-times.ts';

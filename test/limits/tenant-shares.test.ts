@@ -1,4 +1,4 @@
-/** A tenant's share of a scarce thing: its bounds, past them, and who goes first. */
+/** A tenant's share of a scarce resource: its bounds, exceeding them, and the order of tenants. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
@@ -15,7 +15,7 @@ function taken(answer: Lease | string): Lease {
   return typeof answer === 'string' ? assert.fail(`none was left of the ${answer}`) : answer;
 }
 
-/** Lets everything that was resolved go on. */
+/** Lets everything that was resolved continue. */
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 describe('a share that nobody waits for', () => {
@@ -203,7 +203,7 @@ describe('a share that can be waited for', () => {
     for (const name of ['one1', 'one2', 'one3', 'one4', 'two1', 'two2', 'new1']) wait(name);
     await settled();
     assert.deepEqual(outcomes, ['one4 process']);
-    // Nobody with as many as the others takes a place from them.
+    // A tenant with as many as the others does not take a slot from them.
     wait('new2');
     await settled();
     wait('two3');
@@ -335,7 +335,7 @@ describe('a share that can be waited for', () => {
           assert.ok(inUse <= bounds.capacity && waiting <= 8);
           for (const each of ['a', 'b', 'c', 'd']) assert.ok(shares.heldBy(each) <= bounds.perTenant);
         }
-        // Whatever is released lets all of those through that were let in.
+        // Releasing everything lets all accepted callers through.
         for (let rounds = 0; rounds < 200 && (leases.length > 0 || waits.size > 0); rounds++) {
           leases.shift()?.release();
           await settled();

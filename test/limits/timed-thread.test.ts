@@ -1,4 +1,4 @@
-/** Jobs that do not come to an end: their caller is told, the next job is done, and nothing is started after the close. */
+/** Jobs that never end: their caller gets an error, the next job is done, and nothing is started after the close. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { packageModule } from '../../src/config/package-root.ts';

@@ -1,4 +1,4 @@
-/** Turns of the event loop: in order, apart, and never all of a process. */
+/** Turns of the event loop: in order, with pauses, and never all of a process. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createTurns } from '../../src/limits/turns.ts';

@@ -1,4 +1,7 @@
-/** The rule that keeps the modules in their order (scripts/lint/modules.mjs), run by the linter on small trees of files. */
+/**
+ * The rule that enforces the order of the modules (scripts/lint/modules.mjs), run by the linter on small trees of
+ * files.
+ */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';

@@ -1,2 +1,2 @@
-/** A media child that never reads what it is given, as one whose main thread has gone into a loop. */
+/** A media child that never reads its input, like one whose main thread is in an endless loop. */
 setInterval(() => {}, 60_000);

@@ -68,7 +68,7 @@ describe('decoding a picture', () => {
 
     const { width, height, rgba } = await decodePicture(await stored('turned.jpg', turned), { maxEdge: 1000 });
 
-    // Orientation 6: the first row is the right side, so what lay left comes on top.
+    // Orientation 6: the first row is the right side, so the left part comes on top.
     assert.deepEqual([width, height], [40, 80]);
     assert.ok(distance(colourAt(rgba, 40, 20, 20), RED) < 12);
     assert.ok(distance(colourAt(rgba, 40, 20, 60), BLUE) < 12);
@@ -168,7 +168,7 @@ describe('decoding a film', () => {
   });
 
   it('covers the asked size without distorting what it shows, and turns what a phone turned', async () => {
-    // A square in the middle of a wide film, and the same film with the display matrix of a phone held upright.
+    // A square in the middle of a wide video, and the same video with the display matrix of a phone held upright.
     const wide = path.join(folder, 'wide.mp4');
     const writer = await openVideo({ path: wide, width: 160, height: 80, fps: 10, quality: 'high' });
     const frame = await (await twoHalves(160, 80)).ensureAlpha().raw().toBuffer();
@@ -176,7 +176,7 @@ describe('decoding a film', () => {
     await writer.finish();
     const bytes = await readFile(wide);
     const matrix = bytes.indexOf('tkhd') + 4 + 40;
-    // Each is 16.16 but for the last of a row: a quarter turn clockwise.
+    // Each is 16.16 except for the last of a row: a quarter turn clockwise.
     for (const [index, value] of [0, 1, 0, -1, 0].entries()) bytes.writeInt32BE(value * 65_536, matrix + index * 4);
     const turned = path.join(folder, 'turned.mp4');
     await writeFile(turned, bytes);

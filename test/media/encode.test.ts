@@ -1,4 +1,4 @@
-/** Promises of encoding: what is written is what was given, to the frame and the sample, and everything can read it. */
+/** Promises of encoding: the file matches the input, to the frame and the sample, and every reader can read it. */
 import assert from 'node:assert/strict';
 import { mkdtemp, readFile, readdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -15,7 +15,7 @@ before(async () => {
 });
 after(() => rm(folder, { recursive: true }));
 
-/** The file as a reader that shares nothing with our encoder sees it. */
+/** The file as seen by a reader that shares nothing with our encoder. */
 async function read(file: string): Promise<Input> {
   return new Input({ formats: ALL_FORMATS, source: new BufferSource(await readFile(file)) });
 }

@@ -1,4 +1,4 @@
-/** A thread of the engine pool for the tests of media children: begins a film, says so, and never goes on. */
+/** A thread of the engine pool for the tests of media children: starts a video, reports that, and never continues. */
 import path from 'node:path';
 import type { MessagePort } from 'node:worker_threads';
 import type { EngineJob } from '../../src/engines/engine.ts';

@@ -1,6 +1,6 @@
 /**
- * A media child that has been taken over: what a decoder would run whose bug a stranger's file exploits. Started by the
- * tests of the sandbox as any other media child; it does what its request says and tells what came of it.
+ * A compromised media child: what a decoder would run if a third party's file exploited a bug. Started by the tests
+ * of the sandbox like any other media child; it executes its request and reports the outcomes.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { appendFileSync, openSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
@@ -9,14 +9,14 @@ import os from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { serveParent } from '../../src/media/child-channel.ts';
 
-/** One thing to try. */
+/** One attempt. */
 export type Attack =
   | { readonly attack: 'read' | 'write' | 'list'; readonly paths: readonly string[] }
   | { readonly attack: 'signal'; readonly pids: readonly number[] }
   | { readonly attack: 'connect'; readonly targets: readonly { port?: number; host?: string; path?: string }[] }
   | { readonly attack: 'processes' | 'fork' | 'memory' | 'memory-of-many' | 'cpu' | 'open' | 'fill' | 'privileges' };
 
-/** What came of each part: `done`, or the system's word for why not. */
+/** The outcome of each part: `done`, or the system's error code. */
 export type Outcomes = Readonly<Record<string, string>>;
 
 function tried(action: () => unknown): string {
@@ -50,7 +50,7 @@ async function connectTo(target: { port?: number; host?: string; path?: string }
   });
 }
 
-/** Until the machine has no more, or thousands. */
+/** Starts processes until the machine allows no more, or 300 of them. */
 async function fork(): Promise<Outcomes> {
   let failures = 0;
   let started = 0;
@@ -68,7 +68,7 @@ function takeMemory(): void {
   for (;;) taken.push(Buffer.alloc(32 * 1024 ** 2, 1));
 }
 
-/** Each within its own limit, and for ever. */
+/** Each within its own limit, and forever. */
 async function takeMemoryInMany(): Promise<Outcomes> {
   const script = 'globalThis.taken = Buffer.alloc(120 * 1024 ** 2, 1); setInterval(() => {}, 1000);';
   for (let index = 0; index < 6; index++)
@@ -115,7 +115,7 @@ async function run(request: Attack): Promise<Outcomes> {
     case 'write':
       return outcomesOf(request.paths, (file) => appendFileSync(file, 'taken over'));
     case 'signal':
-      // 0 asks whether it may, and does nothing else.
+      // Signal 0 only checks the permission.
       return outcomesOf(request.pids, (pid) => process.kill(pid, 0));
     case 'connect': {
       const outcomes = await Promise.all(request.targets.map(connectTo));

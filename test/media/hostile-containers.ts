@@ -1,5 +1,5 @@
 /**
- * Small files that are made to cost whoever reads their tables minutes and gigabytes: a few hundred bytes that claim
+ * Small files whose tables are designed to cost a reader minutes and gigabytes: a few hundred bytes that claim
  * billions of entries, and large ones that really have millions. Written box by box (ISO/IEC 14496-12 §8).
  */
 
@@ -103,7 +103,7 @@ export function mp4(tracks: readonly { readonly kind: 'video' | 'pcm'; readonly 
   return Buffer.concat([FILE_TYPE, movie, box('mdat', zeros(100))]);
 }
 
-/** A fragmented MP4 whose one fragment claims as many samples. */
+/** A fragmented MP4 whose one fragment claims the given number of samples. */
 function fragmented(samples: number): Buffer {
   const header = box('mvhd', words(0, 0, 0, 1_000, 0, 0x10000, 0x01000000, 0, 0), IDENTITY, zeros(24), words(99));
   const extends_ = box('mvex', box('trex', words(0, 1, 1, 1, 1, 0)));
@@ -114,12 +114,12 @@ function fragmented(samples: number): Buffer {
   return Buffer.concat([FILE_TYPE, movie, fragment, box('mdat', zeros(100))]);
 }
 
-/** As many AAC frames of the least length, whose container has no table at all. */
+/** The given number of AAC frames of minimum length, in a container without any table. */
 function adtsFrames(count: number): Buffer {
   return Buffer.alloc(count * 8, Buffer.from([0xff, 0xf1, 0x50, 0x80, 0x01, 0x1f, 0xfc, 0x00]));
 }
 
-/** As many pages of Ogg with one byte of Opus each. */
+/** The given number of Ogg pages with one byte of Opus each. */
 export function oggPages(count: number): Buffer {
   const page = (flags: number, serial: number, body: Buffer): Buffer => {
     const head = Buffer.alloc(28);
@@ -140,7 +140,7 @@ export function oggPages(count: number): Buffer {
   ]);
 }
 
-/** A Matroska file with one cluster of as many blocks of one byte. */
+/** A Matroska file with one cluster of the given number of blocks of one byte. */
 export function matroskaBlocks(count: number): Buffer {
   const element = (id: string, body: Buffer): Buffer => {
     const size = Buffer.alloc(8);
@@ -168,7 +168,7 @@ export function matroskaBlocks(count: number): Buffer {
 
 const BILLIONS = 0xffffffff;
 
-/** Of bytes that were changed at random: its reader never comes to an end, and takes no memory. */
+/** Made of randomly changed bytes: its reader never ends, and takes no memory. */
 export const ENDLESS = 'a Matroska file of 199 bytes that is read for ever';
 const ENDLESS_MATROSKA = [
   '1a45dfa30100000000000012428201000000000000086d6174726f736b6118538067010000000000009c1654ae6b0100000000000057ae',
@@ -177,7 +177,7 @@ const ENDLESS_MATROSKA = [
   '858100008000a3858100008000a3858100008000a3858100008000a3858100008000',
 ].join('');
 
-/** By name; the sizes are what somebody would send. */
+/** By name; the sizes are what an attacker would send. */
 export const HOSTILE_CONTAINERS: Readonly<Record<string, () => Buffer>> = {
   [ENDLESS]: () => Buffer.from(ENDLESS_MATROSKA, 'hex'),
   'an MP4 whose stts claims 4,294,967,295 entries': () =>

@@ -1,6 +1,6 @@
 /**
- * What surrounds a media child that has been taken over in the tests of the sandbox: a secret, a file that it is given, a
- * socket of each kind, and the way to have it try something.
+ * The environment of a compromised media child in the tests of the sandbox: a secret, a file that it is given, a
+ * socket of each kind, and a function to make it attempt an attack.
  */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -17,7 +17,7 @@ import { GIVE_UP_MS } from '../support/until.ts';
 import type { MediaSandbox } from '../../src/media/sandbox.ts';
 import type { Attack, Outcomes } from './hostile-child.ts';
 
-/** Where it may connect to. */
+/** A destination for a connection. */
 interface Target {
   readonly port?: number;
   readonly host?: string;
@@ -26,34 +26,34 @@ interface Target {
 
 export interface HostileWorld {
   readonly folder: string;
-  /** For our user alone, as the data directory has them. */
+  /** Readable only by our user, like the files of the data directory. */
   readonly secret: string;
   readonly given: string;
   readonly loopback: Target;
   readonly abstract: Target;
-  /** What a hostile child is started with. */
+  /** The options that a hostile child is started with. */
   readonly child: MediaChildOptions & { readonly readable: readonly string[] };
-  /** Has a child try things one after the other. @returns what came of each. */
+  /** Makes a child attempt attacks one after the other. @returns the outcome of each. */
   attack(
     sandbox: MediaSandbox,
     attacks: readonly Attack[],
     options?: Partial<MediaChildOptions>,
   ): Promise<readonly Outcomes[]>;
-  /** The hostile children of this world that run, wherever they are. */
+  /** The running hostile children of this world, wherever they are. */
   processes(): readonly string[];
   close(): Promise<void>;
 }
 
 export async function openHostileWorld(): Promise<HostileWorld> {
   const folder = await mkdtemp(path.join(tmpdir(), 'sandbox-'));
-  // The child may be another user.
+  // The child may run as another user.
   await chmod(folder, 0o755);
   await mkdir(path.join(folder, 'data'));
   const secret = path.join(folder, 'data/secrets.json');
   await writeFile(secret, '{"encryptionKey":"hush"}', { mode: 0o600 });
   const given = path.join(folder, 'given file');
   await writeFile(given, 'given');
-  // A module of its own, so that the children of this world are told from others by their command lines.
+  // A module of its own, so that the children of this world are identified by their command lines.
   const program = packageModule('test/media/hostile-child.ts');
   const entry = path.join(folder, 'hostile.mjs');
   await writeFile(entry, `import ${JSON.stringify(program)};`);
@@ -92,7 +92,7 @@ export async function openHostileWorld(): Promise<HostileWorld> {
   };
 }
 
-/** Of a process that has ended there is none. */
+/** A process that has ended has none. */
 export function commandOf(pid: string): string {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8');

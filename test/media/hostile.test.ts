@@ -1,4 +1,4 @@
-/** Promises about files that mean harm, or are broken: each is refused in plain words, and nothing else happens. */
+/** Promises about malicious or broken files: each is rejected with a plain message, and nothing else happens. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -58,7 +58,7 @@ async function assertRefused(
   );
 }
 
-/** A PNG that says how large it is and holds next to nothing. */
+/** A PNG that declares its size and contains next to nothing. */
 function pngHeader(width: number, height: number): Buffer {
   const chunk = (name: string, data: Buffer): Buffer => {
     const body = Buffer.concat([Buffer.from(name), data]);

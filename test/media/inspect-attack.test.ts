@@ -1,6 +1,6 @@
 /**
- * Files whose tables are made to be hard to read: they cost a child a bounded time and memory, and neither the process
- * that asked nor another account's file is affected.
+ * Files whose tables are designed to be hard to read: they cost a child a bounded time and memory, and neither the
+ * calling process nor another account's file is affected.
  */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -17,11 +17,11 @@ import { until } from '../support/until.ts';
 import { ENDLESS, HOSTILE_CONTAINERS, mp4 } from './hostile-containers.ts';
 import { CAN_SEE_PROCESSES, mediaChildren, waitForChildren } from './media-processes.ts';
 
-/** Of the child's time for one file; the program allows 15 s. */
+/** The child's time for one file; the program allows 15 s. */
 const FILE_MS = 4_000;
-/** Two tries, two starts, on a machine under load. */
+/** Two attempts, two starts, on a machine under load. */
 const WITHIN_MS = 90_000;
-/** The attack blocked this thread for minutes; the machine itself may hold it up for a moment. */
+/** The attack blocked this thread for minutes; the machine itself may delay it for a moment. */
 const LONGEST_BLOCK_MS = 1_500;
 const LARGEST_GROWTH_MB = 300;
 
@@ -129,7 +129,7 @@ describe('inspecting a hostile file', () => {
     assert.ok(messages.length <= 9, `others waited for ${messages.length} hostile files`);
 
     await Promise.all(attack);
-    // Children give way to others: on a busy machine 15 s may be over before half a second of processor time is used.
+    // Children have a lower priority: on a busy machine 15 s may pass before half a second of processor time is used.
     const ENDS = ['takes more than 0.5 s of processor time to read', 'takes longer than 15 s to read'];
     assert.deepEqual(
       messages.filter((message) => !ENDS.includes(message)),

@@ -1,7 +1,7 @@
 /**
- * Containers of every format that is read, broken at random: each is read or refused within its bounds, and the process
- * that asked is not affected. `FUZZ_SECONDS` says for how long, `FUZZ_SEED` which ones: a failure names both and the
- * number of the file, which the same seed makes again.
+ * Containers of every format that is read, broken at random: each is read or rejected within its bounds, and the
+ * calling process is not affected. `FUZZ_SECONDS` sets the duration, `FUZZ_SEED` the seed: a failure names both and
+ * the number of the file, which the same seed generates again.
  */
 import assert from 'node:assert/strict';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -20,19 +20,19 @@ import { tone, writeFilm } from './samples.ts';
 
 const SECONDS = Number(process.env['FUZZ_SECONDS'] ?? 10);
 const SEED = Number(process.env['FUZZ_SEED'] ?? 1);
-/** Two tries of 2 s, two starts, on a machine under load. */
+/** Two attempts of 2 s, two starts, on a machine under load. */
 const FILE_MS = 2_000;
 const WITHIN_MS = 60_000;
 const LONGEST_BLOCK_MS = 2_000;
 const LARGEST_GROWTH_MB = 400;
-/** At once, each of an account of its own. */
+/** At once, each for an account of its own. */
 const STREAMS = 2;
-/** After so many broken ones an ordinary image is read, of another account. */
+/** After this many broken ones an ordinary image of another account is read. */
 const ORDINARY_EVERY = 25;
 
 type Samples = readonly (readonly [name: string, bytes: Buffer])[];
 
-/** Small files of every format, and those that are hostile as they are. */
+/** Small files of every format, and hostile ones without mutations. */
 async function samplesIn(folder: string): Promise<{ readonly ordinary: Samples; readonly hostile: Samples }> {
   const samples = new Map<string, Buffer>();
   const image = sharp({ create: { width: 64, height: 48, channels: 3, background: '#336699' } });
@@ -89,7 +89,7 @@ describe('inspecting broken containers', () => {
     const fuzz = async (stream: number): Promise<void> => {
       const random = createRandom(SEED, `containers ${stream}`);
       for (let number = 0; performance.now() < endsAt; number++) {
-        // Those that are hostile as they are cost seconds each.
+        // The hostile ones without mutations cost seconds each.
         const [name, sample] = random.pick(random.isWithChance(0.03) ? hostile : ordinary);
         const bytes = mutated(sample, random);
         const where = `seed ${SEED}, stream ${stream}, file ${number} (${name}, ${bytes.length} bytes)`;

@@ -24,7 +24,7 @@ function picture(width: number, height: number) {
   return sharp({ create: { width, height, channels: 3, background: '#336699' } });
 }
 
-/** As in a process: one for all. */
+/** One for all, as in a process. */
 const inspector = createMediaInspector();
 after(() => inspector.close());
 
@@ -182,7 +182,7 @@ describe('inspecting media', () => {
       const facts = { mimeType: 'video/mp4', kind: 'video', extension: 'mp4', durationSeconds: 30 / 24 };
       assert.deepEqual(await inspectStored(bytes), { ...facts, width: 96, height: 64 });
 
-      // A quarter turn in the display matrix, and the tables behind 3 MB of frames.
+      // A quarter turn in the display matrix, and the tables after 3 MB of frames.
       const matrix = bytes.indexOf('tkhd') + 4 + 40;
       for (const [index, value] of [0, 1, 0, -1, 0].entries()) bytes.writeInt32BE(value * 65_536, matrix + index * 4);
       const [moov, mdat] = [bytes.indexOf('moov') - 4, bytes.indexOf('mdat') - 4];
@@ -226,7 +226,7 @@ describe('inspecting media', () => {
     });
 
     it('gives up on what takes too much reading, and tells its type all the same', async () => {
-      // Bare AAC frames, each of which tells where the next begins and nothing more.
+      // Bare AAC frames, each of which contains only where the next begins.
       const frame = Buffer.alloc(400);
       frame.set([0xff, 0xf1, 0x50, 0x80, 400 >> 3, 0x1f, 0xfc]);
       const { facts, reads, bytesRead } = await inspectRepeated(frame, 'audio/aac');

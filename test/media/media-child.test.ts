@@ -1,4 +1,4 @@
-/** Promises about the lives of media children: they end with whoever started them, and take nothing with them. */
+/** Promises about the lifetime of media children: they end with their parent, and leave nothing running. */
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -23,7 +23,7 @@ const DECODE = { module: 'src/media/decode-child.ts', isUntrusted: true, maxMemo
 
 describe('a media child', { skip: !CAN_SEE_PROCESSES }, () => {
   let folder: string;
-  /** A pipe that nobody writes to: reading it never ends. */
+  /** A pipe without a writer: reading it never ends. */
   let endless: string;
   before(async () => {
     folder = await mkdtemp(path.join(tmpdir(), 'media-child-'));
@@ -165,7 +165,7 @@ describe('a media child', { skip: !CAN_SEE_PROCESSES }, () => {
     const request = { decode: 'picture', path: file, maxEdge: 6000 };
     const child = await MediaChild.start({ ...DECODE, maxMemoryMb: 150, readable: [file] }, request);
 
-    // It may have told the size before.
+    // It may have reported the size before.
     const receiving = child.receiveFacts().then(() => child.receiveBytes());
     await assert.rejects(receiving, (error) => {
       assert.ok(error instanceof UndecodableMediaError, String(error));
@@ -173,7 +173,7 @@ describe('a media child', { skip: !CAN_SEE_PROCESSES }, () => {
       return true;
     });
     await child.end();
-    // The same with the bound that it has.
+    // The same with the default limit.
     assert.equal((await decodePicture(file, { maxEdge: 6000 })).width, 6000);
   });
 

@@ -1,8 +1,8 @@
-/** The media children of this process as Linux shows them: what the tests look at to see one come and go. */
+/** The media children of this process as Linux shows them: the tests use it to observe when one starts and ends. */
 import { readFileSync, readdirSync } from 'node:fs';
 import { until } from '../support/until.ts';
 
-/** Whether processes can be looked at: on Linux. */
+/** Whether processes can be inspected: on Linux. */
 export const CAN_SEE_PROCESSES = process.platform === 'linux';
 
 /** The media children of this process that have not ended. */
@@ -15,13 +15,13 @@ export function mediaChildren(): readonly number[] {
 
 function isMediaChild(pid: string): boolean {
   try {
-    // The state and the parent stand behind the name, which may hold anything.
+    // The state and the parent come after the name, which may contain anything.
     const [state, parent] = readFileSync(`/proc/${pid}/stat`, 'utf8')
       .replace(/^.*\) /s, '')
       .split(' ');
     if (state === 'Z' || !isDescendant(Number(parent))) return false;
     const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8');
-    // What makes the sandbox first is told the same, and waits for this.
+    // The program that first sets up the sandbox has the same arguments, and waits for the child.
     return command.startsWith(process.execPath) && /media\/(decode|encode|inspect)-child/.test(command);
   } catch {
     // It ended meanwhile.
@@ -29,7 +29,7 @@ function isMediaChild(pid: string): boolean {
   }
 }
 
-/** Whether a process is this one, or has been started by one that is. */
+/** Whether a process is this one, or a descendant of it. */
 function isDescendant(pid: number): boolean {
   if (pid <= 1) return false;
   return pid === process.pid || isDescendant(parentOf(readFileSync(`/proc/${pid}/stat`, 'utf8')));
@@ -39,7 +39,7 @@ function parentOf(stat: string): number {
   return Number(stat.replace(/^.*\) /s, '').split(' ')[1]);
 }
 
-/** Waits until so many media children run. */
+/** Waits until this many media children run. */
 export async function waitForChildren(count: number): Promise<readonly number[]> {
   let children = mediaChildren();
   await until(

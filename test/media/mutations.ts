@@ -1,7 +1,7 @@
-/** Ways to break a file a little, drawn from a seed: what a fuzzer of containers does. */
+/** Small ways to break a file, drawn from a seed, as a fuzzer of containers applies them. */
 import type { Random } from '../chaos/random.ts';
 
-/** Values that fields of lengths and counts are overwritten with. */
+/** Values that length and count fields are overwritten with. */
 const WORDS = [0, 1, 7, 0x7f, 0xff, 0x7fff, 0xffff, 0x7fffffff, 0x80000000, 0xffffffff, 0xfffffffe];
 /** Larger ones would only be slow to copy. */
 const LONGEST = 4 * 1024 * 1024;
@@ -51,7 +51,7 @@ const MUTATIONS: readonly Mutation[] = [
   },
 ];
 
-/** A copy with one to eight mutations, most of them where the tables are: at the beginning and at the end. */
+/** A copy with one to eight mutations, most of them where the tables usually are: at the beginning and at the end. */
 export function mutated(sample: Buffer, random: Random): Buffer {
   let bytes: Buffer = Buffer.from(sample);
   for (let count = random.between(1, 8); count > 0 && bytes.length > 0; count--) {

@@ -1,4 +1,4 @@
-/** What the tests of media write and measure: tones and plain frames, and how to find them again. */
+/** What the media tests write and measure: tones and plain frames, and how to recognize them. */
 import { openVideo } from '../../src/media/encode.ts';
 import type { FilmQuality } from '../../src/media/encode.ts';
 
@@ -21,7 +21,7 @@ export function pitchOf(samples: Float32Array, sampleRate: number): number {
   return ((crossings.length - 1) * sampleRate) / (last - first);
 }
 
-/** The level of the middle half, as a root mean square: where neither end of a codec reaches. */
+/** The level of the middle half, as a root mean square: not affected by the ends of a codec's output. */
 export function levelOf(samples: Float32Array): number {
   const middle = samples.subarray(samples.length / 4, (samples.length * 3) / 4);
   return Math.sqrt(middle.reduce((sum, sample) => sum + sample * sample, 0) / middle.length);
@@ -40,17 +40,17 @@ export function colourAt(rgba: Buffer, width: number, x: number, y: number): rea
   return [rgba[at] ?? 0, rgba[at + 1] ?? 0, rgba[at + 2] ?? 0];
 }
 
-/** How far two colours are apart, in the channel where they differ most. */
+/** The distance of two colours, in the channel where they differ most. */
 export function distance(one: readonly number[], other: readonly number[]): number {
   return Math.max(...one.map((value, channel) => Math.abs(value - (other[channel] ?? 0))));
 }
 
-/** The colour of a film's nth frame: red tells its number, in steps that survive compression. */
+/** The colour of a video's nth frame: red encodes its number, in steps that survive compression. */
 export function frameColour(index: number): readonly [number, number, number] {
   return [20 + index * 8, 60, 120];
 }
 
-/** Writes a film of plain frames, each of its own colour. */
+/** Writes a video of plain frames, each of its own colour. */
 export async function writeFilm(film: {
   readonly path: string;
   readonly width: number;
@@ -68,7 +68,7 @@ export async function writeFilm(film: {
   await writer.finish();
 }
 
-/** Everything that comes. */
+/** All items. */
 export async function collected<T>(items: AsyncIterable<T>): Promise<readonly T[]> {
   const all: T[] = [];
   for await (const item of items) all.push(item);

@@ -1,6 +1,6 @@
 /**
- * Promises about a media child that has been taken over where this machine forbids a part of the sandbox: what is left is
- * exactly this, and it is said. And that an ordinary user has all of it.
+ * Promises about a compromised media child where this machine forbids a part of the sandbox: exactly this protection
+ * is left, and it is logged. And that an ordinary user has all of it.
  */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -71,7 +71,7 @@ describe('where namespaces are forbidden', { skip: !CAN_SEE_PROCESSES }, () => {
   });
 
   it('that is found out, said with its reason, and refused where a sandbox is required', async (t) => {
-    // As in a container: no capability, and no user namespace to be had.
+    // As in a container: no capability, and no user namespace available.
     const forbid =
       'echo 0 > /proc/sys/user/max_user_namespaces && exec setpriv --bounding-set=-all --inh-caps=-all "$@"';
     const sandboxed = ['-r', '/bin/sh', '-c', forbid, 'sh', ...programCommand(FORBIDDEN)];
@@ -116,7 +116,7 @@ describe('a Node that may be run and not read, as in our image', { skip: process
     const outcomes = [];
     for (const node of [process.execPath, unreadable]) {
       const [, ...program] = programCommand(inspected(world));
-      // Not by setpriv itself, which still has the rights of root when it starts a program.
+      // Not by setpriv itself, which still has root's privileges when it starts a program.
       const { stdout } = await run('setpriv', [...user, '/usr/bin/env', node, ...program], { cwd: PACKAGE_ROOT });
       outcomes.push(Object.values(JSON.parse(stdout) as Outcomes));
     }
@@ -127,10 +127,10 @@ describe('a Node that may be run and not read, as in our image', { skip: process
   });
 });
 
-/** A module's path as a program writes it. */
+/** A module's path as a literal in a program. */
 const module = (file: string): string => JSON.stringify(packageModule(file));
 
-/** Prints what a process finds out and does where namespaces are forbidden. */
+/** Prints what a process detects and does where namespaces are forbidden. */
 const FORBIDDEN = `
   const { findMediaSandbox, isolationsOf } = await import(${module('src/media/sandbox.ts')});
   const { prepareMediaSandbox } = await import(${module('src/processes/media-sandbox.ts')});
@@ -142,7 +142,7 @@ const FORBIDDEN = `
   const error = await prepareMediaSandbox({ config: { requiresMediaSandbox: true }, logger, metrics }).catch(String);
   console.log(JSON.stringify({ sandbox, isolated: isolationsOf(sandbox), log, gauge, error }));`;
 
-/** Prints what a hostile child of another user than root does. */
+/** Prints what a hostile child can do when the user is not root. */
 const ordinary = ({ child, given }: HostileWorld): string => `
   const { readFileSync } = await import('node:fs');
   const { MediaChild } = await import(${module('src/media/media-child.ts')});
@@ -158,7 +158,7 @@ const ordinary = ({ child, given }: HostileWorld): string => `
   await child.end();
   console.log(JSON.stringify({ confinement, ownRead: readFileSync(own, 'utf8'), outcomes }));`;
 
-/** Prints whether a hostile child that only has limits reads the environment of its parent, and where its memory is. */
+/** Prints whether a hostile child that only has limits can read its parent's environment and memory map. */
 const inspected = ({ child }: HostileWorld): string => `
   const { MediaChild } = await import(${module('src/media/media-child.ts')});
   const { probeMediaSandbox } = await import(${module('src/media/sandbox.ts')});

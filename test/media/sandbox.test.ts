@@ -1,6 +1,6 @@
 /**
- * Promises about a media child that has been taken over: in every sandbox that this machine allows it reaches nothing but
- * the file it was given.
+ * Promises about a compromised media child: in every sandbox that this machine allows it reaches nothing but the file
+ * it was given.
  */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -26,7 +26,9 @@ before(async () => {
 });
 after(() => world.close());
 
-/** What no child is to read: of the service, of the machine, of its own program's surroundings, by ways around. */
+/**
+ * Files that no child may read: of the service, of the machine, of its own program's package, and by indirect paths.
+ */
 function secretPaths({ secret }: HostileWorld): readonly string[] {
   const ofMachine = ['/etc/passwd', '/etc/hostname', '/proc/meminfo', `/proc/${process.pid}/environ`];
   const ofPackage = ['.env.example', '.git', 'package-lock.json', 'models'].map((name) =>
@@ -37,14 +39,14 @@ function secretPaths({ secret }: HostileWorld): readonly string[] {
 }
 
 function pathsToWrite({ secret, given }: HostileWorld): readonly string[] {
-  // A checkout below /tmp is in the directory where a child may write, in a /tmp of its own.
+  // A checkout below /tmp is in the directory that a child may write to, in a /tmp of its own.
   const beside = PACKAGE_ROOT.startsWith('/tmp/') ? [] : ['new'];
   const ofPackage = [...beside, 'dist/src/new', 'node_modules/new', 'dist/src/main.js', 'package.json'];
   const ofMachine = ['/new', '/usr/lib/new', '/dev/new', '/proc/1/oom_score_adj', secret, given];
   return [...ofMachine, ...ofPackage.map((name) => path.join(PACKAGE_ROOT, name))];
 }
 
-/** Nobody's: RFC 5737. */
+/** Reserved for documentation: RFC 5737. */
 const OUTSIDE = { port: 443, host: '192.0.2.1' };
 
 const everywhere = CAN_SEE_PROCESSES
@@ -129,7 +131,7 @@ for (const sandbox of whole) {
     });
 
     it('starts few processes, and none outlives it', async () => {
-      // By the kernel, or by us where it does not count those of root.
+      // Stopped by the kernel, or by us where it does not count root's processes.
       const forking = world.attack(sandbox, [{ attack: 'fork' }]).then(([{ started, outcome } = {}]) => {
         assert.equal(outcome, 'failed');
         assert.ok(Number(started) < 64, `${started} processes`);

@@ -168,7 +168,10 @@ describe('the disk store', () => {
   });
 });
 
-/** A program that fills a file system with names, and then deletes all of them but one by a store that it has just opened. */
+/**
+ * A program that fills a file system with names, and then deletes all of them but one through a store that it has
+ * just opened.
+ */
 function emptyDisk(folder: string): string {
   const moduleOf = (name: string): string => JSON.stringify(packageModule(name));
   return `
@@ -195,7 +198,7 @@ function emptyDisk(folder: string): string {
   `;
 }
 
-/** A program that puts too much into a small file system, both ways, and then something that fits. */
+/** A program that writes too much into a small file system, both ways, and then something that fits. */
 function fillDisk(folder: string): string {
   const store = JSON.stringify(packageModule('src/objects/stores/disk-store.ts'));
   return `

@@ -1,4 +1,4 @@
-/** Pieces of a body on its way into a store: a store keeps those of a part and writes each by itself. */
+/** Pieces of a body on its way into a store: the store collects those of a part and writes each part by itself. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';

@@ -1,5 +1,5 @@
 /**
- * The half of the object stores' contract that is about writing: whole or not at all, bounded, abortable, flat in memory.
+ * The part of the object stores' contract that is about writing: atomic, bounded, abortable, with constant memory.
  */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
@@ -20,7 +20,7 @@ import {
 } from './object-store-probe.ts';
 import type { OpenedStore } from './object-store-probe.ts';
 
-/** @param opened the store of the suite that this runs in, once that has opened it. */
+/** @param opened returns the store of the suite that this runs in, once the suite has opened it. */
 export function describePut(opened: () => OpenedStore): void {
   describe('put', () => {
     let store: ObjectStore;
@@ -118,7 +118,8 @@ export function describePut(opened: () => OpenedStore): void {
       const source = new PassThrough();
       const abort = new AbortController();
       const put = store.put('aborted', source, { ...PNG, signal: abort.signal });
-      // More than a part of an upload and more than any buffer: when all of it is taken, the store is in the middle.
+      // More than a part of an upload and more than any buffer: when all of it is consumed, the store is in the
+      // middle of writing.
       for (const slice of slices(randomBytes(7 * MIB), MIB)) {
         if (!source.write(slice)) await once(source, 'drain');
       }

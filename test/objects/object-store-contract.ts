@@ -1,5 +1,6 @@
 /**
- * What every object store promises, as one suite that each implementation runs: on a real folder, on a real S3 server.
+ * What every object store promises, as one suite that each implementation runs: on a real directory, on a real S3
+ * server.
  */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';

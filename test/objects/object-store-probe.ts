@@ -1,5 +1,6 @@
 /**
- * What the contract suite of object stores asks of a store beside its interface: shorthands, and what is left over.
+ * What the contract suite of object stores needs from a store in addition to its interface: shorthands, and checks
+ * for leftovers.
  */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
@@ -10,7 +11,7 @@ import { runInNewContext } from 'node:vm';
 import { ObjectNotFoundError, ObjectTooLargeError } from '../../src/objects/stores/object-store.ts';
 import type { ByteRange, ObjectStore } from '../../src/objects/stores/object-store.ts';
 
-/** A store to test, empty, and how to see what it has not finished: partial files, open uploads. */
+/** A store to test, empty, and a way to see its unfinished writes: partial files, open uploads. */
 export interface OpenedStore {
   readonly store: ObjectStore;
   unfinished(): Promise<number>;
@@ -45,11 +46,13 @@ export async function collect(stream: Readable): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** Bytes of buffers that something still holds: what the garbage collector leaves, not what it has not come to yet. */
+/**
+ * Bytes of buffers that are still referenced: what the garbage collector retains, not what it has not collected yet.
+ */
 export async function liveBytes(): Promise<number> {
   setFlagsFromString('--expose-gc');
   const collectGarbage = runInNewContext('gc') as () => void;
-  // Memory behind a buffer is freed in the background, and counted as free by the collection after that.
+  // Memory of a buffer is freed in the background, and counted as free by the following collection.
   for (let round = 0; round < 3; round++) {
     collectGarbage();
     await nextTurn();

@@ -1,6 +1,6 @@
 /**
- * Stored outputs as tests begin with them: tasks that were created, launched and settled by the functions that the
- * processes call, promoted by them at any moment of a test's clock, and what the database then says of them.
+ * Stored outputs for tests: tasks that were created, launched and settled by the functions that the processes call,
+ * promoted by them at any time of a test's clock, and what the database then contains about them.
  */
 import assert from 'node:assert/strict';
 import type { Caller } from '../../src/accounts/authenticate.ts';
@@ -13,10 +13,10 @@ import type { StorageDecision } from '../../src/tasks/lifecycle/storage-operatio
 import { PRICE, body } from '../tasks/task-room.ts';
 import type { TaskRoom } from '../tasks/task-room.ts';
 
-/** 5 cents for 1e9 bytes and a month: the default of the configuration. */
+/** 5 cents per 1e9 bytes and month: the default of the configuration. */
 export const STORAGE_PRICE = 50_000n;
 
-/** What a look into the store brings. */
+/** The result of a check in the store. */
 export const bytesAreThere = (): Promise<boolean> => Promise.resolve(true);
 export const bytesAreMissing = (): Promise<boolean> => Promise.resolve(false);
 
@@ -27,19 +27,19 @@ export interface StorageRoom {
     sizes: readonly number[],
     storage?: 'temp' | 'persistent',
   ): Promise<{ readonly taskId: TaskId; readonly outputIds: readonly string[] }>;
-  /** Asks for promotion, now or at a moment of the test's clock. */
+  /** Requests promotion, now or at a time of the test's clock. */
   promote(caller: Caller, outputIds: readonly string[], now?: number): Promise<StorageDecision>;
   remove(caller: Caller, outputIds: readonly string[], now?: number): Promise<StorageDecision>;
-  /** Promotes outputs at a moment, their bytes being there. */
+  /** Promotes outputs at a given time, with their bytes in the store. */
   promoteAt(caller: Caller, outputIds: readonly string[], now: number): Promise<void>;
-  /** What counts against the cap, as the account's counter says and as its records add up to. */
+  /** What counts against the cap, both according to the account's counter and as the sum of its records. */
   persistentBytes(caller: Caller): Promise<number>;
   outputOf(id: string): Promise<OutputRow>;
-  /** As readers are told it: in whole seconds; here in milliseconds. */
+  /** As readers see it: in whole seconds; here in milliseconds. */
   retentionEndOf(id: string): Promise<number>;
   /** When it was persistent, in milliseconds. */
   periodsOf(id: string): Promise<readonly { readonly began: number; readonly ended: number | null }[]>;
-  /** The promotions of these outputs that Temporal is still to be told of. */
+  /** The promotions of these outputs that are pending for Temporal. */
   outboxOf(...ids: readonly string[]): Promise<readonly Record<string, unknown>[]>;
   /** The events about storage in the timeline of a task. */
   eventsOf(taskId: string): Promise<readonly unknown[]>;

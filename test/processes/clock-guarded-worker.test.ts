@@ -1,4 +1,4 @@
-/** A worker whose clock goes wrong and right again, while what it has in hand goes on. */
+/** A worker whose clock becomes wrong and right again, while its activities continue. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createDatabaseClock } from '../../src/database/database-clock.ts';
@@ -59,13 +59,13 @@ async function guarded() {
     failsToStart: false,
     hasFinished: false,
     failure: undefined as unknown,
-    /** The worker that was started then, from 0. */
+    /** The worker that was started at this position, from 0. */
     at: (index: number): DrainingWorker => started[index] ?? assert.fail(`there is no worker ${index}`),
     async setAhead(ms: number): Promise<void> {
       aheadMs = ms;
       await clock.measure();
     },
-    /** The clock is wrong for a moment, in which the newest worker is shut down. */
+    /** Makes the clock wrong for a moment, in which the newest worker is shut down. */
     async wrongForAMoment(): Promise<void> {
       const newest = made.at(started.length - 1);
       await made.setAhead(11_000);
@@ -97,7 +97,7 @@ async function guarded() {
   return Object.assign(made, { worker });
 }
 
-/** What may happen at once has happened. */
+/** Everything that can happen immediately has happened. */
 const settled = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
 
 describe('a worker that is guarded by its clock', () => {

@@ -1,4 +1,4 @@
-/** What a delivery does beside the call to Temporal: a run after one that has closed is given the time that it needs. */
+/** What a delivery does in addition to the call to Temporal: a run after a closed one gets the time that it needs. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { createPinnedDefinitions } from '../../src/catalogue/pinned-definitions.ts';
@@ -41,7 +41,7 @@ describe('a start that meets a closed run of an open task', () => {
     return found ?? assert.fail('the task is not among the idle ones');
   }
 
-  /** The repair, as a pass does it that finds the task's workflow running. */
+  /** The repair, as a pass does it when it finds the task's workflow running. */
   function repair(task: IdleTask): Promise<Repair> {
     return repairTask(task, {
       database: room.database,
@@ -52,7 +52,7 @@ describe('a start that meets a closed run of an open task', () => {
     });
   }
 
-  /** Delivers a start to a Temporal that has a closed run. @param onRestart runs when another one is asked for. */
+  /** Delivers a start to a Temporal that has a closed run. @param onRestart runs when another run is requested. */
   async function deliver(item: OutboxItem, onRestart: () => Promise<void>): Promise<readonly (string | undefined)[]> {
     const asked: (string | undefined)[] = [];
     const startTask = async (_task: unknown, earlierRunId?: string): Promise<StartResult> => {
@@ -88,7 +88,7 @@ describe('a start that meets a closed run of an open task', () => {
       });
 
       assert.deepEqual(asked, [undefined, 'run-1']);
-      // A pass that had looked at it before is not that late either.
+      // A pass that had read the task before does not repair it either.
       assert.equal(seenBefore.isPastDeadline, true);
       assert.equal(await repair(seenBefore), 'none');
       assert.equal((await readTask(room.database, taskId)).status, status);

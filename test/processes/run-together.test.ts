@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, it } from 'node:test';
 import { runTogether } from '../../src/processes/run-together.ts';
 
-/** A worker that ends when the test says so, whatever it is asked. */
+/** A worker that ends only when the test ends it. */
 function controlled() {
   let end!: () => void;
   let reject!: (error: Error) => void;
@@ -24,7 +24,7 @@ function controlled() {
 
 const NEVER = new Promise<never>(() => {});
 
-/** Starts two workers. @returns them, and how running them has ended. */
+/** Starts two workers. @returns them, and the outcome of running them. */
 function start(stop: Promise<unknown> = NEVER) {
   const [own, former] = [controlled(), controlled()];
   let outcome: unknown = 'running';

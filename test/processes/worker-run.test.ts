@@ -5,7 +5,7 @@ import type { RunnableWorker } from '../../src/processes/worker-run.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { until } from '../support/until.ts';
 
-/** Longer than any test: what waits for it has hung. */
+/** Longer than any test: whatever waits for it hangs. */
 const FOREVER_MS = 600_000;
 
 /** What we need of the SDK's worker, failing as it does. */
@@ -31,7 +31,7 @@ class FailingWorker implements RunnableWorker {
     this.#resolve();
   }
 
-  /** @param isSilent whether its `run` goes on as if nothing had happened. */
+  /** @param isSilent whether its `run` continues as if nothing had happened. */
   fail(isSilent = false): void {
     this.#state = 'FAILED';
     if (!isSilent) this.#reject(new Error('Namespace acme is not found.'));

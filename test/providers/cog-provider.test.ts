@@ -56,7 +56,7 @@ describeProviderContract(
 
       assert.match(String(await caught(work)), /stopped/);
 
-      // By our cancel or by the end of the connection, whichever came first: either way it never ends by itself.
+      // Ended by our cancel or by the closed connection, whichever came first: either way it never ends by itself.
       const again = await provider.submit(request('free'), call);
       assert.equal(again.kind, 'done');
       assert.ok(!(await linesOf('stopped [slow 600000]')).some(({ kind }) => kind === 'finished'));

@@ -1,6 +1,6 @@
 /**
- * What the contract of the adapters works with: one adapter, a test provider, and a watch over everything that is logged
- * or thrown.
+ * The tools of the adapters' contract: one adapter, a test provider, and a watch over everything that is logged or
+ * thrown.
  */
 import assert from 'node:assert/strict';
 import { buffer } from 'node:stream/consumers';
@@ -26,14 +26,14 @@ import type { TestProvider } from '../support/test-provider/process.ts';
 import { until } from '../support/until.ts';
 import { submitCall } from './submit-call.ts';
 
-/** One adapter, or one of its interfaces, and what it can and cannot do. */
+/** One adapter, or one of its interfaces, and its capabilities. */
 export interface ContractSubject {
   /** The test provider's interface: the adapter's own protocol, unless the binding describes it. */
   readonly protocol: Protocol;
   readonly create: (deps: HttpProviderDeps) => Provider;
-  /** Whether submitting brings the files, so that there is no job to ask about. */
+  /** Whether submitting returns the files, so that there is no job to poll. */
   readonly isSynchronous: boolean;
-  /** What the binding says beside the address, the credential and the model. */
+  /** The binding in addition to the address, the credential and the model. */
   readonly binding?: Pick<UpstreamBinding, 'api' | 'http'>;
   /** Default: `image`. */
   readonly modality?: Modality;
@@ -43,27 +43,27 @@ export interface ContractSubject {
   readonly inputOf?: (prompt: string) => Readonly<Record<string, unknown>>;
   /** The media of every input. */
   readonly media?: () => ReadonlyMap<string, InputFile>;
-  /** The file that the provider makes of a prompt; default: its picture. */
+  /** The file that the provider makes for a prompt; default: its image. */
   readonly fileOf?: (prompt: string) => Buffer | Promise<Buffer>;
-  /** Of the statuses that elsewhere leave the outcome unknown, those that refuse here. */
+  /** Statuses that mean a rejection here, while for other adapters they leave the outcome unknown. */
   readonly refusesWith?: readonly number[];
-  /** Whether an upstream has one model, whatever the binding calls it. */
+  /** Whether an upstream has only one model, whatever the binding's model name. */
   readonly ignoresModel?: boolean;
-  /** Whether a job that is done always names a file, be it there or not. */
+  /** Whether a finished job always names a file, whether it exists or not. */
   readonly alwaysNamesFile?: boolean;
 }
 
 /** What a test works with; the adapter's own tests use it too. */
 export interface ContractBench {
   readonly provider: Provider;
-  /** The same adapter, with a time-out of 1.5 s. */
+  /** The same adapter, with a timeout of 1.5 s. */
   readonly impatient: Provider;
   request(prompt: string, upstream?: Partial<UpstreamBinding>): GenerationRequest;
-  /** The lines about one prompt. */
+  /** The log lines about one prompt. */
   linesOf(prompt: string): Promise<readonly LogLine[]>;
-  /** Runs something that must fail, and gives the error, searched for what must not be in it. */
+  /** Runs work that must fail, and returns the error, searched for what it must not contain. */
   caught(work: Promise<unknown>): Promise<unknown>;
-  /** Waits until the provider logged something of a prompt. */
+  /** Waits until the provider has logged a line of this kind about a prompt. */
   untilLogged(prompt: string, kind: LogLine['kind']): Promise<void>;
 }
 
@@ -73,35 +73,35 @@ export const MARK = 'words of a private prompt';
 const PROVIDER_TEXTS = ['nobody may pass on', 'not to be passed on', 'CUDA out of memory'];
 const POLL_MS = 5;
 
-/** Enough to hand the work over on a slow machine, and not to wait for it long. */
+/** Enough to submit the work on a slow machine, and not long to wait for. */
 const IMPATIENCE_MS = 1_500;
 
 const call = submitCall();
 
-/** A bench, and what belongs to it. */
+/** A bench, and the resources that belong to it. */
 export interface ContractRig {
   readonly bench: ContractBench;
   readonly inputOf: (prompt: string) => Readonly<Record<string, unknown>>;
-  /** The file that the provider makes of a prompt. */
+  /** The file that the provider makes for a prompt. */
   readonly fileOf: (prompt: string) => Buffer | Promise<Buffer>;
   far(): TestProvider;
   start(): Promise<void>;
   stop(): Promise<void>;
-  /** Fails where something was logged that must not be, and forgets what was. */
+  /** Fails if something was logged that must not be, and clears the log. */
   checkLog(): void;
-  /** How many lines for the operator there were since then. */
+  /** The number of error lines for the operator since then. */
   errorsLogged(): number;
-  /** How often the provider noted something of a prompt. */
+  /** How many lines of this kind the provider has logged about a prompt. */
   countOf(prompt: string, kind: LogLine['kind']): Promise<number>;
   /** Submits and waits for the end, as the activities do. */
   generate(work: GenerationRequest): Promise<readonly ProducedFile[]>;
-  /** Runs something that must be refused. */
+  /** Runs work that must be rejected. */
   refused(work: GenerationRequest): Promise<ProviderRefusal>;
-  /** The bytes of a file, from wherever it is to be fetched. */
+  /** The bytes of a file, fetched from wherever it is available. */
   bytesOf(work: GenerationRequest, file: ProducedFile | undefined): Promise<Buffer>;
 }
 
-/** Puts it together; the provider runs from `start` on. */
+/** Assembles it; the provider runs from `start` on. */
 export function createContractRig(subject: ContractSubject): ContractRig {
   const inputOf = subject.inputOf ?? ((prompt: string) => ({ prompt }));
   let started: TestProvider | undefined;

@@ -1,4 +1,4 @@
-/** Expressions of model files: what they may cost, and that one that misbehaves takes nobody with it. */
+/** Expressions of model files: their limits, and that one that misbehaves does not affect others. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ExpressionError, createExpressions } from '../../src/providers/http/expressions.ts';
@@ -7,7 +7,7 @@ import { ExpressionError, createExpressions } from '../../src/providers/http/exp
 const expressions = createExpressions({ timeoutMs: 30_000 });
 const hasty = createExpressions({ timeoutMs: 1_500 });
 
-/** What evaluating one expression ends with. */
+/** The result of evaluating one expression. */
 async function valueOf(text: string, document: unknown = {}, variables = {}): Promise<unknown> {
   return (await expressions.evaluate({ it: text }, document, variables)).of('it');
 }

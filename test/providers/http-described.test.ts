@@ -1,4 +1,7 @@
-/** What a model file can say of an HTTP API beyond what the two public examples need: against a server that tells all. */
+/**
+ * What a model file can describe of an HTTP API beyond what the two public examples need: against a server that
+ * records its requests.
+ */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -32,13 +35,13 @@ interface Asked {
 interface Bench {
   readonly provider: Provider;
   readonly request: GenerationRequest;
-  /** What reached the server, in order. */
+  /** The requests that reached the server, in order. */
   readonly asked: readonly Asked[];
   /** The server's own address. */
   readonly origin: string;
 }
 
-/** The job API that most cases need no more of. */
+/** The job API that is sufficient for most cases. */
 const JOBS: HttpBinding = {
   submit: { path: "'/jobs'", body: '{ "say": prompt }' },
   jobId: 'id',
@@ -46,7 +49,7 @@ const JOBS: HttpBinding = {
   outputs: 'files',
 };
 
-/** Runs something against a server that answers with what `answers` has for a method and path. */
+/** Runs work against a server that responds with the entry of `answers` for a method and path. */
 async function withServer(
   http: HttpBinding,
   answers: Readonly<Record<string, unknown>>,

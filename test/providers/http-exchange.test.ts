@@ -12,7 +12,7 @@ import type { ExchangeAnswer, ExchangeRequest } from '../../src/providers/http-e
 
 const exchange = createHttpExchange();
 
-/** Sends one request to a server that answers in the given way. */
+/** Sends one request to a server that responds in the given way. */
 async function ask(answer: RequestListener, changes: Partial<ExchangeRequest> = {}): Promise<ExchangeAnswer> {
   const server = createServer(answer).listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -1,4 +1,4 @@
-/** The adapter of protocol `http`, by the two examples of docs/examples, whose files are read as they stand. */
+/** The adapter of protocol `http`, with the two examples of docs/examples, whose files are read unchanged. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { loadModels } from '../../src/catalogue/load-models.ts';

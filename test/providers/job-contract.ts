@@ -10,7 +10,7 @@ import { freePort } from './unreachable-places.ts';
 
 const call = submitCall();
 
-/** The cases of adapters whose submit brings a job. */
+/** The cases of adapters whose submit returns a job. */
 export function describeJobs(bench: ContractBench): void {
   const { provider, request, caught, untilLogged } = bench;
 

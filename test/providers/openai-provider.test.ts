@@ -18,7 +18,7 @@ const call = submitCall();
 const folder = mkdtempSync(path.join(os.tmpdir(), 'openai-media-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
 
-/** A file of an input; nobody looks into it. */
+/** A file of an input; its content is never read. */
 function file(name: string, mimeType: string, bytes: number): InputFile {
   const filePath = path.join(folder, name);
   writeFileSync(filePath, Buffer.alloc(bytes, 7));

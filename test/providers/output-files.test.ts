@@ -1,4 +1,4 @@
-/** What of a provider's output counts as a file. */
+/** Which parts of a provider's output count as files. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { filesIn } from '../../src/providers/output-files.ts';

@@ -1,7 +1,7 @@
 /**
- * What every adapter of an HTTP provider promises, run against the test provider: a process of its own, whose log says
- * what really arrived. The rest of the program relies on the difference between the kinds of error, so each case
- * checks the kind, and every error and log line is searched for what must never stand there.
+ * What every adapter of an HTTP provider promises, run against the test provider: a process of its own, whose log
+ * shows what really arrived. The rest of the program relies on the difference between the kinds of error, so each
+ * case checks the kind, and every error and log line is searched for what it must never contain.
  */
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';

@@ -1,4 +1,4 @@
-/** What a submit is called with where a test needs nothing of it but the signal: adapters of upstreams write no files. */
+/** The arguments of a submit in tests that need only the signal: adapters of upstreams write no files. */
 import type { SubmitCall } from '../../src/providers/provider.ts';
 
 export function submitCall(changes: Partial<SubmitCall> = {}): SubmitCall {

@@ -1,9 +1,9 @@
-/** Addresses at which no provider answers: for tests of what adapters make of that. */
+/** Addresses where no provider responds: for tests of how adapters handle that. */
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 
-/** A port of this machine on which nobody listens. */
+/** A port of this machine on which nothing listens. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -13,7 +13,9 @@ export async function freePort(): Promise<number> {
   return port;
 }
 
-/** Runs something beside a server that takes connections and never says a word, so that no TLS handshake ends. */
+/**
+ * Runs work alongside a server that accepts connections and never sends anything, so that no TLS handshake completes.
+ */
 export async function withSilentServer(
   work: (port: number, connected: Promise<unknown>) => Promise<void>,
 ): Promise<void> {

@@ -1,4 +1,4 @@
-/** Answers to a submit that the test provider never gives, and what becomes of the connections. */
+/** Responses to a submit that the test provider never gives, and what happens to the connections. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -15,7 +15,7 @@ import { submitCall } from './submit-call.ts';
 
 const provider = createReplicateProvider({ secrets: createSecretSource({}), logger: silentLogger() });
 
-/** Submits once or more to a server that answers in the given way; gives the last outcome. */
+/** Submits once or more to a server that responds in the given way; returns the last outcome. */
 async function submit(answer: RequestListener, times = 1): Promise<unknown> {
   const server = createServer(answer).listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -1,4 +1,4 @@
-/** What an answer says of the upstream itself, for all tasks, and how questions about a job may be answered. */
+/** What a response reveals about the upstream itself, for all tasks, and possible responses to polling a job. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:http';

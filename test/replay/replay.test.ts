@@ -1,6 +1,6 @@
 /**
- * Recorded histories replayed by the workflows of today: a task that began before an update goes on after it. How to
- * record: test/support/record-histories.ts.
+ * Recorded histories replayed by the current workflows: a task that started before an update continues after it. How
+ * to record: test/support/record-histories.ts.
  */
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
@@ -18,7 +18,7 @@ import { historyTexts } from '../support/history-texts.ts';
 const FOLDER = packageFile('test/histories');
 const NAMES = (await readdir(FOLDER)).filter((name) => name.endsWith('.json')).toSorted();
 
-/** What the issue asks to be among them. */
+/** The histories that must be among them. */
 const REQUIRED = [
   'success',
   'provider-failure',
@@ -28,7 +28,7 @@ const REQUIRED = [
   'callback-exhausted',
 ];
 
-// The refusals that are provoked here are not worth a warning.
+// The failures that are provoked here need no warning.
 Runtime.install({
   logger: new DefaultLogger('ERROR'),
   telemetryOptions: { logging: { filter: makeTelemetryFilterString({ core: 'ERROR', other: 'ERROR' }) } },
@@ -92,7 +92,7 @@ describe('a workflow that was changed carelessly', () => {
   }
 });
 
-/** Payloads stand in the files as base64: makes bytes of them again. */
+/** Payloads are stored in the files as base64: decodes them to bytes. */
 function decoded(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(decoded);
   if (typeof value !== 'object' || value === null) return value;

@@ -1,4 +1,4 @@
-/** A process whose event loop stands still: it is ended, says where it stood, and its supervisor starts it again. */
+/** A process whose event loop is blocked: it is ended, logs where it was blocked, and its supervisor restarts it. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
@@ -26,7 +26,7 @@ after(() => rm(folder, { recursive: true, force: true }));
 let part: Part | undefined;
 afterEach(() => part?.stop());
 
-/** Starts the program under supervision. @returns what is told of it. */
+/** Starts the program under supervision. @returns the reports and the lines of its output. */
 async function supervise(what: string): Promise<{ readonly reports: string[]; readonly lines: string[] }> {
   const [reports, lines]: [string[], string[]] = [[], []];
   part = new Part(
@@ -55,7 +55,7 @@ async function supervise(what: string): Promise<{ readonly reports: string[]; re
   return { reports, lines };
 }
 
-/** Starts the program by itself, and reads nothing of what it writes. */
+/** Starts the program by itself, and reads none of its output. */
 function launch(t: TestContext, args: readonly string[], options: readonly string[] = []): ChildProcess {
   const child = spawn(process.execPath, [...options, packageFile('test/standalone/fixtures/hanging.mjs'), ...args], {
     stdio: ['ignore', 'pipe', 'ignore'],
@@ -82,7 +82,7 @@ describe('a process whose event loop stands still', () => {
 
     const [code, signal] = (await once(child, 'exit')) as [number | null, string | null];
 
-    // By itself where it could be interrupted, and otherwise killed.
+    // It exits by itself if it could be interrupted, and otherwise it is killed.
     assert.ok(code === HUNG_EXIT_CODE || signal === 'SIGKILL', `${code} ${signal}`);
   });
 
@@ -91,7 +91,7 @@ describe('a process whose event loop stands still', () => {
     const child = launch(t, [debugged], ['--inspect=127.0.0.1:0']);
     await until('it stands still', () => existsSync(path.join(debugged, 'first-life')));
 
-    // Three times as long as the loop may stand still: the time itself is what is tested.
+    // Three times as long as the loop may be blocked: the time itself is what is tested.
     await letPass(8_000);
 
     assert.deepEqual([child.exitCode, child.signalCode], [null, null]);
@@ -103,7 +103,7 @@ describe('a process whose event loop stands still', () => {
     const pid = running.pid ?? assert.fail('it does not run');
 
     process.kill(pid, 'SIGSTOP');
-    // Twice as long as the loop may stand still: the time itself is what is tested.
+    // Twice as long as the loop may be blocked: the time itself is what is tested.
     await letPass(4_000);
     process.kill(pid, 'SIGCONT');
     await letPass(4_000);

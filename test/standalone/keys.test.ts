@@ -1,4 +1,7 @@
-/** Which keys `npm start` gives to its roles: the environment's, and those of `secrets.json` that are needed beside them. */
+/**
+ * Which keys `npm start` gives to its roles: the environment's, and those of `secrets.json` that are needed in
+ * addition.
+ */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
@@ -20,7 +23,7 @@ const OF_FILE = {
   ENCRYPTION_KEY_FALLBACKS: ROTATED.encryptionKeyFallbacks.join(','),
 };
 
-/** Without those that are taken out of the environment. */
+/** Without those that are removed from the environment. */
 function keysWith(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const variables = { ...environment, ...keyVariables(ROTATED, environment) };
   return Object.fromEntries(Object.entries(variables).filter(([, value]) => value !== undefined));

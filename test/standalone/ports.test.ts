@@ -1,4 +1,4 @@
-/** Free ports are ones that stay free, and a wanted port that is taken is told plainly. */
+/** Free ports stay free, and a requested port that is taken is reported plainly. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { describe, it } from 'node:test';
 import { claimPort, findFreePort } from '../../src/standalone/ports.ts';
 
-/** The lowest port that any common system gives to outgoing connections: Linux's `ip_local_port_range`. */
+/** The lowest port that any common system uses for outgoing connections: Linux's `ip_local_port_range`. */
 const OUTGOING_FROM = 32_768;
 
 describe('a free port', () => {

@@ -1,4 +1,4 @@
-/** What `npm start` finds wrong with the environment before it starts anything. */
+/** Problems with the environment that `npm start` reports before it starts anything. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { ConfigurationError } from '../../src/config/environment.ts';

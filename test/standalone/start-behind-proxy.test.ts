@@ -1,4 +1,4 @@
-/** `npm start` on a machine whose environment names a proxy: one that takes every connection and never answers. */
+/** `npm start` on a machine whose environment names a proxy: one that accepts every connection and never responds. */
 import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
 import { createServer } from 'node:net';

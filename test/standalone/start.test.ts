@@ -1,5 +1,6 @@
 /**
- * The supervisor as a user meets it: a real process that runs a real PostgreSQL and a real Temporal on a data folder.
+ * The supervisor as a user experiences it: a real process that runs a real PostgreSQL and a real Temporal on a data
+ * directory.
  */
 import assert from 'node:assert/strict';
 import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
@@ -17,13 +18,13 @@ import type { Supervised } from './fixtures/supervised.ts';
 
 const READY = 'Stop:  ';
 
-/** The line of the Web UI, which leads to its list of tasks in a namespace. */
+/** The line with the Web UI's URL, which leads to its list of tasks in a namespace. */
 function tasksIn(namespace: string): RegExp {
   const query = 'query=WorkflowType%3D%22mediaTask%22';
   return new RegExp(`Temporal UI +http://127\\.0\\.0\\.1:\\d+/namespaces/${namespace}/workflows\\?${query}$`, 'm');
 }
 
-/** The recorded processes of the parts that run on a data folder, by name. */
+/** The recorded processes of the parts that run on a data directory, by name. */
 async function partPids(dataDir: string): Promise<Record<string, number>> {
   const record = JSON.parse(await readFile(path.join(dataDir, 'processes.json'), 'utf8')) as Record<
     string,
@@ -107,7 +108,7 @@ describe('npm start', () => {
       const before = (await partPids(dataDir))[part];
       assert.ok(before !== undefined);
       process.kill(before, 'SIGKILL');
-      // Said when it does its work; its process is recorded earlier.
+      // Printed when it does its work; its process is recorded earlier.
       await running.printed(`${title} runs again.`);
       const now = (await partPids(dataDir))[part];
       assert.ok(now !== undefined && now !== before, `${part} is not recorded anew`);

@@ -25,7 +25,7 @@ describe('the Temporal CLI', () => {
     return target;
   };
 
-  /** Looks only where the test says; a search that has to get one ends at once. */
+  /** Searches only where the test allows; a search that would have to download one ends at once. */
   const obtain = (options: { cliPath?: string; searchPath?: string } = {}): Promise<string> =>
     obtainTemporalCli({
       cliPath: options.cliPath,

@@ -1,7 +1,7 @@
 /**
- * Temporal on this machine, attacked by a page in a browser on it: by DNS rebinding, where the page's own name points to
- * 127.0.0.1, and by forms, which may be sent to any address. The real server; the browser is played by hand, except that
- * it connects to no port that the Fetch standard blocks.
+ * Temporal on this machine, attacked by a page in a browser on it: by DNS rebinding, where the page's own name points
+ * to 127.0.0.1, and by forms, which may be sent to any address. The real server; the browser is simulated, except
+ * that it connects to no port that the Fetch standard blocks.
  */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
@@ -46,7 +46,7 @@ after(async () => {
   await exited;
 });
 
-/** Every TCP port of the loopback that a process listens on. */
+/** Every TCP port on the loopback that a process listens on. */
 async function listeningPorts(pid: number): Promise<readonly number[]> {
   const descriptors = await readdir(`/proc/${pid}/fd`);
   const links = await Promise.all(descriptors.map((fd) => readlink(`/proc/${pid}/fd/${fd}`).catch(() => '')));
@@ -65,7 +65,10 @@ async function listeningPorts(pid: number): Promise<readonly number[]> {
 const isRunning = async (): Promise<boolean> =>
   (await client.workflow.getHandle(workflowId).describe()).status.name === 'RUNNING';
 
-/** No HTTP at all is the best answer: gRPC without TLS speaks HTTP/2 from the first byte, which no browser does. */
+/**
+ * No HTTP response at all is the best result: gRPC without TLS speaks HTTP/2 from the first byte, which no browser
+ * does.
+ */
 async function attempt(url: string, method: string, path: string, headers: Record<string, string>): Promise<RawAnswer> {
   const sent = method === 'POST' ? '{"reason":"attack"}' : undefined;
   return raw(url, method, path, headers, sent).catch(() => ({ status: 0, headers: {}, text: '' }));
@@ -77,7 +80,7 @@ async function attack(url: string): Promise<void> {
   const evil = `http://evil.example:${port}`;
   const rebinding = { Host: `evil.example:${port}`, Origin: evil, 'Sec-Fetch-Site': 'same-origin' };
   const text = { 'Content-Type': 'text/plain' };
-  // A page that was rebound reads the UI's token, because the UI believes that it is its own.
+  // A page after DNS rebinding reads the UI's token, because to the UI it appears to be its own.
   const page = await attempt(url, 'GET', '/', { Host: `evil.example:${port}` });
   const [cookie = ''] = page.headers['set-cookie'] ?? [];
   const token = /_csrf=([^;]*)/.exec(cookie)?.[1] ?? 'none';

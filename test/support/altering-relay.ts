@@ -1,4 +1,4 @@
-/** Somebody between Darkroom and a receiver: passes on every byte and header as it came, or as a test has it altered. */
+/** A party between Darkroom and a receiver: forwards every byte and header as it came, or altered by a test. */
 import { once } from 'node:events';
 import { createServer, request as send } from 'node:http';
 import type { IncomingMessage } from 'node:http';
@@ -7,16 +7,16 @@ import { buffer } from 'node:stream/consumers';
 import type { Delivery } from './verification-cases.ts';
 
 export interface AlteringRelay {
-  /** `http://127.0.0.1:<port>`; `EGRESS_ALLOW` takes it as it is. */
+  /** `http://127.0.0.1:<port>`; `EGRESS_ALLOW` accepts it in this form. */
   readonly url: string;
-  /** What happens to the next ones. */
+  /** Alters the next deliveries. */
   alter: (delivery: Delivery) => Delivery;
-  /** The last one, as Darkroom sent it. */
+  /** The last delivery, as Darkroom sent it. */
   last: Delivery | undefined;
   stop(): void;
 }
 
-/** Of the connection itself: everybody on the way sets their own. */
+/** Headers of the connection itself: every hop sets its own. */
 const OF_CONNECTION = new Set(['host', 'connection', 'content-length', 'transfer-encoding', 'keep-alive']);
 
 /** @param port the receiver's, on the loopback. */

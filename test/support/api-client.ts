@@ -1,13 +1,13 @@
 /**
- * A client as a user would write one: plain HTTPS calls and nothing of our code. It keeps the status and the headers,
- * which tests look at.
+ * A client as a user would write one: plain HTTPS calls without any of our code. It returns the status and the
+ * headers for the tests.
  */
 import { until } from './until.ts';
 
 export interface ApiAnswer {
   readonly status: number;
   readonly headers: Headers;
-  // Whatever came: tests judge it.
+  // Any JSON: tests check it.
   readonly body: ApiBody;
 }
 
@@ -56,7 +56,7 @@ export class ApiClient {
     this.key = key;
   }
 
-  /** Sends a request, to each api in turn where there are several. */
+  /** Sends a request, to each api in turn if there are several. */
   async send(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<ApiAnswer> {
     const url = this.#urls[this.#next++ % this.#urls.length];
     const response = await fetch(`${url}${path}`, {
@@ -84,7 +84,7 @@ export class ApiClient {
     return this.send('GET', `/v1/tasks/${taskId}`);
   }
 
-  /** Polls until a task satisfies the condition. @throws {Error} it never does; with the last answer. */
+  /** Polls until a task satisfies the condition. @throws {Error} it never does; with the last response. */
   async until(taskId: string, condition: (task: ApiTask) => boolean): Promise<ApiTask> {
     let answer = await this.get(taskId);
     const isSo = (): boolean => answer.status === 200 && condition(answer.body.data);
@@ -99,7 +99,7 @@ export class ApiClient {
     return answer.body.data;
   }
 
-  /** Polls until a task is over. */
+  /** Polls until a task has ended. */
   untilTerminal(taskId: string): Promise<ApiTask> {
     return this.until(taskId, (task) => task.status === 'success' || task.status === 'fail');
   }

@@ -1,13 +1,13 @@
-/** Which worker works on a task, as Temporal tells it. */
+/** Which worker is processing a task, according to Temporal. */
 import type { Activities } from '../../workflows/contracts.ts';
 import type { Darkroom, Role } from './darkroom.ts';
 import { until } from './until.ts';
 
 /**
- * Waits until a worker has an activity of a task that is handled in hand. Which activity is asked for, because each may be another
- * worker's: a task whose submit is about to end here is waited for elsewhere a moment later.
+ * Waits until a worker runs a given activity of a task that is being handled. The activity is a parameter, because
+ * each may run on a different worker: a task whose submit is about to end here is awaited elsewhere a moment later.
  *
- * @returns whether it is this worker, which runs.
+ * @returns whether it is this worker, which must be running.
  */
 export async function isWorkedOnBy(
   worker: Role,

@@ -1,5 +1,6 @@
 /**
- * A real Chromium for tests of the dashboard: it comes whole from the registry, with the codecs for films and sounds.
+ * A real Chromium for tests of the dashboard: the registry provides it completely, with the codecs for video and
+ * audio.
  */
 import chromium from '@sparticuz/chromium';
 import { chromium as playwright } from 'playwright-core';
@@ -7,14 +8,14 @@ import type { Browser } from 'playwright-core';
 import { GIVE_UP_MS } from './until.ts';
 
 /**
- * Starts one without a window. The caller closes it. The package's own arguments are left out: they are made for crawling,
- * and switch off the very rules of browsers that the tests are about.
- * Whatever is waited for in it is given up as `until` gives up: Playwright's own 30 s are a promise about time.
+ * Starts a headless browser. The caller closes it. The package's own arguments are left out: they are made for
+ * crawling, and switch off the very rules of browsers that the tests are about. Waits in it time out like `until`:
+ * Playwright's own 30 s would be a promise about time.
  */
 export async function launchBrowser(): Promise<Browser> {
   const browser = await playwright.launch({
     executablePath: await chromium.executablePath(),
-    // Containers often run as root, which Chromium's sandbox refuses.
+    // Containers often run as root, which Chromium's sandbox does not allow.
     args: ['--no-sandbox', '--autoplay-policy=no-user-gesture-required'],
     headless: true,
   });

@@ -1,6 +1,6 @@
 /**
- * The program as it is deployed, for tests that start it as a process: `npm test` has built it by then. Compiled it
- * starts in a fraction of the time that it takes from source, and a run starts it some hundred times.
+ * The program as it is deployed, for tests that start it as a process: `npm test` has built it by then. Compiled, it
+ * starts in a fraction of the time that it takes from source, and a run starts it about a hundred times.
  */
 import { existsSync } from 'node:fs';
 import { packageFile } from '../../src/config/package-root.ts';

@@ -1,6 +1,4 @@
-/**
- * Starts the callback receiver as a process of its own, and reads what it wrote down.
- */
+/** Starts the callback receiver as a process of its own, and reads its log. */
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -13,7 +11,7 @@ import type { ReceivedCallback } from './callback-receiver.ts';
 
 /** A running receiver. */
 export interface CallbackReceiver {
-  /** `http://127.0.0.1:<port>`, without a path; `EGRESS_ALLOW` takes it as it is. */
+  /** `http://127.0.0.1:<port>`, without a path; `EGRESS_ALLOW` accepts it in this form. */
   readonly url: string;
   readonly pid: number;
   /** Everything that reached it so far, in order; also after it was stopped. */
@@ -68,7 +66,7 @@ async function firstPort(child: ChildProcess): Promise<number> {
 
 async function parseLog(file: string): Promise<readonly ReceivedCallback[]> {
   const text = await readFile(file, 'utf8');
-  // A last line without its end is still being written.
+  // A last line without a newline is still being written.
   const whole = text.slice(0, text.lastIndexOf('\n') + 1);
   return whole
     .split('\n')

@@ -1,14 +1,14 @@
 /**
- * A receiver of callbacks, as a process of its own with its own log: what it wrote down is what reached it, whatever our
+ * A receiver of callbacks, as a process of its own with its own log: the log shows what reached it, whatever our
  * tables say. Every request is on disk before it is answered.
  *
  * Run: `node dist/test/support/callback-receiver.js --log <file> --port <port or 0>`; prints `{"port":…}` as its
  * first line. Behaviour by path, whatever follows it:
  *
  * /ok 204 · /fail/<n>/… 500 for the first n requests of that full path, then 204 · /status/<code> · /gone 410 ·
- * /slow/<ms> 204 after that time · /retry-after/<s> 503 with Retry-After for the first request of that full path, then
- * 204 · /hang no answer · /redirect 302 to /ok · /drip 200 and a byte every 50 ms for ever · /huge 200 and 64 MB ·
- * anything else 404.
+ * /slow/<ms> 204 after that time · /retry-after/<s> 503 with Retry-After for the first request of that full path,
+ * then 204 · /hang no answer · /redirect 302 to /ok · /drip 200 and a byte every 50 ms forever · /huge 200 and 64 MB
+ * · anything else 404.
  */
 import { fsyncSync, openSync, writeSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -41,7 +41,7 @@ function writeDown(received: ReceivedCallback): void {
   fsyncSync(logFile);
 }
 
-/** How many requests of this very path came before. */
+/** How many requests of exactly this path came before. */
 function countEarlier(path: string): number {
   const earlier = seen.get(path) ?? 0;
   seen.set(path, earlier + 1);
@@ -111,7 +111,7 @@ function stop(): void {
 
 process.once('SIGTERM', stop);
 process.once('SIGINT', stop);
-// Only where a test started it: it must not outlive a test that was killed.
+// Only if a test started it: it must not outlive a test that was killed.
 process.once('disconnect', stop);
 
 server.listen(Number(values.port), '127.0.0.1', () => {

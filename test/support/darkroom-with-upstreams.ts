@@ -1,6 +1,6 @@
 /**
- * A whole Darkroom with the outside world that a task can meet: the test provider behind a model for each protocol, and
- * a receiver of callbacks, each a process of its own with its own log.
+ * A whole Darkroom with the outside world of a task: the test provider behind a model for each protocol, and a
+ * receiver of callbacks, each a process of its own with its own log.
  */
 import assert from 'node:assert/strict';
 import { readFile, rename, rm, writeFile } from 'node:fs/promises';
@@ -19,7 +19,7 @@ import type { LogLine } from './test-provider/log.ts';
 import type { TestProvider } from './test-provider/process.ts';
 import { until } from './until.ts';
 
-/** Between two looks at a log, which is read whole. */
+/** The interval between two reads of a log, which is read completely. */
 const LOG_POLL_MS = 100;
 
 export class DarkroomWithUpstreams {
@@ -45,7 +45,7 @@ export class DarkroomWithUpstreams {
     return created.body.data.taskId;
   }
 
-  /** Changes the file of a model that has one upstream, as its operator would: every api takes it up by itself. */
+  /** Changes the file of a model that has one upstream, as its operator would: every api loads it by itself. */
   async changeUpstream(model: string, changes: Readonly<Record<string, unknown>>): Promise<void> {
     await this.#changeModel(model, ({ routes }) => {
       const [upstream] = routes['default']?.upstreams ?? [];
@@ -53,7 +53,7 @@ export class DarkroomWithUpstreams {
     });
   }
 
-  /** The same for what a model costs. */
+  /** The same for a model's prices. */
   async changePricing(model: string, changes: Readonly<Record<string, unknown>>): Promise<void> {
     await this.#changeModel(model, ({ pricing }) => ({ pricing: { ...pricing, ...changes } }));
   }
@@ -65,12 +65,12 @@ export class DarkroomWithUpstreams {
     await rename(`${file}.new`, file);
   }
 
-  /** What reached the provider of tasks whose prompt contains this. */
+  /** What reached the provider for tasks whose prompt contains this. */
   async providerLog(marker: string): Promise<readonly LogLine[]> {
     return (await this.provider.readLog()).filter((line) => line.prompt?.includes(marker));
   }
 
-  /** Waits until the provider was asked for something. */
+  /** Waits until the provider has logged a line of this kind. */
   async untilProvider(marker: string, kind: LogLine['kind']): Promise<void> {
     const isThere = async (): Promise<boolean> => {
       const log = await this.providerLog(marker);
@@ -85,14 +85,14 @@ export class DarkroomWithUpstreams {
     return received.filter(({ body }) => (JSON.parse(body) as { taskId?: string }).taskId === taskId);
   }
 
-  /** Waits until a task was called back. @returns everything received for it so far. */
+  /** Waits until a task's callback was received. @returns everything received for it so far. */
   async untilCalledBack(taskId: string): Promise<readonly ReceivedCallback[]> {
     const isThere = async (): Promise<boolean> => (await this.callbacksOf(taskId)).length > 0;
     await until(`${taskId} is called back`, isThere, LOG_POLL_MS);
     return this.callbacksOf(taskId);
   }
 
-  /** That an account holds nothing and runs nothing any more, and that all money is accounted for. */
+  /** Asserts that an account has no hold and no running task left, and that all money is accounted for. */
   async assertSettled(account: TestAccount): Promise<void> {
     const { database } = this.darkroom.testDatabase;
     const counters = await database.query(
@@ -114,11 +114,11 @@ export class DarkroomWithUpstreams {
 }
 
 /**
- * Starts all of it; whoever calls stops it.
+ * Starts all of it; the caller stops it.
  *
- * @param alsoAllowed more entries of EGRESS_ALLOW.
- * @param models more models than one for each protocol (model-files.ts).
- * @param databaseServer the PostgreSQL server to make the database on; default: the run's.
+ * @param alsoAllowed additional entries of EGRESS_ALLOW.
+ * @param models in addition to one for each protocol (model-files.ts).
+ * @param databaseServer the PostgreSQL server to create the database on; default: the run's.
  */
 export async function startDarkroomWithUpstreams(
   environment: Readonly<Record<string, string>> = {},

@@ -1,6 +1,6 @@
 /**
- * A whole Darkroom for a test: real api and worker processes on a database, a Temporal namespace and an object store of
- * their own. Tests speak to it as clients and operators do, over HTTP, the Temporal client and signals.
+ * A whole Darkroom for a test: real api and worker processes on a database, a Temporal namespace and an object store
+ * of their own. Tests use it as clients and operators do, over HTTP, the Temporal client and signals.
  */
 import { execFile, spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
@@ -27,19 +27,19 @@ import type { TestNamespace } from './test-namespace.ts';
 import { ApiClient } from './api-client.ts';
 
 export interface DarkroomOptions {
-  /** More variables for the processes. */
+  /** Additional variables for the processes. */
   readonly environment?: Readonly<Record<string, string>>;
   readonly apis?: number;
   readonly workers?: number;
   /** Whether each process is scraped, on a port of its own. */
   readonly hasMetrics?: boolean;
-  /** Where Temporal is reached; default: the run's server. */
+  /** The address of Temporal; default: the run's server. */
   readonly temporalAddress?: string;
-  /** A namespace that it shares; whoever made it closes it. Default: one of its own. */
+  /** A namespace that it shares; its creator closes it. Default: one of its own. */
   readonly namespace?: TestNamespace;
-  /** The PostgreSQL server to make the database on; default: the run's. */
+  /** The PostgreSQL server to create the database on; default: the run's. */
   readonly databaseServer?: string;
-  /** Whether a process that ends by itself is started again, as its supervisor would. Default: that fails the test. */
+  /** Whether a process that ends by itself is restarted, as its supervisor would do. By default that fails the test. */
   readonly isSupervised?: boolean;
 }
 
@@ -61,8 +61,8 @@ export class Role {
   #hasEndedByItself = false;
 
   /**
-   * @param program the command that takes the role as its last argument; default: the program as it was built.
-   * @param isSupervised whether it is started again where it ends by itself.
+   * @param program the command that takes the role as its last argument; default: the built program.
+   * @param isSupervised whether it is restarted if it ends by itself.
    */
   constructor(
     role: 'api' | 'worker',
@@ -84,7 +84,7 @@ export class Role {
     return pid;
   }
 
-  /** Starts it and waits until it says that it is ready. @param changes to its environment, from now on. */
+  /** Starts it and waits until it reports that it is ready. @param changes to its environment, from now on. */
   async start(changes: NodeJS.ProcessEnv = {}): Promise<void> {
     this.#environment = { ...this.#environment, ...changes };
     const [command = process.execPath, ...args] = this.#program;
@@ -112,35 +112,35 @@ export class Role {
     });
   }
 
-  /** As a supervisor does: until it stays, or somebody else has started or killed it. */
+  /** As a supervisor does: until it stays up, or the test has started or killed it. */
   async #startAgain(ended: ChildProcess): Promise<void> {
     for (let last: ChildProcess | undefined = ended; this.#child === last; last = this.#child) {
       try {
         await this.start();
         return;
       } catch {
-        // It says why in its log.
+        // Its log contains the reason.
       }
     }
   }
 
-  /** Whether it ever ended although nobody asked it to. */
+  /** Whether it ever ended without being requested to. */
   get hasEndedByItself(): boolean {
     return this.#hasEndedByItself;
   }
 
-  /** How it ended although nobody asked it to, if it did. */
+  /** How it ended without being requested to, if it did. */
   get collapse(): string | undefined {
     return this.#collapse;
   }
 
-  /** Ends it: by default without any warning. @returns its exit code; null where a signal ended it. */
+  /** Ends it: by default without any warning. @returns its exit code; null if a signal ended it. */
   async kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<number | null> {
     const child = this.#child;
     this.#child = undefined;
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return child?.exitCode ?? null;
     const exited = new Promise<void>((resolve) => {
-      // Not 'exit': what it said last is still to be read then.
+      // Not 'exit': its last output may still be unread then.
       child.once('close', () => resolve());
     });
     child.kill(signal);
@@ -153,7 +153,7 @@ export class Darkroom {
   readonly apis: readonly Role[];
   readonly workers: readonly Role[];
   readonly urls: readonly string[];
-  /** Where the processes are scraped, the apis first; empty unless asked for. */
+  /** The metrics URLs of the processes, the apis first; empty unless requested. */
   readonly metricsUrls: readonly string[];
   readonly namespace: string;
   readonly temporal: Client;
@@ -205,7 +205,7 @@ export class Darkroom {
       const id = await createAccount(transaction, 'test', {
         runningCap: options.runningCap ?? 100,
         queueCap: options.queueCap ?? 1_000,
-        // Limits are met only by the tests of limits.
+        // Only the tests of limits reach limits.
         createsPerMinute: 1_000_000,
         readsPerMinute: 1_000_000,
         textRequestsPerMinute: 1_000_000,
@@ -224,21 +224,21 @@ export class Darkroom {
     return this.#migrate();
   }
 
-  /** Where the worker keeps the files of what it is working on. */
+  /** The directory where the worker stores the files of its current work. */
   get scratchFolder(): string {
     return path.join(this.#folder, 'scratch');
   }
 
-  /** The folder of the object store. */
+  /** The directory of the object store. */
   get storeFolder(): string {
     return path.join(this.#folder, 'store');
   }
 
-  /** @throws {Error} a process had ended by itself: whatever the test saw, that is a bug. */
+  /** @throws {Error} a process had ended by itself: whatever the test observed, that is a bug. */
   async stop(): Promise<void> {
     const roles = [...this.apis, ...this.workers];
     await Promise.all(roles.map((role) => role.kill('SIGTERM')));
-    // Nobody works on what they would go on starting, and the run's server would be ever busier with it.
+    // No worker would process what they start, which would only load the run's server.
     await Promise.all(
       scheduleIds(this.installationId).map((id) =>
         this.temporal
@@ -254,7 +254,7 @@ export class Darkroom {
   }
 }
 
-/** Starts a Darkroom; whoever calls stops it. */
+/** Starts a Darkroom; the caller stops it. */
 export async function startDarkroom(options: DarkroomOptions = {}): Promise<Darkroom> {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-run-'));
   const testDatabase = await createTestDatabase(undefined, options.databaseServer);

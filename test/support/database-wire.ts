@@ -1,21 +1,21 @@
-/** The way to PostgreSQL, which a test can cut, have stand still, or rob of an answer. */
+/** A connection to PostgreSQL that a test can cut, stall, or deprive of a response. */
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import type { AddressInfo, Server, Socket } from 'node:net';
 
 export interface DatabaseWire {
-  /** The server by way of the wire. */
+  /** The server's URL through the wire. */
   readonly url: string;
   cut(): void;
   mend(): void;
   /**
-   * Holds every question and answer until `resume`. Connections are still made: a server whose disk stands still accepts
-   * them, and whoever makes one waits longer than where it does not.
+   * Holds every query and response until `resume`. Connections are still established: a server whose disk stalls
+   * accepts them, and a client that connects then waits longer than if it did not.
    */
   stall(): void;
   resume(): void;
   /**
-   * Cuts the one connection on which the next statement of this name goes out, when the server has answered it.
+   * Cuts the one connection that sends the next statement of this name, when the server has responded to it.
    *
    * @returns when that has happened.
    */
@@ -27,14 +27,14 @@ export interface DatabaseWire {
 interface Way {
   readonly from: Socket;
   readonly to: Socket;
-  /** What passes the bytes on instead of a pipe, of a connection that is made during a stall. */
+  /** Forwards the bytes instead of a pipe, for a connection that is established during a stall. */
   readonly passSignIn?: (bytes: Buffer) => void;
 }
 
-/** What a client sends until it is signed in begins with one of these: the length of its greeting, or `p`. */
+/** The first byte of what a client sends until it is authenticated: the length of its startup message, or `p`. */
 const OF_SIGN_IN = new Set([0x00, 0x70]);
 
-/** Passes on what makes a connection, and holds the rest. */
+/** Forwards what establishes a connection, and holds the rest. */
 function startSignIn(from: Socket, to: Socket): Way {
   const passSignIn = (bytes: Buffer): void => {
     if (OF_SIGN_IN.has(bytes[0] ?? 0)) to.write(bytes);
@@ -49,7 +49,7 @@ function startPipe(from: Socket, to: Socket): Way {
   return { from, to };
 }
 
-/** @param server the URL of the real one. */
+/** @param server the URL of the real server. */
 export async function startDatabaseWire(server: string): Promise<DatabaseWire> {
   const target = new URL(server);
   const open = new Set<Socket>();

@@ -5,7 +5,7 @@ import { describe, it } from 'node:test';
 import { packageFile } from '../../src/config/package-root.ts';
 import { until } from './until.ts';
 
-/** Starts a process that leads a group of its own, as the servers of a test do, prints its id and then hangs. */
+/** Starts a process that leads a group of its own, like the servers of a test, prints its id and then hangs. */
 const HANGING_FILE = `
   const { spawn } = await import('node:child_process');
   const server = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1_000)'], { detached: true, stdio: 'ignore' });

@@ -7,7 +7,7 @@ import type { TestCertificate } from './test-certificate.ts';
 
 const PERMISSION_DENIED = '7';
 const UNAUTHENTICATED = '16';
-/** Of one connection between two peers: HTTP/2 does not pass them on (RFC 9113, 8.2.2). */
+/** Headers of a single connection between two peers: HTTP/2 does not forward them (RFC 9113, 8.2.2). */
 const HOP_HEADERS = new Set<string>([constants.HTTP2_HEADER_CONNECTION, constants.HTTP2_HEADER_KEEP_ALIVE]);
 
 export interface ForbiddingProxy {
@@ -18,17 +18,17 @@ export interface ForbiddingProxy {
   close(): void;
 }
 
-/** Whom it lets in, and by what they know it; all PEM. */
+/** The credentials that it accepts; all PEM. */
 export interface Access {
   readonly server: TestCertificate;
-  /** What client certificates have to be signed with. */
+  /** The authority that client certificates have to be signed by. */
   readonly clientCa: string;
   readonly apiKey: string;
 }
 
 /**
  * @param target host:port of the real server.
- * @param access where it is there, the proxy speaks TLS.
+ * @param access if present, the proxy uses TLS.
  */
 export async function startForbiddingProxy(target: string, access?: Access): Promise<ForbiddingProxy> {
   let forbidden: readonly string[] = [];
@@ -79,7 +79,7 @@ function secureOptions({ server, clientCa }: Access): SecureServerOptions {
   return { ...server, ca: clientCa, requestCert: true, rejectUnauthorized: true };
 }
 
-/** An answer without a body, its status among the headers (gRPC's "trailers only"). */
+/** A response without a body, with its status among the headers (gRPC's "trailers only"). */
 function refuse(stream: ServerHttp2Stream, status: string): void {
   const head = { 'content-type': 'application/grpc', 'grpc-status': status, 'grpc-message': 'not allowed' };
   stream.respond({ ':status': 200, ...head }, { endStream: true });

@@ -1,7 +1,7 @@
 /**
- * A load balancer as simple as one can be: it asks each upstream for `/readyz` five times a second, sends requests to
- * those that do not say no again and again, one after the other, over connections that it keeps, and tries nothing twice. What an upstream does
- * not answer in full it writes down: for its client that request failed.
+ * A minimal load balancer: it requests `/readyz` from each upstream five times a second, distributes requests in turn
+ * over the upstreams that have not failed several checks in a row, on keep-alive connections, and retries nothing. It
+ * logs every request that an upstream does not answer completely: for its client that request failed.
  */
 import { Agent, createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -9,14 +9,14 @@ import type { AddressInfo } from 'node:net';
 const CHECK_EVERY_MS = 200;
 /** A check that is not answered for this long has failed. */
 const CHECK_TIMEOUT_MS = 5_000;
-/** So many checks in a row, as balancers have it by default: one that fails on a busy machine says little. */
+/** This many checks in a row, like the default of balancers: a single failed one on a busy machine means little. */
 const FAILED_CHECKS = 3;
 
 export interface HealthCheckingProxy {
   readonly url: string;
-  /** One line for each request that an upstream did not answer to its end. */
+  /** One line for each request that an upstream did not answer completely. */
   readonly failures: readonly string[];
-  /** Requests that each upstream was sent. */
+  /** How many requests each upstream received. */
   readonly sent: readonly number[];
   isReady(place: number): boolean;
   close(): Promise<void>;

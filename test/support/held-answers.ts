@@ -1,13 +1,13 @@
-/** A server of pictures and a receiver of callbacks whose answers a test decides, one by one, when it likes. */
+/** A server of images and a receiver of callbacks whose responses a test decides, one by one, at any time. */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { drawPicture } from './test-provider/picture.ts';
 
-/** @param earlier how many requests of the same path came before. @returns the status of the answer. */
+/** @param earlier how many requests of the same path came before. @returns the status of the response. */
 export type Answer = (earlier: number) => number | Promise<number>;
 
-/** What an answer waits for. */
+/** What a response waits for. */
 export interface Gate {
   readonly opened: Promise<void>;
   open(): void;
@@ -22,13 +22,13 @@ export function createGate(): Gate {
 }
 
 export interface HeldAnswers {
-  /** `http://127.0.0.1:<port>`; `EGRESS_ALLOW` takes it as it is. */
+  /** `http://127.0.0.1:<port>`; `EGRESS_ALLOW` accepts it in this form. */
   readonly url: string;
-  /** What is answered to requests of a path. GET with 200 brings a picture; a path without an answer 204. */
+  /** The responses to requests of a path. GET with 200 returns an image; a path without an entry returns 204. */
   readonly answers: Map<string, Answer>;
-  /** How many requests of a path came. */
+  /** How many requests of a path arrived. */
   asked(path: string): number;
-  /** How many requests of a path were open at once at most. */
+  /** The maximum number of simultaneously open requests of a path. */
   mostOpen(path: string): number;
   stop(): void;
 }

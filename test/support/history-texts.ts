@@ -1,4 +1,4 @@
-/** Everything that can be read in a workflow's history: every text, and every payload as the bytes it holds. */
+/** Everything readable in a workflow's history: every text, and every payload as its bytes. */
 import type { WorkflowHandle } from '@temporalio/client';
 
 export type History = Awaited<ReturnType<WorkflowHandle['fetchHistory']>>;

@@ -1,4 +1,4 @@
-/** How many buffers this process holds, whatever their size: what many tiny pieces cost. */
+/** How many buffers this process holds, whatever their size: the cost of many tiny pieces. */
 import { queryObjects } from 'node:v8';
 
 /** Those that are still reachable: garbage is collected first. */

@@ -1,4 +1,4 @@
-/** Rows that a session keeps locked, as a process does that was stopped in the middle of a transaction. */
+/** Rows that a session keeps locked, like a process that was stopped in the middle of a transaction. */
 import pg from 'pg';
 
 export interface LockedRows {

@@ -1,6 +1,6 @@
 /**
- * A worker in the process of a test that runs the maintenance workflows on the app's database, store and clock, on a real
- * Temporal server: what the Schedules start, a test starts when it wants to.
+ * A worker in the process of a test that runs the maintenance workflows on the app's database, store and clock, on a
+ * real Temporal server: a test starts on demand what the Schedules would start.
  */
 import type { Client } from '@temporalio/client';
 import { Worker } from '@temporalio/worker';
@@ -24,14 +24,14 @@ import { createTestNamespace } from './test-namespace.ts';
 export interface MaintenanceWorker {
   readonly gateway: WorkflowGateway;
   readonly client: Client;
-  /** Runs one workflow to its end. @throws what it failed with. */
+  /** Runs one workflow until it ends. @throws its failure. */
   run<Result>(type: string, ...args: unknown[]): Promise<Result>;
   close(): Promise<void>;
 }
 
 /**
- * @param changes what the activities are given instead of what the app has.
- * @param queues served beside those of maintenance.
+ * @param changes replaces parts of the app's context for the activities.
+ * @param queues served in addition to those of maintenance.
  */
 export async function startMaintenanceWorker(
   served: ServedApp,

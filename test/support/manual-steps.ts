@@ -1,4 +1,7 @@
-/** What `migrate` prints for an operator, read and run as an operator does: by a shell, with the command line of Temporal. */
+/**
+ * The steps that `migrate` prints for an operator, read and run as an operator does: by a shell, with the command
+ * line of Temporal.
+ */
 import assert from 'node:assert/strict';
 import { exec } from 'node:child_process';
 import path from 'node:path';
@@ -7,7 +10,7 @@ import { ManualStepsError } from '../../src/temporal/manual-steps.ts';
 
 const run = promisify(exec);
 
-/** The commands that a `migrate` prints that has to fail, each by what it is for. */
+/** The commands that a failing `migrate` prints, each by its purpose. */
 export async function printedSteps(migration: Promise<void>): Promise<ReadonlyMap<string, string>> {
   const error = await migration.then(
     () => assert.fail('it did not fail'),
@@ -19,7 +22,7 @@ export async function printedSteps(migration: Promise<void>): Promise<ReadonlyMa
   );
 }
 
-/** @param environment of the operator's shell, beside what every process has. */
+/** @param environment of the operator's shell, in addition to what every process has. */
 export async function runStep(command: string, environment: NodeJS.ProcessEnv = {}): Promise<void> {
   const cli = process.env['DARKROOM_TEST_TEMPORAL_CLI'];
   assert.ok(cli !== undefined);

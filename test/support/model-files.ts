@@ -1,12 +1,12 @@
 /**
  * Model files of a test's own, whose upstream is the test provider: one model for each protocol, called
- * `test/<protocol>`. The folder is an operator's MODELS_DIR.
+ * `test/<protocol>`. The directory is an operator's MODELS_DIR.
  */
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 
-/** The protocols that the test provider speaks. */
+/** The protocols that the test provider implements. */
 export const UPSTREAM_PROTOCOLS = ['openai', 'replicate', 'tasks'] as const;
 export type UpstreamProtocol = (typeof UPSTREAM_PROTOCOLS)[number];
 
@@ -16,14 +16,14 @@ const SECRET = 'test';
 /** The price of every model, held when a task is accepted: decimal USD. */
 export const MODEL_PRICE = '0.03';
 
-/** One upstream of a model; what is absent is as the usual one of its protocol has it. */
+/** One upstream of a model; missing fields are those of its protocol's usual one. */
 export type TestUpstream = { readonly protocol: UpstreamProtocol } & Readonly<Record<string, unknown>>;
 
 /**
  * Writes the files.
  *
- * @param more models beside the usual ones: the upstreams of each by what follows `test/` in its name.
- * @returns the folder, which whoever called removes.
+ * @param more models in addition to the usual ones: the upstreams of each by what follows `test/` in its name.
+ * @returns the directory, which the caller removes.
  */
 export async function writeModelFiles(
   providerUrl: string,

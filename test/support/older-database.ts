@@ -1,20 +1,20 @@
 /**
- * A database that loses commits: its rows are kept as they stand at a moment and put back later, all of them, while
- * Temporal, the object store and everybody outside keep what they have. For a program that is what the failover to a
- * standby that lagged behind is, or the restore of a backup: its connections break, and what it had written is gone.
+ * A database that loses commits: its rows are saved at a moment and restored later, all of them, while Temporal, the
+ * object store and all others keep their state. For a program this is the same as a failover to a standby that lagged
+ * behind, or a restored backup: its connections break, and what it had written is gone.
  */
 import pg from 'pg';
 import type { TestDatabase } from './test-database.ts';
 
-/** Rows as they stood at a moment. */
+/** Rows as they were at a moment. */
 export interface KeptRows {
-  /** Puts them back in place of what is there, as often as is asked for. */
+  /** Replaces the current rows with them, any number of times. */
   putBack(): Promise<void>;
 }
 
 const KEPT = 'kept';
 
-/** Keeps all rows as they stand now; what a transaction has not committed yet is not among them. */
+/** Saves all rows as they are now; uncommitted changes of a transaction are not included. */
 export async function keepRows({ url }: Pick<TestDatabase, 'url'>): Promise<KeptRows> {
   const tables = await asOwner(url, async (client) => {
     await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ');
@@ -31,7 +31,7 @@ export async function keepRows({ url }: Pick<TestDatabase, 'url'>): Promise<Kept
   return {
     putBack: () =>
       asOwner(url, (client) =>
-        // From another database: nobody can shut the door of the one that he is in.
+        // From another database: a session cannot forbid connections to its own.
         asOwner(elsewhere(url), async (doorkeeper) => {
           const database = doorkeeper.escapeIdentifier(new URL(url).pathname.slice(1));
           await doorkeeper.query(`ALTER DATABASE ${database} ALLOW_CONNECTIONS false`);
@@ -48,7 +48,7 @@ export async function keepRows({ url }: Pick<TestDatabase, 'url'>): Promise<Kept
 
 async function replaceRows(client: pg.Client, tables: readonly Table[]): Promise<void> {
   await client.query('BEGIN');
-  // No foreign key and no trigger has a say in what was consistent before.
+  // Neither foreign keys nor triggers need to check what was consistent before.
   await client.query('SET LOCAL session_replication_role = replica');
   await client.query(`TRUNCATE ${tables.map(({ name }) => `public.${client.escapeIdentifier(name)}`).join(', ')}`);
   for (const { name, columns } of tables) {

@@ -1,12 +1,12 @@
 /**
  * Records the histories that test/replay replays, from a whole Darkroom with its real activities, into test/histories.
  *
- * Run after a change of the workflows that is meant to change their histories, and only once no task that began before
- * the change can still be running anywhere; every other change must replay the histories that are there:
+ * Run after a change of the workflows that is meant to change their histories, and only once no task that began
+ * before the change can still be running anywhere; every other change must replay the existing histories:
  *
  *   npm run ts -- test/support/record-histories.ts [<name>…]
  *
- * With names it records only those: the histories of a workflow that is new.
+ * With names it records only those: the histories of a new workflow.
  */
 import { writeFile } from 'node:fs/promises';
 import os from 'node:os';
@@ -22,16 +22,16 @@ import { startServices } from './services.ts';
 import { until } from './until.ts';
 
 interface Recording {
-  /** The file's name, without its ending. */
+  /** The file's name, without its extension. */
   readonly name: string;
   readonly model: string;
   readonly prompt: string;
   readonly callbackPath?: string;
-  /** What its provider has seen when it is cancelled. */
+  /** What its provider has received when it is cancelled. */
   readonly cancelledAt?: 'submit' | 'poll';
   /** Whether another task is at its upstream, which takes one at a time. */
   readonly isQueued?: boolean;
-  /** Which of its workflows is kept. */
+  /** Which of its workflows is recorded. */
   readonly keeps: 'task' | 'callback' | 'promotion';
 }
 
@@ -75,8 +75,8 @@ const RECORDINGS: readonly Recording[] = [
 ];
 
 /**
- * Workflows that Schedules start. The history `maintain-in-parts`, of a pass from before its repair went on beside the
- * rest, is of the workflow lab: what its activities do decides in which order its events come.
+ * Workflows that Schedules start. The history `maintain-in-parts`, of a pass from before its repair ran in parallel
+ * with the rest, comes from the workflow lab: its activities determine the order of its events.
  */
 const PASSES: readonly { readonly name: string; readonly type: string; readonly args: readonly unknown[] }[] = [
   { name: 'expire-outputs', type: 'expireOutputs', args: [] },
@@ -164,7 +164,7 @@ async function keptWorkflow(account: TestAccount, taskId: string, { keeps }: Rec
   return promotionWorkflowId(outputId);
 }
 
-/** What a recording tells of the machine it was made on: process identities, stacks, folders. */
+/** What a recording reveals about the machine it was made on: process identities, stacks, directories. */
 function scrub(json: string): string {
   const scrubbed: unknown = JSON.parse(json, (name, value: unknown) => {
     if (name === 'identity') return 'recorded';

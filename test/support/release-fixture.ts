@@ -1,6 +1,6 @@
 /**
- * Loads the database of an earlier release, as `tools/release-fixture` recorded it, so that upgrades are tested on what
- * that release wrote and not on what this one would have written.
+ * Loads the database of an earlier release, as `tools/release-fixture` recorded it, so that upgrades are tested with
+ * the data of that release and not with what this one would have written.
  */
 import { createReadStream } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -15,7 +15,7 @@ import { adminUrl } from './test-database.ts';
 /** fixture.json of a release. */
 export interface ReleaseFixture {
   readonly version: string;
-  /** What its webhook secrets are encrypted with; it belongs to the sample data alone. */
+  /** The key that its webhook secrets are encrypted with; it belongs to the sample data alone. */
   readonly encryptionKey: string;
   /** SHA-256 of each migration as it was released. */
   readonly migrations: Readonly<Record<string, string>>;
@@ -47,7 +47,7 @@ export async function readReleaseFixture(version: string): Promise<ReleaseFixtur
   return JSON.parse(await readFile(path.join(folderOf(version), 'fixture.json'), 'utf8')) as ReleaseFixture;
 }
 
-/** Makes a database of its own from the fixture, on the run's PostgreSQL. The caller closes it. */
+/** Creates a database of its own from the fixture, on the run's PostgreSQL. The caller closes it. */
 export async function createReleaseDatabase(version: string): Promise<ReleaseDatabase> {
   const fixture = await readReleaseFixture(version);
   const name = `release_${randomBytes(6).toString('hex')}`;
@@ -74,11 +74,11 @@ export async function createReleaseDatabase(version: string): Promise<ReleaseDat
 async function load(client: pg.Client, folder: string, fixture: ReleaseFixture): Promise<void> {
   await client.query('BEGIN');
   await client.query(await readFile(path.join(folder, 'schema.sql'), 'utf8'));
-  // node-pg-migrate's own table, which no migration makes.
+  // node-pg-migrate's own table, which no migration creates.
   await client.query(
     'CREATE TABLE migrations (id serial PRIMARY KEY, name varchar(255) NOT NULL, run_on timestamp NOT NULL)',
   );
-  // References are complete at the end only, and triggers ran when the rows were written.
+  // References are complete only at the end, and triggers already ran when the rows were written.
   await client.query('SET LOCAL session_replication_role = replica');
   for (const { table, columns } of fixture.tables) {
     const copy = client.query(copyFrom(`COPY ${table} (${columns.join(', ')}) FROM STDIN`));

@@ -32,7 +32,7 @@ export async function startReleaseLoad(options: {
   const statements = JSON.parse(await readFile(file, 'utf8')) as readonly RecordedStatement[];
   const answered = new Map(statements.map(({ name }) => [name, 0]));
   const state = { isStopped: false };
-  /** The task that was created last. */
+  /** The task that was created most recently. */
   const latest = { taskId: '' };
 
   const loop = async ({ name, text, values }: RecordedStatement): Promise<void> => {
@@ -57,7 +57,7 @@ export async function startReleaseLoad(options: {
     }
   };
   const loops = statements.map(loop);
-  // It is thrown by `stop`, and nowhere before.
+  // Only `stop` throws it.
   for (const each of loops) each.catch(() => undefined);
   return {
     answered,

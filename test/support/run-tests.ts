@@ -1,6 +1,6 @@
 /**
- * Runs compiled test files on services started for this run: `npm test` ends here. The services are stopped whatever
- * happens, and a run in which no test ran has failed.
+ * Runs compiled test files on services started for this run: the last step of `npm test`. The services are stopped
+ * whatever happens, and a run without any test has failed.
  *
  * Usage: npm test -- [--test-name-pattern=<pattern>] [--test-timeout=<ms>] [--test-concurrency=<files>] <file>…
  */
@@ -15,11 +15,20 @@ import { SEARCH_ATTRIBUTES } from '../../src/temporal/search-attributes.ts';
 import { startServices } from './services.ts';
 import type { TestServices } from './services.ts';
 
-/** Twice as many files at once as the smallest machine we build on has cores: much of what they do is waiting. */
+/**
+ * Twice as many files at once as the smallest machine that we build on has cores: they spend much of their time
+ * waiting.
+ */
 const CONCURRENCY = 4;
-/** Longer than any file takes, on a busy machine too: a test that hangs must fail the run rather than hold it for ever. */
+/**
+ * Longer than any file takes, on a busy machine too: a test that hangs must fail the run rather than block it
+ * forever.
+ */
 const FILE_TIMEOUT_MS = 1_800_000;
-/** Where the files are that take longest: begun first, so that none of them is still at work when all others are done. */
+/**
+ * The directories with the slowest files: started first, so that none of them is still running when all others are
+ * done.
+ */
 const LONG_FOLDERS = ['deploy', 'web', 'kill', 'standalone', 'media', 'commands', 'e2e', 'clients'];
 
 const { values: options, positionals: files } = parseArgs({
@@ -41,7 +50,7 @@ try {
   await services.stop();
 }
 
-/** @returns the code to end with. */
+/** @returns the exit code. */
 async function runTests({ databaseUrl, temporalAddress, temporalCli }: TestServices): Promise<number> {
   const bundle = packageFile('dist/workflow-bundle.js');
   Object.assign(process.env, {

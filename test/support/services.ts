@@ -1,6 +1,6 @@
 /**
- * What a test run stands on: one PostgreSQL and one Temporal dev server, real ones, started once for all test files.
- * Files keep apart by a database and task queues of their own.
+ * The services of a test run: one PostgreSQL and one Temporal dev server, real ones, started once for all test files.
+ * Each file has a database and task queues of its own.
  */
 import { once } from 'node:events';
 import type { ChildProcess } from 'node:child_process';
@@ -16,24 +16,24 @@ import { obtainTemporalCli } from '../../src/standalone/temporal-cli.ts';
 import { temporalServerLaunch, waitForTemporal } from '../../src/standalone/temporal-server.ts';
 
 export interface TestServices {
-  /** An address with the right to make databases. */
+  /** A URL with the privilege to create databases. */
   readonly databaseUrl: string;
   readonly temporalAddress: string;
-  /** The CLI, for tests that look at the server as an operator does. */
+  /** The CLI, for tests that use the server as an operator does. */
   readonly temporalCli: string;
   stop(): Promise<void>;
 }
 
 const START_TIMEOUT_MS = 120_000;
 
-/** Starts both; whoever calls must call `stop`, also after a failure of its own. */
+/** Starts both; the caller must call `stop`, also after a failure of its own. */
 export async function startServices(
   searchAttributes: Readonly<Record<string, string>>,
   environment: NodeJS.ProcessEnv,
   report: (line: string) => void,
 ): Promise<TestServices> {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-test-'));
-  // Run by root, PostgreSQL is another user, who must be able to pass through.
+  // Under root, PostgreSQL runs as another user, who needs access to the directory.
   await chmod(folder, 0o711);
   const running: RunningProcess[] = [];
   const stop = async (): Promise<void> => {
@@ -57,7 +57,7 @@ export async function startServices(
         cliPath: temporalCli,
         port: temporalPort,
         searchAttributes,
-        // Each test file makes a namespace of its own, which by default is known everywhere only after 2 s.
+        // Each test file creates a namespace of its own, which by default is known everywhere only after 2 s.
         dynamicConfig: { 'system.namespaceCacheRefreshInterval': '"200ms"' },
       },
       environment,

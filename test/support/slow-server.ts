@@ -1,12 +1,12 @@
-/** A server whose answers begin and then take as long as it likes: what a stranger's address may be. */
+/** A server whose responses start and then take as long as it likes, as a third party's URL may do. */
 import { createServer } from 'node:http';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** As much as keeps a fetch going: far above the pace that is asked (src/egress/pace.ts). */
+/** Enough to keep a fetch running: far above the required pace (src/egress/pace.ts). */
 const PIECE = Buffer.alloc(64_000);
 const PIECE_MS = 250;
-/** `/slow/…` comes for ever at a passable pace, `/silent/…` stops after its first byte. */
+/** `/slow/…` continues forever at an acceptable pace, `/silent/…` stops after its first byte. */
 export class SlowServer {
   readonly asked: string[] = [];
   open = 0;

@@ -1,6 +1,6 @@
 /**
  * Makes certificates for tests: self-signed, for 127.0.0.1 and localhost, each with a key and a name of its own. Node
- * signs but writes no certificates, so that the few structures of RFC 5280 that one needs are put together here.
+ * can sign but not create certificates, so the few structures of RFC 5280 that are needed are built here.
  */
 import { generateKeyPairSync, randomBytes, sign } from 'node:crypto';
 
@@ -16,7 +16,7 @@ const ECDSA_WITH_SHA256 = '06082a8648ce3d040302';
 const COMMON_NAME = '0603550403';
 const SUBJECT_ALT_NAME = '0603551d11';
 
-/** @param name its common name, by which a test knows it again. */
+/** @param name its common name, by which a test recognizes it. */
 export function makeCertificate(name: string): TestCertificate {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const algorithm = der(SEQUENCE, hex(ECDSA_WITH_SHA256));
@@ -36,7 +36,7 @@ export function makeCertificate(name: string): TestCertificate {
   };
 }
 
-/** One element: its tag, its length and what it holds. */
+/** One element: its tag, its length and its content. */
 function der(tag: number, ...parts: readonly Buffer[]): Buffer {
   const content = Buffer.concat(parts);
   const { length } = content;

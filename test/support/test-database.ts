@@ -1,6 +1,6 @@
 /**
  * A database for one test file: a clone of a template that was migrated once per run. Under an advisory lock, because
- * test files start at the same moment.
+ * test files start simultaneously.
  */
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
@@ -18,7 +18,7 @@ export interface TestDatabase {
   close(): Promise<void>;
 }
 
-/** The address of the run's PostgreSQL. @throws {Error} the file was run without `npm test`. */
+/** The URL of the run's PostgreSQL. @throws {Error} the file was run without `npm test`. */
 export function adminUrl(): string {
   const url = process.env['DARKROOM_TEST_DATABASE_URL'];
   if (url === undefined) throw new Error('no test services: run this file with npm test -- <file>');
@@ -32,8 +32,8 @@ function urlOf(admin: string, name: string): string {
 }
 
 /**
- * @param observe is told the name of every statement that goes through `database`.
- * @param server the address of the server to make it on; default: the run's.
+ * @param observe called with the name of every statement that goes through `database`.
+ * @param server the URL of the server to create it on; default: the run's.
  */
 export async function createTestDatabase(
   observe?: (statement: string) => void,
@@ -48,7 +48,7 @@ export async function createTestDatabase(
   });
   const url = urlOf(server, name);
   const database = openDatabase({ url, poolSize: 10 }, silentLogger(), observe);
-  // Each installation has an id of its own, and so has each clone: its tasks' workflow ids meet no other's.
+  // Each installation has an id of its own, and so has each clone: its tasks' workflow ids are unique.
   await database.query({ name: 'new_installation', text: 'UPDATE installation SET id = $1' }, [
     `inst_${randomBytes(8).toString('hex')}`,
   ]);

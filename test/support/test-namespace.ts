@@ -1,6 +1,6 @@
 /**
- * A Temporal namespace for one test file, on the run's server. Our task queues have fixed names, so a namespace of its
- * own is what keeps a file's workflows from another file's workers.
+ * A Temporal namespace for one test file, on the run's server. Our task queues have fixed names, so a namespace of
+ * its own separates a file's workflows from another file's workers.
  */
 import { randomBytes } from 'node:crypto';
 import { Client } from '@temporalio/client';
@@ -24,7 +24,7 @@ export function temporalAddress(): string {
 }
 
 /**
- * Makes a namespace with our search attributes, and waits until it can be used.
+ * Creates a namespace with our search attributes, and waits until it can be used.
  *
  * @param address of a Temporal server; default: the run's.
  */
@@ -33,7 +33,7 @@ export async function createTestNamespace(address = temporalAddress()): Promise<
   const connection = await NativeConnection.connect({ address });
   await prepareNamespace(connection, { address, namespace: name, apiKey: undefined, tls: undefined }, silentLogger());
   const client = new Client({ connection, namespace: name, identity: 'test' });
-  // A namespace just made is not known to every part of the server at once.
+  // A new namespace is not known to every part of the server at once.
   await until(`the namespace ${name} is known`, () =>
     client.workflow.count().then(
       () => true,

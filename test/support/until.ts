@@ -1,23 +1,23 @@
 /**
- * Waiting for what a test is not told of: asking again and again. The one bound on it is no promise about time, and no
- * test may lean on it; it only ends the waiting of a test that would hang.
+ * Waits for a condition that a test is not notified of, by polling. Its one limit is no promise about time, and no
+ * test may rely on it; it only ends a test that would hang.
  */
 
 /**
- * Far above what anything takes on a slow machine that is busy with other programs. Engines give way to those (nice 10): a
- * film that takes seconds was waited for in vain for two minutes beside four of them.
+ * Far longer than anything takes on a slow machine that is busy with other programs. Engines have a lower priority
+ * than those (nice 10): with four of them running, a video that takes seconds was not finished after two minutes.
  */
 export const GIVE_UP_MS = 360_000;
 const POLL_MS = 50;
 
 /**
- * Waits until a condition holds. That it gives up after `GIVE_UP_MS` only ends a hanging test and asserts nothing about
- * time: whoever promises a time measures it.
+ * Waits until a condition holds. That it gives up after `GIVE_UP_MS` only ends a hanging test and asserts nothing
+ * about time: a test that promises a time measures it.
  *
- * @param what is waited for, as the failure says it: `the output is persistent`. A function is asked then, and can tell
- *   how far it came.
- * @param pollMs between two looks; more where a look costs something, a log file that is read whole.
- * @throws {Error} it never came to that; or whatever the condition throws.
+ * @param what is waited for, for the error message: `the output is persistent`. A function is called then, and can
+ *   report how far it came.
+ * @param pollMs between two checks; longer if a check is expensive, such as a log file that is read completely.
+ * @throws {Error} the condition never held; or whatever the condition throws.
  */
 export async function until(
   what: string | (() => string),

@@ -1,40 +1,43 @@
 /**
- * What a receiver must take and what it must refuse, whatever language it is written in: the cases that the dashboard's
- * verification code is held against. A genuine delivery of Darkroom's goes in, and comes out as it reaches the receiver.
- * What is signed anew here is signed by the contract's words alone (contract §6).
+ * What a receiver must accept and what it must reject, in any language: the cases that the dashboard's verification
+ * code is tested with. Each takes a genuine delivery of Darkroom's and returns what reaches the receiver. Signatures
+ * that are computed here follow the contract's text alone (contract §6).
  */
 import { createHmac } from 'node:crypto';
 
-/** The key that the receiver knows; not ASCII, so that whoever signs characters instead of bytes is found out. */
+/** The secret that the receiver knows; not ASCII, so that signing characters instead of bytes is detected. */
 export const RECEIVER_SECRET = 'a secret of the receiver, with ü';
 
 /** One request on its way. */
 export interface Delivery {
-  /** By their names as they were sent. */
+  /** By their names as sent. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
 }
 
 export interface VerificationCase {
-  /** As the test's name goes on: “takes …”, “refuses …”. */
+  /** The rest of the test's name: “takes …”, “refuses …”. */
   readonly what: string;
-  /** Whose delivery: the account whose key the receiver knows, one with another key, or one without any. */
+  /**
+   * The sender of the delivery: the account whose secret the receiver knows, one with another secret, or one without
+   * any.
+   */
   readonly sender: 'known' | 'stranger' | 'keyless';
   readonly isTaken: boolean;
-  /** What becomes of it on the way; default: nothing. */
+  /** The modification in transit; default: none. */
   readonly alter?: (delivery: Delivery) => Delivery;
 }
 
 const TIMESTAMP = 'X-Darkroom-Timestamp';
 const SIGNATURE = 'X-Darkroom-Signature';
-/** What the receivers tolerate is 300 s, either way; these are well within and well beyond, for slow machines. */
+/** Receivers tolerate 300 s, either way; these are well within and well beyond, for slow machines. */
 const WITHIN_SECONDS = 200;
 const BEYOND_SECONDS = 400;
 
 const hmac = (timestamp: string, body: Buffer): string =>
   createHmac('sha256', Buffer.from(RECEIVER_SECRET, 'utf8')).update(`${timestamp}.`).update(body).digest('hex');
 
-/** The same, with more headers or others. */
+/** The same, with additional or changed headers. */
 const withHeaders = (delivery: Delivery, headers: Readonly<Record<string, string>>): Delivery => ({
   ...delivery,
   headers: { ...delivery.headers, ...headers },
@@ -45,18 +48,18 @@ const without = ({ headers, body }: Delivery, dropped: string): Delivery => ({
   body,
 });
 
-/** Whatever stands in a header; a delivery that lacks it is none of ours. */
+/** The value of a header; a delivery without it was not sent by Darkroom. */
 function headerOf({ headers }: Delivery, name: string): string {
   const value = headers[name];
   if (value === undefined) throw new Error(`it came without ${name}`);
   return value;
 }
 
-/** Signed with the key that the receiver knows, at a time of one's choice. */
+/** Signed with the secret that the receiver knows, for a given time. */
 const signedAt = (delivery: Delivery, timestamp: string): Delivery =>
   withHeaders(delivery, { [TIMESTAMP]: timestamp, [SIGNATURE]: hmac(timestamp, delivery.body) });
 
-/** What genuine callbacks may be like and what a parser, writing it anew, makes something else of. */
+/** Forms that genuine callbacks may have and that a parser would change when serializing them again. */
 function oddlyWritten(delivery: Delivery): Delivery {
   const { taskId } = JSON.parse(delivery.body.toString('utf8')) as { readonly taskId: string };
   const text = `{ "taskId":"${taskId}" ,\r\n\t"status": "success", "size": 1.0, "seed": 12345678901234567890,

@@ -1,6 +1,6 @@
 /**
- * The dashboard's verification code, run as its first lines say, and a real Darkroom that delivers to it: each language's
- * test file says how its receiver is started, and everything else is the same for all of them.
+ * The dashboard's verification code, run as described in its first lines, and a real Darkroom that delivers to it:
+ * each language's test file defines how its receiver is started, and everything else is the same for all of them.
  */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -21,17 +21,17 @@ import { until } from './until.ts';
 import { RECEIVER_SECRET, VERIFICATION_CASES } from './verification-cases.ts';
 import type { VerificationCase } from './verification-cases.ts';
 
-/** What a receiver is started with. */
+/** The settings that a receiver is started with. */
 export interface ReceiverSetting {
-  /** Holds its code, under the name that the code's first lines have. */
+  /** The directory with its code, under the name in the code's first lines. */
   readonly folder: string;
-  /** The key that it knows. */
+  /** The secret that it knows. */
   readonly secret: string;
   readonly port: number;
 }
 
 export interface RunningReceiver {
-  /** Everything that it said. */
+  /** Its whole output. */
   said(): string;
   stop(): Promise<void>;
 }
@@ -39,11 +39,11 @@ export interface RunningReceiver {
 interface ReceiverToTest {
   /** Why it cannot be run here. */
   readonly skip?: string | false;
-  /** The code, as the dashboard has it: `receiver.js`. */
+  /** The code, as in the dashboard: `receiver.js`. */
   readonly source: string;
-  /** What the code's first lines call it; default: the same. */
+  /** Its name in the code's first lines; default: the same. */
   readonly program?: string;
-  /** Starts it; it may still be on its way to listening. */
+  /** Starts it; it may not listen yet. */
   start(setting: ReceiverSetting): Promise<RunningReceiver>;
 }
 
@@ -51,7 +51,7 @@ const KEY_PATH = '/v1/account/webhook-key';
 const FOLDER = 'web/src/pages/webhooks/verification';
 const HOW = { true: 'takes', false: 'refuses' } as const;
 
-/** Starts a receiver that is a program of its own, in its folder and with its variables. */
+/** Starts a receiver that is a program of its own, in its directory and with its variables. */
 export function startReceiverProgram(
   { folder, secret, port }: ReceiverSetting,
   [command = '', ...args]: readonly string[],
@@ -94,7 +94,7 @@ export function describeReceiver(
     let directUrl: string;
     let darkroom: Darkroom;
     let senders: Readonly<Record<VerificationCase['sender'], TestAccount>>;
-    /** The tasks that it took. */
+    /** The tasks that it accepted. */
     const taken = new Set<string>();
     before(async () => {
       folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-receiver-'));
@@ -136,7 +136,7 @@ export function describeReceiver(
       return answer.body.data as unknown as Static<typeof TestDeliveryResultSchema>;
     }
 
-    /** Has a test delivery made, and holds what Darkroom tells of it and what the receiver says against what must be. */
+    /** Sends a test delivery, and checks Darkroom's report and the receiver's output against what is expected. */
     async function deliver({
       sender,
       isTaken,

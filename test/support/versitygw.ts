@@ -1,6 +1,6 @@
 /**
- * A real S3 server for tests: VersityGW, which serves a folder. Built from source with Go once (80 s on 2 cores) and kept
- * in the user's cache folder; nothing of ours depends on it but the wide tests.
+ * A real S3 server for tests: VersityGW, which serves a directory. Built from source with Go once (80 s on 2 cores)
+ * and stored in the user's cache directory; only the wide tests depend on it.
  */
 import { execFile, spawn, spawnSync } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
@@ -17,7 +17,7 @@ import { until } from './until.ts';
 const VERSION = 'v1.8.0';
 const MODULE = `github.com/versity/versitygw/cmd/versitygw@${VERSION}`;
 const BUILD_TIMEOUT_MS = 15 * 60_000;
-// Somebody may take the free port between our look and the server's: then another one.
+// Another process may take the free port before the server does: then another one is used.
 const START_ATTEMPTS = 3;
 
 export interface S3Server {
@@ -25,12 +25,12 @@ export interface S3Server {
   readonly region: string;
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
-  /** The folder whose subfolders are the buckets. */
+  /** The directory whose subdirectories are the buckets. */
   readonly folder: string;
   stop(): Promise<void>;
 }
 
-/** Why the server cannot run here, for the `skip` of a test; false where it can. */
+/** Why the server cannot run here, for the `skip` of a test; false if it can. */
 export function whyNoS3Server(): string | false {
   if (existsSync(cachedExecutable())) return false;
   const go = spawnSync('go', ['version'], { encoding: 'utf8' });
@@ -66,7 +66,7 @@ function cachedExecutable(): string {
   return path.join(cache, 'darkroom', `versitygw-${VERSION}`, 'versitygw');
 }
 
-/** Where the server’s executable is; it is built first where that is needed. */
+/** The path of the server’s executable, which is built first if necessary. */
 export async function obtainExecutable(): Promise<string> {
   const executable = cachedExecutable();
   if (existsSync(executable)) return executable;
@@ -77,7 +77,7 @@ export async function obtainExecutable(): Promise<string> {
     process.stderr.write(`Building versitygw ${VERSION} with Go, once; this takes a minute or two.\n`);
     const env = { ...process.env, GOBIN: building };
     await promisify(execFile)('go', ['install', MODULE], { env, timeout: BUILD_TIMEOUT_MS });
-    // In one step: another run may be doing the same, and both builds are the same program.
+    // Atomically: another run may be doing the same, and both builds are the same program.
     await rename(path.join(building, 'versitygw'), executable);
   } finally {
     await rm(building, { recursive: true, force: true });
@@ -136,6 +136,6 @@ function waitForHealth(url: string, child: ChildProcess): Promise<void> {
 async function stopProcess(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return;
   const exited = once(child, 'exit');
-  child.kill('SIGKILL'); // Its data is thrown away with it.
+  child.kill('SIGKILL'); // Its data is deleted with it.
   await exited;
 }

@@ -1,4 +1,7 @@
-/** Creates that arrive together share a statement: each still gets its own task, its own refusal and its own answer. */
+/**
+ * Creates that arrive together share a statement: each still gets its own task, its own rejection and its own
+ * response.
+ */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { ModelUnavailableError } from '../../src/catalogue/catalogue.ts';
@@ -109,7 +112,7 @@ describe('many different creates at once', () => {
 
     const { availableMicroUsd, heldMicroUsd } = await room.account(caller);
     assert.equal(availableMicroUsd + heldMicroUsd, 60_000n);
-    // A cheap one more would have fitted, had 10,000 been left.
+    // One more cheap task would have fitted, had 10,000 been left.
     assert.ok(availableMicroUsd < PRICE, String(availableMicroUsd));
     for (const outcome of outcomes) {
       if (outcome.status === 'rejected') assert.ok(outcome.reason instanceof InsufficientBalanceError);

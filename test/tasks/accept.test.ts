@@ -1,4 +1,4 @@
-/** Accepting: one task and one hold for one key, whatever comes at once, and nothing at all where it is refused. */
+/** Accepting: one task and one hold per key, whatever arrives at once, and nothing at all if it is rejected. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Caller } from '../../src/accounts/authenticate.ts';
@@ -118,7 +118,7 @@ describe('64 creates at once with one Idempotency-Key', () => {
 
 describe('a task of which only a part is left', () => {
   it('is not said to find a full queue where its key comes again', async () => {
-    // A room of its own: its books are out of order afterwards.
+    // A task room of its own: its ledger is inconsistent afterwards.
     const damaged = await openTaskRoom();
     const caller = await damaged.newCaller();
     const key = newId('req');

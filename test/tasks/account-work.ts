@@ -1,4 +1,4 @@
-/** What accounts do whose rows somebody keeps locked, and the others meanwhile: through an account's share of the pool. */
+/** What accounts with locked rows do, and the other accounts meanwhile: through an account's share of the pool. */
 import { createPinnedDefinitions } from '../../src/catalogue/pinned-definitions.ts';
 import type { Caller } from '../../src/accounts/authenticate.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
@@ -16,7 +16,7 @@ const RETENTION = { retentionDays: 7 };
 
 export interface AccountWork {
   readonly creator: TaskCreator;
-  /** Creates so many tasks at once. */
+  /** Creates the given number of tasks at once. */
   create(caller: Caller, count: number): Promise<readonly TaskId[]>;
   settle(caller: Caller, taskId: TaskId): Promise<unknown>;
   cancel(caller: Caller, taskId: TaskId): Promise<unknown>;

@@ -75,7 +75,7 @@ describe('cancelling a task whose start was claimed, before anybody begins to ha
     assert.deepEqual([task.status, task.errorReason, task.capturedMicroUsd], ['fail', 'cancelled', 0n]);
     const account = await room.account(caller);
     assert.deepEqual([account.heldMicroUsd, account.queued, account.running], [0n, 0, 0]);
-    // A workflow that has begun to wait for an engine is told.
+    // A workflow that is waiting for an engine is notified.
     assert.deepEqual(await room.rows('SELECT kind FROM outbox WHERE subject_id = $1', taskId), [
       { kind: 'cancel_task' },
     ]);

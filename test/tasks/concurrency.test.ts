@@ -24,14 +24,14 @@ before(async () => {
 });
 after(() => room.close());
 
-/** Time does this to no lock of anyone, and so neither may the test. */
+/** Time does not expire leases of locked rows, so the test must not either. */
 const EXPIRE_LEASES: Statement = {
   name: 'expire_leases',
   text: `UPDATE outbox SET due_at = now()
           WHERE id IN (SELECT id FROM outbox WHERE is_ready FOR UPDATE SKIP LOCKED)`,
 };
 
-/** What one of many at once does. `pick` chooses an account, and a task among those known by then. */
+/** One of many simultaneous actions. `pick` chooses an account, and a task among those known by then. */
 interface Step {
   readonly action:
     | 'accept'
@@ -149,7 +149,8 @@ describe('accepting, claiming, cancelling and settling at once', () => {
           assert.deepEqual({ heldMicroUsd, queued, running }, { heldMicroUsd: 0n, queued: 0, running: 0 });
         }
         const taskIds = run.tasks.map((task) => task.id);
-        // A task that its cancel ended may have a workflow that waits to begin: Temporal is told of those, and of no other.
+        // A task that its cancel ended may have a workflow that is waiting to start: Temporal is notified of those,
+        // and of no other.
         const left = await room.rows(
           `SELECT o.kind FROM outbox o JOIN tasks t ON t.id = o.subject_id
             WHERE t.id = ANY ($1) AND o.kind <> 'deliver_callback'

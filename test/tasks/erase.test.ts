@@ -1,4 +1,4 @@
-/** Erasing a task, and inputs by their age (contract §4). */
+/** Erasing a task, and erasing inputs by age (contract §4). */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Caller } from '../../src/accounts/authenticate.ts';

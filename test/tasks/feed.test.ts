@@ -1,4 +1,4 @@
-/** The feed of live events: none lost, none twice, in order, whatever happens beside (contract §4). */
+/** The feed of live events: none lost, none twice, in order, whatever else happens (contract §4). */
 import assert from 'node:assert/strict';
 import { createConnection, createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
@@ -68,7 +68,7 @@ function listen(taskId: TaskId, from = 0, on: EventFeed = feed): Listening {
 const seqs = ({ events }: Listening): number[] => events.map(({ seq }) => seq);
 const upTo = (last: number): number[] => Array.from({ length: last }, (_, place) => place + 1);
 
-/** Waits until a listener has been brought so many events. */
+/** Waits until a listener has received this many events. */
 function untilBrought(count: number, { events }: Listening): Promise<void> {
   return until(
     () => `${count} events; there are ${events.length}`,
@@ -222,7 +222,7 @@ describe('the feed itself', () => {
     await until('the busy one goes on asking', () => asked.busy >= busyBefore + 4);
     assert.equal(asked.idle, askedBefore);
 
-    // Whoever listens again gets what happened meanwhile.
+    // A new listener gets what happened meanwhile.
     await happen(taskId);
     const again = listen(taskId, 1, idle);
     await untilBrought(1, again);
@@ -243,7 +243,7 @@ describe('the feed itself', () => {
     await happen(taskId);
     await happen(taskId);
     await until('the feed meets the cut', () => proxy.refused > 0);
-    // One that comes while it is away, and whom a poll has failed to bring up to date.
+    // A listener that joins during the outage, and for which a poll has already failed.
     const other = await newTask();
     const late = listen(other, 0, own);
     const refused = proxy.refused;
@@ -298,7 +298,7 @@ interface Proxy {
   close(): void;
 }
 
-/** A way to PostgreSQL that can be cut. */
+/** A connection to PostgreSQL that can be cut. */
 async function startProxy(target: URL): Promise<Proxy> {
   const sockets = new Set<Socket>();
   let isCut = false;

@@ -1,5 +1,5 @@
 /**
- * A process that stops in the middle of a transaction, as SIGSTOP or a hanging machine stops it: with the account's row
+ * A process that stops in the middle of a transaction, as if by SIGSTOP or a hanging machine: with the account's row
  * locked and its connection open. It prints its backend's id before, and never ends by itself.
  *
  * Usage: freezing-process.ts <database url> <statement> <account> <key with a spend cap> <task to settle, or none>
@@ -14,14 +14,14 @@ import { silentLogger } from '../../src/telemetry/log.ts';
 
 const [url = '', statementName = '', accountId = '', keyId = '', taskId] = process.argv.slice(2);
 const pool = openDatabase({ url, poolSize: 1 }, silentLogger(), (name) => {
-  // Before it is sent: what came before it in the transaction holds its locks.
+  // Before it is sent: earlier statements of the transaction hold their locks.
   if (name === statementName) process.kill(process.pid, 'SIGSTOP');
 });
 const database: Database = {
   ...pool,
   transaction: (work) =>
     pool.transaction(async (transaction) => {
-      // The server would end the transaction after a while, which is not what is tested.
+      // The server would end the transaction after a while, which is not tested here.
       const [row] = await transaction.query<{ pid: number }>({
         name: 'stay_open',
         text: `SELECT pg_backend_pid() AS pid, set_config('idle_in_transaction_session_timeout', '0', true)`,

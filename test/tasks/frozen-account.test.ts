@@ -1,6 +1,6 @@
 /**
- * A transaction that stands still with an account's row locked, because its process was stopped in the middle: the account
- * waits for it, and nobody else does. Nothing here is measured by a clock: all of the others' work is done while that
+ * A transaction that is frozen with an account's row locked, because its process was stopped in the middle: the
+ * account waits for it, and no other does. No test here measures time: all work of the others is done while that
  * transaction is still open.
  */
 import assert from 'node:assert/strict';
@@ -30,7 +30,7 @@ import type { TaskRoom } from './task-room.ts';
 
 /** More than the pool has connections. */
 const MANY = 30;
-/** Of each place in the order of accounts, before the frozen one and behind it. */
+/** For each position in the order of accounts, before the frozen one and after it. */
 const OTHERS = 6;
 
 let room: TaskRoom;
@@ -45,7 +45,7 @@ after(async () => {
 });
 
 interface Frozen {
-  /** Whether its transaction still stands where it was stopped. */
+  /** Whether its transaction is still open at the statement where it was stopped. */
   isOpen(): Promise<boolean>;
   /** Kills the process; the server then rolls its transaction back. */
   end(): Promise<void>;
@@ -95,7 +95,7 @@ for (const place of ['a create under a spend cap', 'a settlement'] as const) {
         ? freeze(t, 'commit', owner.accountId, key.id, settled)
         : freeze(t, 'charge_spend_caps', owner.accountId, key.id));
 
-      // All that the account itself may ask for meanwhile.
+      // All requests that the account itself may send meanwhile.
       const blocked = [
         ...Array.from({ length: MANY }, () => work.creator.create(capped, body(), undefined)),
         ...running.map((taskId) => work.settle(owner, taskId)),

@@ -1,7 +1,7 @@
 /**
  * Many accounts whose rows stay locked, because a process was stopped in the middle of several transactions: together
- * they take no more of the connections than one of them would, and nobody else waits for them. All of the others' work
- * is done while the rows are still locked.
+ * they take no more of the connections than one of them would, and no other account waits for them. All work of the
+ * others is done while the rows are still locked.
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
@@ -25,11 +25,11 @@ import { HeldGateway } from './held-gateway.ts';
 import { body, openTaskRoom } from './task-room.ts';
 import type { TaskRoom } from './task-room.ts';
 
-/** Enough of them that a busy account would hardly ever find a place among them. */
+/** So many that a busy account would hardly ever find a free slot. */
 const STALLED = 30;
-/** Accounts whose rows are locked: with one connection each and the halves of what is left they would take the pool. */
+/** Accounts whose rows are locked: with one connection each and half of the remaining ones they would take the pool. */
 const FROZEN = 6;
-/** Of each kind of request of such an account, at any time. */
+/** The number of each kind of request of such an account, at any time. */
 const EACH = 5;
 const OTHERS = 6;
 /** Tasks that each of the others creates and ends, one after the other. */
@@ -48,14 +48,14 @@ after(async () => {
   await room.close();
 });
 
-/** The same account with a key whose creates cannot go together. */
+/** The same account with a key whose creates cannot be batched. */
 async function withSpendCap(owner: Caller): Promise<Caller> {
   const spendCaps = { totalMicroUsd: 1_000_000_000n };
   const key = await createKey(room.database, owner.accountId, { name: 'capped', scopes: SCOPES, spendCaps });
   return { ...owner, keyId: key.id, spendCapIds: [key.id] };
 }
 
-/** Whether a request was answered, as opposed to being one to repeat. */
+/** Whether a request was answered, and need not be repeated. */
 async function isAnswered(request: () => Promise<unknown>): Promise<boolean> {
   try {
     await request();
@@ -81,7 +81,7 @@ describe('accounts whose rows stay locked', () => {
     );
 
     let isOver = false;
-    /** Asks until it is answered, as clients and activities do. */
+    /** Repeats a request until it is answered, as clients and activities do. */
     const ask = (request: () => Promise<unknown>): Promise<void> =>
       until('it is answered', async () => isOver || (await isAnswered(request)), 20);
     const asked = frozen.flatMap((owner, place) => [

@@ -1,24 +1,24 @@
 /**
- * Temporal as a launcher sees it, where the test says when a start is answered: starts are counted in round trips and not
- * in time. Beside it a database that says when nothing is under way in it, so that a test knows when a launcher has done
- * all that it does without being woken.
+ * Temporal as a launcher sees it, where the test decides when a start is answered: starts are counted in round trips
+ * and not in time. Also a database that reports when no statement is running, so that a test knows when a launcher
+ * has done all that it does without being woken.
  */
 import type { Database } from '../../src/database/database.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
 import type { StartResult, TaskStart, WorkflowGateway } from '../../src/temporal/workflow-gateway.ts';
 
-/** Turns of the event loop without a statement under way after which none will come by itself. */
+/** After this many turns of the event loop without a running statement, none will follow by itself. */
 const QUIET_TURNS = 5;
 
 export class HeldGateway {
-  /** Every start that was asked for, in order. */
+  /** Every requested start, in order. */
   readonly asked: TaskId[] = [];
   readonly started = new Set<TaskId>();
-  /** Nothing is answered: every start fails at once. */
+  /** Temporal is unavailable: every start fails at once. */
   isAway = false;
-  /** Tasks that are never taken. */
+  /** Tasks that are never accepted. */
   readonly refused = new Set<TaskId>();
-  /** Starts are answered as soon as they are asked for. */
+  /** Starts are answered as soon as they are requested. */
   answersAtOnce = false;
   #held: (() => void)[] = [];
 
@@ -50,13 +50,13 @@ export interface WatchedDatabase {
   readonly database: Database;
   /** Rows that were claimed for the first time. */
   claimed(): number;
-  /** How many rows there were to claim when a claim came back empty, for each such claim. */
+  /** How many rows could be claimed when a claim returned nothing, for each such claim. */
   readonly emptyClaims: number[];
-  /** Waits until nothing happens any more but what a timer or a gateway brings. */
+  /** Waits until nothing more happens without a timer or a gateway. */
   quiet(): Promise<void>;
 }
 
-/** @param rows how many there are to be claimed in all. */
+/** @param rows the total number of rows to claim. */
 export function watchDatabase(database: Database, rows: number): WatchedDatabase {
   const emptyClaims: number[] = [];
   let underWay = 0;

@@ -1,4 +1,7 @@
-/** Which fields of an input take media, and what they turn into; the rest is promised over HTTP (test/http/chaining). */
+/**
+ * Which fields of an input accept media, and how they are transformed; the rest is tested over HTTP
+ * (test/http/chaining).
+ */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { isAccepted, mediaOf, withTexts } from '../../src/tasks/record/input-media.ts';

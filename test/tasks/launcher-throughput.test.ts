@@ -1,6 +1,6 @@
 /**
- * How much of Temporal's throughput a launcher uses, counted in round trips of a gateway that the test answers, with polls
- * switched off: whatever is started here, the launcher started without being woken once more.
+ * How much of Temporal's throughput a launcher uses, counted in round trips of a gateway that the test answers, with
+ * polls switched off: the launcher starts everything here without being woken again.
  */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
@@ -29,7 +29,7 @@ beforeEach(async () => {
 
 let accepted = 0;
 
-/** Tasks of one account that were accepted and wait, written as accepting writes them. */
+/** Queued tasks of one account, written as accepting writes them. */
 async function accept(count: number, runningCap = 100_000): Promise<void> {
   const { accountId, keyId } = await room.newCaller({ runningCap, queueCap: 100_000 });
   const { hash } = room.catalogue.resolve('acme/pictures', undefined);
@@ -56,11 +56,11 @@ interface Scene {
   readonly temporal: HeldGateway;
   readonly watched: WatchedDatabase;
   readonly launcher: Launcher;
-  /** Lets the launcher's clock pass the pause after a failure, and one poll happen. */
+  /** Advances the launcher's clock past the pause after a failure, and lets it poll once. */
   pollAfterPause(): Promise<void>;
 }
 
-/** A launcher that polls only when the test says so, over everything that was accepted. */
+/** A launcher that polls only when the test triggers it, over everything that was accepted. */
 function launch(t: TestContext, rows: number): Scene {
   t.mock.timers.enable({ apis: ['setInterval'] });
   let aheadMs = 0;
@@ -175,7 +175,7 @@ describe('a launcher whose Temporal was away', () => {
   it('starts 20,000 tasks at one poll after it came back, and never claims in vain meanwhile', async (t) => {
     const tasks = 20_000;
     for (let account = 0; account < 4; account++) await accept(4_990);
-    // Without a place beside those that were claimed during the outage.
+    // Without free slots beyond those that were claimed during the outage.
     for (let account = 0; account < 4; account++) await accept(10, 10);
     const { temporal, watched, launcher, pollAfterPause } = launch(t, tasks);
     temporal.isAway = true;
@@ -184,7 +184,7 @@ describe('a launcher whose Temporal was away', () => {
     const askedAtFirst = temporal.asked.length;
     assert.ok(askedAtFirst > 0 && askedAtFirst <= 2 * MAX_IN_FLIGHT, String(askedAtFirst));
     for (let time = 0; time < 10; time++) await pollAfterPause();
-    // At most one that failed, one admission and one row that is due at each poll.
+    // At most one that failed, one admission and one due row at each poll.
     assert.ok(temporal.asked.length <= askedAtFirst + 30, String(temporal.asked.length - askedAtFirst));
 
     temporal.isAway = false;
@@ -211,7 +211,8 @@ describe('a launcher whose Temporal was away', () => {
     for (let time = 0; time < 10; time++) await pollAfterPause();
 
     assert.equal(temporal.started.size, 1_900);
-    // Each once more after Temporal was taken for away, and one of them at each poll where nothing else was there.
+    // Each once more after Temporal was considered unavailable, and one of them at each poll that had nothing else to
+    // do.
     assert.ok(temporal.asked.length <= 1_900 + 2 * 100 + 10, String(temporal.asked.length));
   });
 });

@@ -1,4 +1,4 @@
-/** The launcher where Temporal fails while the machine's clock is set. */
+/** The launcher when Temporal fails while the machine's clock is set. */
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import { createPinnedDefinitions } from '../../src/catalogue/pinned-definitions.ts';

@@ -23,7 +23,7 @@ after(() => room.close());
 const MINUTE_MS = 60_000;
 const EVERYTHING: Range = { from: '-infinity', before: { createdAt: 'infinity', id: '' } };
 
-/** A task as these tests write it: much faster than it could come about. */
+/** A task as these tests write it: much faster than through its whole life. */
 interface Row {
   readonly id: string;
   readonly keyId: string;
@@ -41,7 +41,7 @@ function newRow(changes: Partial<Row> = {}): Row {
   return { id, keyId: 'one', model: 'a', status: 'success', metadata: null, createdMicros: DAY_MICROS, ...changes };
 }
 
-/** Writes tasks with what lists look at, as accepting them would. */
+/** Writes tasks with the columns that lists read, as accepting them would. */
 async function write({ accountId }: Caller, rows: readonly Row[]): Promise<void> {
   await room.rows(
     `WITH row AS (
@@ -66,7 +66,7 @@ async function write({ accountId }: Caller, rows: readonly Row[]): Promise<void>
   );
 }
 
-/** Reads a whole list by its cursors. */
+/** Reads a whole list through its cursors. */
 async function walk(lister: TaskLister, { accountId }: Caller, filter: TaskFilter, size: number): Promise<string[]> {
   const ids: string[] = [];
   let page = await lister.list({ accountId, filter, offset: 0, size });
@@ -92,7 +92,7 @@ describe('a list', () => {
     model: fc.constantFrom('a', 'a@fast', 'b'),
     status: fc.constantFrom(...TASK_STATUSES),
     metadata: fc.option(pairs),
-    // Few seconds and fractions: many tasks come about at the same microsecond, as those of one commit do.
+    // Few seconds and fractions: many tasks are created in the same microsecond, like those of one commit.
     createdMicros: fc.nat(8).map((place) => DAY_MICROS + place * 400_001),
   });
   const time = fc.nat(4).map((place) => DAY_MICROS / 1_000_000 - 1 + place);
@@ -115,7 +115,7 @@ describe('a list', () => {
       createdAfter: time,
       createdBefore: time,
     };
-    // Few at a time: of many together hardly a task is left.
+    // Few at a time: hardly any task matches many together.
     const filters: fc.Arbitrary<TaskFilter> = fc
       .subarray(Object.keys(fields) as (keyof TaskFilter)[], { maxLength: 3 })
       .chain((names) => fc.record(fields).map((filter) => pick(filter, names)));
@@ -212,7 +212,7 @@ describe('the total', () => {
       filters.map(() => ({ total: 10_000, isCapped: true })),
     );
 
-    // What is above the cap is counted once.
+    // A total above the cap is counted only once.
     room.forgetStatements();
     assert.deepEqual(
       await totals(),
@@ -278,7 +278,7 @@ describe('the total', () => {
 });
 
 describe('the statements', () => {
-  /** Every filter that makes a statement of its own, with each of its leads. */
+  /** Every filter that results in a statement of its own, with each of its leads. */
   function* everyCall(accountId: string): Generator<Call> {
     const metadata = [undefined, { a: '1' }, { a: '1', b: '2' }];
     const statuses = [undefined, ...subsets(['queued', ...TERMINAL_STATUSES])];
@@ -314,7 +314,7 @@ describe('the statements', () => {
 
     // They stay prepared on each connection.
     assert.ok(texts.size < 90, String(texts.size));
-    // PostgreSQL cuts longer names, which then are the same.
+    // PostgreSQL truncates longer names, which then collide.
     for (const name of texts.keys()) assert.ok(name.length < 64, name);
   });
 
@@ -326,7 +326,7 @@ describe('the statements', () => {
     );
     await write(caller, frequent);
     await room.rows('VACUUM ANALYZE tasks, task_metadata');
-    // The oldest of all: whoever walks the account, newest first, reads everything before it.
+    // The oldest of all: walking the account, newest first, reads everything before it.
     const odd = newRow({ model: 'b', keyId: 'two', status: 'fail', metadata: { shop: 'south' }, createdMicros: 0 });
     await write(caller, [odd]);
     const filters: TaskFilter[] = [
@@ -363,7 +363,8 @@ describe('the statements', () => {
       const run = (name: string, text: string, parameters: readonly unknown[] = []): Promise<readonly unknown[]> =>
         transaction.query({ name: `explain_${name}`, text }, parameters);
       await run(`set_${mode}`, `SET LOCAL plan_cache_mode = ${mode}`);
-      // EXPLAIN (GENERIC_PLAN) cannot run a statement, and one that was prepared by name can be explained running.
+      // EXPLAIN (GENERIC_PLAN) cannot execute a statement, but one that was prepared by name can be explained with
+      // its execution.
       await run(`prepare_${nextId++}`, `PREPARE explained AS ${statement.text}`);
       const literals = values.map(literal).join(', ');
       const rows = await run(

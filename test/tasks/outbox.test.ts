@@ -30,7 +30,7 @@ after(async () => {
   assert.deepEqual(await verifyLedger(room.database), []);
   await room.close();
 });
-// A claim takes whatever is due: rows of the test before are out of its way.
+// A claim takes whatever is due: rows of the previous test are removed.
 beforeEach(async () => {
   await room.rows('UPDATE account_counters SET is_suspended = true');
   await room.rows('DELETE FROM outbox WHERE is_ready');
@@ -44,7 +44,7 @@ async function createTasks(caller: Caller, count: number): Promise<readonly Task
   return taskIds;
 }
 
-/** Claims with several claimers at once until none gets anything. */
+/** Claims with several claimers at once until none gets any. */
 async function claimAll(claimers: number, limit: number): Promise<readonly OutboxItem[]> {
   const claimed: OutboxItem[] = [];
   await Promise.all(
@@ -180,7 +180,7 @@ describe('a claim', () => {
 });
 
 describe('an account whose row somebody keeps locked', () => {
-  /** Locks the account's row until the work is over. */
+  /** Locks the account's row until the work is done. */
   const whileLocked = async (caller: Caller, work: () => Promise<unknown>): Promise<void> => {
     const locking = { name: 'test_lock', text: 'SELECT 1 FROM account_counters WHERE account_id = $1 FOR UPDATE' };
     const other = openDatabase({ url: room.url, poolSize: 1 }, silentLogger());

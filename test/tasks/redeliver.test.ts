@@ -1,4 +1,4 @@
-/** Asking for a callback once more (contract §4): what it does to the record, whoever asks and whenever. */
+/** Requesting a callback once more (contract §4): its effect on the record, for every caller and at any time. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Caller } from '../../src/accounts/authenticate.ts';
@@ -29,7 +29,7 @@ async function newTask(changes: Record<string, unknown> = { callback: { url: 'ht
   return taskId;
 }
 
-/** Temporal knows of everything. */
+/** Delivers all pending items to Temporal. */
 async function deliverOutbox(): Promise<void> {
   const items = await claimOutbox(room.database, 100);
   await removeOutbox(

@@ -1,4 +1,4 @@
-/** The record of repairs: written with them, never in their way, and kept for a time only. */
+/** The record of repairs: written with them, never blocking them, and retained only for a time. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
@@ -38,7 +38,7 @@ async function recorded(): Promise<readonly (readonly unknown[])[]> {
   return repairs.map(({ kind, taskId, found }) => [kind, taskId, found]);
 }
 
-/** Nothing can be written down while this works. */
+/** Nothing can be recorded while this runs. */
 async function withoutTable(work: () => Promise<void>): Promise<void> {
   await room.rows('ALTER TABLE repairs RENAME TO repairs_away');
   try {

@@ -1,4 +1,4 @@
-/** Mending a task by what Temporal says of its workflow (architecture, "Repair is part of the design"). */
+/** Repairing a task by the state of its workflow in Temporal (architecture, "Repair is part of the design"). */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { verifyLedger } from '../../src/billing/verify.ts';

@@ -1,4 +1,7 @@
-/** Settling: once, whoever comes first, with the money, the slot, the event and the callback in one transaction. */
+/**
+ * Settling: once, whichever caller comes first, with the money, the slot, the event and the callback in one
+ * transaction.
+ */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Caller } from '../../src/accounts/authenticate.ts';

@@ -1,4 +1,6 @@
-/** Deleting stored outputs, on the database: by their owner, by an operator, with their task, and many at the same moment. */
+/**
+ * Deleting stored outputs, on the database: by their owner, by an operator, with their task, and many simultaneously.
+ */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { verifyLedger } from '../../src/billing/verify.ts';

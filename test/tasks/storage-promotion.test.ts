@@ -1,4 +1,4 @@
-/** Promoting stored outputs, on the database: every answer, the counted bytes, and many at the same moment. */
+/** Promoting stored outputs, on the database: every response, the counted bytes, and many simultaneously. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import pg from 'pg';
@@ -228,7 +228,7 @@ describe('a promotion', () => {
     await operator.query('COMMIT');
     const outcomes = await Promise.all(givenUp);
     for (const outcome of outcomes) assert.ok(outcome === 'given_up' || outcome instanceof AccountBusyError);
-    // Temporal comes again with those.
+    // Temporal retries those.
     for (const id of lost) await finish(id, bytesAreMissing);
     assert.equal(await storage.persistentBytes(frozen), 0);
   });
@@ -240,7 +240,7 @@ describe('a promotion', () => {
     await storage.promote(caller, outputIds);
 
     const outcome = await finishPromotion(room.database, id, Date.now(), async () => {
-      // In the middle of the activity, while it looks into the store.
+      // In the middle of the activity, while it checks the store.
       assert.deepEqual((await storage.remove(caller, outputIds)).accepted, [id]);
       return true;
     });

@@ -1,4 +1,4 @@
-/** What becomes of persistent outputs that nobody pays for (contract §5), on an advanced clock. */
+/** What happens to persistent outputs when the account cannot pay for them (contract §5), on an advanced clock. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { adjust, topUp } from '../../src/billing/ledger.ts';
@@ -70,7 +70,7 @@ describe('storage that nobody pays for', () => {
     assert.equal(await passAt(now + DAY_MS), 1);
     assert.equal(await storage.persistentBytes(caller), 0);
 
-    // What returned can be promoted again when there is money.
+    // Outputs that were returned can be promoted again when there is a balance.
     await room.database.transaction((transaction) => topUp(transaction, caller.accountId, 1_000_000n, newId('topup')));
     await storage.promoteAt(caller, [early], now + 2 * DAY_MS);
     assert.equal((await storage.periodsOf(early)).length, 2);

@@ -1,6 +1,6 @@
 /**
- * The task room on a real database, without HTTP and without Temporal: tasks are created, claimed, cancelled and settled
- * by the functions that the processes call. Every statement is counted.
+ * The task room on a real database, without HTTP and without Temporal: tasks are created, claimed, cancelled and
+ * settled by the functions that the processes call. Every statement is counted.
  */
 import { createAccount, readAccount } from '../../src/accounts/accounts.ts';
 import type { Account } from '../../src/accounts/accounts.ts';
@@ -23,15 +23,15 @@ import { CreateTaskSchema } from '../../src/wire/create-task.ts';
 import { definition, definitionWithRoutes, textDefinition } from '../catalogue/definitions.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 
-/** What one task of the test model costs, in micro-USD. */
+/** The price of one task of the test model, in micro-USD. */
 export const PRICE = 10_000n;
 
 export interface TaskRoom {
   readonly database: Database;
-  /** Where other processes find the database. */
+  /** The URL of the database, for other processes. */
   readonly url: string;
   readonly creator: TaskCreator;
-  /** What it was made of. */
+  /** The dependencies that it was created with. */
   readonly creatorDependencies: CreateDependencies;
   readonly catalogue: Catalogue;
   readonly installationId: string;
@@ -59,11 +59,11 @@ export function body(changes: Record<string, unknown> = {}): Record<string, unkn
 /** What a test adds to the catalogue. */
 export interface CatalogueOptions {
   readonly models?: readonly CatalogueModel[] | undefined;
-  /** The clock by which models retire, in milliseconds since 1970; default: the machine's. */
+  /** The clock for the retirement of models, in milliseconds since 1970; default: the machine's. */
   readonly now?: (() => number) | undefined;
 }
 
-/** @param creatorDatabase another database for the creator alone: one that cannot be reached. */
+/** @param creatorDatabase a different database for the creator alone: one that cannot be reached. */
 export async function openTaskRoom(
   creatorDatabase?: Database,
   { models = [], now = Date.now }: CatalogueOptions = {},

@@ -1,4 +1,4 @@
-/** A task's timeline: complete, in order, without gaps, whoever writes at the same moment (contract §4). */
+/** A task's timeline: complete, in order, without gaps, with any number of simultaneous writers (contract §4). */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Caller } from '../../src/accounts/authenticate.ts';
@@ -48,7 +48,7 @@ async function eventsOf(taskId: TaskId): Promise<readonly TaskEvent[]> {
   return (await readTimeline(room.database, taskId, caller.accountId, 0)).events;
 }
 
-/** Two upstreams of a route: callers know them by their places, or by the names that the model gives them. */
+/** Two upstreams of a route: callers know them by their positions, or by the names in the model file. */
 const FIRST = { upstreamName: 'tasks:upstream', place: 0, label: 1 };
 const SPARE = { upstreamName: 'spare', place: 1, label: 'spare' };
 

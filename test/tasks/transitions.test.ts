@@ -1,6 +1,6 @@
 /**
- * The moves between a task's states (contract §3): whoever does what in whichever state, a status never goes back, and
- * what is over stays as it is.
+ * The transitions between a task's states (contract §3): whichever action occurs in whichever state, a status never
+ * goes back, and a terminal task stays as it is.
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
@@ -69,7 +69,7 @@ function output(taskId: TaskId) {
   return { type: 'image', objectKey: `outputs/${taskId}`, mimeType: 'image/png', sizeBytes: 5, sha256: '0'.repeat(64) };
 }
 
-/** What brings a task from its launch into a status, by the moves of its own workflow. */
+/** How a task gets from its launch into a status, by the transitions of its own workflow. */
 const WAYS: Readonly<Record<TaskStatus, readonly string[]>> = {
   queued: [],
   handling: ['handle'],
@@ -96,14 +96,14 @@ function rank(status: TaskStatus): number {
   return isTerminal(status) ? TASK_STATUSES.indexOf('success') : TASK_STATUSES.indexOf(status);
 }
 
-/** The moves that the contract draws, and those that change nothing. */
+/** The transitions of the contract, and those that change nothing. */
 function isAllowed(from: TaskStatus, to: TaskStatus): boolean {
   if (isTerminal(from) || from === to) return from === to;
   if (to === 'fail') return true;
   return rank(to) === rank(from) + 1;
 }
 
-/** A detail without what may go on changing: URLs, the delivery of the callback and where outputs are kept. */
+/** A detail without what may still change: URLs, the delivery of the callback and where outputs are stored. */
 async function lasting(taskId: TaskId): Promise<unknown> {
   const { urlSigner } = room.creatorDependencies;
   const {

@@ -1,8 +1,8 @@
 /**
- * Secrets and private words are planted wherever a client, an operator or a provider can put them, everything is made to
- * work and to fail with them, and then nothing that is written for operators may hold one: the logs at their loudest and
- * the traces (log.ts: "Never logged: keys, prompts, bodies, signatures, signed URLs"). What Temporal keeps is judged in
- * e2e/histories.test.ts.
+ * Secrets and private words are planted wherever a client, an operator or a provider can put them, everything is made
+ * to succeed and to fail with them, and then no output for operators may contain one: the logs at the most verbose
+ * level and the traces (log.ts: "Never logged: keys, prompts, bodies, signatures, signed URLs"). What Temporal stores
+ * is checked in e2e/histories.test.ts.
  */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
@@ -16,7 +16,7 @@ import { after, before, it } from 'node:test';
 import { startDarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';
 import type { DarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';
 
-/** Each is another text, so that a leak names its place. */
+/** Each is a different text, so that a leak names its origin. */
 const planted = new Map<string, string>();
 function canary(where: string): string {
   const value = `canary-${randomUUID()}`;
@@ -85,7 +85,7 @@ it('no log and no trace holds a secret or a private word, of what works and of w
     }
   }
 
-  // Refused, each in its own way.
+  // Rejected, each in its own way.
   const odd = canary('a refused body');
   await send('POST', '/v1/tasks', { model: odd, input: { [odd]: odd } });
   await send('POST', '/v1/tasks', `{"input":"${odd}`);
@@ -99,7 +99,7 @@ it('no log and no trace holds a secret or a private word, of what works and of w
   await send('GET', '/v1/account', undefined, { Cookie: canary('a cookie'), 'User-Agent': canary('a user agent') });
   await send('POST', '/v1/account/keys', { name: canary('a name of a key'), scopes: ['tasks:read'], extra: 1 });
 
-  // Text calls, answered and refused.
+  // Text calls, answered and rejected.
   const question = canary('a question');
   for (const stream of [false, true]) {
     const more = {
@@ -136,7 +136,7 @@ it('no log and no trace holds a secret or a private word, of what works and of w
   const isOver = (state: string | undefined): boolean => ['delivered', 'exhausted', 'stopped'].includes(state ?? '');
   for (const taskId of taskIds) await client.until(taskId, ({ callback }) => isOver(callback?.state));
   await send('POST', `/v1/tasks/${taskIds[0]}/erase`);
-  // The database goes away under requests and work.
+  // The database becomes unavailable during requests and work.
   const cut = {
     name: 'test_cut',
     text: 'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = current_database()',
@@ -146,7 +146,7 @@ it('no log and no trace holds a secret or a private word, of what works and of w
   );
   await darkroom.testDatabase.database.query(cut);
   await Promise.all(busy);
-  // What is written is all there once the processes have ended.
+  // All output is complete once the processes have ended.
   await Promise.all([...darkroom.apis, ...darkroom.workers].map((role) => role.kill('SIGTERM')));
 
   const log = await readFile(darkroom.logFile, 'utf8');

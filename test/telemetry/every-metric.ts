@@ -1,4 +1,4 @@
-/** Everything that our processes register, as they do it. */
+/** Everything that our processes register, registered in the same way. */
 import { createServer } from 'node:http';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
@@ -6,7 +6,7 @@ import { openDatabase } from '../../src/database/database.ts';
 import { registerClockGauges } from '../../src/processes/clock-metrics.ts';
 import { registerApiGauges, registerProcessGauges, registerWorkerGauges } from '../../src/processes/metrics.ts';
 
-/** The names of all metrics of an api and a worker but those of Temporal's SDK, with their types. */
+/** The names of all metrics of an api and a worker except those of Temporal's SDK, with their types. */
 export async function everyMetric(): Promise<ReadonlyMap<string, string>> {
   const metrics = createMetrics();
   const database = openDatabase({ url: 'postgres://nobody@127.0.0.1:1/none', poolSize: 2 }, silentLogger());

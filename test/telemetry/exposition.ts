@@ -1,4 +1,4 @@
-/** Reads Prometheus' text format as far as tests look at it. */
+/** Parses Prometheus' text format as far as the tests need it. */
 
 export interface Sample {
   readonly name: string;
@@ -10,11 +10,11 @@ export interface Exposition {
   /** The metrics that are announced, by name, with their types. */
   readonly families: ReadonlyMap<string, string>;
   readonly samples: readonly Sample[];
-  /** The sum of the samples of a name that have these labels; undefined where there is none. */
+  /** The sum of the samples of a name that have these labels; undefined if there is none. */
   value(name: string, labels?: Readonly<Record<string, string>>): number | undefined;
 }
 
-/** @throws {Error} a line that is no sample and no comment. */
+/** @throws {Error} a line is neither a sample nor a comment. */
 export function parseExposition(text: string): Exposition {
   const families = new Map<string, string>();
   const samples: Sample[] = [];

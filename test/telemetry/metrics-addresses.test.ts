@@ -1,4 +1,4 @@
-/** Where processes are scraped and probed: as it is configured, under `npm start`, and before they can work. */
+/** The addresses where processes are scraped and probed: as configured, under `npm start`, and before they can work. */
 import assert from 'node:assert/strict';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import os from 'node:os';

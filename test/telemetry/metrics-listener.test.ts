@@ -102,7 +102,7 @@ describe('the metrics listener', () => {
       () => 'answered',
       () => 'cut',
     );
-    // The request is there once another one was taken after it.
+    // The first request has arrived once a later one was answered.
     await fetch(`${other.url}/nothing`);
     await other.close();
 

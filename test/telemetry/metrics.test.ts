@@ -1,4 +1,4 @@
-/** The instruments: what they are called, and that nobody outside decides how many series there are. */
+/** The instruments: their names, and that outside parties cannot influence the number of series. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createMetrics } from '../../src/telemetry/metrics.ts';

@@ -1,4 +1,4 @@
-/** The alert rules, the example for scraping and the dashboard name only what there is. */
+/** The alert rules, the example for scraping and the dashboard name only existing metrics. */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { describe, it } from 'node:test';
@@ -47,7 +47,7 @@ describe('the files for Prometheus and Grafana', () => {
       (name) => !metrics.has(familyOf(name, metrics)) && !SDK_METRICS_IN_FILES.includes(name),
     );
     assert.deepEqual(unknown, []);
-    // Those of Temporal's SDK are held against a real worker (test/e2e/metrics.test.ts).
+    // Those of Temporal's SDK are compared with a real worker (test/e2e/metrics.test.ts).
     assert.deepEqual(
       SDK_METRICS_IN_FILES.filter((name) => !named.includes(name)),
       [],

@@ -1,4 +1,7 @@
-/** What is counted where it happens, as far as one process without Temporal can show it. The rest: test/e2e/metrics.test.ts. */
+/**
+ * What is counted where it happens, as far as one process without Temporal can show it. For the rest see
+ * test/e2e/metrics.test.ts.
+ */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { after, before, describe, it } from 'node:test';

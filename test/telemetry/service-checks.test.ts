@@ -1,4 +1,4 @@
-/** What is read at a scrape, on a real database with a long history: what it says, and what it costs. */
+/** What is read for a scrape, on a real database with a long history: the values, and the cost. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Database, Queryable, Statement } from '../../src/database/database.ts';
@@ -16,7 +16,7 @@ import type { TestDatabase } from '../support/test-database.ts';
 
 const HISTORY = 200_000;
 
-/** Rows as they stand after a while: nearly all of them over. */
+/** Rows as they are after a while: nearly all of them finished. */
 const FILL = [
   `INSERT INTO tasks (id, account_id, key_id, fingerprint, fingerprint_version, model, definition_hash, storage, status,
                       held_micro_usd, captured_micro_usd, created_at, queue_deadline_at, started_at, completed_at, updated_at)
@@ -60,7 +60,7 @@ const FILL = [
 
 const fineStore = { check: () => Promise.resolve() } as unknown as ObjectStore;
 
-/** At least so much, and not far above: the machine takes its time between filling and reading. */
+/** At least this value, and not far above: some time passes between filling and reading. */
 function assertAbout(seconds: number | undefined, least: number): void {
   assert.ok(seconds !== undefined && seconds >= least && seconds < least + 600, `${seconds} is not about ${least}`);
 }

@@ -1,4 +1,4 @@
-/** The metrics of Temporal's SDK: read with ours, and not in the way of a connection. */
+/** The metrics of Temporal's SDK: read with ours, and not an obstacle to a connection. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
@@ -12,7 +12,7 @@ import { temporalAddress } from '../support/test-namespace.ts';
 const HERE = { address: temporalAddress(), namespace: 'default', apiKey: undefined, tls: undefined };
 const NOBODY = { ...HERE, address: '127.0.0.1:1' };
 
-/** The addresses that were asked, the last one last. */
+/** The URLs that were requested, the last one last. */
 const asked: URL[] = [];
 const { fetch } = globalThis;
 globalThis.fetch = (input, init) => {
@@ -56,7 +56,7 @@ it('gives the SDK another port where somebody took its own while there was no co
   await checkTemporal(connection);
   assert.match(await runtime.readMetrics(), /^temporal_request_total\{/m);
   assert.notEqual(Number(asked.at(-1)?.port), first);
-  // Told of it again while all is well, it leaves the connection alone.
+  // If the error is reported again while all is well, it leaves the connection unchanged.
   await runtime.recover(unable);
   await checkTemporal(connection);
   assert.match(await runtime.readMetrics(), /^temporal_request_total\{/m);

@@ -1,4 +1,4 @@
-/** Traces, as a collector gets them: one task through all its processes, and the client's own trace beside it. */
+/** Traces, as a collector receives them: one task through all its processes, and the client's own trace. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
@@ -27,7 +27,7 @@ interface Span {
 interface Collector {
   readonly url: string;
   readonly spans: Span[];
-  /** Everything that was sent, as it came. */
+  /** Everything that was received, unchanged. */
   readonly bodies: string[];
   readonly authorizations: (string | undefined)[];
   close(): void;
@@ -57,7 +57,7 @@ interface WireTraces {
 const valuesOf = (attributes: readonly WireAttribute[]): Record<string, unknown> =>
   Object.fromEntries(attributes.map(({ key, value }) => [key, value.stringValue ?? value.intValue]));
 
-/** A collector that takes OTLP as JSON. @param status of its answers. */
+/** A collector that accepts OTLP as JSON. @param status of its responses. */
 async function startCollector(status = 200): Promise<Collector> {
   const spans: Span[] = [];
   const bodies: string[] = [];
@@ -102,7 +102,7 @@ describe('the traces of a task', () => {
       environment: {
         OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
         OTEL_EXPORTER_OTLP_HEADERS: 'authorization=Bearer%20for-the-collector',
-        // Nobody listens there.
+        // Nothing listens there.
         EGRESS_ALLOW: 'http://127.0.0.1:1',
         CALLBACK_OFFSETS_SECONDS: '0',
       },

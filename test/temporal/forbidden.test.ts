@@ -1,6 +1,7 @@
 /**
- * `migrate` with credentials that may not prepare Temporal: it prints exactly what to run and fails; what it printed, run by
- * somebody who may, is all that is missing. And a start that such a server refuses is counted apart.
+ * `migrate` with credentials that may not prepare Temporal: it prints exactly what to run and fails; the printed
+ * commands, run by an authorized user, do all that is missing. And a start that such a server rejects is counted
+ * separately.
  */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
@@ -29,7 +30,7 @@ import { until } from '../support/until.ts';
 const NAMESPACE_METHODS = ['DescribeNamespace', 'RegisterNamespace', 'UpdateNamespace', 'CountWorkflowExecutions'];
 const ATTRIBUTE_METHODS = ['ListSearchAttributes', 'AddSearchAttributes'];
 
-/** Those of an installation, or their server would go on to start their passes. */
+/** Otherwise their server would continue to start the installation's passes. */
 async function removeSchedules({ database }: TestDatabase, namespace: string): Promise<void> {
   const connection = await NativeConnection.connect({ address: temporalAddress() });
   const { schedule } = new Client({ connection, namespace });
@@ -70,7 +71,7 @@ describe('migrate, where it may not prepare Temporal', () => {
 
   const printed = (): Promise<ReadonlyMap<string, string>> => printedSteps(migrate());
 
-  /** Runs them as somebody who may: at the server itself. */
+  /** Runs them as an authorized user: directly at the server. */
   async function runAll(commands: Iterable<string>): Promise<void> {
     for (const command of commands) await runStep(command.replace(proxy.address, temporalAddress()));
   }
@@ -86,7 +87,7 @@ describe('migrate, where it may not prepare Temporal', () => {
     await runAll([ofNamespace]);
     await until('the namespace is known', () => succeeds(runAll(others.slice(0, 1))));
     await runAll(others.slice(1));
-    // It may read by now, and still change nothing.
+    // It may read by now, but still not change anything.
     proxy.forbid('UpdateNamespace', ...ATTRIBUTE_METHODS, 'CreateSchedule', 'UpdateSchedule');
     await until('all of it is seen', () => succeeds(migrate()));
     await removeSchedules(database, namespace);
@@ -217,7 +218,7 @@ describe('what is printed for Temporal Cloud', () => {
   } as const;
   const byCertificate = { ...byKey, address: 'pictures.a1b2c.tmprl.cloud:7233', apiKey: undefined, tls };
 
-  // The flags are those of temporalio/tcld, app/namespace.go: of itself it means mTLS on AWS, and mTLS needs the CA.
+  // The flags are those of temporalio/tcld, app/namespace.go: its default is mTLS on AWS, and mTLS needs the CA.
   it('makes a namespace for the kind of credentials that are configured', () => {
     const CREATE = 'tcld namespace create --namespace pictures --retention-days 30';
     assert.equal(

@@ -1,6 +1,7 @@
 /**
- * `migrate` after an upgrade, also where it may not do everything about schedules: what it prints, run by somebody who may,
- * is all that is missing, and what an operator had paused is paused afterwards. Once: then the names are a neighbour's.
+ * `migrate` after an upgrade, also without all permissions for schedules: the printed commands, run by an authorized
+ * user, do all that is missing, and what an operator had paused is paused afterwards. Only once: then the names are a
+ * neighbour's.
  */
 import assert from 'node:assert/strict';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
@@ -62,7 +63,9 @@ describe('migrate after an upgrade', () => {
       LOG_LEVEL: 'silent',
     });
 
-  /** As somebody who may do everything. `migrate` needs the connection closed again: it installs the SDK's runtime. */
+  /**
+   * As a user with all permissions. `migrate` needs the connection to be closed again: it installs the SDK's runtime.
+   */
   async function atServer<T>(work: (client: Client) => Promise<T>): Promise<T> {
     const connection = await NativeConnection.connect({ address: temporalAddress() });
     try {

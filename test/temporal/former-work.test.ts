@@ -1,4 +1,7 @@
-/** Whether something of ours is left on the former names of the queues, however much of a neighbour's is there as well. */
+/**
+ * Whether any work of ours is left on the former names of the queues, however much work of a neighbour's is there as
+ * well.
+ */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { TASK_QUEUES, isTaskId, stopWorkflowId } from '../../src/domain/workflow-ids.ts';
@@ -25,7 +28,7 @@ describe('work on the former names of the queues', () => {
     await namespace?.close();
   });
 
-  /** A workflow of an earlier release that nobody serves. */
+  /** A workflow of an earlier release that no worker serves. */
   async function leave(room: TaskRoom | undefined, workflowIdOf: (taskId: TaskId) => string): Promise<string> {
     assert.ok(room !== undefined);
     const { taskId } = await room.creator.create(await room.newCaller(), body(), undefined);

@@ -1,4 +1,4 @@
-/** What is read from the history of a run, by the histories that releases have recorded and by some of this one. */
+/** What is read from the history of a run, using the histories that releases have recorded and some of this release. */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { describe, it } from 'node:test';
@@ -20,7 +20,7 @@ function payloads(value: unknown): object {
   return { payloads: [defaultPayloadConverter.toPayload(value)] };
 }
 
-/** The events of a run whose activities answered this, and which closed so. */
+/** The events of a run whose activities returned these results, and which closed in this way. */
 function historyOf(
   activities: readonly (readonly [name: string, ended: object])[],
   close: object = {},
@@ -133,7 +133,7 @@ describe('the history of a run', () => {
     assert.deepEqual(mayHave(failedWith(TASK_NOT_FOUND)), [false, undefined]);
     assert.deepEqual(mayHave(failedWith(TASK_NOT_FOUND, {})), [false, undefined]);
     assert.deepEqual(mayHave(failedWith(TASK_NOT_FOUND, { place: 1 })), [true, 1]);
-    // Ended from outside in the middle of it.
+    // Terminated from outside in the middle of it.
     assert.deepEqual(mayHave({}), [true, undefined]);
     assert.deepEqual(mayHave(answered({ kind: 'over' })), [false, undefined]);
   });

@@ -1,4 +1,4 @@
-/** Schedules that an earlier release made are those of this one after `migrate`. */
+/** Schedules that an earlier release created are those of this one after `migrate`. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { ScheduleOverlapPolicy } from '@temporalio/client';

@@ -1,4 +1,4 @@
-/** What Temporal's SDK has to say while our activities run: nothing of their heartbeats, and never in its own form. */
+/** What Temporal's SDK logs while our activities run: nothing about their heartbeats, and never in its own format. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { it } from 'node:test';
@@ -9,7 +9,7 @@ import { temporalAddress } from '../support/test-namespace.ts';
 const INFO = 30;
 const BEAT = /Activity heartbeat failed/;
 
-/** Everything that a worker process wrote in which the activity ran locally. */
+/** The whole output of a worker process in which the activity ran locally. */
 async function linesOf(activity: 'wrapped' | 'rogue'): Promise<string[]> {
   const { stdout, stderr } = await promisify(execFile)(process.execPath, [
     packageModule('test/temporal/fixtures/beating-worker.ts'),
@@ -24,7 +24,7 @@ it('writes what the native part of the SDK warns of as a record of ours, one lev
   const line = lines.find((each) => BEAT.test(each));
   assert.ok(line !== undefined, lines.join('\n'));
 
-  // No colours, no form of its own.
+  // No colours, no format of its own.
   const { level, msg, role, temporal } = JSON.parse(line) as Record<string, unknown>;
   assert.equal(level, INFO);
   assert.match(String(msg), BEAT);

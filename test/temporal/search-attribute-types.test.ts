@@ -1,6 +1,6 @@
 /**
- * `migrate` in a namespace that has search attributes of our names and of another type: every start would be refused, so
- * it says what is in the way, and makes nothing there.
+ * `migrate` in a namespace that has search attributes with our names and a different type: every start would be
+ * rejected, so it reports the conflict, and creates nothing there.
  */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
@@ -31,7 +31,10 @@ const succeeds = (work: Promise<unknown>): Promise<boolean> =>
     () => false,
   );
 
-/** With a connection of its own, which is closed again: `migrate` installs the SDK's runtime, before there is one. */
+/**
+ * With a connection of its own, which is closed again: `migrate` installs the SDK's runtime, which must happen before
+ * any connection.
+ */
 async function connected<T>(address: string, work: (connection: NativeConnection) => Promise<T>): Promise<T> {
   const connection = await NativeConnection.connect({ address });
   try {
@@ -41,7 +44,7 @@ async function connected<T>(address: string, work: (connection: NativeConnection
   }
 }
 
-/** A new namespace that somebody else has put search attributes into. */
+/** A new namespace in which another user has created search attributes. */
 async function makeNamespace(searchAttributes: Record<string, number>): Promise<string> {
   const namespace = `test-${randomBytes(6).toString('hex')}`;
   await connected(temporalAddress(), async ({ workflowService, operatorService }) => {

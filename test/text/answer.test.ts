@@ -1,4 +1,7 @@
-/** The way of one text call, with the client going away at each of its turns: who is asked, and what is paid. */
+/**
+ * The flow of one text call, with the client disconnecting at each of its stages: which upstream requests are made,
+ * and what is charged.
+ */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, it } from 'node:test';
@@ -29,7 +32,7 @@ after(async () => {
   await room.close();
 });
 
-/** What a call is made with: a source of answers, and what is to differ from the usual. */
+/** The dependencies of a call: a source of answers, and what differs from the defaults. */
 async function newCall(
   source: TextSource,
   changes: { readonly ledger?: TextLedger; readonly spent?: number[] } = {},
@@ -63,7 +66,10 @@ async function newCall(
   return { answers, ask };
 }
 
-/** Makes a call whose client goes away at a turn. @returns how often somebody was asked, and what was captured. */
+/**
+ * Makes a call whose client disconnects at a stage. @returns how many upstream requests were made, and what was
+ * captured.
+ */
 async function goneAt(turn: 'held' | 'asked'): Promise<{ asked: number; captured: bigint | null | undefined }> {
   const caller = await room.newCaller();
   const controller = new AbortController();

@@ -1,6 +1,6 @@
 /**
- * Images by address with `TEXT_IMAGES=inline`: they are fetched here, within bounds, and the upstream gets them inside
- * the request, from both endpoints.
+ * Images by URL with `TEXT_IMAGES=inline`: they are fetched here, within limits, and the upstream receives them
+ * inside the request, from both endpoints.
  */
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';

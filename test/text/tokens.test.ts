@@ -1,4 +1,4 @@
-/** Counting tokens: right for what is usual, and quick for what is meant to be slow. */
+/** Counting tokens: correct for common texts, and fast for texts that are designed to be slow. */
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import type { TextRequest } from '../../src/text/request.ts';
@@ -18,7 +18,7 @@ describe('the number of tokens', () => {
   });
 
   it('of words of any length is found in time that grows with their length', () => {
-    // Taken as one word, this is minutes of work.
+    // As a single word, this takes minutes.
     const tokens = countTextTokens('ab'.repeat(200_000));
     assert.ok(tokens > 10_000 && tokens <= 400_000, String(tokens));
     assert.ok(countTextTokens('漢字'.repeat(50_000)) > 50_000);

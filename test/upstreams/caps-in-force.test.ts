@@ -1,6 +1,6 @@
 /**
- * Tasks at one upstream whose models cap it differently, be it that the cap was changed while they waited: nobody who
- * waits is passed without end, and there are never more jobs than the cap that is in force.
+ * Tasks at one upstream whose models cap it differently, for example because the cap was changed while they waited:
+ * no waiting task is passed without end, and there are never more jobs than the cap that is in force.
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
@@ -17,7 +17,7 @@ before(async () => {
 });
 after(() => room.close());
 
-/** Tasks of one account that were let in or wait, in the order in which they came. */
+/** Tasks of one account that were admitted or wait, in the order in which they came. */
 async function enterAll(upstream: WorkersAt, accountId: string, count: number, cap?: number): Promise<Admission[]> {
   const tasks = Array.from({ length: count }, () => taskOf(accountId));
   for (const task of tasks) await upstream.enter(task, cap);
@@ -25,10 +25,10 @@ async function enterAll(upstream: WorkersAt, accountId: string, count: number, c
 }
 
 /**
- * The upstream ends one job after another, and before each end another newcomer asks to go in.
+ * The upstream ends one job after another, and before each end another newcomer requests admission.
  *
- * @param underWay whose jobs are under way at first.
- * @returns how many jobs had ended when the last of those who wait was let in; undefined: more than `ends`.
+ * @param underWay tasks whose jobs are under way at first.
+ * @returns how many jobs had ended when the last waiting task was admitted; undefined: more than `ends`.
  */
 async function endsUntilIn(
   upstream: WorkersAt,
@@ -53,7 +53,7 @@ async function endsUntilIn(
   return undefined;
 }
 
-/** An api publishes what its models say; later calls are of newer models. */
+/** An api publishes the caps of its models; later calls are of newer models. */
 async function publish({ there }: WorkersAt, ...caps: number[]): Promise<void> {
   await publishCaps(room.database, new Map([[there.name, caps]]), since++);
 }

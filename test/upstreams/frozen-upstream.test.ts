@@ -1,6 +1,7 @@
 /**
- * A capped upstream whose row stays locked, because a process was stopped while it gave a slot back: what goes to it waits,
- * and nobody else does. All of the others' work is done while the row is still locked. No slot is lost by it.
+ * A capped upstream whose row stays locked, because a process was stopped while it released a slot: tasks of this
+ * upstream wait, and no others do. All work of the others is done while the row is still locked. No slot is lost by
+ * it.
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
@@ -23,10 +24,10 @@ import { taskOf } from './workers-at.ts';
 
 /** As test/support/test-database.ts opens it. */
 const POOL_SIZE = 10;
-/** Tasks that go to the locked upstream meanwhile: more than the pool has connections. */
+/** Tasks for the locked upstream meanwhile: more than the pool has connections. */
 const MANY = 40;
 const CAP = 3;
-/** Tasks that each of the others has handled, one after the other. */
+/** Tasks that each of the others processes, one after the other. */
 const ROUNDS = 5;
 const OTHERS = 4;
 
@@ -40,7 +41,7 @@ after(() => room.close());
 
 interface Worker {
   readonly gate: UpstreamGate;
-  /** Who was let in after a wait, in order. */
+  /** The tasks that were admitted after a wait, in order. */
   readonly woken: readonly Admission[];
 }
 
@@ -112,7 +113,7 @@ describe('an upstream whose row stays locked', () => {
       assert.deepEqual(await slotsOf(elsewhere), []);
       assert.deepEqual(await slotsOf(there), idsOf(inside), 'the row was free before all others were done');
 
-      // All of them, the activities that wait for them too, are answered before the row is free.
+      // All of them are answered before the row is free, including the activities that wait for them.
       await Promise.all(left);
       const outcomes = await Promise.all(asked);
       assert.ok(outcomes.slice(0, MANY).every((outcome) => outcome instanceof DatabaseUnavailableError));

@@ -1,6 +1,6 @@
 /**
- * What workers share of an upstream: two gates on one database are two workers. Times are put back in the database where
- * a test would have to wait.
+ * What workers share of an upstream: two gates on one database are two workers. Times are moved back in the database
+ * where a test would have to wait.
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
@@ -24,7 +24,7 @@ describe('the gate of an upstream', () => {
   });
   after(() => room.close());
 
-  /** A worker whose clock jumps past what it knows whenever it is asked, unless `remembers`. */
+  /** A worker whose clock jumps past its cached knowledge with each call, unless `remembers`. */
   function worker(remembers = false, database: Database = room.database): UpstreamGate {
     let clock = 0;
     const now = (): number => (remembers ? clock : (clock += 2_000));
@@ -33,7 +33,7 @@ describe('the gate of an upstream', () => {
 
   const upstream = (concurrency?: number): GatedUpstream => ({ name: newId('req'), concurrency });
   const kindOf = async (entering: Promise<Entry>): Promise<string> => (await entering).kind;
-  /** So long ago as if this much time had passed. */
+  /** Moves its times back as if this much time had passed. */
   const letPass = (seconds: number, { name }: GatedUpstream) =>
     room.rows(
       `UPDATE upstream_states SET paused_until = paused_until - make_interval(secs => $2),
@@ -82,7 +82,7 @@ describe('the gate of an upstream', () => {
     assert.equal(entries.filter(({ kind }) => kind === 'full').length, 21);
     assert.deepEqual(await slotsOf(there), { counted: 3, rows: 3 });
 
-    // A slot that is given back is the next one's, and nobody else's.
+    // A slot that is released goes to the next one only.
     const [first] = inside;
     assert.ok(first);
     await Promise.all(workers.map((gate) => gate.leave(there, first.taskId)));
@@ -199,7 +199,7 @@ describe('the gate of an upstream', () => {
 
     const kinds = await Promise.all(Array.from({ length: 8 }, () => kindOf(worker().enter(there, someone()))));
     assert.equal(kinds.filter((kind) => kind === 'open').length, 1, kinds.join());
-    // Who may not try keeps no slot.
+    // A task that may not try holds no slot.
     assert.deepEqual(await slotsOf(there), { counted: 1, rows: 1 });
 
     await worker().report(there, 'answered');

@@ -1,4 +1,4 @@
-/** Where providers call back, and who is woken by it. */
+/** The hooks that providers call, and who is woken by them. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { newTaskId } from '../../src/domain/ids.ts';
@@ -12,7 +12,7 @@ import { body, openTaskRoom } from '../tasks/task-room.ts';
 import type { TaskRoom } from '../tasks/task-room.ts';
 
 const KEY = 'a signing key of at least 32 characters';
-/** Nobody waits so long: a test that does has failed. */
+/** No test waits this long: one that does has failed. */
 const FOR_EVER_MS = 180_000;
 
 describe('the address for a provider’s hooks', () => {

@@ -1,4 +1,7 @@
-/** Which caps apis publish, and which of several apis is believed. What a published cap does is in caps-in-force.test.ts. */
+/**
+ * Which caps apis publish, and which of several apis is believed. The effect of a published cap is tested in
+ * caps-in-force.test.ts.
+ */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { pino } from 'pino';
@@ -25,7 +28,7 @@ after(() => room.close());
 const EARLIER = Date.now();
 const LATER = EARLIER + 1;
 
-/** A model that goes to one upstream. */
+/** A model of one upstream. */
 function modelAt(id: string, concurrency?: number): ModelDefinition {
   const cap = concurrency === undefined ? {} : { concurrency };
   return definition({
@@ -34,7 +37,7 @@ function modelAt(id: string, concurrency?: number): ModelDefinition {
   });
 }
 
-/** @returns undefined: nothing is known of the upstream. */
+/** @returns undefined: nothing is known about the upstream. */
 async function capInForce(upstream: string): Promise<number | null | undefined> {
   const [row] = await room.rows<{ cap: number | null }>(
     'SELECT cap FROM upstream_states WHERE upstream = $1',

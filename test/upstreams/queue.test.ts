@@ -1,6 +1,6 @@
 /**
- * The queue of an upstream whose jobs are capped (src/upstreams/queue.ts): two gates on one database are two workers. A
- * task that is let in later is told by `wake`.
+ * The queue of an upstream whose jobs are capped (src/upstreams/queue.ts): two gates on one database are two workers.
+ * A task that is admitted later is notified by `wake`.
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
@@ -23,7 +23,9 @@ describe('the queue of an upstream', () => {
   const at = (cap: number | undefined) => workersAt(room.database, cap);
   const accountsOf = (admissions: readonly Admission[]): string[] => admissions.map(({ accountId }) => accountId);
 
-  /** Ends the job that is under way, again and again, until nobody waits. @returns who was let in, in order. */
+  /**
+   * Ends the job that is under way repeatedly, until no task waits. @returns the tasks that were admitted, in order.
+   */
   async function workOff({ woken, leave }: WorkersAt, first: Admission): Promise<readonly Admission[]> {
     await leave(first);
     for (let ended = 0; ended < woken.length; ended++) await leave(woken[ended] ?? assert.fail());

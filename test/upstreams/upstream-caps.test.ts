@@ -1,4 +1,4 @@
-/** What upstreams are called and how many jobs they take, as model files say. */
+/** The names of upstreams and how many jobs they accept, according to model files. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { capsOf, concurrencyOf, upstreamName } from '../../src/upstreams/upstream-caps.ts';

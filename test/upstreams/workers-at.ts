@@ -9,16 +9,16 @@ import type { Admission } from '../../src/upstreams/queue.ts';
 
 export interface WorkersAt {
   readonly there: GatedUpstream;
-  /** Who was let in after a wait, in order. */
+  /** The tasks that were admitted after a wait, in order. */
   readonly woken: readonly Admission[];
-  /** Another worker's each time. */
+  /** A different worker's each time. */
   gate(): UpstreamGate;
-  /** @param capOfModel as the task's model has it; default: the upstream's. */
+  /** @param capOfModel the cap of the task's model; default: the upstream's. */
   enter(task: Admission, capOfModel?: number): Promise<Entry['kind']>;
   leave(task: Pick<Admission, 'taskId'>): Promise<void>;
 }
 
-/** @param cap as the models have it that go there; undefined: none. */
+/** @param cap of the models that use it; undefined: none. */
 export function workersAt(database: Database, cap: number | undefined): WorkersAt {
   const there: GatedUpstream = { name: newId('req'), concurrency: cap };
   const woken: Admission[] = [];

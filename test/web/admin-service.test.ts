@@ -1,4 +1,4 @@
-/** The operator's pages about the service, in a browser: models, queues, upstreams, what was mended, and any one task. */
+/** The operator's pages about the service, in a browser: models, queues, upstreams, repairs, and any one task. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
@@ -84,7 +84,7 @@ describe('the service', () => {
       await page.getByRole('row', { name: 'Without a workflow, started again 22 22' }).waitFor();
       await page.getByRole('row', { name: 'Overdue callback, asked for again 3 3' }).waitFor();
       const log = page.getByRole('table', { name: 'Repairs, newest first' });
-      // Those of the first half may have been read already.
+      // Some of the first half may have been read already.
       await log.getByRole('row').nth(20).waitFor();
       assert.equal(await log.getByRole('row').count(), 21);
       await page.getByRole('button', { name: 'Show older repairs' }).click();

@@ -1,6 +1,6 @@
 /**
- * The operator's pages in a browser, on the admin listener of a real Darkroom: the token and where it is not, and accounts
- * with their money, limits and keys.
+ * The operator's pages in a browser, on the admin listener of a real Darkroom: the token and where it does not
+ * appear, and accounts with their balances, limits and keys.
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
@@ -120,7 +120,7 @@ describe('accounts', () => {
         await page.getByText('An amount in dollars above 0').waitFor();
         await page.getByRole('textbox', { name: 'Amount' }).fill('2.5');
 
-        // The service books it, and the answer does not arrive.
+        // The service records it, and the response does not arrive.
         await page.route('**/top-up', async (route) => {
           await route.fetch();
           await route.abort();

@@ -1,6 +1,6 @@
 /**
- * What the pages say while the service is away: nobody listens, its database is gone, it asks for patience, the session
- * has ended. Each goes on by itself when it is there again, and nothing that somebody typed is lost.
+ * What the pages show while the service is unavailable: nothing listens, its database is gone, it is overloaded, the
+ * session has ended. Each continues by itself when it is available again, and no typed text is lost.
  */
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
@@ -21,10 +21,10 @@ import { ACCOUNT_PAGES, goWithin, settled } from './support/every-page.ts';
 import { expectNoViolations, openSignedInPage } from './support/signed-in-page.ts';
 import type { SignedInPage } from './support/signed-in-page.ts';
 
-/** Another page than this: nothing of this one is loaded there. */
+/** A different page: nothing of this one is loaded there. */
 const elsewhere = (path: string): string => (path === '/keys' ? '/models' : '/keys');
 
-/** What a browser logs of answers that do not come, and of refusals. */
+/** What a browser logs about missing responses, and about rejections. */
 const AWAY = /net::ERR_|status of (?:503|429)|UnreachableError|PageNotLoadedError/;
 const SIGNED_OUT = /status of 401/;
 
@@ -47,7 +47,7 @@ describe('a dashboard whose service is away', () => {
     const shown = { taskId: body.data.taskId, accountId: account.id };
     paths = ACCOUNT_PAGES.filter(({ route }) => route !== undefined).map(({ path }) => path(shown));
   });
-  // What one leaves broken is no other's trouble.
+  // What one test breaks must not affect another.
   afterEach(() => wire.mend());
   after(async () => {
     await browser?.close();
@@ -61,7 +61,7 @@ describe('a dashboard whose service is away', () => {
     return opened;
   }
 
-  /** One window for each page, all of the same session. @param first what each shows at first. */
+  /** One window for each page, all of the same session. @param first the initial path of each. */
   async function openAll(first: (path: string) => string): Promise<{
     readonly context: BrowserContext;
     readonly windows: readonly { readonly path: string; readonly page: Page }[];
@@ -78,7 +78,7 @@ describe('a dashboard whose service is away', () => {
     return { context: opened.context, windows, close: () => opened.close() };
   }
 
-  /** Cuts the wire, and waits until nothing is answered from what the service remembers of a session and its key. */
+  /** Cuts the wire, and waits until the service no longer answers from its cache of a session and its key. */
   async function loseDatabase(context: BrowserContext): Promise<void> {
     wire.cut();
     const headers = { [DASHBOARD_HEADER]: '1' };
@@ -88,7 +88,7 @@ describe('a dashboard whose service is away', () => {
     );
   }
 
-  /** It is there, and nothing on it is amiss any more. */
+  /** The page is shown, and nothing on it is wrong any more. */
   async function expectWhole(page: Page): Promise<void> {
     await until(
       () => `${page.url()} is whole again`,
@@ -169,7 +169,7 @@ describe('a dashboard whose service is away', () => {
   it('says that it is asked for too much, and asks again when it may', async () => {
     const { database } = darkroom.testDatabase;
     const { text } = await database.transaction(async (transaction) => {
-      // One more every ten seconds: too long to wait for without a word.
+      // One more every ten seconds: too long to wait for without a message.
       const id = await createAccount(transaction, 'busy', { readsPerMinute: 6 });
       return createKey(transaction, id, { name: 'busy', scopes: SCOPES });
     });

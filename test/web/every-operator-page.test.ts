@@ -1,4 +1,4 @@
-/** Every page of an operator, with something on it, is as usable as `support/usable-page.ts` says. */
+/** Every page of an operator, with content, is as usable as `support/usable-page.ts` specifies. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Page } from 'playwright-core';

@@ -1,6 +1,6 @@
 /**
- * Every page of an account, with something on it, is as usable as `support/usable-page.ts` says; nothing is asked of
- * anybody else.
+ * Every page of an account, with content, is as usable as `support/usable-page.ts` specifies; no third party receives
+ * a request.
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
@@ -117,7 +117,7 @@ describe('every page of an account', () => {
     await loader.waitFor();
     await expectStill(page);
 
-    // Until the code of the next page is there, the one that is left is kept out of sight, and its loader with it.
+    // Until the code of the next page is loaded, the previous one is hidden, and its loader with it.
     await navigation.getByRole('link', { name: 'Usage' }).click();
     await loader.waitFor();
     await expectStill(page);
@@ -127,7 +127,7 @@ describe('every page of an account', () => {
   });
 
   it('before signing in is walked by keyboard too', async () => {
-    // Whoever is signed in is signed out first: troubles of the page are looked at from its beginning then.
+    // A signed-in user is signed out first: errors on the page are recorded from its start then.
     const { page, context, expect, close } = await open('/keys');
     expect(/status of 401/);
     await context.clearCookies();

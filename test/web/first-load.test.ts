@@ -1,4 +1,4 @@
-/** What a first visit costs: how much script is sent before each page works, compressed as browsers get it. */
+/** The cost of a first visit: how much script is sent before each page works, compressed as browsers receive it. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Browser, Request } from 'playwright-core';
@@ -7,7 +7,7 @@ import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom, TestAccount } from '../support/darkroom.ts';
 import { openSignedInPage } from './support/signed-in-page.ts';
 
-/** What was promised for a first load. Pages that draw charts or forms bring more when they are opened. */
+/** The promise for a first load. Pages that draw charts or forms load more when they are opened. */
 const MOST_SCRIPT_BYTES = 250 * 1024;
 
 let darkroom: Darkroom;
@@ -28,13 +28,13 @@ describe('the first load', () => {
     it(`of ${path} has little script, compressed, with names that are kept for good`, async () => {
       const opened = await openSignedInPage(browser, { url: darkroom.url, key: account.client.key });
       const { page } = opened;
-      // What the first page still loads is no part of it.
+      // What the first page still loads does not count.
       await page.goto('about:blank');
       const scripts: Request[] = [];
       page.on('requestfinished', (request) => {
         if (request.resourceType() === 'script') scripts.push(request);
       });
-      // As who comes for the first time: nothing is kept.
+      // As for a first-time visitor: nothing is cached.
       const session = await page.context().newCDPSession(page);
       await session.send('Network.setCacheDisabled', { cacheDisabled: true });
       await page.goto(darkroom.url + path);

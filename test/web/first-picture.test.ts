@@ -1,6 +1,7 @@
 /**
- * The whole way of somebody new, in one piece: the link that signs in, a model among the models, its playground, a run,
- * the picture in its place, and the same once more with another seed. What the pages say is held against the API.
+ * The whole way of a new user, in one test: the link that signs in, a model among the models, its playground, a run,
+ * the image on the page, and the same once more with another seed. The content of the pages is checked against the
+ * API.
  */
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';

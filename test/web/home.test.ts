@@ -1,4 +1,4 @@
-/** The start page: a new account comes to its first picture with one press, and any other sees what it made. */
+/** The start page: a new account gets its first image with one press, and any other sees its outputs. */
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { launchBrowser } from '../support/browser.ts';

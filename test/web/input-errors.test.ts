@@ -1,4 +1,4 @@
-/** What the playground says of an input before it is sent: each thing that is wrong, once, at its field. */
+/** What the playground shows about an input before it is sent: each error, once, at its field. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { inputErrors } from '../../web/src/pages/playground/input-errors.ts';

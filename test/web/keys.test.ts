@@ -1,6 +1,6 @@
 /**
- * The page of keys in a real browser: keys are made within the rights of one's own, shown once, rotated and revoked, and
- * what they may is told. What the page says is held against what the API does with the keys.
+ * The page of keys in a real browser: keys are created within the rights of the current key, shown once, rotated and
+ * revoked, and their rights are shown. The content of the page is checked against what the API does with the keys.
  */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -49,10 +49,10 @@ describe('the keys of the dashboard', () => {
     page.getByRole('listitem').filter({ has: page.getByRole('heading', { name, exact: true }) });
   const button = (page: Page, name: string): Locator => page.getByRole('button', { name, exact: true });
 
-  /** What has the keyboard, where it is this. */
+  /** The element, if it has the focus. */
   const focused = (page: Page, what: Locator): Locator => what.and(page.locator(':focus'));
 
-  /** Creates a task as somebody at a terminal does. @returns the answer's body. */
+  /** Creates a task as a user of a terminal does. @returns the response body. */
   async function createByCurl(
     key: string,
     body: unknown,
@@ -75,7 +75,7 @@ describe('the keys of the dashboard', () => {
     await button(page, `Actions for “${keyName}”`).press('Enter');
     await page.getByRole('menuitem', { name: action }).press('Enter');
     const dialog = page.getByRole('dialog');
-    // Until the dialog has the keyboard, the closing menu has it, and takes Escape for itself.
+    // Until the dialog has the focus, the closing menu has it, and handles Escape itself.
     await dialog.locator(':focus').waitFor();
     return dialog;
   }

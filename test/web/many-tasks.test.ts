@@ -1,6 +1,6 @@
 /**
- * A list of a hundred thousand tasks in a real browser: scrolled to its end and back, it shows the right rows in their
- * order, holds few elements and little memory, and reads each page once.
+ * A list of a hundred thousand tasks in a real browser: scrolled to its end and back, it shows the right rows in
+ * their order, uses few elements and little memory, and reads each page once.
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
@@ -14,25 +14,25 @@ import { openSignedInPage } from './support/signed-in-page.ts';
 import type { SignedInPage } from './support/signed-in-page.ts';
 
 const TASKS = 100_000;
-/** Contract §3: the most on a page. */
+/** Contract §3: the page size limit. */
 const PAGE_SIZE = 100;
-/** More than any screen has, and far below what there is. */
+/** More than fit on any screen, and far fewer than the list has. */
 const MOST_ROWS = 100;
-/** Some 1 kB for each task that was read, and the page itself. */
+/** About 1 kB for each task that was read, and the page itself. */
 const MOST_HEAP_BYTES = 200_000_000;
 const GRID = '[role="grid"]';
 
-/** In the page: the rows that exist. */
+/** Evaluated in the page: the existing rows. */
 const ROWS = `[...document.querySelectorAll('[role="row"][data-task-id]')]`;
 
-/** What the rows that exist are: the place of each in the list, from 0, and its task. */
+/** The existing rows: the index of each in the list, from 0, and its task. */
 function rowsOn(page: Page): Promise<[number, string][]> {
   return page.evaluate<[number, string][]>(
     `${ROWS}.map((row) => [Number(row.getAttribute('aria-rowindex')) - 2, row.dataset.taskId])`,
   );
 }
 
-/** The heights of the screen at which no row is to be seen, below what stands above the rows. */
+/** The heights of the screen at which no row is visible, below the header above the rows. */
 function blanksOn(page: Page): Promise<number[]> {
   return page.evaluate<number[]>(
     `Array.from({ length: Math.floor((innerHeight - 160) / 40) }, (_, place) => 120 + place * 40)
@@ -42,13 +42,16 @@ function blanksOn(page: Page): Promise<number[]> {
 }
 
 interface Scrolled {
-  /** The most rows that existed at once. */
+  /** The maximum number of rows that existed at once. */
   readonly most: number;
-  /** Tasks of the list by now. */
+  /** Tasks in the list so far. */
   readonly read: number;
 }
 
-/** Scrolls to the end again and again for some hundred pages. In the page: a step through here would cost more than it. */
+/**
+ * Scrolls to the end repeatedly for some hundred pages. It runs in the page, because a round trip for each step would
+ * take longer than the step.
+ */
 function scrollDown(page: Page): Promise<Scrolled> {
   return page.evaluate<Scrolled>(`(async () => {
     const rows = () => ${ROWS};
@@ -71,11 +74,11 @@ describe('the list of an account with a hundred thousand tasks', () => {
   let browser: Browser;
   let opened: SignedInPage;
   before(async () => {
-    // Nobody works on the tasks: they stay as they are.
+    // No worker processes the tasks: they stay as they are.
     darkroom = await startDarkroom({ workers: 0 });
     account = await darkroom.createAccount();
     await fill(darkroom.testDatabase.url, account.id, account.keyId, TASKS);
-    // Their pictures are no files here: only the rows are looked at.
+    // Their images do not exist as files: only the rows are tested.
     browser = await launchBrowser();
     opened = await openSignedInPage(browser, { url: darkroom.url, key: account.client.key });
     opened.expect(/\/media\//);

@@ -1,4 +1,4 @@
-/** The models' pages: what each costs in words, what it takes, and requests that work as they are copied. */
+/** The models' pages: the price of each in words, its input, and requests that work when copied. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { after, describe, it } from 'node:test';

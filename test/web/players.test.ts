@@ -1,4 +1,4 @@
-/** Speech, films, sounds and music in a real browser: they play in their place, wherever the dashboard shows them. */
+/** Speech, video, sounds and music in a real browser: they play where they are shown, on all pages of the dashboard. */
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { launchBrowser } from '../support/browser.ts';

@@ -1,6 +1,6 @@
 /**
- * What becomes of conversations and runs in the playground when their page is left, the connection is cut, the service
- * goes away for a while, or somebody else signs in.
+ * What happens to conversations and runs in the playground when the user leaves the page, the connection is cut, the
+ * service is unavailable for a while, or another user signs in.
  */
 import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
@@ -14,9 +14,9 @@ import { expectNoViolations, openSignedInPage } from './support/signed-in-page.t
 import { SLOW_TALKER, slowTalker } from './support/slow-talker.ts';
 
 const TALKER = 'darkroom/conformance-text';
-/** That of openSignedInPage. */
+/** That of `openSignedInPage`. */
 const WINDOW_HEIGHT = 900;
-/** What the browser says of a service that is away, and of an answer that is cut. */
+/** What the browser logs about an unavailable service, and about a cut response. */
 const AWAY = /net::ERR_/;
 
 const talker = await slowTalker();
@@ -45,7 +45,7 @@ async function say(page: Page, text: string): Promise<void> {
   await page.keyboard.press('Enter');
 }
 
-/** By the pages' own links: the page is never loaded anew. */
+/** Through the pages' own links: the page is never reloaded. */
 async function goToModels(page: Page): Promise<void> {
   await page.getByRole('navigation').getByRole('link', { name: 'Models' }).click();
   await page.getByRole('heading', { level: 1, name: 'Models' }).waitFor();
@@ -149,7 +149,7 @@ describe('a conversation', () => {
     await window.getByRole('textbox', { name: 'API key' }).fill(other.client.key);
     await window.keyboard.press('Enter');
     await window.getByRole('navigation', { name: 'Pages' }).waitFor();
-    // Windows of a browser without a screen are never hidden.
+    // Windows of a headless browser are never hidden.
     await page.evaluate("window.dispatchEvent(new Event('visibilitychange'))");
 
     await page.getByText('Say something to begin').waitFor();
@@ -164,7 +164,7 @@ describe('a conversation', () => {
       .getByText(/tokens in/)
       .waitFor();
     await message(page).fill('Another secret');
-    // Signed out, the page asks who it is.
+    // After signing out, the page requests who is signed in.
     expect(/401/);
     await page.getByRole('button', { name: 'Account' }).click();
     await page.getByRole('menuitem', { name: 'Sign out', exact: true }).click();

@@ -1,4 +1,4 @@
-/** The playground in a real browser: forms made from schemas, runs from the press to the picture, and conversations. */
+/** The playground in a real browser: forms built from schemas, runs from the press to the image, and conversations. */
 import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
 import { after, describe, it } from 'node:test';

@@ -1,6 +1,6 @@
 /**
- * Signing in with a browser, by a key and by a link, and what a session is worth to anybody else: nothing from another
- * page, however near, and nothing to a script.
+ * Signing in with a browser, with a key and with a link, and what third parties can do with a session: nothing from
+ * another page, even on the same site, and nothing from a script.
  */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -19,7 +19,7 @@ import { expectNoViolations } from './support/signed-in-page.ts';
 let darkroom: Darkroom;
 let account: TestAccount;
 let browser: Browser;
-/** A page of somebody else, on another port of this machine: another origin, and the same site. */
+/** A third party's page, on another port of this machine: another origin, and the same site. */
 let elsewhere: Server;
 let elsewhereUrl: string;
 before(async () => {
@@ -55,7 +55,7 @@ async function signIn(page: Page): Promise<void> {
   await page.getByRole('navigation', { name: 'Pages' }).waitFor();
 }
 
-/** In the page: somebody returns to it, for whom it reads everything anew. */
+/** Evaluated in the page: a user returns to it, and it reloads its data. */
 const LOOK_AGAIN = `(async () => {
   document.dispatchEvent(new Event('visibilitychange', { bubbles: true }));
   await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
@@ -174,7 +174,7 @@ describe('a session', () => {
           return outcomes;
         })()`,
       );
-      // The one that gets through says nothing to the page; that it is a 401 is seen from outside.
+      // The one that gets through is opaque to the page; only from outside its 401 is visible.
       assert.deepEqual(tried, ['refused', 'refused', 'refused', 'refused', 'refused']);
 
       const answered = page.waitForResponse(`${darkroom.url}/session`);

@@ -1,4 +1,4 @@
-/** The stored outputs of an account in a real browser: looked at, kept for good, deleted, and not deleted after all. */
+/** The stored outputs of an account in a real browser: viewed, kept permanently, deleted, and restored by undo. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
@@ -19,8 +19,9 @@ interface Stored {
 const UNDO_MS = 8_000;
 
 /**
- * In the page: the timer of a deletion that can be taken back waits for `endUndoTime()` in place of its seconds. What is
- * left of them when it is set depends on the machine. What waits for about as long, to read something anew, waits with it.
+ * Evaluated in the page: the timer of a deletion that can be undone waits for `endUndoTime()` instead of its seconds.
+ * How many of them are left when it is set depends on the machine. Other timers of about the same duration, which
+ * reload data, wait with it.
  */
 const HOLD_DELETIONS = `(() => {
   const { setTimeout: start, clearTimeout: stop } = window;
@@ -54,7 +55,7 @@ describe('the storage of the dashboard', () => {
     await outside?.stop();
   });
 
-  /** An account with so many pictures. */
+  /** An account with the given number of images. */
   async function accountWith(pictures: number): Promise<TestAccount> {
     const account = await outside.darkroom.createAccount();
     const taskIds = await Promise.all(
@@ -66,7 +67,7 @@ describe('the storage of the dashboard', () => {
     return account;
   }
 
-  /** Newest first, as the page has them. */
+  /** Newest first, as on the page. */
   async function storedOf(account: TestAccount): Promise<readonly Stored[]> {
     const { body } = await account.client.send('GET', '/v1/storages');
     return (body.data as unknown as { readonly items: readonly Stored[] }).items;
@@ -74,20 +75,20 @@ describe('the storage of the dashboard', () => {
 
   const open = ({ client }: TestAccount, path = '/storage', width = 1280): Promise<SignedInPage> =>
     openSignedInPage(browser, { url: outside.darkroom.url, key: client.key, path, width });
-  /** The same where the time to take a deletion back is over when the test says so, however slow the machine is. */
+  /** The same, except that the time to undo a deletion ends when the test ends it, however slow the machine is. */
   async function openPatiently(account: TestAccount): Promise<SignedInPage> {
     const opened = await open(account);
     await opened.page.addInitScript({ content: HOLD_DELETIONS });
     await opened.page.reload();
     return opened;
   }
-  /** The time in which the deletion can be taken back is over. */
+  /** Ends the time in which the deletion can be undone. */
   const endUndoTime = async (page: Page): Promise<void> => {
     await page.evaluate('endUndoTime()');
   };
   const tiles = (page: Page) => page.getByRole('list', { name: 'Stored outputs' }).getByRole('listitem');
   const boxes = (page: Page) => tiles(page).getByRole('checkbox');
-  /** Deletes the newest output, so that it can still be taken back. */
+  /** Deletes the newest output, so that it can still be undone. */
   const removeFirst = async (page: Page): Promise<void> => {
     await boxes(page).first().click();
     await page.getByRole('button', { name: 'Delete', exact: true }).click();

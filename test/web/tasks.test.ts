@@ -1,4 +1,4 @@
-/** The tasks of an account in a real browser: found, watched, stopped, erased, and called back once more. */
+/** The tasks of an account in a real browser: found, watched, cancelled, erased, and their callbacks redelivered. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
@@ -134,7 +134,7 @@ describe('the tasks of the dashboard', () => {
     for (let number = 0; number < MANY; number++) await create(account, `number ${number}`);
     await page.getByText(`${MANY} tasks`, { exact: true }).waitFor();
     await until('the rows have moved', async () => {
-      // Again, where there were too few rows yet to scroll so far.
+      // Repeated, if there were too few rows yet to scroll that far.
       await page.evaluate('scrollTo(0, 600)');
       return (await page.evaluate<number>('scrollY')) === 600;
     });
@@ -152,7 +152,7 @@ describe('the tasks of the dashboard', () => {
 
   it('are watched while they run', async () => {
     const account = await outside.darkroom.createAccount();
-    // Nobody works on it before somebody watches.
+    // No worker processes it before the page watches it.
     const [worker] = outside.darkroom.workers;
     await worker?.kill('SIGTERM');
     const taskId = await create(account, 'a boat [slow 6000]');

@@ -1,4 +1,4 @@
-/** Moments as the dashboard says them, on a computer whose clock is not quite that of the service. */
+/** Times as the dashboard shows them, on a computer whose clock differs slightly from the service's. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Browser } from 'playwright-core';
@@ -7,7 +7,7 @@ import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom } from '../support/darkroom.ts';
 import { openSignedInPage } from './support/signed-in-page.ts';
 
-/** Of the browser, behind the service. */
+/** How far the browser is behind the service. */
 const LATE_MS = 8_000;
 
 describe('what has just happened', () => {

@@ -1,6 +1,6 @@
 /**
- * The page of usage in a real browser, over books of months: its figures are the API's, its address keeps what is asked
- * for, the books are read to their end, and the file that is saved holds all of them, to the millionth.
+ * The usage page in a real browser, over a ledger of months: its figures are the API's, its URL contains the filters,
+ * the ledger is read to its end, and the saved file contains all of it, to the millionth.
  */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
@@ -24,7 +24,7 @@ import { expectNoViolations, openSignedInPage } from './support/signed-in-page.t
 import type { SignedInPage } from './support/signed-in-page.ts';
 
 const FORMULA = '=HYPERLINK("http://example.test","pay, now")\r\nhere';
-/** The texts of amounts that take more than one line. */
+/** The texts of amounts that wrap onto more than one line. */
 const BROKEN_AMOUNTS = `[...document.querySelectorAll('td')].filter((cell) => {
   const text = document.createRange();
   text.selectNodeContents(cell);
@@ -49,7 +49,10 @@ describe('the usage of the dashboard', () => {
     await darkroom?.stop();
   });
 
-  /** 60 requests on as many days, a key that is nearly used up, an adjustment with a bad text, and a task that waits. */
+  /**
+   * 60 requests on as many days, a key that is nearly used up, an adjustment with a malicious text, and a queued
+   * task.
+   */
   async function bookMonths(): Promise<void> {
     const { database } = darkroom.testDatabase;
     const shop = await createKey(database, account.id, {
@@ -85,7 +88,7 @@ describe('the usage of the dashboard', () => {
     return (await account.client.send('GET', path)).body.data as unknown as Answer;
   }
 
-  /** Everything that was ever booked, newest first. */
+  /** All entries that were ever recorded, newest first. */
   async function allEntries(): Promise<WireLedger['entries']> {
     const entries: WireLedger['entries'] = [];
     for (let cursor: string | undefined = ''; cursor !== undefined;) {
@@ -105,7 +108,7 @@ describe('the usage of the dashboard', () => {
   const isRowCount = (rows: Locator, count: number): Promise<unknown> =>
     until(`${count} rows`, async () => (await rows.count()) === count);
 
-  /** Saves the books by the button. @returns the cells of the file, the heads among them. */
+  /** Saves the ledger with the button. @returns the cells of the file, including the header. */
   async function saved(page: Page): Promise<readonly (readonly string[])[]> {
     const download = page.waitForEvent('download');
     await button(page, 'Save as CSV').click();
@@ -286,7 +289,7 @@ describe('the usage of the dashboard', () => {
   });
 });
 
-/** Millionths of a dollar. @param amount decimal, negative perhaps. */
+/** Millionths of a dollar. @param amount decimal, possibly negative. */
 function microsOf(amount: string): bigint {
   const [whole = '', fraction = ''] = amount.split('.');
   return BigInt(whole + fraction.padEnd(6, '0'));

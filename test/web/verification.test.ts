@@ -1,4 +1,6 @@
-/** The dashboard's verification code in JavaScript, against what a real Darkroom delivers. Other languages: test/wide. */
+/**
+ * The dashboard's verification code in JavaScript, against deliveries of a real Darkroom. Other languages: test/wide.
+ */
 import { describeReceiver, startReceiverProgram } from '../support/verifying-receiver.ts';
 
 describeReceiver('JavaScript', {

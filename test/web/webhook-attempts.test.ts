@@ -1,6 +1,6 @@
 /**
- * What the page of webhooks tells of deliveries, in a real browser: every attempt and what came of it, receivers that
- * fail, and what a key may not see.
+ * What the webhooks page shows about deliveries, in a real browser: every attempt and its outcome, failing receivers,
+ * and what a key may not see.
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
@@ -38,7 +38,7 @@ describe('deliveries on the page of webhooks', () => {
   const open = (key: string, width?: number): Promise<SignedInPage> =>
     openWebhooks(browser, outside.darkroom.url, key, width);
 
-  /** Has a task called back. @returns its id, once that is over. */
+  /** Delivers the callback of a task. @returns its id, once that has ended. */
   async function callBack(account: TestAccount, url: string): Promise<string> {
     const taskId = await outside.create(account, {
       model: 'test/openai',

@@ -1,6 +1,6 @@
 /**
- * The page of webhooks in a real browser: the signing key is made, replaced and deleted, and what the page shows of it,
- * and the code that it shows, verify what a real receiver gets. Attempts: webhook-attempts.test.ts beside this.
+ * The webhooks page in a real browser: the signing secret is created, replaced and deleted, and the secret and the
+ * code on the page verify what a real receiver gets. For attempts see webhook-attempts.test.ts.
  */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';

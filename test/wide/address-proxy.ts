@@ -1,6 +1,6 @@
 /**
- * A proxy that the service trusts, in front of which every request comes from another client: what is limited by address
- * then stops nobody who sends thousands of requests without a key on purpose.
+ * A proxy that the service trusts, through which every request comes from a different client: limits by address then
+ * do not stop a test that sends thousands of requests without a key on purpose.
  */
 import { once } from 'node:events';
 import { createServer, request as send } from 'node:http';
@@ -11,7 +11,7 @@ export interface AddressProxy {
   close(): Promise<void>;
 }
 
-/** @param target the service, whose TRUSTED_PROXIES holds 127.0.0.0/8. */
+/** @param target the service, whose TRUSTED_PROXIES contains 127.0.0.0/8. */
 export async function startAddressProxy(target: string): Promise<AddressProxy> {
   const { hostname, port } = new URL(target);
   let requests = 0;

@@ -1,7 +1,7 @@
 /**
- * The attack campaign for a minute: nobody is refused or left without an answer, nothing ends or grows, and every invariant
- * of the fault campaign holds afterwards. How long the neighbour waited is told and not judged here: `npm run attack` does,
- * on a machine that has nothing else to do.
+ * The attack campaign for a minute: no neighbour's request is rejected or left without a response, nothing ends or
+ * grows, and every invariant of the fault campaign holds afterwards. How long the neighbour waited is reported and
+ * not checked here: `npm run attack` checks it, on an otherwise idle machine.
  */
 import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';

@@ -1,5 +1,5 @@
 /**
- * Cog's own server with a small model of ours: what runs in every container that Cog builds, from its package. No
+ * Cog's own server with a small model of ours: the same as in every container that Cog builds, from its package. No
  * container is needed for it.
  */
 import { spawn } from 'node:child_process';
@@ -14,22 +14,22 @@ import { obtainPackage, whyNoPackage } from './python-environment.ts';
 const COG = { name: 'cog', version: '0.23.1' };
 const START_TIMEOUT_MS = 90_000;
 
-/** Why it cannot run here, for the `skip` of a test; false where it can. */
+/** Why it cannot run here, for the `skip` of a test; false if it can. */
 export function whyNoCog(): string | false {
-  // Its server comes as a program for Linux and macOS.
+  // Its server is provided as a program for Linux and macOS.
   return process.platform === 'win32' ? 'no server of Cog for Windows' : whyNoPackage(COG);
 }
 
 export interface CogServer {
   readonly url: string;
-  /** What the model wrote down: `begins`, `ends` or `stopped`, and of which prompt. */
+  /** The log of the model: `begins`, `ends` or `stopped`, and the prompt. */
   readRuns(): Promise<readonly { readonly what: string; readonly prompt: string }[]>;
   /** `READY`, or `BUSY` while a prediction has its slot. */
   health(): Promise<string>;
   stop(): Promise<void>;
 }
 
-/** Starts it on a free port and waits until it takes predictions. */
+/** Starts it on a free port and waits until it accepts predictions. */
 export async function startCogServer(): Promise<CogServer> {
   const python = await obtainPackage(COG);
   const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-cog-'));
@@ -38,7 +38,7 @@ export async function startCogServer(): Promise<CogServer> {
   const server = spawn(python, ['-m', 'cog.server.http', '--host', '127.0.0.1'], {
     cwd: packageFile('test/wide/cog-model'),
     env: {
-      // It starts its worker by the name `python`.
+      // It starts its worker as `python`.
       PATH: `${path.dirname(python)}:${process.env['PATH'] ?? ''}`,
       PORT: String(port),
       COG_PREDICT_TYPE_STUB: 'runner.py:Runner',

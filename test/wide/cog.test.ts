@@ -1,6 +1,6 @@
 /**
- * Cog's own server: the adapter against it, and a whole service whose worker is killed without warning before, while and
- * after it hands a task over. Skipped, with the reason, where there is no Python.
+ * Cog's own server: the adapter against it, and a whole service whose worker is killed without warning before, while
+ * and after it submits a task. Skipped, with the reason, if there is no Python.
  */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -178,7 +178,7 @@ describe("the server of Cog's own package", { skip: whyNoCog(), timeout: 300_000
 
       await assertSucceeds(taskId);
       const runs = await runsOf('after');
-      // The answer may have been on its way: then the work is done once more, under the same id.
+      // The response may have been on its way: then the work is done once more, under the same id.
       assert.ok(runs.length === 2 || runs.length === 4, runs.join());
     });
 

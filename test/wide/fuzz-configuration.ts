@@ -1,9 +1,9 @@
 /**
- * What Schemathesis is told beside the document: real ids to ask for, and what the document cannot say. Every exception
- * stands here with its reason.
+ * What Schemathesis needs in addition to the document: real ids to use, and what the document cannot express. Every
+ * exception is listed here with its reason.
  */
 
-/** Checks that are not made of some operations, or not made alike. */
+/** Checks that are skipped for some operations, or done differently. */
 const EXCEPTIONS: readonly { readonly operations: readonly string[]; readonly why: string; readonly toml: string }[] = [
   {
     operations: ['listTasks', 'listLedger', 'listStoredOutputs', 'listAccountCallbacks'],
@@ -50,7 +50,7 @@ const EXCEPTIONS: readonly { readonly operations: readonly string[]; readonly wh
   },
 ];
 
-/** A check that a valid request is served, which for some means: is refused with one of these. */
+/** A check that a valid request is served, or for some operations rejected with one of these. */
 function takes(...statuses: readonly number[]): string {
   const usual = ['"2xx"', '"3xx"', '401', '403', '404', '409', '429'];
   return `checks.positive_data_acceptance.expected-statuses = [${[...usual, ...statuses].join(', ')}]`;
@@ -60,7 +60,7 @@ function without(check: string): string {
   return `checks.${check}.enabled = false`;
 }
 
-/** @param values of path parameters, by their names: mostly these are asked for, sometimes others. */
+/** @param values of path parameters, by their names: mostly these are used, sometimes others. */
 export function fuzzConfiguration(values: Readonly<Record<string, readonly string[]>>): string {
   const dictionaries = Object.entries(values).flatMap(([name, each]) => [
     `[dictionaries.${name}]`,

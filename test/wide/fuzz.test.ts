@@ -1,6 +1,6 @@
 /**
- * Requests that nobody thought of, made from the service's own OpenAPI document and sent to the running service: no
- * answer is a fault of ours, and none is other than the document says. Skipped, with the reason, where there is no Python.
+ * Unexpected requests, generated from the service's own OpenAPI document and sent to the running service: no response
+ * is a fault of ours, and each matches the document. Skipped, with the reason, if there is no Python.
  */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -16,17 +16,17 @@ import type { AddressProxy } from './address-proxy.ts';
 import { fuzzConfiguration } from './fuzz-configuration.ts';
 import { obtainSchemathesis, whyNoSchemathesis } from './schemathesis.ts';
 
-/** Requests for each operation that are made up at random, beside those that try each rule of each schema. */
+/** Requests for each operation that are generated at random, in addition to those that try each rule of each schema. */
 const EXAMPLES = process.env['FUZZ_EXAMPLES'] ?? '60';
-/** The same seed makes the same requests, as far as ids allow. */
+/** The same seed generates the same requests, as far as ids allow. */
 const SEED = process.env['FUZZ_SEED'] ?? '1';
-/** Below the time-out of a test file. */
+/** Below the timeout of a test file. */
 const RUN_TIMEOUT_MS = 540_000;
 
-/** Where lists of keys are read too, they find and end the key that the requests are made with. */
+/** When lists of keys are read too, they find and revoke the key that the requests use. */
 const TAKING_KEYS = ['revokeKey', 'rotateKey'];
 
-/** Tells where a document is none; Schemathesis brings the schema that the standard's authors publish. */
+/** Detects an invalid document; Schemathesis includes the schema that the standard's authors publish. */
 const VALIDATE = `
 import json, sys
 from schemathesis.specs.openapi.definitions import OPENAPI_31_VALIDATOR
@@ -34,7 +34,7 @@ for error in OPENAPI_31_VALIDATOR.iter_errors(json.load(open(sys.argv[1]))):
     print(error.message, list(error.instance_path))
 `;
 
-/** Of the report, what is looked at. */
+/** The parts of the report that are checked. */
 interface Report {
   readonly complete: boolean;
   readonly operations: { readonly selected: number; readonly tested: number; readonly errored: number };
@@ -66,7 +66,7 @@ describe('the running service, asked by its own document', { skip: whyNoSchemath
     await writeFile(document, await (await fetch(`${darkroom.url}/openapi.json`)).text());
     const told = await promisify(execFile)(python, ['-c', VALIDATE, document]);
     assert.equal(told.stdout, '');
-    // Which would be found out.
+    // This must be detected.
     await writeFile(document, JSON.stringify({ openapi: '3.1.0', info: { title: 'x' }, paths: { x: {} } }));
     assert.match((await promisify(execFile)(python, ['-c', VALIDATE, document])).stdout, /version/);
   });
@@ -83,9 +83,9 @@ describe('the running service, asked by its own document', { skip: whyNoSchemath
     assert.ok(report.test_cases.generated > 100);
   });
 
-  /** Runs it on some operations, with an account of its own, and asserts that it found nothing. */
+  /** Runs it on some operations, with an account of its own, and asserts that it found no error. */
   async function fuzz(...operations: readonly string[]): Promise<Report> {
-    // One task at a time: what is made up is mostly not worth rendering, and waits.
+    // One task at a time: most generated tasks are not worth rendering, and stay queued.
     const account = await darkroom.createAccount({ runningCap: 1, queueCap: 1_000_000, usd: 1_000_000_000n });
     const config = path.join(folder, 'schemathesis.toml');
     await writeFile(config, fuzzConfiguration(await valuesOf(account)));
@@ -102,12 +102,12 @@ describe('the running service, asked by its own document', { skip: whyNoSchemath
     assert.equal(report.complete, true, output);
     assert.deepEqual([report.test_cases.errored, report.operations.errored], [0, 0], output);
     assert.equal(report.operations.tested, report.operations.selected, output);
-    // A run that was mostly turned away at the door has shown nothing.
+    // A run whose requests were mostly rejected early has shown nothing.
     assert.deepEqual([report.warnings.rate_limited, report.warnings.missing_auth], [[], []], output);
     return report;
   }
 
-  /** What there is, for the parameters that name it. */
+  /** Existing values, for the parameters that name them. */
   async function valuesOf({ client }: TestAccount): Promise<Record<string, readonly string[]>> {
     const created = await client.create({ model: 'darkroom/poster', input: { prompt: 'a fox' }, metadata: { a: 'b' } });
     const task = await client.untilTerminal(created.body.data.taskId);
@@ -121,7 +121,7 @@ describe('the running service, asked by its own document', { skip: whyNoSchemath
       return (made.body.data as unknown as { id: string }).id;
     });
     const fileIds: string[] = [];
-    // One after the other: an account may send so many at once and no more.
+    // One after the other: an account may send only a limited number at once.
     for (const _place of many) {
       const headers = { Authorization: `Bearer ${client.key}`, 'Content-Type': 'image/png' };
       const made = await fetch(`${darkroom.url}/v1/files`, { method: 'POST', headers, body: picture });
@@ -142,7 +142,7 @@ describe('the running service, asked by its own document', { skip: whyNoSchemath
   async function schemathesis(args: readonly string[]): Promise<string> {
     const options = { cwd: folder, timeout: RUN_TIMEOUT_MS, maxBuffer: 1e9 };
     return new Promise((resolve) => {
-      // Its exit code says that it found something, which the report says too.
+      // Its exit code reports findings, and so does the report.
       execFile(python, ['-m', 'schemathesis.cli', ...args], options, (_, stdout, stderr) =>
         resolve(`${stdout}${stderr}`),
       );

@@ -1,7 +1,7 @@
 /**
- * The tools with the official Python clients: the oldest on PyPI, which has standard input and output only; the first that
- * has streamable HTTP; and the newest, which ends a call at an event of 1 MiB. Each makes the default picture and receives
- * the answer. Skipped, with the reason, where there is no Python.
+ * The tools with the official Python clients: the oldest on PyPI, which supports only standard input and output; the
+ * first that has streamable HTTP; and the newest, which ends a call at an event of 1 MiB. Each generates the default
+ * image and receives the answer. Skipped, with the reason, if there is no Python.
  */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -15,7 +15,7 @@ import type { Darkroom, TestAccount } from '../support/darkroom.ts';
 import { obtainPackage, whyNoPackage } from './python-environment.ts';
 import type { PythonPackage } from './python-environment.ts';
 
-/** What all of them do: the tools, a picture, and its task in each way that it can be asked for. */
+/** What all of them do: list the tools, generate an image, and read its task in each possible way. */
 const SESSION = `
 import asyncio, json, os, re, sys
 
@@ -50,7 +50,7 @@ def run(main):
         print(json.dumps({"error": str(innermost(error))}))
 `;
 
-/** With sessions, as they were before 2.0. */
+/** With sessions, as before 2.0. */
 const STDIO = `
 from mcp import ClientSession
 from mcp.client.stdio import StdioServerParameters, stdio_client
@@ -77,7 +77,7 @@ async def main():
 run(main())
 `;
 
-/** From 2.0 on: the client looks for the newest protocol first. */
+/** From 2.0 on: the client tries the newest protocol first. */
 const CLIENT_STDIO = `
 from mcp import Client, StdioServerParameters
 
@@ -106,7 +106,7 @@ interface PythonClient {
   readonly programs: Readonly<Partial<Record<'stdio' | 'http', string>>>;
   /** Whether it knows `resource_link` (protocol 2025-06-18). */
   readonly knowsLinks: boolean;
-  /** What it says of 401. 1.8.0 writes that to its log, and whoever called waits for ever. */
+  /** Its message for 401. 1.8.0 writes that to its log, and the caller waits forever. */
   readonly badKey?: RegExp;
 }
 

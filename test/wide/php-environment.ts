@@ -1,6 +1,6 @@
 /**
- * PHP for wide tests: the `php` of the machine, or else PHP as WebAssembly, which comes from npm, once, into the user's
- * cache folder; nothing of ours depends on it but the wide tests.
+ * PHP for wide tests: the `php` of the machine, or otherwise PHP as WebAssembly, which is installed from npm, once,
+ * into the user's cache directory; only the wide tests depend on it.
  */
 import { execFile, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -15,9 +15,9 @@ import { promisify } from 'node:util';
 import { startReceiverProgram } from '../support/verifying-receiver.ts';
 import type { ReceiverSetting, RunningReceiver } from '../support/verifying-receiver.ts';
 
-/** PHP 8.3. The newest ones want a newer Node than we do. */
+/** PHP 8.3. The newest ones require a newer Node than we do. */
 const WASM = { name: '@php-wasm/node-8-3', version: '3.0.54' };
-/** Of the machine. */
+/** The machine's own. */
 const PROGRAM = 'php';
 const INSTALL_TIMEOUT_MS = 5 * 60_000;
 
@@ -44,7 +44,7 @@ export async function findPhp(): Promise<Php> {
   }
 }
 
-/** @returns the folder in which it is installed. */
+/** @returns the directory in which it is installed. */
 async function obtainWasm(): Promise<string> {
   const { name, version } = WASM;
   const base = process.env['XDG_CACHE_HOME'];
@@ -58,7 +58,7 @@ async function obtainWasm(): Promise<string> {
     await writeFile(path.join(building, 'package.json'), JSON.stringify({ private: true }));
     const install = ['install', '--ignore-scripts', '--no-audit', '--no-fund', `${name}@${version}`];
     await promisify(execFile)('npm', install, { cwd: building, timeout: INSTALL_TIMEOUT_MS });
-    // In one step: another run may be doing the same.
+    // Atomically: another run may be doing the same.
     await rename(building, folder).catch((error: unknown) => {
       if (!existsSync(folder)) throw error;
     });
@@ -68,7 +68,7 @@ async function obtainWasm(): Promise<string> {
   return folder;
 }
 
-/** What we use of the packages, which are not there when types are checked. */
+/** What we use of the packages, which are not installed when types are checked. */
 interface WasmRequest {
   readonly method: string;
   readonly url: string;
@@ -78,7 +78,7 @@ interface WasmRequest {
 interface WasmAnswer {
   readonly httpStatusCode: number;
   readonly bytes: Uint8Array;
-  /** What PHP wrote to its log. */
+  /** PHP's log. */
   readonly errors: string;
 }
 interface WasmPhp {
@@ -99,7 +99,7 @@ interface Wasm {
   }) => { request(request: WasmRequest): Promise<WasmAnswer> };
 }
 
-/** Does what `php -S` does: one file answers every request, and is given headers and body as they came. */
+/** Works like `php -S`: one file answers every request, and receives headers and body unchanged. */
 async function serveByWasm(
   packages: string,
   file: string,

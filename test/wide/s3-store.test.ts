@@ -1,4 +1,4 @@
-/** The S3 store on a real S3 server. Skipped, with the reason, where there is neither the server nor Go to build it. */
+/** The S3 store on a real S3 server. Skipped, with the reason, if there is neither the server nor Go to build it. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { readdir, utimes } from 'node:fs/promises';
@@ -154,7 +154,7 @@ if (reason !== false) {
   });
 }
 
-/** The server keeps an upload as a folder of that name, and its time is the folder's. */
+/** The server stores an upload as a directory of that name, and its time is the directory's. */
 async function makeOld(server: S3Server, uploadId: string | undefined): Promise<void> {
   const folders = await readdir(server.folder, { recursive: true });
   const folder = folders.find((name) => path.basename(name) === uploadId);

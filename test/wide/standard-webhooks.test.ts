@@ -1,6 +1,6 @@
 /**
- * Our callbacks before the verifier that the makers of Standard Webhooks publish for Python, as they were delivered over
- * HTTP. Skipped, with the reason, where there is no Python.
+ * Our callbacks, checked with the verifier that the authors of Standard Webhooks publish for Python, as they were
+ * delivered over HTTP. Skipped, with the reason, if there is no Python.
  */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -14,7 +14,10 @@ import { obtainPackage, whyNoPackage } from './python-environment.ts';
 
 const STANDARD_WEBHOOKS = { name: 'standardwebhooks', version: '1.1.0' };
 
-/** Reads what is to be verified, and by how many seconds the receiver's clock is ahead; says `ok` or why not. */
+/**
+ * Reads what is to be verified, and by how many seconds the receiver's clock is ahead; prints `ok` or the reason why
+ * not.
+ */
 const PROGRAM = `
 import json, sys
 from datetime import datetime, timedelta

@@ -1,7 +1,7 @@
 /**
- * The topology of docker-compose.yml without containers: a real Temporal server on PostgreSQL, prepared by the scripts
- * that compose mounts, and each role as a process of its own that is configured by environment only. Skipped, with the
- * reason, where the server can neither be found nor built, or psql is missing.
+ * The topology of docker-compose.yml without containers: a real Temporal server on PostgreSQL, prepared by the
+ * scripts that compose mounts, and each role as a process of its own that is configured by environment only. Skipped,
+ * with the reason, if the server can neither be found nor built, or psql is missing.
  */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';

@@ -1,6 +1,6 @@
 /**
- * The dashboard's verification code in Python, Go and PHP, against what a real Darkroom delivers. Each is skipped, with
- * the reason, where its language cannot be had.
+ * The dashboard's verification code in Python, Go and PHP, against deliveries of a real Darkroom. Each is skipped,
+ * with the reason, if its language is not available.
  */
 import { execFile, spawnSync } from 'node:child_process';
 import { promisify } from 'node:util';
@@ -24,7 +24,7 @@ describeReceiver('Go', {
   skip: hasGo ? false : 'no Go: put go, 1.22 or newer, on the PATH',
   source: 'receiver.go',
   async start(setting) {
-    // The first time all that it is made of is compiled, which takes longer than anything is waited for.
+    // The first build compiles all dependencies, which takes longer than any timeout here.
     await promisify(execFile)('go', ['build', '-o', 'built', 'receiver.go'], {
       cwd: setting.folder,
       timeout: BUILD_TIMEOUT_MS,

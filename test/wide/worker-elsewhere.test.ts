@@ -1,8 +1,9 @@
 /**
- * A worker on another machine: api and workers from installations of their own, each on a disk of its own, with nothing in
- * common but the network: PostgreSQL, Temporal and an S3 server. One worker generates, another does everything else, so
- * that the files of a task pass between machines more than once. Skipped, with the reason, where there is no S3 server;
- * where the platform has no mount namespaces the disks are only folders, and that is said.
+ * A worker on another machine: api and workers from installations of their own, each on a disk of its own, with
+ * nothing in common but the network: PostgreSQL, Temporal and an S3 server. One worker generates, another does
+ * everything else, so that the files of a task pass between machines more than once. Skipped, with the reason, if
+ * there is no S3 server; if the platform has no mount namespaces, the disks are only directories, and the test
+ * reports that.
  */
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
@@ -25,7 +26,7 @@ import type { TestNamespace } from '../support/test-namespace.ts';
 import { startS3Server, whyNoS3Server } from '../support/versitygw.ts';
 import type { S3Server } from '../support/versitygw.ts';
 
-/** Mean difference of two pictures that show the same, 0 to 255: one is a still of an encoded film. */
+/** Mean difference of two images that show the same, 0 to 255: one is a still of an encoded video. */
 const SAME_PICTURE = 8;
 
 const notApart = whyNotApart();
@@ -99,7 +100,9 @@ describe('a worker on another machine', { skip: whyNoS3Server() }, () => {
     for (const role of Object.values(roles ?? {})) assert.equal(role.collapse, undefined);
   });
 
-  /** Runs a task that must succeed. @returns its outputs, each of them downloaded and found to be what it is said to be. */
+  /**
+   * Runs a task that must succeed. @returns its outputs, each of them downloaded and checked against its description.
+   */
   async function outputsOf(model: string, input: Readonly<Record<string, unknown>>): Promise<readonly Output[]> {
     const created = await client.create({ model, input });
     assert.equal(created.status, 200, JSON.stringify(created.body));
@@ -212,7 +215,7 @@ describe('a worker on another machine', { skip: whyNoS3Server() }, () => {
   it('keeps no file of what it did', async () => {
     for (const machine of [machines.generating, machines.archiving]) {
       assert.deepEqual(await readdir(machine.scratchFolder), []);
-      // A library makes an empty folder for what it may never keep.
+      // A library creates an empty directory for data that it may never store.
       const entries = await readdir(machine.temporaryFolder, { recursive: true, withFileTypes: true });
       const files = entries.filter((entry) => !entry.isDirectory());
       assert.deepEqual(files, []);
@@ -233,7 +236,7 @@ describe('a worker on another machine', { skip: whyNoS3Server() }, () => {
       assert.deepEqual(await seen(root), [path.basename(own.folder)]);
       assert.deepEqual(await seen(server.folder), []);
       const mounts = (await readFile(`/proc/${pid}/mountinfo`, 'utf8')).split('\n').map((line) => line.split(' '));
-      // The place of a mount is the fifth word, its options are the sixth.
+      // The path of a mount is the fifth word, its options are the sixth.
       const optionsOf = (place: string): string | undefined => mounts.findLast((words) => words[4] === place)?.[5];
       for (const place of ['/', path.join(own.folder, 'app')]) assert.match(optionsOf(place) ?? '', /^ro\b/, place);
     }
@@ -249,10 +252,10 @@ interface Output {
   readonly url: string;
 }
 
-/** The shape of the pictures that are given. */
+/** The size of the input images. */
 const SHAPE = { width: 320, height: 240 };
 
-/** A picture with something to see. */
+/** An image with visible content. */
 async function stripes(): Promise<Buffer> {
   const { width, height } = SHAPE;
   const pixels = Buffer.alloc(width * height * 3);
@@ -267,7 +270,7 @@ function assertShape(output: Output | undefined): void {
   assert.ok(Math.abs(output.width / output.height - SHAPE.width / SHAPE.height) < 0.02);
 }
 
-/** How far two pictures are apart on average, whatever their sizes. */
+/** The average difference of two images, whatever their sizes. */
 async function difference(one: Buffer, other: Buffer): Promise<number> {
   const small = (bytes: Buffer): Promise<Buffer> =>
     sharp(bytes).resize(32, 18, { fit: 'fill' }).removeAlpha().raw().toBuffer();
@@ -275,7 +278,7 @@ async function difference(one: Buffer, other: Buffer): Promise<number> {
   return a.reduce((sum, value, place) => sum + Math.abs(value - (b[place] ?? 0)), 0) / a.length;
 }
 
-/** Who took what on: activities by their names, and the workflow itself with the activities inside its worker. */
+/** Which worker ran what: activities by their names, and the workflow itself with its local activities. */
 function whoRanWhat({ events }: History): readonly (readonly [what: string, identity: string])[] {
   const nameOf = new Map<string, string>();
   const ran: (readonly [string, string])[] = [];

@@ -1,4 +1,4 @@
-/** An input shown to its owner: references as URLs, everything else as it was sent (contract §4). */
+/** An input in a response to its owner: references as URLs, everything else as it was sent (contract §4). */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createUrlSigner } from '../../src/objects/urls/signed-url.ts';

@@ -12,7 +12,7 @@ const signer = createUrlSigner({
   lifetimeSeconds: 1800,
 });
 
-/** Before anything here is over. */
+/** Before anything here has expired. */
 const NOW = 0;
 
 function detail(changes: Partial<TaskDetail> = {}): TaskDetail {

@@ -1,6 +1,6 @@
 /**
- * What a worker runs as workflow code: ours alone, and of ours nothing but what is deterministic (architecture,
- * "Workflow versions and upgrades").
+ * What a worker runs as workflow code: only our own, and only deterministic code (architecture, "Workflow versions
+ * and upgrades").
  */
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
@@ -12,7 +12,7 @@ import { silentLogger } from '../../src/telemetry/log.ts';
 import { BUILT_BUNDLE, bundleWorkflows } from '../../src/temporal/workflow-bundle.ts';
 import { bundleModules } from '../support/bundle-modules.ts';
 
-/** Temporal's workflow SDK and what it brings along. */
+/** Temporal's workflow SDK and its dependencies. */
 const SDK_PACKAGES = ['@temporalio/common', '@temporalio/workflow', 'long', 'ms', 'nexus-rpc'];
 
 const ALLOWED = /^(?:dist\/)?(?:workflows|src\/domain)\//;

@@ -1,4 +1,4 @@
-/** From what an activity threw to the reason of a failed task. */
+/** From the error of an activity to the reason of a failed task. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ActivityFailure, ApplicationFailure, CancelledFailure, TimeoutFailure } from '@temporalio/common';

@@ -1,6 +1,6 @@
 /**
- * Task queues by the names that every installation had once: a worker of a neighbour takes activities from them as well,
- * finds no row for them, and must leave them to a worker that has one.
+ * Task queues under the former names, which were the same in every installation: a neighbour's worker takes
+ * activities from them as well, finds no row for them, and must leave them to a worker that has one.
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
@@ -15,10 +15,10 @@ import type { Script, WorkflowLab } from './workflow-lab.ts';
 /** It had neither `archiving` nor `maintenance`. */
 const QUEUES_OF_0_1_0: readonly QueueName[] = ['media', 'generation', 'waiting', 'callbacks'];
 
-/** More than a settlement inside the workflow's worker is tried, so that the regular activity meets the neighbour too. */
+/** More attempts than a settlement has as a local activity, so that the regular activity also reaches the neighbour. */
 const ATTEMPTS_OF_NEIGHBOUR = 6;
 
-/** An activity that the neighbour's worker takes at first, whose database does not have the task. */
+/** An activity that the neighbour's worker takes at first; its database does not have the task. */
 function takenByNeighbour<Arguments extends readonly unknown[], Result>(
   name: keyof Activities,
   result: (...args: Arguments) => Result,

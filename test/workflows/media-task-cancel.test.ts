@@ -13,7 +13,7 @@ async function assertCancelled(task: LabTask): Promise<void> {
     { taskId: task.taskId, accountId: 'acct_lab', status: 'fail', reason: 'cancelled' },
   ]);
   assert.deepEqual(await task.searchAttributes(), { TaskStatus: 'fail', ErrorCode: 'TASK_CANCELLED' });
-  // The provider is told: before the settlement where it has a job, which may cost something; after it otherwise.
+  // The provider is notified: before the settlement if it has a job, which may cost something; otherwise after it.
   assert.deepEqual(task.callNames.slice(-2).toSorted(), ['cancelGeneration', 'settleTask']);
 }
 
@@ -176,7 +176,7 @@ describe('a mediaTask that is cancelled', () => {
     const failed = new Milestone();
     const task = await lab.startTask(
       {
-        // The job is in the record; the next attempt is waited for when the cancellation comes.
+        // The job is recorded; the workflow is waiting for the next attempt when the cancellation comes.
         submitGeneration: () => {
           failed.reach();
           throw ApplicationFailure.create({
@@ -294,7 +294,7 @@ describe('a mediaTask that is cancelled', () => {
     await task.handle.terminate('by an operator');
 
     assert.ok((await task.failure()) instanceof TerminatedFailure);
-    // The activity under way learns of it by its next heartbeat; settling is the repair's.
+    // The running activity learns about it with its next heartbeat; the repair settles the task.
     await stopped.reached;
     assert.deepEqual(task.callNames, ['submitGeneration']);
   });
@@ -336,7 +336,7 @@ describe('a mediaTask after an earlier run that is cancelled before anything was
   let lab: WorkflowLab;
   before(async () => {
     lab = await openLab();
-    // Its submit waits for a place in the generation queue, for ever.
+    // Its submit waits forever for a slot in the generation queue.
     await lab.startWorkers(['media', 'waiting', 'archiving']);
   });
   after(() => lab.close());

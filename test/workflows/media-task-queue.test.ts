@@ -1,4 +1,6 @@
-/** A mediaTask whose upstream is at its cap: it waits for the signal that it has a slot (workflows/submit-in-turn.ts). */
+/**
+ * A mediaTask whose upstream is at its cap: it waits for the signal that it has a slot (workflows/submit-in-turn.ts).
+ */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { CancelledFailure } from '@temporalio/common';
@@ -11,7 +13,7 @@ const CAPPED = { isUpstream: true, isCapped: true } as const;
 /** Far beyond what a test may take. */
 const LONG_MS = 3_600_000;
 
-/** An upstream that is full for the first so many submits. */
+/** An upstream that is full for the given number of submits. */
 function fullFor(times: number, waitMs: number) {
   let submits = 0;
   return (): Promise<SubmitResult> =>

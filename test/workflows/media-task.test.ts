@@ -1,4 +1,4 @@
-/** The order of things in a task's workflow: what is done, what follows from it, and what it ends as. */
+/** The order of steps in a task's workflow: what is done, the consequences, and the final state. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { Context } from '@temporalio/activity';
@@ -131,7 +131,7 @@ describe('mediaTask', () => {
       assert.deepEqual(task.settlements, [{ taskId: task.taskId, accountId: 'acct_lab', status: 'fail', reason }]);
       assert.deepEqual(await task.searchAttributes(), { TaskStatus: 'fail', ErrorCode: ERROR_CODES[reason] });
       assert.ok(!task.callNames.includes('archiveOutputs'));
-      // Only then may the provider still be at work on something that nobody waits for.
+      // Only then may the provider still be working on something that is no longer needed.
       assert.equal(
         task.callNames.includes('cancelGeneration'),
         ['timed_out', 'cancelled', 'terminated'].includes(reason),
@@ -210,7 +210,7 @@ describe('mediaTask', () => {
       assert.equal(failure.type, 'timed_out');
       assert.deepEqual(await task.searchAttributes(), { TaskStatus: 'fail', ErrorCode: 'TASK_TIMEOUT' });
       const last = task.callNames.indexOf(stage);
-      // Somebody else ended the task, and the provider may not know.
+      // Another actor ended the task, and the provider may not know.
       assert.deepEqual(task.callNames.slice(last + 1), ['settleTask', 'cancelGeneration']);
     });
   }

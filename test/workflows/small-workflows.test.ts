@@ -1,4 +1,4 @@
-/** The delivery of a callback and the pass of the repair, as workflows: what follows from what their activity says. */
+/** The delivery of a callback and the repair pass, as workflows: what follows from the results of their activities. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { Context } from '@temporalio/activity';

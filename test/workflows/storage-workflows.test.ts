@@ -1,4 +1,4 @@
-/** The workflows of stored outputs: what follows from what their activity says. */
+/** The workflows of stored outputs: what follows from the results of their activities. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { Context } from '@temporalio/activity';

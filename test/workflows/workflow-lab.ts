@@ -1,6 +1,6 @@
 /**
- * Runs our workflows on the real server with activities of the test's own, so that a fault happens exactly where a test
- * wants it. What the real activities do to the record is shown end to end (test/e2e).
+ * Runs our workflows on the real server with activities of the test's own, so that a fault happens exactly where a
+ * test needs it. The effect of the real activities on the database is tested end to end (test/e2e).
  *
  * One set of workers serves a whole file: each task has its own script, found by its id.
  */
@@ -19,13 +19,13 @@ import { createTestNamespace } from '../support/test-namespace.ts';
 import type { TestNamespace } from '../support/test-namespace.ts';
 import { until } from '../support/until.ts';
 
-// Most of what is scripted here fails on purpose, and the worker warns of each.
+// Most of what is scripted here fails on purpose, and the worker logs a warning for each.
 Runtime.install({ logger: new DefaultLogger('ERROR') });
 
-/** What the activities of one task do; whatever is not scripted goes well. */
+/** The activities of one task; those that are not scripted succeed. */
 export type Script = Partial<Activities>;
 
-/** One call of an activity, in the order in which the attempts began. */
+/** One call of an activity, in the order in which the attempts started. */
 export interface Call {
   readonly activity: keyof Activities;
   readonly isLocal: boolean;
@@ -57,14 +57,14 @@ const GOES_WELL: Activities = {
   meterStorage: () => Promise.resolve({ days: 5, returned: 1 }),
 };
 
-/** What a settlement that nobody else came before decides. */
+/** The result of a settlement if the task was not settled before. */
 export function verdictOf(input: SettleInput): Awaited<ReturnType<Activities['settleTask']>> {
   return input.status === 'success' ? { status: 'success', reason: null } : { status: 'fail', reason: input.reason };
 }
 
 export class WorkflowLab {
   readonly namespace: TestNamespace;
-  /** Whose queues its workers serve; undefined: those by the former names. */
+  /** The installation whose queues its workers serve; undefined: those with the former names. */
   readonly #installationId: string | undefined;
   readonly #scripts = new Map<string, { script: Script; calls: Call[] }>();
   readonly #running: { worker: Worker; finished: Promise<void> }[] = [];
@@ -85,7 +85,7 @@ export class WorkflowLab {
         taskQueue: taskQueueOf(queue, this.#installationId),
         activities: this.#activities(),
         ...(queue === 'media' || queue === 'callbacks' ? { workflowBundle } : {}),
-        // A cancelled activity hears of it at once.
+        // A cancelled activity is notified at once.
         maxHeartbeatThrottleInterval: '50 milliseconds',
         shutdownForceTime: '2 seconds',
       });
@@ -116,12 +116,12 @@ export class WorkflowLab {
   }
 
   async startReconcile(script: Script = {}): Promise<LabTask> {
-    // Its activity is about no task.
+    // Its activity belongs to no task.
     this.#scripts.set('', { script, calls: [] });
     return this.#start('reconcile', 'tk-svc-NONE', `reconcile-${randomBytes(4).toString('hex')}`, []);
   }
 
-  /** Starts a workflow that is about no task. */
+  /** Starts a workflow that belongs to no task. */
   async startOther(type: OtherWorkflow, script: Script = {}, ...args: unknown[]): Promise<LabTask> {
     this.#scripts.set('', { script, calls: [] });
     return this.#start(type, 'tk-svc-NONE', `${type}-${randomBytes(4).toString('hex')}`, args);
@@ -204,7 +204,7 @@ export class LabTask {
     return this.calls.map((call) => call.activity);
   }
 
-  /** What the task was to end as, each time somebody tried to settle it. */
+  /** The requested results, one for each attempt to settle the task. */
   get settlements(): readonly SettleInput[] {
     return this.calls.filter((call) => call.activity === 'settleTask').map((call) => call.input as SettleInput);
   }
@@ -213,7 +213,7 @@ export class LabTask {
     return this.handle.result();
   }
 
-  /** Waits for the end of a workflow that is to fail. @returns what it failed with. */
+  /** Waits for the end of a workflow that is to fail. @returns its failure. */
   async failure(): Promise<Error> {
     try {
       await this.handle.result();
@@ -224,7 +224,7 @@ export class LabTask {
     throw new Error('the workflow did not fail');
   }
 
-  /** Our own attributes, which operators search by; the server adds some. */
+  /** Our own attributes, which operators search by; the server adds some of its own. */
   searchAttributes(): Promise<Readonly<Record<string, unknown>>> {
     return searchAttributesOf(this.handle);
   }
@@ -238,7 +238,7 @@ export class LabTask {
   }
 }
 
-/** Our own search attributes of a workflow as they stand at this moment. */
+/** The current values of our own search attributes of a workflow. */
 export async function searchAttributesOf(handle: WorkflowHandle): Promise<Readonly<Record<string, unknown>>> {
   const { typedSearchAttributes } = await handle.describe();
   const pairs = typedSearchAttributes.getAll().map((pair) => [pair.key.name, pair.value] as const);
@@ -248,7 +248,7 @@ export async function searchAttributesOf(handle: WorkflowHandle): Promise<Readon
 type History = Awaited<ReturnType<WorkflowHandle['fetchHistory']>>;
 type HistoryEvent = NonNullable<History['events']>[number];
 
-/** Opens a lab without workers; whoever calls closes it. @param hasFormerNames whether its queues are those of 0.1.0. */
+/** Opens a lab without workers; the caller closes it. @param hasFormerNames whether its queues are those of 0.1.0. */
 export async function openLab({ hasFormerNames = false } = {}): Promise<WorkflowLab> {
   return new WorkflowLab(await createTestNamespace(), hasFormerNames ? undefined : 'inst_LAB');
 }
@@ -265,7 +265,7 @@ export class Milestone {
   }
 }
 
-/** Works until it is cancelled, as a long activity does: heartbeats, and ends by its cancellation. */
+/** Works until it is cancelled, like a long activity: heartbeats, and ends with its cancellation. */
 export async function workUntilCancelled(started: Milestone): Promise<never> {
   const context = Context.current();
   const beat = setInterval(() => context.heartbeat(), 50);

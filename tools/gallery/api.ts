@@ -1,4 +1,4 @@
-/** The HTTP API as the gallery uses it: like any client. */
+/** The HTTP API as the gallery uses it, like any client. */
 import { setTimeout as sleep } from 'node:timers/promises';
 
 export interface Output {
@@ -34,14 +34,14 @@ export interface FieldSchema {
 }
 
 export interface Api {
-  /** Those whose names are wanted, with their schemas. */
+  /** The models with wanted names, with their schemas. */
   models(isWanted: (id: string) => boolean): Promise<readonly Model[]>;
-  /** Creates a task and waits for its end, however that is. */
+  /** Creates a task and waits for its end, whatever the result. */
   run(model: string, input: Readonly<Record<string, unknown>>): Promise<Task>;
   download(url: string): Promise<Buffer>;
 }
 
-/** Something that whoever started the gallery can mend: it is told without a stack. */
+/** A problem that the user of the gallery can fix; printed without a stack. */
 export class GalleryError extends Error {
   override readonly name = 'GalleryError';
 }

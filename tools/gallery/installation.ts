@@ -1,4 +1,4 @@
-/** An installation of a tool's own: `npm start` on a data folder that is thrown away, on free ports. */
+/** An installation of a tool's own: `npm start` on a data directory that is deleted afterwards, on free ports. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
@@ -19,15 +19,15 @@ export interface Installation {
 const KEY = /dk_live_\w+/;
 
 /**
- * @param environment variables beside our own.
- * @throws {Error} it does not start; what it said is told.
+ * @param environment variables in addition to our own.
+ * @throws {Error} it does not start; the message contains its output.
  */
 export async function startInstallation(
   say: (line: string) => void,
   environment: Readonly<Record<string, string>> = {},
 ): Promise<Installation> {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-tool-'));
-  // Run by root, PostgreSQL is another user, who must be able to pass through.
+  // Under root, PostgreSQL runs as another user, who needs access to the directory.
   await chmod(folder, 0o711);
   const dataDir = path.join(folder, 'data');
   say('Starting an installation.');

@@ -7,7 +7,7 @@ export interface ExhibitFile {
   readonly facts: string;
 }
 
-/** One task: what was asked for, and what came out. */
+/** One task: the request and the outputs. */
 export interface Exhibit {
   readonly model: string;
   readonly description: string;

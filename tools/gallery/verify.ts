@@ -1,7 +1,7 @@
 /**
- * Whether a file is what its task says, by other means than those it was made with: pictures are read by their pixels,
- * films and sounds by what their containers say, parsed by another library than the one that wrote them, and sounds are
- * measured for their loudness.
+ * Whether a file matches its task's description, checked with code other than what generated it: images are read by
+ * their pixels, videos and audio by their containers, parsed by a different library from the one that wrote them, and
+ * the loudness of audio is measured.
  */
 import { createHash } from 'node:crypto';
 import { ALL_FORMATS, FilePathSource, Input } from 'mediabunny';
@@ -10,21 +10,21 @@ import { decodeSound } from '../../src/media/decode.ts';
 import type { Output } from './api.ts';
 
 export interface Verified {
-  /** What was found, for people. */
+  /** The findings, for people. */
   readonly facts: string;
   readonly problems: readonly string[];
 }
 
-/** A picture whose pixels hardly differ shows nothing. 0 to 255. */
+/** An image whose pixels hardly differ shows nothing. 0 to 255. */
 const LEAST_DEVIATION = 4;
-/** Below this nobody hears anything: dBFS, over the whole. */
+/** Below this level the file is inaudible: dBFS, over the whole. */
 const LEAST_LOUDNESS_DB = -50;
-/** Exact to a frame of the slowest film, and to a frame of the longest codec block. */
+/** Exact to a frame of the slowest video, and to a frame of the longest codec block. */
 const FRAME_SECONDS = 1 / 12;
 const CODEC_FRAME_SECONDS = 0.06;
 const FOR_LOUDNESS = { sampleRate: 48_000, maxSeconds: 600 };
 
-/** @param input what was asked for. */
+/** @param input of the request. */
 export async function verify(exhibit: {
   readonly file: string;
   readonly bytes: Buffer;

@@ -1,7 +1,7 @@
 /**
  * docker/images.lock.json: the base images of our container files, each by the variable that names it there, with its
- * tag and the digest that a release found behind that tag. Dockerfile and docker-compose.yml hold the same as the
- * defaults of those variables, so that whoever starts them gets exactly these images.
+ * tag and the digest that a release found behind that tag. Dockerfile and docker-compose.yml contain the same as the
+ * defaults of those variables, so that every user of them gets exactly these images.
  */
 
 export interface LockedImage {
@@ -15,7 +15,7 @@ export type ImageLock = Readonly<Record<string, LockedImage>>;
 
 export const DIGEST = /^sha256:[0-9a-f]{64}$/;
 
-/** How a container file names it. */
+/** The image's reference in a container file. */
 export function referenceOf({ image, digest }: LockedImage): string {
   return digest === null ? image : `${image}@${digest}`;
 }
@@ -25,7 +25,7 @@ export function referenceOf({ image, digest }: LockedImage): string {
  *
  * @param files the texts of Dockerfile and docker-compose.yml.
  * @param isRelease whether every image must have its digest.
- * @returns one line for each problem; none where all is well.
+ * @returns one line for each problem; none if all is well.
  */
 export function problemsOf(lock: ImageLock, files: readonly string[], isRelease: boolean): readonly string[] {
   const problems: string[] = [];
@@ -44,7 +44,7 @@ export function problemsOf(lock: ImageLock, files: readonly string[], isRelease:
   return problems;
 }
 
-/** The text of a container file, with what the lock says. */
+/** The text of a container file, with the references in the lock. */
 export function withImages(text: string, lock: ImageLock): string {
   return Object.entries(lock).reduce(
     (changed, [variable, locked]) =>
@@ -55,7 +55,7 @@ export function withImages(text: string, lock: ImageLock): string {
   );
 }
 
-/** Every variable of an image that has a default, with that. Our own image is made, and not found. */
+/** Every variable of an image that has a default, with that default. Our own image is built, not pulled. */
 function* namesIn(text: string): Generator<readonly [string, string]> {
   for (const [, variable = '', reference = ''] of text.matchAll(/\$\{([A-Z_]+_IMAGE):-([^}]+)\}/g)) {
     if (variable !== 'DARKROOM_IMAGE') yield [variable, reference];

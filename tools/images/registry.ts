@@ -1,13 +1,13 @@
-/** Asks an image registry for the digest behind a tag (OCI distribution specification, “Pulling manifests”). */
+/** Requests the digest behind a tag from an image registry (OCI distribution specification, “Pulling manifests”). */
 import { createHash } from 'node:crypto';
 import { DIGEST } from './lock.ts';
 
-/** Something that whoever runs the tool can change; printed without a stack. */
+/** A problem that the user of the tool can fix; printed without a stack. */
 export class RegistryError extends Error {
   override readonly name = 'RegistryError';
 }
 
-/** An index first: its digest holds for every platform. */
+/** An index first: its digest covers every platform. */
 const MANIFESTS = [
   'application/vnd.oci.image.index.v1+json',
   'application/vnd.docker.distribution.manifest.list.v2+json',
@@ -18,12 +18,12 @@ const TIMEOUT_MS = 30_000;
 const MAX_MANIFEST_BYTES = 4 * 1024 * 1024;
 
 /**
- * The digest of what the registry has under a tag now. It is computed from the manifest, so that a registry that says
- * another is found out.
+ * The current digest of a tag in the registry. It is computed from the manifest, so that a registry that reports a
+ * different one is detected.
  *
- * @param registry its address, e.g. `https://registry.example.com`.
+ * @param registry its URL, e.g. `https://registry.example.com`.
  * @param image with its tag; one without a path is in `library/`.
- * @throws {RegistryError} it is not there, or the registry does not answer as it should.
+ * @throws {RegistryError} it does not exist, or the registry does not respond as it should.
  */
 export async function resolveDigest(registry: string, image: string): Promise<string> {
   const [, name = '', tag = ''] = /^([^:@]+):([^:@]+)$/.exec(image) ?? [];
@@ -46,7 +46,7 @@ export async function resolveDigest(registry: string, image: string): Promise<st
   return digest;
 }
 
-/** An anonymous token for reading, as the answer with 401 describes it. */
+/** An anonymous read token, obtained as the response with 401 describes. */
 async function askForToken(challenge: string): Promise<string> {
   const fields = new Map([...challenge.matchAll(/(\w+)="([^"]*)"/g)].map(([, name = '', value = '']) => [name, value]));
   const realm = fields.get('realm');

@@ -1,7 +1,7 @@
 /**
- * Makes the samples that the dashboard shows of the embedded models: one task of each, through the HTTP API of a Darkroom
- * that runs, shrunk to what a card of a page needs. Writes the files below `web/public` and their list below `web/src`,
- * which `npm run format` brings into form.
+ * Makes the samples that the dashboard shows of the embedded models: one task of each, through the HTTP API of a
+ * running Darkroom, shrunk to what a card on a page needs. Writes the files below `web/public` and their list below
+ * `web/src`, which `npm run format` formats.
  *
  * Usage: npm run ts -- tools/samples/run.ts --url http://127.0.0.1:8787/v1 --key dk_live_… [--only part-of-a-name]
  */
@@ -22,12 +22,12 @@ import type { Reference } from '../gallery/references.ts';
 import { shrink } from './shrink.ts';
 import type { Shrunk } from './shrink.ts';
 
-/** As `web/src/pages/models/samples.ts` lists it. */
+/** In the form of `web/src/pages/models/samples.ts`. */
 interface Sample extends Shrunk {
   readonly prompt: string;
 }
 
-/** A card shows a few seconds: no more are made, where a model can make so few. */
+/** A card shows a few seconds: no more are generated, if a model can make so few. */
 const SECONDS: Readonly<Record<string, number>> = { video: 4, audio: 6 };
 const FOLDER = path.resolve('web/public/assets/samples');
 const LIST = path.resolve('web/src/pages/models/samples.ts');
@@ -64,7 +64,7 @@ async function makeSamples(api: Api): Promise<void> {
   }
 }
 
-/** What models that work on something are given. */
+/** Inputs for models that process media. */
 async function makeReferences(api: Api, models: readonly Model[]): Promise<readonly Reference[]> {
   const references: Reference[] = [];
   for (const { kind, model, input } of referencesNeeded(models)) {
@@ -87,13 +87,13 @@ async function makeSample(api: Api, model: Model, references: readonly Reference
   return { ...shrunk, prompt: wordsOf(example) };
 }
 
-/** What a model is asked in words. */
+/** The prompt of a model. */
 function wordsOf(input: Readonly<Record<string, unknown>>): string {
   const words = input['prompt'] ?? input['text'];
   return typeof words === 'string' ? words : '';
 }
 
-/** As short and as small as the model can, where it makes films and sounds. */
+/** As short and as small as the model allows, for videos and audio. */
 function shortened(model: Model, example: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   const seconds = SECONDS[model.modality];
   if (seconds === undefined) return example;

@@ -1,6 +1,6 @@
 /**
- * Makes a file small enough for a page that shows many: a picture as WebP, a film of a few seconds without its sound, a
- * sound as M4A.
+ * Makes a file small enough for a page that shows many: an image as WebP, a video of a few seconds without audio, an
+ * audio file as M4A.
  */
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -17,7 +17,7 @@ export interface Shrunk {
   readonly height?: number;
 }
 
-/** Of each file: twenty of them are still little. */
+/** For each file: twenty of them are still little. */
 const MOST_BYTES = 60_000;
 const PICTURE_EDGES = [960, 720, 640, 560, 480] as const;
 const PICTURE_QUALITY = 78;
@@ -28,7 +28,7 @@ const SOUND_RATE = 32_000;
 const SOUND_KBPS = 56;
 const SOUND_SECONDS = 6;
 
-/** @param target without the ending. @throws {Error} it cannot be made small enough. */
+/** @param target without the extension. @throws {Error} it cannot be made small enough. */
 export async function shrink(file: string, mimeType: string, target: string): Promise<Shrunk> {
   if (mimeType.startsWith('image/')) return shrinkPicture(await readFile(file), target);
   return mimeType.startsWith('video/') ? shrinkFilm(file, target) : shrinkSound(file, target);
@@ -82,7 +82,7 @@ async function shrinkSound(from: string, target: string): Promise<Shrunk> {
   return { kind: 'audio', file: `${path.basename(target)}.m4a` };
 }
 
-/** H.264 has no odd sizes. */
+/** H.264 does not support odd sizes. */
 function even(length: number): number {
   return Math.max(2, Math.round(length / 2) * 2);
 }

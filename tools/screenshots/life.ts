@@ -1,11 +1,11 @@
-/** What the pages show: an account that has lived a little, all of it through the HTTP API. */
+/** The content of the pages: an account with some history, all of it created through the HTTP API. */
 import { connect } from '../gallery/api.ts';
 import type { Installation } from '../gallery/installation.ts';
 import type { Receiver } from './receiver.ts';
 
-/** What pages are about that show one thing. */
+/** The subjects of pages that show a single thing. */
 export interface Life {
-  /** A film that succeeded, with a callback that arrived. */
+  /** A video that succeeded, with a delivered callback. */
   readonly taskId: string;
   readonly accountId: string;
 }
@@ -19,7 +19,7 @@ const PICTURES = [
   'An orchard in blossom, seen from far above',
 ] as const;
 
-/** Of one account, after about a minute. */
+/** For one account, after about a minute. */
 export async function live({ url, key, adminUrl, adminToken }: Installation, receiver: Receiver): Promise<Life> {
   const api = connect(url, key);
   const post = (path: string, body: unknown, base = url, token = key) => send('POST', base + path, token, body);

@@ -1,15 +1,15 @@
-/** The pages that are photographed, and how one comes to each. */
+/** The pages of the screenshots, and how to get to each. */
 import type { Page } from 'playwright-core';
 import type { Life } from './life.ts';
 
 export interface PhotographedPage {
-  /** Of its files. */
+  /** Of the page's files. */
   readonly name: string;
-  /** Leads the signed-in browser there, and waits until it is drawn. */
+  /** Brings the signed-in browser there, and waits until the page is drawn. */
   readonly open: (page: Page, origin: string) => Promise<void>;
 }
 
-/** A page that has its address and nothing to be done on it. */
+/** A page that only needs its path, without any action on it. */
 function at(name: string, path: string, shows: string): PhotographedPage {
   return {
     name,
@@ -21,7 +21,9 @@ function at(name: string, path: string, shows: string): PhotographedPage {
   };
 }
 
-/** Pages keep their event streams open, so the network is not asked: this is how long pictures take to be drawn. */
+/**
+ * Pages keep their event streams open, so network idleness is no criterion: this is how long images take to be drawn.
+ */
 async function settle(page: Page): Promise<void> {
   await page.waitForTimeout(1500);
 }
@@ -33,7 +35,7 @@ export async function signInAsAccount(page: Page, origin: string, key: string): 
   await page.getByRole('heading', { name: /^Welcome/ }).waitFor();
 }
 
-/** The operator's token is kept in the page's memory alone: from here on one goes by links. */
+/** The operator's token is stored only in the page's memory: from here on navigation uses links. */
 export async function signInAsOperator(page: Page, origin: string, token: string): Promise<void> {
   await page.goto(origin);
   await page.getByRole('textbox', { name: 'Operator’s token' }).fill(token);
@@ -41,7 +43,7 @@ export async function signInAsOperator(page: Page, origin: string, token: string
   await page.getByRole('heading', { name: 'Accounts' }).waitFor();
 }
 
-/** Goes to an address as a link does, without loading the page anew. */
+/** Goes to a path like a link, without reloading the page. */
 async function goWithin(page: Page, path: string): Promise<void> {
   await page.evaluate(`history.pushState(null, '', ${JSON.stringify(path)})`);
 }
@@ -100,7 +102,7 @@ export function accountPages({ taskId }: Life): readonly PhotographedPage[] {
     },
     at('webhooks', '/webhooks', 'Webhooks'),
     at('usage', '/usage', 'Usage'),
-    // As a link that is wrong leads there.
+    // As from a broken link.
     within('not-found', '/nowhere', 'There is no such page'),
   ];
 }

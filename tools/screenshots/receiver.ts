@@ -1,4 +1,4 @@
-/** Somebody to whom callbacks go. */
+/** A receiver of callbacks. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
@@ -8,7 +8,7 @@ export interface Receiver {
   close(): void;
 }
 
-/** Takes callbacks, but for those to `/busy`. */
+/** Accepts callbacks, except those to `/busy`. */
 export async function startReceiver(): Promise<Receiver> {
   const server = createServer((request, response) => {
     request.resume().once('end', () => response.writeHead(request.url === '/busy' ? 503 : 204).end());

@@ -1,6 +1,7 @@
 /**
- * `npm run screenshots`: photographs every page of the dashboard, light, dark and narrow, for `docs/screenshots`. The
- * browser is real, and so is the installation that it looks at: one of its own, in which an account lives a little first.
+ * `npm run screenshots`: takes screenshots of every page of the dashboard, light, dark and narrow, for
+ * `docs/screenshots`. The browser is real, and so is the installation: one of its own, in which an account first
+ * creates some history.
  */
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -38,7 +39,7 @@ const LOOKS: readonly Look[] = [
   { name: 'narrow', colorScheme: 'light', width: 375, height: 812 },
 ];
 
-/** Of a picture, in CSS pixels. */
+/** Of a screenshot, in CSS pixels. */
 const MOST_HEIGHT = 2400;
 
 const say = (line: string): boolean => process.stderr.write(`${line}\n`);
@@ -112,11 +113,11 @@ async function photograph(page: Page, look: Look, origin: string, pages: readonl
   }
 }
 
-/** The whole page as far down as somebody looks, in a window that is as high. */
+/** The whole page down to a maximum height, in a window of that height. */
 async function drawn(page: Page, { width, height }: Look): Promise<Sharp> {
   const whole = Number(await page.evaluate('document.documentElement.scrollHeight'));
   await page.setViewportSize({ width, height: Math.min(Math.max(whole, height), MOST_HEIGHT) });
-  // What comes into sight is loaded only then.
+  // Lazy content is loaded only when it becomes visible.
   await page.waitForFunction('[...document.images].every((image) => image.complete)');
   const picture = sharp(await page.screenshot());
   await page.setViewportSize({ width, height });

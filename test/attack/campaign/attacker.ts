@@ -1,5 +1,5 @@
 /**
- * An attacker, a process of its own: every attack of its list in its lanes, until it is told to stop.
+ * An attacker, a process of its own: every attack of its list in its lanes, until it receives a stop message.
  *
  * Usage: `node dist/test/attack/campaign/attacker.js --attacker <name> --address 127.0.0.2 --api <url>,<url>
  * --log <file> --seed <n> [--key <key>]`; `{"type":"begin"}` and `{"type":"stop"}` over its channel.

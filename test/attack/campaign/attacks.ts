@@ -1,7 +1,7 @@
 /**
- * What attackers do, over and over: uploads and outputs that are hostile, schemas and JSON that are made to cost time,
- * names whose server keeps silent or changes its answer, bodies and readers that are slow, streams and sessions without
- * end. Each waits for its answer before it goes on, so that the rate of an attack is known: its lanes and its pause.
+ * What attackers do repeatedly: hostile uploads and outputs, schemas and JSON designed to cost time, names whose
+ * server stays silent or changes its answers, slow bodies and readers, endless streams and sessions. Each waits for
+ * its response before it continues, so that the rate of an attack is known: its lanes and its pause.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { newApiKey } from '../../../src/accounts/api-key.ts';
@@ -11,9 +11,9 @@ import type { Host } from './host.ts';
 
 export interface Attack {
   readonly name: string;
-  /** How many go on at once. */
+  /** How many run at once. */
   readonly lanes: number;
-  /** Between one and the next of a lane. */
+  /** Between two requests of a lane. */
   readonly pauseMs: number;
   run(host: Host, number: number): Promise<void>;
 }
@@ -29,7 +29,7 @@ const SAMPLES = [
 ];
 const TEXT = 'darkroom/conformance-text';
 const HOLD_MS = 20_000;
-/** Beyond what a request may take, so that its end is the server's. */
+/** Longer than a request may take, so that the server ends it. */
 const BODY_HOLD_MS = 45_000;
 
 const UPLOADS: Attack = {
@@ -42,7 +42,7 @@ const UPLOADS: Attack = {
   },
 };
 
-/** Callbacks of the same tasks go to names that are never answered, or have one address too many. */
+/** Callbacks of the same tasks go to names that never resolve, or have one address too many. */
 const OUTPUTS: Attack = {
   name: 'hostile outputs and callbacks',
   lanes: 1,
@@ -120,7 +120,7 @@ const IMAGES: Attack = {
   },
 };
 
-/** Bodies of which only the beginning comes, and then a byte now and then. */
+/** Only the beginning of the body is sent, and then a byte now and then. */
 const HALF_BODIES: Attack = {
   name: 'half-sent bodies',
   lanes: 20,
@@ -161,7 +161,7 @@ const SLOW_HEADS: Attack = {
   },
 };
 
-/** Streams of events and long polls of a task that takes its time, many more than anybody needs. */
+/** Event streams and long polls of a slow task, many more than any client needs. */
 const STREAMS: Attack = {
   name: 'open streams and long polls',
   lanes: 60,
@@ -191,7 +191,7 @@ const STREAMS: Attack = {
 };
 const streamed: { taskId: string | undefined } = { taskId: undefined };
 
-/** Lists and sums that are read and not waited for. */
+/** Lists and sums whose responses are not awaited. */
 const LISTS: Attack = {
   name: 'lists',
   lanes: 1,
@@ -227,7 +227,7 @@ const KEYS: Attack = {
   },
 };
 
-/** Who of the three does what. */
+/** The attacks of each of the three attackers. */
 export const ATTACKS: Readonly<Record<string, readonly Attack[]>> = {
   mallory: [UPLOADS, OUTPUTS, BODIES, IMAGES, SESSIONS],
   trudy: [UPLOADS, SCHEMAS, HALF_BODIES, STREAMS, LISTS, OUTPUTS],

@@ -1,7 +1,7 @@
 /**
- * An attack campaign from its beginning to its verdict: a whole installation with a neighbour that is alone for a while,
- * then beside two hostile accounts and an anonymous host; when they have stopped, everything is judged as after a storm of
- * faults. Nobody's way leads through this process, and each of them has one of its own.
+ * An attack campaign from start to verdict: a whole installation with a neighbour that is alone for a while, then
+ * next to two hostile accounts and an anonymous host; when these have stopped, everything is checked as after a storm
+ * of faults. No traffic passes through this process, and each participant has a process of its own.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DEFAULT_LIMITS } from '../../../src/accounts/accounts.ts';
@@ -28,7 +28,7 @@ import type { Latency, MemorySample, Phase } from './verdict.ts';
 
 export interface AttackOptions {
   readonly seed: number;
-  /** How long the attack lasts; the neighbour is alone for a quarter of it before, a minute at least. */
+  /** How long the attack lasts; before it the neighbour is alone for a quarter of that time, at least a minute. */
   readonly minutes: number;
   readonly report: (line: string) => void;
 }
@@ -40,16 +40,16 @@ export interface AttackCampaign {
   readonly latencies: readonly Latency[];
   readonly attacks: readonly AttackLine[];
   readonly memory: readonly MemorySample[];
-  /** What the attack did to others, each in a line; but for how long they waited. */
+  /** What the attack did to others, one line each; except for waiting times. */
   readonly faults: readonly string[];
-  /** Where the neighbour waited for more than three times as long as without the attack. */
+  /** Where the neighbour waited more than three times as long as without the attack. */
   readonly delays: readonly string[];
   readonly violations: readonly Violation[];
 }
 
 const ROLES = ['api-1', 'api-2', 'worker-1', 'worker-2'] as const;
 const NEIGHBOUR = 'neighbour';
-/** Where each attacker comes from: limits by address see another machine. */
+/** The source address of each attacker: limits by address see another machine. */
 const ADDRESSES: Readonly<Record<string, string>> = {
   mallory: '127.0.0.2',
   trudy: '127.0.0.3',
@@ -57,12 +57,12 @@ const ADDRESSES: Readonly<Record<string, string>> = {
 };
 const ENOUGH_USD = 500_000_000n;
 const LEAST_IDLE_MS = 60_000;
-/** Of processes that have just started, and of what they still compile. */
+/** For processes that have just started, and code that is still being compiled. */
 const WARM_UP_MS = 20_000;
-/** Hooks of hostile tasks go to names that nobody answers for; their tasks may wait for a worker's slot. */
+/** Callbacks of hostile tasks go to names that never resolve; their tasks may wait for a worker's slot. */
 const QUIET_WITHIN_MS = 300_000;
 const NEIGHBOUR_ENDS_MS = 90_000;
-/** Budgets of a minute are whole again. */
+/** Per-minute budgets are restored by then. */
 const HEALING_MS = 61_000;
 
 /** @throws {Error} the world could not be set up, or does not answer when all is over. */
@@ -117,7 +117,7 @@ export async function runAttackCampaign({ seed, minutes, report }: AttackOptions
     await Promise.all([endNeighbour(neighbour), sleep(HEALING_MS)]);
     const unrest = await untilQuiet(world, QUIET_WITHIN_MS);
     memoryEnd.abort();
-    // What was begun on a connection of theirs is over, and they are asked for nothing more.
+    // Their connections' requests are over, and they get no more orders.
     for (const attacker of attackers) await attacker.kill();
     const restarted = restartsOf(world, pids);
     report(unrest === undefined ? 'all is quiet: judging' : 'it does not become quiet: judging all the same');
@@ -167,7 +167,7 @@ async function phase(ms: number, progress?: (seconds: number) => void): Promise<
   return { begun, ended: Date.now() };
 }
 
-/** Tells it to finish, and waits until everything that it began is known. */
+/** Orders it to finish, and waits until the outcome of everything it started is known. */
 async function endNeighbour(neighbour: Part): Promise<void> {
   neighbour.send({ type: 'stop' });
   const deadline = Date.now() + NEIGHBOUR_ENDS_MS;
@@ -194,7 +194,7 @@ function restartsOf(world: World, before: ReadonlyMap<string, number>): readonly
 async function openAccounts(world: World): Promise<ReadonlyMap<string, WorldAccount>> {
   const accounts = new Map<string, WorldAccount>();
   for (const name of [NEIGHBOUR, 'mallory', 'trudy']) {
-    // The limits that every account has by default: an attacker does not get more of them.
+    // Attackers get the default limits of every account.
     const account = await world.createAccount(name, ENOUGH_USD, name === NEIGHBOUR ? {} : DEFAULT_LIMITS);
     const body = { secret: account.webhookSecret };
     const put = { method: 'PUT', url: `${world.apiUrls[0]}/v1/account/webhook-key`, key: account.key, body };

@@ -6,7 +6,7 @@ import { openLedger } from '../../chaos/ledger-file.ts';
 import type { Random } from '../../chaos/random.ts';
 import type { AttackLine } from './attack-log.ts';
 
-/** Whoever waits longer has been kept from being answered: an attacker does not mind. */
+/** A longer wait means that the response was held back: an attacker does not mind. */
 const TIMEOUT_MS = 40_000;
 
 export interface HostOptions {
@@ -24,7 +24,7 @@ export interface Host {
   readonly attacker: string;
   readonly random: Random;
   readonly key: string | undefined;
-  /** Sends a request, in turn to each api, and writes down what came of it. @returns the answer's JSON. */
+  /** Sends a request, to each api in turn, and logs the outcome. @returns the JSON of the response. */
   send(
     attack: string,
     method: string,
@@ -32,9 +32,9 @@ export interface Host {
     body?: string | Buffer | Readonly<Record<string, unknown>>,
     headers?: Readonly<Record<string, string>>,
   ): Promise<Readonly<Record<string, unknown>> | undefined>;
-  /** A connection on which anything may be written. What comes back is read and counted, never kept. */
+  /** A connection for arbitrary bytes. What comes back is read and counted, never stored. */
   open(attack: string): Socket;
-  /** The head of a request as it is written on one. */
+  /** The head of a request in the form in which it is sent. */
   head(method: string, path: string, headers: Readonly<Record<string, string>>): string;
 }
 
@@ -44,7 +44,7 @@ export function openHost({ attacker, address, apiUrls, key, log, random }: HostO
   let sent = 0;
   const nextApi = (): string => apiUrls[sent++ % apiUrls.length] ?? '';
   const own: Record<string, string> = {
-    // As the dashboard's own pages send it: without it no session begins.
+    // As the dashboard's own pages send it: without it no session starts.
     origin: apiUrls[0] ?? '',
     ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
   };

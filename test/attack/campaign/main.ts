@@ -1,7 +1,7 @@
 /**
  * The attack campaign: `npm run attack -- --minutes M`. Two hostile accounts and an anonymous host attack a whole
- * installation while a third account works. Exit code 1 where it notices more than it may, a process ends or grows beyond
- * its bound, or an invariant is violated afterwards. docs/decisions/0030.
+ * installation while a third account works. Exit code 1 if that account is affected more than allowed, a process ends
+ * or grows beyond its bound, or an invariant is violated afterwards. docs/decisions/0030.
  */
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';

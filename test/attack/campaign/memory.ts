@@ -1,4 +1,4 @@
-/** How much memory the processes of a campaign hold, as Linux says it. */
+/** How much memory the processes of a campaign hold, as Linux reports it. */
 import { readFile, readdir } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { MemorySample } from './verdict.ts';
@@ -6,7 +6,7 @@ import type { MemorySample } from './verdict.ts';
 const LOOK_MS = 2_000;
 const KB_PER_MB = 1024;
 
-/** @param parts names and ids of processes. Looks again and again until the signal. */
+/** @param parts names and ids of processes. Samples repeatedly until the signal. */
 export async function watchMemory(
   parts: () => ReadonlyMap<string, number>,
   signal: AbortSignal,
@@ -35,7 +35,7 @@ async function readResidents(): Promise<ReadonlyMap<number, Resident>> {
   const found = new Map<number, Resident>();
   for (const entry of entries) {
     if (!/^\d+$/.test(entry)) continue;
-    // One that has ended meanwhile has no memory.
+    // A process that has ended meanwhile has no memory.
     const status = await readFile(`/proc/${entry}/status`, 'utf8').catch(() => '');
     const [, parent] = /^PPid:\s+(\d+)/m.exec(status) ?? [];
     const [, kb] = /^VmRSS:\s+(\d+)/m.exec(status) ?? [];

@@ -1,7 +1,7 @@
 /**
- * The attackers' name server, a process of its own: names below `silent.test` are never answered, those below `rebind.test`
- * alternate between a public address and the loopback, those below `mixed.test` have both at once, all others do not exist.
- * What was asked is in its log.
+ * The attackers' name server, a process of its own: names below `silent.test` are never answered, those below
+ * `rebind.test` alternate between a public address and the loopback, those below `mixed.test` have both at once, all
+ * others do not exist. Its queries are logged.
  *
  * Usage: `node dist/test/attack/campaign/name-server.js --port <n> --log <file>`
  */
@@ -14,11 +14,11 @@ const { values } = parseArgs({ options: { port: { type: 'string' }, log: { type:
 const write = openLedger<{ readonly name: string; readonly answer: string }>(values.log ?? '');
 /** RFC 1035 §4.1.1. */
 const NXDOMAIN = 3;
-/** A public one and ours. */
+/** A public address and a loopback address. */
 const ADDRESSES = ['93.184.215.14', '127.0.0.1'];
 let asked = 0;
 
-/** What a name leads to at this look. */
+/** The addresses of a name for this query. */
 function addressesOf(name: string): readonly string[] {
   if (name.endsWith('mixed.test')) return ADDRESSES;
   if (!name.endsWith('rebind.test')) return [];

@@ -1,10 +1,11 @@
 /**
- * The account beside the attackers, a process of its own: a client that creates, waits, downloads, lists, uploads and
- * asks for text at a steady pace, and writes down every request for the judges. How long each took is in the same lines.
+ * The account next to the attackers, a process of its own: a client that creates, waits, downloads, lists, uploads
+ * and requests text at a steady pace, and logs every request for the judges. The same lines contain how long each
+ * took.
  *
- * Usage: `node dist/test/attack/campaign/neighbour.js --account <name> --key <key> --api <url>,<url>
- * --receiver <url> --log <file> --text <model>`; `{"type":"stop"}` over its channel ends it once everything begun is
- * known.
+ * Usage: `node dist/test/attack/campaign/neighbour.js --account <name> --key <key> --api <url>,<url> --receiver <url>
+ * --log <file> --text <model>`; `{"type":"stop"}` over its channel ends it once the outcome of everything it started
+ * is known.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
@@ -16,12 +17,12 @@ import { isTerminal } from '../../chaos/records.ts';
 import type { ClientLine, TaskAnswer } from '../../chaos/records.ts';
 import { TASK_MODELS } from '../../chaos/world/models.ts';
 
-/** From the beginning of one round to that of the next. */
+/** From the start of one round to the start of the next. */
 const ROUND_MS = 1_000;
 const POLL_MS = 500;
-/** Longer than anybody waits: what takes longer is in the figures all the same. */
+/** Longer than any client waits: longer requests still count in the figures. */
 const TIMEOUT_MS = 60_000;
-/** A call of text that is answered whole: neither broken off nor left (clients/text.ts). */
+/** A text call that is read completely: neither interrupted nor abandoned (clients/text.ts). */
 const WHOLE = { stream: 4, plain: 74 };
 
 const text = { type: 'string' } as const;

@@ -1,4 +1,4 @@
-/** What an attack campaign found, in lines for a terminal. */
+/** The findings of an attack campaign, as lines for a terminal. */
 import type { AttackCampaign } from './campaign.ts';
 import type { AttackLine } from './attack-log.ts';
 import { ratioOf } from './verdict.ts';

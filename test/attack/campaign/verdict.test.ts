@@ -1,4 +1,4 @@
-/** The verdict of an attack campaign finds what it is for. */
+/** The verdict of an attack campaign detects what it is meant to detect. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { ClientLine } from '../../chaos/records.ts';
@@ -20,7 +20,7 @@ function line(begun: number, ms: number, status = 200): ClientLine {
   return { kind: 'list', account: 'a', begun, ended: begun + ms, outcome: { kind: 'answer', status, errorCode: '' } };
 }
 
-/** A hundred of each phase, of which the slowest two took longer. */
+/** A hundred for each phase, of which the slowest two took longer. */
 function lines(idleMs: number, attackedMs: number): readonly ClientLine[] {
   return [IDLE, ATTACKED].flatMap(({ begun }, place) =>
     Array.from({ length: 100 }, (_, index) =>

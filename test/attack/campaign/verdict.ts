@@ -1,14 +1,20 @@
-/** What an attack campaign is judged by, beside the judges of the fault campaign; pure, so that it can be shown to fail. */
+/**
+ * The checks of an attack campaign, in addition to the judges of the fault campaign; pure, so that they can be shown
+ * to fail.
+ */
 import type { ClientLine } from '../../chaos/records.ts';
 import type { AttackLine } from './attack-log.ts';
 
-/** The neighbour's 99th percentile under attack may be so many times that without one. */
+/** The neighbour's 99th percentile under attack may be at most this multiple of the one without. */
 export const MOST_TIMES_IDLE = 3;
 /** Fewer requests than these have no percentile. */
 const LEAST_SAMPLES = 30;
-/** Resident, of one api or worker: what it holds of request bodies (256 MB) and caches beside what it is itself. */
+/** Resident, of one api or worker: its request bodies (256 MB) and caches in addition to the process itself. */
 export const PROCESS_MB = 1_000;
-/** Resident, of one child of theirs: 512 MB for inspecting, 1 GB for decoding, and Node itself (docs/decisions/0023, docs/decisions/0024). */
+/**
+ * Resident, of one of their child processes: 512 MB for inspecting, 1 GB for decoding, and Node itself
+ * (docs/decisions/0023, docs/decisions/0024).
+ */
 export const CHILD_MB = 1_200;
 
 export interface Phase {
@@ -30,7 +36,7 @@ interface Percentiles {
   readonly p99: number;
 }
 
-/** How long requests that began in a phase took, by kind and all together. */
+/** How long requests that started in a phase took, by kind and in total. */
 export function latenciesOf(lines: readonly ClientLine[], idle: Phase, attacked: Phase): readonly Latency[] {
   const kinds = ['all', ...new Set(lines.map(({ kind }) => kind))];
   return kinds.map((kind) => {
@@ -54,7 +60,7 @@ export function ratioOf({ idle, attacked }: Latency): number {
   return attacked.p99 / Math.max(1, idle.p99);
 }
 
-/** @returns what was refused to the neighbour or never answered, each in a line. */
+/** @returns the neighbour's requests that were rejected or never answered, one line each. */
 export function judgeAnswers(lines: readonly ClientLine[]): readonly string[] {
   return lines.flatMap(({ kind, outcome }) => {
     if (outcome.kind === 'unknown') return [`a ${kind} of the neighbour was not answered: ${outcome.why}`];
@@ -64,7 +70,7 @@ export function judgeAnswers(lines: readonly ClientLine[]): readonly string[] {
   });
 }
 
-/** @returns what the neighbour waited too long for, each in a line. */
+/** @returns the neighbour's requests that waited too long, one line each. */
 export function judgeLatencies(latencies: readonly Latency[]): readonly string[] {
   return latencies.flatMap((latency) => {
     const { kind, idle, attacked } = latency;
@@ -74,11 +80,11 @@ export function judgeLatencies(latencies: readonly Latency[]): readonly string[]
   });
 }
 
-/** @returns what was wrong with what the attackers were told, and attacks that met nothing. */
+/** @returns wrong responses to the attackers, and attacks that had no effect, one line each. */
 export function judgeAttacks(lines: readonly AttackLine[], attacks: readonly string[]): readonly string[] {
   const wrong = new Map<string, number>();
   for (const { attack, status, errorCode, hasRetryAfter } of lines) {
-    // Who is told to come back later by somebody who has too much to do was not served, and nothing broke.
+    // An overloaded server that asks the client to come back later did not serve it, but nothing broke.
     if (status < 500 || (status === 503 && hasRetryAfter)) continue;
     const what = `${attack}: answered ${status} ${errorCode}`;
     wrong.set(what, (wrong.get(what) ?? 0) + 1);
@@ -92,7 +98,7 @@ export function judgeAttacks(lines: readonly AttackLine[], attacks: readonly str
 
 export interface MemorySample {
   readonly part: string;
-  /** Megabytes that are resident. */
+  /** Resident megabytes. */
   readonly processMb: number;
   readonly largestChildMb: number;
 }

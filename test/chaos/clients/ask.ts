@@ -1,4 +1,4 @@
-/** One request as a client sends it, and what is known of it afterwards. */
+/** One request as a client sends it, and what is known about it afterwards. */
 import type { AttemptOutcome } from '../records.ts';
 
 export interface Answer {
@@ -6,7 +6,7 @@ export interface Answer {
   readonly ended: number;
   readonly outcome: AttemptOutcome;
   readonly headers?: Headers;
-  /** The envelope's `data`; undefined where no whole answer came. */
+  /** The envelope's `data`; undefined if no complete response came. */
   readonly data?: unknown;
 }
 
@@ -16,13 +16,13 @@ export interface Ask {
   readonly method?: string;
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Whoever waits longer than this goes away. */
+  /** After this time the client goes away. */
   readonly timeoutMs?: number;
 }
 
 const TIMEOUT_MS = 8_000;
 
-/** Sends a request once. It never throws: an answer that did not come is an outcome, too. */
+/** Sends a request once. It never throws: a missing response is an outcome, too. */
 export async function ask({
   url,
   key,
@@ -51,7 +51,7 @@ export async function ask({
   }
 }
 
-/** Why no whole answer came, in a word. */
+/** Why no complete response came, in a word. */
 export function whyOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown';
   const { cause } = error;

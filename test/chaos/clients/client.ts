@@ -1,6 +1,6 @@
 /**
- * A client as a careful user writes one, which writes everything down: it creates with a key and asks again with the same
- * key until it has an answer, polls, now and then cancels, downloads what it got, keeps or deletes it.
+ * A client as a careful user writes one, which logs everything: it creates with a key and retries with the same key
+ * until it has a response, polls, sometimes cancels, downloads its outputs, keeps or deletes them.
  */
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -20,9 +20,9 @@ export interface ClientOptions {
   readonly forbiddenUrl: string;
   readonly random: Random;
   readonly record: (line: ClientLine) => void;
-  /** No new wishes from then on. */
+  /** No new tasks from then on. */
   readonly storm: AbortSignal;
-  /** Not even what was begun: whoever is not answered by then never is. */
+  /** Pending work stops too: a request that is not answered by then never is. */
   readonly end: AbortSignal;
   readonly focus: Focus;
   readonly pace: Pace;
@@ -30,15 +30,15 @@ export interface ClientOptions {
 
 /** Shared by all clients of a campaign. */
 export interface Pace {
-  /** They wait so many times as long between two wishes. */
+  /** They wait this many times longer between two tasks. */
   factor: number;
 }
 
-/** What a campaign that hunts one thing wants of its clients. */
+/** Special requirements of a campaign with one target. */
 export interface Focus {
   readonly words?: string;
   readonly model?: string;
-  /** Milliseconds between two wishes, at most. */
+  /** Maximum milliseconds between two tasks. */
   readonly paceMs?: number;
 }
 
@@ -48,7 +48,7 @@ const POLL_MS = 700;
 const RETRY_MS = 400;
 const FORGED_EVERY = 7;
 
-/** Runs until the storm is over and everything begun is known, or the end. */
+/** Runs until the storm is over and the outcome of everything it started is known, or until `end`. */
 export async function runClient(options: ClientOptions): Promise<void> {
   const { random, storm, focus, pace } = options;
   const running = new Set<Promise<void>>();
@@ -64,7 +64,7 @@ export async function runClient(options: ClientOptions): Promise<void> {
 
 async function oneWish(options: ClientOptions, number: number): Promise<void> {
   const { random, account, focus, record } = options;
-  // Drawn before anything is waited for: what the world does must not change what is drawn next.
+  // Drawn before anything is awaited: outside events must not change what is drawn next.
   const isText = focus.model === undefined && random.isWithChance(0.12);
   const wish = drawWish(random, { account, number, forbiddenUrl: options.forbiddenUrl, ...focus });
   const plan = {
@@ -91,7 +91,7 @@ async function oneWish(options: ClientOptions, number: number): Promise<void> {
   record({ kind: plan.afterwards, account, taskId, begun, ended, outcome });
 }
 
-/** @returns the task, once an attempt was answered with it; undefined: refused, or never answered. */
+/** @returns the task, once an attempt was answered with it; undefined: rejected, or never answered. */
 async function create(
   options: ClientOptions,
   wish: Wish,
@@ -128,7 +128,8 @@ async function follow(
       isCancelled = statusOf(outcome) === 200;
     }
     const task = await readTask(options, taskId, look);
-    // What it was given an id for can be lost with the database's last commits: asked again, it is there again.
+    // A task can be lost with the database's last commits although its id was returned: creating it again restores
+    // it.
     if (task === 'gone') {
       if ((await create(options, wish, look, { isTwin: false, givesUp: false })) === undefined) return undefined;
     } else if (task !== undefined && isTerminal(task.status)) {
@@ -155,7 +156,7 @@ async function readTask(
   return statusOf(outcome) === 404 ? 'gone' : task;
 }
 
-/** A call back of the provider as somebody makes it up who knows the task's id. */
+/** A forged provider callback from a party that knows the task's id. */
 async function forgeHook(options: ClientOptions, taskId: string, number: number): Promise<void> {
   const url = `${apiOf(options, number)}/hooks/unkeyed-replicate/${taskId}.${'A'.repeat(22)}`;
   const { begun, ended, outcome } = await ask({ method: 'POST', url, key: 'none', body: { status: 'succeeded' } });
@@ -172,7 +173,7 @@ async function lookAtBalance(options: ClientOptions): Promise<void> {
 
 const DOWNLOAD_TIMEOUT_MS = 10_000;
 
-/** Fetches a file once, whole. */
+/** Downloads a file once, completely. */
 export async function download(taskId: string, outputId: string, url: string): Promise<ClientLine> {
   const begun = Date.now();
   try {

@@ -1,4 +1,4 @@
-/** One attempt to create what a client wants, the same in each. */
+/** One attempt to create a task, the same for each client. */
 import type { ClientLine, Wish } from '../records.ts';
 import { ask, statusOf } from './ask.ts';
 
@@ -9,7 +9,7 @@ export interface CreateAttempt {
   readonly record: (line: ClientLine) => void;
 }
 
-/** @returns the status, 0 where no whole answer came, and the task's id where it was accepted. */
+/** @returns the status, 0 if no complete response came, and the task's id if it was accepted. */
 export async function createTask(
   { apiUrls, apiKey, receiverUrl, record }: CreateAttempt,
   wish: Wish,

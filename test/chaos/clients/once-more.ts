@@ -1,6 +1,6 @@
 /**
- * What a client does when all is healed and quiet: one plain task of each model, which nothing stands in the way of any
- * more. That everything ended is not enough if nothing begins again.
+ * What a client does when all is healed and quiet: one plain task of each model, which nothing hinders any more. It
+ * is not enough that everything ended if nothing new starts.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isTerminal } from '../records.ts';
@@ -8,7 +8,7 @@ import type { ClientLine, TaskAnswer } from '../records.ts';
 import { TASK_MODELS } from '../world/models.ts';
 import { ask, statusOf } from './ask.ts';
 
-/** Begins the marker of every such task. */
+/** The prefix of the marker of every such task. */
 export const ONCE_MORE = 'marker-once-more-';
 const WITHIN_MS = 60_000;
 const LOOK_MS = 500;

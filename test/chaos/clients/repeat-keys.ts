@@ -1,6 +1,7 @@
 /**
- * What a client does that finds, when all is over, that a task is gone which it was given an id for: it asks again with
- * the same key (docs/decisions/0037). Only what may have been lost is looked for; what else is gone is for the judges.
+ * What a client does when all is over and it finds that a task is gone whose id it received: it creates it again with
+ * the same key (docs/decisions/0037). It only checks tasks that may have been lost; others that are gone are left to
+ * the judges.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { mayBeUndone } from '../losses.ts';
@@ -13,7 +14,7 @@ import type { CreateAttempt } from './create-task.ts';
 
 export interface RepeatOptions extends CreateAttempt {
   readonly account: string;
-  /** Everything that clients have written down. */
+  /** Everything that clients have logged. */
   readonly lines: readonly ClientLine[];
   readonly losses: readonly Loss[];
 }
@@ -22,7 +23,7 @@ const ATTEMPTS = 10;
 const READS = 60;
 const RETRY_MS = 500;
 
-/** Whoever is told to wait, or not answered at all, asks again: only an answer says whether a task is there. */
+/** Retries when it has to wait or gets no response: only a response says whether a task exists. */
 async function isGone(url: string, key: string): Promise<boolean> {
   for (let attempt = 0; attempt < READS; attempt++) {
     const status = statusOf((await ask({ url, key })).outcome);
@@ -33,7 +34,7 @@ async function isGone(url: string, key: string): Promise<boolean> {
   throw new Error(`${url} is not answered`);
 }
 
-/** @returns how many were asked for again. */
+/** @returns how many were created again. */
 export async function repeatLostKeys(options: RepeatOptions): Promise<number> {
   const { account, lines, losses, apiUrls, apiKey: key } = options;
   const lost = new Map(

@@ -1,4 +1,4 @@
-/** One text call, streamed or whole: what came, and whether it ended as the contract says that it ends. */
+/** One text call, streamed or whole: what came, and whether it ended as the contract specifies. */
 import { TEXT_MODEL } from '../world/models.ts';
 import type { ClientLine } from '../records.ts';
 import { whyOf } from './ask.ts';
@@ -8,15 +8,15 @@ export interface TextCall {
   readonly apiKey: string;
   readonly apiUrl: string;
   readonly marker: string;
-  /** 0 to 99, drawn: decides of what kind it is. */
+  /** 0 to 99, drawn: determines its kind. */
   readonly ways: number;
   readonly record: (line: ClientLine) => void;
 }
 
 const TIMEOUT_MS = 30_000;
-/** What is said to the upstream (provider/text.ts), by the last digit of `ways`. */
+/** The words in the prompt for the upstream (provider/text.ts), by the last digit of `ways`. */
 const WORDS = ['[break]', '[slow]', '[refuse]', '[slow]'];
-/** Who goes away in the middle. */
+/** Clients that leave in the middle. */
 const LEAVES = 3;
 const LEAVES_AFTER_MS = 1_500;
 
@@ -55,7 +55,7 @@ interface Completion {
 
 type TextEnd = Pick<ClientLine & { kind: 'text' }, 'end' | 'responseId' | 'usage'>;
 
-/** What a connection that ended in order has brought. */
+/** What a connection that ended in order has delivered. */
 export function readAnswer(text: string, isStream: boolean): TextEnd {
   if (!isStream) return { end: 'whole', ...factsOf([JSON.parse(text) as Completion]) };
   const events = text

@@ -1,9 +1,9 @@
-/** What clients want: tasks of every kind, most of them harmless, and callbacks to receivers of every kind. */
+/** What clients create: tasks of every kind, most of them harmless, and callbacks to receivers of every kind. */
 import type { Random } from '../random.ts';
 import type { Wish } from '../records.ts';
 import { TASK_MODELS } from '../world/models.ts';
 
-/** Words of the test provider (test/support/test-provider/behaviour.ts), by how often they are said. */
+/** Words for the test provider (test/support/test-provider/behaviour.ts), by frequency. */
 const BEHAVIOURS: readonly (readonly [weight: number, words: string])[] = [
   [40, ''],
   [15, '[slow 1500]'],
@@ -55,7 +55,7 @@ export interface WishOptions {
   /** Unlike any other of the account. */
   readonly number: number;
   readonly forbiddenUrl: string;
-  /** Words of every prompt, for a campaign that hunts one thing. */
+  /** Words of every prompt, for a campaign with one target. */
   readonly words?: string | undefined;
   readonly model?: string | undefined;
 }

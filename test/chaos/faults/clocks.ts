@@ -17,7 +17,7 @@ export async function stepClock(world: World, { target, byMs, forMs }: ClockFaul
   return counted(seen, `processes and threads saw a step of ${Math.round(byMs / 1000)} s`);
 }
 
-/** So long and so far that whoever has that clock notices, and says so (docs/decisions/0033). */
+/** Long and far enough that a process with that clock notices and reports it (docs/decisions/0033). */
 export async function skewClock(world: World, { target, byMs, forMs }: ClockFault): Promise<FaultEvidence> {
   const since = await clockComplaints(world, target);
   const complaints = async (): Promise<number> => (await clockComplaints(world, target)) - since;
@@ -34,7 +34,7 @@ async function clockComplaints(world: World, role: 'api' | 'worker'): Promise<nu
   return logs.reduce((sum, log) => sum + (log.match(/the clock of this process is wrong/g)?.length ?? 0), 0);
 }
 
-/** The steps that processes of a role have seen, in milliseconds. */
+/** The clock steps that processes of a role have reported, in milliseconds. */
 async function clockReports(world: World, role: 'api' | 'worker'): Promise<readonly number[]> {
   const text = await readFile(`${world.folder}/${role}.clock.seen`, 'utf8').catch(() => '');
   return text.split('\n').filter(Boolean).map(Number);

@@ -1,4 +1,4 @@
-/** What a fault met: without that it has not fired. */
+/** What a fault affected: a fault that affected nothing has not fired. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TrialRecord } from '../trials/trial.ts';
 
@@ -14,7 +14,7 @@ export function counted(count: number, what: string): FaultEvidence {
   return { hasFired: count > 0, evidence: `${count} ${what}` };
 }
 
-/** A fault that has met nothing in its time goes on for as much longer, and no longer than this: 30 s. */
+/** A fault that has affected nothing in its time continues for at most this much longer: 30 s. */
 const MOST_LONGER_MS = 30_000;
 const LOOK_EVERY_MS = 500;
 

@@ -1,4 +1,4 @@
-/** A disk on which PostgreSQL can write nothing more. */
+/** A disk on which PostgreSQL can no longer write. */
 import { execFile } from 'node:child_process';
 import { readFile, stat } from 'node:fs/promises';
 import { promisify } from 'node:util';
@@ -11,9 +11,9 @@ import type { FaultEvidence } from './fault-evidence.ts';
 const run = promisify(execFile);
 
 /**
- * A file-size limit of nothing on every process of PostgreSQL, which it takes for a full disk: "Ignore SIGXFSZ, so that
- * ulimit violations work like disk full" (its postmaster.c). The hard limit stays, and the user is its own, so that no
- * right is needed to go back.
+ * A file-size limit of zero on every process of PostgreSQL, which it treats as a full disk: "Ignore SIGXFSZ, so that
+ * ulimit violations work like disk full" (its postmaster.c). The hard limit stays, and the user is the same, so that
+ * no privilege is needed to restore it.
  */
 export async function fullDisk(world: World, forMs: number): Promise<FaultEvidence> {
   const limit = async (bytes: string): Promise<number> => {
@@ -21,7 +21,7 @@ export async function fullDisk(world: World, forMs: number): Promise<FaultEviden
     if (pid === undefined) return 0;
     const { uid, gid } = await stat(`/proc/${pid}`);
     const user = process.getuid?.() === uid ? {} : { uid, gid };
-    // One may end meanwhile.
+    // One of them may end meanwhile.
     const done = await Promise.allSettled(
       [pid, ...(await childrenOf(pid))].map((each) =>
         run('prlimit', ['--pid', String(each), `--fsize=${bytes}:`], user),

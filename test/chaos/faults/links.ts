@@ -1,4 +1,4 @@
-/** Ways between processes that are slow, cut or full. */
+/** Connections between processes that are slow, cut or full. */
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -19,7 +19,7 @@ export async function badLinks(
   const before = links.map((link) => link.set(state));
   const isMet = (): boolean => before.some(hasMet) || links.some(({ met }) => hasMet(met));
   await (state === 'refuse' ? sleep(forMs) : sleepUntilMet(forMs, isMet));
-  // Nobody sees a connection that is refused but who made it.
+  // A refused connection is seen only by the process that tried it.
   const refused = state === 'refuse' ? await countRefusals(links) : 0;
   const tallies = [...before, ...links.map((link) => link.set('pass'))];
   const connections = tallies.reduce((sum, tally) => sum + tally.connections, 0);

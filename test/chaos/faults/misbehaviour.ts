@@ -1,4 +1,4 @@
-/** The provider and the receivers, which answer as they please for a time. */
+/** The provider and the receivers, which respond in arbitrary ways for a while. */
 import { readLedger } from '../ledger-file.ts';
 import type { ProviderLine } from '../provider/ledger.ts';
 import type { ReceiverLine } from '../receivers/log.ts';
@@ -6,7 +6,7 @@ import type { World } from '../world/world.ts';
 import { counted, sleepUntilMet } from './fault-evidence.ts';
 import type { FaultEvidence } from './fault-evidence.ts';
 
-/** A mode of theirs, and for how long. */
+/** One of their modes, and for how long. */
 interface Misbehaviour {
   readonly target: string;
   readonly forMs: number;

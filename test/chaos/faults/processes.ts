@@ -1,4 +1,4 @@
-/** Processes that are killed, restarted or stopped for a time. */
+/** Processes that are killed, restarted or stopped for a while. */
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { PartName } from '../schedule.ts';

@@ -1,4 +1,4 @@
-/** What must hold of callbacks, by what their receivers wrote down. */
+/** What must hold for callbacks, according to their receivers' logs. */
 import { groupBy } from '../grouped.ts';
 import { createHmac } from 'node:crypto';
 import type { Evidence, Judge } from '../evidence.ts';
@@ -14,7 +14,7 @@ function taskOf({ body }: Received): TaskAnswer {
   return JSON.parse(body) as TaskAnswer;
 }
 
-/** What came for each task; what is no task detail at all stands under its path. */
+/** The received callbacks of each task; a body that is no task detail is listed under its path. */
 function received({ receivers }: Evidence): ReadonlyMap<string, readonly Received[]> {
   const lines = receivers.filter((line): line is Received & { at: number } => line.kind === 'received');
   return groupBy(lines, (line) => taskOf(line).taskId ?? line.path);
@@ -27,7 +27,7 @@ function answersOf({ receivers }: Evidence, lines: readonly Received[]): readonl
   );
 }
 
-/** Whether a task was created with a callback, by what the clients wrote down. */
+/** Whether a task was created with a callback, according to the clients' logs. */
 function withCallback({ clients }: Evidence): ReadonlySet<string> {
   return new Set(
     clients.flatMap((line) =>
@@ -58,7 +58,7 @@ export const callbacksArrive: Judge = {
   },
 };
 
-/** Whether it was sent while commits were lost, by when it says that it was sent: whole seconds. */
+/** Whether it was sent while commits were lost, by its own timestamp: whole seconds. */
 function mayBeForgotten({ headers }: Received, { losses }: Evidence): boolean {
   return wasHeardInLoss(Number(headers['webhook-timestamp']) * 1000, losses, 1000);
 }
@@ -68,7 +68,7 @@ export const attemptsWithinSchedule: Judge = {
   judge(evidence) {
     return [...received(evidence)].flatMap(([taskId, lines]) => {
       const recorded = evidence.callbacks.get(taskId)?.attempts.length ?? 0;
-      // Each loss can take back the record of what was sent in its time, and all of it is sent once more.
+      // Each loss can undo the record of what was sent in its time, and all of it is sent once more.
       const kept = lines.filter((line) => !mayBeForgotten(line, evidence)).length;
       const rounds = kept === lines.length ? 1 : 1 + evidence.losses.length;
       const { callbackAttemptsAtMost: most } = evidence;
@@ -101,7 +101,7 @@ export const callbacksAgree: Judge = {
         const task = taskOf(line);
         const isForgotten = mayBeForgotten(line, evidence);
         if (secret === undefined || final === undefined) {
-          // Its client never learned its id, and so cannot ask for it again.
+          // Its client never learned its id, and so cannot create it again.
           if (!isForgotten) problems.push('of a task that nobody has');
         } else {
           if (!verifies(line, secret)) problems.push('its signatures do not verify');
@@ -118,7 +118,7 @@ export const callbacksAgree: Judge = {
   },
 };
 
-/** Both forms of contract §6, reckoned here and not with the program's own code. */
+/** Both forms of contract §6, computed here and not with the program's own code. */
 function verifies({ headers, body }: Received, secret: string): boolean {
   const hmac = (text: string, form: 'hex' | 'base64'): string => createHmac('sha256', secret).update(text).digest(form);
   const own = hmac(`${String(headers['x-darkroom-timestamp'])}.${body}`, 'hex');

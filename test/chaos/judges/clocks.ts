@@ -1,10 +1,13 @@
-/** What must hold whatever clock a process has: that of the database decides (docs/decisions/0033). */
+/** What must hold whatever clock a process has: the database's clock decides (docs/decisions/0033). */
 import type { Evidence, Judge } from '../evidence.ts';
 import { finalTasks } from './tasks.ts';
 
 /** Contract §5: how long outputs are kept. */
 const KEPT_SECONDS = 7 * 86_400;
-/** Between two stamps of one settlement, and between our clock and that of the database, which is the same machine's. */
+/**
+ * Tolerance between two stamps of one settlement, and between our clock and the database's, which is the same
+ * machine's.
+ */
 const GRANTED_SECONDS = 60;
 const DAY_SECONDS = 86_400;
 
@@ -18,7 +21,7 @@ export const oneClockDecides: Judge = {
       const problems: string[] = [];
       if (!isWithin(task.created)) problems.push(`created at ${task.created}`);
       if (task.completed !== 0 && !isWithin(task.completed)) problems.push(`completed at ${task.completed}`);
-      // The whole campaign is shorter than anything is kept.
+      // The whole campaign is shorter than any retention period.
       for (const { id, reason } of task.outputGone ?? []) if (reason === 'expired') problems.push(`${id} has expired`);
       for (const { id, retainUntil = 0 } of task.output ?? []) {
         const keptSeconds = retainUntil - task.completed;
@@ -41,7 +44,7 @@ export const oneClockDecides: Judge = {
   },
 };
 
-/** From the first to the last that a client did: Unix seconds. */
+/** From a client's first action to the last one: Unix seconds. */
 function spanOf({ clients, downloads }: Evidence): { readonly begun: number; readonly ended: number } {
   const lines = [...clients, ...downloads];
   return {

@@ -1,4 +1,4 @@
-/** The judges over logs made by hand: nothing is found in a good campaign, and in each bad one just what is wrong. */
+/** The judges over handmade logs: they find nothing in a good campaign, and in each bad one exactly what is wrong. */
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { describe, it } from 'node:test';
@@ -33,7 +33,7 @@ const failed: TaskAnswer = {
 };
 
 const OK = { kind: 'answer', status: 200, errorCode: '' } as const;
-/** A streamed call of text that was taken; how it ended is each case's own. */
+/** A streamed text call that was accepted; each case defines how it ended. */
 const TEXT_STREAM = {
   kind: 'text',
   account: 'ada',
@@ -132,7 +132,7 @@ const clients: readonly ClientLine[] = [
 
 const NEIGHBOURS_TASK = { marker: 'm', isOurs: false, status: 'success', askedByOurs: [false] };
 
-/** Others' work: so many of each, each of which took so long. */
+/** Other accounts' work: the given number of each kind, each of which took the given time. */
 function period(tookMs: number, count: number, done = count): ProbedPeriod {
   const took = Array.from({ length: count }, () => tookMs);
   return {
@@ -210,7 +210,7 @@ function good(): Evidence {
   };
 }
 
-/** The same with something else as the only account. */
+/** The same with a changed account as the only one. */
 function withAccount(change: (account: NonNullable<ReturnType<Evidence['accounts']['get']>>) => object): Evidence {
   const evidence = good();
   const account = evidence.accounts.get('ada') ?? assert.fail();
@@ -239,7 +239,7 @@ function submittedTwice(): Evidence {
   };
 }
 
-/** A campaign that lost commits from 40 to 50 of its milliseconds, and what may be different then. */
+/** A campaign that lost commits from millisecond 40 to 50, and what may differ then. */
 function afterLoss(): Evidence {
   const losses = [{ from: 40, until: 50, heardUntil: 50 }];
   const accept = { ...clients[1], marker: 'marker-ada-1-', begun: 44, ended: 45 } as ClientLine;
@@ -259,7 +259,7 @@ function afterLoss(): Evidence {
   };
 }
 
-/** What goes wrong, and who has to find it: the beginning of the invariant. */
+/** What goes wrong, and the beginning of the invariant that must find it. */
 const BAD: readonly (readonly [what: string, invariant: string, evidence: () => Evidence])[] = [
   [
     'an accepted task that nobody knows any more',

@@ -1,4 +1,4 @@
-/** All invariants (issue "Invariants it checks"), and what they say of a campaign. */
+/** All invariants, and what they find in a campaign. */
 import type { Evidence, Judge, Violation } from '../evidence.ts';
 import { attemptsWithinSchedule, callbacksAgree, callbacksArrive } from './callbacks.ts';
 import { oneClockDecides } from './clocks.ts';

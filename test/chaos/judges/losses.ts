@@ -1,4 +1,4 @@
-/** What must hold although the database lost commits: what it may take back, and what not even then. */
+/** What must hold although the database lost commits: what a loss may undo, and what it must not. */
 import type { Evidence, Judge } from '../evidence.ts';
 import { mayBeUndone } from '../losses.ts';
 import { isAccepted } from '../records.ts';
@@ -20,7 +20,7 @@ export const goneOnlyWhereLost: Judge = {
   },
 };
 
-/** When a success was told, by whom. */
+/** The tasks that were reported as a success: when and how. */
 function announcedSuccesses({ clients, receivers }: Evidence): ReadonlyMap<string, string> {
   const announced = new Map<string, string>();
   for (const line of clients) {

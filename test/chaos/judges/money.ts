@@ -1,11 +1,11 @@
-/** What must hold of money, by the books as each account reads them. */
+/** What must hold for money, according to the ledger as each account reads it. */
 import { groupBy } from '../grouped.ts';
 import { parseUsd } from '../../../src/domain/money.ts';
 import type { AccountEvidence, Evidence, Judge, LedgerAnswer } from '../evidence.ts';
 import { mayBeUndone, mayBeUnsettled } from '../losses.ts';
 import { TEXT_PRICE } from '../world/models.ts';
 
-/** @throws {Error} it is no amount. */
+/** @throws {Error} it is not an amount. */
 function microUsd(text: string): bigint {
   const amount = parseUsd(text.replace(/^-/, ''));
   if (amount === undefined) throw new Error(`not an amount: ${text}`);
@@ -118,13 +118,13 @@ export const textCallsArePaid: Judge = {
       if (line.kind !== 'text' || line.end === undefined) return [];
       if (line.end === 'silent') return [{ subject: line.marker, detail: 'the stream ended without [DONE]' }];
       if (line.end === 'error' || line.usage === undefined) return [];
-      // Its hold or its settlement may be among what was lost, and nothing else knows of it.
+      // Its hold or its settlement may be among what was lost, and nothing else records it.
       if (mayBeUndone(line, evidence.losses)) return [];
       const entries = evidence.accounts.get(line.account)?.ledger ?? [];
       const own = entries.filter(({ reference }) => reference === line.responseId);
       const captured = sumOf(own, 'capture');
       const { input, output } = line.usage;
-      // Micro-USD a token is USD a million; rounded up once.
+      // Micro-USD per token is USD per million; rounded up once.
       const price = BigInt(input * TEXT_PRICE.input + output * TEXT_PRICE.output);
       if (captured === price) return [];
       const isEstimated = own.some((entry) => entry.kind === 'capture' && entry.isEstimated === true);

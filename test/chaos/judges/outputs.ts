@@ -1,4 +1,4 @@
-/** What must hold of what was made: it is what the provider produced, and it can be had. */
+/** What must hold for outputs: they are what the provider produced, and they can be downloaded. */
 import type { Evidence, Judge } from '../evidence.ts';
 import { mayBeUndone } from '../losses.ts';
 import { finalTasks } from './tasks.ts';
@@ -6,7 +6,7 @@ import { finalTasks } from './tasks.ts';
 export const outputsAreWhatWasMade: Judge = {
   invariant: 'every success output downloads in full, with the length and SHA-256 that the provider produced',
   judge(evidence) {
-    /** What the provider announced as whole, by marker. */
+    /** What the provider announced as complete, by marker. */
     const made = new Map<string, Set<string>>();
     for (const line of evidence.provider) {
       if (line.kind !== 'file') continue;
@@ -48,7 +48,7 @@ export const outputsAreWhatWasMade: Judge = {
   },
 };
 
-/** Its owner had it deleted, which is done to the bytes at once, and the record of that was lost. */
+/** Its owner deleted it, which removes the bytes at once, and the record of that was lost. */
 function isDeletionLost(taskId: string, { clients, losses }: Evidence): boolean {
   return clients.some((line) => line.kind === 'delete' && line.taskId === taskId && mayBeUndone(line, losses));
 }

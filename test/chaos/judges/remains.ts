@@ -1,4 +1,4 @@
-/** What must not remain, and where nobody may have been. */
+/** What must not remain, and addresses that no process may have connected to. */
 import type { Judge } from '../evidence.ts';
 
 export const noOrphans: Judge = {

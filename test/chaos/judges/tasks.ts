@@ -1,4 +1,4 @@
-/** What must hold of tasks as clients see them: none lost, none twice, none that changes its mind. */
+/** What must hold for tasks as clients see them: none is lost, none runs twice, and none changes its result. */
 import { groupBy } from '../grouped.ts';
 import { ONCE_MORE } from '../clients/once-more.ts';
 import type { Evidence, Judge } from '../evidence.ts';
@@ -14,7 +14,7 @@ function readsOf({ clients }: Evidence): readonly Read[] {
   return clients.filter((line): line is Read => line.kind === 'read' && line.task !== undefined);
 }
 
-/** Every task as it is told at last. */
+/** The final state of every task as the API returns it. */
 export function finalTasks({ accounts }: Evidence): ReadonlyMap<string, TaskAnswer> {
   return new Map([...accounts.values()].flatMap(({ tasks }) => tasks.map((task) => [task.taskId, task] as const)));
 }
@@ -36,7 +36,7 @@ export const everyTaskEnds: Judge = {
   },
 };
 
-/** Lost with a commit, and its client, who asked again, could not pay for it any more. */
+/** Lost with a commit, and its client, which tried again, could no longer pay for it. */
 export function mayStayGone(taskId: string, { clients, losses }: Evidence): boolean {
   const accepted = clients.filter((line) => isAccepted(line) && line.taskId === taskId);
   const last = accepted.at(-1);
@@ -51,7 +51,9 @@ export function mayStayGone(taskId: string, { clients, losses }: Evidence): bool
   );
 }
 
-/** What of a terminal answer may never change: everything but URLs, the callback's state and where outputs are kept. */
+/**
+ * What may never change in a terminal answer: everything but URLs, the callback's state and where outputs are stored.
+ */
 export function terminalFacts(task: TaskAnswer): string {
   const outputs = [...(task.output ?? []).map(({ id }) => id), ...(task.outputGone ?? []).map(({ id }) => id)];
   const { status, model, created, completed, error, billing } = task;
@@ -78,7 +80,7 @@ export const statusesMoveForward: Judge = {
     const byTask = groupBy(readsOf(evidence), ({ taskId }) => taskId);
     return [...byTask].flatMap(([taskId, reads]) =>
       reads.flatMap((later) => {
-        // Only what was answered before this was asked for is before it.
+        // Only a read that was answered before this one was sent is earlier.
         const earlier = reads.filter(
           (each) => each.ended < later.begun && !mayBeUndone(each, evidence.losses, later.ended),
         );

@@ -1,13 +1,16 @@
-/** What must hold where one fault is all that there is. */
+/** What must hold while a single fault is injected. */
 import type { Judge } from '../evidence.ts';
 import { median } from '../trials/probes.ts';
 import { PROBED_ACTIONS } from '../trials/trial.ts';
 import { finalTasks } from './tasks.ts';
 
-/** Beside what the others took just before, on the same machine: more than chance, and less than the trouble lasts. */
+/**
+ * Compared with the time that the others took just before, on the same machine: more than chance, and less than the
+ * fault lasts.
+ */
 const SLOWER = 3;
 const GRANTED_MS = 1_000;
-/** What is left of the number that was done just before, where the machine is too slow to measure one by one. */
+/** The share of the previous throughput that must remain, if the machine is too slow to measure tasks one by one. */
 const LEAST_SHARE = 1 / 4;
 
 export const nobodyWaitsForAnother: Judge = {

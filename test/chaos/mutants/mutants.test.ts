@@ -1,4 +1,4 @@
-/** Mutants are changes of the compiled program's text: each still finds what it changes, once. */
+/** Mutants are changes of the compiled program's text: each still finds the text that it replaces, once. */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';

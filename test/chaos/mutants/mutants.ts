@@ -1,6 +1,6 @@
 /**
- * Deliberate mistakes, each a small patch of the compiled program that breaks one invariant: a campaign on the mutant must
- * report it violated, or its judge is blind.
+ * Deliberate mistakes, each a small patch of the compiled program that breaks one invariant: a campaign on the mutant
+ * must report the violation, or its judge does not work.
  */
 import type { Focus } from '../clients/client.ts';
 import type { Judge } from '../evidence.ts';
@@ -24,10 +24,10 @@ import type { Patch } from '../world/program-copy.ts';
 
 export interface Mutant {
   readonly name: string;
-  /** Who has to find it. */
+  /** The judge that has to find it. */
   readonly judge: Judge;
   readonly patches: readonly Patch[];
-  /** What brings it out; absent: peace. */
+  /** The faults that reveal it; absent: none. */
   readonly plan?: readonly Fault[];
   readonly focus?: Focus;
 }
@@ -254,7 +254,7 @@ export const MUTANTS: readonly Mutant[] = [
     patches: [
       { file: 'src/database/database-clock.js', find: 'return Math.floor(row.ms);', replace: 'return Date.now();' },
     ],
-    // Longer than from one pass of maintenance to the next.
+    // Longer than the interval between two maintenance passes.
     plan: [{ kind: 'clock-skew', target: 'worker', atMs: 20_000, forMs: 75_000, byMs: 30 * 86_400_000 }],
   },
   {
@@ -264,12 +264,12 @@ export const MUTANTS: readonly Mutant[] = [
       {
         file: 'src/domain/workflow-ids.js',
         find: 'function taskQueueOf(name, installationId) {',
-        // Not the former names: what comes by these, a worker leaves to its own installation.
+        // Not the former names: a worker leaves what arrives under these to its own installation.
         replace:
           "function taskQueueOf(name, installationId) { if (installationId !== undefined) return 'shared-' + TASK_QUEUES[name];",
       },
       {
-        // What the other installation has failed would be begun again, and be done late but rightly.
+        // Otherwise tasks that failed at the other installation would be restarted, and succeed late.
         file: 'src/tasks/repair/repair.js',
         find: "if (observed.repair === 'restart') {",
         replace: 'if (false) {',

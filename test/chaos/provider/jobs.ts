@@ -1,6 +1,6 @@
 /**
- * The work of the campaign's provider: what a job is stands in the ledger, and time alone moves it on, so that a provider
- * that was killed knows all its jobs when it is back.
+ * The jobs of the campaign's provider: a job's state is derived from the ledger and the time alone, so that a
+ * provider that was killed knows all its jobs when it is back.
  */
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -19,7 +19,7 @@ interface Known {
   readonly createdAt: number;
 }
 
-/** @param file the ledger, which may not be there yet. */
+/** @param file the ledger, which may not exist yet. */
 export function openJobs(file: string, write: (line: ProviderLine) => void): Jobs {
   const byId = new Map<string, Job>();
   const byKey = new Map<string, Job>();
@@ -112,7 +112,7 @@ function runJob(known: Known, write: (line: ProviderLine) => void): Job {
   return job;
 }
 
-/** How long a hook waits for its answer. */
+/** How long a hook waits for its response. */
 const HOOK_TIMEOUT_MS = 5_000;
 
 async function sendHook(url: string, id: string): Promise<number> {

@@ -1,10 +1,10 @@
-/** What the campaign's provider writes down: all that reached it, and what it made and handed out. */
+/** The log of the campaign's provider: all that reached it, and what it made and returned. */
 import type { LogLine } from '../../support/test-provider/log.ts';
 
 export type ProviderLine =
-  /** `submit` is work that was taken, once a job; the rest as in the test provider's log. */
+  /** `submit` is work that was accepted, once per job; the rest as in the test provider's log. */
   | (Omit<LogLine, 'at' | 'kind'> & { readonly kind: Exclude<LogLine['kind'], 'file'>; readonly hookUrl?: string })
-  /** A result that is about to be served: what it has to be when it arrives whole. */
+  /** A result that is about to be served: its properties when it arrives complete. */
   | {
       readonly kind: 'file';
       readonly jobId: string;
@@ -12,7 +12,7 @@ export type ProviderLine =
       readonly sha256: string;
       readonly bytes: number;
     }
-  /** Somebody wants work, and with this key. */
+  /** A request for work, with its key. */
   | { readonly kind: 'asked'; readonly prompt: string; readonly authorization: string }
   /** A text call; `answered`: everything was written, with these tokens reported. */
   | {
@@ -22,5 +22,5 @@ export type ProviderLine =
       readonly inputTokens?: number;
       readonly outputTokens?: number;
     }
-  /** A request that met a misbehaviour of the whole provider. */
+  /** A request that the provider's misbehaviour affected. */
   | { readonly kind: 'misbehaved'; readonly mode: string; readonly path: string };

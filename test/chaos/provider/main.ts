@@ -1,6 +1,7 @@
 /**
- * The campaign's provider, a process of its own: the test provider's `tasks` (idempotent submits) and `replicate` (none)
- * interfaces over jobs that outlive it, `openai` images, which answer with the result, its files, and a text upstream. Everything is in its own ledger.
+ * The campaign's provider, a process of its own: the test provider's `tasks` (idempotent submits) and `replicate`
+ * (none) interfaces over jobs that outlive it, `openai` images, which are returned in the response, its files, and a
+ * text upstream. It logs everything in its own ledger.
  *
  * Usage: `node dist/test/chaos/provider/main.js --ledger <file> --port <n> --public <url>`; a message
  * `{"mode":"errors"}` over its channel makes all of it misbehave until `{"mode":"normal"}`.
@@ -39,12 +40,12 @@ const room: Room = {
 };
 const HANDLERS = { tasks: handleTasks, replicate: handleReplicate, openai: handleOpenAi } as const;
 
-/** `[drip-file 8000]`: so many bytes a second of a file that has many. */
+/** `[drip-file 8000]`: the rate in bytes per second of a large file. */
 const DRIP = /\[drip-file (\d+)\]/;
 const DRIP_INTERVAL_MS = 250;
 
 let mode: ProviderMode | 'normal' = 'normal';
-/** Requests that wait for a provider that hangs to come round: they are cut then. */
+/** Requests that wait while the provider hangs: they are cut when that ends. */
 const hanging = new Set<ServerResponse>();
 process.on('message', (message: { mode?: ProviderMode | 'normal' }) => {
   mode = message.mode ?? 'normal';
@@ -52,7 +53,7 @@ process.on('message', (message: { mode?: ProviderMode | 'normal' }) => {
   hanging.clear();
 });
 
-/** @returns whether the request was dealt with. */
+/** @returns whether the request was handled. */
 function misbehave(path: string, response: ServerResponse): boolean {
   if (mode === 'normal') return false;
   write({ kind: 'misbehaved', mode, path });
@@ -64,7 +65,7 @@ function misbehave(path: string, response: ServerResponse): boolean {
   return true;
 }
 
-/** What a result is when it arrives whole. */
+/** Logs what a result is when it arrives complete. */
 function announce(jobId: string, prompt: string, bytes: Buffer): void {
   const sha256 = createHash('sha256').update(bytes).digest('hex');
   write({ kind: 'file', jobId, prompt, sha256, bytes: bytes.length });
@@ -84,7 +85,7 @@ function noteCaller({ prompt, input }: Record<string, unknown>, authorization = 
   if (typeof asked === 'string') write({ kind: 'asked', prompt: asked, authorization });
 }
 
-/** Files that come in an answer: a synchronous provider's. */
+/** Files inside a response: a synchronous provider's. */
 function announceAnswer(reply: Reply, prompt: unknown): void {
   if (typeof reply === 'string' || !('json' in reply)) return;
   const { data } = (reply.json ?? {}) as { data?: readonly { b64_json?: string }[] };
@@ -118,7 +119,7 @@ async function sendFile(response: ServerResponse, job: Job | undefined): Promise
   else response.end(bytes);
 }
 
-/** `[container 3]`: one that is made to cost whoever reads its tables, whatever type it says that it has. */
+/** `[container 3]`: a file whose tables are designed to be expensive to read, whatever type it declares. */
 function hostileFile(prompt: string): Buffer | undefined {
   const [, place] = /\[container (\d+)\]/.exec(prompt) ?? [];
   if (place === undefined) return undefined;
@@ -146,7 +147,7 @@ async function readJson(request: IncomingMessage): Promise<Record<string, unknow
 
 async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const { pathname, searchParams: query } = new URL(request.url ?? '/', 'http://provider');
-  // Before any answer: one that comes while the body is still on its way can be lost with the connection.
+  // Before any response: one that is sent while the body is still arriving can be lost with the connection.
   const body = await readJson(request);
   if (misbehave(pathname, response)) return;
   const [, fileProtocol, fileJob = ''] = /^\/files\/(\w+)\/([\w-]+)\.png$/.exec(pathname) ?? [];
@@ -171,5 +172,5 @@ const server = createServer((request, response) => {
 });
 server.listen(Number(port), '127.0.0.1', () => process.send?.({ type: 'ready' }));
 process.once('SIGTERM', () => process.exit(0));
-// Nobody may outlive the campaign.
+// No process may outlive the campaign.
 process.once('disconnect', () => process.exit(0));

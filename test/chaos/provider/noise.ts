@@ -1,4 +1,4 @@
-/** A picture that nothing compresses: some 250 kB, the same for the same prompt. */
+/** An incompressible image: about 250 kB, the same for the same prompt. */
 import { createCipheriv, createHash } from 'node:crypto';
 import sharp from 'sharp';
 

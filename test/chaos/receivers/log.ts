@@ -1,8 +1,8 @@
-/** What the campaign's receivers write down. */
+/** The log of the campaign's receivers. */
 import type { IncomingHttpHeaders } from 'node:http';
 
 export type ReceiverLine =
-  /** A whole request has come; `id` counts them within one `run` of the process. */
+  /** A whole request has arrived; `id` counts them within one `run` of the process. */
   | {
       readonly kind: 'received';
       readonly run: number;
@@ -12,7 +12,7 @@ export type ReceiverLine =
       readonly body: string;
       readonly mode: string;
     }
-  /** The answer to it is about to be written. */
+  /** The response to it is about to be written. */
   | { readonly kind: 'answered'; readonly run: number; readonly id: number; readonly status: number }
-  /** Somebody connected to the address that nobody may connect to. */
+  /** A connection to the address that no process may connect to. */
   | { readonly kind: 'forbidden' };

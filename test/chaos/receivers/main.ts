@@ -1,8 +1,8 @@
 /**
- * The receivers of a campaign's callbacks, a process of its own with its own log: what is in it is what reached them.
- * Behaviour by path: `/ok`, `/fail/<n>/…` 500 for the first n of that path, `/gone`, `/hang`, `/drip`, `/huge`, `/reset`,
- * `/redirect` to the forbidden address, `/retry-after/…` 503 once with Retry-After. A message `{"mode":"hang"}` makes all of
- * them behave so until `{"mode":"normal"}`. A second port is the address that nothing may ever connect to.
+ * The receivers of a campaign's callbacks, a process of its own with its own log of what reached them. Behaviour by
+ * path: `/ok`, `/fail/<n>/…` 500 for the first n of that path, `/gone`, `/hang`, `/drip`, `/huge`, `/reset`,
+ * `/redirect` to the forbidden address, `/retry-after/…` 503 once with Retry-After. A message `{"mode":"hang"}` makes
+ * all of them behave so until `{"mode":"normal"}`. A second port is the address that nothing may ever connect to.
  *
  * Usage: `node dist/test/chaos/receivers/main.js --log <file> --port <n> --forbidden <n>`
  */
@@ -19,7 +19,7 @@ const { values } = parseArgs({
 });
 const { log = '', port = '0', forbidden = '0' } = values;
 const write = openLedger<ReceiverLine>(log);
-/** Its ids begin anew with each start. */
+/** Its ids start again from zero with each run. */
 const run = Date.now();
 const seen = new Map<string, number>();
 const DRIP_INTERVAL_MS = 100;

@@ -1,6 +1,7 @@
 /**
- * A deploy while upstreams work that answer a submit only with its result: the workers are stopped and started in order,
- * one after the other, while calls of up to 30 s are under way that nobody may repeat.
+ * A deploy while synchronous upstreams, which answer a submit only with its result, are working: the workers are
+ * stopped gracefully and started, one after the other, while calls of up to 30 s are under way that must not be
+ * repeated.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createTask } from '../clients/create-task.ts';
@@ -23,7 +24,7 @@ export async function deploy(room: TrialRoom, name: string, longestMs: number): 
   const over = new AbortController();
   const asking = (async (): Promise<void> => {
     for (let number = 0; !over.signal.aborted; number++) {
-      // From a third of the longest on, each its own time.
+      // From a third of the maximum on, each with a different duration.
       const workMs = Math.round(longestMs * (1 / 3 + (2 / 3) * ((number * 0.37) % 1)));
       const wish = wishOf(name, number, SYNCHRONOUS_MODEL, `[slow ${workMs}]`);
       const { taskId } = await createTask(attemptOf(room, account), wish, 0, number);

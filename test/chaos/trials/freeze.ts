@@ -1,7 +1,7 @@
 /**
- * A process that is stopped in the middle of a transaction, with an account's row locked (docs/decisions/0036): an api inside the
- * accept of a task under a spend cap, or a worker inside a settlement. It is brought there by a lock of our own on the same
- * row: the process waits for it in its transaction, is stopped, and then gets it.
+ * A process that is stopped in the middle of a transaction, with an account's row locked (docs/decisions/0036): an
+ * api inside the accept of a task under a spend cap, or a worker inside a settlement. A lock of our own on the same
+ * row brings it there: the process waits for the lock in its transaction, is stopped, and then gets it.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
@@ -13,7 +13,7 @@ import { isTelling, openProbes, toldOf } from './probes.ts';
 import { attemptOf, wishOf } from './trial.ts';
 import type { TrialResult, TrialRoom } from './trial.ts';
 
-/** The server ends a transaction that does nothing for 10 s; all of the freeze is before that. */
+/** The server ends a transaction that is idle for 10 s; the whole freeze is shorter. */
 const FREEZE_MS = 8_000;
 const LOOK_MS = 100;
 const REACHED_WITHIN_MS = 30_000;
@@ -24,7 +24,7 @@ export async function freeze(room: TrialRoom, place: 'accept' | 'settlement', na
   const { world } = room;
   const probes = await openProbes(room, name);
   const owner = await room.openAccount(`${name}-owner`);
-  // The other api: this one may be stopped.
+  // The other api is probed, because this one may be stopped.
   const [frozenApi = '', otherApi = ''] = world.apiUrls;
   const before = await probes.measure(FREEZE_MS, otherApi);
 
@@ -43,7 +43,7 @@ export async function freeze(room: TrialRoom, place: 'accept' | 'settlement', na
   let hasCome = false;
   if (place === 'accept') {
     await lock();
-    // With one key: a busy api may not answer the first time.
+    // With one key: a busy api may not respond the first time.
     asked = (async () => {
       for (let count = 0; count < ATTEMPTS && !hasCome; count++) await createTask(attempt, wish, count, 0);
     })();
@@ -64,7 +64,7 @@ export async function freeze(room: TrialRoom, place: 'accept' | 'settlement', na
     return { hasFired: false, evidence: `no process came to the ${place}` };
   }
   const part = world.part(waiting.name);
-  // Work that Temporal gives to a worker that is stopped waits until that is noticed, whoever it belongs to.
+  // Work that Temporal gives to a stopped worker waits until that is noticed, whichever account it belongs to.
   const link = waiting.name.startsWith('worker')
     ? world.links('worker-temporal')[waiting.name === 'worker-1' ? 0 : 1]
     : undefined;
@@ -100,7 +100,7 @@ export async function freeze(room: TrialRoom, place: 'accept' | 'settlement', na
   }
 }
 
-/** @returns nothing where it does not come in time. */
+/** @returns an empty list if it does not happen in time. */
 async function until<Row extends pg.QueryResultRow>(
   client: pg.Client,
   text: string,

@@ -1,4 +1,7 @@
-/** Two installations in one Temporal namespace (docs/decisions/0038), both at work: each does its own tasks, and no other's. */
+/**
+ * Two installations in one Temporal namespace (docs/decisions/0038), both at work: each does its own tasks, and no
+ * other's.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ask, statusOf } from '../clients/ask.ts';
 import { createTask } from '../clients/create-task.ts';
@@ -12,7 +15,7 @@ import { attemptOf, wishOf } from './trial.ts';
 import type { TrialResult, TrialRoom } from './trial.ts';
 
 const TASKS = 12;
-/** No matter how slow the machine is: what is looked for is who did the work. */
+/** However slow the machine is: what matters is which installation did the work. */
 const WITHIN_MS = 300_000;
 const LOOK_MS = 500;
 
@@ -26,7 +29,7 @@ export async function neighbours(room: TrialRoom, name: string): Promise<TrialRe
       {
         isOurs: false,
         key: neighbour.account.key,
-        // Its tasks are not the campaign's, whose judges know one installation.
+        // Its tasks are not part of the campaign, whose judges know one installation.
         attempt: { ...attemptOf(room, neighbour.account, [neighbour.apiUrl]), record: () => undefined },
         owner: `${name}-neighbour`,
       },

@@ -1,4 +1,4 @@
-/** Accounts that have nothing to do with what is broken: how long their creates, settlements and cancels take. */
+/** Accounts unrelated to the fault: how long their creates, settlements and cancels take. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ask, statusOf } from '../clients/ask.ts';
 import { createTask } from '../clients/create-task.ts';
@@ -10,22 +10,25 @@ import { PROBED_ACTIONS, attemptOf, wishOf } from './trial.ts';
 import type { ProbedAction, ProbedPeriod, TrialRoom } from './trial.ts';
 
 const ACCOUNTS = 4;
-/** So many that they are no load of their own. */
+/** Rare enough to be no load of their own. */
 const PACE_MS = 1_500;
 const LOOK_MS = 150;
-/** What went before may still be felt: nothing is measured until a task takes no longer than this, or for so long. */
+/**
+ * Earlier faults may still have an effect: nothing is measured until a task takes no longer than this, or for at most
+ * the second time.
+ */
 const CALM_MS = 2_500;
 const CALM_WITHIN_MS = 25_000;
 const MODEL = 'chaos/keyed';
 
 export interface Probes {
-  /** Measures for so many milliseconds. */
+  /** Measures for the given milliseconds. */
   measure(ms: number, apiUrl: string): Promise<ProbedPeriod>;
-  /** Waits until what was just begun is not felt any more, at most for so many milliseconds. */
+  /** Waits until the effect of what was just started is over, at most for the given milliseconds. */
   untilCalm(withinMs: number): Promise<void>;
 }
 
-/** @param name of the trial, which the accounts bear. */
+/** @param name of the trial, which is part of the accounts' names. */
 export async function openProbes(room: TrialRoom, name: string): Promise<Probes> {
   const accounts = await Promise.all(
     Array.from({ length: ACCOUNTS }, (_, place) => room.openAccount(`${name}-probe-${place}`)),
@@ -111,14 +114,14 @@ export function toldOf({ took, done, processorWaits }: ProbedPeriod): string {
 /** Fewer than these are chance. */
 const LEAST_DONE = 5;
 
-/** What takes a larger part of the time before ends within it by chance, or does not. */
+/** Whether an action that takes a larger part of the time ends within it is chance. */
 const LARGEST_PART = 1 / 3;
 
-/** A machine that is so much busier than before delays every account. */
+/** A machine that is busier than before by this factor delays every account. */
 const BUSIER = 1.5;
 const GRANTED_WAITS = 0.2;
 
-/** Whether waiting can be seen: not on a machine that was too slow before, nor on one that was busier meanwhile. */
+/** Whether waiting can be detected: not on a machine that was too slow before, nor on one that was busier meanwhile. */
 export function isTelling(before: ProbedPeriod, during: ProbedPeriod): boolean {
   const { ms, took, done } = before;
   const isFast = PROBED_ACTIONS.every(
@@ -127,7 +130,7 @@ export function isTelling(before: ProbedPeriod, during: ProbedPeriod): boolean {
   return isFast && during.processorWaits <= before.processorWaits * BUSIER + GRANTED_WAITS;
 }
 
-/** 0 where there is none. */
+/** 0 if there are none. */
 export function median(values: readonly number[]): number {
   return values.toSorted((one, other) => one - other)[Math.floor(values.length / 2)] ?? 0;
 }

@@ -1,7 +1,7 @@
 /**
- * How long the processes of a campaign wait for a processor that others have, beside the time that they run. Latencies of
- * two periods can be compared only where that was alike: a machine that is busier delays every account. It says nothing of
- * what waits for a lock, because that waits for no processor.
+ * How long the processes of a campaign wait for a processor that others use, compared with the time that they run.
+ * Latencies of two periods can be compared only if that was similar: a busier machine delays every account. Time
+ * spent waiting for a lock does not count, because it is not time waiting for a processor.
  */
 import { readFile, readdir } from 'node:fs/promises';
 
@@ -15,8 +15,8 @@ export interface ProcessorTime {
 }
 
 /**
- * Of this process and all that it has started and that live, since each of their threads began; nothing where the system
- * does not say.
+ * Of this process and its living descendants, since each of their threads started; empty if the system does not
+ * report it.
  */
 export async function readProcessorTime(): Promise<ReadonlyMap<string, ProcessorTime>> {
   const times = new Map<string, ProcessorTime>();
@@ -33,7 +33,9 @@ export async function readProcessorTime(): Promise<ReadonlyMap<string, Processor
   return times;
 }
 
-/** @returns milliseconds of waiting for each that they ran, from one reading to another; 0 where nothing is known. */
+/**
+ * @returns milliseconds of waiting per millisecond of running, from one reading to the other; 0 if nothing is known.
+ */
 export function waitsBetween(
   before: ReadonlyMap<string, ProcessorTime>,
   after: ReadonlyMap<string, ProcessorTime>,
@@ -67,7 +69,7 @@ async function listOwnProcesses(): Promise<readonly number[]> {
   return ids.filter(isOwn);
 }
 
-/** @returns undefined where it has ended meanwhile. */
+/** @returns undefined if it has ended meanwhile. */
 async function readThread(file: string): Promise<ProcessorTime | undefined> {
   const text = await readFile(file, 'utf8').catch(() => undefined);
   const [ran = Number.NaN, waited = Number.NaN] = (text ?? '').split(' ').map(Number);

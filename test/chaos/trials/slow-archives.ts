@@ -1,4 +1,6 @@
-/** Forty results of one account that come at 8 kB/s (docs/decisions/0038): how long the others' tasks take meanwhile. */
+/**
+ * Forty results of one account that come at 8 kB/s (docs/decisions/0038): how long the others' tasks take meanwhile.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createTask } from '../clients/create-task.ts';
 import { readLedger } from '../ledger-file.ts';
@@ -9,13 +11,16 @@ import type { TrialResult, TrialRoom } from './trial.ts';
 
 const FILES = 40;
 const BYTES_PER_SECOND = 8_000;
-/** That so many are fetched is enough to begin with. */
+/** It is enough to start when this many are being fetched. */
 const FETCHED = 8;
 const FETCHED_WITHIN_MS = 60_000;
 const LOOK_MS = 300;
-/** Until forty submits are not felt any more. Others that wait for the archives are never calm, and measured then. */
+/**
+ * Until the effect of forty submits is over. If other tasks wait for the archives, they never become calm, and are
+ * measured then.
+ */
 const CALM_WITHIN_MS = 8_000;
-/** With the time before it, less than one of the files takes. */
+/** Together with the time before it, less than one of the files takes. */
 const PROBED_MS = 12_000;
 
 export async function slowArchives(room: TrialRoom, name: string): Promise<TrialResult> {
@@ -40,7 +45,7 @@ export async function slowArchives(room: TrialRoom, name: string): Promise<Trial
       .length;
   };
   const deadline = Date.now() + FETCHED_WITHIN_MS;
-  // What forty submits cost the machine is not what is looked for.
+  // The load of forty submits is not what is measured.
   const isBegun = async (): Promise<boolean> => (await count('finished')) >= FILES && (await count('file')) >= FETCHED;
   while (!(await isBegun()) && Date.now() < deadline) await sleep(LOOK_MS);
   await probes.untilCalm(CALM_WITHIN_MS);

@@ -1,6 +1,6 @@
 /**
- * Faults that are done alone, when the others are over and healed: what they break is how long others wait, or that
- * nothing at all is lost, and no other fault may be an excuse for that. The clients go on meanwhile.
+ * Faults that are injected alone, when the others are over and healed: they test how long other accounts wait, or
+ * that nothing at all is lost, and no other fault may be an excuse for that. The clients continue meanwhile.
  */
 import type { Pace } from '../clients/client.ts';
 import type { CreateAttempt } from '../clients/create-task.ts';
@@ -11,18 +11,18 @@ import type { World } from '../world/world.ts';
 export interface TrialRoom {
   readonly world: World;
   readonly record: (line: ClientLine) => void;
-  /** Of the clients that go on meanwhile. */
+  /** Of the clients that continue meanwhile. */
   readonly pace: Pace;
-  /** Opens an account of this trial's own, which is judged with the others at the end. */
+  /** Opens an account of this trial's own, which is checked with the others at the end. */
   openAccount(name: string): Promise<WorldAccount & { readonly name: string }>;
 }
 
-/** What other accounts did while one was in trouble, or just before. */
+/** What other accounts did during a fault, or just before. */
 export interface ProbedPeriod {
   readonly ms: number;
-  /** Milliseconds that the campaign's processes waited for a processor, for each that they ran. */
+  /** Milliseconds that the campaign's processes waited for a processor, per millisecond that they ran. */
   readonly processorWaits: number;
-  /** How long each took that began and ended in it, and how long those had taken by its end that did not: milliseconds. */
+  /** Durations in milliseconds of those that started in it: until their end, or until the end of the period. */
   readonly took: Readonly<Record<ProbedAction, readonly number[]>>;
   /** How many of them ended in it. */
   readonly done: Readonly<Record<ProbedAction, number>>;
@@ -36,7 +36,7 @@ export type TrialRecord =
   | { readonly kind: 'waiting'; readonly what: string; readonly before: ProbedPeriod; readonly during: ProbedPeriod }
   /** `taskIds`: those whose upstream answers a submit only with its result. */
   | { readonly kind: 'deploy'; readonly taskIds: readonly string[] }
-  /** `askedByOurs`: whether this installation, the other or both asked the provider for it. */
+  /** `askedByOurs`: whether this installation, the other or both requested it from the provider. */
   | {
       readonly kind: 'neighbours';
       readonly tasks: readonly {

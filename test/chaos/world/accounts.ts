@@ -1,4 +1,4 @@
-/** Accounts as a campaign has them: with money, a key, and limits that nobody meets. */
+/** The accounts of a campaign: with a balance, a key, and limits that are never reached. */
 import { SCOPES } from '../../../src/accounts/api-key.ts';
 import { createAccount } from '../../../src/accounts/accounts.ts';
 import type { AccountLimits } from '../../../src/accounts/accounts.ts';

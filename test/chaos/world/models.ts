@@ -1,6 +1,7 @@
 /**
- * The models of a campaign: a provider that takes a submit once (`chaos/keyed`), one that would take it twice
- * (`chaos/unkeyed`), both after one another (`chaos/either`), one that answers with the result (`chaos/synchronous`), text.
+ * The models of a campaign: a provider that accepts a submit once (`chaos/keyed`), one that would accept it twice
+ * (`chaos/unkeyed`), both in sequence (`chaos/either`), one that answers with the result (`chaos/synchronous`), and a
+ * text model.
  */
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -8,9 +9,9 @@ import path from 'node:path';
 /** Decimal USD, held for each task. */
 const MODEL_PRICE = '0.03';
 export const TEXT_MODEL = 'chaos/text';
-/** Decimal USD for a million tokens. */
+/** Decimal USD per million tokens. */
 export const TEXT_PRICE = { input: 10, output: 40 } as const;
-/** Whatever is broken, a task is over after so long: seconds. */
+/** Whatever is broken, a task ends within these limits: seconds. */
 export const LIMITS = { queuedSeconds: 600, handlingSeconds: 60, archivingSeconds: 60 } as const;
 
 const UPSTREAMS = {
@@ -20,7 +21,7 @@ const UPSTREAMS = {
   synchronous: ['openai'],
 } as const;
 export const TASK_MODELS = ['chaos/keyed', 'chaos/unkeyed', 'chaos/either'] as const;
-/** A provider that answers a submit only with its result, and would take it twice; not among those of any client. */
+/** A provider that answers a submit only with its result, and would accept it twice; not used by clients. */
 export const SYNCHRONOUS_MODEL = 'chaos/synchronous';
 
 export async function writeModels(folder: string, urls: { provider: string; text: string }): Promise<void> {

@@ -1,6 +1,6 @@
 /**
- * A second installation in the same Temporal namespace (docs/decisions/0038): the same program with a database, a store, secrets and
- * a provider's key of its own. It is there for a trial, and leaves nothing behind in Temporal.
+ * A second installation in the same Temporal namespace (docs/decisions/0038): the same program with a database, a
+ * store, secrets and a provider's key of its own. It exists for a trial, and leaves nothing behind in Temporal.
  */
 import { randomBytes } from 'node:crypto';
 import path from 'node:path';
@@ -16,7 +16,7 @@ import type { WorldAccount } from './accounts.ts';
 import type { Part } from './part.ts';
 import { rolePart } from './parts.ts';
 
-/** By which the provider knows who asks. */
+/** It identifies the caller to the provider. */
 export const NEIGHBOUR_KEY = 'key-of-the-neighbour';
 
 export interface Neighbour {
@@ -33,13 +33,13 @@ export interface NeighbourOptions {
   readonly temporalAddress: string;
   readonly modelsFolder: string;
   readonly providerUrl: string;
-  /** Is told of its processes, so that they end with the world. */
+  /** Called with its processes, so that they end with the world. */
   readonly add: (part: Part) => Part;
 }
 
 const MICRO_USD = 10_000_000n;
 
-/** Whoever calls must call `stop`. */
+/** The caller must call `stop`. */
 export async function startNeighbour(options: NeighbourOptions): Promise<Neighbour> {
   const { folder, program, cluster, namespace, temporalAddress, modelsFolder, providerUrl, add } = options;
   const at = (name: string): string => path.join(folder, `neighbour-${name}`);

@@ -1,6 +1,6 @@
 /**
- * One process of the world, which may be killed, stopped, paused and started again. Whoever runs such a thing starts it
- * again when it ends by itself, and so does this; that it did is in the record.
+ * One process of the world, which may be killed, stopped, paused and started again. As a supervisor would, it starts
+ * the process again when it ends by itself, and records that.
  */
 import type { ChildProcess } from 'node:child_process';
 import { createWriteStream } from 'node:fs';
@@ -11,14 +11,14 @@ import type { Launch } from '../../../src/standalone/launch.ts';
 export interface PartOptions {
   readonly name: string;
   readonly launch: () => Launch | Promise<Launch>;
-  /** Resolves when it can be used; one with a channel says so itself. */
+  /** Resolves when it can be used; one with a channel reports it itself. */
   readonly ready: (signal: AbortSignal) => Promise<void>;
-  /** The signal that stops it in order. */
+  /** The signal that stops it gracefully. */
   readonly stopSignal: NodeJS.Signals;
   readonly logFile: string;
 }
 
-/** An end that nobody asked for. */
+/** An end that was not requested. */
 export interface OwnEnd {
   readonly at: number;
   readonly name: string;
@@ -27,7 +27,7 @@ export interface OwnEnd {
 
 const START_TIMEOUT_MS = 90_000;
 const RESTART_AFTER_MS = 1_000;
-/** Longer than any of them takes to stop in order: a worker waits for upstreams (world.ts). */
+/** Longer than any of them takes to stop gracefully: a worker waits for upstreams (world.ts). */
 const STOP_TIMEOUT_MS = 50_000;
 
 export class Part {
@@ -48,7 +48,7 @@ export class Part {
     return child === undefined || hasEnded(child) ? undefined : child.pid;
   }
 
-  /** Starts it, again and again until it can be used. */
+  /** Starts it, repeatedly until it can be used. */
   async start(): Promise<void> {
     this.#isWanted = true;
     this.#starting ??= this.#startUntilReady().finally(() => {
@@ -57,23 +57,23 @@ export class Part {
     await this.#starting;
   }
 
-  /** Ends it and everything it started, without warning. @returns how it ended. */
+  /** Kills it and everything it started, without warning. @returns how it ended. */
   async kill(): Promise<string> {
     return this.#end((pid) => killGroup(pid));
   }
 
-  /** Ends it in order. */
+  /** Stops it gracefully. */
   async stop(): Promise<string> {
     return this.#end((pid) => process.kill(pid, this.#options.stopSignal));
   }
 
-  /** As SIGSTOP and SIGCONT do, for it and everything it started. */
+  /** Sends SIGSTOP or SIGCONT to it and everything it started. */
   signal(signal: 'SIGSTOP' | 'SIGCONT'): void {
     const { pid } = this;
     if (pid !== undefined) process.kill(-pid, signal);
   }
 
-  /** Tells it something over its channel. */
+  /** Sends it a message over its channel. */
   send(message: Readonly<Record<string, unknown>>): void {
     if (this.#child?.connected === true) this.#child.send(message);
   }
@@ -140,7 +140,7 @@ export class Part {
     return String(child.signalCode ?? child.exitCode);
   }
 
-  /** What is left of a start that failed. */
+  /** Ends what is left of a start that failed. */
   async #reap(): Promise<void> {
     const child = this.#child;
     if (child?.pid === undefined || hasEnded(child)) return;

@@ -1,4 +1,4 @@
-/** How each part of the world is launched, and how one knows that it is up. */
+/** How each part of the world is launched, and how to detect that it is ready. */
 import { randomBytes } from 'node:crypto';
 import { mkdir, readdir } from 'node:fs/promises';
 import path from 'node:path';
@@ -14,17 +14,17 @@ import { Part } from './part.ts';
 
 export const S3_BUCKET = 'chaos';
 
-/** What a process needs of our own surroundings. */
+/** The variables of our own environment that a process needs. */
 function surroundings(): NodeJS.ProcessEnv {
   // oxlint-disable-next-line node/no-process-env -- child processes need PATH and HOME
   const { PATH, HOME, TMPDIR } = process.env;
   return { PATH, HOME, ...(TMPDIR === undefined ? {} : { TMPDIR }) };
 }
 
-/** More than is written between two times that the log goes to the disk. */
+/** More than is written between two flushes of the log to disk. */
 const LOG_BUFFERS = '64MB';
 
-/** One with a channel says itself that it is ready. */
+/** A process with a channel reports itself that it is ready. */
 const bySaying = (): Promise<void> => new Promise(() => undefined);
 
 export function postgresPart(cluster: Cluster, logFile: string): Part {
@@ -32,7 +32,7 @@ export function postgresPart(cluster: Cluster, logFile: string): Part {
     name: 'postgres',
     launch: async () => {
       const launch = await clusterLaunch(cluster);
-      // What stands on the command line nobody can change later, and lost commits need that (lose-commits.ts).
+      // A setting on the command line cannot be changed later, and lost commits need that (lose-commits.ts).
       const args = launch.args.map((arg) => (arg === 'synchronous_commit=on' ? `wal_buffers=${LOG_BUFFERS}` : arg));
       return { ...launch, args };
     },
@@ -62,7 +62,7 @@ export function temporalPart(cliPath: string, port: number, databaseFile: string
   });
 }
 
-/** The Temporal CLI, as `npm start` finds it. */
+/** The Temporal CLI, located as by `npm start`. */
 temporalPart.cli = (report: (line: string) => void): Promise<string> =>
   // oxlint-disable-next-line node/no-process-env -- where the machine keeps its own
   obtainTemporalCli({ cliPath: process.env['TEMPORAL_CLI_PATH'], environment: process.env, report });
@@ -74,7 +74,7 @@ export interface S3Part {
   readonly credentials: Readonly<Record<string, string>>;
 }
 
-/** An S3 server on a folder that outlives it. */
+/** An S3 server on a directory that outlives it. */
 export async function provideS3(folder: string, logFile: string): Promise<S3Part> {
   const executable = await obtainExecutable();
   const port = await findFreePort();
@@ -147,7 +147,7 @@ export function scriptPart(name: string, file: string, args: readonly string[], 
   });
 }
 
-/** The keys of the objects below a folder: the same of a disk store and of the S3 server. */
+/** The keys of the objects below a directory: the same for a disk store and for the S3 server. */
 export async function filesOfStore(folder: string): Promise<readonly string[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
   return entries

@@ -1,12 +1,11 @@
 /**
- * The built program in the campaign's own folder: what is built meanwhile changes nothing for it, and a mutant changes
- * nothing but it.
+ * The built program in the campaign's own directory: a later build does not affect it, and a mutant affects only it.
  */
 import { cp, mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { PACKAGE_ROOT, packageFile } from '../../../src/config/package-root.ts';
 
-/** A deliberate mistake: `find` in one compiled file becomes `replace`. */
+/** A deliberate mistake: `find` in one compiled file is replaced by `replace`. */
 export interface Patch {
   /** Below `dist`. */
   readonly file: string;

@@ -1,4 +1,4 @@
-/** The proxy of a campaign: each badness is met by those who use it, and gone when it is healed. */
+/** The proxy of a campaign: each fault affects those who use it, and is gone when it is healed. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';

@@ -1,6 +1,6 @@
 /**
- * A link between two parts of the world that can be made bad: a TCP proxy on the loopback. It counts what each kind of
- * badness met, because a fault that met nothing proves nothing.
+ * A link between two parts of the world that can be made faulty: a TCP proxy on the loopback. It counts what each
+ * kind of fault affected, because a fault that affected nothing proves nothing.
  */
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
@@ -8,29 +8,29 @@ import type { AddressInfo, Server, Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { LinkFault } from '../schedule.ts';
 
-/** `full`: whoever asks over HTTP is told that there is no space left. */
+/** `full`: HTTP requests are answered with the error that there is no space left. */
 export type LinkState = 'pass' | LinkFault | 'full';
 
-/** What a bad link did to those who used it. */
+/** How a faulty link affected those who used it. */
 export interface LinkTally {
-  /** Connections that were there or tried to be while it was bad. */
+  /** Connections that existed or were attempted during the fault. */
   connections: number;
-  /** Bytes that came late or never arrived. */
+  /** Bytes that arrived late or never. */
   bytes: number;
 }
 
 export interface Link {
   readonly port: number;
-  /** Sets how bad it is from now on. @returns what the state before it met. */
+  /** Sets the state from now on. @returns what the previous state affected. */
   set(state: LinkState): LinkTally;
-  /** What the present state has met so far. */
+  /** What the current state has affected so far. */
   readonly met: LinkTally;
   close(): Promise<void>;
 }
 
 const LATENCY_MS = 400;
 const BYTES_PER_SECOND = 20_000;
-/** A connection that lost bytes is dead, which its ends learn when they use it, or this much after the link is back. */
+/** A connection that lost bytes is dead; its ends notice when they use it, or this much after the link is restored. */
 const DEAD_FOR_MS = 5_000;
 
 interface Pair {
@@ -39,10 +39,10 @@ interface Pair {
   hasLostBytes: boolean;
 }
 
-/** @param targetPort of the real part, on the loopback. @param port to listen on; 0 takes any. */
+/** @param targetPort of the real part, on the loopback. @param port to listen on; 0 takes any free one. */
 export async function openLink(targetPort: number, port = 0): Promise<Link> {
   const pairs = new Set<Pair>();
-  /** Those who were let in only to be told that there is no space. */
+  /** Clients that were accepted only to receive the error that there is no space. */
   const refused = new Set<Socket>();
   let state: LinkState = 'pass';
   let tally: LinkTally = { connections: 0, bytes: 0 };
@@ -69,7 +69,7 @@ export async function openLink(targetPort: number, port = 0): Promise<Link> {
     pairs.add(pair);
     join(pair);
   });
-  // Ends go together: what is left of one would keep the other waiting for ever.
+  // Both ends are closed together: a remaining one would wait forever.
   const drop = (pair: Pair): void => {
     pairs.delete(pair);
     for (const socket of [pair.client, pair.server]) if (!socket.destroyed) socket.resetAndDestroy();
@@ -127,7 +127,7 @@ export async function openLink(targetPort: number, port = 0): Promise<Link> {
       state = next;
       tally = { connections: next === 'pass' ? 0 : pairs.size, bytes: 0 };
       if (next === 'reset' || next === 'refuse' || next === 'full') for (const pair of pairs) drop(pair);
-      // A server is closed only when nobody is connected.
+      // A server closes only when no client is connected.
       if (next === 'refuse') for (const client of refused) client.destroy();
       if (next === 'refuse') closing = closed(server);
       if (before === 'refuse' && next !== 'refuse') closing = closing.then(() => listen(server, ownPort));
@@ -162,14 +162,14 @@ async function closed(server: Server): Promise<void> {
 
 const FULL = '<?xml version="1.0"?><Error><Code>XMinioStorageFull</Code><Message>no space left</Message></Error>';
 
-/** Whatever is asked, once its head has come. */
+/** Answers any request, once its head has arrived. */
 function answerFull(client: Socket): void {
   client.once('data', () => {
     client.end(
       `HTTP/1.1 507 Insufficient Storage\r\nContent-Type: application/xml\r\nContent-Length: ${FULL.length}\r\nConnection: close\r\n\r\n${FULL}`,
     );
   });
-  // Whoever goes away without a word.
+  // A client that disconnects without a request.
   client.once('end', () => client.end());
   client.resume();
 }

@@ -1,6 +1,6 @@
 /**
- * The whole world of a campaign, all of it real: two api processes, two workers, PostgreSQL and Temporal on files, an S3
- * server where one can be had, the provider, the receivers, and a proxy on every way between them.
+ * The whole world of a campaign, all of it real: two api processes, two workers, PostgreSQL and Temporal on files, an
+ * S3 server if one is available, the provider, the receivers, and a proxy on every connection between them.
  */
 import { randomBytes } from 'node:crypto';
 import { chmod, mkdir, mkdtemp, readdir, stat, utimes, writeFile } from 'node:fs/promises';
@@ -47,7 +47,7 @@ export interface World {
     readonly connections: string;
     readonly scratch: string;
   };
-  /** Why the store is a folder and no S3 server; undefined where it is one. */
+  /** Why the store is a directory and not an S3 server; undefined if it is an S3 server. */
   readonly whyNoS3: string | undefined;
   /** `127.0.0.1:port` of everything that a process of ours may connect to. */
   readonly allowedAddresses: readonly string[];
@@ -60,40 +60,40 @@ export interface World {
   /** The proxies of a link: one for each process that uses it. */
   links(name: LinkName): readonly Link[];
   setClock(role: 'api' | 'worker', offsetMs: number): Promise<void>;
-  /** @param limits others than those that a campaign never meets. */
+  /** @param limits that differ from those that a campaign never reaches. */
   createAccount(name: string, microUsd: bigint, limits?: Partial<AccountLimits>): Promise<WorldAccount>;
-  /** Starts a second installation in the namespace; whoever calls must stop it. */
+  /** Starts a second installation in the namespace; the caller must stop it. */
   startNeighbour(): Promise<Neighbour>;
-  /** The keys of all objects in the store, by the store's own files. */
+  /** The keys of all objects in the store, according to the store's own files. */
   storedObjects(): Promise<readonly string[]>;
-  /** Makes everything in the store and the scratch folder so much older. */
+  /** Makes everything in the store and the scratch directory older by this much. */
   ageFiles(byMs: number): Promise<void>;
   ownEnds(): readonly OwnEnd[];
   close(): Promise<void>;
 }
 
 const ROLES = ['api-1', 'api-2', 'worker-1', 'worker-2'] as const;
-/** Longer than any provider here takes for an answer. */
+/** Longer than any provider here takes for a response. */
 const UPSTREAM_GRACE_SECONDS = 35;
 const CALLBACK_OFFSETS_SECONDS = [0, 1, 2, 4, 8];
 
 export interface WorldOptions {
-  /** Without them everybody connects straight to everybody, and no link can be made bad. */
+  /** Without them all processes connect directly, and no link can be made faulty. */
   readonly hasProxies?: boolean;
-  /** More of the environment of api and workers. */
+  /** Additional environment of api and workers. */
   readonly environment?: Readonly<Record<string, string>>;
-  /** Modules to load into them before anything else, beside the campaign's own. */
+  /** Modules to load into them before anything else, in addition to the campaign's own. */
   readonly preloads?: readonly string[];
 }
 
-/** @param report is told what takes long. Whoever calls must call `close`. */
+/** @param report is called with what takes long. The caller must call `close`. */
 export async function openWorld(
   patches: readonly Patch[],
   report: (line: string) => void,
   { hasProxies = true, environment: more = {}, preloads = [] }: WorldOptions = {},
 ): Promise<World> {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-chaos-'));
-  // Run by root, PostgreSQL is another user, who must be able to pass through.
+  // Under root, PostgreSQL runs as another user, who needs access to the directory.
   await chmod(folder, 0o711);
   const at = (name: string): string => path.join(folder, name);
   const program = await copyProgram(at('program'), patches);
@@ -106,7 +106,7 @@ export async function openWorld(
   const endAll = (): void => {
     for (const { pid } of parts.values()) if (pid !== undefined) killGroup(pid);
   };
-  // However the campaign ends, nothing of it stays.
+  // However the campaign ends, no process of it stays.
   process.once('exit', endAll);
 
   const port = { postgres: await findFreePort(), temporal: await findFreePort(), provider: await findFreePort() };
@@ -170,7 +170,7 @@ export async function openWorld(
     for (const link of [postgres, temporal, store]) if (link !== undefined) allowed.add(link.port);
     const databaseUrl = new URL(testDatabase.url);
     databaseUrl.port = String(postgres.port);
-    // By which PostgreSQL knows whose transaction it is (trials/freeze.ts).
+    // It identifies the process of a transaction to PostgreSQL (trials/freeze.ts).
     databaseUrl.searchParams.set('application_name', name);
     const environment = {
       ...secrets,
@@ -250,7 +250,7 @@ export async function openWorld(
   };
 }
 
-/** One that is gone meanwhile is as good. */
+/** A file that is gone meanwhile needs no change. */
 async function makeOlder(file: string, byMs: number): Promise<void> {
   const found = await stat(file).catch(() => undefined);
   if (found === undefined) return;
@@ -262,7 +262,7 @@ function importOption(file: string): string {
   return `--import ${pathToFileURL(packageFile(file)).href}`;
 }
 
-/** A way with nothing on it. */
+/** A direct connection without a proxy. */
 function straightTo(port: number): Link {
   const nothing = { connections: 0, bytes: 0 };
   return { port, set: () => nothing, met: nothing, close: () => Promise.resolve() };

@@ -1,4 +1,7 @@
-/** Promises of the film engine in its pool: that it tells its progress, and that a cancelled film leaves nothing running. */
+/**
+ * Promises of the video engine in its pool: that it reports its progress, and that a cancelled video leaves nothing
+ * running.
+ */
 import assert from 'node:assert/strict';
 import { mkdtemp, readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -8,7 +11,7 @@ import { silentLogger } from '../../../src/telemetry/log.ts';
 import { until } from '../../support/until.ts';
 import { folder } from './film-work.ts';
 
-/** The encoders that this process has started and that are still there; Linux only. */
+/** The encoders that this process has started and that still exist; Linux only. */
 async function encoders(): Promise<string[]> {
   const tasks = await readdir(`/proc/${process.pid}/task`);
   const lists = await Promise.all(

@@ -1,4 +1,4 @@
-/** Promises of how a film's prompt is read: camera, light and cutting, besides what there is to see. */
+/** Promises of how a video's prompt is read: camera, light and cutting, in addition to the subjects. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { readFilmPrompt } from '../../../src/engines/film/film-reading.ts';

@@ -1,4 +1,7 @@
-/** Promises of a film's size: the shorter side is what the resolution names, the shape is kept, both sides are even. */
+/**
+ * Promises of a video's size: the shorter side is what the resolution names, the aspect ratio is preserved, both
+ * sides are even.
+ */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { filmSize } from '../../../src/engines/film/film-size.ts';
@@ -16,7 +19,7 @@ describe('the size of a film', () => {
         assert.equal(width % 2, 0);
         assert.equal(height % 2, 0);
         assert.ok(Math.abs(width / height / (across / down) - 1) < 0.006, `${aspect_ratio} ${resolution}`);
-        // 21:9 at 4k would be wider than the encoder goes.
+        // 21:9 at 4k would be wider than the encoder supports.
         if (!(aspect_ratio === '21:9' && resolution === '4k')) assert.equal(Math.min(width, height), side);
         assert.ok(Math.max(width, height) <= 4096);
       }

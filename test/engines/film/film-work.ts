@@ -1,4 +1,4 @@
-/** What the film tests share: small films, sampled once a second, and files made for them. */
+/** What the video tests share: small videos, sampled once per second, and files made for them. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -14,21 +14,21 @@ after(() => rm(folder, { recursive: true, force: true }));
 
 type Media = Readonly<Record<string, string>>;
 
-/** Files as an engine is given them: place → path. */
+/** Files as an engine receives them: field → path. */
 export function mediaOf(files: Media): ReadonlyMap<string, EngineFile> {
   return new Map(
     Object.entries(files).map(([place, file]) => [place, { mimeType: 'application/octet-stream', path: file }]),
   );
 }
 
-/** A frame that was painted. */
+/** A rendered frame. */
 export interface Sample {
   readonly width: number;
   readonly height: number;
   readonly rgba: Buffer;
 }
 
-/** The frames of a film, at half the size of 480p, at some rate a second. */
+/** The frames of a video, at half the size of 480p, at a given rate per second. */
 export async function sample(
   input: EngineInput,
   options: { seed?: number; media?: Media; perSecond?: number } = {},
@@ -43,7 +43,7 @@ export async function sample(
   return found;
 }
 
-/** A part of a frame, in shares of its size. */
+/** A part of a frame, in fractions of its size. */
 export interface Area {
   readonly left?: number;
   readonly top?: number;
@@ -81,7 +81,7 @@ export function meanColour({ rgba }: Pick<Sample, 'rgba'>): [number, number, num
   return [sums[0] / count, sums[1] / count, sums[2] / count];
 }
 
-/** A picture of four parts of different colours that meet off its middle. @returns its path. */
+/** An image of four parts of different colours that meet off its centre. @returns its path. */
 export async function quarters(name: string, width: number, height: number): Promise<string> {
   const file = path.join(folder, name);
   const [x, y] = [Math.round(width * 0.4), Math.round(height * 0.35)];
@@ -104,7 +104,7 @@ export async function quarters(name: string, width: number, height: number): Pro
   return file;
 }
 
-/** A clip that goes from one grey of a colour to a brighter one. @returns its path. */
+/** A clip that changes from one grey of a colour to a brighter one. @returns its path. */
 export async function clip(name: string, colour: readonly [number, number, number], seconds: number): Promise<string> {
   const file = path.join(folder, name);
   const [width, height, fps] = [160, 90, 12];

@@ -1,6 +1,6 @@
 /**
- * Promises of the film engine for scenes: what in an input changes the frames, that the same input gives the same frames,
- * and that the file is what was asked for. Films are drafts of 480p, sampled once a second.
+ * Promises of the video engine for scenes: which inputs change the frames, that the same input gives the same frames,
+ * and that the file is as requested. Videos are drafts of 480p, sampled once per second.
  */
 import assert from 'node:assert/strict';
 import { mkdtemp } from 'node:fs/promises';

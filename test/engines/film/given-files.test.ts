@@ -1,5 +1,5 @@
 /**
- * Promises of films that begin with the caller's files: pictures that come to life, clips that are cut together or go on.
+ * Promises of videos that begin with the caller's files: animated images, clips that are cut together or continued.
  */
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';

@@ -9,7 +9,7 @@ import { createSprite, stamp } from '../../../src/engines/film/raster/sprites.ts
 const WHITE = 0xffffffff;
 const BLACK = 0xff000000;
 
-/** A picture of columns: black, white, black, … each so many pixels wide. */
+/** An image of columns: black, white, black, … each the given number of pixels wide. */
 function stripes(width: number, height: number, wide: number): Uint32Array {
   return Uint32Array.from({ length: width * height }, (_, index) =>
     Math.floor((index % width) / wide) % 2 === 0 ? BLACK : WHITE,
@@ -23,7 +23,7 @@ describe('drawing a bitmap', () => {
 
     draw(frame, bitmap, { x: 0, y: 0 });
 
-    // The last row and column have no neighbour to be mixed with, and are left out.
+    // The last row and column have no neighbour to be mixed with, and are skipped.
     for (let y = 0; y < 29; y++) {
       for (let x = 0; x < 39; x++) assert.equal(frame.pixels[y * 40 + x], bitmap.pixels[y * 40 + x]);
     }

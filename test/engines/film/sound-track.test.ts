@@ -1,4 +1,4 @@
-/** Promises of a film's sound: its length, its loudness, and that what is seen is heard when it is seen. */
+/** Promises of a video's audio: its length, its loudness, and that events are heard when they are seen. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { planFilm } from '../../../src/engines/film/film.ts';

@@ -1,4 +1,7 @@
-/** Promises of cliffs, lighthouses and trains: the sea below, rock that stands over it, rails that lie on something. */
+/**
+ * Promises of cliffs, lighthouses and trains: the sea below, rock that rises above it, rails with ground beneath
+ * them.
+ */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { compose } from '../../../src/engines/image/composition.ts';

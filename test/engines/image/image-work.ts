@@ -1,4 +1,4 @@
-/** What the image tests share: running an engine on files, pictures made for them, and measures of pixels. */
+/** What the image tests share: running an engine on files, images made for them, and measures of pixels. */
 import assert from 'node:assert/strict';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
@@ -21,7 +21,7 @@ export async function fileOf(bytes: Uint8Array): Promise<string> {
   return file;
 }
 
-/** Files as an engine is given them: place → bytes. */
+/** Files as an engine receives them: field → bytes. */
 export async function mediaOf(given: Readonly<Record<string, Uint8Array>>): Promise<ReadonlyMap<string, EngineFile>> {
   const media = new Map<string, EngineFile>();
   for (const [place, bytes] of Object.entries(given))
@@ -51,7 +51,7 @@ export async function render(...work: Parameters<typeof renderAll>): Promise<Buf
   return file;
 }
 
-/** The pixels of an encoded picture. */
+/** The pixels of an encoded image. */
 export async function pixelsOf(bytes: Buffer): Promise<Pixels> {
   const { data, info } = await sharp(bytes).ensureAlpha().raw().toBuffer({ resolveWithObject: true });
   return {
@@ -61,7 +61,7 @@ export async function pixelsOf(bytes: Buffer): Promise<Pixels> {
   };
 }
 
-/** The pixels of a picture, from the colour of each place in shares of its sides. */
+/** The pixels of an image, from a function of the colour at each position in fractions of its sides. */
 export function painted(
   width: number,
   height: number,
@@ -85,14 +85,14 @@ export function landscape(width = 120, height = 90): Pixels {
   });
 }
 
-/** A picture as a file's bytes. */
+/** An image as the bytes of a file. */
 export async function png({ width, height, data }: Pixels): Promise<Buffer> {
   return await sharp(Buffer.from(data), { raw: { width, height, channels: 4 } })
     .png()
     .toBuffer();
 }
 
-/** A part of a picture, in shares of its sides. */
+/** A part of an image, in fractions of its sides. */
 export interface Area {
   readonly left?: number;
   readonly top?: number;
@@ -120,7 +120,7 @@ export function meanOf(pixels: Pixels, area: Area = {}): { red: number; green: n
   return { red, green, blue, light: red * 0.3 + green * 0.59 + blue * 0.11 };
 }
 
-/** Mean difference of two pictures of one size over all channels of a part, 0 to 255. */
+/** Mean difference of two images of one size over all channels of a part, 0 to 255. */
 export function differenceOf(first: Pixels, second: Pixels, area: Area = {}): number {
   assert.deepEqual([first.width, first.height], [second.width, second.height]);
   let [sum, count] = [0, 0];
@@ -143,7 +143,7 @@ export function detailOf(pixels: Pixels, area: Area = {}): number {
   return sum / count;
 }
 
-/** The share of the pixels for which something holds. */
+/** The fraction of the pixels for which a condition holds. */
 export function shareOf(
   pixels: Pixels,
   holds: (red: number, green: number, blue: number) => boolean,

@@ -1,4 +1,4 @@
-/** Promises of letters: what no font here has is never left out without a word, and what one has is drawn. */
+/** Promises of letters: text without a font is never omitted silently, and text with a font is drawn. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { UnusableInputError } from '../../../src/providers/unusable-input-error.ts';
@@ -6,7 +6,7 @@ import { isLetterable } from '../../../src/engines/image/fonts.ts';
 import { differenceOf, landscape, pixelsOf, png, render } from './image-work.ts';
 
 const SCRIPTS = ['汉字漢字', 'ภาษาไทย', '한국어', '🔥🔥', '𒀀𒁀', '𒾐𒾑'];
-/** What this machine has no font for: of so many scripts hardly a machine has all. */
+/** A script without a font on this machine: hardly any machine has fonts for all of these scripts. */
 const unknown = SCRIPTS.find((text) => !isLetterable(text));
 const skip = unknown === undefined ? 'this machine has a font for every script' : false;
 

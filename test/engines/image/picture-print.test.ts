@@ -1,4 +1,4 @@
-/** Promises of the poster that prints a caller's picture: what it can be, what it looks like, and what is refused. */
+/** Promises of the poster that prints a caller's image: which images it accepts and rejects, and what it looks like. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createCanvas } from '@napi-rs/canvas';
@@ -24,7 +24,7 @@ function halves(width = 400, height = 400): Sharp {
     .png();
 }
 
-/** Mean light, 0 to 255, of a part of a picture, as shares of its sides. */
+/** Mean light, 0 to 255, of a part of an image, in fractions of its sides. */
 async function lightOf(bytes: Buffer, left: number, top: number, right: number, bottom: number): Promise<number> {
   const { width, height } = await sharp(bytes).metadata();
   const part = await sharp(bytes)
@@ -71,7 +71,7 @@ describe('a poster of a picture', () => {
       const colour = window.data.readUIntBE(place, 3);
       counts.set(colour, (counts.get(colour) ?? 0) + 1);
     }
-    // Where the print does not meet the poster's pixels, neighbours mix at the edges of the dots.
+    // Where the print is not aligned with the poster's pixels, neighbours mix at the edges of the dots.
     const often = [...counts.values()].sort((a, b) => b - a).slice(0, 6);
     assert.ok(often.filter((count) => count > 100).length >= 4, 'it is no single tone');
     const share = often.reduce((sum, count) => sum + count, 0) / (across * down);

@@ -1,6 +1,6 @@
 /**
- * Promises of the image engines: what in a prompt changes the picture, what never fails, and that the same input gives
- * the same bytes. The engines are called directly; that they run in threads is the pool's test.
+ * Promises of the image engines: which prompts change the image, what never fails, and that the same input gives the
+ * same bytes. The engines are called directly; that they run in threads is tested with the pool.
  */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
@@ -12,7 +12,7 @@ function render(engine: 'scene' | 'poster' | 'swatch', input: EngineInput, seed 
   return renderWith(engine, input, { seed });
 }
 
-/** Mean difference of two pictures over all channels, 0 to 255, between two shares of their height. */
+/** Mean difference of two images over all channels, 0 to 255, between two fractions of their height. */
 async function difference(first: Buffer, second: Buffer, top = 0, bottom = 1): Promise<number> {
   const [a, b] = await Promise.all(
     [first, second].map(async (bytes) => {
@@ -25,7 +25,7 @@ async function difference(first: Buffer, second: Buffer, top = 0, bottom = 1): P
   return a.reduce((sum, value, index) => sum + Math.abs(value - (b[index] ?? 0)), 0) / a.length;
 }
 
-/** Mean colour of a picture's part, as shares of its height. */
+/** Mean colour of an image's part, in fractions of its height. */
 async function meanColour(
   bytes: Buffer,
   top: number,
@@ -36,7 +36,7 @@ async function meanColour(
     .extract({ left: 0, top: Math.round(height * top), width, height: Math.round(height * (bottom - top)) })
     .png()
     .toBuffer();
-  // `stats` looks at the source and not at what was done to it, hence the picture in between.
+  // `stats` reads the source and ignores operations on it, hence the intermediate image.
   const [red, green, blue] = (await sharp(part).stats()).channels;
   return { red: red?.mean ?? 0, green: green?.mean ?? 0, blue: blue?.mean ?? 0 };
 }

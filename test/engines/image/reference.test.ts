@@ -1,4 +1,4 @@
-/** Promises of how reference pictures come into a scene: what of them is cut out, and whose light it stands in. */
+/** Promises of how reference images are placed into a scene: what of them is cut out, and how it is lit. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { inOnePiece, isFace } from '../../../src/engines/image/picture/one-piece.ts';
@@ -16,7 +16,7 @@ const vase = painted(240, 240, (x, y) =>
 
 describe('a subject in one piece', () => {
   it('is without the ground that came with it', () => {
-    // An orange thing in front of a green hill, both of which stand out from the sky.
+    // An orange object in front of a green hill, both of which stand out from the sky.
     const picture = painted(240, 180, (x, y) => {
       if (Math.hypot((x - 0.5) * 1.33, y - 0.6) < 0.16) return [225, 110, 30];
       const hill = 0.55 + 0.2 * Math.abs(x - 0.5);

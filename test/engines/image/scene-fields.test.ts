@@ -1,4 +1,4 @@
-/** Promises of the scene engine about each field that a model may take (spec §2.5): what it does to what comes out. */
+/** Promises of the scene engine about each field that a model may accept (spec §2.5): its effect on the output. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import sharp from 'sharp';

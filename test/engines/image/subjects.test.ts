@@ -1,4 +1,4 @@
-/** Promises of what prompts of the usual kinds become: people, animals, food, riders; and of what belongs to a season. */
+/** Promises of the results of common prompts: people, animals, food, riders; and of seasonal elements. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { compose } from '../../../src/engines/image/composition.ts';

@@ -1,6 +1,4 @@
-/**
- * What is decided before a note is played: scores of every genre and length, read as scores.
- */
+/** What is decided before a note is played: scores of every genre and length, checked as scores. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createRandom, hashText } from '../../../src/engines/image/random.ts';

@@ -1,6 +1,6 @@
 /**
- * Ears for the tests of music: reads a WAV file and tells its tempo, its key, its pitch and its loudness from the samples
- * alone, knowing nothing of how they were made.
+ * Analysis for the tests of music: reads a WAV file and measures its tempo, its key, its pitch and its loudness from
+ * the samples alone, without knowing how they were made.
  */
 import { readFileSync } from 'node:fs';
 
@@ -84,7 +84,7 @@ export function* spectra(samples: Float32Array, size: number, hop: number): Gene
   }
 }
 
-/** How strong each pitch class is, C first; they add up to 1. */
+/** The strength of each pitch class, C first; they add up to 1. */
 function chroma({ rate, ...recording }: Recording): number[] {
   const size = 8192;
   const classes = Array.from({ length: 12 }, () => 0);
@@ -143,7 +143,7 @@ export function keysOf(recording: Recording): { tonic: number; mode: 'major' | '
 
 const ENVELOPE_RATE = 100;
 
-/** How much newly begins, 100 times a second. */
+/** The strength of new onsets, 100 times per second. */
 export function onsets(recording: Recording): Float64Array {
   const { rate } = recording;
   const hop = Math.round(rate / ENVELOPE_RATE);
@@ -160,7 +160,7 @@ export function onsets(recording: Recording): Float64Array {
   return Float64Array.from(found, (value) => value - mean);
 }
 
-/** How well the onsets repeat with the beat of a tempo and its next three multiples, up to an unknown scale. */
+/** How well the onsets repeat with the beat of a tempo and its next three multiples, up to an unknown factor. */
 export function pulse(envelope: Float64Array, rate: number, bpm: number): number {
   let sum = 0;
   for (const multiple of [1, 2, 4]) {
@@ -177,7 +177,7 @@ export function pulse(envelope: Float64Array, rate: number, bpm: number): number
   return sum;
 }
 
-/** The tempo between two bounds that the onsets fit best, in beats a minute. */
+/** The tempo between two bounds that the onsets fit best, in beats per minute. */
 export function tempoOf(recording: Recording, low: number, high: number): number {
   const envelope = onsets(recording);
   const rate = recording.rate / Math.round(recording.rate / ENVELOPE_RATE);
@@ -189,7 +189,7 @@ export function tempoOf(recording: Recording, low: number, high: number): number
   return best;
 }
 
-/** The pitch of a stretch of a single voice in Hz, by autocorrelation; undefined where it has none. */
+/** The pitch of a section of a single voice in Hz, by autocorrelation; undefined if it has none. */
 export function pitchOf(samples: Float32Array, rate: number, low: number, high: number): number | undefined {
   const scores: number[] = [];
   const [shortest, longest] = [Math.floor(rate / high), Math.ceil(rate / low)];

@@ -1,5 +1,5 @@
 /**
- * What is sung: lyrics read as sections, set to notes, fitted into a time, and heard at the pitch of the tune.
+ * The singing: lyrics parsed as sections, set to notes, fitted into a duration, and heard at the pitch of the tune.
  */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';

@@ -1,6 +1,4 @@
-/**
- * The engine as a whole: files are rendered and listened to.
- */
+/** The engine as a whole: files are rendered and analysed. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
@@ -25,7 +23,7 @@ describe('the engine song', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  /** Renders in a folder of its own. @returns the path of the file. */
+  /** Renders in a directory of its own. @returns the path of the file. */
   async function render(input: Record<string, unknown>, seed = 1, told: number[] = []): Promise<string> {
     const scratch = await mkdtemp(path.join(folder, 'job-'));
     const files = await renderSong({
@@ -81,7 +79,7 @@ describe('the engine song', () => {
       assert.equal(path.extname(file), `.${format}`);
       assert.deepEqual(await readdir(path.dirname(file)), [path.basename(file)]);
       const { seconds } = await decodeSound(file, { sampleRate: 44_100, maxSeconds: 60 });
-      // One frame of mp3 is 1152 samples; the others have none.
+      // One frame of mp3 is 1152 samples; the other formats have no frames.
       assert.ok(Math.abs(seconds - 3) <= (format === 'mp3' ? 1152 : 0) / 44_100, `${format}: ${seconds} s`);
     }
   });

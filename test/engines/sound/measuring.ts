@@ -1,17 +1,20 @@
-/** What the tests of speech and sounds measure, by means of their own and none of the engines': pitch, spectrum, onsets. */
+/**
+ * What the tests of speech and sounds measure, with code of their own and none of the engines': pitch, spectrum,
+ * onsets.
+ */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after } from 'node:test';
 
-/** A new empty folder, removed after the test file. */
+/** A new empty directory, removed after the test file. */
 export async function scratchFolder(): Promise<string> {
   const folder = await mkdtemp(path.join(tmpdir(), 'darkroom-sound-'));
   after(() => rm(folder, { recursive: true, force: true }));
   return folder;
 }
 
-/** What a WAV file of 16 bits holds. */
+/** The content of a 16-bit WAV file. */
 export interface Wav {
   readonly sampleRate: number;
   readonly channels: readonly Float32Array[];
@@ -44,14 +47,14 @@ export function readWav(bytes: Buffer): Wav {
   throw new Error('no samples');
 }
 
-/** Root mean square in decibels under full scale. */
+/** Root mean square in decibels below full scale. */
 export function levelOf(samples: Float32Array, from = 0, to = samples.length): number {
   let sum = 0;
   for (let index = from; index < to; index++) sum += (samples[index] ?? 0) ** 2;
   return 10 * Math.log10(sum / Math.max(1, to - from) + 1e-12);
 }
 
-/** The levels of windows that follow each other. */
+/** The levels of consecutive windows. */
 export function levelsOf(samples: Float32Array, window: number): number[] {
   const levels: number[] = [];
   for (let from = 0; from + window <= samples.length; from += window)
@@ -59,7 +62,7 @@ export function levelsOf(samples: Float32Array, window: number): number[] {
   return levels;
 }
 
-/** The pitch in Hz in the middle of all windows that have one, by autocorrelation. */
+/** The median pitch in Hz of all windows that have one, by autocorrelation. */
 export function medianPitch(samples: Float32Array, sampleRate: number, lowest: number, highest: number): number {
   const window = Math.round(sampleRate * 0.04);
   const [shortest, longest] = [Math.floor(sampleRate / highest), Math.ceil(sampleRate / lowest)];
@@ -80,7 +83,7 @@ export function medianPitch(samples: Float32Array, sampleRate: number, lowest: n
       best = Math.max(best, likeness.get(lag) ?? 0);
     }
     if (best < 0.75) continue;
-    // The first top that is nearly as high as the highest: not an octave below.
+    // The first peak that is nearly as high as the highest: not an octave below.
     const period = [...likeness].find(
       ([lag, alike]) =>
         alike > 0.9 * best && alike >= (likeness.get(lag - 1) ?? 1) && alike >= (likeness.get(lag + 1) ?? 1),
@@ -91,7 +94,7 @@ export function medianPitch(samples: Float32Array, sampleRate: number, lowest: n
   return found[Math.floor(found.length / 2)] ?? 0;
 }
 
-/** The power at each of `size / 2` frequencies, averaged over a stretch of sound. */
+/** The power at each of `size / 2` frequencies, averaged over a section of the audio. */
 export function spectrumOf(samples: Float32Array, size = 4096, from = 0, to = samples.length): Float64Array {
   const power = new Float64Array(size / 2);
   for (let start = from; start + size <= to; start += size / 2) {
@@ -133,7 +136,7 @@ function transform(real: Float64Array, imaginary: Float64Array): void {
   }
 }
 
-/** The part of the power that lies above a frequency, in decibels under the whole. */
+/** The part of the power that is above a frequency, in decibels below the total. */
 export function powerAbove(samples: Float32Array, sampleRate: number, hertz: number): number {
   const spectrum = spectrumOf(samples);
   const first = Math.ceil((hertz / sampleRate) * spectrum.length * 2);
@@ -141,7 +144,7 @@ export function powerAbove(samples: Float32Array, sampleRate: number, hertz: num
   return 10 * Math.log10((spectrum.subarray(first).reduce((sum, power) => sum + power, 0) + 1e-20) / all);
 }
 
-/** The level of what lies between two frequencies, in decibels under full scale. */
+/** The level between two frequencies, in decibels below full scale. */
 export function bandLevel(samples: Float32Array, sampleRate: number, lowest: number, highest: number): number {
   // Windows of about the same length at every rate.
   const spectrum = spectrumOf(samples, 2 ** Math.ceil(Math.log2(sampleRate * 0.1)));
@@ -151,7 +154,7 @@ export function bandLevel(samples: Float32Array, sampleRate: number, lowest: num
   return levelOf(samples) + 10 * Math.log10(band / all);
 }
 
-/** The middle of the power, in Hz: how bright a sound is. */
+/** The centroid of the power, in Hz: how bright a sound is. */
 export function centroidOf(samples: Float32Array, sampleRate: number): number {
   const spectrum = spectrumOf(samples);
   let [weighted, all] = [0, 1e-20];
@@ -172,7 +175,7 @@ export function flatnessOf(samples: Float32Array, sampleRate: number, lowest: nu
   return geometric / mean;
 }
 
-/** The frequencies of the highest tops of a spectrum, highest first. */
+/** The frequencies of the highest peaks of a spectrum, highest first. */
 export function topsOf(samples: Float32Array, sampleRate: number, count: number): number[] {
   const spectrum = spectrumOf(samples, 16_384);
   const tops = [...spectrum.keys()].filter(
@@ -183,7 +186,7 @@ export function topsOf(samples: Float32Array, sampleRate: number, count: number)
   return tops.slice(0, count).map((bin) => (bin * sampleRate) / (spectrum.length * 2));
 }
 
-/** When something begins, in seconds: the level jumps by some decibels within 10 ms, at least `gap` seconds apart. */
+/** When sounds begin, in seconds: the level jumps by some decibels within 10 ms, at least `gap` seconds apart. */
 export function onsetsOf(samples: Float32Array, sampleRate: number, gap: number, jump = 12): number[] {
   const levels = levelsOf(samples, Math.round(sampleRate * 0.01));
   const highest = Math.max(...levels);

@@ -1,4 +1,4 @@
-/** What a prompt for a sound is understood to say. */
+/** How a prompt for a sound is understood. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { LEXICON } from '../../../src/engines/sound/lexicon.ts';

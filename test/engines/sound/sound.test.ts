@@ -1,6 +1,6 @@
 /**
- * Promises of the engine `sound`, measured in the samples that it makes: how long, how loud, how often something happens,
- * noise or tone, near or far, where it is and where it goes.
+ * Promises of the engine `sound`, measured in the samples that it makes: how long, how loud, how often an event
+ * occurs, noise or tone, near or far, where it is and where it moves.
  */
 import assert from 'node:assert/strict';
 import { readFile, readdir } from 'node:fs/promises';
@@ -15,7 +15,7 @@ import { centroidOf, flatnessOf, levelOf, levelsOf, onsetsOf, readWav, scratchFo
 
 const RATE = 48_000;
 
-/** What a prompt sounds like before it is levelled: left and right. */
+/** The samples of a prompt before they are levelled: left and right. */
 function soundOf(prompt: string, seconds: number, seed = 1): readonly [Float32Array, Float32Array] {
   const piece = new Piece(readingOf(prompt), seconds * RATE, hashText(`${seed} ${prompt}`));
   const whole = [new Float32Array(seconds * RATE), new Float32Array(seconds * RATE)] as const;
@@ -181,7 +181,7 @@ describe('the sounds', () => {
 
   it('never come back to where they were', () => {
     const [left] = soundOf('rain', 12);
-    // The envelope in steps of 2 ms, against itself later: a loop would be wholly alike at its length.
+    // The envelope in steps of 2 ms, compared with itself later: a loop would match completely at its length.
     const levels = levelsOf(left, 96).slice(500, -500);
     const mean = levels.reduce((sum, level) => sum + level, 0) / levels.length;
     const around = levels.map((level) => level - mean);

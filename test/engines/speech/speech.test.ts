@@ -34,7 +34,7 @@ async function spoken(input: Record<string, unknown>): Promise<Wav & { readonly 
 
 describe('the engine speech', () => {
   it('doubles the pitch at 12 semitones and halves it at -12, and keeps the length', async () => {
-    // One voice of which the model is tuned, and one of which the samples are moved.
+    // One voice whose model is tuned, and one whose samples are shifted.
     for (const voice of ['slt', 'rms']) {
       const [low, usual, high] = await Promise.all([-12, 0, 12].map((pitch) => spoken({ text: LINE, voice, pitch })));
       assert.ok(low !== undefined && usual !== undefined && high !== undefined);
@@ -89,7 +89,7 @@ describe('the engine speech', () => {
         wav.samples.length / wav.sampleRate;
       assert.ok(Math.abs(seconds(resampled) - seconds(native)) < 0.001);
       if (sampleRate > 16_000) assert.ok(powerAbove(resampled.samples, sampleRate, 8300) < -45);
-      // The hissing of "she sells" lies above 4 kHz. Folded down it would be heard between 2.5 and 3.7 kHz.
+      // The hissing of "she sells" is above 4 kHz. With aliasing it would be heard between 2.5 and 3.7 kHz.
       const band = (wav: { samples: Float32Array; sampleRate: number }): number =>
         bandLevel(wav.samples, wav.sampleRate, 2500, 3700);
       assert.ok(

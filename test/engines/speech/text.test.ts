@@ -1,4 +1,4 @@
-/** What is made of a text before it is spoken, and which sound belongs to which word after. */
+/** How a text is prepared before it is spoken, and which sound belongs to which word afterwards. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { passagesOf } from '../../../src/engines/speech/passages.ts';
@@ -88,7 +88,7 @@ describe('speaking words', () => {
       words.slice(0, 3).map((word) => word.phones.map(({ name }) => name).join(' ')),
       ['l ah v', 'dh ax', 'n ay t'],
     );
-    // The sounds of all words are all sounds but the silence, and follow each other.
+    // The sounds of all words are all sounds except the silence, and follow each other.
     const spoken = phones.filter(({ name }) => name !== 'pau');
     assert.deepEqual(
       words.flatMap((word) => word.phones),

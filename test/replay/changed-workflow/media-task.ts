@@ -1,6 +1,6 @@
 /**
  * `mediaTask` as a careless change would leave it: the outputs are archived twice, and the status is shown after the
- * submit instead of before. Only for showing that replaying sees such a change.
+ * submit instead of before. Only for showing that replaying detects such a change.
  */
 import { proxyActivities, proxyLocalActivities, upsertSearchAttributes } from '@temporalio/workflow';
 import { SETTLE_LOCALLY, archiveOptions, submitOptions } from '../../../workflows/activity-options.ts';

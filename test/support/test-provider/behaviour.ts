@@ -1,21 +1,21 @@
 /**
- * What a prompt asks of the test provider. Words in square brackets choose a behaviour, so that a test needs no second
- * channel to the provider and a prompt in a log says what was meant to happen:
+ * The behaviour that a prompt requests from the test provider. Words in square brackets choose it, so that a test
+ * needs no second channel to the provider and a prompt in a log shows what was meant to happen:
  *
  * `[slow 3000]` the work takes that long (ms) · `[delay-submit 2000]` accepts at once, answers that much later ·
- * `[refuse 429]` refuses with that status · `[refuse-first 2]` refuses that many submits with 503, then accepts ·
- * `[content]` a content refusal in the provider's own form · `[fail]` the work fails · `[no output]` the work is done
- * and brings nothing · `[html]` accepts, answers a page · `[drop]` accepts, cuts the connection · `[500]` accepts,
- * answers 500 · `[poll-fail 2]` answers that many polls with 500 · `[404 file]` the result's address answers 404 ·
- * `[bills 0.004]` billed although it was cancelled (tasks) · `[retry-after 2]` what refusals ask for (s) ·
- * `[huge answer]` accepts, and
- * answers what it says to be 3 TB · `[odd types]` accepts, answers with fields of other types · `[odd-poll]` polls are answered so ·
- * `[poll-after 600]` what polls of a running job ask for (s) · `[html-poll]` polls are answered with a page ·
- * `[hook-every 500]` calls back that often (ms) while it works, and not only at the end · `[html file]` the result is a
- * page · `[huge file]` the result says that it has 3 TB · `[file-redirect http://…]` the result is said to be there ·
- * `[film]` the result is a film and no picture · `[cut-file 40]` only so many of its bytes are served, as if they were
- * all · `[break-file 2]` so many times the connection breaks off in the middle of it · `[silent-cancel]` a cancel is taken,
- * changes nothing and is never answered (tasks).
+ * `[refuse 429]` rejects with that status · `[refuse-first 2]` rejects that many submits with 503, then accepts ·
+ * `[content]` a content rejection in the provider's own form · `[fail]` the work fails · `[no output]` the work is
+ * done without any output · `[html]` accepts, responds with a page · `[drop]` accepts, cuts the connection · `[500]`
+ * accepts, responds with 500 · `[poll-fail 2]` answers that many polls with 500 · `[404 file]` the result's URL
+ * returns 404 · `[bills 0.004]` billed although it was cancelled (tasks) · `[retry-after 2]` the Retry-After of
+ * rejections (s) · `[huge answer]` accepts, and sends a response that declares 3 TB · `[odd types]` accepts, responds
+ * with fields of other types · `[odd-poll]` the same for polls · `[poll-after 600]` the delay that polls of a running
+ * job request (s) · `[html-poll]` polls are answered with a page · `[hook-every 500]` calls back that often (ms)
+ * while it works, and not only at the end · `[html file]` the result is a page · `[huge file]` the result declares 3
+ * TB · `[file-redirect http://…]` the result redirects there · `[film]` the result is a video instead of an image ·
+ * `[cut-file 40]` only that many of its bytes are served, as if they were all · `[break-file 2]` the connection
+ * breaks off in the middle of it that many times · `[silent-cancel]` a cancel is accepted, changes nothing and is
+ * never answered (tasks).
  */
 
 /** A prompt's behaviour; numbers are 0 where the word is absent. */
@@ -46,7 +46,7 @@ export interface Behaviour {
   readonly cutFileBytes: number;
   readonly fileBreaks: number;
   readonly leavesCancelsUnanswered: boolean;
-  /** Decimal USD; undefined where nothing is said. */
+  /** Decimal USD; undefined if the prompt has no such word. */
   readonly billedUsd: string | undefined;
 }
 

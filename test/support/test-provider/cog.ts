@@ -1,6 +1,7 @@
 /**
- * The far end of a container of Cog's, as its "HTTP API" page has it: `PUT /predictions/{id}`, which waits for the end and
- * is idempotent while the prediction runs, and stops it when the caller has gone. test/wide runs against a real one.
+ * Simulates a Cog container, as documented on its "HTTP API" page: `PUT /predictions/{id}`, which waits for the end
+ * and is idempotent while the prediction runs, and stops it when the caller has gone. test/wide runs against a real
+ * one.
  */
 import { readBehaviour } from './behaviour.ts';
 import { drawPicture } from './picture.ts';

@@ -1,6 +1,6 @@
 /**
- * The far end of fal's queue, as its "Inference API" pages have it: a request is submitted under a model's whole id, asked
- * about, fetched and cancelled under the first two parts of it. No idempotency keys.
+ * Simulates fal's queue, as documented on its "Inference API" pages: a request is submitted under a model's whole id,
+ * and polled, fetched and cancelled under the first two parts of it. No idempotency keys.
  */
 import { readBehaviour } from './behaviour.ts';
 import type { Job } from './jobs.ts';

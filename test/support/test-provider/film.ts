@@ -1,14 +1,14 @@
-/** The test provider's moving results: real MP4 files whose bytes depend on the prompt alone. */
+/** The test provider's videos: real MP4 files whose bytes depend on the prompt alone. */
 import { createHash } from 'node:crypto';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { openVideo } from '../../../src/media/encode.ts';
 
-/** Of every film: pixels, frames a second, and how many there are. */
+/** For every video: pixels, frames per second, and the number of frames. */
 export const FILM = { width: 96, height: 64, fps: 12, frames: 18 } as const;
 
-/** A second and a half of a colour that the prompt decides, growing brighter. */
+/** A second and a half of a colour that depends on the prompt, with increasing brightness. */
 export async function drawFilm(prompt: string): Promise<Buffer> {
   const { width, height, fps, frames } = FILM;
   const [r = 0, g = 0, b = 0] = createHash('sha256').update(prompt).digest();

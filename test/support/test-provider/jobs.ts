@@ -1,5 +1,5 @@
 /**
- * The work of the test provider: in memory, gone with the process. A job ends after its prompt's time, by itself or
+ * The jobs of the test provider: in memory, gone with the process. A job ends after its prompt's time, by itself or
  * because it was cancelled before.
  */
 import { randomBytes } from 'node:crypto';
@@ -21,15 +21,15 @@ export interface Job {
   fileBreaksLeft: number;
   /** Resolves when the job is no longer running. */
   readonly ended: Promise<void>;
-  /** Whether the provider was told to forget it. */
+  /** Whether the provider received a request to delete it. */
   isDeleted: boolean;
   cancel(): void;
 }
 
-/** What came with a submit beside its prompt. */
+/** The fields of a submit other than its prompt. */
 export interface SubmitDetails {
   readonly idempotencyKey?: string | undefined;
-  /** Called when the job is over, and before where its prompt says so. */
+  /** Called when the job has ended, and before if its prompt says so. */
   readonly hookUrl?: string;
   /** The fields that were sent, for the log. */
   readonly fields?: Readonly<Record<string, unknown>>;
@@ -41,7 +41,7 @@ export interface Jobs {
   create(protocol: Protocol, prompt: string, details?: SubmitDetails): Job;
   find(protocol: Protocol, id: string): Job | undefined;
   findByKey(idempotencyKey: string): Job | undefined;
-  /** Counts a submit of a `[refuse-first N]` prompt; true while it is to be refused. */
+  /** Counts a submit of a `[refuse-first N]` prompt; true while it is to be rejected. */
   isStillRefused(protocol: Protocol, prompt: string): boolean;
 }
 
@@ -116,7 +116,7 @@ export function createJobs(log: (line: Omit<LogLine, 'at'>) => void): Jobs {
   };
 }
 
-/** What a provider says is not believed: any body will do. @returns the status of the answer; 0: there was none. */
+/** The body is not trusted: any will do. @returns the status of the response; 0: there was none. */
 async function sendHook(url: string, id: string): Promise<number> {
   try {
     const answer = await fetch(url, { method: 'POST', body: JSON.stringify({ id, status: 'succeeded' }) });
@@ -127,7 +127,7 @@ async function sendHook(url: string, id: string): Promise<number> {
   }
 }
 
-/** Long texts are cut: an input can hold whole files. */
+/** Long texts are shortened: an input can contain whole files. */
 function shortened(fields: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   return Object.fromEntries(
     Object.entries(fields).map(([name, value]) => [name, typeof value === 'string' ? value.slice(0, 200) : value]),

@@ -1,6 +1,6 @@
 /**
- * The test provider's own record of what reached it. Kill tests are judged by it, so a line stands in the file before
- * the request is answered, and nothing but the provider writes there.
+ * The test provider's own log of what reached it. Kill tests rely on it, so a line is in the file before the request
+ * is answered, and nothing but the provider writes there.
  */
 import { appendFileSync } from 'node:fs';
 
@@ -9,9 +9,9 @@ export const PROTOCOLS = ['openai', 'replicate', 'tasks', 'cog', 'fal', 'runway'
 export type Protocol = (typeof PROTOCOLS)[number];
 
 /**
- * `submit`: work was accepted, once per job. `replay`: a repeated idempotency key, no new work. `refused`: nothing was
- * accepted. `finished`: the work ended by itself. `file`: a result was fetched. `hook`: a call back was sent, and
- * answered with `status`. `left`: whoever had submitted went away before the answer.
+ * `submit`: work was accepted, once per job. `replay`: a repeated idempotency key, no new work. `refused`: nothing
+ * was accepted. `finished`: the work ended by itself. `file`: a result was fetched. `hook`: a callback was sent, and
+ * answered with `status`. `left`: the submitting client disconnected before the response.
  */
 export type LogKind = 'submit' | 'replay' | 'refused' | 'poll' | 'cancel' | 'finished' | 'file' | 'hook' | 'left';
 
@@ -23,16 +23,16 @@ export interface LogLine {
   readonly jobId?: string;
   readonly idempotencyKey?: string;
   readonly prompt?: string;
-  /** The status of a refusal, or of the answer to a hook. */
+  /** The status of a rejection, or of the response to a hook. */
   readonly status?: number;
-  /** The credential that a file was fetched with, where there was one. */
+  /** The credential that a file was fetched with, if any. */
   readonly bearer?: string;
-  /** What a submit brought, where the interface writes it down: its fields, long ones cut, and its files. */
+  /** The content of a submit, if the interface logs it: its fields, long ones shortened, and its files. */
   readonly fields?: Readonly<Record<string, unknown>>;
   readonly received?: readonly string[];
 }
 
-/** Makes the function that adds a line to a file. */
+/** Creates the function that appends a line to a file. */
 export function createLog(file: string): (line: Omit<LogLine, 'at'>) => void {
   return (line) => appendFileSync(file, `${JSON.stringify({ at: Date.now(), ...line })}\n`);
 }

@@ -1,11 +1,11 @@
 /**
- * The test provider: a process of its own that plays the far end of the published interfaces our adapters speak,
- * under `/openai/v1`, `/replicate/v1`, `/tasks/v1` and so on, and serves its results under `/files`. Behaviour is chosen
- * by words in the prompt (`behaviour.ts`); what reached it is in its own log (`log.ts`).
+ * The test provider: a process of its own that simulates the published interfaces that our adapters support, under
+ * `/openai/v1`, `/replicate/v1`, `/tasks/v1` and so on, and serves its results under `/files`. Behaviour is chosen by
+ * words in the prompt (`behaviour.ts`); what reached it is in its own log (`log.ts`).
  *
- * Usage: `node dist/test/support/test-provider/main.js --log <file> [--port 0] [--until-stdin-ends]`
- * Prints `{"port":<n>}` when it listens. Any key is accepted but none and `revoked-key`, each
- * in the interface's own form; a container (`cog`) asks for none.
+ * Usage: `node dist/test/support/test-provider/main.js --log <file> [--port 0] [--until-stdin-ends]` Prints
+ * `{"port":<n>}` when it listens. Any key is accepted except an empty one and `revoked-key`, each in the interface's
+ * own form; a container (`cog`) requires none.
  */
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -42,7 +42,7 @@ const INTERFACES: Readonly<Record<Protocol, (room: Room, incoming: Incoming) => 
   fal: handleFal,
   runway: handleRunway,
 };
-/** How a key is sent, where it is not `Bearer`. */
+/** The scheme of the key, if it is not `Bearer`. */
 const SCHEMES: Readonly<Partial<Record<Protocol, string>>> = { fal: 'Key' };
 
 const log = createLog(values.log);
@@ -126,7 +126,7 @@ async function handle(request: IncomingMessage, response: ServerResponse): Promi
   if (fileProtocol !== undefined) return sendFile(request, response, jobs.find(fileProtocol as Protocol, fileJob));
   const { method = 'GET', headers } = request;
   const abandoned = new Promise<void>((resolve) => response.once('close', resolve));
-  // Before any answer: one that comes while the body is still on its way can be lost with the connection.
+  // Before any response: one that is sent while the body is still arriving can be lost with the connection.
   const sent = await readBody(request);
   const [, first, path = ''] = /^\/(\w+)\/v1(\/.*)$/.exec(pathname) ?? [];
   const protocol = PROTOCOLS.find((each) => each === first);
@@ -152,5 +152,5 @@ server.listen(Number(values.port), '127.0.0.1', () => {
   process.stdout.write(`${JSON.stringify({ port })}\n`);
 });
 
-// A test that is killed cannot stop us; its end of the pipe closes all the same.
+// A killed test cannot stop us, but its end of the pipe still closes.
 if (values['until-stdin-ends']) process.stdin.resume().once('end', () => process.exit(0));

@@ -1,6 +1,6 @@
 /**
- * The far end of the interfaces of OpenAI's form, as the openai-openapi document has them: images and speech, which are
- * synchronous, and videos, which are jobs. No idempotency keys.
+ * Simulates the interfaces in OpenAI's form, as specified in the openai-openapi document: images and speech, which
+ * are synchronous, and videos, which are jobs. No idempotency keys.
  */
 import { readBehaviour } from './behaviour.ts';
 import type { Job } from './jobs.ts';
@@ -45,7 +45,7 @@ export async function handleOpenAi(room: Room, incoming: Incoming): Promise<Repl
   }
 }
 
-/** Takes work or refuses it. @param proceed with what was taken. */
+/** Accepts or rejects work. @param proceed with the accepted work. */
 async function accept(
   room: Room,
   { body, files }: Incoming,

@@ -1,4 +1,4 @@
-/** Starts the test provider as a process of its own, for the length of a test file. */
+/** Starts the test provider as a process of its own, for the duration of a test file. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -9,7 +9,7 @@ import { packageFile, packageModule } from '../../../src/config/package-root.ts'
 import type { LogLine } from './log.ts';
 
 export interface TestProvider {
-  /** `http://127.0.0.1:<port>`; an interface lies below it: `/openai/v1`, `/replicate/v1`, `/tasks/v1`. */
+  /** `http://127.0.0.1:<port>`; the interfaces are below it: `/openai/v1`, `/replicate/v1`, `/tasks/v1`. */
   readonly url: string;
   readonly pid: number;
   /** Everything that reached the provider so far, in order. */
@@ -18,7 +18,7 @@ export interface TestProvider {
   stop(): Promise<void>;
 }
 
-/** Starts the provider on a free port and waits until it listens. It ends with us, however we end. */
+/** Starts the provider on a free port and waits until it listens. It ends with our process in any case. */
 export async function startTestProvider(): Promise<TestProvider> {
   const folder = await mkdtemp(path.join(tmpdir(), 'test-provider-'));
   const logFile = path.join(folder, 'log.jsonl');

@@ -1,4 +1,4 @@
-/** What the three interfaces of the test provider share: what a request is to them, and what they answer. */
+/** What the interfaces of the test provider share: the types of their requests and responses. */
 import { readBehaviour } from './behaviour.ts';
 import type { Job, Jobs } from './jobs.ts';
 import type { LogLine } from './log.ts';
@@ -11,15 +11,15 @@ export interface Incoming {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   /** Without its question mark. */
   readonly query: URLSearchParams;
-  /** The fields of the JSON or of the form; an empty object where there is no body. */
+  /** The fields of the JSON or of the form; an empty object if there is no body. */
   readonly body: Readonly<Record<string, unknown>>;
   /** The files of a form. */
   readonly files: readonly ReceivedFile[];
-  /** Resolves when the caller has gone without waiting for the answer. */
+  /** Resolves when the caller has disconnected without waiting for the response. */
   readonly abandoned: Promise<void>;
 }
 
-/** One file of a form: its field, and as whom it came. */
+/** One file of a form: its field, its name and its type. */
 export interface ReceivedFile {
   readonly field: string;
   readonly name: string;
@@ -28,8 +28,8 @@ export interface ReceivedFile {
 }
 
 /**
- * An answer: JSON, a page of HTML, a file, the file of a job, `huge`, which is said to have 3 TB, or `drop`, which cuts
- * the connection.
+ * A response: JSON, a page of HTML, a file, the file of a job, `huge`, which declares 3 TB, or `drop`, which cuts the
+ * connection.
  */
 export type Reply =
   | { readonly status: number; readonly bytes: Buffer; readonly mimeType: string }
@@ -39,20 +39,20 @@ export type Reply =
   | 'huge'
   | 'drop';
 
-/** What an interface works with. */
+/** The context of an interface. */
 export interface Room {
   readonly jobs: Jobs;
   readonly log: (line: Omit<LogLine, 'at'>) => void;
-  /** The address under which a job's picture can be fetched. */
+  /** The URL of a job's image. */
   fileUrl(job: Job): string;
 }
 
-/** The forms that differ between the interfaces. */
+/** The formats that differ between the interfaces. */
 export interface Wording {
   error(status: number, kind: 'content' | 'model' | 'other', prompt?: string): Reply;
 }
 
-/** Every field that an interface of ours may read, and none of the type that it should be. */
+/** Every field that one of our interfaces may read, each with a wrong type. */
 export const OTHER_TYPES = {
   id: { value: 7 },
   request_id: ['a'],
@@ -65,16 +65,16 @@ export const OTHER_TYPES = {
   error: [false],
 };
 
-/** Seconds that a refusal with 429 or 503 asks for. */
+/** The `Retry-After` seconds of a rejection with 429 or 503. */
 const RETRY_AFTER_SECONDS = 7;
 
-/** The headers of a refusal: providers say how long to wait only where waiting helps. @param prompt can ask for less. */
+/** The headers of a rejection: providers say how long to wait only if waiting helps. @param prompt can request less. */
 export function refusalHeaders(status: number, prompt = ''): Readonly<Record<string, string>> {
   const seconds = readBehaviour(prompt).retryAfterSeconds || RETRY_AFTER_SECONDS;
   return status === 429 || status === 503 ? { 'retry-after': String(seconds) } : {};
 }
 
-/** What `[html]`, `[drop]`, `[500]` and `[delay-submit]` make of the answer to an accepted submit. */
+/** How `[html]`, `[drop]`, `[500]` and `[delay-submit]` change the response to an accepted submit. */
 export async function answerSubmit(job: Job, reply: Reply, wording: Wording): Promise<Reply> {
   const { behaviour } = job;
   if (behaviour.dropsConnection) return 'drop';
@@ -88,7 +88,7 @@ export async function answerSubmit(job: Job, reply: Reply, wording: Wording): Pr
   return reply;
 }
 
-/** The text of a field, empty where there is none. */
+/** The text of a field, empty if it is missing. */
 export function textOf(body: unknown, name: string): string {
   const value = typeof body === 'object' && body !== null ? (body as Record<string, unknown>)[name] : undefined;
   return typeof value === 'string' ? value : '';

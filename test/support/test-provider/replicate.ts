@@ -1,4 +1,4 @@
-/** The far end of Replicate's predictions: asynchronous, cancellable, no idempotency keys. */
+/** Simulates Replicate's predictions: asynchronous, cancellable, no idempotency keys. */
 import { readBehaviour } from './behaviour.ts';
 import type { Job } from './jobs.ts';
 import { answerSubmit, OTHER_TYPES, refusalHeaders, textOf } from './protocol.ts';

@@ -1,6 +1,6 @@
 /**
- * The far end of Runway's tasks, as its API reference has it: created, asked about, and cancelled by deleting them, which
- * also removes those that are done. No idempotency keys.
+ * Simulates Runway's tasks, as specified in its API reference: created, polled, and cancelled by deleting them, which
+ * also removes finished ones. No idempotency keys.
  */
 import { readBehaviour } from './behaviour.ts';
 import type { Job } from './jobs.ts';

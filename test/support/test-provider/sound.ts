@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 const SAMPLE_RATE = 8_000;
 const SECONDS = 0.25;
 
-/** A quarter of a second of a tone whose pitch the text decides: 16-bit PCM, mono. */
+/** A quarter of a second of a tone whose pitch depends on the text: 16-bit PCM, mono. */
 export function drawSound(text: string): Buffer {
   const hertz = 200 + createHash('sha256').update(text).digest().readUInt16BE(0) / 100;
   const samples = SAMPLE_RATE * SECONDS;

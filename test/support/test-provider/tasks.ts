@@ -1,4 +1,4 @@
-/** The far end of our own API (spec §2 to §4): asynchronous, cancellable, with idempotency keys. */
+/** Simulates our own API (spec §2 to §4): asynchronous, cancellable, with idempotency keys. */
 import { readBehaviour } from './behaviour.ts';
 import type { Job } from './jobs.ts';
 import { answerSubmit, OTHER_TYPES, refusalHeaders, textOf } from './protocol.ts';

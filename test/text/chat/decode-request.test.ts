@@ -1,4 +1,7 @@
-/** From the body of a chat request to the one form: what is taken, what it comes to, and what is refused by its name. */
+/**
+ * From the body of a chat request to the common form: what is accepted, what it is decoded to, and what is rejected
+ * by its name.
+ */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { checkChatBody, decodeChatRequest } from '../../../src/text/chat/decode-request.ts';

@@ -1,4 +1,4 @@
-/** A chat answer, streamed and not: two renderings of the same events, in every order of them. */
+/** A chat answer, streamed and not: two renderings of the same events, in any order. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';

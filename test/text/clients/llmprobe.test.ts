@@ -1,6 +1,6 @@
 /**
  * The conformance suite llmprobe, unmodified, against the text endpoints: every check of the two surfaces and of the
- * model list passes. How clever the model is does not count: it is none.
+ * model list passes. The quality of the model does not count: it is not a real one.
  */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -15,7 +15,7 @@ import type { ServedApp } from '../../http/serve.ts';
 
 const SUITE = packageFile('node_modules/llmprobe/bin/dist/llmprobe.mjs');
 
-/** What of its report counts here. */
+/** The parts of its report that count here. */
 interface Report {
   readonly conformance: {
     readonly bySurface: readonly { readonly surface: string; readonly passed: number; readonly total: number }[];
@@ -32,13 +32,13 @@ interface Report {
   };
 }
 
-/** Fewer checks than this would be another suite. */
+/** With fewer checks than this it would be a different suite. */
 const LEAST_CHECKS = { models: 4, chat: 100, responses: 90 };
 
 /**
- * Checks that say neither yes nor no. A trailing assistant message is taken for a turn that is over, which the suite
- * cannot tell from one that was overlooked; thoughts in a history it can only send to chat; MCP servers it cannot host;
- * and what is made in the background is refused here (issue "Responses", asserted below).
+ * Checks without a definite result. A trailing assistant message is treated as a finished turn, which the suite
+ * cannot distinguish from one that was ignored; it can send reasoning in a history only to chat; it cannot host MCP
+ * servers; and background responses are rejected here (asserted below).
  */
 const UNDECIDED: Readonly<Record<string, string>> = {
   'responses-reasoning-roundtrip': 'unsupported',

@@ -1,6 +1,6 @@
 /**
- * Promises of what the embedded text model answers in words: only what stands in the prompt or can be worked out from
- * it, in the form that was wished for.
+ * Promises of the answers of the offline text model: only what is in the prompt or can be derived from it, in the
+ * requested form.
  */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';

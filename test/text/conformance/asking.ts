@@ -1,4 +1,4 @@
-/** Asks the embedded text model as an endpoint does, and gathers its events. */
+/** Calls the offline text model as an endpoint does, and collects its events. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -11,12 +11,12 @@ import type { TextCall, TextSource } from '../../../src/text/source.ts';
 import { Tally } from '../../../src/text/tally.ts';
 import { createTextThreads } from '../../../src/text/threads/text-threads.ts';
 
-/** The model as the catalogue has it. */
+/** The model as in the catalogue. */
 export const MODEL = JSON.parse(
   readFileSync(path.join(PACKAGE_ROOT, 'models/conformance-text.json'), 'utf8'),
 ) as TextModelDefinition;
 
-/** Those of all tests of a file. They do not keep the process alive. */
+/** Shared by all tests of a file. They do not keep the process alive. */
 export const threads = createTextThreads();
 const source = createEmbeddedTextSource(threads);
 let calls = 0;
@@ -42,7 +42,7 @@ export function says(role: 'user' | 'system' | 'assistant', text: string): Messa
   return role === 'assistant' ? { role, content, toolCalls: [] } : { role, content };
 }
 
-/** What an assistant called, and what came back. */
+/** A tool call of an assistant, and its result. */
 export function called(name: string, args: string, result: string): readonly Message[] {
   return [
     { role: 'assistant', content: [], toolCalls: [{ id: `call_${name}`, name, arguments: args }] },
@@ -60,7 +60,7 @@ export function tool(
   return description === undefined ? { name, parameters } : { name, description, parameters };
 }
 
-/** A request with every parameter at its default. @param prompt the conversation, or what the user says. */
+/** A request with every parameter at its default. @param prompt the conversation, or the user's message. */
 export function requestOf(prompt: string | readonly Message[], given: Partial<TextRequest> = {}): TextRequest {
   return {
     model: MODEL.name,
@@ -116,7 +116,7 @@ export async function textOf(prompt: string | readonly Message[], given: Partial
   return (await ask(prompt, given)).answer.text;
 }
 
-/** What was called, with the arguments read. */
+/** The tool calls, with their arguments parsed. */
 export async function callsOf(
   prompt: string | readonly Message[],
   given: Partial<TextRequest>,
@@ -125,7 +125,7 @@ export async function callsOf(
   return answer.calls.map((call) => ({ name: call.name, arguments: JSON.parse(call.arguments) as unknown }));
 }
 
-/** The value that an answer in JSON has. */
+/** The value of an answer in JSON. */
 export async function jsonOf(prompt: string | readonly Message[], given: Partial<TextRequest>): Promise<unknown> {
   return JSON.parse(await textOf(prompt, given)) as unknown;
 }

@@ -1,6 +1,6 @@
 /**
- * Promises of answers in JSON: whatever schema of the strict subset is given, the answer is an instance of it; without
- * a schema it has the keys that the prompt names.
+ * Promises of answers in JSON: for any schema of the strict subset the answer is an instance of it; without a schema
+ * it has the keys that the prompt names.
  */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
@@ -92,7 +92,7 @@ const leaves: Arbitrary<JsonSchema> = fc.oneof(
     .array(fc.oneof(fc.string(), whole, fc.boolean(), fc.constant(null)), { minLength: 1 })
     .map((members) => ({ enum: members })),
   fc.oneof(fc.string(), whole, fc.boolean()).map((value) => ({ const: value })),
-  // References: to a thing that may hold itself, to a list of such, to something plain.
+  // References: to a recursive object, to a list of them, to a plain value.
   fc.constantFrom({ $ref: '#/$defs/node' }, { $ref: '#/$defs/colour' }, { $ref: '#/$defs/list', description: 'many' }),
 );
 
@@ -232,7 +232,7 @@ describe('an instance of a schema', () => {
     let deep: JsonSchema = { type: 'string' };
     for (let level = 0; level < 500; level++) deep = objectOf({ inner: deep });
     const schemas: readonly JsonSchema[] = [
-      // It has no value that ends.
+      // It has no finite value.
       objectOf({ next: { $ref: '#' } }),
       deep,
       {
@@ -245,7 +245,7 @@ describe('an instance of a schema', () => {
         more: millionOf({ const: { a: 'word'.repeat(1e4) } }),
       }),
       objectOf({ all: millionOf({ anyOf: Array.from({ length: 1000 }, () => ({ $ref: '#' })) }) }),
-      // More than a function takes as arguments.
+      // More than a function accepts as arguments.
       objectOf({ it: { anyOf: Array.from({ length: 130_000 }, () => false) } }),
       objectOf({
         long: text('^((a{1000}){1000}){1000}$'),

@@ -1,6 +1,6 @@
 /**
- * Promises of how the embedded text model speaks: token by token, inside the cap, the same again, and without keeping
- * others from their work.
+ * Promises of how the offline text model answers: token by token, within the cap, reproducibly, and without blocking
+ * others.
  */
 import assert from 'node:assert/strict';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -284,7 +284,7 @@ describe('a long answer', () => {
   });
 
   it('keeps the pace that the catalogue gives it, and is not held up by it when it is given up', async () => {
-    // Ten minutes a token: the second one cannot come while this test runs.
+    // Ten minutes per token: the second one cannot come while this test runs.
     const upstreams = [
       { protocol: 'embedded' as const, model: 'conformance-text', parameters: { tokensPerSecond: 1 / 600 } },
     ];

@@ -1,4 +1,4 @@
-/** Promises of the functions that the embedded text model calls: which ones, how often, and with what. */
+/** Promises of the functions that the offline text model calls: which ones, how often, and with which arguments. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ask, called, callsOf, says, tool } from './asking.ts';

@@ -1,6 +1,6 @@
 /**
- * The hold's bound of the input is never below what an upstream can report, whatever its tokenizer: vocabularies of 49k
- * to 260k tokens, and the worst there can be, which has a token for each byte.
+ * The hold's bound of the input is never below what an upstream can report, whatever its tokenizer: vocabularies of
+ * 49k to 260k tokens, and the worst possible one, which has a token for each byte.
  */
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';

@@ -5,7 +5,7 @@ import type { TextPricing } from '../../../src/catalogue/text-definition.ts';
 import { actualCost, plausibleUsage, worstCaseCost } from '../../../src/text/money/price.ts';
 import type { TokenUsage } from '../../../src/text/events.ts';
 
-/** USD for a million: so many micro-USD for each token. */
+/** USD per million: the same number of micro-USD per token. */
 const plain: TextPricing = { unit: 'token', inputUsd: '3', outputUsd: '15' };
 const full: TextPricing = { ...plain, cachedInputUsd: '0.3', reasoningUsd: '20' };
 
@@ -40,7 +40,7 @@ describe('what is held for a text call', () => {
     const cheap: TextPricing = { unit: 'token', inputUsd: '0.15', outputUsd: '0.6' };
 
     assert.equal(worstCaseCost(cheap, { inputTokens: 1, maxOutputTokens: 0, choices: 1 }), 1n);
-    // 0.45 and 0.6: one micro and a part of another, not one for each.
+    // 0.45 and 0.6: rounded up once in total, not once for each.
     assert.equal(worstCaseCost(cheap, { inputTokens: 3, maxOutputTokens: 1, choices: 1 }), 2n);
     assert.equal(worstCaseCost(cheap, { inputTokens: 4, maxOutputTokens: 4, choices: 1 }), 3n);
     const smallest: TextPricing = { unit: 'token', inputUsd: '0.000000000001', outputUsd: '0' };
@@ -108,7 +108,7 @@ describe('what is captured for a text call', () => {
     fc.assert(
       fc.property(pricing, counts, ({ discount, ...usd }, { input, most, choices, shares, said }) => {
         const whole: TextPricing = { unit: 'token', ...usd };
-        // A cache costs at most what the input costs.
+        // A cached token costs at most as much as an input token.
         const priced = discount > 50 ? { ...whole, cachedInputUsd: '0.000001' } : whole;
         const outputTokens = Math.floor(most * choices * said);
         const used = usage({
@@ -154,7 +154,7 @@ describe('what an upstream says of its tokens', () => {
       [{ inputTokens: 1e300 }, { inputTokens: 2_147_483_647 }],
       [{ inputTokens: Number.NEGATIVE_INFINITY }, {}],
       [{ inputTokens: 3, cachedInputTokens: -2 }, { inputTokens: 3 }],
-      // From JSON anything may come.
+      // JSON can contain any value here.
       [{ inputTokens: null, outputTokens: '7', reasoningTokens: undefined } as unknown as TokenUsage, {}],
     ];
     for (const [said, taken] of nonsense) assert.deepEqual(plausibleUsage(usage(said)), usage(taken));

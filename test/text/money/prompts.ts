@@ -1,5 +1,6 @@
 /**
- * Prompts in scripts that tokenizers disagree on, as a wordy chat template writes them, and tokenizers to count them with.
+ * Prompts in scripts that tokenizers disagree on, as a verbose chat template renders them, and tokenizers to count
+ * them with.
  */
 import fc from 'fast-check';
 import { GptEncoding } from 'gpt-tokenizer/GptEncoding';
@@ -30,7 +31,10 @@ const randomText = (maxLength: number) =>
     .chain((alphabet) => fc.array(fc.constantFrom(...alphabet), { maxLength }))
     .map((characters) => characters.join(''));
 
-/** What grows where it is parsed and written again: numbers with an exponent, and letters that a client escaped. */
+/**
+ * Values that grow when they are parsed and serialized again: numbers with an exponent, and letters that a client
+ * escaped.
+ */
 const callArguments = fc
   .tuple(fc.constantFrom('1e15', '-1E15', '0.5', '"\\ufdfa"', '"\\u0e01\\u0e02"', '[]'), fc.nat(1_000))
   .map(([member, count]) => `[${Array.from({ length: count }, () => member).join(',')}]`);
@@ -85,26 +89,26 @@ export const format: fc.Arbitrary<OutputFormat> = fc.oneof(
 
 type Dump = (value: unknown, indent?: number) => string;
 
-/** JSON of ASCII alone, as Python's `json.dumps` writes it by default, and HTML's characters escaped as Jinja does. */
+/** JSON in ASCII only, the default of Python's `json.dumps`, with HTML's characters escaped as Jinja does. */
 const dumped: Dump = (value, indent = 0) => {
   const escaped = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
   return JSON.stringify(value, null, indent).replaceAll(/[<>&'\u007f-\uffff]/g, escaped);
 };
 
-/** The same with every letter as it is (`ensure_ascii=False`), and Python's blanks and numbers. */
+/** The same with every letter unescaped (`ensure_ascii=False`), and Python's spaces and numbers. */
 const dumpedAsIs: Dump = (value, indent) =>
   JSON.stringify(value, null, indent)
     .replaceAll('1000000000000000', '1000000000000000.0')
     .replaceAll(/(?<=[}\]\de"l]),/g, ', ');
 
-/** Servers that parse the arguments of calls before a template writes them. */
+/** As by servers that parse the arguments of calls before a template renders them. */
 const parsed = ({ id, name, arguments: text }: ToolCall): unknown => ({
   id,
   name,
   arguments: JSON.parse(text) as unknown,
 });
 
-/** Chats as wordy templates write them: system prompt, indented definitions, calls and results as JSON. */
+/** Chats as verbose templates render them: system prompt, indented definitions, calls and results as JSON. */
 export function allWritten(request: BoundedRequest): readonly string[] {
   return [
     written(request, dumped, (call) => call),
@@ -139,12 +143,12 @@ function written(
 
 /** Where a Chinese block of Unicode begins. */
 const FIRST_IDEOGRAPH = 0x4e00;
-/** So many characters squared are the 60,000 words that a vocabulary of 200,000 lacks. */
+/** The square of this number is the 60,000 words that a vocabulary of 200,000 lacks. */
 const IDEOGRAPHS = 245;
 
 /**
- * Published vocabularies of 50k, 100k and 200k tokens; the first one cut to 49,152, as small models have it; the last one
- * with 60,000 Chinese words more; and the worst there can be.
+ * Published vocabularies of 50k, 100k and 200k tokens; the first one cut to 49,152, as in small models; the last one
+ * with 60,000 additional Chinese words; and the worst possible one.
  */
 export async function loadTokenizers(): Promise<ReadonlyMap<string, Count>> {
   const [r50k, cl100k, o200k, small, large] = await Promise.all([

@@ -1,6 +1,6 @@
 /**
- * What upstreams reported narrows the bound of requests that go on where others ended, and it stays a bound: for every
- * tokenizer, for each account by itself, and as long as the reports are to be believed.
+ * Usage reported by upstreams narrows the bound of requests that continue earlier ones, and it remains a bound: for
+ * every tokenizer, for each account by itself, and as long as the reports are plausible.
  */
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
@@ -29,7 +29,7 @@ before(async () => {
   counts = await loadTokenizers();
 });
 
-/** Nothing but what is named is asked for. */
+/** A request with only the named parameters. */
 function requestOf(changes: Partial<TextRequest>): TextRequest {
   return {
     model: MODEL.name,

@@ -1,6 +1,6 @@
 /**
- * What a call of `POST /responses` is held for bounds all that an upstream with this interface is sent: reasoning that
- * other upstreams have sealed, what stands beside it, reasoning that nothing follows, and turns that are left out.
+ * The hold of a call of `POST /responses` covers all that an upstream with this interface receives: reasoning that
+ * other upstreams have encrypted, what is next to it, reasoning that nothing follows, and omitted turns.
  */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
@@ -16,7 +16,7 @@ import { decode } from '../responses/answers.ts';
 import { openaiUpstream } from '../upstream/upstream-bench.ts';
 import { text } from './prompts.ts';
 
-/** No margins: what is sent is bounded by itself. */
+/** No margins: the input itself is the bound. */
 const NO_MARGINS = { perRequest: 0, perMessage: 0, perTool: 0 };
 const MODEL = textDefinition({
   upstreams: [openaiUpstream('http://127.0.0.1:1/v1', { apis: ['responses'] })],
@@ -46,7 +46,7 @@ const input = fc
   .array(fc.oneof(reasoning, said('user'), said('assistant'), said('developer'), call), { minLength: 1, maxLength: 12 })
   .map((items) => items.flat());
 
-/** Every text of the input that is sent, wherever it stands in an item. */
+/** Every text of the input that is sent, at any position in an item. */
 function textsOf(value: unknown, isText = false): readonly string[] {
   if (typeof value === 'string') return isText ? [value] : [];
   if (Array.isArray(value)) return value.flatMap((member) => textsOf(member, isText));
@@ -55,7 +55,7 @@ function textsOf(value: unknown, isText = false): readonly string[] {
 }
 const TEXT_MEMBERS = new Set(['text', 'encrypted_content', 'arguments', 'output', 'call_id', 'content', 'input']);
 
-/** Bytes of the input that an upstream is sent. */
+/** Bytes of the input that an upstream receives. */
 function sentBytes(body: Item, decoded: DecodedResponsesRequest): number {
   const sent = selfContainedBody(checkResponsesBody(body), decoded, decoded.items);
   return textsOf({ input: sent['input'] }).reduce((bytes, member) => bytes + Buffer.byteLength(member), 0);

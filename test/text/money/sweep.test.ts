@@ -1,4 +1,7 @@
-/** What dead processes leave behind is settled by others, once, whoever else is at it; nobody living loses anything. */
+/**
+ * What dead processes leave behind is settled by others, once, whichever others try it too; no living process loses
+ * anything.
+ */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { readAccount } from '../../../src/accounts/accounts.ts';
@@ -186,7 +189,7 @@ describe('a process that lives', () => {
     const call = newTextCall(caller);
     const [owner, judge] = [await openTextProcess(room), await openTextProcess(room)];
     await owner.ledger.hold(call);
-    // As it is after the database was away: every lease has run out, and one process is back before the others.
+    // As after an outage of the database: every lease has expired, and one process is back before the others.
     await owner.lapse();
     await judge.lapse();
     await room.rows(`UPDATE text_processes SET unbroken_since = now() - interval '1 h' WHERE id = $1`, judge.processId);
@@ -230,7 +233,7 @@ describe('a process that ends', () => {
     await ending.close();
     assert.equal(await isKnown(ending), true);
 
-    // What it left open is settled at once: its lease is over.
+    // What it left open is settled at once: its lease has expired.
     assert.equal(await living.sweep(), 1);
 
     assert.equal(await isKnown(ending), false);
@@ -251,7 +254,7 @@ describe('the money of text calls in an api process', () => {
     const own = rows.filter(({ id }) => !before.has(id));
     assert.equal(own.length, 1);
 
-    // As if it had been there for long.
+    // As if it had been running for a long time.
     await room.rows(`UPDATE text_processes SET unbroken_since = now() - interval '1 h' WHERE id = $1`, own[0]?.id);
 
     await until('the call is settled', async () => (await readTextCall(room, call.id))?.settled_at !== null);
@@ -265,7 +268,7 @@ describe('the money of text calls in an api process', () => {
 });
 
 describe('a settlement that the database has lost', () => {
-  /** As a failover to a standby that lagged behind leaves it: the hold is there, what came after it is not. */
+  /** As after a failover to a standby that lagged behind: the hold exists, later changes do not. */
   async function lose(id: string, accountId: string): Promise<void> {
     const text = `
       WITH entries AS (DELETE FROM ledger_entries WHERE reference = $1 AND kind <> 'hold'),

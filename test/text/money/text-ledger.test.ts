@@ -1,4 +1,4 @@
-/** The books of text calls: a hold before, one settlement after, many together, and never more than there is. */
+/** The ledger of text calls: a hold before, one settlement after, many together, and never more than the balance. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { readAccount, updateLimits } from '../../../src/accounts/accounts.ts';
@@ -32,13 +32,13 @@ after(async () => {
   await room.close();
 });
 
-/** Available and held, and how many calls are under way. */
+/** Available and held amounts, and how many calls are under way. */
 async function standing({ accountId }: Caller): Promise<readonly [bigint, bigint, number]> {
   const { availableMicroUsd, heldMicroUsd, textStreams } = await readAccount(room.database, accountId);
   return [availableMicroUsd, heldMicroUsd, textStreams];
 }
 
-/** What became of holds that came at the same moment. */
+/** The outcomes of simultaneous holds. */
 async function outcomesOf(calls: readonly NewTextCall[], at: TextProcess = process): Promise<readonly unknown[]> {
   const outcomes = await Promise.allSettled(calls.map((call) => at.ledger.hold(call)));
   return outcomes.map((outcome) => (outcome.status === 'fulfilled' ? 'held' : outcome.reason));
@@ -367,7 +367,7 @@ describe('the cap of calls under way', () => {
     assert.ok(refusals.every((refusal) => refusal instanceof TooManyStreamsError && refusal.cap === 7));
     assert.deepEqual((await standing(caller))[2], 7);
 
-    // Two end, and two more are let in.
+    // Two end, and two more are accepted.
     const held = calls.filter((_, place) => outcomes[place] === 'held');
     for (const call of held.slice(0, 2)) process.ledger.settle(settlementOf(call, 1n));
     await process.ledger.flush();

@@ -1,6 +1,7 @@
 /**
- * The books of text calls under random interleavings, beside tasks of the same accounts: several processes hold, settle,
- * die, pause and sweep, many things at the same moment, and at every quiet point the whole ledger is proved.
+ * The ledger of text calls under random interleavings, together with tasks of the same accounts: several processes
+ * hold, settle, die, pause and sweep, many things at the same moment, and at every quiet point the whole ledger is
+ * proved.
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
@@ -21,7 +22,7 @@ import type { TaskRoom } from '../../tasks/task-room.ts';
 import { newTextCall, openTextProcess, readTextCall, settlementOf } from './text-processes.ts';
 import type { TextProcess } from './text-processes.ts';
 
-/** One thing that somebody does. Numbers choose among what is there. */
+/** One action. Numbers choose among what exists. */
 type Step =
   | { readonly does: 'hold'; readonly who: number; readonly at: number; readonly amount: number }
   | { readonly does: 'settle'; readonly which: number; readonly captured: number }
@@ -66,7 +67,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 /** Waves: everything in one happens at the same moment. */
 const waves = fc.array(fc.array(step, { minLength: 1, maxLength: 30 }), { minLength: 2, maxLength: 6 });
 
-/** What may happen to somebody; anything else fails the test. */
+/** Errors that an action may cause; anything else fails the test. */
 const EXPECTED = new Set([
   'InsufficientBalanceError',
   'SpendCapError',
@@ -108,7 +109,7 @@ describe('the books of text calls under random interleavings', () => {
 interface Made {
   readonly call: NewTextCall;
   readonly process: TextProcess;
-  /** What was asked to be captured, if anything was. */
+  /** The amounts of attempted captures, if any. */
   captured: bigint[];
 }
 
@@ -121,7 +122,7 @@ interface World {
   readonly tasks: TaskId[];
 }
 
-/** A rich account, a poor one with few places, and a key of the rich one that may spend little. */
+/** A rich account, a poor one with few slots, and a key of the rich one with a low spending limit. */
 async function openWorld(room: TaskRoom): Promise<World> {
   const rich = await room.newCaller({ microUsd: 40n * PRICE, runningCap: 5, queueCap: 30, textStreamsCap: 20 });
   const poor = await room.newCaller({ microUsd: 3n * PRICE, runningCap: 1, queueCap: 2, textStreamsCap: 3 });
@@ -206,7 +207,7 @@ async function perform(world: World, does: Step): Promise<void> {
   }
 }
 
-/** Everybody goes; somebody new settles what is left. Then each call was settled once, by one of those who tried. */
+/** All processes end; a new one settles what is left. Then each call was settled once, by one of those that tried. */
 async function endWorld({ room, callers, processes, dead, made }: World): Promise<void> {
   for (const process of processes) {
     if (!dead.has(process)) process.wire.state = 'good';
@@ -232,7 +233,7 @@ async function endWorld({ room, callers, processes, dead, made }: World): Promis
   assert.deepEqual(await verifyLedger(room.database), []);
 }
 
-/** Reads the counters again and again until it is stopped; throws there what it saw. */
+/** Reads the counters repeatedly until it is stopped; `stop` throws what it found. */
 function watchCounters({ room, callers }: World): { stop(): Promise<void> } {
   let isOver = false;
   const statement = {

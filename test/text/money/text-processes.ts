@@ -1,6 +1,6 @@
 /**
- * Api processes as the money of text calls knows them, several in one test: each has its lease and its books on the same
- * database, and can be killed or paused.
+ * Api processes as the ledger of text calls knows them, several in one test: each has its lease and its ledger on the
+ * same database, and can be killed or paused.
  */
 import { randomBytes } from 'node:crypto';
 import type { Caller } from '../../../src/accounts/authenticate.ts';
@@ -15,12 +15,10 @@ import type { ExceededHold } from '../../../src/text/money/move.ts';
 import type { TextLedger } from '../../../src/text/money/text-ledger.ts';
 import type { TaskRoom } from '../../tasks/task-room.ts';
 
-/** What stands between a process and its database. */
+/** The connection between a process and its database. */
 export interface Wire {
   readonly database: Database;
-  /**
-   * `cut`: nothing gets through. `deaf`: everything is done, and no answer comes back.
-   */
+  /** `cut`: nothing gets through. `deaf`: everything is executed, and no response comes back. */
   state: 'good' | 'cut' | 'deaf';
 }
 
@@ -48,17 +46,17 @@ export function wireTo(database: Database): Wire {
 export interface TextProcess {
   readonly processId: string;
   readonly ledger: TextLedger;
-  /** Holds of its calls that were exceeded, as they were booked. */
+  /** Its calls that exceeded their holds, as recorded. */
   readonly exceeded: readonly ExceededHold[];
   readonly wire: Wire;
   renew(): Promise<void>;
-  /** Its lease has run out: it is dead, or was paused for longer. */
+  /** Its lease has expired: it is dead, or was paused for longer. */
   lapse(): Promise<void>;
-  /** Its clock goes on by a minute. */
+  /** Advances its clock by a minute. */
   wait(): void;
-  /** Nothing of it is heard again, and its lease has run out. */
+  /** Nothing of it is heard again, and its lease has expired. */
   kill(): Promise<void>;
-  /** Sweeps as a process does that has been there for long. */
+  /** Sweeps like a process that has been running for a long time. */
   sweep(): Promise<number>;
   close(): Promise<void>;
 }
@@ -128,7 +126,7 @@ export function settlementOf(
   return { id, accountId, capturedMicroUsd, usage: { ...usage, ...changes } };
 }
 
-/** A call as it stands in the books. */
+/** A row of a call in the ledger. */
 export interface TextCallRow {
   readonly id: string;
   readonly process_id: string | null;
@@ -148,7 +146,7 @@ export async function readTextCall(room: TaskRoom, id: string): Promise<TextCall
   return row;
 }
 
-/** The ledger's entries of a call: kind, amount, and what was available and held after it. */
+/** The ledger entries of a call: kind, amount, and the available and held amounts after it. */
 export function entriesOf(room: TaskRoom, id: string): Promise<readonly (readonly [string, bigint, bigint, bigint])[]> {
   return room
     .rows<{ kind: string; amount: bigint; available: bigint; held: bigint }>(

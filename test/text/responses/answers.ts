@@ -1,4 +1,4 @@
-/** What tests of the encoder have in common: an answer's beginning, a reader of its stream, and short words for events. */
+/** What the tests of the encoder share: the start of an answer, a reader of its stream, and short names for events. */
 import assert from 'node:assert/strict';
 import type { FinishReason, TextEvent, TokenLogprob } from '../../../src/text/events.ts';
 import { checkResponsesBody, decodeResponsesRequest } from '../../../src/text/responses/decode-request.ts';
@@ -11,7 +11,7 @@ import type { AnswerEncoder, TextProblem } from '../../../src/text/encoder.ts';
 
 export const NOTHING_EARLIER: EarlierItems = { conversation: [], referenced: new Map() };
 
-/** A body as the endpoint takes it: checked, then decoded. */
+/** A body as the endpoint processes it: validated, then decoded. */
 export function decode(
   body: Readonly<Record<string, unknown>>,
   earlier: EarlierItems = NOTHING_EARLIER,
@@ -23,7 +23,7 @@ export function decode(
 export const CREATED_AT = 1_763_700_000;
 const ENDED_AT = CREATED_AT + 7;
 
-/** An encoder for the answer to a request with these parameters. */
+/** An encoder for the response to a request with these parameters. */
 export function encoderFor(
   parameters: Readonly<Record<string, unknown>> = {},
   id = 'resp_01TEST',
@@ -82,7 +82,7 @@ export const finish = (reason: FinishReason): TextEvent => ({ type: 'finish', ch
 
 export type StreamEvent = Readonly<Record<string, unknown>> & { readonly type: string };
 
-/** All frames of an answer, and the object that it ends with. */
+/** All frames of an answer, and its final object. */
 export function answerOf(
   events: readonly TextEvent[],
   parameters: Readonly<Record<string, unknown>> = {},
@@ -112,7 +112,7 @@ function parseFrame(frame: string): StreamEvent {
   return event;
 }
 
-/** The types of events, for short, without `response.`. */
+/** The types of events, abbreviated, without `response.`. */
 export function typesOf(events: readonly StreamEvent[]): readonly string[] {
   return events.map(({ type }) => type.replace(/^response\./, ''));
 }
@@ -125,9 +125,9 @@ interface PartState {
 
 /**
  * Reads a stream as strictly as the strictest client: numbers rise by one, items and parts never overlap, every delta
- * belongs to what is open, and what is done is what the deltas made.
+ * belongs to an open item, and a finished item equals the sum of its deltas.
  *
- * @returns the items that were done, and the one that never was.
+ * @returns the items that were finished, and the one that never was.
  */
 export function readStrictly(events: readonly StreamEvent[]): {
   readonly done: readonly unknown[];

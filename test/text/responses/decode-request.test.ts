@@ -1,4 +1,6 @@
-/** What the body of `POST /responses` comes to, and what is refused, with the place and the reason (contract §9). */
+/**
+ * How the body of `POST /responses` is decoded, and what is rejected, with the position and the reason (contract §9).
+ */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Message } from '../../../src/text/request.ts';
@@ -29,7 +31,7 @@ const RETURNED = (toolCallId: string, value: string): Message => ({
   content: [{ type: 'text', text: value }],
 });
 
-/** The parameter and the word that a body is refused with. */
+/** The parameter and the code that a body is rejected with. */
 function refusalOf(body: Body, earlier = NOTHING_EARLIER): readonly [string | undefined, string] {
   try {
     decode({ ...BODY, ...body }, earlier);

@@ -1,4 +1,7 @@
-/** Whatever order events come in, a response's stream can be read by the strictest client and its object says the same. */
+/**
+ * In whatever order events come, a response's stream can be read by the strictest client and its object has the same
+ * content.
+ */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
@@ -31,7 +34,7 @@ const parameters = fc.constantFrom<Readonly<Record<string, unknown>>[]>(
   { include: ['reasoning.encrypted_content'] },
 );
 
-/** What events of a kind say, in their order. */
+/** The content of the events of a kind, in their order. */
 function saidBy(events: readonly TextEvent[], type: 'text' | 'reasoning' | 'refusal'): string {
   return events.map((event) => (event.type === type && event.choice === 0 ? event.text : '')).join('');
 }
@@ -42,7 +45,7 @@ interface ToldPart {
   readonly refusal?: string;
 }
 
-/** What an answer's object says in parts of a kind, in their order. */
+/** The content of an answer's object in parts of a kind, in their order. */
 function told(answer: StreamAnswer, type: 'output_text' | 'summary_text' | 'refusal'): string {
   let whole = '';
   for (const { content = [], summary = [] } of answer.output) {
@@ -104,7 +107,7 @@ describe('a response of any events', () => {
         assert.deepEqual(parsed(replayFrames(kept.answer, kept.cuts)), parsed(frames));
         const rest = replayFrames(kept.answer, kept.cuts, startingAfter);
         assert.deepEqual(parsed(rest), parsed(frames.slice(startingAfter + 1)));
-        // Without the cuts there are fewer events, and the same is said.
+        // Without the cuts there are fewer events, with the same content.
         const again = parsed(replayFrames(kept.answer, {})) as StreamEvent[];
         assert.deepEqual(readStrictly(again).done, answer.output);
       }),

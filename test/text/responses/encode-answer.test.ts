@@ -21,7 +21,7 @@ import { responseProblem } from './response-schema.ts';
 
 const MESSAGE_DONE = ['output_text.done', 'content_part.done', 'output_item.done'];
 
-/** The 24 stream events of Open Responses, for short, but for those of what there is not. */
+/** The 24 stream events of Open Responses, abbreviated, except for those of unsupported features. */
 const STREAM_EVENTS = [
   'created',
   'in_progress',
@@ -44,11 +44,11 @@ const STREAM_EVENTS = [
   'reasoning_summary_text.done',
   'error',
 ];
-/** Nothing is made in the background, thoughts are told as summaries, and no text has annotations. */
+/** There are no background responses, reasoning is reported as summaries, and no text has annotations. */
 const EVENTS_OF_NOTHING_HERE = ['queued', 'reasoning.delta', 'reasoning.done', 'output_text.annotation.added'];
 const CALL_DONE = ['function_call_arguments.done', 'output_item.done'];
 
-/** `output`, for short. */
+/** `output`, abbreviated. */
 function itemsOf(answer: { readonly output: readonly Readonly<Record<string, unknown>>[] }): readonly unknown[] {
   return answer.output.map((item) => {
     if (item['type'] === 'function_call') return [item['name'], item['arguments'], item['status']];
@@ -293,7 +293,7 @@ describe('the stream of a response', () => {
       ['message', '0 1 2 3 4 5 6 7 ', 'completed'],
       ['f', '{"x', 'incomplete'],
     ]);
-    // Nobody is told that a half-dictated call is done.
+    // An incomplete call is never reported as done.
     assert.deepEqual(readStrictly(events).done, answer.output.slice(0, 1));
   });
 
@@ -413,7 +413,7 @@ describe('the response object', () => {
   });
 });
 
-/** OpenAI's own client, unmodified, which is given an answer. */
+/** OpenAI's own client, unmodified, with a prepared response. */
 function clientOf(body: string, contentType: string): OpenAI {
   return new OpenAI({
     apiKey: 'none',
@@ -434,7 +434,7 @@ describe("OpenAI's client", () => {
   it('puts the same items together from the stream', async () => {
     const cases: readonly (readonly TextEvent[])[] = [
       [...said, finish('tool_calls')],
-      // Its last event is none that the client takes the whole response from.
+      // Its last event is not one that the client takes the whole response from.
       [...said, text('and'), finish('length')],
     ];
     for (const events of cases) {

@@ -1,4 +1,4 @@
-/** `truncation: "auto"`: what is left out where a model cannot take a whole conversation (contract §9). */
+/** `truncation: "auto"`: what is omitted if a model cannot take a whole conversation (contract §9). */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Message } from '../../../src/text/request.ts';
@@ -25,7 +25,7 @@ function requestOf(turns: readonly string[]): DecodedResponsesRequest {
   return decode({ model: 'm', instructions: 'Be brief.', input });
 }
 
-/** The first word of what users say. */
+/** The first word of the users' messages. */
 function askedIn({ request: { messages } }: DecodedResponsesRequest): readonly string[] {
   const firstWord = ({ content: [part] }: Message): string =>
     part?.type === 'text' ? (part.text.split(' ')[0] ?? '') : '';
@@ -53,7 +53,7 @@ describe('a conversation that has to fit', () => {
       fitted.request.messages.map(({ role }) => role),
       ['system', 'developer', ...TURN, ...TURN],
     );
-    // What upstreams with this interface are sent is the same.
+    // Upstreams with this interface receive the same.
     assert.deepEqual(messagesOf('Be brief.', fitted.items), fitted.request.messages);
   });
 

@@ -1,7 +1,7 @@
 /**
- * The form of a response object, written down from OpenAI's document (openai-openapi 2.3.0, August 2026: `Response` and
- * what it refers to) and from Open Responses' `ResponseResource`, which requires more. Where the two contradict each
- * other, OpenAI's holds (contract §9).
+ * The schema of a response object, transcribed from OpenAI's document (openai-openapi 2.3.0, August 2026: `Response`
+ * and what it refers to) and from Open Responses' `ResponseResource`, which requires more. Where the two contradict
+ * each other, OpenAI's applies (contract §9).
  */
 import { Ajv2020 } from 'ajv/dist/2020.js';
 

@@ -1,4 +1,6 @@
-/** Responses that are kept, on a real PostgreSQL: who finds them, for how long, and what continues them (contract §9). */
+/**
+ * Stored responses, on a real PostgreSQL: who can read them, for how long, and how they are continued (contract §9).
+ */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
@@ -22,7 +24,7 @@ import { answerOf, args, call, decode, finish, text } from './answers.ts';
 
 const NOW = Date.UTC(2026, 10, 22);
 const DAY_MS = 86_400_000;
-/** Looks once, and waits for nobody. */
+/** Checks once, and does not wait. */
 const NO_PATIENCE = { waitMs: 0, pollMs: 1 };
 /** Waits as long as a test may take. */
 const PATIENCE = { waitMs: 30_000, pollMs: 5 };
@@ -45,7 +47,7 @@ interface Kept {
   readonly response: Readonly<Record<string, unknown>>;
 }
 
-/** Keeps an answer to an input, as the endpoint does. */
+/** Stores an answer to an input, as the endpoint does. */
 async function keep(
   accountId: string,
   {
@@ -70,7 +72,7 @@ async function keep(
   return { id, accountId, response };
 }
 
-/** A call that is being answered. */
+/** A call in progress. */
 async function begin(accountId: string, id: string, isStored = true): Promise<void> {
   await database.query(
     {
@@ -92,7 +94,7 @@ async function settle(id: string): Promise<void> {
   );
 }
 
-/** What is said in a conversation, speaker by speaker. */
+/** The texts of a conversation, speaker by speaker. */
 function wordsOf({ conversation }: EarlierItems): readonly string[] {
   return conversation.map((item) => {
     if (item.type !== 'message') return item.type;
@@ -175,7 +177,7 @@ describe('a stored response', () => {
     try {
       const save = async (id: string, now: number): Promise<void> =>
         saveResponse(long.database, { id, accountId: 'acc', previousId: undefined, now, response: { id }, input: [] });
-      // More than one statement removes at a time.
+      // More than one statement deletes at a time.
       for (let place = 0; place < 503; place++) await save(`resp_old_${place}`, NOW - 31 * DAY_MS);
       await save('resp_new', NOW - 29 * DAY_MS);
 

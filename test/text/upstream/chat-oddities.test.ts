@@ -1,4 +1,4 @@
-/** Streams that are not as OpenAI's document has them, and what a client of chat completions gets instead. */
+/** Streams that deviate from OpenAI's document, and what a client of chat completions receives instead. */
 import assert from 'node:assert/strict';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import type { TextModelDefinition } from '../../../src/catalogue/text-definition.ts';

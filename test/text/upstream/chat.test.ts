@@ -153,7 +153,7 @@ describe('chat completions of an upstream', { timeout: 180_000 }, () => {
       messages: [{ role: 'user', content: 'Hello?' }],
       temperature: 1,
       top_k: 40,
-      // Nothing was asked for: what money was held for is the cap.
+      // The client requested no limit: the held amount determines the cap.
       max_completion_tokens: 1_000,
       chat_template_kwargs: { enable_thinking: true },
       stream: true,

@@ -1,4 +1,4 @@
-/** How long calls of upstreams may take, who may end them, and what is kept and held meanwhile. */
+/** How long calls of upstreams may take, what may end them, and what is buffered and held meanwhile. */
 import assert from 'node:assert/strict';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import type { TextModelDefinition } from '../../../src/catalogue/text-definition.ts';
@@ -22,7 +22,7 @@ import {
 } from './upstream-bench.ts';
 import type { Bench } from './upstream-bench.ts';
 
-/** What waits until it is opened. */
+/** A promise that resolves when it is opened. */
 function gate(): { readonly passed: Promise<void>; open(): void } {
   let open = (): void => undefined;
   const passed = new Promise<void>((resolve) => (open = resolve));
@@ -99,7 +99,7 @@ describe('a call of an upstream', { timeout: 240_000 }, () => {
       const third = pieces.next();
       holds[0].open();
       await third;
-      // Longer than the limit, which this lets pass while nobody waits for the upstream.
+      // Longer than the limit, which elapses while the upstream is not being read.
       await letPass(2_500);
       holds[1].open();
       assert.equal((await collect({ [Symbol.asyncIterator]: () => pieces })).length, 3);
@@ -119,7 +119,7 @@ describe('a call of an upstream', { timeout: 240_000 }, () => {
         assert.ok(error instanceof TextFailure && error.reason === 'interrupted', String(error));
         await upstream.gone(count);
       }
-      // Whoever gives a call up is not the upstream's fault.
+      // A call that the client gave up is not the upstream's fault.
       assert.deepEqual(bench.log, []);
     });
 
@@ -189,7 +189,7 @@ describe('a call of an upstream', { timeout: 240_000 }, () => {
       return last.length === 10 && last[0] !== 0 && last.every((written) => written === last[0]);
     });
     const ahead = seen.at(-1) ?? 0;
-    // What sockets hold is some megabytes; the answer is sixty.
+    // Sockets buffer some megabytes; the answer is sixty.
     assert.ok(ahead < 30_000_000, `${ahead} bytes were read ahead`);
 
     const frames = await collect(opened.frames);
@@ -206,7 +206,7 @@ describe('a call of an upstream', { timeout: 240_000 }, () => {
       await (stream ? framesOf(bench.router, call) : bodyOf(bench.router, call));
     }
     const ports = new Set(upstream.requests.slice(count).map(({ clientPort }) => clientPort));
-    // Now and then one is not back yet when the next call is there.
+    // Now and then a connection is not back yet when the next call arrives.
     assert.ok(ports.size < calls / 2, `${ports.size} connections for ${calls} calls`);
   });
 });

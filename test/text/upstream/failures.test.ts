@@ -1,4 +1,4 @@
-/** What upstreams do wrong, before they have said anything and in the middle, and what a call learns of it. */
+/** What upstreams do wrong, before the first output and in the middle, and what a call receives. */
 import assert from 'node:assert/strict';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
@@ -109,7 +109,7 @@ describe('an upstream that misbehaves', { timeout: 240_000 }, () => {
       'reasoning',
       'invalid_value',
     ]);
-    // What the client has not sent is not the client's.
+    // A parameter that the client has not sent is not the client's error.
     for (const param of ['max_tokens', 'top_k', 'model', 'vendor words', 7, 'stream_options']) {
       assert.equal(await refusedFor({ param }, {}), 'upstream_refused', String(param));
     }
@@ -229,7 +229,7 @@ describe('an upstream that misbehaves', { timeout: 240_000 }, () => {
         assert.equal(texts.length, 1);
         assert.equal(error.reason, 'upstream_invalid');
       }
-      // Nobody else was asked, and nothing is asked again.
+      // No other upstream was called, and nothing is retried.
       assert.equal(bench.log.length, 0);
     });
 

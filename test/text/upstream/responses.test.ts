@@ -1,4 +1,4 @@
-/** Responses: passed on where the upstream has them, and made of its chat completions where it has not. */
+/** Responses: passed through if the upstream supports them, and made from its chat completions if it does not. */
 import assert from 'node:assert/strict';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import type { TextModelDefinition } from '../../../src/catalogue/text-definition.ts';
@@ -143,7 +143,7 @@ describe('responses of an upstream that has them', { timeout: 180_000 }, () => {
 
     const sent = upstream.requests.at(-1)?.body;
     assert.deepEqual([sent?.['tools'], sent?.['tool_choice']], [tools.slice(1), 'auto']);
-    // The client reads what it asked for.
+    // The client sees what it requested.
     const last = (events.at(-1)?.['response'] ?? {}) as Json;
     assert.deepEqual(last['tool_choice'], choice);
   });
@@ -244,7 +244,7 @@ describe('a response that is passed on and breaks off', { timeout: 180_000 }, ()
     model = textModel([openaiUpstream(upstream.baseUrl, { apis: ['chat.completions', 'responses'] })]);
   });
 
-  /** The events of a stream that fails, and those that say so. */
+  /** The events of a failing stream, and those that report the failure. */
   const broken = async (behaviour: Behaviour): Promise<{ passed: readonly Json[]; told: readonly Json[] }> => {
     upstream.script(behaviour);
     const opened = await open(bench.router, await responsesCall(model, { stream: true }));
@@ -259,7 +259,7 @@ describe('a response that is passed on and breaks off', { timeout: 180_000 }, ()
     assert.equal(opened.whole?.(), undefined);
     return { passed: frames.map(dataOf), told: (opened.fail?.(PROBLEM) ?? []).map(dataOf) };
   };
-  /** With numbers, and an end that never comes. */
+  /** With sequence numbers, and without a final event. */
   const numbered = (...events: readonly Json[]): Behaviour => ({
     events: [...responseEvents(HELLO).slice(0, 2), ...events, {}].map((event, place) => ({
       ...event,
@@ -498,7 +498,7 @@ describe('responses of an upstream that has only chat completions', { timeout: 1
           { index: 4, function: { arguments: ']' } },
         ],
       }),
-      // Its id first, then what it is given, and its name last.
+      // Its id first, then its arguments, and its name last.
       call({ index: 7, id: 'late' }),
       call({ index: 7, function: { arguments: '{"x"' } }),
       call({ index: 7, function: { name: 'h', arguments: ':1}' } }),

@@ -1,6 +1,9 @@
-/** What the test upstream says, as events of either interface and as whole answers: well-formed, whatever is done to it. */
+/**
+ * The output of the test upstream, as events of either interface and as whole responses: well-formed, however it is
+ * modified.
+ */
 
-/** What a model is to say. */
+/** The output of a model. */
 export interface Reply {
   readonly reasoning?: readonly string[];
   readonly text?: readonly string[];
@@ -19,7 +22,7 @@ export interface ReplyUsage {
 
 export const USAGE: ReplyUsage = { input: 11, cached: 3, output: 7, reasoning: 2 };
 export const HELLO: Reply = { text: ['Hello', ', ', 'wörld 🌍', '!'], usage: USAGE };
-/** Names that no client may ever read. */
+/** Names that no client may ever see. */
 export const UPSTREAM_MODEL = 'vendor-x/secret-model-9b';
 export const UPSTREAM_ID = 'chatcmpl-upstream-4711';
 
@@ -28,7 +31,7 @@ export type Json = Readonly<Record<string, unknown>>;
 interface Shape {
   /** How many choices. */
   readonly n?: number;
-  /** Where thoughts stand. */
+  /** The field of the reasoning. */
   readonly reasoningField?: 'reasoning' | 'reasoning_content';
   readonly usageOnEvery?: boolean;
   readonly includesUsage?: boolean;
@@ -49,7 +52,7 @@ export function chatUsage({ input, cached, output, reasoning }: ReplyUsage): Jso
   };
 }
 
-/** The chunks of a reply: the role alone, what is said, the end, the usage. */
+/** The chunks of a reply: the role alone, the content, the end, the usage. */
 export function chatChunks(reply: Reply, shape: Shape = {}): Json[] {
   const { n = 1, reasoningField = 'reasoning_content', usageOnEvery = false, includesUsage = true } = shape;
   const head = {
@@ -108,7 +111,7 @@ export function chatCompletion(reply: Reply, { n = 1, reasoningField = 'reasonin
   };
 }
 
-/** A response object as OpenAI's API has it. */
+/** A response object in the form of OpenAI's API. */
 export function response(status: string, output: readonly unknown[], reply: Reply): Json {
   const { usage } = reply;
   return {

@@ -1,4 +1,4 @@
-/** Answers of upstreams in pieces of one byte: what is held of them is a few buffers, whatever is done with them. */
+/** Upstream answers in pieces of one byte: only a few buffers of them are held, however they are processed. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { textLimitsOf } from '../../../src/catalogue/text-definition.ts';
@@ -14,7 +14,7 @@ import { chatCall, failureOf, openaiUpstream, textModel } from './upstream-bench
 const PIECES = 60_000;
 const upstream = openaiUpstream('http://127.0.0.1:1/v1');
 
-/** A call whose upstream is whoever holds the receiver. */
+/** A call whose upstream is simulated through the returned receiver. */
 async function begin(): Promise<{ readonly receiver: Receiver; readonly opened: ReturnType<typeof attempt> }> {
   const call = await chatCall(textModel([upstream]));
   let receiver: Receiver | undefined;

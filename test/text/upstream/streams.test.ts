@@ -1,4 +1,6 @@
-/** How streams are taken apart, whatever their bytes are cut into, and events that come back as they were encoded. */
+/**
+ * How streams are parsed, whatever pieces their bytes are cut into, and events that are decoded as they were encoded.
+ */
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import fc from 'fast-check';
@@ -36,7 +38,7 @@ function unicode(letter: string): string {
   return `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
 
-/** Any places in some kilobytes. */
+/** Arbitrary positions in some kilobytes. */
 const cuts = fc.array(fc.nat(100_000), { maxLength: 60 });
 const lineEnd = fc.constantFrom('\n' as const, '\r\n' as const, '\r' as const);
 
@@ -118,7 +120,7 @@ describe('a member of a JSON text', () => {
         spacing,
         fc.boolean(),
         (objects, space, isEscaped) => {
-          // Members may come twice, and keys may be spelled with escapes.
+          // Members may be duplicated, and keys may be spelled with escapes.
           const members = objects
             .map((each) => JSON.stringify(each, undefined, space).slice(1, -1))
             .filter((text) => text.trim() !== '');
@@ -189,10 +191,10 @@ describe('a stream on its way to the client', { timeout: 180_000 }, () => {
     }
   });
 
-  /** Objects as others make them. */
+  /** Objects with the usual prototype. */
   const PLAIN = { noNullPrototype: true };
 
-  /** What a choice says, in the order in which a model does. */
+  /** The events of a choice, in the order in which a model sends them. */
   const said = (choice: number): fc.Arbitrary<TextEvent[]> => {
     const text = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 12 });
     const talk = fc.oneof(

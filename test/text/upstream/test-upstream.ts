@@ -1,7 +1,7 @@
 /**
- * An OpenAI-compatible server for tests: a real one on a real socket. It answers chat completions and responses, streamed
- * and not, as it should, or as its script says that it misbehaves. It notes what it received, and when whoever asked
- * went away.
+ * An OpenAI-compatible server for tests: a real one on a real socket. It answers chat completions and responses,
+ * streamed and not, correctly, or with the misbehaviour in its script. It records what it received, and when the
+ * client disconnected.
  */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -11,33 +11,33 @@ import { until } from '../../support/until.ts';
 import { HELLO, chatChunks, chatCompletion, messageItem, response, responseEvents } from './scripted-answers.ts';
 import type { Json, Reply } from './scripted-answers.ts';
 
-/** One answer. Everything is optional: by default it is what the request asks for, and well-formed. */
+/** One response. Everything is optional: by default it is as requested, and well-formed. */
 export interface Behaviour {
   readonly reply?: Reply;
-  /** Instead of an answer: the status, with this body. */
+  /** Instead of a normal response: the status, with this body. */
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Instead of an answer: this text, or this JSON. */
+  /** Instead of a normal response: this text, or this JSON. */
   readonly body?: unknown;
-  /** Instead of the reply's events. A text stands as it is behind `data:`. */
+  /** Instead of the reply's events. A text is sent unchanged after `data:`. */
   readonly events?: readonly unknown[];
   /** Instead of events: these bytes. */
   readonly bytes?: Buffer;
-  /** Nothing is answered; or nothing more after the head, or after so many events. */
+  /** Nothing is sent; or nothing more after the head, or after this many events. */
   readonly silentAfter?: 'request' | 'head' | number;
-  /** The connection is torn after so many events, or before anything is answered. */
+  /** The connection is reset after this many events, or before anything is sent. */
   readonly breaksAfter?: 'request' | number;
-  /** The answer ends in order after so many events. */
+  /** The response ends in order after this many events. */
   readonly endsAfter?: number;
-  /** An error event comes after so many events, in place of the rest. */
+  /** An error event comes after this many events, instead of the rest. */
   readonly errorAfter?: number;
   readonly withoutUsage?: boolean;
   readonly usageOnEvery?: boolean;
   readonly withoutDone?: boolean;
   readonly lineEnd?: '\n' | '\r\n' | '\r';
-  /** The stream is written in pieces of so many bytes. */
+  /** The stream is written in pieces of this many bytes. */
   readonly cut?: number;
-  /** A comment stands before each event. */
+  /** A comment precedes each event. */
   readonly comments?: boolean;
   readonly reasoningField?: 'reasoning' | 'reasoning_content';
   /** Awaited before each event. */
@@ -48,13 +48,13 @@ export interface Received {
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: Json;
-  /** The address of the connection: the same port is the same connection. */
+  /** The client's port: the same port means the same connection. */
   readonly clientPort: number;
-  /** Whoever asked went away before the answer was over. */
+  /** The client disconnected before the response was complete. */
   isGone: boolean;
-  /** The answer is written to its end. */
+  /** The response has been written completely. */
   isAnswered: boolean;
-  /** Bytes of the answer that the connection has taken. */
+  /** Bytes of the response that the connection has accepted. */
   written: number;
 }
 
@@ -63,11 +63,11 @@ export interface TestUpstream {
   readonly baseUrl: string;
   readonly host: string;
   readonly requests: readonly Received[];
-  /** How the next requests are answered, one after the other; the last goes for all that follow. */
+  /** The responses to the next requests, one after the other; the last one is used for all that follow. */
   script(...behaviours: readonly Behaviour[]): void;
-  /** Waits until whoever sent a request has gone. */
+  /** Waits until the client of a request has disconnected. */
   gone(place?: number): Promise<void>;
-  /** Ends kept connections, as servers do with idle ones. */
+  /** Ends keep-alive connections, as servers do with idle ones. */
   dropConnections(): void;
   close(): Promise<void>;
 }
@@ -163,7 +163,7 @@ function choicesOf(body: Json): number {
   return typeof body['n'] === 'number' ? body['n'] : 1;
 }
 
-/** The bytes of a stream that is told in order: what `bytes` can be made of. */
+/** The bytes of a well-formed stream: the basis for `bytes`. */
 export function streamBytes(behaviour: Behaviour, events: readonly unknown[]): Buffer {
   return Buffer.from(events.map((event) => frame(behaviour, event)).join(''));
 }
@@ -218,7 +218,7 @@ function piecesOf(bytes: Buffer, size = bytes.length): readonly Buffer[] {
   return pieces;
 }
 
-/** Waits until the connection has taken it: a server with a slow reader stops here. */
+/** Waits until the connection has accepted it: a server with a slow reader stops here. */
 async function write(outgoing: ServerResponse, received: Received, piece: Buffer): Promise<void> {
   if (outgoing.destroyed) return;
   await new Promise<void>((resolve) => {

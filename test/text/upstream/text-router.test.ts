@@ -1,4 +1,4 @@
-/** Which upstream answers: order, fallback before the first byte, pauses, and those that keep failing. */
+/** Which upstream is called: order, fallback before the first byte, pauses, and upstreams that keep failing. */
 import assert from 'node:assert/strict';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
@@ -52,7 +52,7 @@ describe('the upstreams of a text model', { timeout: 180_000 }, () => {
   });
   afterEach(() => bench.router.close());
 
-  /** How many requests each has had in this test. */
+  /** How many requests each has received in this test. */
   const asked = (): readonly [number, number] => [
     first.requests.length - counts.first,
     second.requests.length - counts.second,
@@ -129,7 +129,7 @@ describe('the upstreams of a text model', { timeout: 180_000 }, () => {
     second.script({ status: 401, body: {} });
     const gone = new AbortController();
     const opening = failureOf(open(bench.router, await chatCall(model), gone.signal));
-    // A turn after the second refusal, and so long before the next try.
+    // One turn after the second failure, and well before the next attempt.
     while (bench.log.length < 2) await nextTurn();
     gone.abort();
     const error = await opening;
@@ -183,7 +183,7 @@ describe('the upstreams of a text model', { timeout: 180_000 }, () => {
 
     it('are left alone where another process was told so', async () => {
       bench.gate.paused.set('text:first', 10_000);
-      // The first call does not wait for what it asks.
+      // The first call starts the lookup and does not wait for it.
       await call();
       await call();
       assert.deepEqual(asked(), [1, 1]);

@@ -1,4 +1,4 @@
-/** What the tests of upstreams need around them: calls, a router with what it hangs on, and ways to read an answer. */
+/** What the tests of upstreams need: calls, a router with its dependencies, and functions to read an answer. */
 import { Writable } from 'node:stream';
 import { pino } from 'pino';
 import { TEXT_FEATURES } from '../../../src/catalogue/text-definition.ts';
@@ -46,7 +46,7 @@ export function openaiUpstream(baseUrl: string, changes: Partial<TextUpstream> =
 /** The input is counted at 5 tokens, whatever it is. */
 const INPUT_TOKENS = 5;
 
-/** A call as the endpoint of chat makes it. */
+/** A call as the chat endpoint makes it. */
 export async function chatCall(model: TextModelDefinition, changes: Json = {}): Promise<TextCall> {
   await loadTokenizer();
   const body = checkChatBody({ model: model.name, messages: [{ role: 'user', content: 'Hello?' }], ...changes });
@@ -63,7 +63,7 @@ export async function chatCall(model: TextModelDefinition, changes: Json = {}): 
   };
 }
 
-/** A call as the endpoint of responses makes it. */
+/** A call as the responses endpoint makes it. */
 export async function responsesCall(model: TextModelDefinition, changes: Json = {}): Promise<TextCall> {
   await loadTokenizer();
   const body = checkResponsesBody({ model: model.name, input: 'Hello?', ...changes });
@@ -82,11 +82,11 @@ export async function responsesCall(model: TextModelDefinition, changes: Json = 
   };
 }
 
-/** A gate that notes what it is told, and says what it is made to. */
+/** A gate that records what is reported to it, and returns what a test sets. */
 export interface NotingGate {
   readonly reports: { readonly name: string; readonly health: Health }[];
   readonly asked: string[];
-  /** What other processes have written. */
+  /** The pauses that other processes have recorded. */
   readonly paused: Map<string, number>;
   report(upstream: GatedUpstream, health: Health): Promise<void>;
   pausedMs(upstream: GatedUpstream): Promise<number>;
@@ -114,7 +114,7 @@ export interface Bench {
   readonly gate: NotingGate;
   /** Lines of the log. */
   readonly log: Json[];
-  /** What the router takes for the time. */
+  /** The router's clock. */
   readonly clock: { nowMs: number };
 }
 
@@ -147,12 +147,12 @@ export function openBench(
 
 const NEVER = new AbortController().signal;
 
-/** Opens a call that nobody gives up. */
+/** Opens a call that the client does not give up. */
 export function open(source: TextSource, call: TextCall, signal: AbortSignal = NEVER): Promise<OpenedAnswer> {
   return source.open(call, signal);
 }
 
-/** The frames of a stream, read to its end. */
+/** The frames of a stream, read until it ends. */
 export async function framesOf(source: TextSource, call: TextCall): Promise<string[]> {
   const opened = await open(source, call);
   if (opened.kind !== 'frames') throw new Error(`opened as ${opened.kind}`);
@@ -177,14 +177,14 @@ export async function collect<T>(pieces: AsyncIterable<T>): Promise<T[]> {
   return all;
 }
 
-/** What a frame says. It has to be one event, on one line of data. */
+/** The data of a frame. It has to be one event, on one line of data. */
 export function dataOf(frame: string): Json {
   const [, data] = /^(?:event: [\w.]+\n)?data: ([^\n\r]*)\n\n$/.exec(frame) ?? [];
   if (data === undefined) throw new Error(`no frame: ${JSON.stringify(frame)}`);
   return JSON.parse(data) as Json;
 }
 
-/** What comes of a call that fails: the error, at its opening or in the middle of its pieces. */
+/** The outcome of a call that fails: the error, at its opening or in the middle of its pieces. */
 export async function failureOf(work: Promise<unknown>): Promise<unknown> {
   try {
     await work;
@@ -200,7 +200,7 @@ export function choiceOf(chunk: Json | undefined): Json {
   return choice ?? {};
 }
 
-/** What chunks say in a field of their deltas, altogether. */
+/** The total content of chunks in a field of their deltas. */
 export function saidIn(chunks: readonly Json[], field = 'content'): string {
   return chunks
     .flatMap((chunk) => chunk['choices'] as { delta: Json }[])

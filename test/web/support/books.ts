@@ -1,6 +1,6 @@
 /**
- * Books as an account has them after months: entries of earlier days, which nobody can wait for, written as the program
- * writes them, each with what was available and held after it.
+ * A ledger as an account has it after months: entries of earlier days, which no test can wait for, written as the
+ * program writes them, each with the available and held amounts after it.
  */
 import type { LedgerKind } from '../../../src/billing/ledger-list.ts';
 import type { Database } from '../../../src/database/database.ts';
@@ -8,7 +8,7 @@ import type { TestAccount } from '../../support/darkroom.ts';
 
 const DAY_MS = 86_400_000;
 
-/** What one entry is about; what is absent, it has none of. */
+/** What one entry belongs to; missing fields do not apply. */
 export interface PastEntry {
   readonly kind: LedgerKind;
   readonly reference: string;
@@ -23,17 +23,17 @@ interface Counters {
   readonly held: bigint;
 }
 
-/** The UTC day so many days ago: `2026-11-21`. */
+/** The UTC day the given number of days ago: `2026-11-21`. */
 export function dayBefore(days: number): string {
   return new Date(Date.now() - days * DAY_MS).toISOString().slice(0, 10);
 }
 
-/** Noon of that day, and so many minutes. */
+/** Noon of that day, plus the given number of minutes. */
 export function noonBefore(days: number, minutes = 0): Date {
   return new Date(Date.parse(`${dayBefore(days)}T12:00:00Z`) + minutes * 60_000);
 }
 
-/** A request that was paid: three entries. @param keptMicroUsd of what was held. */
+/** A request that was charged: three entries. @param keptMicroUsd of the hold. */
 export function paidRequest(
   reference: string,
   at: Date,
@@ -49,7 +49,7 @@ export function paidRequest(
   ];
 }
 
-/** Books them in this order, after whatever was booked before. */
+/** Records them in this order, after all earlier entries. */
 export async function writeBooks(
   database: Database,
   { id }: Pick<TestAccount, 'id'>,

@@ -1,9 +1,9 @@
 /**
- * CSV as a spreadsheet reads it: RFC 4180 to the letter, with nothing of what wrote it. What is not allowed there is an
- * error and not guessed at.
+ * Parses CSV as a spreadsheet does: strictly by RFC 4180, without any code of the writer. What is not allowed there
+ * is an error.
  */
 
-/** @returns the cells of each line. @throws {SyntaxError} it is no such file. */
+/** @returns the cells of each line. @throws {SyntaxError} it is not a valid file. */
 export function parseCsv(text: string): readonly (readonly string[])[] {
   const lines: string[][] = [];
   let line: string[] = [];
@@ -13,7 +13,7 @@ export function parseCsv(text: string): readonly (readonly string[])[] {
     line.push(cell);
     if (text[next] === ',') {
       place = next + 1;
-      // Nothing stands after the last comma of the file.
+      // Nothing follows the last comma of the file.
       if (place === text.length) line.push('');
     } else if (text.startsWith('\r\n', next)) {
       place = next + 2;

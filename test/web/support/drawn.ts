@@ -1,4 +1,4 @@
-/** Whether a picture is really there, and not only its place. */
+/** Whether an image is really drawn, and not only its frame. */
 import type { Locator } from 'playwright-core';
 import { until } from '../../support/until.ts';
 

@@ -1,17 +1,17 @@
-/** The pages of the dashboard, each with an address of it, and when one is there. */
+/** The pages of the dashboard, each with a path, and how to detect that one is loaded. */
 import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
 import { packageFile } from '../../../src/config/package-root.ts';
 import { until } from '../../support/until.ts';
 
-/** What stands in an address. */
+/** The ids in a path. */
 export interface Shown {
   readonly taskId: string;
   readonly accountId: string;
 }
 
 export interface VisitedPage {
-  /** As the dashboard's source has it; absent: no route has this address. */
+  /** As in the dashboard's source; absent: no route matches this path. */
   readonly route?: string;
   readonly path: (shown: Shown) => string;
   /** In the navigation. */
@@ -37,7 +37,7 @@ export const ACCOUNT_PAGES: readonly VisitedPage[] = [
   NOWHERE,
 ];
 
-/** Those of `web/src/pages/admin/admin-app.tsx`. */
+/** The routes of `web/src/pages/admin/admin-app.tsx`. */
 export const OPERATOR_PAGES: readonly VisitedPage[] = [
   { route: '/', path: () => '/' },
   { route: '/accounts', path: () => '/accounts', link: 'Accounts' },
@@ -50,20 +50,20 @@ export const OPERATOR_PAGES: readonly VisitedPage[] = [
   NOWHERE,
 ];
 
-/** The routes that a file of the dashboard has. */
+/** The routes in a file of the dashboard. */
 export async function routesOf(file: string): Promise<readonly string[]> {
   const source = await readFile(packageFile(file), 'utf8');
   return [...source.matchAll(/<Route path="([^"]+)"/g)].map(([, route = '']) => route);
 }
 
-/** What is loaded by and by is there. */
+/** Waits until lazily loaded content is shown. */
 export async function settled(page: Page): Promise<void> {
   await page.getByRole('heading', { level: 1 }).waitFor();
   const loading = page.locator('main .mantine-Loader-root');
   await until('everything is loaded', async () => (await loading.count()) === 0);
 }
 
-/** Goes there as a link of the dashboard does, without loading anything anew. */
+/** Goes there like a link of the dashboard, without reloading. */
 export async function goWithin(page: Page, path: string): Promise<void> {
   await page.evaluate(`history.pushState(null, '', ${JSON.stringify(path)})`);
 }

@@ -1,9 +1,12 @@
-/** Walks a page with the key Tab alone, as somebody without a pointer does. */
+/** Walks a page with the Tab key alone, like a user without a pointer. */
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
 import { until } from '../../support/until.ts';
 
-/** Marks whatever can be acted on, and names it. What a script cannot focus by Tab is reached by arrows from what it can. */
+/**
+ * Marks and names every control that can be focused. In a group of radio buttons, only one is reached by Tab, and the
+ * others by arrow keys.
+ */
 const FIND_CONTROLS = `(() => {
   const isOneOfGroup = (each) => each.type === 'radio' && each.name !== ''
     && each !== (document.querySelector('input[name="' + CSS.escape(each.name) + '"]:checked')
@@ -18,8 +21,9 @@ const FIND_CONTROLS = `(() => {
 })()`;
 
 /**
- * Where the keyboard is, and whether that shows: an outline on it, on its label or around it, or a field's dark border; and
- * whether it is outside of the window, or below something that stays where it is while the page scrolls.
+ * The focused element, and whether its focus is visible: an outline on it, on its label or around it, or a field's
+ * dark border; and whether it is outside of the window, or covered by something that stays fixed while the page
+ * scrolls.
  */
 const FOCUSED = `(() => {
   const at = document.activeElement;
@@ -45,7 +49,10 @@ interface Focused {
 
 const START_ID = 'walk-start';
 
-/** The walk begins where the page does, wherever one clicked before: at something that stays there until the first Tab. */
+/**
+ * The walk starts at the beginning of the page, wherever the last click was: at an element that exists until the
+ * first Tab.
+ */
 const START_THE_PAGE = `(() => {
   window.scrollTo(0, 0);
   const start = document.createElement('span');
@@ -57,14 +64,14 @@ const START_THE_PAGE = `(() => {
   start.focus({ preventScroll: true });
 })()`;
 
-/** More than any page has: whoever gets so far is in a trap. */
+/** More than any page has: reaching it means that the focus is trapped. */
 const MOST_STEPS = 400;
 
 /**
- * Presses Tab until the keyboard has left the page, and Shift+Tab all the way back.
+ * Presses Tab until the focus has left the page, and Shift+Tab all the way back.
  *
- * @throws {assert.AssertionError} something cannot be reached or left in either direction, comes out of the page's order,
- *   or does not show that it has the keyboard.
+ * @throws {assert.AssertionError} a control cannot be reached or left in either direction, is out of the page's
+ *   order, or does not show its focus.
  */
 export async function expectReachableByKeyboard(page: Page): Promise<void> {
   let controls: readonly string[] = [];
@@ -84,7 +91,7 @@ export async function expectReachableByKeyboard(page: Page): Promise<void> {
   assert.deepEqual(back.toReversed(), onward, `the way back through ${page.url()} is the same`);
 }
 
-/** @returns the places of the controls, in the order in which they were reached first. */
+/** @returns the indexes of the controls, in the order in which they were reached first. */
 async function walk(page: Page, key: string, controls: readonly string[]): Promise<readonly number[]> {
   const reached = new Set<number>();
   const hidden = new Set<string>();
@@ -106,23 +113,23 @@ async function walk(page: Page, key: string, controls: readonly string[]): Promi
   return [...reached];
 }
 
-/** Whatever opens something: menus, dialogs, lists of choices. */
+/** Buttons that open something: menus, dialogs, lists of choices. */
 const OPENERS = 'button[aria-haspopup]:enabled:visible';
 
 /**
- * Opens what buttons open, by Enter, and closes it by Escape.
+ * Opens with Enter what each button opens, and closes it with Escape.
  *
- * @throws {assert.AssertionError} something does not open or close, or the keyboard is elsewhere then.
+ * @throws {assert.AssertionError} something does not open or close, or the focus is wrong afterwards.
  */
 export async function expectEscapable(page: Page): Promise<void> {
   const openers = page.locator(OPENERS);
-  // Rows of a list all have the same ones.
+  // All rows of a list have the same ones.
   const count = Math.min(await openers.count(), 4);
   for (let place = 0; place < count; place += 1) {
     const opener = openers.nth(place);
     await opener.press('Enter');
     await opener.and(page.locator('[aria-expanded="true"]')).waitFor();
-    // What opened takes the keyboard, for whoever goes on in it.
+    // What opened takes the focus, so that the user can continue in it.
     const focused = opener.and(page.locator(':focus'));
     await until('the keyboard is in what opened', async () => (await focused.count()) === 0);
     await page.keyboard.press('Escape');

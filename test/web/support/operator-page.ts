@@ -1,6 +1,6 @@
 /**
- * The operator's pages as an operator has them: a real browser on the admin listener of a real Darkroom, and the token
- * typed. Whatever goes wrong beside what a test looks at fails it.
+ * The operator's pages as an operator uses them: a real browser on the admin listener of a real Darkroom, and the
+ * token typed. Any other error on the page fails the test.
  */
 import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
@@ -13,25 +13,25 @@ import { writeModelFiles } from '../../support/model-files.ts';
 import { expectNoViolations } from './signed-in-page.ts';
 
 export const ADMIN_TOKEN = 'an-admin-token-of-at-least-32-characters';
-/** Where Temporal's Web UI is said to be. */
+/** The configured address of Temporal's Web UI. */
 export const WORKFLOWS = 'https://temporal.example.com';
 
 export interface OperatorPages {
   readonly darkroom: Darkroom;
   /** Of the admin listener. */
   readonly url: string;
-  /** @param options.expect lines of the console that are no trouble. */
+  /** @param options.expect lines of the console that are no errors. */
   withPage(work: (page: Page) => Promise<void>, options?: { readonly expect?: RegExp }): Promise<void>;
-  /** Loads the page anew, so that the token has to be typed again. @param path default: the accounts. */
+  /** Reloads the page, so that the token has to be typed again. @param path default: the accounts. */
   signIn(page: Page, path?: string): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** One of its models goes to an upstream `capped`, which takes three jobs at once. Nobody works on tasks. */
+/** One of its models uses an upstream `capped`, which accepts three jobs at once. No worker processes tasks. */
 export async function startOperatorPages(): Promise<OperatorPages> {
   const port = await findFreePort();
   const url = `http://127.0.0.1:${port}`;
-  // Nobody goes there: they are only looked at.
+  // It is never called: the models are only shown.
   const modelsDir = await writeModelFiles('http://127.0.0.1:9', {
     capped: [{ protocol: 'openai', id: 'capped', concurrency: 3 }],
   });
@@ -72,7 +72,7 @@ async function withPage(
   const troubles: string[] = [];
   try {
     const page = await context.newPage();
-    // A breach of the page's policy is told on the console too.
+    // A violation of the page's policy is logged on the console too.
     page.on('console', (message) => {
       if (message.type() === 'error') troubles.push(message.text());
     });
@@ -90,7 +90,7 @@ async function withPage(
   );
 }
 
-/** Measures both colour schemes, and goes on in the one it began with. */
+/** Measures both colour schemes, and returns to the initial one. */
 export async function expectAccessible(page: Page): Promise<void> {
   await expectNoViolations(page);
   await page.emulateMedia({ colorScheme: 'light' });

@@ -1,6 +1,6 @@
 /**
- * A model of an operator's own, as none of ours is: on its way out, with two routes, made elsewhere, and with an input
- * that has objects, lists and choices of several.
+ * A model of an operator's own, unlike any of ours: deprecated, with two routes, generated elsewhere, and with an
+ * input that has objects, lists and multiple choices.
  */
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import os from 'node:os';
@@ -8,10 +8,10 @@ import path from 'node:path';
 
 export const OPERATORS_MODEL = 'studio/old-painter';
 
-/** Nobody is there: it is shown, and never run. */
+/** Nothing listens there: the model is shown, and never run. */
 const UPSTREAM = { protocol: 'replicate', baseUrl: 'http://127.0.0.1:9/v1', secret: 'studio', model: 'owner/painter' };
 
-/** @returns the variables that a Darkroom with this model needs; whoever called removes the folder. */
+/** @returns the variables that a Darkroom with this model needs; the caller removes the directory. */
 export async function operatorsModel(): Promise<{
   readonly folder: string;
   readonly environment: Record<string, string>;

@@ -1,6 +1,6 @@
 /**
- * A film or a sound as somebody without a mouse plays it in the dashboard: made in the playground, and played there, on
- * its task's page and among what is stored. What the player says is held against the API.
+ * Plays a video or audio output in the dashboard like a user without a mouse: created in the playground, and played
+ * there, on its task's page and in the storage. What the player shows is checked against the API.
  */
 import assert from 'node:assert/strict';
 import type { Locator, Page } from 'playwright-core';
@@ -10,16 +10,16 @@ import { until } from '../../support/until.ts';
 import { expectNoViolations } from './signed-in-page.ts';
 import type { SignedInPage } from './signed-in-page.ts';
 
-/** What is asked of a player of the browser's. */
+/** The properties that are read from a player of the browser. */
 interface Player {
   readonly duration: number;
   readonly currentTime: number;
   readonly paused: boolean;
   readonly seeking: boolean;
-  /** 2: there is something to show where it stands. */
+  /** 2: there is data for the current position. */
   readonly readyState: number;
   readonly error: { readonly message: string } | null;
-  /** Of films alone. */
+  /** Only for videos. */
   readonly videoWidth?: number;
   readonly videoHeight?: number;
 }
@@ -28,11 +28,14 @@ type Output = NonNullable<ApiTask['output']>[number] & { readonly durationSecond
 
 /** Containers count in packets, which are longer than a sample and shorter than this. */
 const SAME_LENGTH_SECONDS = 0.15;
-/** Enough for any page of ours: whoever does not come there by then never does. */
+/** Enough for any page of ours: a focus that does not arrive by then never does. */
 const MOST_TABS = 150;
 const HAS_DATA = 2;
 
-/** Makes the model's first example and plays it everywhere. @returns the status of each answer that brought bytes. */
+/**
+ * Runs the model's first example and plays the output everywhere. @returns the status of each response with bytes of
+ * it.
+ */
 export async function makeAndPlay(signedIn: SignedInPage, url: string, account: TestAccount, model: string) {
   const { page } = signedIn;
   const statuses: number[] = [];
@@ -73,7 +76,7 @@ async function onlyTaskOf({ client }: TestAccount): Promise<ApiTask> {
   return (await client.get(task.taskId)).body.data;
 }
 
-/** Comes to the player with the Tab key, plays it with the space bar, pauses it, and goes to its middle. */
+/** Focuses the player with the Tab key, plays it with the space bar, pauses it, and seeks to its middle. */
 async function playByKeyboard(page: Page, player: Locator, output: Output): Promise<void> {
   await player.waitFor();
   await until('its length is known', async () => (await look(player)).duration > 0);
@@ -115,7 +118,7 @@ async function tabTo(page: Page, element: Locator): Promise<void> {
   }
 }
 
-/** @throws {assert.AssertionError} it cannot play it. */
+/** @throws {assert.AssertionError} the player cannot play it. */
 async function look(player: Locator): Promise<Player> {
   const seen = await player.evaluate((element): Player => {
     const { duration, currentTime, paused, seeking, readyState, error, videoWidth, videoHeight } =

@@ -1,7 +1,7 @@
 /**
- * A page of the dashboard as a user has it: a real browser that signed in by typing a key. Whatever went wrong beside what
- * the test looks at fails it when the page is closed: errors on the console, breaches of the page's policy, and requests
- * to anybody else.
+ * A page of the dashboard as a user sees it: a real browser that signed in with a key. Any unexpected error fails the
+ * test when the page is closed: errors on the console, violations of the page's policy, and requests to third
+ * parties.
  */
 import assert from 'node:assert/strict';
 import { AxeBuilder } from '@axe-core/playwright';
@@ -9,11 +9,11 @@ import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { DASHBOARD_HEADER } from '../../../src/http/middleware/session-cookie.ts';
 
 interface PageOptions {
-  /** Where the dashboard is. */
+  /** The URL of the dashboard. */
   readonly url: string;
   /** With the scope `dashboard`. */
   readonly key: string;
-  /** Where to go once signed in; default: `/`. */
+  /** The path to open once signed in; default: `/`. */
   readonly path?: string;
   readonly colorScheme?: 'light' | 'dark';
   /** Of the window, in CSS pixels; default 1280. */
@@ -25,15 +25,15 @@ interface PageOptions {
 export interface SignedInPage {
   readonly page: Page;
   readonly context: BrowserContext;
-  /** Trouble that the test itself brings about: a line of the console that matches is none. */
+  /** An error that the test itself causes: matching lines of the console are ignored. */
   expect(trouble: RegExp): void;
-  /** @throws {assert.AssertionError} something went wrong meanwhile. */
+  /** @throws {assert.AssertionError} there were errors meanwhile. */
   close(): Promise<void>;
 }
 
 /**
- * Opens a page in a context of its own, with an empty memory. The caller closes it. The session begins by the request that
- * the page of signing in makes, without that page: its tests are in sign-in.test.ts.
+ * Opens a page in a context of its own, with empty storage. The caller closes it. The session starts with the request
+ * that the sign-in page sends, without that page: its tests are in sign-in.test.ts.
  */
 export async function openSignedInPage(browser: Browser, options: PageOptions): Promise<SignedInPage> {
   const { url, key, path = '/' } = options;
@@ -49,7 +49,7 @@ export async function openSignedInPage(browser: Browser, options: PageOptions): 
   return signedIn;
 }
 
-/** The same by a link that signs in. @param link good still: it is used up. */
+/** The same with a link that signs in. @param link still valid: it is used up. */
 export async function openPageByLink(browser: Browser, link: string): Promise<SignedInPage> {
   const { signedIn, untilSignedIn } = await openPage(browser, new URL(link).origin, {});
   await signedIn.page.goto(link);
@@ -65,7 +65,7 @@ async function openPage(
   const context = await browser.newContext({
     viewport: { width, height },
     colorScheme,
-    // Colours are measured, and nothing is waited for that only moves.
+    // Colours are measured, and animations need not be awaited.
     reducedMotion: 'reduce',
   });
   const page = await context.newPage();
@@ -84,7 +84,7 @@ async function openPage(
   };
   const untilSignedIn = async (): Promise<void> => {
     await page.locator('#content').waitFor();
-    // Before that nobody was signed in, which the browser logs too.
+    // Before that there was no session, which the browser logs as errors too.
     troubles.length = 0;
   };
   return { signedIn, untilSignedIn };
@@ -106,7 +106,7 @@ async function reportTroubles(page: Page, origin: string, report: (trouble: stri
   });
 }
 
-/** The new colours are drawn, and what turns into them has done so. */
+/** Waits until the new colours are drawn, and transitions to them have ended. */
 const COLOURS_SETTLED = `(async () => {
   const drawn = () => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
   await drawn();
@@ -115,7 +115,10 @@ const COLOURS_SETTLED = `(async () => {
   await drawn();
 })()`;
 
-/** Measures the page as it is now with axe, in both colour schemes. @throws {assert.AssertionError} what it found. */
+/**
+ * Measures the page in its current state with axe, in both colour schemes. @throws {assert.AssertionError} the
+ * violations.
+ */
 export async function expectNoViolations(page: Page): Promise<void> {
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme });

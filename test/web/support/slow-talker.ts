@@ -1,4 +1,4 @@
-/** A text model of an operator's own that speaks slowly, so that there is a middle of its answer. */
+/** A text model of an operator's own that answers slowly, so that a test can act in the middle of an answer. */
 import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -6,7 +6,7 @@ import { packageFile } from '../../../src/config/package-root.ts';
 
 export const SLOW_TALKER = 'studio/slow-talker';
 
-/** @returns the variables that a Darkroom with this model needs; whoever called removes the folder. */
+/** @returns the variables that a Darkroom with this model needs; the caller removes the directory. */
 export async function slowTalker(): Promise<{
   readonly folder: string;
   readonly environment: Record<string, string>;

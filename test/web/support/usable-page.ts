@@ -1,6 +1,7 @@
 /**
- * What every page of the dashboard is held to: it is walked by keyboard alone, measured by axe in both colour schemes, and
- * within the window from a small telephone to a 4K screen, and nothing moves for who does not want it to.
+ * What every page of the dashboard must fulfil: it is walked by keyboard alone, measured by axe in both colour
+ * schemes, and fits the window from a small phone to a 4K screen, and nothing moves for users who prefer reduced
+ * motion.
  */
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
@@ -10,15 +11,15 @@ import type { Shown } from './every-page.ts';
 import { expectEscapable, expectReachableByKeyboard } from './keyboard-walk.ts';
 import { expectNoViolations } from './signed-in-page.ts';
 
-/** CSS pixels: the smallest telephone, a tablet, a notebook, 4K. */
+/** CSS pixels: the smallest phone, a tablet, a notebook, 4K. */
 const WIDTHS = [360, 768, 1280, 3840];
 
-/** As an address in the name of a test. */
+/** For a path in the name of a test. */
 export const ANY: Shown = { taskId: ':taskId', accountId: ':accountId' };
 
 /**
- * What can be acted on and is not within the window, although one sees it: beyond its left or right edge, unless it stands
- * in something that scrolls by itself; and what of the head lies over something else of it, over the page or its name.
+ * Visible controls that are outside the window, beyond its left or right edge, unless they are in something that
+ * scrolls by itself; and parts of the header that overlap each other, the page or its title.
  */
 const MISPLACED = `(() => {
   const isSeen = (each) => each.checkVisibility({ visibilityProperty: true, opacityProperty: true }) && each.closest('[inert], .skip-link') === null;
@@ -44,7 +45,7 @@ const MISPLACED = `(() => {
   return found;
 })()`;
 
-/** The page as it is now, at every width. */
+/** The page in its current state, at every width. */
 async function expectWithinTheWindow(page: Page): Promise<void> {
   await page.evaluate('window.scrollTo(0, 0)');
   for (const width of WIDTHS) {
@@ -62,7 +63,7 @@ async function expectWithinTheWindow(page: Page): Promise<void> {
   await page.setViewportSize({ width: 1280, height: 900 });
 }
 
-/** What moves, for somebody who asked that nothing does. */
+/** What moves for a user who prefers reduced motion. */
 export async function expectStill(page: Page): Promise<void> {
   const moving = await page.evaluate(
     'document.getAnimations().map(({ effect }) => effect.target.outerHTML.slice(0, 160) + effect.pseudoElement)',
@@ -79,7 +80,7 @@ export async function expectUsable(page: Page): Promise<void> {
   await expectWithinTheWindow(page);
 }
 
-/** The same in a narrow window, where the pages' names are behind a button. */
+/** The same in a narrow window, where the navigation is behind a button. */
 export async function expectUsableWhenNarrow(page: Page): Promise<void> {
   await page.setViewportSize({ width: 360, height: 740 });
   await page.evaluate('window.scrollTo(0, 0)');
@@ -96,7 +97,7 @@ export async function expectUsableWhenNarrow(page: Page): Promise<void> {
   await page.locator('main:focus').waitFor();
 }
 
-/** The first stop of the keyboard leads past the pages' names. */
+/** The first Tab stop leads past the navigation. */
 export async function expectSkipLink(page: Page): Promise<void> {
   await page.keyboard.press('Tab');
   await page.getByRole('link', { name: 'Skip to the content' }).and(page.locator(':focus')).press('Enter');
@@ -104,7 +105,7 @@ export async function expectSkipLink(page: Page): Promise<void> {
   await page.locator('main :focus').waitFor();
 }
 
-/** Every page that is named in the navigation is opened from there, and says that it is another one. */
+/** Every page in the navigation is opened from there, and has a title of its own. */
 export async function expectNavigable(page: Page, links: readonly string[]): Promise<void> {
   const titles = new Set<string>();
   const navigation = page.getByRole('navigation', { name: 'Pages' });
@@ -118,6 +119,6 @@ export async function expectNavigable(page: Page, links: readonly string[]): Pro
   assert.equal(titles.size, links.length, 'each has a title of its own');
 }
 
-/** The names that the navigation has for them. */
+/** Their names in the navigation. */
 export const linksOf = (pages: readonly { readonly link?: string }[]): readonly string[] =>
   pages.map(({ link }) => link).filter((link) => link !== undefined);

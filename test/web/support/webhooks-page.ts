@@ -3,7 +3,7 @@ import type { Browser, Locator, Page } from 'playwright-core';
 import { openSignedInPage } from './signed-in-page.ts';
 import type { SignedInPage } from './signed-in-page.ts';
 
-/** Signs in, goes there, and may read what is copied. */
+/** Signs in, goes there, and gets permission to read the clipboard. */
 export async function openWebhooks(browser: Browser, url: string, key: string, width = 1280): Promise<SignedInPage> {
   const opened = await openSignedInPage(browser, { url, key, path: '/webhooks', width });
   await opened.context.grantPermissions(['clipboard-read', 'clipboard-write']);
@@ -17,12 +17,12 @@ export const button = (within: Page | Locator, name: string): Locator =>
 /** @param name its heading. */
 export const part = (page: Page, name: string): Locator => page.getByRole('region', { name, exact: true });
 
-/** What has the keyboard, where it is this. */
+/** The element, if it has the focus. */
 export const focused = (page: Page, what: Locator): Locator => what.and(page.locator(':focus'));
 
 export const clipboard = (page: Page): Promise<string> => page.evaluate<string>('navigator.clipboard.readText()');
 
-/** Sends a test delivery by the keyboard alone. @returns what the page tells of it. */
+/** Sends a test delivery with the keyboard alone. @returns what the page shows about it. */
 export async function sendTest(page: Page, url: string): Promise<string> {
   await page.getByRole('textbox', { name: 'Address of the receiver' }).fill(url);
   const answered = page.waitForResponse((response) => response.url().endsWith('/webhook-key/test'));

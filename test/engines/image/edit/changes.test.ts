@@ -1,4 +1,4 @@
-/** Promises of the single edits, on small pictures: each changes what it is named after, and what it should not stays. */
+/** Promises of the single edits, on small images: each changes what it is named after, and the rest stays. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { hex } from '../../../../src/engines/image/colour.ts';
@@ -63,7 +63,7 @@ describe('light', () => {
     const golden = after((work) => relight(work, 'golden'));
     const strip = (left: number, top: number): number =>
       meanOf(golden, { left, right: left + 0.1, top, bottom: top + 0.06 }).light;
-    // Just above the land, the light falls off slowly from one side to the other.
+    // Just above the land, the light decreases slowly from one side to the other.
     const [outer, inner] = [strip(0.06, 0.4), strip(0.2, 0.4)];
     assert.ok(Math.abs(outer - inner) < 14, `${outer} ${inner}`);
   });
@@ -183,7 +183,7 @@ describe('recolouring', () => {
 });
 
 describe('focus', () => {
-  /** Stripes all over, the subject with some of its own. */
+  /** Stripes everywhere, the subject with stripes of its own. */
   const striped = (): Pixels =>
     painted(WIDE, HIGH, (x, y) => {
       const stripe = Math.floor(x * 60) % 2 === 0 ? 26 : -26;

@@ -1,4 +1,7 @@
-/** Promises of the edit engine as a whole: sizes, formats, the given files, and that the same work gives the same bytes. */
+/**
+ * Promises of the edit engine as a whole: sizes, formats, the input files, and that the same input gives the same
+ * bytes.
+ */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import sharp from 'sharp';

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import { planEdits } from '../../../../src/engines/image/edit/plan.ts';
 import { joiningOf } from '../../../../src/engines/image/edit/several.ts';
 
-/** The plan in short: kinds with what tells them apart. */
+/** The plan in short: kinds with their distinguishing properties. */
 function planned(prompt: string): string[] {
   const { framing, changes } = planEdits(prompt);
   return [...framing, ...changes].map((edit) => {
