@@ -3,7 +3,7 @@
  * add a module, put it after the modules that it needs and before those that need it.
  */
 
-/** Paths below the repository's root: directories, and single files. The longest that matches a file is its module. */
+/** Paths below the repository's root: directories, and single files, none below another. */
 export const MODULES = [
   'src/domain',
   'src/config',

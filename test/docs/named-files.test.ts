@@ -18,6 +18,13 @@ function operationsPages(): readonly string[] {
 describe('the pages for operators', () => {
   const scripts = (JSON.parse(readFileSync(packageFile('package.json'), 'utf8')) as { scripts: object }).scripts;
 
+  it('name files and commands', () => {
+    const all = PAGES.map((page) => readFileSync(packageFile(page), 'utf8')).join('\n');
+
+    assert.ok((all.match(FILE) ?? []).length > 0);
+    assert.ok((all.match(SCRIPT) ?? []).length > 0);
+  });
+
   for (const page of PAGES) {
     it(`${page} names files and commands that are there`, () => {
       const text = readFileSync(packageFile(page), 'utf8');

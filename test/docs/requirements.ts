@@ -152,7 +152,7 @@ export const SECTIONS: readonly RequirementSection[] = [
       { number: 'S4.1-3', title: 'without a key', text: 'posting twice creates two tasks' },
       { number: 'S4.1-4', title: 'errors', text: '400, 401, 402, 403, 429, 500' },
       { number: 'S4.2-1', title: 'get', text: '`GET /tasks/{id}` answers the detail' },
-      { number: 'S4.2-2', title: 'truth', text: 'the result is the truth, a callback only tells of it' },
+      { number: 'S4.2-2', title: 'truth', text: 'the result is the truth, a callback only reports it' },
       { number: 'S4.3-1', title: 'storage', text: 'listing, promoting, deleting: see contract §5' },
       {
         number: 'S4.4-1',
@@ -362,7 +362,7 @@ export const SECTIONS: readonly RequirementSection[] = [
         title: 'callback.url address',
         text: 'a literal that is not public is 400 with the words of the contract',
       },
-      { number: 'C2-13', title: 'callback.url names', text: 'are judged when connecting' },
+      { number: 'C2-13', title: 'callback.url names', text: 'are checked when connecting' },
       { number: 'C2-14', title: 'callback.when', text: 'absent or `final`' },
       { number: 'C2-15', title: 'answer', text: '200 with `taskId`: 26 characters, Crockford base32' },
       { number: 'C2-16', title: 'waits for nothing', text: 'neither the generation nor Temporal' },
@@ -660,7 +660,7 @@ export const SECTIONS: readonly RequirementSection[] = [
       {
         number: 'C9-4',
         title: 'stream events',
-        text: 'those of the 24 of Open Responses that tell of something there is here, and no others',
+        text: 'those of the 24 of Open Responses that report something that exists here, and no others',
       },
       {
         number: 'C9-5',
