@@ -10,7 +10,9 @@ import { errorFormOf } from '../../src/http/app/error-form.ts';
 import type { ErrorForm } from '../../src/http/app/error-form.ts';
 import { publicRoutes } from '../../src/http/app/public-routes.ts';
 import type { Route } from '../../src/http/app/route.ts';
+import { readOpenTextHolds } from '../../src/text/money/open-holds.ts';
 import type { RpcFailure } from '../../src/wire/json-rpc.ts';
+import { until } from '../support/until.ts';
 import { edgeNumber, edgeText, edgeValue } from './edge-values.ts';
 import { requestOf, send } from './route-requests.ts';
 import type { Parts, World } from './route-requests.ts';
@@ -171,8 +173,12 @@ function messageOf({ status, text }: { status: number; text: string }, form: Err
   return message;
 }
 
+/** A text call may be settled after its response has ended: all earlier ones are waited for. */
 async function moneyOf(accountId: string): Promise<unknown> {
-  await world.served.text.ledger.flush();
+  await until('every text call is settled', async () => {
+    await world.served.text.ledger.flush();
+    return (await readOpenTextHolds(world.served.room.database)).count === 0;
+  });
   const [row] = await world.served.room.rows(
     'SELECT available_micro_usd + held_micro_usd AS balance, held_micro_usd AS held FROM account_counters WHERE account_id = $1',
     accountId,
