@@ -48,6 +48,14 @@ const PASSING: Readonly<Record<string, readonly string[]>> = {
   settleTask: ['DatabaseUnavailableError', 'AccountBusyError'],
 };
 
+/** As in workflows/activity-options.ts. */
+const HEARTBEAT_TIMEOUT_MS = 10_000;
+
+/** @param time as the server records it. @returns milliseconds since 1970. */
+function millisecondsOf(time: { seconds?: unknown; nanos?: number | null } | null | undefined): number {
+  return Number(time?.seconds) * 1_000 + (time?.nanos ?? 0) / 1_000_000;
+}
+
 describe('a rolling restart under load', () => {
   let provider: TestProvider;
   let modelsDir: string;
@@ -154,8 +162,13 @@ describe('a rolling restart under load', () => {
     };
   }
 
+  /** From a worker's SIGTERM until it had exited, in milliseconds since 1970. */
+  const stops: { readonly from: number; readonly to: number }[] = [];
+
   async function restart(role: Role): Promise<void> {
+    const from = Date.now();
     await role.kill('SIGTERM');
+    if (darkroom.workers.includes(role)) stops.push({ from, to: Date.now() });
     await role.start();
   }
 
@@ -195,7 +208,11 @@ describe('a rolling restart under load', () => {
     t.diagnostic(
       `${requests} requests, ${perApi} to each api; ${tasks.length} tasks, ${handedBack.length} handed back`,
     );
+    for (const attempt of lostStarts) t.diagnostic(`a start that the server lost: ${attempt}`);
   });
+
+  /** Attempts that no worker received although all of them were running: docs/decisions/0020, "Remaining". */
+  const lostStarts: string[] = [];
 
   /** @returns whether an activity of it was handed back and started again elsewhere. */
   async function judgeHistory(taskId: string): Promise<boolean> {
@@ -204,18 +221,23 @@ describe('a rolling restart under load', () => {
     const { events = [] } = await handle.fetchHistory();
     const timedOut = events?.find((event) => event.activityTaskTimedOutEventAttributes != null);
     assert.equal(timedOut, undefined, `an activity of ${taskId} timed out`);
-    const nameOf = (scheduledId: string): string =>
-      events?.find(({ eventId }) => String(eventId) === scheduledId)?.activityTaskScheduledEventAttributes?.activityType
-        ?.name ?? '';
-    const again = (events ?? []).flatMap(({ activityTaskStartedEventAttributes: started }) =>
-      started?.lastFailure == null ? [] : [started],
-    );
+    const byId = new Map((events ?? []).map((event) => [String(event.eventId), event]));
     let isHandedBack = false;
-    for (const { lastFailure, scheduledEventId, attempt } of again) {
-      const name = nameOf(String(scheduledEventId));
+    for (const { activityTaskStartedEventAttributes: started, eventTime } of events ?? []) {
+      if (started?.lastFailure == null) continue;
+      const { lastFailure, scheduledEventId, attempt } = started;
+      const scheduled = byId.get(String(scheduledEventId));
+      const name = scheduled?.activityTaskScheduledEventAttributes?.activityType?.name ?? '';
       const what = `${name} of ${taskId}, attempt ${String(attempt)}`;
-      assert.equal(lastFailure?.timeoutFailureInfo ?? null, null, `a heartbeat was missed: ${what}`);
-      const type = lastFailure?.applicationFailureInfo?.type;
+      if (lastFailure.timeoutFailureInfo != null) {
+        // The attempt was recorded as started between these two.
+        const [from, to] = [millisecondsOf(scheduled?.eventTime), millisecondsOf(eventTime) - HEARTBEAT_TIMEOUT_MS];
+        const isOfRestart = stops.some((stop) => stop.from <= to && stop.to >= from);
+        assert.ok(!isOfRestart, `a heartbeat was missed: ${what}, from ${from} to ${to} of ${JSON.stringify(stops)}`);
+        lostStarts.push(what);
+        continue;
+      }
+      const type = lastFailure.applicationFailureInfo?.type;
       if (PASSING[name]?.includes(type ?? '') === true) continue;
       assert.equal(type, 'WorkerShutdown', what);
       isHandedBack = true;
