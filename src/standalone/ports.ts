@@ -10,10 +10,11 @@ const LOOPBACK = '127.0.0.1';
 
 /**
  * The range for free ports: below those that systems assign to outgoing connections (from 32768 on Linux, from 49152
- * elsewhere). Otherwise one of these could take the port of a server that is down for a moment.
+ * elsewhere). Otherwise one of these could take the port of a server that is down for a moment. The ports between are
+ * those of the tests (test/support/reserve-port.ts).
  */
 const LOWEST_FREE_PORT = 20_000;
-const ABOVE_FREE_PORTS = 32_768;
+export const ABOVE_FREE_PORTS = 26_000;
 /** More than this many taken ports in a row are no coincidence: then the system picks one. */
 const MOST_TRIES = 100;
 

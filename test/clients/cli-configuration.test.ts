@@ -4,7 +4,7 @@ import { chmod, mkdir, mkdtemp, readFile, readdir, rm, stat, writeFile } from 'n
 import os from 'node:os';
 import path from 'node:path';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
-import { findFreePort } from '../../src/standalone/ports.ts';
+import { reservePort } from '../support/reserve-port.ts';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom, TestAccount } from '../support/darkroom.ts';
 import { runCliProcess } from './cli-process.ts';
@@ -150,7 +150,7 @@ describe('the configuration of the command line', () => {
 
   it('ends with 3 for a key that is not valid, and with 5 where nobody answers', async () => {
     const unknown = await cli(['balance'], { DARKROOM_BASE_URL: `${darkroom.url}/v1`, DARKROOM_API_KEY: 'no' });
-    const url = `http://127.0.0.1:${await findFreePort()}/v1`;
+    const url = `http://127.0.0.1:${await reservePort()}/v1`;
     const nobody = await cli(['balance', '--json'], { DARKROOM_BASE_URL: url, DARKROOM_API_KEY: 'no' });
     const none = await cli(['balance']);
 

@@ -8,7 +8,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { PACKAGE_ROOT } from '../../src/config/package-root.ts';
-import { findFreePort } from '../../src/standalone/ports.ts';
+import { reservePort } from '../support/reserve-port.ts';
 import { COMPOSE_FILE } from '../deploy/compose-file.ts';
 import type { Engine } from './engine.ts';
 import { CannotRunError, run, works } from './run.ts';
@@ -39,7 +39,7 @@ export interface Stack {
 /** Prepares the project without starting it. @param variables the content of `.env` besides secrets and ports. */
 export async function prepareStack(engine: Engine, variables: Readonly<Record<string, string>>): Promise<Stack> {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-compose-'));
-  const [httpsPort, httpPort, temporalUiPort] = [await findFreePort(), await findFreePort(), await findFreePort()];
+  const [httpsPort, httpPort, temporalUiPort] = [await reservePort(), await reservePort(), await reservePort()];
   const values = {
     ...variables,
     ...Object.fromEntries(SECRETS.map((name) => [name, randomBytes(32).toString('hex')])),

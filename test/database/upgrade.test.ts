@@ -10,7 +10,7 @@ import { packageFile } from '../../src/config/package-root.ts';
 import { openDatabase } from '../../src/database/database.ts';
 import type { Database } from '../../src/database/database.ts';
 import { migrate } from '../../src/database/migrate.ts';
-import { findFreePort } from '../../src/standalone/ports.ts';
+import { reservePort } from '../support/reserve-port.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { ApiClient } from '../support/api-client.ts';
 import { Role } from '../support/darkroom.ts';
@@ -35,7 +35,7 @@ describe(`an upgrade from ${VERSION}`, () => {
     database = openDatabase({ url: release.url, poolSize: 2 }, silentLogger());
     await migrate(release.url, database, silentLogger());
     namespace = await createTestNamespace();
-    const port = await findFreePort();
+    const port = await reservePort();
     url = `http://127.0.0.1:${port}`;
     api = new Role(
       'api',

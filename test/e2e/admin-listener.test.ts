@@ -1,14 +1,14 @@
 /** The admin listener of a real api process. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { findFreePort } from '../../src/standalone/ports.ts';
+import { reservePort } from '../support/reserve-port.ts';
 import { startDarkroom } from '../support/darkroom.ts';
 
 const ADMIN_TOKEN = 'an-admin-token-of-at-least-32-characters';
 
 describe('an api process with an admin token', () => {
   it('listens for operators beside its clients, and stops with them', async () => {
-    const port = await findFreePort();
+    const port = await reservePort();
     const environment = { ADMIN_TOKEN, ADMIN_PORT: String(port) };
     const darkroom = await startDarkroom({ apis: 1, workers: 0, environment });
     const url = `http://127.0.0.1:${port}/admin/queues`;
@@ -22,7 +22,7 @@ describe('an api process with an admin token', () => {
   });
 
   it('ends with a plain word where the port of the admin listener is taken', async () => {
-    const environment = { ADMIN_TOKEN, ADMIN_PORT: String(await findFreePort()) };
+    const environment = { ADMIN_TOKEN, ADMIN_PORT: String(await reservePort()) };
 
     await assert.rejects(
       startDarkroom({ apis: 2, workers: 0, environment }).then((darkroom) => darkroom.stop()),

@@ -8,7 +8,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { createWebhookKeys } from '../../src/accounts/webhook-key.ts';
-import { findFreePort } from '../../src/standalone/ports.ts';
+import { reservePort } from '../support/reserve-port.ts';
 import type { ApiTask } from '../support/api-client.ts';
 import type { ReceivedCallback } from '../support/callback-receiver.ts';
 import { startDarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';
@@ -44,7 +44,7 @@ describe('callbacks', { concurrency: true }, () => {
   let inspected: InspectingReceiver;
   let account: TestAccount;
   before(async () => {
-    unusedPort = await findFreePort();
+    unusedPort = await reservePort();
     inspected = await startInspectingReceiver();
     outside = await startDarkroomWithUpstreams({ ENCRYPTION_KEY }, [
       `http://127.0.0.1:${unusedPort}`,

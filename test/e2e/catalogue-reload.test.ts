@@ -9,7 +9,7 @@ import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { updateLimits } from '../../src/accounts/accounts.ts';
 import type { ModelDefinition } from '../../src/catalogue/definition.ts';
-import { findFreePort } from '../../src/standalone/ports.ts';
+import { reservePort } from '../support/reserve-port.ts';
 import { definition } from '../catalogue/definitions.ts';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom } from '../support/darkroom.ts';
@@ -34,7 +34,7 @@ let adminUrl: string;
 before(async () => {
   folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-own-'));
   await put('colours.json', model());
-  const port = await findFreePort();
+  const port = await reservePort();
   adminUrl = `http://127.0.0.1:${port}/admin/catalogue`;
   darkroom = await startDarkroom({
     environment: { MODELS_DIR: folder, ADMIN_TOKEN, ADMIN_PORT: String(port) },

@@ -11,7 +11,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import sharp from 'sharp';
-import { findFreePort } from '../../src/standalone/ports.ts';
+import { reservePort } from '../support/reserve-port.ts';
 import type { ApiTask } from '../support/api-client.ts';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom, TestAccount } from '../support/darkroom.ts';
@@ -135,7 +135,7 @@ describe('chaining', () => {
       },
     };
     await writeFile(path.join(modelsDir, 'keyless.json'), JSON.stringify(keyless));
-    silentUrl = `http://127.0.0.1:${await findFreePort()}`;
+    silentUrl = `http://127.0.0.1:${await reservePort()}`;
     const EGRESS_ALLOW = `${outside.url},${silentUrl}`;
     darkroom = await startDarkroom({ environment: { EGRESS_ALLOW, MODELS_DIR: modelsDir } });
     account = await darkroom.createAccount();

@@ -13,7 +13,7 @@ import { after, before, describe, it } from 'node:test';
 import { connect } from 'node:tls';
 import type { SecureVersion, TLSSocket } from 'node:tls';
 import { pino } from 'pino';
-import { findFreePort } from '../../src/standalone/ports.ts';
+import { reservePort } from '../support/reserve-port.ts';
 import { Role, startDarkroom } from '../support/darkroom.ts';
 import { makeCertificate } from '../support/test-certificate.ts';
 import type { TestCertificate } from '../support/test-certificate.ts';
@@ -239,7 +239,7 @@ describe('a certificate whose files change', () => {
 describe('an api process with TLS', () => {
   it('looks at its certificate on SIGHUP and lives on', async () => {
     const files = await writePair(makeCertificate('one'));
-    const port = await findFreePort();
+    const port = await reservePort();
     const url = `https://127.0.0.1:${port}`;
     const darkroom = await startDarkroom({ apis: 0, workers: 0 });
     const role = new Role(
@@ -264,7 +264,7 @@ describe('an api process with TLS', () => {
 
   it('does not start with files that are no certificate, and says which', async () => {
     const files = await writePair({ ...makeCertificate('x'), key: makeCertificate('y').key });
-    const port = await findFreePort();
+    const port = await reservePort();
     const darkroom = await startDarkroom({ apis: 0, workers: 0 });
     const environment = { ...environmentFor(darkroom.testDatabase.url, port, `https://127.0.0.1:${port}`), ...files };
     try {

@@ -8,7 +8,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { launchProcess } from '../../src/standalone/launch.ts';
 import type { Launch } from '../../src/standalone/launch.ts';
-import { findFreePort } from '../../src/standalone/ports.ts';
+import { reservePort } from '../support/reserve-port.ts';
 import {
   clusterLaunch,
   clusterUrl,
@@ -45,12 +45,12 @@ export async function startKillableServices(): Promise<KillableServices> {
   await chmod(folder, 0o711);
   const cluster = {
     folder: path.join(folder, 'postgres'),
-    port: await findFreePort(),
+    port: await reservePort(),
     password: 'only-for-tests',
     isDurable: true,
   };
   await createCluster(cluster.folder, cluster.password);
-  const temporalPort = await findFreePort();
+  const temporalPort = await reservePort();
   const temporalAddress = `127.0.0.1:${temporalPort}`;
   const cliPath = await obtainTemporalCli({
     cliPath: process.env['TEMPORAL_CLI_PATH'],

@@ -11,7 +11,7 @@ import { after, before, describe, it } from 'node:test';
 import { Client, Connection } from '@temporalio/client';
 import { BLOCKED_PORTS, findBlockedPorts } from '../../src/standalone/blocked-ports.ts';
 import { launchProcess } from '../../src/standalone/launch.ts';
-import { findFreePort } from '../../src/standalone/ports.ts';
+import { reservePort } from '../support/reserve-port.ts';
 import { temporalServerLaunch, waitForTemporal } from '../../src/standalone/temporal-server.ts';
 import { guardTemporalUi } from '../../src/standalone/temporal-ui-guard.ts';
 import type { TemporalUiGuard } from '../../src/standalone/temporal-ui-guard.ts';
@@ -27,7 +27,7 @@ let connection: Connection;
 let client: Client;
 let guard: TemporalUiGuard;
 before(async () => {
-  const port = await findFreePort();
+  const port = await reservePort();
   const [uiPort = 0, metricsPort = 0] = await findBlockedPorts(2);
   server = launchProcess(
     temporalServerLaunch({ cliPath, port, uiPort, metricsPort, searchAttributes: {} }, process.env),
@@ -144,7 +144,7 @@ describe('an operator', () => {
   });
 
   it('is told where the Web UI does not answer', async () => {
-    const port = await findFreePort();
+    const port = await reservePort();
     const away = await guardTemporalUi(0, () => port);
     assert.equal((await raw(away.url, 'GET', '/', { Host: new URL(away.url).host })).status, 502);
     await away.close();

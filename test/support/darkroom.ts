@@ -17,7 +17,7 @@ import { SCOPES } from '../../src/accounts/api-key.ts';
 import { topUp } from '../../src/billing/ledger.ts';
 import { builtProgram } from './built-program.ts';
 import { newId } from '../../src/domain/ids.ts';
-import { findFreePort } from '../../src/standalone/ports.ts';
+import { reservePort } from './reserve-port.ts';
 import { readInstallationId } from '../../src/database/migrate.ts';
 import { ensureSchedules, scheduleIds } from '../../src/temporal/schedules.ts';
 import { createTestDatabase } from './test-database.ts';
@@ -282,7 +282,7 @@ export async function startDarkroom(options: DarkroomOptions = {}): Promise<Dark
   const metricsUrls: string[] = [];
   const metrics = async (): Promise<NodeJS.ProcessEnv> => {
     if (options.hasMetrics !== true) return {};
-    const port = await findFreePort();
+    const port = await reservePort();
     metricsUrls.push(`http://127.0.0.1:${port}`);
     return { METRICS_PORT: String(port) };
   };
@@ -291,7 +291,7 @@ export async function startDarkroom(options: DarkroomOptions = {}): Promise<Dark
   const apis: Role[] = [];
   const urls: string[] = [];
   for (let place = 0; place < (options.apis ?? 1); place++) {
-    const port = await findFreePort();
+    const port = await reservePort();
     urls.push(`http://127.0.0.1:${port}`);
     apis.push(roleOf('api', { ...base, ...(await metrics()), PORT: String(port), PUBLIC_URL: urls[0] }));
   }

@@ -9,7 +9,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { launchProcess } from '../../src/standalone/launch.ts';
 import type { Launch } from '../../src/standalone/launch.ts';
-import { findFreePort } from '../../src/standalone/ports.ts';
+import { reservePort } from './reserve-port.ts';
 import { clusterLaunch, clusterUrl, createCluster, waitForCluster } from '../../src/standalone/postgres.ts';
 import type { Cluster } from '../../src/standalone/postgres.ts';
 import { obtainTemporalCli } from '../../src/standalone/temporal-cli.ts';
@@ -42,7 +42,7 @@ export async function startServices(
   };
   try {
     const temporalCli = await obtainTemporalCli({ cliPath: environment['TEMPORAL_CLI_PATH'], environment, report });
-    const [postgresPort, temporalPort] = [await findFreePort(), await findFreePort()];
+    const [postgresPort, temporalPort] = [await reservePort(), await reservePort()];
     const cluster: Cluster = {
       folder: path.join(folder, 'postgres'),
       port: postgresPort,

@@ -10,7 +10,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { packageFile } from '../../src/config/package-root.ts';
-import { findFreePort } from '../../src/standalone/ports.ts';
+import { reservePort } from './reserve-port.ts';
 import type { TestDeliveryResultSchema } from '../../src/wire/webhook-key.ts';
 import type { Static } from 'typebox';
 import { startAlteringRelay } from './altering-relay.ts';
@@ -99,7 +99,7 @@ export function describeReceiver(
     before(async () => {
       folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-receiver-'));
       await copyFile(packageFile(`${FOLDER}/${source}`), path.join(folder, program));
-      const port = await findFreePort();
+      const port = await reservePort();
       directUrl = `http://127.0.0.1:${port}`;
       relay = await startAlteringRelay(port);
       darkroom = await startDarkroom({ workers: 0, environment: { EGRESS_ALLOW: `${relay.url},${directUrl}` } });

@@ -11,7 +11,7 @@ import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { findFreePort } from '../../src/standalone/ports.ts';
+import { reservePort } from './reserve-port.ts';
 import { until } from './until.ts';
 
 const VERSION = 'v1.8.0';
@@ -95,7 +95,7 @@ async function launch(
   folder: string,
   keys: Keys,
 ): Promise<{ endpoint: string; child: ChildProcess }> {
-  const port = await findFreePort();
+  const port = await reservePort();
   const endpoint = `http://127.0.0.1:${port}`;
   const child = spawn(executable, ['--port', `127.0.0.1:${port}`, '--quiet', '--health', '/health', 'posix', folder], {
     env: {

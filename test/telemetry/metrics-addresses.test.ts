@@ -7,7 +7,8 @@ import { after, before, describe, it } from 'node:test';
 import { TASK_QUEUES } from '../../src/domain/workflow-ids.ts';
 import { loadConfig } from '../../src/config/config.ts';
 import { ConfigurationError } from '../../src/config/environment.ts';
-import { claimPort, findFreePort } from '../../src/standalone/ports.ts';
+import { claimPort } from '../../src/standalone/ports.ts';
+import { reservePort } from '../support/reserve-port.ts';
 import { readSettings } from '../../src/standalone/settings.ts';
 import { supervise, temporaryFolder } from '../standalone/fixtures/supervised.ts';
 import { Role } from '../support/darkroom.ts';
@@ -38,7 +39,7 @@ function problemsOf(read: () => unknown): readonly string[] {
 /** A free port with a free one after it. */
 async function findTwoFreePorts(): Promise<number> {
   for (;;) {
-    const port = await findFreePort();
+    const port = await reservePort();
     const next = port === 65_535 ? undefined : await claimPort(port + 1, 'a test', 'none').catch(() => undefined);
     if (next !== undefined) return port;
   }
@@ -99,7 +100,7 @@ describe('a worker that waits for Temporal', () => {
   before(async () => {
     testDatabase = await createTestDatabase();
     folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-metrics-'));
-    const port = await findFreePort();
+    const port = await reservePort();
     url = `http://127.0.0.1:${port}`;
     const environment = {
       ...LEAST,

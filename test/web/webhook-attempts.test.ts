@@ -8,7 +8,7 @@ import type { Browser, Locator } from 'playwright-core';
 import { SCOPES } from '../../src/accounts/api-key.ts';
 import type { Scope } from '../../src/accounts/api-key.ts';
 import { createKey } from '../../src/accounts/keys.ts';
-import { findFreePort } from '../../src/standalone/ports.ts';
+import { reservePort } from '../support/reserve-port.ts';
 import { launchBrowser } from '../support/browser.ts';
 import { startDarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';
 import type { DarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';
@@ -26,7 +26,7 @@ describe('deliveries on the page of webhooks', () => {
   let browser: Browser;
   let nobodysPort: number;
   before(async () => {
-    nobodysPort = await findFreePort();
+    nobodysPort = await reservePort();
     outside = await startDarkroomWithUpstreams({}, [`http://127.0.0.1:${nobodysPort}`]);
     browser = await launchBrowser();
   });

@@ -11,7 +11,7 @@ import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { Webhook } from 'standardwebhooks';
 import type { Browser, Locator, Page } from 'playwright-core';
-import { findFreePort } from '../../src/standalone/ports.ts';
+import { reservePort } from '../support/reserve-port.ts';
 import type { WireWebhookKey } from '../../src/wire/webhook-key.ts';
 import { launchBrowser } from '../support/browser.ts';
 import type { ReceivedCallback } from '../support/callback-receiver.ts';
@@ -35,9 +35,9 @@ describe('the webhooks of the dashboard', () => {
   let untrusted: Server;
   let untrustedUrl: string;
   before(async () => {
-    nobodysPort = await findFreePort();
-    programsPort = await findFreePort();
-    const untrustedPort = await findFreePort();
+    nobodysPort = await reservePort();
+    programsPort = await reservePort();
+    const untrustedPort = await reservePort();
     untrustedUrl = `https://127.0.0.1:${untrustedPort}`;
     untrusted = createServer(makeCertificate('nobody'), (_request, response) => response.writeHead(204).end());
     untrusted.listen(untrustedPort, '127.0.0.1');

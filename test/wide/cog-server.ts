@@ -8,7 +8,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { packageFile } from '../../src/config/package-root.ts';
-import { findFreePort } from '../../src/standalone/ports.ts';
+import { reservePort } from '../support/reserve-port.ts';
 import { obtainPackage, whyNoPackage } from './python-environment.ts';
 
 const COG = { name: 'cog', version: '0.23.1' };
@@ -34,7 +34,7 @@ export async function startCogServer(): Promise<CogServer> {
   const python = await obtainPackage(COG);
   const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-cog-'));
   const runs = path.join(folder, 'runs.log');
-  const port = await findFreePort();
+  const port = await reservePort();
   const server = spawn(python, ['-m', 'cog.server.http', '--host', '127.0.0.1'], {
     cwd: packageFile('test/wide/cog-model'),
     env: {

@@ -21,7 +21,7 @@ import { migrate } from '../../src/database/migrate.ts';
 import { newId } from '../../src/domain/ids.ts';
 import { EmbeddedError } from '../../src/standalone/embedded-error.ts';
 import { launchProcess } from '../../src/standalone/launch.ts';
-import { findFreePort } from '../../src/standalone/ports.ts';
+import { reservePort } from '../support/reserve-port.ts';
 import { clusterUrl, createCluster, ensureDatabase, waitForCluster } from '../../src/standalone/postgres.ts';
 import type { Cluster } from '../../src/standalone/postgres.ts';
 import { findServerUser, launchAs, runAs } from '../../src/standalone/server-user.ts';
@@ -54,7 +54,7 @@ describe('a database of an older major release of PostgreSQL', { timeout: 600_00
     folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-major-'));
     await chmod(folder, 0o711);
     const { initdb, postgres } = await obtainOlder(folder);
-    older = { folder: path.join(folder, 'postgres'), port: await findFreePort(), password: PASSWORD, isDurable: false };
+    older = { folder: path.join(folder, 'postgres'), port: await reservePort(), password: PASSWORD, isDurable: false };
     const user = await findServerUser(initdb, folder);
     const passwordFile = path.join(folder, 'password');
     await mkdir(older.folder, { mode: 0o700 });

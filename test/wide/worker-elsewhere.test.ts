@@ -13,7 +13,7 @@ import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import pg from 'pg';
 import sharp from 'sharp';
-import { findFreePort } from '../../src/standalone/ports.ts';
+import { reservePort } from '../support/reserve-port.ts';
 import { verify } from '../../tools/gallery/verify.ts';
 import { Machine, whyNotApart } from '../deploy/machine.ts';
 import { ApiClient } from '../support/api-client.ts';
@@ -49,7 +49,7 @@ describe('a worker on another machine', { skip: whyNoS3Server() }, () => {
     await askDatabase(`CREATE DATABASE ${databaseName}`);
     root = await mkdtemp(path.join(os.tmpdir(), 'darkroom-machines-'));
     await chmod(root, 0o711);
-    const port = await findFreePort();
+    const port = await reservePort();
     url = `http://127.0.0.1:${port}`;
     const databaseUrl = new URL(adminUrl());
     databaseUrl.pathname = `/${databaseName}`;

@@ -6,7 +6,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DEFAULT_LIMITS } from '../../../src/accounts/accounts.ts';
 import { packageModule } from '../../../src/config/package-root.ts';
-import { findFreePort } from '../../../src/standalone/ports.ts';
+import { reservePort } from '../../support/reserve-port.ts';
 import { ask, statusOf } from '../../chaos/clients/ask.ts';
 import { askOnceMore } from '../../chaos/clients/once-more.ts';
 import type { Violation } from '../../chaos/evidence.ts';
@@ -67,7 +67,7 @@ const HEALING_MS = 61_000;
 
 /** @throws {Error} the world could not be set up, or does not answer when all is over. */
 export async function runAttackCampaign({ seed, minutes, report }: AttackOptions): Promise<AttackCampaign> {
-  const nameServerPort = await findFreePort();
+  const nameServerPort = await reservePort();
   const world = await openWorld([], report, {
     hasProxies: false,
     environment: { ATTACK_NAME_SERVER: `127.0.0.1:${nameServerPort}` },

@@ -6,7 +6,7 @@ import { randomBytes } from 'node:crypto';
 import path from 'node:path';
 import { clusterUrl } from '../../../src/standalone/postgres.ts';
 import type { Cluster } from '../../../src/standalone/postgres.ts';
-import { findFreePort } from '../../../src/standalone/ports.ts';
+import { reservePort } from '../../support/reserve-port.ts';
 import { readInstallationId } from '../../../src/database/migrate.ts';
 import { ensureSchedules } from '../../../src/temporal/schedules.ts';
 import { createTestDatabase } from '../../support/test-database.ts';
@@ -48,7 +48,7 @@ export async function startNeighbour(options: NeighbourOptions): Promise<Neighbo
   const installationId = await readInstallationId(database);
   const { schedule } = namespace.client;
   await ensureSchedules(namespace.client, installationId);
-  const port = await findFreePort();
+  const port = await reservePort();
   const apiUrl = `http://127.0.0.1:${port}`;
   const environment = {
     URL_SIGNING_KEY: randomBytes(24).toString('hex'),

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { findFreePort } from '../../../src/standalone/ports.ts';
+import { reservePort } from '../../support/reserve-port.ts';
 import { clusterLaunch, waitForCluster } from '../../../src/standalone/postgres.ts';
 import type { Cluster } from '../../../src/standalone/postgres.ts';
 import { obtainTemporalCli } from '../../../src/standalone/temporal-cli.ts';
@@ -77,7 +77,7 @@ export interface S3Part {
 /** An S3 server on a directory that outlives it. */
 export async function provideS3(folder: string, logFile: string): Promise<S3Part> {
   const executable = await obtainExecutable();
-  const port = await findFreePort();
+  const port = await reservePort();
   await mkdir(path.join(folder, S3_BUCKET), { recursive: true });
   const [accessKeyId, secretAccessKey] = ['chaos', randomBytes(20).toString('hex')];
   const address = `127.0.0.1:${port}`;

@@ -12,7 +12,7 @@ import { packageFile, packageModule } from '../../../src/config/package-root.ts'
 import { killGroup } from '../../../src/standalone/launch.ts';
 import { clusterUrl, createCluster } from '../../../src/standalone/postgres.ts';
 import type { Cluster } from '../../../src/standalone/postgres.ts';
-import { findFreePort } from '../../../src/standalone/ports.ts';
+import { reservePort } from '../../support/reserve-port.ts';
 import { readInstallationId } from '../../../src/database/migrate.ts';
 import { ensureSchedules } from '../../../src/temporal/schedules.ts';
 import { createTestDatabase } from '../../support/test-database.ts';
@@ -109,13 +109,13 @@ export async function openWorld(
   // However the campaign ends, no process of it stays.
   process.once('exit', endAll);
 
-  const port = { postgres: await findFreePort(), temporal: await findFreePort(), provider: await findFreePort() };
-  const receiversPort = await findFreePort();
-  const forbiddenPort = await findFreePort();
+  const port = { postgres: await reservePort(), temporal: await reservePort(), provider: await reservePort() };
+  const receiversPort = await reservePort();
+  const forbiddenPort = await reservePort();
   const cluster: Cluster = { folder: at('postgres'), port: port.postgres, password: 'only-for-tests', isDurable: true };
   await createCluster(cluster.folder, cluster.password);
   const openNamed = async (name: LinkName, target: number): Promise<Link> => {
-    const link = hasProxies ? await openLink(target, await findFreePort()) : straightTo(target);
+    const link = hasProxies ? await openLink(target, await reservePort()) : straightTo(target);
     links.get(name)?.push(link);
     return link;
   };
@@ -159,7 +159,7 @@ export async function openWorld(
   await writeModels(at('models'), { provider: urlOf(providerLink), text: urlOf(textLink) });
 
   const secrets = { URL_SIGNING_KEY: randomBytes(24).toString('hex'), ENCRYPTION_KEY: randomBytes(24).toString('hex') };
-  const apiPorts = [await findFreePort(), await findFreePort()];
+  const apiPorts = [await reservePort(), await reservePort()];
   const clientLinks = [await openNamed('clients', apiPorts[0] ?? 0), await openNamed('clients', apiPorts[1] ?? 0)];
   const allowed = new Set([providerLink.port, textLink.port, receiversLink.port]);
   for (const name of ROLES) {

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
 import type { Browser, Page } from 'playwright-core';
-import { findFreePort } from '../../../src/standalone/ports.ts';
+import { reservePort } from '../../support/reserve-port.ts';
 import { launchBrowser } from '../../support/browser.ts';
 import { startDarkroom } from '../../support/darkroom.ts';
 import type { Darkroom } from '../../support/darkroom.ts';
@@ -29,7 +29,7 @@ export interface OperatorPages {
 
 /** One of its models uses an upstream `capped`, which accepts three jobs at once. No worker processes tasks. */
 export async function startOperatorPages(): Promise<OperatorPages> {
-  const port = await findFreePort();
+  const port = await reservePort();
   const url = `http://127.0.0.1:${port}`;
   // It is never called: the models are only shown.
   const modelsDir = await writeModelFiles('http://127.0.0.1:9', {
