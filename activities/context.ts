@@ -14,7 +14,7 @@ import type { ObjectStore } from '../src/objects/stores/object-store.ts';
 import type { UrlSigner } from '../src/objects/urls/signed-url.ts';
 import type { AccountDatabase } from '../src/limits/account-database.ts';
 import type { TenantShares } from '../src/limits/tenant-shares.ts';
-import type { MediaInspector } from '../src/media/inspect.ts';
+import type { MediaInspector } from '@darkroom/media/inspect';
 import type { Provider } from '../src/providers/provider.ts';
 import type { Logger } from '../src/telemetry/log.ts';
 import type { Metrics } from '../src/telemetry/metrics.ts';

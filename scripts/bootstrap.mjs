@@ -48,12 +48,20 @@ async function prepare({ builds, withTests = false }) {
   });
 }
 
-/** The test files below `folder`: all but test/wide, or only those. */
+/** The test files of the service and of the packages: all but test/wide, or only those. */
 async function findTestFiles(isWide) {
-  const entries = await readdir(path.join(ROOT, 'test'), { recursive: true });
-  return entries
-    .filter((entry) => entry.endsWith('.test.ts') && entry.startsWith(`wide${path.sep}`) === isWide)
-    .map((entry) => path.join('test', entry))
+  const packages = await readdir(path.join(ROOT, 'packages'));
+  const directories = ['test', ...packages.map((name) => path.join('packages', name, 'test'))];
+  const files = await Promise.all(
+    directories.map(async (directory) => {
+      if (!existsSync(path.join(ROOT, directory))) return [];
+      const entries = await readdir(path.join(ROOT, directory), { recursive: true });
+      return entries.map((entry) => path.join(directory, entry));
+    }),
+  );
+  return files
+    .flat()
+    .filter((file) => file.endsWith('.test.ts') && file.startsWith(path.join('test', 'wide', '/')) === isWide)
     .toSorted();
 }
 

@@ -4,9 +4,21 @@
  */
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { readFile, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const ROOT = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
+/** The packages of the workspace that the program consists of, and those of developers. */
+const OF_DEVELOPERS = ['testing'];
+const PACKAGES = readdirSync(path.join(ROOT, 'packages'), { withFileTypes: true })
+  .filter((entry) => entry.isDirectory())
+  .map(({ name }) => name);
+const OF_PROGRAM = PACKAGES.filter((name) => !OF_DEVELOPERS.includes(name));
+const inPackages = (packages, ...names) =>
+  packages.flatMap((directory) => names.map((name) => `packages/${directory}/${name}`));
+const PACKAGE_SOURCES = inPackages(OF_PROGRAM, 'src', 'package.json', 'tsconfig.json');
 
 const PROGRAM = {
   sources: [
@@ -14,28 +26,39 @@ const PROGRAM = {
     'workflows',
     'activities',
     'clients/src',
+    ...PACKAGE_SOURCES,
+    'packages/tsconfig.package.json',
     'tsconfig.json',
     'tsconfig.build.json',
     'package-lock.json',
   ],
   stamp: 'dist/.program-hash',
-  product: 'dist/src/main.js',
+  products: ['dist/src/main.js', ...inPackages(OF_PROGRAM, 'dist')],
 };
 const TESTS = {
-  sources: [...PROGRAM.sources, 'test', 'bench', 'tools', 'tsconfig.test.json'],
+  sources: [
+    ...PROGRAM.sources,
+    ...inPackages(OF_DEVELOPERS, 'src', 'package.json', 'tsconfig.json'),
+    ...inPackages(PACKAGES, 'test', 'tsconfig.test.json'),
+    'packages/tsconfig.test.json',
+    'test',
+    'bench',
+    'tools',
+    'tsconfig.test.json',
+  ],
   stamp: 'dist/.tests-hash',
-  product: 'dist/test/support/run-tests.js',
+  products: ['dist/test/support/run-tests.js', ...inPackages(PACKAGES, 'dist')],
 };
 const DASHBOARD = {
   // It imports its client and its types from there.
   sources: ['web', 'clients/src/api', 'package-lock.json'],
   stamp: 'dist/.dashboard-hash',
-  product: 'dist/dashboard/index.html',
+  products: ['dist/dashboard/index.html'],
 };
 const BUNDLE = {
-  sources: ['workflows', 'src/domain', 'src/temporal', 'package-lock.json'],
+  sources: ['workflows', 'src/domain', 'src/temporal', ...PACKAGE_SOURCES, 'package-lock.json'],
   stamp: 'dist/.bundle-hash',
-  product: 'dist/workflow-bundle.js',
+  products: ['dist/workflow-bundle.js'],
 };
 
 /**
@@ -74,10 +97,11 @@ export async function build(root, { say, withTests }) {
   });
 }
 
-async function unlessCurrent(root, { sources, stamp, product }, make) {
+async function unlessCurrent(root, { sources, stamp, products }, make) {
   const hash = await hashOf(root, sources);
   const file = path.join(root, stamp);
-  const isCurrent = existsSync(path.join(root, product)) && (await readFile(file, 'utf8').catch(() => '')) === hash;
+  const isBuilt = products.every((product) => existsSync(path.join(root, product)));
+  const isCurrent = isBuilt && (await readFile(file, 'utf8').catch(() => '')) === hash;
   if (isCurrent) return;
   // A build that fails half-way leaves something other than what the stamp says.
   await rm(file, { force: true });

@@ -25,7 +25,8 @@ import { createUrlSigner } from './objects/urls/signed-url.ts';
 import { ACTIVITIES_WAIT, REQUESTS_WAIT, createAccountDatabase } from './limits/account-database.ts';
 import { createStalledRows } from './limits/stalled-rows.ts';
 import { createUpstreamDatabase } from './limits/upstream-database.ts';
-import { createMediaInspector } from './media/inspect.ts';
+import { createMediaInspector } from '@darkroom/media/inspect';
+import { createInspectionTurns } from './limits/inspection-turns.ts';
 import { createCogProvider } from './providers/cog/cog-provider.ts';
 import { createEmbeddedProvider } from './providers/embedded/embedded-provider.ts';
 import { createHttpProvider } from './providers/http/http-provider.ts';
@@ -53,7 +54,7 @@ export function createFoundation(config: Config, logger: Logger, role: 'api' | '
   const metrics = createMetrics();
   const egress = observeEgress(createEgress({ ...egressPolicy, logger, metrics: metrics.shares }), metrics.outgoing);
   const inspector = createMediaInspector({
-    metrics: metrics.shares,
+    turns: createInspectionTurns(metrics.shares),
     onKilled: (reason) => metrics.media.inspectionKilled(reason),
   });
   const stalledAccounts = createStalledRows();

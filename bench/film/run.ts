@@ -13,7 +13,7 @@ import yargs from 'yargs';
 import { hideBin } from 'yargs/helpers';
 import { planFilm, renderFilm } from '../../src/engines/film/film.ts';
 import { renderFrames } from '../../src/engines/film/film-rendering.ts';
-import { openVideo } from '../../src/media/encode.ts';
+import { openVideo } from '@darkroom/media/encode';
 import { median } from '../measures.ts';
 
 const PROMISED = 1.5;

@@ -3,8 +3,11 @@
  * add a module, put it after the modules that it needs and before those that need it.
  */
 
+import path from 'node:path';
+
 /** Paths below the repository's root: directories, and single files, none below another. */
 export const MODULES = [
+  'packages/media',
   'src/domain',
   'src/config',
   'src/telemetry',
@@ -16,7 +19,6 @@ export const MODULES = [
   'src/billing',
   'src/catalogue',
   'src/objects',
-  'src/media',
   'src/upstreams',
   'src/callbacks',
   'src/providers',
@@ -36,6 +38,9 @@ export const MODULES = [
   'web',
 ];
 
+/** The scope of the packages' names: `@darkroom/media` is in `packages/media`. */
+const SCOPE = '@darkroom/';
+
 /** The only modules that a module imports, if not all of those before it. `types`: only as types. */
 export const IMPORTS = {
   workflows: [{ path: 'src/domain' }, { path: 'src/objects/outputs', types: true }],
@@ -51,12 +56,29 @@ export const IMPORTED_BY = {
 };
 
 /**
- * Why a file may not import another one.
+ * Why a file may not import what a specifier names.
  *
+ * @param {string} from a file, below the root. @param {string} specifier @param {boolean} isTypeOnly
+ * @returns {string | undefined} undefined: it may.
+ */
+export function problemOfSpecifier(from, specifier, isTypeOnly) {
+  if (specifier.startsWith(SCOPE)) {
+    return problemOfImport(from, `packages/${specifier.slice(SCOPE.length)}`, isTypeOnly);
+  }
+  if (!specifier.startsWith('.')) return undefined;
+  const to = path.posix.join(path.posix.dirname(from), specifier);
+  const [own, other] = [packageOf(from), packageOf(to)];
+  // The exports of its package.json are the only way in, and a package does not know what surrounds it.
+  if (other !== undefined && other !== own) return `packages/${other} is imported as ${SCOPE}${other}`;
+  if (own !== undefined && other === undefined) return `packages/${own} imports only packages`;
+  return problemOfImport(from, to, isTypeOnly);
+}
+
+/**
  * @param {string} from a file, below the root. @param {string} to another one. @param {boolean} isTypeOnly
  * @returns {string | undefined} undefined: it may.
  */
-export function problemOfImport(from, to, isTypeOnly) {
+function problemOfImport(from, to, isTypeOnly) {
   const own = moduleOf(from);
   const other = moduleOf(to);
   if (own === undefined || other === undefined || own === other) return undefined;
@@ -69,6 +91,11 @@ export function problemOfImport(from, to, isTypeOnly) {
     return `only ${importers.join(' and ')} import from ${other}`;
   }
   return undefined;
+}
+
+/** @param {string} file @returns {string | undefined} the name of the package that it belongs to. */
+function packageOf(file) {
+  return /^packages\/([^/]+)\//.exec(file)?.[1];
 }
 
 /** @param {string} file @returns {string | undefined} */

@@ -1,6 +1,6 @@
 /** Our own lint rules (docs of the interface: oxlint's JavaScript plugins, which are those of ESLint). */
 import path from 'node:path';
-import { problemOfImport } from './modules.mjs';
+import { problemOfSpecifier } from './modules.mjs';
 
 const moduleOrder = {
   meta: { type: 'problem', docs: { description: 'A module imports only from the modules before it (modules.mjs).' } },
@@ -9,9 +9,8 @@ const moduleOrder = {
 
     function check(node, source, isTypeOnly) {
       const specifier = source?.value;
-      if (typeof specifier !== 'string' || !specifier.startsWith('.')) return;
-      const target = path.join(path.dirname(file), specifier);
-      const problem = problemOfImport(toPosix(file), toPosix(target), isTypeOnly);
+      if (typeof specifier !== 'string') return;
+      const problem = problemOfSpecifier(toPosix(file), specifier, isTypeOnly);
       if (problem !== undefined) context.report({ node, message: `${problem} (scripts/lint/modules.mjs)` });
     }
 

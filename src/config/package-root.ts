@@ -25,7 +25,12 @@ export function packageFile(relativePath: string): string {
   return path.join(PACKAGE_ROOT, relativePath);
 }
 
-/** The compiled form of one of our modules, by its source path (`src/engines/thread.ts`). */
+/**
+ * The compiled form of one of our modules, by its source path: `src/engines/thread.ts`, or a test of a workspace's
+ * package, `packages/media/test/decode.test.ts`.
+ */
 export function packageModule(relativeSourcePath: string): string {
-  return path.join(PACKAGE_ROOT, 'dist', relativeSourcePath.replace(/\.ts$/, '.js'));
+  const [, ofPackage = '', file = relativeSourcePath] =
+    /^(packages[/\\][^/\\]+)[/\\](.*)$/.exec(relativeSourcePath) ?? [];
+  return path.join(PACKAGE_ROOT, ofPackage, 'dist', file.replace(/\.ts$/, '.js'));
 }

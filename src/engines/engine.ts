@@ -6,12 +6,12 @@
 import type { InputFault } from '../domain/input-fault.ts';
 import type { Lease } from '../limits/tenant-shares.ts';
 
-export { UndecodableMediaError } from '../media/undecodable-media-error.ts';
+export { UndecodableMediaError } from '@darkroom/media/undecodable-media-error';
 
 /** The validated input of a task, as the caller sent it (spec §2.5). */
 export type EngineInput = Readonly<Record<string, unknown>>;
 
-/** One file of an input: untrusted, to be read by `src/media/decode.ts` and nothing else. */
+/** One file of an input: untrusted, to be read by `@darkroom/media/decode` and nothing else. */
 export interface EngineFile {
   /** Read from the bytes. */
   readonly mimeType: string;

@@ -3,15 +3,15 @@
  * file by its path.
  */
 import type { MessagePort } from 'node:worker_threads';
-import { makeThreadGiveWay } from '../media/give-way.ts';
-import { endMediaChildren } from '../media/media-child.ts';
+import { lowerThreadPriority } from '@darkroom/media/process-priority';
+import { endMediaChildren } from '@darkroom/media/media-child';
 import { createPausePoint } from './pausing.ts';
 import { ENGINES, UnknownEngineError } from './registry.ts';
 import { UnusableInputError } from '../providers/unusable-input-error.ts';
 import { UndecodableMediaError } from './engine.ts';
 import type { EngineJob, ThreadAnswer } from './engine.ts';
 
-makeThreadGiveWay();
+lowerThreadPriority();
 
 /** The shortest interval between progress reports, in milliseconds: more would not be seen. */
 const PROGRESS_EVERY_MS = 250;

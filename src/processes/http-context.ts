@@ -19,9 +19,10 @@ import { createSessionCookie } from '../http/middleware/session-cookie.ts';
 import { UPLOAD_BOUNDS } from '../http/bodies/upload-body.ts';
 import type { UploadBounds } from '../http/bodies/upload-body.ts';
 import { createWaitingAnswers } from '../http/middleware/waiting-answers.ts';
+import { createPreviewTurns } from '../limits/preview-turns.ts';
 import { createLeasedRateLimiter } from '../limits/leased-rate-limiter.ts';
 import { createTurns } from '../limits/turns.ts';
-import { createPreviewMaker } from '../media/preview.ts';
+import { createPreviewMaker } from '@darkroom/media/preview';
 import { createTaskCreator } from '../tasks/create/create.ts';
 import { createTextAnswers } from '../text/answer.ts';
 import { createEventFeed } from '../tasks/listing/feed.ts';
@@ -62,7 +63,7 @@ export function createHttpContext(
     rateLimiter,
     waitingAnswers: createWaitingAnswers(config.http.maxConnections, foundation.metrics.shares),
     imageFetches: createImageFetches(foundation.metrics.shares),
-    previews: createPreviewMaker(foundation.metrics.shares),
+    previews: createPreviewMaker(createPreviewTurns(foundation.metrics.shares)),
     expensiveReads: createExpensiveReads(config.database.poolSize, foundation.metrics.shares),
     bodies: createBodyAllowances({
       limits: config.bodies,

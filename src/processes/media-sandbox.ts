@@ -4,8 +4,8 @@
  * incomplete.
  */
 import { ConfigurationError } from '../config/environment.ts';
-import { ISOLATIONS, findMediaSandbox, isolationsOf } from '../media/sandbox.ts';
-import type { MediaSandbox } from '../media/sandbox.ts';
+import { ISOLATIONS, findMediaSandbox, isolationsOf } from '@darkroom/media/sandbox';
+import type { MediaSandbox } from '@darkroom/media/sandbox';
 import type { Foundation } from './foundation.ts';
 
 /**

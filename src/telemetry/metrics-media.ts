@@ -1,12 +1,8 @@
 /** How well the processes that read third-party media are isolated on this machine, and which of them were killed. */
 import { Counter, Gauge } from 'prom-client';
 import type { Registry } from 'prom-client';
-
-/**
- * Why an inspection was ended: a limit that it exceeded, a crash of the process that read the file, or something else.
- */
-export const INSPECTION_ENDS = ['time', 'memory', 'cpu', 'processes', 'reading', 'crash', 'other'] as const;
-export type InspectionEnd = (typeof INSPECTION_ENDS)[number];
+import { INSPECTION_ENDS } from '@darkroom/media/inspection-end';
+import type { InspectionEnd } from '@darkroom/media/inspection-end';
 
 export interface MediaMetrics {
   /** What can be isolated, and whether it is: detected once, when the process starts. */

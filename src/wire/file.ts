@@ -4,7 +4,7 @@
  */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
-import { extensionFor } from '../objects/media-types.ts';
+import { extensionFor } from '@darkroom/media/media-types';
 import type { UrlSigner } from '../objects/urls/signed-url.ts';
 import type { Upload } from '../objects/uploads.ts';
 

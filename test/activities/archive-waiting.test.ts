@@ -11,6 +11,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import type { Caller } from '../../src/accounts/authenticate.ts';
 import { createArchiveOutputs } from '../../activities/archive-outputs.ts';
 import { FILM_SLOTS, createArchivingSlots, createFilmSlots } from '../../activities/archiving-slots.ts';
+import type { ByteSource } from '@darkroom/media/byte-source';
 import type { ActivityContext } from '../../activities/context.ts';
 import { createFrameDecoders } from '../../activities/frame-decoders.ts';
 import { workerStops } from '../../activities/heartbeat.ts';
@@ -26,7 +27,7 @@ import { beginHandling, readWorkingTask, recordFiles } from '../../src/tasks/lif
 import { silentLogger } from '../../src/telemetry/log.ts';
 import type { ArchiveResult } from '../../workflows/contracts.ts';
 import { definition } from '../catalogue/definitions.ts';
-import { until } from '../support/until.ts';
+import { until } from '@darkroom/testing/until';
 import { body, openTaskRoom } from '../tasks/task-room.ts';
 import type { TaskRoom } from '../tasks/task-room.ts';
 
@@ -89,6 +90,8 @@ function archiveAt(bench: Bench, taskId: TaskId, options: Attempt = {}): Promise
     providers: { get: () => ({}) },
     egress: { download: (url: string) => Promise.resolve({ body: url }) },
     store: {
+      // What is stored under a key is that key.
+      read: (key: string) => Promise.resolve([Buffer.from(key)]),
       put: async (key: string, body: string, { signal }: { signal: AbortSignal }) => {
         await fetched(signal);
         if (bench.trouble !== undefined) throw bench.trouble;
@@ -97,10 +100,12 @@ function archiveAt(bench: Bench, taskId: TaskId, options: Attempt = {}): Promise
       },
     },
     inspector: {
-      inspectStored: (_account: string, _store: unknown, key: string) =>
-        Promise.resolve(
-          bench.films.has(key) ? { kind: 'video', mimeType: 'video/mp4' } : { kind: 'image', mimeType: 'image/png' },
-        ),
+      inspect: async (_account: string, source: ByteSource) => {
+        const key = String(await source.read(0, 1));
+        return bench.films.has(key)
+          ? { kind: 'video', mimeType: 'video/mp4' }
+          : { kind: 'image', mimeType: 'image/png' };
+      },
     },
     logger: silentLogger(),
   } as unknown as ActivityContext;

@@ -14,7 +14,7 @@ import type { Database } from '../../src/database/database.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { letPass } from '../support/let-pass.ts';
-import { until } from '../support/until.ts';
+import { until } from '@darkroom/testing/until';
 import { body, openTaskRoom } from '../tasks/task-room.ts';
 import type { TaskRoom } from '../tasks/task-room.ts';
 

@@ -17,7 +17,7 @@ import { beginHandling, recordJob } from '../../src/tasks/lifecycle/transitions.
 import type { DeclaredIntent } from '../../src/tasks/lifecycle/intents.ts';
 import type { Generation, WorkingTask } from '../../src/tasks/lifecycle/transitions.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
-import { until } from '../support/until.ts';
+import { until } from '@darkroom/testing/until';
 import { body, openTaskRoom } from '../tasks/task-room.ts';
 import type { TaskRoom } from '../tasks/task-room.ts';
 

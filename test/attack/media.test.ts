@@ -7,7 +7,7 @@ import { after, before, describe, it } from 'node:test';
 import sharp from 'sharp';
 import { serveApp } from '../http/serve.ts';
 import type { ServedAccount, ServedApp } from '../http/serve.ts';
-import { HOSTILE_CONTAINERS } from '../media/hostile-containers.ts';
+import { HOSTILE_CONTAINERS } from '@darkroom/testing/hostile-containers';
 
 /** Small enough to be sent often, and each expensive in its own way. */
 const NAMES = [

@@ -11,7 +11,7 @@ import type { Client } from '../http/raw-socket.ts';
 import { serveApp } from '../http/serve.ts';
 import type { ServedAccount, ServedApp } from '../http/serve.ts';
 import { liveBuffers } from '../support/live-buffers.ts';
-import { until } from '../support/until.ts';
+import { until } from '@darkroom/testing/until';
 import { longestPause } from './event-loop.ts';
 
 const MB = 1_000_000;

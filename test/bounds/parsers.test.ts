@@ -3,6 +3,7 @@
  * a new one fails here until a reviewer has checked whose text it reads and how long that may be.
  */
 import assert from 'node:assert/strict';
+import { PROGRAM_DIRECTORIES } from '../support/program-directories.ts';
 import { readFile, readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, it } from 'node:test';
@@ -10,7 +11,6 @@ import { parseSync, Visitor } from 'oxc-parser';
 import { packageFile } from '../../src/config/package-root.ts';
 import { PARSERS } from './parsers.ts';
 
-const FOLDERS = ['src', 'activities', 'workflows'];
 const FUNCTIONS = new Set(['jsonata', 'getRawBody']);
 const CLASSES = new Set(['RegExp', 'TextDecoder', 'Busboy']);
 /** Of a request or a response: the body as a whole. */
@@ -42,7 +42,7 @@ function usesIn(file: string, source: string): Readonly<Record<string, number>> 
 describe('what reads a whole text at once', () => {
   it('stands in the list of parsers, with what bounds it', async () => {
     const found: Record<string, Readonly<Record<string, number>>> = {};
-    for (const folder of FOLDERS) {
+    for (const folder of PROGRAM_DIRECTORIES) {
       for (const entry of await readdir(packageFile(folder), { recursive: true })) {
         if (!entry.endsWith('.ts')) continue;
         const file = path.join(folder, entry);

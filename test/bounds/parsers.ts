@@ -26,7 +26,7 @@ export const PARSERS: Readonly<Record<string, ReviewedParser>> = {
     bound: 'compiles expressions of model files; evaluates nothing',
   },
   'src/catalogue/load-models.ts': { uses: { 'JSON.parse': 1 }, of: 'operators', bound: "the operator's own files" },
-  'src/domain/input-fault.ts': { uses: { RegExp: 1 }, of: 'our own', bound: FIXED },
+  'packages/media/src/input-fault.ts': { uses: { RegExp: 1 }, of: 'our own', bound: FIXED },
   'src/standalone/file-lock.ts': { uses: { 'JSON.parse': 1 }, of: 'our own', bound: 'a file of the data directory' },
   'src/standalone/first-run-answer.ts': { uses: { 'JSON.parse': 1 }, of: 'our own', bound: 'a line of our own child' },
   'src/standalone/instance.ts': { uses: { 'JSON.parse': 1 }, of: 'our own', bound: 'a file of the data directory' },
@@ -65,7 +65,11 @@ export const PARSERS: Readonly<Record<string, ReviewedParser>> = {
     of: 'clients',
     bound: 'reads piece by piece: 2 parts, 50 headers of 16 kB together, fields of 1 kB, 100 MB and 64 kB in all',
   },
-  'src/media/messages.ts': { uses: { 'JSON.parse': 1 }, of: 'upstreams', bound: 'facts of a media child, 64 kB' },
+  'packages/media/src/messages.ts': {
+    uses: { 'JSON.parse': 1 },
+    of: 'upstreams',
+    bound: 'facts of a media child, 64 kB',
+  },
   'src/providers/http-exchange.ts': {
     uses: { 'JSON.parse': 1 },
     of: 'upstreams',

@@ -7,15 +7,13 @@
  * `npm test -- test/bounds/regular-expressions.test.ts` names those that have to be added; `npm run ts --
  * test/bounds/remember-regular-expressions.ts` records those that are proved.
  */
+import { PROGRAM_DIRECTORIES } from '../support/program-directories.ts';
 import { createHash } from 'node:crypto';
 import { readFile, readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { parseSync, Visitor } from 'oxc-parser';
 import { checkSync } from 'recheck';
 import { packageFile } from '../../src/config/package-root.ts';
-
-/** The directories whose expressions process data from clients and upstreams. */
-const FOLDERS = ['src', 'activities', 'workflows'];
 
 /** Per expression; those that take longer are listed with a reason. */
 const CHECK_TIMEOUT_MS = 5_000;
@@ -36,7 +34,7 @@ export async function readKnown(): Promise<KnownExpressions> {
 /** All expressions by their source text (`/…/flags`), with their locations. */
 export async function findExpressions(): Promise<ReadonlyMap<string, readonly string[]>> {
   const found = new Map<string, string[]>();
-  for (const folder of FOLDERS) {
+  for (const folder of PROGRAM_DIRECTORIES) {
     for (const entry of await readdir(packageFile(folder), { recursive: true })) {
       if (!entry.endsWith('.ts')) continue;
       const file = path.join(folder, entry);

@@ -9,7 +9,7 @@ import { newTaskId } from '../../src/domain/ids.ts';
 import { startDarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';
 import type { DarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';
 import type { TestAccount } from '../support/darkroom.ts';
-import { until } from '../support/until.ts';
+import { until } from '@darkroom/testing/until';
 
 /** A worker that gave them all its slots would need half a minute for them. */
 const CROWD = 500;

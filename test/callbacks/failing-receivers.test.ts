@@ -8,7 +8,7 @@ import type { WireAccount } from '../../src/wire/account.ts';
 import { startDarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';
 import type { DarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';
 import type { TestAccount } from '../support/darkroom.ts';
-import { until } from '../support/until.ts';
+import { until } from '@darkroom/testing/until';
 
 const OVER_AND_DONE = ['delivered', 'exhausted', 'stopped'];
 const HEADER = 'x-darkroom-callback-failing';

@@ -16,7 +16,7 @@ import { openLiveCatalogue } from '../../src/catalogue/live-catalogue.ts';
 import type { LiveCatalogue, LiveCatalogueOptions } from '../../src/catalogue/live-catalogue.ts';
 import { ModelFileError } from '../../src/catalogue/load-models.ts';
 import { letPass } from '../support/let-pass.ts';
-import { until } from '../support/until.ts';
+import { until } from '@darkroom/testing/until';
 import { definition } from './definitions.ts';
 
 /** Longer than any test. */

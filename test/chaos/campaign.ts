@@ -12,7 +12,7 @@ import { openLedger, readLedger } from './ledger-file.ts';
 import type { Mutant } from './mutants/mutants.ts';
 import { findLeftovers, untilQuiet } from './quiet.ts';
 import { lossesOf, unsettledTimesOf } from './losses.ts';
-import { createRandom } from './random.ts';
+import { createRandom } from '@darkroom/testing/random';
 import type { ClientLine } from './records.ts';
 import { planFaults } from './schedule.ts';
 import type { FaultKind } from './schedule.ts';

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import { drawWish } from './clients/wishes.ts';
 import { JUDGES } from './judges/judges.ts';
 import { MUTANTS } from './mutants/mutants.ts';
-import { createRandom } from './random.ts';
+import { createRandom } from '@darkroom/testing/random';
 import { TARGETS, planFaults } from './schedule.ts';
 
 describe('the schedule of a campaign', () => {

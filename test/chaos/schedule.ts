@@ -2,8 +2,8 @@
  * The faults and their times: drawn from the seed alone, so that the same seed is the same campaign. Each kind comes
  * once before any comes twice, and cycles through its own targets in the same way.
  */
-import { createRandom } from './random.ts';
-import type { Random } from './random.ts';
+import { createRandom } from '@darkroom/testing/random';
+import type { Random } from '@darkroom/testing/random';
 
 export const PARTS = [
   'api-1',

@@ -10,7 +10,7 @@ import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom, TestAccount } from '../support/darkroom.ts';
-import { until } from '../support/until.ts';
+import { until } from '@darkroom/testing/until';
 import { CLI_PROGRAM, RunningCli, runCliProcess } from './cli-process.ts';
 
 let darkroom: Darkroom;

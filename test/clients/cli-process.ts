@@ -5,7 +5,7 @@ import { spawn } from 'node:child_process';
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { packageFile } from '../../src/config/package-root.ts';
-import { until } from '../support/until.ts';
+import { until } from '@darkroom/testing/until';
 
 /** The built program: from source it takes a second to start, and these tests start it about a hundred times. */
 export const CLI_PROGRAM = packageFile('dist/clients/src/main.js');

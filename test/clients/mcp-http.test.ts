@@ -9,7 +9,7 @@ import { serveApp } from '../http/serve.ts';
 import type { ServedAccount, ServedApp } from '../http/serve.ts';
 import { body as taskBody } from '../tasks/task-room.ts';
 import { startDarkroom } from '../support/darkroom.ts';
-import { until } from '../support/until.ts';
+import { until } from '@darkroom/testing/until';
 import { connectMcp, jsonOf, taskIdIn } from './mcp-connection.ts';
 
 const LIST = { jsonrpc: '2.0', id: 1, method: 'tools/list' };

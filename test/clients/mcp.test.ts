@@ -6,7 +6,7 @@ import { createKey } from '../../src/accounts/keys.ts';
 import { startDarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';
 import type { DarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';
 import type { TestAccount } from '../support/darkroom.ts';
-import { until } from '../support/until.ts';
+import { until } from '@darkroom/testing/until';
 import { WAYS, connectMcp, jsonOf, taskIdIn } from './mcp-connection.ts';
 import type { McpConnection } from './mcp-connection.ts';
 import { MAX_EVENT_BYTES, MAX_INLINE_BYTES, inlineBytes, picturesIn } from './mcp-pictures.ts';

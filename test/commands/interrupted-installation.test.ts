@@ -9,7 +9,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { packageFile } from '../../src/config/package-root.ts';
-import { until } from '../support/until.ts';
+import { until } from '@darkroom/testing/until';
 
 /** Replaces npm: reports that it started, runs until it is released or ended, and writes what npm writes last. */
 const NPM = `

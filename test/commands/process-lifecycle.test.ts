@@ -8,7 +8,7 @@ import { once } from 'node:events';
 import { describe, it } from 'node:test';
 import type { TestContext } from 'node:test';
 import { packageModule } from '../../src/config/package-root.ts';
-import { until } from '../support/until.ts';
+import { until } from '@darkroom/testing/until';
 
 /**
  * A process that continues after the stop request, and reports it; a message of any kind advances its clock by two

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createBatches } from '../../src/database/batches.ts';
 import type { Batches } from '../../src/database/batches.ts';
-import { until } from '../support/until.ts';
+import { until } from '@darkroom/testing/until';
 
 interface Desk {
   readonly batches: Batches<string>;

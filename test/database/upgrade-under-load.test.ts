@@ -21,7 +21,7 @@ import { createReleaseDatabase } from '../support/release-fixture.ts';
 import type { ReleaseDatabase } from '../support/release-fixture.ts';
 import { startReleaseLoad } from '../support/release-load.ts';
 import type { ReleaseLoad } from '../support/release-load.ts';
-import { until } from '../support/until.ts';
+import { until } from '@darkroom/testing/until';
 
 const VERSION = '0.1.0';
 const LOCK_TIMEOUT_MS = 300;

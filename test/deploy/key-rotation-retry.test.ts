@@ -17,7 +17,7 @@ import { text } from 'node:stream/consumers';
 import sharp from 'sharp';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom, TestAccount } from '../support/darkroom.ts';
-import { until } from '../support/until.ts';
+import { until } from '@darkroom/testing/until';
 
 const OLD = randomBytes(24).toString('hex');
 const NEW = randomBytes(24).toString('hex');

@@ -13,7 +13,7 @@ import { startDarkroomWithUpstreams } from '../support/darkroom-with-upstreams.t
 import type { DarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';
 import { startHealthCheckingProxy } from '../support/health-checking-proxy.ts';
 import type { HealthCheckingProxy } from '../support/health-checking-proxy.ts';
-import { until } from '../support/until.ts';
+import { until } from '@darkroom/testing/until';
 
 const REQUEST_EVERY_MS = 40;
 /** Maximum requests at a time: an overloaded slow machine fails requests without any restart. */

@@ -3,7 +3,7 @@
  * that production needs without the embedded PostgreSQL, and no sources. Packages are hard links if the directory is
  * on the same disk: nothing writes to them.
  */
-import { copyFile, cp, link, mkdir, readFile, readdir } from 'node:fs/promises';
+import { copyFile, cp, link, mkdir, readFile, readdir, symlink } from 'node:fs/promises';
 import path from 'node:path';
 import { PACKAGE_ROOT, packageFile } from '../../src/config/package-root.ts';
 
@@ -19,20 +19,37 @@ export async function copyPackage(target: string): Promise<string> {
   await mkdir(target);
   const filter = (source: string): boolean => !OF_DEVELOPERS.includes(source);
   for (const name of SHIPPED) await cp(packageFile(name), path.join(target, name), { recursive: true, filter });
-  for (const folder of await productionPackages()) {
-    await linkPackage(path.join(PACKAGE_ROOT, folder), path.join(target, folder));
+  for (const [folder, { link: isLink, resolved = '' }] of await productionPackages()) {
+    if (isLink === true) {
+      await mkdir(path.dirname(path.join(target, folder)), { recursive: true });
+      await symlink(path.relative(path.dirname(folder), resolved), path.join(target, folder));
+    } else if (folder.startsWith('packages/')) {
+      for (const name of ['package.json', 'dist/src']) {
+        await cp(packageFile(`${folder}/${name}`), path.join(target, folder, name), { recursive: true });
+      }
+    } else {
+      await linkPackage(path.join(PACKAGE_ROOT, folder), path.join(target, folder));
+    }
   }
   return path.join(target, 'dist/src/main.js');
 }
 
-/** The packages that remain after `npm prune --omit=dev`, as directories below the package's root. */
-async function productionPackages(): Promise<readonly string[]> {
+/** A package in the lock file; `link`: one of the workspace, in the directory `resolved`. */
+interface LockedPackage {
+  readonly dev?: boolean;
+  readonly link?: boolean;
+  readonly resolved?: string;
+}
+
+/** The packages that remain after `npm prune --omit=dev`, by their directory below the package's root. */
+async function productionPackages(): Promise<readonly (readonly [string, LockedPackage])[]> {
   const lock = JSON.parse(await readFile(packageFile('package-lock.json'), 'utf8')) as {
-    readonly packages: Readonly<Record<string, { readonly dev?: boolean }>>;
+    readonly packages: Readonly<Record<string, LockedPackage>>;
   };
-  return Object.entries(lock.packages)
-    .filter(([folder, { dev }]) => folder !== '' && dev !== true && !NOT_SHIPPED.test(folder))
-    .map(([folder]) => folder);
+  return Object.entries(lock.packages).filter(
+    ([folder, { dev, resolved = folder }]) =>
+      folder !== '' && dev !== true && !NOT_SHIPPED.test(folder) && resolved !== 'packages/testing',
+  );
 }
 
 /** One package without those inside it, which are listed themselves. Packages of other platforms do not exist here. */

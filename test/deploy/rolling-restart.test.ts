@@ -16,7 +16,7 @@ import type { HealthCheckingProxy } from '../support/health-checking-proxy.ts';
 import { writeModelFiles } from '../support/model-files.ts';
 import { startTestProvider } from '../support/test-provider/process.ts';
 import type { TestProvider } from '../support/test-provider/process.ts';
-import { until } from '../support/until.ts';
+import { until } from '@darkroom/testing/until';
 
 /** 50 requests per second, if the machine is fast enough. */
 const REQUEST_EVERY_MS = 20;

@@ -12,7 +12,7 @@ import type { Darkroom, Role, TestAccount } from '../support/darkroom.ts';
 import { writeModelFiles } from '../support/model-files.ts';
 import { startTestProvider } from '../support/test-provider/process.ts';
 import type { TestProvider } from '../support/test-provider/process.ts';
-import { until } from '../support/until.ts';
+import { until } from '@darkroom/testing/until';
 
 /** Longer than the heartbeat timeout (10 s) and than the grace time of everything else. */
 const ANSWER_MS = 14_000;

@@ -18,7 +18,7 @@ import type { LogLine, Protocol } from '../support/test-provider/log.ts';
 import { drawPicture } from '../support/test-provider/picture.ts';
 import { startTestProvider } from '../support/test-provider/process.ts';
 import type { TestProvider } from '../support/test-provider/process.ts';
-import { until } from '../support/until.ts';
+import { until } from '@darkroom/testing/until';
 
 /** Short enough to observe a state that lasts two seconds. */
 const POLL_MS = 20;

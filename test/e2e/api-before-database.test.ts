@@ -10,7 +10,7 @@ import type { DatabaseWire } from '../support/database-wire.ts';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom, Role } from '../support/darkroom.ts';
 import { adminUrl } from '../support/test-database.ts';
-import { until } from '../support/until.ts';
+import { until } from '@darkroom/testing/until';
 
 describe('an api that is started before its database', () => {
   let wire: DatabaseWire;

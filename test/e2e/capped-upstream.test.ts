@@ -9,7 +9,7 @@ import { startDarkroomWithUpstreams } from '../support/darkroom-with-upstreams.t
 import type { DarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';
 import type { TestAccount } from '../support/darkroom.ts';
 import { letPass } from '../support/let-pass.ts';
-import { until } from '../support/until.ts';
+import { until } from '@darkroom/testing/until';
 
 const MODELS = {
   turns: [{ protocol: 'tasks', id: 'turns', concurrency: 1 }],

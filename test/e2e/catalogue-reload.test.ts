@@ -13,7 +13,7 @@ import { reservePort } from '../support/reserve-port.ts';
 import { definition } from '../catalogue/definitions.ts';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom } from '../support/darkroom.ts';
-import { until } from '../support/until.ts';
+import { until } from '@darkroom/testing/until';
 
 const ADMIN_TOKEN = 'an-admin-token-of-at-least-32-characters';
 const NAME = 'own/colours';

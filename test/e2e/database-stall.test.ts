@@ -17,7 +17,7 @@ import { createGate, startHeldAnswers } from '../support/held-answers.ts';
 import type { HeldAnswers } from '../support/held-answers.ts';
 import { letPass } from '../support/let-pass.ts';
 import { adminUrl } from '../support/test-database.ts';
-import { until } from '../support/until.ts';
+import { until } from '@darkroom/testing/until';
 
 /** Longer than the heartbeat timeout of 10 s, and shorter than the 15 s after which the database ends a statement. */
 const STALL_MS = 13_000;

@@ -11,7 +11,7 @@ import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom, TestAccount } from '../support/darkroom.ts';
 import { createTestNamespace } from '../support/test-namespace.ts';
 import type { TestNamespace } from '../support/test-namespace.ts';
-import { until } from '../support/until.ts';
+import { until } from '@darkroom/testing/until';
 
 const BEFORE_UPGRADE = { name: 'test_made_before', text: 'UPDATE installation SET had_shared_names = true' };
 

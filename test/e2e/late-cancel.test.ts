@@ -8,7 +8,7 @@ import { after, before, describe, it } from 'node:test';
 import { startDarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';
 import type { DarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';
 import { MODEL_PRICE } from '../support/model-files.ts';
-import { until } from '../support/until.ts';
+import { until } from '@darkroom/testing/until';
 
 const BILLS = '[bills 0.004]';
 /** So that it is polled once while it works, and not again before the cancel. */

@@ -6,7 +6,7 @@ import type { DarkroomWithUpstreams } from '../support/darkroom-with-upstreams.t
 import type { TestAccount } from '../support/darkroom.ts';
 import { openEventSource } from '../http/event-source.ts';
 import type { ApiTask } from '../support/api-client.ts';
-import { GIVE_UP_MS } from '../support/until.ts';
+import { GIVE_UP_MS } from '@darkroom/testing/until';
 
 const REDELIVERIES = 12;
 

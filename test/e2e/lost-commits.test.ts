@@ -14,7 +14,7 @@ import type { DarkroomWithUpstreams } from '../support/darkroom-with-upstreams.t
 import type { TestAccount } from '../support/darkroom.ts';
 import { MODEL_PRICE, UPSTREAM_PROTOCOLS } from '../support/model-files.ts';
 import { keepRows } from '../support/older-database.ts';
-import { until } from '../support/until.ts';
+import { until } from '@darkroom/testing/until';
 
 /** One create request, which may be sent again. */
 interface Sent {

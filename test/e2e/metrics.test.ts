@@ -16,7 +16,7 @@ import type { DatabaseWire } from '../support/database-wire.ts';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom, TestAccount } from '../support/darkroom.ts';
 import { adminUrl } from '../support/test-database.ts';
-import { until } from '../support/until.ts';
+import { until } from '@darkroom/testing/until';
 import { everyMetric } from '../telemetry/every-metric.ts';
 import { parseExposition, scrape } from '../telemetry/exposition.ts';
 import type { Exposition } from '../telemetry/exposition.ts';

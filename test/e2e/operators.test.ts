@@ -13,7 +13,7 @@ import { startDarkroomWithUpstreams } from '../support/darkroom-with-upstreams.t
 import type { DarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';
 import type { TestAccount } from '../support/darkroom.ts';
 import { temporalAddress } from '../support/test-namespace.ts';
-import { GIVE_UP_MS, until } from '../support/until.ts';
+import { GIVE_UP_MS, until } from '@darkroom/testing/until';
 
 /** The maximum time between an operator's action and its effect on the task. */
 const SEEN_WITHIN_MS = 10_000;

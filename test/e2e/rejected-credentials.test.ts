@@ -10,7 +10,7 @@ import type { Darkroom } from '../support/darkroom.ts';
 import { startForbiddingProxy } from '../support/forbidding-proxy.ts';
 import type { ForbiddingProxy } from '../support/forbidding-proxy.ts';
 import { temporalAddress } from '../support/test-namespace.ts';
-import { until } from '../support/until.ts';
+import { until } from '@darkroom/testing/until';
 import { scrape } from '../telemetry/exposition.ts';
 
 let proxy: ForbiddingProxy;

@@ -13,7 +13,7 @@ import { openEventSource } from '../http/event-source.ts';
 import type { EventSourceReader } from '../http/event-source.ts';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom, TestAccount } from '../support/darkroom.ts';
-import { until } from '../support/until.ts';
+import { until } from '@darkroom/testing/until';
 
 /** Sends a token every 5 s. */
 const ENDLESS = textDefinition({

@@ -19,7 +19,7 @@ import { serveApp } from '../http/serve.ts';
 import type { ServedAccount, ServedApp } from '../http/serve.ts';
 import { startMaintenanceWorker } from '../support/maintenance-worker.ts';
 import type { MaintenanceWorker } from '../support/maintenance-worker.ts';
-import { until } from '../support/until.ts';
+import { until } from '@darkroom/testing/until';
 import { body } from '../tasks/task-room.ts';
 
 // The worker in this process logs its start and its end.

@@ -7,7 +7,7 @@ import { after, before, describe, it } from 'node:test';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom, TestAccount } from '../support/darkroom.ts';
 import { SlowServer } from '../support/slow-server.ts';
-import { until } from '../support/until.ts';
+import { until } from '@darkroom/testing/until';
 
 /** More than the worker has slots with one engine thread. */
 const MANY = 8;

@@ -7,7 +7,7 @@ import { after, before, describe, it } from 'node:test';
 import { startDarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';
 import type { DarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';
 import { SlowServer } from '../support/slow-server.ts';
-import { until } from '../support/until.ts';
+import { until } from '@darkroom/testing/until';
 
 /** More than a worker has slots for archiving and other short work (activities/archiving-slots.ts: 40). */
 const MANY = 50;

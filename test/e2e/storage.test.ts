@@ -7,7 +7,7 @@ import { listStored } from '../http/stored-outputs.ts';
 import { scheduleIds } from '../../src/temporal/schedules.ts';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom } from '../support/darkroom.ts';
-import { until } from '../support/until.ts';
+import { until } from '@darkroom/testing/until';
 
 describe('a promotion in a whole Darkroom', () => {
   let darkroom: Darkroom;

@@ -26,7 +26,7 @@ import type { AppWithClock } from '../http/stored-outputs.ts';
 import { body } from '../tasks/task-room.ts';
 import { startMaintenanceWorker } from '../support/maintenance-worker.ts';
 import type { MaintenanceWorker } from '../support/maintenance-worker.ts';
-import { until } from '../support/until.ts';
+import { until } from '@darkroom/testing/until';
 
 // The worker in this process logs its start and its end.
 Runtime.install({ logger: new DefaultLogger('ERROR') });

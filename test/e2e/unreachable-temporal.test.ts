@@ -16,7 +16,7 @@ import type { LogLine } from '../support/test-provider/log.ts';
 import { startTestProvider } from '../support/test-provider/process.ts';
 import type { TestProvider } from '../support/test-provider/process.ts';
 import { temporalAddress } from '../support/test-namespace.ts';
-import { until } from '../support/until.ts';
+import { until } from '@darkroom/testing/until';
 
 /** Much longer than a heartbeat may be missing (10 s), and than the next attempt takes to start. */
 const ANSWER_MS = 32_000;

@@ -8,7 +8,7 @@ import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import type { ApiTask } from '../support/api-client.ts';
 import { startDarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';
-import { until } from '../support/until.ts';
+import { until } from '@darkroom/testing/until';
 import type { DarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';
 import type { TestAccount } from '../support/darkroom.ts';
 import type { LogLine } from '../support/test-provider/log.ts';

@@ -18,7 +18,7 @@ import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom } from '../support/darkroom.ts';
 import { writeModelFiles } from '../support/model-files.ts';
 import { startTestProvider } from '../support/test-provider/process.ts';
-import { until } from '../support/until.ts';
+import { until } from '@darkroom/testing/until';
 
 const DAY_MS = 86_400_000;
 /** Long compared with a quick task on a busy machine: that one must finish while the other is awaited. */

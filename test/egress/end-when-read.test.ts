@@ -16,7 +16,7 @@ import { createServer as createTlsServer } from 'node:tls';
 import { createUpstreamDownload } from '../../src/providers/upstream-download.ts';
 import { createTextExchanges } from '../../src/text/upstream/exchange.ts';
 import { letPass } from '../support/let-pass.ts';
-import { until } from '../support/until.ts';
+import { until } from '@darkroom/testing/until';
 import { AMPLE_MS, BOUNDED, CERTIFICATE, KEY, egressOf } from './loopback.ts';
 
 /** A body in one piece is read completely before the reader's own buffer is full; larger ones are not. */

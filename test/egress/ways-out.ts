@@ -86,11 +86,11 @@ export const CONNECTING: Readonly<Record<string, Reviewed>> = {
     ways: ['tls.createSecureContext'],
     reason: "for the server's own certificate; connects to nothing",
   },
-  'src/media/media-child.ts': {
+  'packages/media/src/media-child.ts': {
     ways: ['child_process.spawn'],
     reason: 'runs our decoder in a process without an environment, in a sandbox where the system allows',
   },
-  'src/media/sandbox.ts': {
+  'packages/media/src/sandbox.ts': {
     ways: ['child_process.execFile'],
     reason: 'tries the sandbox of those processes with the version of Node',
   },

@@ -8,7 +8,7 @@ import { settleTask } from '../../src/tasks/lifecycle/settle.ts';
 import { claimOutbox } from '../../src/tasks/outbox/outbox.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
 import { ApiClient } from '../support/api-client.ts';
-import { until } from '../support/until.ts';
+import { until } from '@darkroom/testing/until';
 import { PRICE, body } from '../tasks/task-room.ts';
 import { errorOf, raw } from './raw-request.ts';
 import { ADMIN_TOKEN, serveAdmin } from './serve-admin.ts';

@@ -13,7 +13,7 @@ import type { ApiBody, ApiTask } from '../support/api-client.ts';
 import { body } from '../tasks/task-room.ts';
 import { makeCertificate } from '../support/test-certificate.ts';
 import { letPass } from '../support/let-pass.ts';
-import { until } from '../support/until.ts';
+import { until } from '@darkroom/testing/until';
 import { errorOf, raw } from './raw-request.ts';
 import { open } from './raw-socket.ts';
 import type { Client } from './raw-socket.ts';

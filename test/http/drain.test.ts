@@ -14,7 +14,7 @@ import { after, before, describe, it } from 'node:test';
 import { textDefinition } from '../catalogue/definitions.ts';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom, Role, TestAccount } from '../support/darkroom.ts';
-import { until } from '../support/until.ts';
+import { until } from '@darkroom/testing/until';
 import { openEventSource } from './event-source.ts';
 
 /** One that a process ends during, and one that never ends in a test. */

@@ -2,7 +2,7 @@
  * A reader of server-sent events as the WHATWG standard describes one: lines, fields, an event at each empty line. It
  * stores everything that arrived, comments too, for the tests.
  */
-import { until } from '../support/until.ts';
+import { until } from '@darkroom/testing/until';
 
 export interface ReceivedEvent {
   readonly id: string;

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import pg from 'pg';
 import { body } from '../tasks/task-room.ts';
-import { until } from '../support/until.ts';
+import { until } from '@darkroom/testing/until';
 import { serveApp } from './serve.ts';
 import type { ServedApp } from './serve.ts';
 

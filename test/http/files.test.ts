@@ -9,7 +9,7 @@ import { after, before, describe, it } from 'node:test';
 import sharp from 'sharp';
 import { ACCOUNT_UPLOAD_BYTES, MAX_UPLOAD_BYTES, expireFiles } from '../../src/objects/uploads.ts';
 import { letPass } from '../support/let-pass.ts';
-import { until } from '../support/until.ts';
+import { until } from '@darkroom/testing/until';
 import { open } from './raw-socket.ts';
 import type { Client } from './raw-socket.ts';
 import { errorOf, raw } from './raw-request.ts';

@@ -12,7 +12,7 @@ import { publicRoutes } from '../../src/http/app/public-routes.ts';
 import type { Route } from '../../src/http/app/route.ts';
 import { readOpenTextHolds } from '../../src/text/money/open-holds.ts';
 import type { RpcFailure } from '../../src/wire/json-rpc.ts';
-import { until } from '../support/until.ts';
+import { until } from '@darkroom/testing/until';
 import { edgeNumber, edgeText, edgeValue } from './edge-values.ts';
 import { requestOf, send } from './route-requests.ts';
 import type { Parts, World } from './route-requests.ts';

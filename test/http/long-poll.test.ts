@@ -9,7 +9,7 @@ import { settleTask } from '../../src/tasks/lifecycle/settle.ts';
 import { addEvent, lockTask } from '../../src/tasks/record/timeline.ts';
 import { beginArchiving, beginHandling } from '../../src/tasks/lifecycle/transitions.ts';
 import type { ApiAnswer } from '../support/api-client.ts';
-import { until } from '../support/until.ts';
+import { until } from '@darkroom/testing/until';
 import { body } from '../tasks/task-room.ts';
 import { serveApp } from './serve.ts';
 import type { ServedAccount, ServedApp } from './serve.ts';

@@ -1,7 +1,7 @@
 /** Request heads that two programs could read differently: on a real socket, exactly as written. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { until } from '../support/until.ts';
+import { until } from '@darkroom/testing/until';
 import { open } from './raw-socket.ts';
 import { serveApp } from './serve.ts';
 import type { ServedApp } from './serve.ts';

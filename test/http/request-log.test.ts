@@ -4,7 +4,7 @@ import { Writable } from 'node:stream';
 import { after, before, describe, it } from 'node:test';
 import { pino } from 'pino';
 import { body } from '../tasks/task-room.ts';
-import { until } from '../support/until.ts';
+import { until } from '@darkroom/testing/until';
 import { open } from './raw-socket.ts';
 import { raw } from './raw-request.ts';
 import type { RawAnswer } from './raw-request.ts';

@@ -24,7 +24,8 @@ import { parseAllowList } from '../../src/egress/allow-list.ts';
 import { createEgress } from '../../src/egress/guarded-client.ts';
 import { openStore } from '../../src/objects/stores/open-store.ts';
 import type { ObjectStore } from '../../src/objects/stores/object-store.ts';
-import { createMediaInspector } from '../../src/media/inspect.ts';
+import { createMediaInspector } from '@darkroom/media/inspect';
+import { createInspectionTurns } from '../../src/limits/inspection-turns.ts';
 import { createUrlSigner } from '../../src/objects/urls/signed-url.ts';
 import type { HttpContext } from '../../src/http/app/context.ts';
 import { REQUESTS_WAIT, createAccountDatabase } from '../../src/limits/account-database.ts';
@@ -145,7 +146,7 @@ export async function serveApp(options: ServeOptions = {}): Promise<ServedApp> {
   const appDatabase = options.appDatabase ?? database;
   const egressPolicy = { allow: parseAllowList(config.egress.allow), ports: config.egress.ports };
   const egress = createEgress({ ...egressPolicy, logger: silentLogger() });
-  const inspector = createMediaInspector();
+  const inspector = createMediaInspector({ turns: createInspectionTurns() });
   const clock = { now: options.now ?? Date.now };
   const foundation: Foundation = {
     config,

@@ -11,7 +11,7 @@ import OpenAI from 'openai';
 import { revokeKey } from '../../src/accounts/keys.ts';
 import { newTextCallId } from '../../src/domain/ids.ts';
 import { textDefinition } from '../catalogue/definitions.ts';
-import { until } from '../support/until.ts';
+import { until } from '@darkroom/testing/until';
 import { HELLO, responseEvents } from '../text/upstream/scripted-answers.ts';
 import type { Json } from '../text/upstream/scripted-answers.ts';
 import { startTestUpstream } from '../text/upstream/test-upstream.ts';

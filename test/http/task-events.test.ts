@@ -9,7 +9,7 @@ import { settleTask } from '../../src/tasks/lifecycle/settle.ts';
 import { addEvents, lockTask } from '../../src/tasks/record/timeline.ts';
 import type { NewEvent } from '../../src/tasks/record/timeline.ts';
 import { beginHandling } from '../../src/tasks/lifecycle/transitions.ts';
-import { until } from '../support/until.ts';
+import { until } from '@darkroom/testing/until';
 import { body } from '../tasks/task-room.ts';
 import { openEventSource } from './event-source.ts';
 import type { EventSourceReader } from './event-source.ts';

@@ -6,7 +6,7 @@ import { connect } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { verifyLedger } from '../../src/billing/verify.ts';
 import { textDefinition } from '../catalogue/definitions.ts';
-import { until } from '../support/until.ts';
+import { until } from '@darkroom/testing/until';
 import { raw } from './raw-request.ts';
 import type { RawAnswer } from './raw-request.ts';
 import { chatBody } from './route-requests.ts';

@@ -10,7 +10,7 @@ import type { HttpContext } from '../../src/http/app/context.ts';
 import type { RequestState } from '../../src/http/middleware/middleware.ts';
 import { answerTextCall } from '../../src/http/text/call.ts';
 import { sendTextStream } from '../../src/http/text/stream.ts';
-import { until } from '../support/until.ts';
+import { until } from '@darkroom/testing/until';
 
 let server: Server | undefined;
 afterEach(() => {

@@ -10,7 +10,7 @@ import { verifyLedger } from '../../src/billing/verify.ts';
 import type { TextUpstream } from '../../src/catalogue/text-definition.ts';
 import { countTextTokens, loadTokenizer } from '../../src/text/tokens.ts';
 import { textDefinition } from '../catalogue/definitions.ts';
-import { until } from '../support/until.ts';
+import { until } from '@darkroom/testing/until';
 import { HELLO, USAGE } from '../text/upstream/scripted-answers.ts';
 import type { Json } from '../text/upstream/scripted-answers.ts';
 import { startTestUpstream } from '../text/upstream/test-upstream.ts';

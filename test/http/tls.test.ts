@@ -17,7 +17,7 @@ import { reservePort } from '../support/reserve-port.ts';
 import { Role, startDarkroom } from '../support/darkroom.ts';
 import { makeCertificate } from '../support/test-certificate.ts';
 import type { TestCertificate } from '../support/test-certificate.ts';
-import { until } from '../support/until.ts';
+import { until } from '@darkroom/testing/until';
 import { ADMIN_TOKEN, serveAdmin } from './serve-admin.ts';
 import { serveApp } from './serve.ts';
 import type { ServedApp } from './serve.ts';

@@ -15,7 +15,7 @@ import { receiveUpload } from '../../src/http/bodies/upload-body.ts';
 import type { UploadBounds } from '../../src/http/bodies/upload-body.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { letPass } from '../support/let-pass.ts';
-import { until } from '../support/until.ts';
+import { until } from '@darkroom/testing/until';
 import { open } from './raw-socket.ts';
 
 const BOUNDS = { maxBytes: 1_000, idleMs: 60_000, paceMs: 60_000, minBytesPerSecond: 1, wholeMs: 60_000 };

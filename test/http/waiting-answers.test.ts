@@ -1,7 +1,7 @@
 /** Responses that wait: those of one account leave connections to all others. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { until } from '../support/until.ts';
+import { until } from '@darkroom/testing/until';
 import { body } from '../tasks/task-room.ts';
 import { errorOf, raw } from './raw-request.ts';
 import { serveApp } from './serve.ts';

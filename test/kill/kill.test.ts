@@ -12,7 +12,7 @@ import type { Darkroom, Role, TestAccount } from '../support/darkroom.ts';
 import { writeModelFiles } from '../support/model-files.ts';
 import { startTestProvider } from '../support/test-provider/process.ts';
 import type { TestProvider } from '../support/test-provider/process.ts';
-import { GIVE_UP_MS, until } from '../support/until.ts';
+import { GIVE_UP_MS, until } from '@darkroom/testing/until';
 import { startKillableServices } from './killable-services.ts';
 import type { KillableServices } from './killable-services.ts';
 import { createMany, createOne, judge } from './workload.ts';

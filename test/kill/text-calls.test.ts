@@ -13,7 +13,7 @@ import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom, Role, TestAccount } from '../support/darkroom.ts';
 import { createGate } from '../support/held-answers.ts';
 import type { Gate } from '../support/held-answers.ts';
-import { until } from '../support/until.ts';
+import { until } from '@darkroom/testing/until';
 import { startTestUpstream } from '../text/upstream/test-upstream.ts';
 import type { TestUpstream } from '../text/upstream/test-upstream.ts';
 

@@ -8,7 +8,7 @@ import type { ApiTask } from '../support/api-client.ts';
 import type { CallbackReceiver } from '../support/callback-receiver-process.ts';
 import type { Darkroom, TestAccount } from '../support/darkroom.ts';
 import type { TestProvider } from '../support/test-provider/process.ts';
-import { GIVE_UP_MS, until } from '../support/until.ts';
+import { GIVE_UP_MS, until } from '@darkroom/testing/until';
 
 /** The model of each kind, and whether a submit of it may be sent twice. */
 const KINDS = [

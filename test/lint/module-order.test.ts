@@ -75,6 +75,24 @@ describe('the order of modules', () => {
     );
   });
 
+  it('lets a package be imported by its name only, and lets it import only packages', async () => {
+    assert.deepEqual(
+      await lint({
+        'src/domain/named.ts': `import '@darkroom/media/decode';`,
+        'src/domain/inside.ts': `import '../../packages/media/src/decode.ts';`,
+        'packages/media/src/up.ts': `import '../../../src/domain/a.ts';`,
+        'packages/media/src/beside.ts': `import './decode.ts';`,
+        'packages/media/test/a.test.ts': `import '../src/decode.ts';`,
+        'packages/media/test/helper.test.ts': `import '../../../test/support/services.ts';`,
+      }),
+      {
+        'src/domain/inside.ts': 'packages/media is imported as @darkroom/media (scripts/lint/modules.mjs)',
+        'packages/media/src/up.ts': 'packages/media imports only packages (scripts/lint/modules.mjs)',
+        'packages/media/test/helper.test.ts': 'packages/media imports only packages (scripts/lint/modules.mjs)',
+      },
+    );
+  });
+
   it('rejects what is earlier, but not meant for a module', async () => {
     assert.deepEqual(
       await lint({

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ExpiredUrlError, InvalidUrlError, createUrlSigner } from '../../src/objects/urls/signed-url.ts';
 import type { UrlSignerOptions } from '../../src/objects/urls/signed-url.ts';
-import { extensionFor } from '../../src/objects/media-types.ts';
+import { extensionFor } from '@darkroom/media/media-types';
 
 const KEY = 'a signing key of at least 32 characters';
 const OUTPUT = { outputId: 'out_01JDABCDEFGHJKMNPQRSTVWXYZ', fileName: 'tk-svc-01JDABCDEFGHJKMNPQRSTVWXYZ-1.png' };

@@ -7,7 +7,7 @@ import type { Queryable } from '../../src/database/database.ts';
 import { startClockGuardedWorker } from '../../src/processes/clock-guarded-worker.ts';
 import type { RunningWorker } from '../../src/processes/worker.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
-import { until } from '../support/until.ts';
+import { until } from '@darkroom/testing/until';
 
 const NOW = Date.parse('2026-11-23T12:00:00Z');
 const QUEUES = ['media', 'waiting'] as const;

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { countActivities, runWorkers } from '../../src/processes/worker-run.ts';
 import type { RunnableWorker } from '../../src/processes/worker-run.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
-import { until } from '../support/until.ts';
+import { until } from '@darkroom/testing/until';
 
 /** Longer than any test: whatever waits for it hangs. */
 const FOREVER_MS = 600_000;

@@ -23,7 +23,7 @@ import type { LogLine, Protocol } from '../support/test-provider/log.ts';
 import { drawPicture } from '../support/test-provider/picture.ts';
 import { startTestProvider } from '../support/test-provider/process.ts';
 import type { TestProvider } from '../support/test-provider/process.ts';
-import { until } from '../support/until.ts';
+import { until } from '@darkroom/testing/until';
 import { submitCall } from './submit-call.ts';
 
 /** One adapter, or one of its interfaces, and its capabilities. */

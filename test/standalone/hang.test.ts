@@ -15,7 +15,7 @@ import { Part } from '../../src/standalone/part.ts';
 import { HUNG_EXIT_CODE } from '../../src/processes/hang-watch.ts';
 import { ProcessRecord } from '../../src/standalone/process-record.ts';
 import { letPass } from '../support/let-pass.ts';
-import { until } from '../support/until.ts';
+import { until } from '@darkroom/testing/until';
 
 let folder: string;
 before(async () => {

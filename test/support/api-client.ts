@@ -2,7 +2,7 @@
  * A client as a user would write one: plain HTTPS calls without any of our code. It returns the status and the
  * headers for the tests.
  */
-import { until } from './until.ts';
+import { until } from '@darkroom/testing/until';
 
 export interface ApiAnswer {
   readonly status: number;

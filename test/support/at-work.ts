@@ -1,7 +1,7 @@
 /** Which worker is processing a task, according to Temporal. */
 import type { Activities } from '../../workflows/contracts.ts';
 import type { Darkroom, Role } from './darkroom.ts';
-import { until } from './until.ts';
+import { until } from '@darkroom/testing/until';
 
 /**
  * Waits until a worker runs a given activity of a task that is being handled. The activity is a parameter, because

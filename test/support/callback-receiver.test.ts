@@ -5,7 +5,7 @@ import { after, before, describe, it } from 'node:test';
 import type { ReceivedCallback } from './callback-receiver.ts';
 import { startCallbackReceiver } from './callback-receiver-process.ts';
 import type { CallbackReceiver } from './callback-receiver-process.ts';
-import { until } from './until.ts';
+import { until } from '@darkroom/testing/until';
 
 describe('the callback receiver', () => {
   let receiver: CallbackReceiver;

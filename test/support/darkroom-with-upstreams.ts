@@ -17,7 +17,7 @@ import type { TestUpstream } from './model-files.ts';
 import { startTestProvider } from './test-provider/process.ts';
 import type { LogLine } from './test-provider/log.ts';
 import type { TestProvider } from './test-provider/process.ts';
-import { until } from './until.ts';
+import { until } from '@darkroom/testing/until';
 
 /** The interval between two reads of a log, which is read completely. */
 const LOG_POLL_MS = 100;

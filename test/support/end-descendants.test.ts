@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { describe, it } from 'node:test';
 import { packageFile } from '../../src/config/package-root.ts';
-import { until } from './until.ts';
+import { until } from '@darkroom/testing/until';
 
 /** Starts a process that leads a group of its own, like the servers of a test, prints its id and then hangs. */
 const HANGING_FILE = `

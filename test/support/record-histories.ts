@@ -19,7 +19,7 @@ import { startDarkroomWithUpstreams } from './darkroom-with-upstreams.ts';
 import type { DarkroomWithUpstreams } from './darkroom-with-upstreams.ts';
 import type { TestAccount } from './darkroom.ts';
 import { startServices } from './services.ts';
-import { until } from './until.ts';
+import { until } from '@darkroom/testing/until';
 
 interface Recording {
   /** The file's name, without its extension. */

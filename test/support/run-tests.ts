@@ -86,7 +86,9 @@ async function runTests({ databaseUrl, temporalAddress, temporalCli }: TestServi
 
 function longestFirst(files: readonly string[]): string[] {
   const placeOf = (file: string): number => {
-    const place = LONG_FOLDERS.indexOf(path.relative(packageFile('test'), path.resolve(file)).split(path.sep)[0] ?? '');
+    const [top = '', ...rest] = path.relative(PACKAGE_ROOT, path.resolve(file)).split(path.sep);
+    // `test/web/…`, or `packages/media/test/…`.
+    const place = LONG_FOLDERS.indexOf(['test', 'packages'].includes(top) ? (rest[0] ?? '') : '');
     return place < 0 ? LONG_FOLDERS.length : place;
   };
   return files.toSorted((a, b) => placeOf(a) - placeOf(b));

@@ -7,7 +7,7 @@ import { Client } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { prepareNamespace } from '../../src/temporal/prepare-namespace.ts';
-import { until } from './until.ts';
+import { until } from '@darkroom/testing/until';
 
 export interface TestNamespace {
   readonly name: string;

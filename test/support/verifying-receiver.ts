@@ -17,7 +17,7 @@ import { startAlteringRelay } from './altering-relay.ts';
 import type { AlteringRelay } from './altering-relay.ts';
 import { startDarkroom } from './darkroom.ts';
 import type { Darkroom, TestAccount } from './darkroom.ts';
-import { until } from './until.ts';
+import { until } from '@darkroom/testing/until';
 import { RECEIVER_SECRET, VERIFICATION_CASES } from './verification-cases.ts';
 import type { VerificationCase } from './verification-cases.ts';
 

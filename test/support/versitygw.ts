@@ -12,7 +12,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { reservePort } from './reserve-port.ts';
-import { until } from './until.ts';
+import { until } from '@darkroom/testing/until';
 
 const VERSION = 'v1.8.0';
 const MODULE = `github.com/versity/versitygw/cmd/versitygw@${VERSION}`;

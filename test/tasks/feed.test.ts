@@ -13,7 +13,7 @@ import { addEvent, addEvents, lockTask } from '../../src/tasks/record/timeline.t
 import type { TaskEvent } from '../../src/tasks/record/timeline.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { adminUrl } from '../support/test-database.ts';
-import { until } from '../support/until.ts';
+import { until } from '@darkroom/testing/until';
 import { body, openTaskRoom } from './task-room.ts';
 import type { TaskRoom } from './task-room.ts';
 

@@ -18,7 +18,7 @@ import { readTask } from '../../src/tasks/record/read.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { NO_TRACES } from '../../src/telemetry/tracing.ts';
 import { lockRows } from '../support/locked-rows.ts';
-import { until } from '../support/until.ts';
+import { until } from '@darkroom/testing/until';
 import { openAccountWork } from './account-work.ts';
 import type { AccountWork } from './account-work.ts';
 import { HeldGateway } from './held-gateway.ts';

@@ -8,7 +8,7 @@ import { silentLogger } from '../../src/telemetry/log.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { NO_TRACES } from '../../src/telemetry/tracing.ts';
 import type { WorkflowGateway } from '../../src/temporal/workflow-gateway.ts';
-import { until } from '../support/until.ts';
+import { until } from '@darkroom/testing/until';
 import { openTaskRoom } from './task-room.ts';
 import type { TaskRoom } from './task-room.ts';
 

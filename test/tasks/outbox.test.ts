@@ -18,7 +18,7 @@ import {
 import type { OutboxItem } from '../../src/tasks/outbox/outbox.ts';
 import { settleTask } from '../../src/tasks/lifecycle/settle.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
-import { until } from '../support/until.ts';
+import { until } from '@darkroom/testing/until';
 import { body, openTaskRoom } from './task-room.ts';
 import type { TaskRoom } from './task-room.ts';
 

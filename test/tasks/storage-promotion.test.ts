@@ -12,7 +12,7 @@ import { ACTIVITIES_WAIT, AccountBusyError, createAccountDatabase } from '../../
 import { finishPromotion, requestStalledPromotions } from '../../src/tasks/lifecycle/storage-operations.ts';
 import { bytesAreMissing, bytesAreThere, createStorageRoom } from '../objects/stored-outputs.ts';
 import type { StorageRoom } from '../objects/stored-outputs.ts';
-import { until } from '../support/until.ts';
+import { until } from '@darkroom/testing/until';
 import { openTaskRoom } from './task-room.ts';
 import type { TaskRoom } from './task-room.ts';
 

@@ -14,7 +14,7 @@ import { supervise, temporaryFolder } from '../standalone/fixtures/supervised.ts
 import { Role } from '../support/darkroom.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 import type { TestDatabase } from '../support/test-database.ts';
-import { until } from '../support/until.ts';
+import { until } from '@darkroom/testing/until';
 import { scrape } from './exposition.ts';
 
 const SECRET = 's'.repeat(32);

@@ -11,7 +11,7 @@ import { newTaskId } from '../../src/domain/ids.ts';
 import { NO_TRACES, startTracing } from '../../src/telemetry/tracing.ts';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom } from '../support/darkroom.ts';
-import { until } from '../support/until.ts';
+import { until } from '@darkroom/testing/until';
 
 interface Span {
   readonly traceId: string;

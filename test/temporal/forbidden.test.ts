@@ -25,7 +25,7 @@ import { makeCertificate } from '../support/test-certificate.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 import type { TestDatabase } from '../support/test-database.ts';
 import { temporalAddress } from '../support/test-namespace.ts';
-import { until } from '../support/until.ts';
+import { until } from '@darkroom/testing/until';
 
 const NAMESPACE_METHODS = ['DescribeNamespace', 'RegisterNamespace', 'UpdateNamespace', 'CountWorkflowExecutions'];
 const ATTRIBUTE_METHODS = ['ListSearchAttributes', 'AddSearchAttributes'];

@@ -17,7 +17,7 @@ import { printedSteps, runStep } from '../support/manual-steps.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 import type { TestDatabase } from '../support/test-database.ts';
 import { createTestNamespace, temporalAddress } from '../support/test-namespace.ts';
-import { until } from '../support/until.ts';
+import { until } from '@darkroom/testing/until';
 
 const MADE_BEFORE = {
   name: 'test_made_before',

@@ -9,7 +9,7 @@ import type { TaskId } from '../../src/domain/workflow-ids.ts';
 import { hasWorkOnFormerQueues } from '../../src/temporal/former-work.ts';
 import { createTestNamespace } from '../support/test-namespace.ts';
 import type { TestNamespace } from '../support/test-namespace.ts';
-import { until } from '../support/until.ts';
+import { until } from '@darkroom/testing/until';
 import { body, openTaskRoom } from '../tasks/task-room.ts';
 import type { TaskRoom } from '../tasks/task-room.ts';
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { ScheduleOverlapPolicy } from '@temporalio/client';
 import { ensureSchedules, retireFormerSchedules, scheduleIds } from '../../src/temporal/schedules.ts';
-import { until } from '../support/until.ts';
+import { until } from '@darkroom/testing/until';
 import { createTestNamespace } from '../support/test-namespace.ts';
 import type { TestNamespace } from '../support/test-namespace.ts';
 

@@ -20,7 +20,7 @@ import { printedSteps, runStep } from '../support/manual-steps.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 import type { TestDatabase } from '../support/test-database.ts';
 import { temporalAddress } from '../support/test-namespace.ts';
-import { until } from '../support/until.ts';
+import { until } from '@darkroom/testing/until';
 
 /** temporal.api.enums.v1.IndexedValueType */
 const [TEXT, INT, DATETIME] = [1, 3, 6];

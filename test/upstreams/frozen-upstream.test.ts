@@ -17,7 +17,7 @@ import type { GatedUpstream, UpstreamGate } from '../../src/upstreams/gate.ts';
 import type { Admission } from '../../src/upstreams/queue.ts';
 import { lockRows } from '../support/locked-rows.ts';
 import type { LockedRows } from '../support/locked-rows.ts';
-import { until } from '../support/until.ts';
+import { until } from '@darkroom/testing/until';
 import { body, openTaskRoom } from '../tasks/task-room.ts';
 import type { TaskRoom } from '../tasks/task-room.ts';
 import { taskOf } from './workers-at.ts';

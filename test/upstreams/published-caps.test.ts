@@ -15,7 +15,7 @@ import { publishCaps, startPublishingCaps } from '../../src/upstreams/published-
 import { definition, textDefinition } from '../catalogue/definitions.ts';
 import { unreachableDatabase } from '../http/serve.ts';
 import { lockRows } from '../support/locked-rows.ts';
-import { until } from '../support/until.ts';
+import { until } from '@darkroom/testing/until';
 import { openTaskRoom } from '../tasks/task-room.ts';
 import type { TaskRoom } from '../tasks/task-room.ts';
 

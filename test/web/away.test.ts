@@ -16,7 +16,7 @@ import type { DatabaseWire } from '../support/database-wire.ts';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom, Role, TestAccount } from '../support/darkroom.ts';
 import { adminUrl } from '../support/test-database.ts';
-import { until } from '../support/until.ts';
+import { until } from '@darkroom/testing/until';
 import { ACCOUNT_PAGES, goWithin, settled } from './support/every-page.ts';
 import { expectNoViolations, openSignedInPage } from './support/signed-in-page.ts';
 import type { SignedInPage } from './support/signed-in-page.ts';

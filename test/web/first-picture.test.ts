@@ -8,7 +8,7 @@ import { after, describe, it } from 'node:test';
 import { makeSignInLink, signInUrl } from '../../src/accounts/sign-in-links.ts';
 import { launchBrowser } from '../support/browser.ts';
 import { startDarkroom } from '../support/darkroom.ts';
-import { until } from '../support/until.ts';
+import { until } from '@darkroom/testing/until';
 import { isPictureDrawn } from './support/drawn.ts';
 import { expectNoViolations, openPageByLink } from './support/signed-in-page.ts';
 

@@ -9,7 +9,7 @@ import { fill } from '../../bench/lists/rows.ts';
 import { launchBrowser } from '../support/browser.ts';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom, TestAccount } from '../support/darkroom.ts';
-import { GIVE_UP_MS, until } from '../support/until.ts';
+import { GIVE_UP_MS, until } from '@darkroom/testing/until';
 import { openSignedInPage } from './support/signed-in-page.ts';
 import type { SignedInPage } from './support/signed-in-page.ts';
 

@@ -8,7 +8,7 @@ import { after, describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
 import { launchBrowser } from '../support/browser.ts';
 import { startDarkroom } from '../support/darkroom.ts';
-import { until } from '../support/until.ts';
+import { until } from '@darkroom/testing/until';
 import { isPictureDrawn } from './support/drawn.ts';
 import { expectNoViolations, openSignedInPage } from './support/signed-in-page.ts';
 import { SLOW_TALKER, slowTalker } from './support/slow-talker.ts';

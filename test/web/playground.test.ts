@@ -6,7 +6,7 @@ import sharp from 'sharp';
 import { createKey } from '../../src/accounts/keys.ts';
 import { launchBrowser } from '../support/browser.ts';
 import { startDarkroom } from '../support/darkroom.ts';
-import { until } from '../support/until.ts';
+import { until } from '@darkroom/testing/until';
 import { isPictureDrawn } from './support/drawn.ts';
 import { OPERATORS_MODEL, operatorsModel } from './support/operators-model.ts';
 import { expectNoViolations, openSignedInPage } from './support/signed-in-page.ts';

@@ -13,7 +13,7 @@ import { makeSignInLink, signInUrl } from '../../src/accounts/sign-in-links.ts';
 import { launchBrowser } from '../support/browser.ts';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom, TestAccount } from '../support/darkroom.ts';
-import { until } from '../support/until.ts';
+import { until } from '@darkroom/testing/until';
 import { expectNoViolations } from './support/signed-in-page.ts';
 
 let darkroom: Darkroom;

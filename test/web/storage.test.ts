@@ -6,7 +6,7 @@ import { launchBrowser } from '../support/browser.ts';
 import { startDarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';
 import type { DarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';
 import type { TestAccount } from '../support/darkroom.ts';
-import { until } from '../support/until.ts';
+import { until } from '@darkroom/testing/until';
 import { expectNoViolations, openSignedInPage } from './support/signed-in-page.ts';
 import type { SignedInPage } from './support/signed-in-page.ts';
 

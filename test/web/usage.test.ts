@@ -17,7 +17,7 @@ import { formatUsd } from '../../web/src/components/money.ts';
 import { launchBrowser } from '../support/browser.ts';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom, TestAccount } from '../support/darkroom.ts';
-import { until } from '../support/until.ts';
+import { until } from '@darkroom/testing/until';
 import { dayBefore, noonBefore, paidRequest, writeBooks } from './support/books.ts';
 import { parseCsv } from './support/csv-file.ts';
 import { expectNoViolations, openSignedInPage } from './support/signed-in-page.ts';

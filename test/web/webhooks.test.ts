@@ -19,7 +19,7 @@ import { startDarkroomWithUpstreams } from '../support/darkroom-with-upstreams.t
 import type { DarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';
 import type { TestAccount } from '../support/darkroom.ts';
 import { makeCertificate } from '../support/test-certificate.ts';
-import { until } from '../support/until.ts';
+import { until } from '@darkroom/testing/until';
 import { startReceiverProgram } from '../support/verifying-receiver.ts';
 import { expectNoViolations } from './support/signed-in-page.ts';
 import type { SignedInPage } from './support/signed-in-page.ts';

@@ -16,7 +16,7 @@ import { createSecretSource } from '../../src/upstreams/secrets.ts';
 import { submitCall } from '../providers/submit-call.ts';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom, Role, TestAccount } from '../support/darkroom.ts';
-import { until } from '../support/until.ts';
+import { until } from '@darkroom/testing/until';
 import { startCogServer, whyNoCog } from './cog-server.ts';
 import type { CogServer } from './cog-server.ts';
 

@@ -15,7 +15,7 @@ import { DYNAMIC_CONFIG, startTopology } from '../deploy/native-topology.ts';
 import type { Topology } from '../deploy/native-topology.ts';
 import { obtainTemporalPrograms, whyNoTemporalPrograms } from '../deploy/temporal-programs.ts';
 import { ApiClient } from '../support/api-client.ts';
-import { until } from '../support/until.ts';
+import { until } from '@darkroom/testing/until';
 
 const [, VERSION] = composeImage('temporal');
 

@@ -17,7 +17,7 @@ import { loadWorkflowBundle } from '../../src/temporal/workflow-bundle.ts';
 import type { Activities, MediaTaskInput, SettleInput } from '../../workflows/contracts.ts';
 import { createTestNamespace } from '../support/test-namespace.ts';
 import type { TestNamespace } from '../support/test-namespace.ts';
-import { until } from '../support/until.ts';
+import { until } from '@darkroom/testing/until';
 
 // Most of what is scripted here fails on purpose, and the worker logs a warning for each.
 Runtime.install({ logger: new DefaultLogger('ERROR') });

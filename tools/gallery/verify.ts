@@ -6,7 +6,7 @@
 import { createHash } from 'node:crypto';
 import { ALL_FORMATS, FilePathSource, Input } from 'mediabunny';
 import sharp from 'sharp';
-import { decodeSound } from '../../src/media/decode.ts';
+import { decodeSound } from '@darkroom/media/decode';
 import type { Output } from './api.ts';
 
 export interface Verified {

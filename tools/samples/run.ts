@@ -14,7 +14,7 @@ import { hideBin } from 'yargs/helpers';
 import { loadModels } from '../../src/catalogue/load-models.ts';
 import { isMediaModel } from '../../src/catalogue/text-definition.ts';
 import { packageFile } from '../../src/config/package-root.ts';
-import { endMediaChildren } from '../../src/media/media-child.ts';
+import { endMediaChildren } from '@darkroom/media/media-child';
 import { connect } from '../gallery/api.ts';
 import type { Api, Model } from '../gallery/api.ts';
 import { referencesNeeded, withReferences } from '../gallery/references.ts';

@@ -6,8 +6,8 @@ import { readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import sharp from 'sharp';
 import type { Sharp } from 'sharp';
-import { decodeSound, framesAt, openClip } from '../../src/media/decode.ts';
-import { openVideo, writeSound } from '../../src/media/encode.ts';
+import { decodeSound, framesAt, openClip } from '@darkroom/media/decode';
+import { openVideo, writeSound } from '@darkroom/media/encode';
 
 export interface Shrunk {
   readonly kind: 'image' | 'video' | 'audio';

@@ -2,7 +2,7 @@
  * A shot taken from a clip of the caller, in the colours of the video's look. A clip that is too short starts again
  * from its beginning.
  */
-import type { Clip } from '../../media/decode.ts';
+import type { Clip } from '@darkroom/media/decode';
 import type { EngineMedia } from '../engine.ts';
 import { framesOf, readClip } from './film-media.ts';
 import type { FilmSize } from './film-size.ts';

@@ -1,9 +1,9 @@
 /**
- * The files of an input, decoded. All of them are untrusted: only `src/media/decode.ts` reads them, and a problem with
+ * The files of an input, decoded. All of them are untrusted: only `@darkroom/media/decode` reads them, and a problem with
  * a file is reported with its path in the input.
  */
-import { decodePicture, decodeSound, lastFrameOf, openClip } from '../../media/decode.ts';
-import type { Clip, DecodedPicture, DecodedSound } from '../../media/decode.ts';
+import { decodePicture, decodeSound, lastFrameOf, openClip } from '@darkroom/media/decode';
+import type { Clip, DecodedPicture, DecodedSound } from '@darkroom/media/decode';
 import { UndecodableMediaError } from '../engine.ts';
 import type { EngineMedia } from '../engine.ts';
 import type { FilmSize } from './film-size.ts';

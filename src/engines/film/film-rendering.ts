@@ -2,7 +2,7 @@
  * Renders the frames of a video one after the other and passes them to the encoder, which runs in a process of its own:
  * one frame is painted while the one before it is encoded. Holds three frames, whatever the video's length.
  */
-import type { FilmWriter } from '../../media/encode.ts';
+import type { FilmWriter } from '@darkroom/media/encode';
 import type { EngineWork } from '../engine.ts';
 import type { FilmSize } from './film-size.ts';
 import { dissolve } from './raster/blending.ts';

@@ -1,10 +1,10 @@
 /**
  * The engine of the video models: a short video of the scene that a prompt describes, of an image that comes to life,
- * of clips cut together, or of a continuation of a clip. `src/media/decode.ts` reads the input files and
- * `src/media/encode.ts` writes the video, each in processes of their own.
+ * of clips cut together, or of a continuation of a clip. `@darkroom/media/decode` reads the input files and
+ * `@darkroom/media/encode` writes the video, each in processes of their own.
  */
 import path from 'node:path';
-import { openVideo } from '../../media/encode.ts';
+import { openVideo } from '@darkroom/media/encode';
 import type { EngineWork, RenderedFile } from '../engine.ts';
 import { createRandom, hashText } from '../image/random.ts';
 import { filmSize } from './film-size.ts';

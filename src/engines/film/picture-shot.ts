@@ -3,7 +3,7 @@
  * water ripples if there is any, and weather and light come in as the prompt requests.
  */
 import sharp from 'sharp';
-import type { DecodedPicture } from '../../media/decode.ts';
+import type { DecodedPicture } from '@darkroom/media/decode';
 import { hex } from '../image/colour.ts';
 import { glow } from '../image/draw.ts';
 import type { FilmReading } from './film-reading.ts';

@@ -2,7 +2,7 @@
  * Plans videos that begin with an input of the caller: an image that comes to life, or the last frame of a clip that
  * turns into a new scene.
  */
-import type { DecodedPicture } from '../../media/decode.ts';
+import type { DecodedPicture } from '@darkroom/media/decode';
 import { mix } from '../image/colour.ts';
 import type { Colour } from '../image/colour.ts';
 import { choosePalette } from '../image/palette.ts';

@@ -6,7 +6,7 @@
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { inputFault } from '../../domain/input-fault.ts';
-import { writeSound } from '../../media/encode.ts';
+import { writeSound } from '@darkroom/media/encode';
 import { UnusableInputError } from '../../providers/unusable-input-error.ts';
 import type { Engine, EngineInput } from '../engine.ts';
 import { createRandom, hashText } from '../image/random.ts';

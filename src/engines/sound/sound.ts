@@ -9,7 +9,7 @@
 import { open, rm } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import path from 'node:path';
-import { writeSound } from '../../media/encode.ts';
+import { writeSound } from '@darkroom/media/encode';
 import type { EngineWork, RenderedFile } from '../engine.ts';
 import { hashText } from '../image/random.ts';
 import { LEXICON } from './lexicon.ts';

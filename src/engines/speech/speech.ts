@@ -8,7 +8,7 @@
  */
 import path from 'node:path';
 import { inputFault } from '../../domain/input-fault.ts';
-import { writeSound } from '../../media/encode.ts';
+import { writeSound } from '@darkroom/media/encode';
 import { UnusableInputError } from '../../providers/unusable-input-error.ts';
 import type { EngineInput, EngineWork, RenderedFile } from '../engine.ts';
 import { passagesOf } from './passages.ts';

@@ -3,13 +3,13 @@
  * body-threads.ts.
  */
 import { serialize } from 'node:v8';
-import { makeThreadGiveWay } from '../../media/give-way.ts';
+import { lowerThreadPriority } from '@darkroom/media/process-priority';
 import { factsOf } from '../../tasks/record/body-facts.ts';
 import type { BodyJob, BodyJobAnswer } from './body-job.ts';
 import { isJsonObject, parseBody } from './parse-body.ts';
 
 // A small request, and PostgreSQL, which it waits for, take priority: a large one takes long anyway.
-makeThreadGiveWay();
+lowerThreadPriority();
 
 /** Runs one job; the thread calls it. */
 export default function doBodyJob(job: BodyJob): BodyJobAnswer {

@@ -5,6 +5,7 @@
 import type { IncomingMessage } from 'node:http';
 import { DatabaseUnavailableError } from '../../database/database.ts';
 import { newId } from '../../domain/ids.ts';
+import { storedSource } from '../../objects/stores/stored-source.ts';
 import {
   createUploadSlots,
   MAX_UPLOAD_BYTES,
@@ -100,7 +101,7 @@ async function keepUpload(http: HttpContext, request: IncomingMessage, accountId
       http.uploadBounds,
     );
     if (stored.sizeBytes === 0) throw invalidRequest('invalid request: the file is empty');
-    const { mimeType } = await http.inspector.inspectStored(accountId, store, objectKey, stored.sizeBytes);
+    const { mimeType } = await http.inspector.inspect(accountId, storedSource(store, objectKey, stored.sizeBytes));
     const database = http.accountDatabase(accountId);
     return await recordUpload(database, { id, accountId, objectKey, mimeType, ...stored }, http.now());
   } catch (error) {

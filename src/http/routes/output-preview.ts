@@ -3,7 +3,7 @@
  * request and not stored. The tools for language models show images by it: the size of their responses is bounded.
  */
 import { Type } from 'typebox';
-import { UndecodableMediaError } from '../../media/undecodable-media-error.ts';
+import { UndecodableMediaError } from '@darkroom/media/undecodable-media-error';
 import { OutputNotFoundError, readServableOutput } from '../../objects/outputs/outputs.ts';
 import { readTask } from '../../tasks/record/read.ts';
 import { presentTask } from '../../wire/task.ts';

@@ -6,7 +6,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
 import parseRange from 'range-parser';
 import { listsTag } from './entity-tag.ts';
-import { mediaTypeOf } from '../media-types.ts';
+import { mediaTypeOf } from '@darkroom/media/media-types';
 import type { ByteRange, ObjectStore } from '../stores/object-store.ts';
 
 export interface MediaRequest {

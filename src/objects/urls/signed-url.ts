@@ -10,7 +10,7 @@ import type { KeyObject } from 'node:crypto';
 import { deriveUrlKeys } from './url-keys.ts';
 import type { UrlKeyOptions } from './url-keys.ts';
 
-export { extensionFor } from '../media-types.ts';
+export { extensionFor } from '@darkroom/media/media-types';
 
 const TOKEN_VERSION = 'v1';
 // Binds the derived key to this use: the same secret may sign other things.

@@ -5,7 +5,7 @@
  * The input's fields are the provider's own (`prompt`, `n`, `size`, `quality`, `output_format` …); the model's schema
  * defines which.
  */
-import { extensionFor } from '../../objects/media-types.ts';
+import { extensionFor } from '@darkroom/media/media-types';
 import { isWebAddress, listAt, textAt } from '../json-answer.ts';
 import { filesOfBase64 } from '../output-files.ts';
 import { ProviderFailure } from '../provider.ts';

@@ -5,7 +5,7 @@
  * Our name for the clip's length is `duration` (spec §2.5), the provider's is `seconds`, a text; the other fields are
  * the provider's own. The first image of the input becomes `input_reference`.
  */
-import { extensionFor } from '../../objects/media-types.ts';
+import { extensionFor } from '@darkroom/media/media-types';
 import { jobIdAt, textAt, valueAt } from '../json-answer.ts';
 import { ProviderUnreachable } from '../provider-unknown.ts';
 import { ProviderFailure } from '../provider.ts';

@@ -6,7 +6,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { createRandom } from '../../chaos/random.ts';
+import { createRandom } from '@darkroom/testing/random';
 import { ATTACKS } from './attacks.ts';
 import type { Attack } from './attacks.ts';
 import { openHost } from './host.ts';

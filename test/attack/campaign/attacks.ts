@@ -5,8 +5,8 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { newApiKey } from '../../../src/accounts/api-key.ts';
-import { HOSTILE_CONTAINERS, matroskaBlocks, mp4, oggPages } from '../../media/hostile-containers.ts';
-import { mutated } from '../../media/mutations.ts';
+import { HOSTILE_CONTAINERS, matroskaBlocks, mp4, oggPages } from '@darkroom/testing/hostile-containers';
+import { mutated } from '@darkroom/testing/mutations';
 import type { Host } from './host.ts';
 
 export interface Attack {

@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 import { Agent, fetch } from 'undici';
 import { openLedger } from '../../chaos/ledger-file.ts';
-import type { Random } from '../../chaos/random.ts';
+import type { Random } from '@darkroom/testing/random';
 import type { AttackLine } from './attack-log.ts';
 
 /** A longer wait means that the response was held back: an attacker does not mind. */

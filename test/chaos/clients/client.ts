@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Random } from '../random.ts';
+import type { Random } from '@darkroom/testing/random';
 import { isTerminal } from '../records.ts';
 import type { ClientLine, TaskAnswer, Wish } from '../records.ts';
 import { ask, statusOf, whyOf } from './ask.ts';

@@ -1,5 +1,5 @@
 /** What clients create: tasks of every kind, most of them harmless, and callbacks to receivers of every kind. */
-import type { Random } from '../random.ts';
+import type { Random } from '@darkroom/testing/random';
 import type { Wish } from '../records.ts';
 import { TASK_MODELS } from '../world/models.ts';
 

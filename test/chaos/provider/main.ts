@@ -18,7 +18,7 @@ import type { Incoming, Reply, Room } from '../../support/test-provider/protocol
 import { handleOpenAi } from '../../support/test-provider/openai.ts';
 import { handleReplicate } from '../../support/test-provider/replicate.ts';
 import { handleTasks } from '../../support/test-provider/tasks.ts';
-import { HOSTILE_CONTAINERS } from '../../media/hostile-containers.ts';
+import { HOSTILE_CONTAINERS } from '@darkroom/testing/hostile-containers';
 import { openLedger } from '../ledger-file.ts';
 import type { ProviderMode } from '../schedule.ts';
 import { openJobs } from './jobs.ts';

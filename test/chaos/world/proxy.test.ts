@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import type { AddressInfo, Server, Socket } from 'node:net';
 import { after, before, describe, it } from 'node:test';
-import { until } from '../../support/until.ts';
+import { until } from '@darkroom/testing/until';
 import { openLink } from './proxy.ts';
 import type { Link } from './proxy.ts';
 

@@ -8,7 +8,7 @@ import path from 'node:path';
 import { describe, it } from 'node:test';
 import { createEnginePool } from '../../../src/engines/engine-pool.ts';
 import { silentLogger } from '../../../src/telemetry/log.ts';
-import { until } from '../../support/until.ts';
+import { until } from '@darkroom/testing/until';
 import { folder } from './film-work.ts';
 
 /** The encoders that this process has started and that still exist; Linux only. */

@@ -7,7 +7,7 @@ import sharp from 'sharp';
 import { planFilm } from '../../../src/engines/film/film.ts';
 import { renderFrames } from '../../../src/engines/film/film-rendering.ts';
 import type { EngineFile, EngineInput } from '../../../src/engines/engine.ts';
-import { openVideo } from '../../../src/media/encode.ts';
+import { openVideo } from '@darkroom/media/encode';
 
 export const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-films-'));
 after(() => rm(folder, { recursive: true, force: true }));

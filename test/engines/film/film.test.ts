@@ -7,7 +7,7 @@ import { mkdtemp } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, it } from 'node:test';
 import { planFilm, renderFilm } from '../../../src/engines/film/film.ts';
-import { openClip } from '../../../src/media/decode.ts';
+import { openClip } from '@darkroom/media/decode';
 import { difference, folder, sample } from './film-work.ts';
 import type { EngineInput } from '../../../src/engines/engine.ts';
 

@@ -10,7 +10,7 @@ import { UndecodableMediaError } from '../../../src/engines/engine.ts';
 import { planFilm } from '../../../src/engines/film/film.ts';
 import { lookOf } from '../../../src/engines/film/look.ts';
 import { hex } from '../../../src/engines/image/colour.ts';
-import { lastFrameOf } from '../../../src/media/decode.ts';
+import { lastFrameOf } from '@darkroom/media/decode';
 import { clip, difference, folder, meanColour, mediaOf, quarters, sample } from './film-work.ts';
 
 const RED = [230, 30, 30] as const;

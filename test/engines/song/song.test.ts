@@ -7,7 +7,7 @@ import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { renderSong } from '../../../src/engines/song/song.ts';
 import { LoudnessMeter } from '../../../src/engines/sound/signal/loudness.ts';
-import { decodeSound } from '../../../src/media/decode.ts';
+import { decodeSound } from '@darkroom/media/decode';
 import { UnusableInputError } from '../../../src/providers/unusable-input-error.ts';
 import { keysOf, readWav, tempoOf } from './listening.ts';
 import type { Recording } from './listening.ts';

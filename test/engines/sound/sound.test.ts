@@ -10,7 +10,7 @@ import { hashText } from '../../../src/engines/image/random.ts';
 import { ALL_THINGS } from '../../../src/engines/sound/lexicon.ts';
 import { Piece } from '../../../src/engines/sound/piece.ts';
 import { readingOf, renderSound } from '../../../src/engines/sound/sound.ts';
-import { decodeSound } from '../../../src/media/decode.ts';
+import { decodeSound } from '@darkroom/media/decode';
 import { centroidOf, flatnessOf, levelOf, levelsOf, onsetsOf, readWav, scratchFolder, topsOf } from './measuring.ts';
 
 const RATE = 48_000;

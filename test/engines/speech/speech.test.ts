@@ -9,7 +9,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { speak } from '../../../src/engines/speech/speaking.ts';
 import { renderSpeech } from '../../../src/engines/speech/speech.ts';
 import { VOICE_NAMES } from '../../../src/engines/speech/voices.ts';
-import { decodeSound } from '../../../src/media/decode.ts';
+import { decodeSound } from '@darkroom/media/decode';
 import { UnusableInputError } from '../../../src/providers/unusable-input-error.ts';
 import { bandLevel, levelOf, medianPitch, powerAbove, readWav, scratchFolder } from '../sound/measuring.ts';
 import type { Wav } from '../sound/measuring.ts';

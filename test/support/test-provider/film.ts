@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { openVideo } from '../../../src/media/encode.ts';
+import { openVideo } from '@darkroom/media/encode';
 
 /** For every video: pixels, frames per second, and the number of frames. */
 export const FILM = { width: 96, height: 64, fps: 12, frames: 18 } as const;

@@ -11,7 +11,7 @@ import { verifyLedger } from '../../../src/billing/verify.ts';
 import { silentLogger } from '../../../src/telemetry/log.ts';
 import { sweepTextCalls } from '../../../src/text/money/sweep.ts';
 import { openTextMoney } from '../../../src/text/money/text-money.ts';
-import { until } from '../../support/until.ts';
+import { until } from '@darkroom/testing/until';
 import { openTaskRoom } from '../../tasks/task-room.ts';
 import type { TaskRoom } from '../../tasks/task-room.ts';
 import { entriesOf, newTextCall, openTextProcess, readTextCall, settlementOf } from './text-processes.ts';

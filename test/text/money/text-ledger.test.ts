@@ -13,7 +13,7 @@ import { verifyLedger } from '../../../src/billing/verify.ts';
 import { DatabaseUnavailableError, UniqueViolationError } from '../../../src/database/database.ts';
 import type { NewTextCall } from '../../../src/text/money/text-call.ts';
 import { TooManyStreamsError } from '../../../src/text/money/text-ledger.ts';
-import { until } from '../../support/until.ts';
+import { until } from '@darkroom/testing/until';
 import { PRICE, body, openTaskRoom } from '../../tasks/task-room.ts';
 import type { TaskRoom } from '../../tasks/task-room.ts';
 import { entriesOf, newTextCall, openTextProcess, readTextCall, settlementOf } from './text-processes.ts';

@@ -4,7 +4,7 @@ import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import type { TextModelDefinition } from '../../../src/catalogue/text-definition.ts';
 import { TextFailure } from '../../../src/text/text-failure.ts';
 import { letPass } from '../../support/let-pass.ts';
-import { until } from '../../support/until.ts';
+import { until } from '@darkroom/testing/until';
 import type { Json } from './scripted-answers.ts';
 import { startTestUpstream } from './test-upstream.ts';
 import type { Behaviour, TestUpstream } from './test-upstream.ts';

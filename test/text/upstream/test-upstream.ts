@@ -7,7 +7,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { until } from '../../support/until.ts';
+import { until } from '@darkroom/testing/until';
 import { HELLO, chatChunks, chatCompletion, messageItem, response, responseEvents } from './scripted-answers.ts';
 import type { Json, Reply } from './scripted-answers.ts';
 

@@ -14,7 +14,7 @@ import { createUpstreamGate } from '../../../src/upstreams/gate.ts';
 import { createSecretSource } from '../../../src/upstreams/secrets.ts';
 import { openTaskRoom } from '../../tasks/task-room.ts';
 import type { TaskRoom } from '../../tasks/task-room.ts';
-import { until } from '../../support/until.ts';
+import { until } from '@darkroom/testing/until';
 import { startTestUpstream } from './test-upstream.ts';
 import type { Behaviour, TestUpstream } from './test-upstream.ts';
 import {

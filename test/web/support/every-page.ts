@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
 import { packageFile } from '../../../src/config/package-root.ts';
-import { until } from '../../support/until.ts';
+import { until } from '@darkroom/testing/until';
 
 /** The ids in a path. */
 export interface Shown {

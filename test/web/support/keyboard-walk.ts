@@ -1,7 +1,7 @@
 /** Walks a page with the Tab key alone, like a user without a pointer. */
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
-import { until } from '../../support/until.ts';
+import { until } from '@darkroom/testing/until';
 
 /**
  * Marks and names every control that can be focused. In a group of radio buttons, only one is reached by Tab, and the

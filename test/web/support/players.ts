@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import type { Locator, Page } from 'playwright-core';
 import type { ApiTask } from '../../support/api-client.ts';
 import type { TestAccount } from '../../support/darkroom.ts';
-import { until } from '../../support/until.ts';
+import { until } from '@darkroom/testing/until';
 import { expectNoViolations } from './signed-in-page.ts';
 import type { SignedInPage } from './signed-in-page.ts';
 

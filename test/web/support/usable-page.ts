@@ -5,7 +5,7 @@
  */
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
-import { until } from '../../support/until.ts';
+import { until } from '@darkroom/testing/until';
 import { settled } from './every-page.ts';
 import type { Shown } from './every-page.ts';
 import { expectEscapable, expectReachableByKeyboard } from './keyboard-walk.ts';

@@ -3,7 +3,7 @@
  * made here, or the audio from the caller, cut or repeated to length.
  */
 import { writeFile } from 'node:fs/promises';
-import type { DecodedSound } from '../../../media/decode.ts';
+import type { DecodedSound } from '@darkroom/media/decode';
 import type { Random } from '../../image/random.ts';
 import { ALL_THINGS } from '../../sound/lexicon.ts';
 import { Part } from '../../sound/part.ts';

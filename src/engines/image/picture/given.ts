@@ -1,10 +1,10 @@
 /**
- * The images of an input, as our pixels: each read by its own sandboxed child process (src/media/decode.ts), with
+ * The images of an input, as our pixels: each read by its own sandboxed child process (@darkroom/media/decode), with
  * transparent parts laid on white.
  */
 import { createCanvas } from '@napi-rs/canvas';
 import type { Canvas } from '@napi-rs/canvas';
-import { decodePicture } from '../../../media/decode.ts';
+import { decodePicture } from '@darkroom/media/decode';
 import { UndecodableMediaError } from '../../engine.ts';
 import type { EngineMedia } from '../../engine.ts';
 import type { Pixels } from '../finish/pixels.ts';

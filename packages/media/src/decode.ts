@@ -1,0 +1,227 @@
+/**
+ * Untrusted files as trusted pixels and samples. Each call is one child process that reads one local file with a
+ * bound on its memory, time, pixels and seconds, in a sandbox (sandbox.ts): nothing here decodes in the calling
+ * process. All calls throw `UndecodableMediaError` for the file's faults; its message names no path.
+ *
+ * Bounds: images 100 megapixels; videos 4096 x 4096 pixels; video and audio 600 s; 1 GB of memory.
+ */
+import { resolve } from 'node:path';
+import { CollectedBytes } from './collected-bytes.ts';
+import type { DecodeRequest } from './decode-child.ts';
+import { MAX_FILM_EDGE, MAX_SECONDS } from './film-bounds.ts';
+import type { Moment, Still } from './film-decoding.ts';
+import { MediaChild } from './media-child.ts';
+import { childModule } from './program-files.ts';
+
+const MAX_MEMORY_MB = 1024;
+/** 8192: the largest image that any caller requests has 4096 pixels on its long edge. */
+const MAX_EDGE = 8192;
+
+/** A request to decode a file on disk. */
+type FileRequest = Extract<DecodeRequest, { readonly path: string }>;
+
+/** Pixels, row by row, red green blue alpha, one byte each; alpha is not premultiplied; sRGB. */
+export interface DecodedPicture {
+  readonly width: number;
+  readonly height: number;
+  readonly rgba: Buffer;
+}
+
+/** An image as a JPEG file. */
+export interface Jpeg {
+  readonly width: number;
+  readonly height: number;
+  readonly jpeg: Buffer;
+}
+
+/** Stereo samples, -1 to 1 where nothing was clipped; mono audio is on both channels. */
+export interface DecodedSound {
+  readonly channels: readonly [Float32Array, Float32Array];
+  readonly seconds: number;
+}
+
+/** A video that is being decoded. */
+export interface Clip {
+  /** Of the whole video; 0 if the file does not state it. */
+  readonly durationSeconds: number;
+  /** As a player shows it: turned upright, with square pixels. */
+  readonly width: number;
+  readonly height: number;
+  readonly hasSound: boolean;
+  /** RGBA of the requested size, as in `DecodedPicture`. May be iterated once; leaving the loop ends the decoding. */
+  readonly frames: AsyncIterable<Buffer>;
+  /** Ends the decoding; needed only if the frames are not iterated. */
+  close(): Promise<void>;
+}
+
+function startDecoding(request: FileRequest, signal: AbortSignal | undefined): Promise<MediaChild> {
+  const module = childModule('decode-child');
+  const { path } = request;
+  return MediaChild.start(
+    { module, isUntrusted: true, maxMemoryMb: MAX_MEMORY_MB, readable: [path], signal },
+    { ...request, path: resolve(path) },
+  );
+}
+
+/**
+ * Decodes an image (PNG, JPEG, WebP, GIF, AVIF), turned upright; of an animated one the first frame.
+ *
+ * @param options.maxEdge the longest edge of the result, 1 to 8192 pixels; smaller images keep their size.
+ * @throws {UndecodableMediaError}
+ * @throws {DOMException} `AbortError` when the signal fires; so do all calls below.
+ */
+export async function decodePicture(
+  path: string,
+  options: { readonly maxEdge: number },
+  signal?: AbortSignal,
+): Promise<DecodedPicture> {
+  const [picture] = await picturesFrom({ decode: 'picture', path, maxEdge: edge(options.maxEdge) }, 1, signal);
+  if (picture === undefined) throw new Error('no picture came');
+  return picture;
+}
+
+/**
+ * The frames that a video (MP4, MOV, WebM, Matroska) shows at some moments, in the order of the moments; `last` for
+ * all moments beyond its end.
+ *
+ * @param options.maxEdge the longest edge of the results, 1 to 8192 pixels.
+ * @throws {UndecodableMediaError}
+ */
+export async function framesAt(
+  path: string,
+  options: { readonly moments: readonly Moment[]; readonly maxEdge: number },
+  signal?: AbortSignal,
+): Promise<readonly DecodedPicture[]> {
+  const stills = options.moments.map((moment) => ({ moment, maxEdge: edge(options.maxEdge) }));
+  return picturesFrom({ decode: 'stills', path, stills, as: 'rgba' }, stills.length, signal);
+}
+
+/** Frames of a video as JPEG files, in their order; sizes as in `framesAt`. @throws {UndecodableMediaError} */
+export async function jpegsAt(path: string, stills: readonly Still[], signal?: AbortSignal): Promise<readonly Jpeg[]> {
+  const pictures = await picturesFrom({ decode: 'stills', path, stills, as: 'jpeg' }, stills.length, signal);
+  return pictures.map(({ width, height, rgba }) => ({ width, height, jpeg: rgba }));
+}
+
+/** The last frame of a video, like `framesAt`. @throws {UndecodableMediaError} */
+export async function lastFrameOf(
+  path: string,
+  options: { readonly maxEdge: number },
+  signal?: AbortSignal,
+): Promise<DecodedPicture> {
+  const [picture] = await framesAt(path, { moments: ['last'], maxEdge: options.maxEdge }, signal);
+  if (picture === undefined) throw new Error('no picture came');
+  return picture;
+}
+
+/**
+ * Decodes an audio file (MP3, WAV, FLAC, Ogg, M4A, AAC), or the audio of a video.
+ *
+ * @param options.sampleRate of the result, in Hz, 8000 to 192000.
+ * @param options.maxSeconds more than 0, at most 600: anything after that is left out.
+ * @throws {UndecodableMediaError}
+ */
+export async function decodeSound(
+  path: string,
+  options: { readonly sampleRate: number; readonly maxSeconds: number },
+  signal?: AbortSignal,
+): Promise<DecodedSound> {
+  const { sampleRate, maxSeconds } = options;
+  if (!(maxSeconds > 0 && maxSeconds <= MAX_SECONDS)) {
+    throw new RangeError(`maxSeconds must be above 0 and at most ${MAX_SECONDS}`);
+  }
+  if (!(sampleRate >= 8000 && sampleRate <= 192_000)) throw new RangeError('sampleRate must be 8000 to 192000');
+  const child = await startDecoding({ decode: 'sound', path, sampleRate, maxSeconds }, signal);
+  try {
+    // The file determines the size of a piece: it may be a few samples.
+    const [left, right] = [new CollectedBytes(), new CollectedBytes()];
+    for (;;) {
+      const message = await child.receive();
+      if (message.kind === 'facts') break;
+      const half = message.bytes.length / 2;
+      left.push(message.bytes.subarray(0, half));
+      right.push(message.bytes.subarray(half));
+    }
+    const channels = [samplesOf(left), samplesOf(right)] as const;
+    return { channels, seconds: channels[0].length / sampleRate };
+  } finally {
+    await child.end();
+  }
+}
+
+/**
+ * Opens a video and decodes frames of one size at one rate, as they are requested.
+ *
+ * @param options.width and height: 1 to 4096 pixels. The video covers them; the excess is cut off evenly.
+ * @param options.fps frames per second, above 0: frame n shows the moment startSeconds + n / fps.
+ * @param options.startSeconds 0 if omitted.
+ * @param options.maxFrames the video may end before.
+ * @throws {UndecodableMediaError} also while the frames are iterated.
+ */
+export async function openClip(
+  path: string,
+  options: {
+    readonly width: number;
+    readonly height: number;
+    readonly fps: number;
+    readonly startSeconds?: number;
+    readonly maxFrames: number;
+  },
+  signal?: AbortSignal,
+): Promise<Clip> {
+  const { width, height, fps, startSeconds = 0, maxFrames } = options;
+  if (![width, height].every((side) => Number.isInteger(side) && side >= 1 && side <= MAX_FILM_EDGE)) {
+    throw new RangeError(`width and height must be 1 to ${MAX_FILM_EDGE}`);
+  }
+  if (!(fps > 0 && startSeconds >= 0)) throw new RangeError('fps must be above 0 and startSeconds not below');
+  const request = { decode: 'clip', path, width, height, fps, startSeconds, maxFrames } as const;
+  const child = await startDecoding(request, signal);
+  try {
+    const facts = (await child.receiveFacts()) as unknown as Omit<Clip, 'frames' | 'close'>;
+    return { ...facts, frames: framesFrom(child), close: () => child.end() };
+  } catch (error) {
+    await child.end();
+    throw error;
+  }
+}
+
+async function* framesFrom(child: MediaChild): AsyncGenerator<Buffer, void> {
+  try {
+    for (;;) {
+      const message = await child.receive();
+      if (message.kind === 'facts') return;
+      yield message.bytes;
+    }
+  } finally {
+    await child.end();
+  }
+}
+
+async function picturesFrom(
+  request: FileRequest,
+  count: number,
+  signal: AbortSignal | undefined,
+): Promise<readonly DecodedPicture[]> {
+  const child = await startDecoding(request, signal);
+  try {
+    const pictures: DecodedPicture[] = [];
+    while (pictures.length < count) {
+      const { width, height } = await child.receiveFacts();
+      pictures.push({ width: Number(width), height: Number(height), rgba: await child.receiveBytes() });
+    }
+    return pictures;
+  } finally {
+    await child.end();
+  }
+}
+
+function edge(maxEdge: number): number {
+  if (!Number.isInteger(maxEdge) || maxEdge < 1 || maxEdge > MAX_EDGE) {
+    throw new RangeError(`maxEdge must be 1 to ${MAX_EDGE}`);
+  }
+  return maxEdge;
+}
+
+/** Each piece has all of its left samples and then all of its right ones. */
+function samplesOf(collected: CollectedBytes): Float32Array {
+  return new Float32Array(collected.take().buffer);
+}

@@ -1,0 +1,279 @@
+/**
+ * What a file really is, read in a child process: the tables of a container can be made to take minutes and
+ * gigabytes, and the process that reads them is then killed, which must be neither an api nor a worker. Children are
+ * kept and reused, because one takes a while to start and every upload and output passes through here; accounts share
+ * them.
+ *
+ * A child that is killed was reading one file only. If it had read others before, that file is tried once more in a
+ * new child, so that no account's file is rejected because of another account's.
+ */
+import type { ByteSource } from './byte-source.ts';
+import type { InspectionEnd } from './inspection-end.ts';
+import { KilledChildError } from './killed-child-error.ts';
+import { MediaChild } from './media-child.ts';
+import { childModule } from './program-files.ts';
+import type { MediaFacts } from './media-facts.ts';
+import { UndecodableMediaError } from './undecodable-media-error.ts';
+import { UnsupportedMediaError } from './unsupported-media-error.ts';
+
+export type { MediaFacts } from './media-facts.ts';
+export { UnsupportedMediaError } from './unsupported-media-error.ts';
+
+/** Resident memory of a child: Node takes some 80, the tables of the longest video some 50. */
+const MAX_MEMORY_MB = 512;
+/** Processor time of a child for all its files together; long before that, it is replaced because of their number. */
+const MAX_CPU_SECONDS = 120;
+/** What one file may take of its child's time, not counting waits for the store: an honest one takes milliseconds. */
+const FILE_MS = 15_000;
+/**
+ * Processor time within these 15 s. A file that takes that is rejected; one that only waited may have met a busy
+ * machine.
+ */
+const FILE_CPU_SECONDS = 3;
+/** A loader on a machine that is very busy. */
+const START_MS = 60_000;
+/** After this many files a child is replaced: what a library leaks goes with it. */
+const FILES_PER_CHILD = 500;
+/** A child that is idle for this long ends, unless it is the last one. */
+const IDLE_MS = 60_000;
+/**
+ * What a child may request of one file, as container-facts.ts bounds it: checked here too, because the child may be
+ * compromised.
+ */
+const MAX_READS = 80;
+const MAX_READ_BYTES = 16 * 1024 * 1024;
+
+/** Inspects files in children that accounts share. */
+export interface MediaInspector {
+  /**
+   * Inspects a file.
+   *
+   * @param tenant the account for which it is read: turns are shared out by account.
+   * @throws {UnsupportedMediaError} its type is not served, or it cannot be read within the bounds.
+   * @throws what the source and the turns throw.
+   */
+  inspect(tenant: string, source: ByteSource): Promise<MediaFacts>;
+  /** The same for a whole file in memory, or its beginning, without durations and the sizes of videos. */
+  inspectBytes(tenant: string, bytes: Uint8Array): Promise<MediaFacts>;
+  /** Ends all children; inspections in progress fail. */
+  close(): Promise<void>;
+}
+
+/** Decides which file is read next. */
+export interface Turns {
+  /** Does the work when it is its turn. @throws what the work throws, and errors of its own if too many wait. */
+  run<T>(tenant: string, work: () => Promise<T>): Promise<T>;
+}
+
+export interface InspectorOptions {
+  /** As many files are read at once as these admit, each in a child of its own. */
+  readonly turns: Turns;
+  /** Notified of each child that did not survive a file. */
+  readonly onKilled?: (reason: InspectionEnd) => void;
+  /** For tests. */
+  readonly fileMs?: number;
+  readonly fileCpuSeconds?: number;
+}
+
+interface Inspection extends ByteSource {
+  readonly isBeginning: boolean;
+}
+
+type Outcome = { readonly facts: MediaFacts } | { readonly error: unknown } | { readonly ended: unknown };
+
+interface Kept {
+  readonly child: MediaChild;
+  files: number;
+  idleTimer?: NodeJS.Timeout;
+}
+
+export function createMediaInspector({
+  turns,
+  onKilled,
+  fileMs = FILE_MS,
+  fileCpuSeconds = FILE_CPU_SECONDS,
+}: InspectorOptions): MediaInspector {
+  const idle: Kept[] = [];
+  const all = new Set<Kept>();
+  let isClosed = false;
+
+  function requireOpen(): void {
+    if (isClosed) throw new Error('the inspector is closed');
+  }
+
+  async function startChild(): Promise<Kept> {
+    requireOpen();
+    const child = await MediaChild.start(
+      {
+        module: childModule('inspect-child'),
+        isUntrusted: true,
+        maxMemoryMb: MAX_MEMORY_MB,
+        maxCpuSeconds: MAX_CPU_SECONDS,
+      },
+      {},
+    );
+    const kept = { child, files: 0 };
+    all.add(kept);
+    try {
+      // While it was being started, it could not be ended.
+      requireOpen();
+      await child.receiveFacts(START_MS);
+    } catch (error) {
+      await endChild(kept);
+      // Nothing of a file has been read yet.
+      throw error instanceof UndecodableMediaError
+        ? new Error('a child that inspects media did not start', { cause: error })
+        : error;
+    }
+    return kept;
+  }
+
+  async function endChild(kept: Kept): Promise<void> {
+    clearTimeout(kept.idleTimer);
+    all.delete(kept);
+    const index = idle.indexOf(kept);
+    if (index >= 0) idle.splice(index, 1);
+    await kept.child.end();
+  }
+
+  async function keep(kept: Kept): Promise<void> {
+    if (isClosed || kept.files >= FILES_PER_CHILD) return endChild(kept);
+    idle.push(kept);
+    kept.idleTimer = setTimeout(() => {
+      // The one that was used last stays: the next file should not wait for a start.
+      if (idle.length > 1) void endChild(kept);
+    }, IDLE_MS).unref();
+    return undefined;
+  }
+
+  function takeIdle(): Kept | undefined {
+    const kept = idle.pop();
+    clearTimeout(kept?.idleTimer);
+    return kept;
+  }
+
+  async function inspect(inspection: Inspection): Promise<MediaFacts> {
+    requireOpen();
+    const kept = takeIdle();
+    if (kept !== undefined) {
+      const outcome = await tryIn(kept, inspection);
+      if (!('ended' in outcome)) return settle(outcome);
+    }
+    const outcome = await tryIn(await startChild(), inspection);
+    if (!('ended' in outcome)) return settle(outcome);
+    if (!isSilence(outcome.ended)) throw unusable(outcome.ended, fileMs);
+    // The machine may have stalled, and not the child: a file is rejected for its time only if two new children time
+    // out.
+    const last = await tryIn(await startChild(), inspection);
+    if ('ended' in last) throw unusable(last.ended, fileMs);
+    return settle(last);
+  }
+
+  /** @returns the result; `ended`: the child did not survive it. */
+  async function tryIn(kept: Kept, inspection: Inspection): Promise<Outcome> {
+    try {
+      const facts = await inspectIn(kept, inspection, { ms: fileMs, cpuSeconds: fileCpuSeconds });
+      await keep(kept);
+      return { facts };
+    } catch (error) {
+      if (error instanceof UnsupportedMediaError || error instanceof SourceError) {
+        await keep(kept);
+        return { error: error instanceof SourceError ? error.cause : error };
+      }
+      await endChild(kept);
+      requireOpen();
+      const reason = reasonOf(error);
+      if (reason !== undefined) onKilled?.(reason);
+      return { ended: error };
+    }
+  }
+
+  return {
+    inspect(tenant, { sizeBytes, read }) {
+      return turns.run(tenant, () => inspect({ sizeBytes, isBeginning: false, read }));
+    },
+    inspectBytes(tenant, bytes) {
+      const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+      const read = (start: number, end: number): Promise<Buffer> => Promise.resolve(buffer.subarray(start, end));
+      return turns.run(tenant, () => inspect({ sizeBytes: bytes.byteLength, isBeginning: true, read }));
+    },
+    async close() {
+      isClosed = true;
+      await Promise.all(Array.from(all, endChild));
+    },
+  };
+}
+
+/** An error of the store, kept apart from the errors of the child. */
+class SourceError extends Error {}
+
+async function settle(outcome: Exclude<Outcome, { readonly ended: unknown }>): Promise<MediaFacts> {
+  if ('facts' in outcome) return outcome.facts;
+  throw outcome.error;
+}
+
+/** It requests more of a file than any reader needs. */
+class TooMuchReadingError extends UndecodableMediaError {}
+
+/** @returns undefined: the child could have continued, and says that the file is broken. */
+function reasonOf(error: unknown): InspectionEnd | undefined {
+  if (error instanceof KilledChildError) return error.reason;
+  if (error instanceof TooMuchReadingError) return 'reading';
+  return error instanceof UndecodableMediaError ? undefined : 'other';
+}
+
+function isSilence(error: unknown): boolean {
+  return error instanceof KilledChildError && error.reason === 'time';
+}
+
+function unusable(error: unknown, fileMs: number): unknown {
+  if (isSilence(error)) return new UnsupportedMediaError(undefined, `takes longer than ${fileMs / 1000} s to read`);
+  return error instanceof UndecodableMediaError ? new UnsupportedMediaError(undefined, error.message) : error;
+}
+
+/** One file in one child. @throws {UnsupportedMediaError} @throws {SourceError} or what ended the child. */
+async function inspectIn(
+  kept: Kept,
+  { sizeBytes, isBeginning, read }: Inspection,
+  bounds: { readonly ms: number; readonly cpuSeconds: number },
+): Promise<MediaFacts> {
+  const { child } = kept;
+  kept.files += 1;
+  let [leftMs, reads, readBytes] = [bounds.ms, 0, 0];
+  child.allowCpu(bounds.cpuSeconds);
+  let sourceError: SourceError | undefined;
+  await child.tell({ sizeBytes, isBeginning });
+  for (;;) {
+    const askedAt = performance.now();
+    const answer = await child.receiveFacts(Math.max(1, leftMs));
+    leftMs -= performance.now() - askedAt;
+    if (answer['isLost'] === true && sourceError !== undefined) throw sourceError;
+    if (typeof answer['unsupported'] === 'string') throw new UnsupportedMediaError(answer['unsupported'] || undefined);
+    // What a child sends is checked where it is used: numbers and strings for a record of our own.
+    if (answer['facts'] !== undefined) return answer['facts'] as MediaFacts;
+    const [start, end] = rangeOf(answer['read'], sizeBytes, isBeginning);
+    reads += 1;
+    readBytes += end - start;
+    if (reads > MAX_READS || readBytes > MAX_READ_BYTES + (isBeginning ? sizeBytes : 0)) {
+      throw new TooMuchReadingError('takes too much reading');
+    }
+    const bytes = await read(start, end).catch((cause: unknown) => {
+      sourceError = new SourceError('the file cannot be read', { cause });
+    });
+    const givenAt = performance.now();
+    if (bytes === undefined) await child.tell({ isLost: true });
+    else await child.give(bytes, Math.max(1, leftMs));
+    leftMs -= performance.now() - givenAt;
+  }
+}
+
+/** A range inside the file. @throws {TypeError} the child requests something else: it is compromised. */
+function rangeOf(asked: unknown, sizeBytes: number, isBeginning: boolean): readonly [start: number, end: number] {
+  const [start, end] = (Array.isArray(asked) ? asked : []) as readonly unknown[];
+  if (!Number.isInteger(start) || !Number.isInteger(end)) throw new TypeError('an inspection asks for no range');
+  const [first, beyond] = [Number(start), Math.min(Number(end), sizeBytes)];
+  if (first < 0 || first > beyond || (!isBeginning && beyond - first > MAX_READ_BYTES)) {
+    throw new TypeError('an inspection asks for a range outside the file');
+  }
+  return [first, beyond];
+}

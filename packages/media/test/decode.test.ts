@@ -1,0 +1,234 @@
+/** Promises of decoding good files: upright, in the right colours, at the right moments. */
+import assert from 'node:assert/strict';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import sharp from 'sharp';
+import type { Sharp } from 'sharp';
+import { decodePicture, decodeSound, framesAt, lastFrameOf, openClip } from '../src/decode.ts';
+import { openVideo, writeSound } from '../src/encode.ts';
+import { derivedFrames } from '../src/frames.ts';
+import { collected, colourAt, distance, frameColour, levelOf, pitchOf, tone, writeFilm } from './samples.ts';
+
+const RED = [200, 30, 40] as const;
+const BLUE = [30, 40, 200] as const;
+
+let folder: string;
+before(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'decode-'));
+});
+after(() => rm(folder, { recursive: true }));
+
+/** Red on the left, blue on the right. */
+async function twoHalves(width: number, height: number): Promise<Sharp> {
+  const half = { width: width / 2, height, channels: 3 as const };
+  const blue = await sharp({ create: { ...half, background: { r: BLUE[0], g: BLUE[1], b: BLUE[2] } } })
+    .png()
+    .toBuffer();
+  return sharp({ create: { width, height, channels: 3, background: { r: RED[0], g: RED[1], b: RED[2] } } }).composite([
+    { input: blue, left: width / 2, top: 0 },
+  ]);
+}
+
+describe('decoding a picture', () => {
+  async function stored(name: string, bytes: Buffer): Promise<string> {
+    const file = path.join(folder, name);
+    await writeFile(file, bytes);
+    return file;
+  }
+
+  it('gives the pixels of every kind that is taken', async () => {
+    const picture = await twoHalves(80, 40);
+    const kinds = {
+      png: await picture.clone().png().toBuffer(),
+      'deep.png': await picture.clone().toColourspace('rgb16').png().toBuffer(),
+      jpg: await picture.clone().jpeg({ quality: 95 }).toBuffer(),
+      'cmyk.jpg': await picture.clone().toColourspace('cmyk').jpeg({ quality: 95 }).toBuffer(),
+      webp: await picture.clone().webp({ lossless: true }).toBuffer(),
+      gif: await picture.clone().gif().toBuffer(),
+      avif: await picture.clone().avif({ quality: 90 }).toBuffer(),
+    };
+    for (const [kind, bytes] of Object.entries(kinds)) {
+      const { width, height, rgba } = await decodePicture(await stored(`picture.${kind}`, bytes), { maxEdge: 1000 });
+
+      assert.deepEqual([width, height, rgba.length], [80, 40, 80 * 40 * 4], kind);
+      // CMYK inks cannot print these colours exactly.
+      const tolerance = kind.startsWith('cmyk') ? 80 : 12;
+      assert.ok(distance(colourAt(rgba, 80, 20, 20), RED) < tolerance, `${kind}: ${colourAt(rgba, 80, 20, 20).join()}`);
+      assert.ok(
+        distance(colourAt(rgba, 80, 60, 20), BLUE) < tolerance,
+        `${kind}: ${colourAt(rgba, 80, 60, 20).join()}`,
+      );
+    }
+  });
+
+  it('turns a picture as its camera was held', async () => {
+    const turned = await (await twoHalves(80, 40)).withMetadata({ orientation: 6 }).jpeg().toBuffer();
+
+    const { width, height, rgba } = await decodePicture(await stored('turned.jpg', turned), { maxEdge: 1000 });
+
+    // Orientation 6: the first row is the right side, so the left part comes on top.
+    assert.deepEqual([width, height], [40, 80]);
+    assert.ok(distance(colourAt(rgba, 40, 20, 20), RED) < 12);
+    assert.ok(distance(colourAt(rgba, 40, 20, 60), BLUE) < 12);
+  });
+
+  it('keeps transparency, and fits large pictures into the longest edge', async () => {
+    const background = { r: 10, g: 200, b: 30, alpha: 0.5 };
+    const bytes = await sharp({ create: { width: 300, height: 200, channels: 4, background } })
+      .png()
+      .toBuffer();
+
+    const { width, height, rgba } = await decodePicture(await stored('clear.png', bytes), { maxEdge: 150 });
+
+    assert.deepEqual([width, height], [150, 100]);
+    // Shrinking weighs colours by their alpha, and rounds.
+    assert.ok(distance(colourAt(rgba, 150, 75, 50), [10, 200, 30]) <= 2);
+    assert.equal(rgba[3], 128);
+  });
+
+  it('takes the first picture of an animated one, and any name', async () => {
+    const frames = await Promise.all(
+      [RED, BLUE].map(([r, g, b]) =>
+        sharp({ create: { width: 20, height: 20, channels: 3, background: { r, g, b } } })
+          .png()
+          .toBuffer(),
+      ),
+    );
+    const animated = await sharp(frames, { join: { animated: true } })
+      .gif({ delay: [100, 100] })
+      .toBuffer();
+
+    const { height, rgba } = await decodePicture(await stored(`a "b"\n'c' [page=1].gif`, animated), { maxEdge: 100 });
+
+    assert.equal(height, 20);
+    assert.ok(distance(colourAt(rgba, 20, 10, 10), RED) < 12);
+  });
+});
+
+describe('decoding a sound', () => {
+  it('puts one channel on both sides, as loud as it was, at the asked rate, and stops at the asked length', async () => {
+    const file = path.join(folder, 'mono.wav');
+    const samples = [tone(440, 22_050, 2)];
+    await writeSound({ path: file, format: 'wav', inputRate: 22_050, sampleRate: 22_050, channels: 1, samples });
+
+    const { channels, seconds } = await decodeSound(file, { sampleRate: 48_000, maxSeconds: 1.5 });
+
+    assert.equal(seconds, 1.5);
+    assert.equal(channels[0].length, 72_000);
+    assert.deepEqual(channels[1], channels[0]);
+    assert.ok(Math.abs(levelOf(channels[0]) - 0.5 / Math.SQRT2) < 0.005, `level ${levelOf(channels[0])}`);
+    assert.ok(Math.abs(pitchOf(channels[0], 48_000) - 440) < 0.5);
+  });
+});
+
+describe('decoding a film', () => {
+  let film: string;
+  before(async () => {
+    film = path.join(folder, `a "film"\n'of' ours.mp4`);
+    await writeFilm({ path: film, width: 160, height: 96, fps: 12, frames: 24, quality: 'high' });
+  });
+
+  async function numbersOf(options: Partial<Parameters<typeof openClip>[1]>): Promise<readonly number[]> {
+    const clip = await openClip(film, { width: 64, height: 64, fps: 12, maxFrames: 100, ...options });
+    const numbers: number[] = [];
+    for await (const frame of clip.frames) {
+      numbers.push(Math.round((colourAt(frame, options.width ?? 64, 30, 30)[0] - 20) / 8));
+    }
+    return numbers;
+  }
+
+  it('tells its facts', async () => {
+    const { durationSeconds, width, height, hasSound, close } = await openClip(film, {
+      width: 32,
+      height: 32,
+      fps: 12,
+      maxFrames: 1,
+    });
+    await close();
+
+    assert.deepEqual(
+      { durationSeconds, width, height, hasSound },
+      { durationSeconds: 2, width: 160, height: 96, hasSound: false },
+    );
+  });
+
+  it('shows at each moment the frame that a player would show', async () => {
+    const all = Array.from({ length: 24 }, (_, index) => index);
+
+    assert.deepEqual(await numbersOf({}), all);
+    assert.deepEqual(
+      await numbersOf({ fps: 6 }),
+      all.filter((number) => number % 2 === 0),
+    );
+    assert.deepEqual(await numbersOf({ fps: 24, maxFrames: 9 }), [0, 0, 1, 1, 2, 2, 3, 3, 4]);
+    assert.deepEqual(await numbersOf({ startSeconds: 1.5 }), [18, 19, 20, 21, 22, 23]);
+    assert.deepEqual(await numbersOf({ startSeconds: 0.25, fps: 4 }), [3, 6, 9, 12, 15, 18, 21]);
+  });
+
+  it('covers the asked size without distorting what it shows, and turns what a phone turned', async () => {
+    // A square in the middle of a wide video, and the same video with the display matrix of a phone held upright.
+    const wide = path.join(folder, 'wide.mp4');
+    const writer = await openVideo({ path: wide, width: 160, height: 80, fps: 10, quality: 'high' });
+    const frame = await (await twoHalves(160, 80)).ensureAlpha().raw().toBuffer();
+    await writer.write(frame);
+    await writer.finish();
+    const bytes = await readFile(wide);
+    const matrix = bytes.indexOf('tkhd') + 4 + 40;
+    // Each is 16.16 except for the last of a row: a quarter turn clockwise.
+    for (const [index, value] of [0, 1, 0, -1, 0].entries()) bytes.writeInt32BE(value * 65_536, matrix + index * 4);
+    const turned = path.join(folder, 'turned.mp4');
+    await writeFile(turned, bytes);
+
+    const [upright] = await collected(
+      (await openClip(turned, { width: 40, height: 80, fps: 10, maxFrames: 1 })).frames,
+    );
+    assert.ok(upright);
+    assert.ok(distance(colourAt(upright, 40, 20, 10), RED) < 12, colourAt(upright, 40, 20, 10).join());
+    assert.ok(distance(colourAt(upright, 40, 20, 70), BLUE) < 12);
+
+    const [square] = await collected((await openClip(wide, { width: 60, height: 60, fps: 10, maxFrames: 1 })).frames);
+    assert.ok(square);
+    assert.ok(distance(colourAt(square, 60, 20, 30), RED) < 12);
+    assert.ok(distance(colourAt(square, 60, 40, 30), BLUE) < 12);
+  });
+
+  it('gives single frames, of any moment', async () => {
+    const [first, third, second, beyond] = await framesAt(film, {
+      moments: ['first', { fraction: 1 / 3 }, { seconds: 0.5 }, { seconds: 99 }],
+      maxEdge: 80,
+    });
+    assert.deepEqual([first?.width, first?.height], [80, 48]);
+    for (const [picture, index] of [
+      [first, 0],
+      [third, 8],
+      [second, 6],
+      [beyond, 23],
+    ] as const) {
+      assert.ok(picture);
+      assert.ok(distance(colourAt(picture.rgba, 80, 40, 24), frameColour(index)) <= 3, `frame ${index}`);
+    }
+    const last = await lastFrameOf(film, { maxEdge: 4096 });
+    assert.deepEqual([last.width, last.height], [160, 96]);
+    assert.ok(distance(colourAt(last.rgba, 160, 80, 48), frameColour(23)) <= 3);
+  });
+
+  it('makes the pictures that come beside a film', async () => {
+    const large = path.join(folder, 'large.mp4');
+    await writeFilm({ path: large, width: 640, height: 360, fps: 12, frames: 13, quality: 'high' });
+
+    const { first, last, thumbnail } = await derivedFrames(large);
+
+    for (const [picture, size, index] of [
+      [first, [640, 360], 0],
+      [last, [640, 360], 12],
+      [thumbnail, [512, 288], 4],
+    ] as const) {
+      const { data, info } = await sharp(picture.jpeg).ensureAlpha().raw().toBuffer({ resolveWithObject: true });
+      assert.deepEqual([info.width, info.height], size);
+      assert.deepEqual([picture.width, picture.height], size);
+      assert.ok(distance(colourAt(data, info.width, 100, 100), frameColour(index)) <= 5, `frame ${index}`);
+    }
+  });
+});

@@ -1,0 +1,210 @@
+/** Promises about the lifetime of media children: they end with their parent, and leave nothing running. */
+import assert from 'node:assert/strict';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import os from 'node:os';
+import path from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { Worker } from 'node:worker_threads';
+import sharp from 'sharp';
+import { decodePicture, decodeSound } from '../src/decode.ts';
+import { openVideo, writeSound } from '../src/encode.ts';
+import { MediaChild, endMediaChildren } from '../src/media-child.ts';
+import { UndecodableMediaError } from '../src/undecodable-media-error.ts';
+import { PACKAGE_DIRECTORY, childModule } from '../src/program-files.ts';
+import { compiled } from './compiled.ts';
+import { until } from '@darkroom/testing/until';
+import { CAN_SEE_PROCESSES, waitForChildren } from '@darkroom/testing/media-processes';
+import { plain, tone } from './samples.ts';
+
+const DECODE = { module: childModule('decode-child'), isUntrusted: true, maxMemoryMb: 1024 } as const;
+
+describe('a media child', { skip: !CAN_SEE_PROCESSES }, () => {
+  let folder: string;
+  /** A pipe without a writer: reading it never ends. */
+  let endless: string;
+  before(async () => {
+    folder = await mkdtemp(path.join(tmpdir(), 'media-child-'));
+    endless = path.join(folder, 'endless');
+    execFileSync('mkfifo', [endless]);
+  });
+  after(() => rm(folder, { recursive: true }));
+
+  it('ends when the signal fires, and the call rejects with AbortError', async () => {
+    for (const decode of [
+      (signal: AbortSignal) => decodePicture(endless, { maxEdge: 10 }, signal),
+      (signal: AbortSignal) => decodeSound(endless, { sampleRate: 48_000, maxSeconds: 1 }, signal),
+    ]) {
+      const controller = new AbortController();
+      const decoding = assert.rejects(decode(controller.signal), { name: 'AbortError' });
+      await waitForChildren(1);
+      controller.abort();
+      await decoding;
+      await waitForChildren(0);
+    }
+    await assert.rejects(decodePicture(endless, { maxEdge: 10 }, AbortSignal.abort()), { name: 'AbortError' });
+  });
+
+  it('that takes nothing of what it is given is ended in time', async () => {
+    const child = await MediaChild.start({ ...DECODE, module: compiled('test/deaf-child.ts'), isUntrusted: false }, {});
+    try {
+      assert.equal(await child.give(Buffer.alloc(16 * 1024 * 1024), 2_000), false);
+      await assert.rejects(child.receive(), /takes longer than 2 s/);
+    } finally {
+      await child.end();
+    }
+    await waitForChildren(0);
+  });
+
+  it('ends when the thread that started it is terminated', async () => {
+    const thread = new Worker(compiled('test/encoding-thread.ts'), { workerData: folder });
+    await once(thread, 'message');
+    await waitForChildren(1);
+    await thread.terminate();
+
+    await waitForChildren(0);
+  });
+
+  it('ends when the process that started it is killed', async () => {
+    const program = `
+      const { decodePicture } = await import(${JSON.stringify(compiled('src/decode.ts'))});
+      const { waitForChildren } = await import('@darkroom/testing/media-processes');
+      decodePicture(${JSON.stringify(endless)}, { maxEdge: 10 }).catch(() => {});
+      const [pid] = await waitForChildren(1);
+      process.stdout.write(String(pid), () => process.kill(process.pid, 'SIGKILL'));`;
+    const parent = spawnSync(process.execPath, ['--input-type=module', '-e', program], {
+      cwd: PACKAGE_DIRECTORY,
+      encoding: 'utf8',
+    });
+    assert.equal(parent.signal, 'SIGKILL', parent.stderr);
+    const pid = Number(parent.stdout);
+    assert.ok(pid > 0);
+
+    await until('the child has ended', async () => !(await isRunning(pid)));
+  });
+
+  it('ends when a film is aborted, and when a sound is', async () => {
+    const film = await openVideo({
+      path: path.join(folder, 'a.mp4'),
+      width: 64,
+      height: 64,
+      fps: 24,
+      quality: 'draft',
+    });
+    await film.write(plain(64, 64, [1, 2, 3]));
+    await waitForChildren(1);
+    await film.abort();
+    await waitForChildren(0);
+
+    const controller = new AbortController();
+    async function* endlessly(): AsyncGenerator<readonly Float32Array[]> {
+      for (;;) {
+        yield [tone(440, 48_000, 1)];
+        controller.abort();
+      }
+    }
+    const sound = { path: path.join(folder, 'a.wav'), format: 'wav', inputRate: 48_000, sampleRate: 48_000 } as const;
+    const writing = writeSound({ ...sound, channels: 1, samples: endlessly() }, controller.signal);
+    await assert.rejects(writing, { name: 'AbortError' });
+    await waitForChildren(0);
+  });
+
+  it("ends with all others of its thread, and leaves no entry in the system's table", async () => {
+    const decoding = Array.from({ length: 2 }, () => assert.rejects(decodePicture(endless, { maxEdge: 10 })));
+    const pids = await waitForChildren(2);
+    await endMediaChildren();
+
+    assert.deepEqual(
+      pids.filter((pid) => existsSync(`/proc/${pid}`)),
+      [],
+    );
+    await Promise.all(decoding);
+  });
+
+  it('knows nothing of our environment, and reaches no network where Linux takes it away', async () => {
+    const child = await MediaChild.start(
+      { ...DECODE, readable: [endless] },
+      { decode: 'picture', path: endless, maxEdge: 10 },
+    );
+    try {
+      const [pid] = await waitForChildren(1);
+      assert.equal(await readFile(`/proc/${pid}/environ`, 'utf8'), '');
+      assert.equal(os.getPriority(pid), os.getPriority() + 10, 'it lets everything else go first');
+      const canUnshare = spawnSync('/usr/bin/unshare', ['-rn', '/usr/bin/setpriv', '--no-new-privs', '/bin/true']);
+      if (canUnshare.status === 0) {
+        const status = await readFile(`/proc/${pid}/status`, 'utf8');
+        assert.match(status, /^CapEff:\s0+$/m);
+        assert.match(status, /^NoNewPrivs:\s1$/m);
+        const interfaces = (await readFile(`/proc/${pid}/net/dev`, 'utf8')).match(/^\s*\w+(?=:)/gm) ?? [];
+        assert.deepEqual(
+          interfaces.map((name) => name.trim()),
+          ['lo'],
+        );
+      }
+    } finally {
+      await child.end();
+    }
+    await waitForChildren(0);
+  });
+
+  it("is ended when it takes more memory than it may, which is the file's fault", async () => {
+    const file = path.join(folder, 'large.png');
+    await sharp({ create: { width: 6000, height: 6000, channels: 3, background: 'teal' } })
+      .png()
+      .toFile(file);
+    const request = { decode: 'picture', path: file, maxEdge: 6000 };
+    const child = await MediaChild.start({ ...DECODE, maxMemoryMb: 150, readable: [file] }, request);
+
+    // It may have reported the size before.
+    const receiving = child.receiveFacts().then(() => child.receiveBytes());
+    await assert.rejects(receiving, (error) => {
+      assert.ok(error instanceof UndecodableMediaError, String(error));
+      assert.match(error.message, /150 MB of memory/);
+      return true;
+    });
+    await child.end();
+    // The same with the default limit.
+    assert.equal((await decodePicture(file, { maxEdge: 6000 })).width, 6000);
+  });
+
+  it("is ended when it says nothing for too long, which is the file's fault", async () => {
+    const child = await MediaChild.start(
+      { ...DECODE, readable: [endless] },
+      { decode: 'picture', path: endless, maxEdge: 10 },
+    );
+
+    await assert.rejects(child.receive(1000), (error) => {
+      assert.ok(error instanceof UndecodableMediaError, String(error));
+      assert.match(error.message, /longer than 1 s/);
+      return true;
+    });
+    await child.end();
+    await waitForChildren(0);
+  });
+
+  it("fails as ours, not as the file's, where it does not start", async () => {
+    const child = await MediaChild.start({ ...DECODE, module: compiled('src/no-such-child.ts') }, {});
+    await assert.rejects(child.receive(), (error) => {
+      assert.ok(!(error instanceof UndecodableMediaError));
+      return true;
+    });
+    await child.end();
+  });
+
+  it("takes a crash of a decoder for the file's fault", async () => {
+    const module = path.join(folder, 'crash.mjs');
+    await writeFile(module, "process.kill(process.pid, 'SIGSEGV');");
+    const child = await MediaChild.start({ ...DECODE, module }, {});
+
+    await assert.rejects(child.receive(), { name: 'UndecodableMediaError', message: 'breaks its decoder' });
+    await child.end();
+  });
+});
+
+async function isRunning(pid: number): Promise<boolean> {
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
+  return stat !== '' && !/^.*\) Z/s.test(stat);
+}

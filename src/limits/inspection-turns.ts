@@ -1,0 +1,72 @@
+/**
+ * Which file is inspected next. Accounts share the children; and an account whose file has just exceeded its bounds
+ * has its files read one at a time, together with those of other such accounts: a file of two hundred bytes can
+ * occupy a child for seconds, and a few accounts with such files would occupy all of them, one file after the other.
+ */
+import os from 'node:os';
+import { createTenantShares } from './tenant-shares.ts';
+import type { ShareMetrics } from '../telemetry/metrics-shares.ts';
+import { UnsupportedMediaError } from '@darkroom/media/inspect';
+import type { Turns } from '@darkroom/media/inspect';
+
+/** Uploads and archivings wait for their turn; no more of them than this are in progress. */
+const WAITING = { perTenant: 64, perProcess: 2_000 };
+const RETRY_SECONDS = 5;
+/** An account that continues stays suspect for as long as it does. */
+const SUSPECT_MS = 60_000;
+
+/**
+ * The turns of inspections; one is refused with a `ShareExhaustedError` if too many wait already.
+ *
+ * @param children how many files are read at once; default one more than cores, so that one account can use as many
+ *   as there are cores.
+ */
+export function createInspectionTurns(metrics?: ShareMetrics, children: number = os.availableParallelism() + 1): Turns {
+  const common = { waiting: WAITING, retryAfterSeconds: RETRY_SECONDS, metrics };
+  const shares = createTenantShares({
+    ...common,
+    resource: 'media_inspections',
+    capacity: children,
+    leavesFree: true,
+  });
+  const suspectShares = createTenantShares({ ...common, resource: 'suspect_inspections', capacity: 1 });
+  /** By account, when it stops being suspect; the oldest first. */
+  const suspects = new Map<string, number>();
+
+  const isSuspect = (tenant: string): boolean => (suspects.get(tenant) ?? 0) > performance.now();
+
+  function suspect(tenant: string): void {
+    const now = performance.now();
+    suspects.delete(tenant);
+    suspects.set(tenant, now + SUSPECT_MS);
+    for (const [other, until] of suspects) {
+      if (until > now) break;
+      suspects.delete(other);
+    }
+  }
+
+  async function noting<T>(tenant: string, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      if (error instanceof UnsupportedMediaError && error.problem !== undefined) suspect(tenant);
+      throw error;
+    }
+  }
+
+  return {
+    async run(tenant, work) {
+      if (!isSuspect(tenant)) {
+        const lease = await shares.take(tenant);
+        try {
+          // It may have become suspect while it waited.
+          if (!isSuspect(tenant)) return await noting(tenant, work);
+        } finally {
+          lease.release();
+        }
+      }
+      // Always in this order, so that no account that has a child waits for the other share.
+      return suspectShares.run(tenant, () => shares.run(tenant, () => noting(tenant, work)));
+    },
+  };
+}
