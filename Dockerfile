@@ -6,6 +6,7 @@ FROM ${NODE_IMAGE} AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 COPY clients/package.json clients/
+COPY packages/engines/package.json packages/engines/
 COPY packages/media/package.json packages/media/
 COPY packages/testing/package.json packages/testing/
 COPY web/package.json web/

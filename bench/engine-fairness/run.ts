@@ -10,8 +10,9 @@ import path from 'node:path';
 import { performance } from 'node:perf_hooks';
 import yargs from 'yargs';
 import { hideBin } from 'yargs/helpers';
-import { createEnginePool } from '../../src/engines/engine-pool.ts';
-import type { EngineJob, EnginePool } from '../../src/engines/engine.ts';
+import type { EnginePool } from '../../src/providers/embedded/engine-pool.ts';
+import { createEnginePool } from '../../src/providers/embedded/engine-pool.ts';
+import type { EngineJob } from '@darkroom/engines/engine';
 import { silentLogger } from '../../src/telemetry/log.ts';
 
 const FILMS = 4;

@@ -8,6 +8,7 @@ import path from 'node:path';
 /** Paths below the repository's root: directories, and single files, none below another. */
 export const MODULES = [
   'packages/media',
+  'packages/engines',
   'src/domain',
   'src/config',
   'src/telemetry',
@@ -22,7 +23,6 @@ export const MODULES = [
   'src/upstreams',
   'src/callbacks',
   'src/providers',
-  'src/engines',
   'src/text',
   'src/tasks',
   'src/wire',

@@ -26,7 +26,7 @@ export function packageFile(relativePath: string): string {
 }
 
 /**
- * The compiled form of one of our modules, by its source path: `src/engines/thread.ts`, or a test of a workspace's
+ * The compiled form of one of our modules, by its source path: `src/temporal/build-workflow-bundle.ts`, or a test of a workspace's
  * package, `packages/media/test/decode.test.ts`.
  */
 export function packageModule(relativeSourcePath: string): string {

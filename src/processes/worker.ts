@@ -11,7 +11,7 @@ import { workerStops } from '../../activities/heartbeat.ts';
 import { removeStaleScratch } from '../../activities/scratch.ts';
 import { STOP_SLOTS } from '../../activities/stop-slots.ts';
 import { CALLBACK_SLOTS } from '../callbacks/delivery-slots.ts';
-import { longRenderingsOf } from '../engines/long-renderings.ts';
+import { longRenderingsOf } from '../providers/embedded/long-renderings.ts';
 import { taskQueueOf } from '../domain/workflow-ids.ts';
 import type { QueueName } from '../domain/workflow-ids.ts';
 import type { Activities } from '../../workflows/contracts.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { PROTOCOLS } from '../../src/catalogue/definition.ts';
 import { createProviders } from '../../src/context.ts';
-import { createEnginePool } from '../../src/engines/engine-pool.ts';
+import { createEnginePool } from '../../src/providers/embedded/engine-pool.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 
 describe('the protocols that a model file may name', () => {

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
-import { isEngineName } from '../../src/engines/engine-names.ts';
+import { isEngineName } from '@darkroom/engines/engine-names';
 import { mediaOf } from '../../src/tasks/record/input-media.ts';
 import { SPEC_FIELDS, embeddedModels, enumOf, judge, observedValues, tell } from './spec-fields.ts';
 import type { JudgedModel } from './spec-fields.ts';

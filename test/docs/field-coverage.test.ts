@@ -3,24 +3,24 @@
  * exists.
  */
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { describe, it } from 'node:test';
 import { packageFile } from '../../src/config/package-root.ts';
 import { SPEC_FIELDS, tell } from '../catalogue/spec-fields.ts';
 import { FIELD_COVERAGE, proofsOf, renderFieldCoverage } from './render-field-coverage.ts';
+import { listTestFiles } from './test-files.ts';
 import { testsIn } from './written-tests.ts';
 
 /** What is wrong with `file › name` or `file › suite › name`; undefined if nothing is. */
 async function problemOf(proof: string): Promise<string | undefined> {
   const [file = '', ...names] = proof.split(' › ');
-  const path = packageFile(`test/${file}.test.ts`);
-  if (file.startsWith('wide/') || !existsSync(path)) return `${proof}: there is no such file of tests`;
+  const found = listTestFiles().find((each) => each.name === `${file}.test.ts`);
+  if (file.startsWith('wide/') || found === undefined) return `${proof}: there is no such file of tests`;
   const [name, suite] = names.toReversed();
-  const found = testsIn(await readFile(path, 'utf8')).filter(
+  const tests = testsIn(await readFile(packageFile(found.path), 'utf8')).filter(
     (test) => test.name === name && (suite ?? test.suite) === test.suite,
   );
-  return found.length === 1 ? undefined : `${proof}: ${found.length} tests have that name`;
+  return tests.length === 1 ? undefined : `${proof}: ${tests.length} tests have that name`;
 }
 
 describe('docs/field-coverage.md', () => {

@@ -2,12 +2,12 @@
  * Renders `docs/specification.md` from the requirements (requirements.ts) and the tests that state which of them they
  * prove. Run by itself it writes the file: `npm run ts -- test/docs/render-specification.ts`
  */
-import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
-import path from 'node:path';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { packageFile } from '../../src/config/package-root.ts';
 import { table } from './markdown-table.ts';
 import { SECTIONS } from './requirements.ts';
+import { listTestFiles } from './test-files.ts';
 import { testsIn } from './written-tests.ts';
 import type { WrittenTest } from './written-tests.ts';
 
@@ -23,18 +23,16 @@ This page is generated from \`test/docs/requirements.ts\` and from the comments 
 
 /** A test, and its location. */
 export interface ProvingTest extends WrittenTest {
-  /** Below `test/`, with its extension. */
+  /** As documents name it, with its extension (test-files.ts). */
   readonly file: string;
 }
 
 /** The tests of `npm test`: those of `wide/` need more than Node. */
 export function provingTests(): readonly ProvingTest[] {
-  return readdirSync(packageFile('test'), { recursive: true, encoding: 'utf8' })
-    .map((file) => file.split(path.sep).join('/'))
-    .filter((file) => file.endsWith('.ts') && !/^(?:wide|histories|fixtures)\/|^docs\/specification/.test(file))
-    .toSorted()
-    .flatMap((file) =>
-      testsIn(readFileSync(packageFile(`test/${file}`), 'utf8'))
+  return listTestFiles()
+    .filter(({ name }) => !/^(?:wide|histories|fixtures)\/|^docs\/specification/.test(name))
+    .flatMap(({ name: file, path: location }) =>
+      testsIn(readFileSync(packageFile(location), 'utf8'))
         .filter(({ proves }) => proves.length > 0)
         .map((test) => ({ ...test, file })),
     );

@@ -5,6 +5,7 @@ import { describe, it } from 'node:test';
 import { packageFile } from '../../src/config/package-root.ts';
 import { SPECIFICATION, provingTests, renderSpecification } from './render-specification.ts';
 import { SECTIONS } from './requirements.ts';
+import { listTestFiles } from './test-files.ts';
 import { testsIn } from './written-tests.ts';
 
 const requirements = SECTIONS.flatMap((section) => section.requirements);
@@ -43,14 +44,13 @@ describe('the requirements', () => {
   });
 
   it('are named right above a test, wherever they are', () => {
-    const directory = packageFile('test');
-    const files = readdirSync(directory, { recursive: true, encoding: 'utf8' }).filter(
-      (file) => file.endsWith('.ts') && !/^(?:histories|fixtures)\b|^docs\b.(?!field-coverage)/.test(file),
+    const files = listTestFiles().filter(
+      ({ name }) => !/^(?:histories|fixtures)\b|^docs\b.(?!field-coverage)/.test(name),
     );
 
     assert.deepEqual(
-      files.filter((file) => {
-        const source = readFileSync(`${directory}/${file}`, 'utf8');
+      files.filter(({ path: file }) => {
+        const source = readFileSync(packageFile(file), 'utf8');
         const comments = source.match(/\/\/ Proves /g)?.length ?? 0;
         return comments !== testsIn(source).filter(({ proves }) => proves.length > 0).length;
       }),
@@ -77,10 +77,9 @@ describe('the requirements', () => {
   });
 
   it('are proven by shared suites only where a test file runs them', () => {
-    const directory = packageFile('test');
-    const sources = readdirSync(directory, { recursive: true, encoding: 'utf8' })
-      .filter((file) => file.endsWith('.test.ts'))
-      .map((file) => readFileSync(`${directory}/${file}`, 'utf8'))
+    const sources = listTestFiles()
+      .filter(({ name }) => name.endsWith('.test.ts'))
+      .map(({ path: file }) => readFileSync(packageFile(file), 'utf8'))
       .join('\n');
 
     for (const file of new Set(tests.map((test) => test.file))) {

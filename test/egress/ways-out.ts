@@ -72,9 +72,15 @@ export const CONNECTING: Readonly<Record<string, Reviewed>> = {
     ways: ['inspector.url'],
     reason: 'asks whether a debugger listens to its own process; no port is opened',
   },
-  'src/engines/image/fonts.ts': { ways: ['createRequire'], reason: 'finds the files of a font in its package' },
-  'src/engines/song/band.ts': { ways: ['createRequire'], reason: 'finds the file of a sound bank in its package' },
-  'src/engines/speech/flite-program.ts': {
+  'packages/engines/src/image/fonts.ts': {
+    ways: ['createRequire'],
+    reason: 'finds the files of a font in its package',
+  },
+  'packages/engines/src/song/band.ts': {
+    ways: ['createRequire'],
+    reason: 'finds the file of a sound bank in its package',
+  },
+  'packages/engines/src/speech/flite-program.ts': {
     ways: ['createRequire'],
     reason: 'finds the file of the speech program in its package',
   },

@@ -1,2 +1,8 @@
 /** The directories of everything that runs in the service's processes: its modules, and the packages that it uses. */
-export const PROGRAM_DIRECTORIES = ['packages/media/src', 'src', 'activities', 'workflows'] as const;
+export const PROGRAM_DIRECTORIES = [
+  'packages/engines/src',
+  'packages/media/src',
+  'src',
+  'activities',
+  'workflows',
+] as const;

@@ -8,7 +8,7 @@ import type { TaskId } from '../../domain/workflow-ids.ts';
 import type { Lease } from '../../limits/tenant-shares.ts';
 import { ProviderFailure, ProviderRefusal } from '../provider.ts';
 import type { InputFile, ProducedFile, Provider } from '../provider.ts';
-import { UnusableInputError } from '../unusable-input-error.ts';
+import { UnusableInputError } from '@darkroom/engines/unusable-input-error';
 
 /** What this provider needs from the engine pool, which is a lower-level module. */
 export interface Renderer {

@@ -1,5 +1,5 @@
 /** What one answer will consist of, before any of it is emitted: the reasoning, and then a text or calls. */
-import { createRandom, hashText } from '../../engines/image/random.ts';
+import { createRandom, hashText } from '@darkroom/engines/random';
 import type { JsonSchema, OutputFormat, TextRequest } from '../request.ts';
 import { answerFromPrompt } from './answers/answer-text.ts';
 import { inWords } from './answers/given-text.ts';

@@ -2,7 +2,7 @@
  * How probable each token was. The offline text model does not draw from probabilities, so these are made up: the same
  * for the same prompt and position, highest for the token that was emitted, and together never above 1.
  */
-import { createRandom, hashText } from '../../engines/image/random.ts';
+import { createRandom, hashText } from '@darkroom/engines/random';
 import type { TokenLogprob } from '../events.ts';
 import { bytesOf, commonToken, shownToken } from './tokens.ts';
 

@@ -2,7 +2,7 @@
  * The reasoning of the offline text model before it answers, if it was requested: how it reads the prompt, in
  * sentences that are never an answer themselves. More effort gives more of them.
  */
-import type { Random } from '../../engines/image/random.ts';
+import type { Random } from '@darkroom/engines/random';
 import type { ReasoningEffort } from '../request.ts';
 import type { Conversation } from './reading/conversation.ts';
 import { meaningfulWords } from './reading/words.ts';

@@ -3,7 +3,7 @@
  * required, and otherwise those whose names or descriptions the prompt clearly refers to. Once a result is there it
  * answers, so that agents' loops end.
  */
-import { createRandom, hashText } from '../../engines/image/random.ts';
+import { createRandom, hashText } from '@darkroom/engines/random';
 import type { FunctionTool, JsonSchema, TextRequest } from '../request.ts';
 import { instanceOf } from './json/instance.ts';
 import { isObject, listOf, typesOf } from './json/schema-reader.ts';

@@ -1,5 +1,5 @@
 /** JSON Schema's formats of strings: how one is found in a text, and how one is generated. */
-import type { Random } from '../../../engines/image/random.ts';
+import type { Random } from '@darkroom/engines/random';
 
 interface Format {
   readonly found: RegExp;

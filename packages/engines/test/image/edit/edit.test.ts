@@ -1,0 +1,96 @@
+/**
+ * Promises of the edit engine as a whole: sizes, formats, the input files, and that the same input gives the same
+ * bytes.
+ */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import sharp from 'sharp';
+import { UndecodableMediaError } from '../../../src/engine.ts';
+import { landscape, meanOf, painted, pixelsOf, png, render } from '../image-work.ts';
+
+const PICTURE = await png(landscape(300, 200));
+const OTHER = await png(painted(200, 200, (x) => [40, 40 + x * 120, 190]));
+
+function edit(
+  input: Readonly<Record<string, unknown>>,
+  pictures: readonly Buffer[] = [PICTURE],
+  seed = 1,
+): Promise<Buffer> {
+  const media = Object.fromEntries(pictures.map((picture, index) => [`image_urls.${index}`, picture]));
+  return render('edit', input, { media, seed });
+}
+
+async function sizeOf(bytes: Buffer): Promise<readonly [number, number]> {
+  const { width, height } = await sharp(bytes).metadata();
+  return [width, height];
+}
+
+describe('the edit engine', () => {
+  it('keeps the shape of the picture, at the area of the resolution', async () => {
+    const [width, height] = await sizeOf(
+      await edit({ prompt: 'sepia', aspect_ratio: 'match_input_image', resolution: '1K' }),
+    );
+    assert.ok(
+      Math.abs(width / height - 1.5) < 0.01 && Math.abs((width * height) / 1_048_576 - 1) < 0.02,
+      `${width}x${height}`,
+    );
+  });
+
+  it('extends to the exact pixels of another ratio', async () => {
+    assert.deepEqual(
+      await sizeOf(await edit({ prompt: 'warmer', aspect_ratio: '16:9', resolution: '1K' })),
+      [1344, 756],
+    );
+  });
+
+  it('takes one picture by one field, keeps its shape, and works on a data URL as on any file', async () => {
+    const bytes = await render('edit', { prompt: 'black and white' }, { media: { image: PICTURE } });
+    const [width, height] = await sizeOf(bytes);
+    assert.ok(Math.abs(width / height - 1.5) < 0.01);
+    const { red, green, blue } = meanOf(await pixelsOf(bytes));
+    assert.ok(Math.abs(red - blue) < 2 && Math.abs(red - green) < 2);
+  });
+
+  it('gives the same bytes for the same work, and other chance for another seed', async () => {
+    const input = { prompt: 'film grain', resolution: '1K' };
+    const first = await edit(input);
+    assert.ok(first.equals(await edit(input)));
+    assert.ok(!first.equals(await edit(input, [PICTURE], 2)));
+  });
+
+  it('encodes in the format that was asked for', async () => {
+    const input = { prompt: 'sepia', resolution: '1K' };
+    assert.equal((await sharp(await edit({ ...input, output_format: 'webp' })).metadata()).format, 'webp');
+    assert.equal((await sharp(await edit({ ...input, output_format: 'jpeg' })).metadata()).format, 'jpeg');
+  });
+
+  it('changes something for a prompt in which it understands nothing', async () => {
+    const improved = await edit({ prompt: 'qwertz', resolution: '1K' });
+    const [width, height] = await sizeOf(improved);
+    const plain = await sharp(PICTURE).resize(width, height).png().toBuffer();
+    const [after, before] = [meanOf(await pixelsOf(improved)), meanOf(await pixelsOf(plain))];
+    assert.ok(Math.abs(after.light - before.light) + Math.abs(after.red - before.red) > 1.5);
+  });
+
+  it('joins several pictures, and carries out the rest of the prompt on the result', async () => {
+    const pixels = await pixelsOf(
+      await edit({ prompt: 'side by side, black and white', aspect_ratio: 'auto', resolution: '1K' }, [PICTURE, OTHER]),
+    );
+    assert.ok(pixels.width / pixels.height > 1.9);
+    const { red, blue } = meanOf(pixels);
+    assert.ok(Math.abs(red - blue) < 3);
+  });
+
+  it('refuses a file that is no picture by its place', async () => {
+    for (const [files, place] of [
+      [{ image: Buffer.from('text') }, /^image: /],
+      [{ 'image_urls.0': PICTURE, 'image_urls.1': Buffer.alloc(0) }, /^image_urls\.1: /],
+      [{}, /^image_urls: /],
+    ] as const) {
+      await assert.rejects(
+        render('edit', { prompt: 'sepia' }, { media: files }),
+        (error) => error instanceof UndecodableMediaError && place.test(error.message),
+      );
+    }
+  });
+});

@@ -1,0 +1,62 @@
+/** Promises of letters: text without a font is never omitted silently, and text with a font is drawn. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { UnusableInputError } from '../../src/unusable-input-error.ts';
+import { isLetterable } from '../../src/image/fonts.ts';
+import { differenceOf, landscape, pixelsOf, png, render } from './image-work.ts';
+
+const SCRIPTS = ['汉字漢字', 'ภาษาไทย', '한국어', '🔥🔥', '𒀀𒁀', '𒾐𒾑'];
+/** A script without a font on this machine: hardly any machine has fonts for all of these scripts. */
+const unknown = SCRIPTS.find((text) => !isLetterable(text));
+const skip = unknown === undefined ? 'this machine has a font for every script' : false;
+
+function isRefusal(error: unknown): boolean {
+  return error instanceof UnusableInputError && error.message.startsWith('prompt: ') && error.fault.field === 'prompt';
+}
+
+describe('letters that no font here has', { skip }, () => {
+  const text = unknown ?? '';
+
+  it('fail a scene, a poster and an edit that should show nothing but them', async () => {
+    const prompt = `sea at noon, "${text}"`;
+    await assert.rejects(render('scene', { prompt }), isRefusal);
+    await assert.rejects(render('poster', { prompt }), isRefusal);
+    const media = { 'image_urls.0': await png(landscape()) };
+    await assert.rejects(render('edit', { prompt: `write "${text}" on it` }, { media }), isRefusal);
+  });
+
+  it('fail what has another text that can be drawn, and what has only marks of punctuation beside them', async () => {
+    await assert.rejects(render('scene', { prompt: `sea, "hello" "${text}"` }), isRefusal);
+    if (/\p{L}/u.test(text)) await assert.rejects(render('scene', { prompt: `sea, "${text}!"` }), isRefusal);
+  });
+
+  it('are left out of a text of which the rest can be drawn', async () => {
+    const pictures = await Promise.all(
+      ['', '"go now"', `"go ${text} now"`].map((quoted) =>
+        render('scene', { prompt: `sea at noon, ${quoted}`, size: '256x256' }),
+      ),
+    );
+    const [bare, plain, mixed] = await Promise.all(pictures.map(pixelsOf));
+    assert.ok(bare && plain && mixed);
+    assert.ok(differenceOf(bare, mixed) > 1);
+    assert.equal(differenceOf(plain, mixed), 0);
+  });
+
+  it('are no fault where they are not to be lettered', async () => {
+    for (const engine of ['scene', 'poster'])
+      assert.ok((await render(engine, { prompt: `${text}, sea`, aspect_ratio: '1:1' })).length > 1000);
+    const input = { prompt: `sea, "${text}"`, negative_prompt: 'text', size: '256x256' };
+    assert.ok((await render('scene', input)).length > 1000);
+  });
+});
+
+describe('what can be lettered', () => {
+  it('is every alphabet of the font, numbers, and marks alone', () => {
+    for (const text of ['hello', 'Жлоб', 'Ωμέγα', 'Việt', 'e\u0301te\u0301', '2024', '!!!', '…', '—'])
+      assert.ok(isLetterable(text), text);
+  });
+
+  it('misses nothing in a text of what is invisible', () => {
+    for (const text of ['', ' ', '\u200b', '\u200f\u202e', '\u200d']) assert.ok(isLetterable(text));
+  });
+});
