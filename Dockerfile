@@ -8,6 +8,8 @@ COPY package.json package-lock.json .npmrc ./
 COPY clients/package.json clients/
 COPY packages/engines/package.json packages/engines/
 COPY packages/media/package.json packages/media/
+COPY packages/offline-text/package.json packages/offline-text/
+COPY packages/seeded-random/package.json packages/seeded-random/
 COPY packages/testing/package.json packages/testing/
 COPY web/package.json web/
 # Codecs come with the packages; nothing else is downloaded.

@@ -8,7 +8,9 @@ import path from 'node:path';
 /** Paths below the repository's root: directories, and single files, none below another. */
 export const MODULES = [
   'packages/media',
+  'packages/seeded-random',
   'packages/engines',
+  'packages/offline-text',
   'src/domain',
   'src/config',
   'src/telemetry',

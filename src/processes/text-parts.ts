@@ -5,8 +5,8 @@
  */
 import { createUpstreamDatabase } from '../limits/upstream-database.ts';
 import { openTextMoney } from '../text/money/text-money.ts';
-import { createEmbeddedTextSource } from '../text/conformance/source.ts';
-import { loadVocabulary } from '../text/conformance/tokens.ts';
+import { createEmbeddedTextSource } from '../text/offline/source.ts';
+import { loadVocabulary } from '@darkroom/offline-text/tokens';
 import { loadTokenizer } from '../text/tokens.ts';
 import type { TextSource } from '../text/source.ts';
 import { createTextThreads } from '../text/threads/text-threads.ts';

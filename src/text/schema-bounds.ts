@@ -3,7 +3,7 @@
  * before anything is done with them, for every model: a few hundred bytes of `allOf` and `$ref` can stand for more
  * parts than any process can combine. What exceeds the bounds is rejected by its name.
  */
-import { SchemaReader, SchemaTooComplexError, WorkLimit, isObject } from './conformance/json/schema-reader.ts';
+import { SchemaReader, SchemaTooComplexError, WorkLimit, isObject } from '@darkroom/offline-text/schema-reader';
 import type { FunctionTool, JsonSchema, OutputFormat } from './request.ts';
 import { InvalidTextRequest } from './text-failure.ts';
 

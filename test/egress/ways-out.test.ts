@@ -134,6 +134,8 @@ describe('the linter', () => {
     assert.deepEqual(everywhere?.files, [
       'packages/engines/src/**',
       'packages/media/src/**',
+      'packages/offline-text/src/**',
+      'packages/seeded-random/src/**',
       'src/**',
       'activities/**',
     ]);

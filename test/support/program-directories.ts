@@ -2,6 +2,8 @@
 export const PROGRAM_DIRECTORIES = [
   'packages/engines/src',
   'packages/media/src',
+  'packages/offline-text/src',
+  'packages/seeded-random/src',
   'src',
   'activities',
   'workflows',

@@ -1,5 +1,5 @@
 /** The jobs of the text threads, and their results: everything whose duration depends on a request's content. */
-import type { AnswerPlan } from '../conformance/answer-plan.ts';
+import type { AnswerPlan } from '@darkroom/offline-text/answer-plan';
 import type { TextRequest } from '../request.ts';
 import type { CountedRequest } from '../tokens.ts';
 

@@ -2,8 +2,8 @@
  * Entry point of the threads in which prompts are counted and the offline text model plans its answers: takes one job
  * at a time. Found by path from text-threads.ts, which terminates the thread if a job does not finish.
  */
-import { createPlanner } from '../conformance/answer-plan.ts';
-import { SchemaTooComplexError } from '../conformance/json/schema-reader.ts';
+import { createPlanner } from '@darkroom/offline-text/answer-plan';
+import { SchemaTooComplexError } from '@darkroom/offline-text/schema-reader';
 import { countEach } from '../tokens.ts';
 import type { TextJob, TextJobAnswer } from './text-job.ts';
 

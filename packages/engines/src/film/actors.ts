@@ -9,7 +9,7 @@ import { groundColour } from '../image/layers/ground.ts';
 import { drawTufts } from '../image/layers/flora.ts';
 import type { Thing } from '../image/lexicon.ts';
 import type { Placed } from '../image/placing.ts';
-import type { Random } from '../random.ts';
+import type { Random } from '@darkroom/seeded-random/random';
 import type { Stage, Surface } from '../image/stage.ts';
 import { poseOf } from './actor-motion.ts';
 import type { Mover } from './actor-motion.ts';

@@ -3,7 +3,7 @@
  * layers, one behind the other: near ones move and grow more than far ones, and all of them agree at the horizon.
  */
 import { createLineNoise, fractal } from '../image/noise.ts';
-import type { Random } from '../random.ts';
+import type { Random } from '@darkroom/seeded-random/random';
 
 /** What the camera does in a shot. */
 export type Move = 'push' | 'pull' | 'left' | 'right' | 'rise' | 'sink' | 'orbit' | 'calm' | 'still' | 'shake';

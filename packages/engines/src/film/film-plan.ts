@@ -2,7 +2,7 @@
  * The plan of a video, before any of it is painted, and the input of the planners.
  */
 import type { EngineMedia } from '../engine.ts';
-import type { Random } from '../random.ts';
+import type { Random } from '@darkroom/seeded-random/random';
 import type { Film } from './film-rendering.ts';
 import type { FilmRequest } from './film-request.ts';
 import type { FilmSize } from './film-size.ts';

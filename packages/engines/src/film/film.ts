@@ -6,7 +6,7 @@
 import path from 'node:path';
 import { openVideo } from '@darkroom/media/encode';
 import type { EngineWork, RenderedFile } from '../engine.ts';
-import { createRandom, hashText } from '../random.ts';
+import { createRandom, hashText } from '@darkroom/seeded-random/random';
 import { filmSize } from './film-size.ts';
 import { encodeFilm } from './film-rendering.ts';
 import type { Film } from './film-rendering.ts';

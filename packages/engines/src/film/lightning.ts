@@ -5,7 +5,7 @@
 import { hex } from '../image/colour.ts';
 import { fillBox } from '../image/draw.ts';
 import { drawLightning } from '../image/layers/weather.ts';
-import type { Random } from '../random.ts';
+import type { Random } from '@darkroom/seeded-random/random';
 import type { Stage } from '../image/stage.ts';
 import { paintBox } from './actors.ts';
 import { layerPart } from './scene-parts.ts';

@@ -3,7 +3,7 @@
  */
 import { hex } from '../image/colour.ts';
 import { drawFog } from '../image/layers/weather.ts';
-import type { Random } from '../random.ts';
+import type { Random } from '@darkroom/seeded-random/random';
 import type { Stage } from '../image/stage.ts';
 import { paintBox } from './actors.ts';
 import type { FilmReading } from './film-reading.ts';

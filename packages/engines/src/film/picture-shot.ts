@@ -14,7 +14,7 @@ import type { Palettes } from './passage.ts';
 import { lightOf } from './passage.ts';
 import { pictureAir } from './picture-air.ts';
 import { waterOf } from './picture-water.ts';
-import type { Random } from '../random.ts';
+import type { Random } from '@darkroom/seeded-random/random';
 import { bitmapOfRgba } from './raster/bitmap.ts';
 import type { Bitmap } from './raster/bitmap.ts';
 import { dissolve } from './raster/blending.ts';

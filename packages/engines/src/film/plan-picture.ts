@@ -6,7 +6,7 @@ import type { DecodedPicture } from '@darkroom/media/decode';
 import { mix } from '../image/colour.ts';
 import type { Colour } from '../image/colour.ts';
 import { choosePalette } from '../image/palette.ts';
-import type { Random } from '../random.ts';
+import type { Random } from '@darkroom/seeded-random/random';
 import type { Move } from './camera.ts';
 import { readLastFrame, readPicture } from './film-media.ts';
 import { planOf } from './film-plan.ts';

@@ -5,7 +5,7 @@ import { createCanvas } from '@napi-rs/canvas';
 import { paintScene } from '../image/scene-painting.ts';
 import { applyFinish } from '../image/finish.ts';
 import { upsampled } from '../image/prompt-upsampling.ts';
-import type { Random } from '../random.ts';
+import type { Random } from '@darkroom/seeded-random/random';
 import type { FilmReading } from './film-reading.ts';
 import type { FilmSize } from './film-size.ts';
 import { planOf } from './film-plan.ts';

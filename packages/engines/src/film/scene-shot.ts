@@ -3,7 +3,7 @@
  */
 import { promisify } from 'node:util';
 import type { PromptReading } from '../image/prompt-reading.ts';
-import type { Random } from '../random.ts';
+import type { Random } from '@darkroom/seeded-random/random';
 import { createCamera } from './camera.ts';
 import type { Move } from './camera.ts';
 import type { FilmSize } from './film-size.ts';

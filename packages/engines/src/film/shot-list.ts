@@ -2,7 +2,7 @@
  * The shot list of a video: how many shots, how long each, what the camera does, and how each changes to the next.
  * Short videos are one shot; longer ones show one world from several positions.
  */
-import type { Random } from '../random.ts';
+import type { Random } from '@darkroom/seeded-random/random';
 import type { Move } from './camera.ts';
 import type { FilmReading } from './film-reading.ts';
 import type { Framing } from './world-stage.ts';

@@ -5,7 +5,7 @@
 import { adjust, css, mix } from '../image/colour.ts';
 import type { Colour } from '../image/colour.ts';
 import { fillEllipse, strokeLine } from '../image/draw.ts';
-import type { Random } from '../random.ts';
+import type { Random } from '@darkroom/seeded-random/random';
 import type { Stage } from '../image/stage.ts';
 import { project } from './camera.ts';
 import type { View } from './camera.ts';

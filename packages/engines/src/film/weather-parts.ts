@@ -5,7 +5,7 @@
 import { adjust, css, hex, mix } from '../image/colour.ts';
 import type { Colour } from '../image/colour.ts';
 import { fillCurve, fillEllipse, glow, points, strokeLine } from '../image/draw.ts';
-import type { Random } from '../random.ts';
+import type { Random } from '@darkroom/seeded-random/random';
 import type { Stage } from '../image/stage.ts';
 import { createSprite, stamp } from './raster/sprites.ts';
 import type { Sprite } from './raster/sprites.ts';

@@ -8,7 +8,7 @@ import type { TimeOfDay } from '../image/lexicon.ts';
 import { choosePalette } from '../image/palette.ts';
 import type { Palette } from '../image/palette.ts';
 import type { PromptReading } from '../image/prompt-reading.ts';
-import type { Random } from '../random.ts';
+import type { Random } from '@darkroom/seeded-random/random';
 import type { Stage } from '../image/stage.ts';
 import { MARGIN } from './camera.ts';
 import type { View } from './camera.ts';

@@ -12,7 +12,7 @@ import type { Excluded } from './absence.ts';
 import type { Season, Thing, TimeOfDay, Weather } from './lexicon.ts';
 import type { Mention, PromptReading } from './prompt-reading.ts';
 import { withRiders } from './riding.ts';
-import type { Random } from '../random.ts';
+import type { Random } from '@darkroom/seeded-random/random';
 import type { LightSource } from './stage.ts';
 
 /** The last three are indoors or close by: they have no horizon, weather or light of the sky of their own. */

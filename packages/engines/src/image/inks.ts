@@ -7,7 +7,7 @@ import type { Colour } from './colour.ts';
 import type { TimeOfDay } from './lexicon.ts';
 import type { Palette } from './palette.ts';
 import type { PromptReading } from './prompt-reading.ts';
-import type { Random } from '../random.ts';
+import type { Random } from '@darkroom/seeded-random/random';
 
 /** Five inks from dark to light, one that stands out, and the paper. */
 export interface Inks {

@@ -6,7 +6,7 @@ import type { Excluded } from './absence.ts';
 import { withCoast } from './coasts.ts';
 import type { Thing } from './lexicon.ts';
 import type { Mention, PromptReading } from './prompt-reading.ts';
-import type { Random } from '../random.ts';
+import type { Random } from '@darkroom/seeded-random/random';
 import { SUBJECTS } from './subjects.ts';
 import type { Habitat } from './subjects.ts';
 

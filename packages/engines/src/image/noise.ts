@@ -1,7 +1,7 @@
 /**
  * Smooth random values along a line and over a plane: the outline of ridges, the edges of clouds, the grain of paper.
  */
-import type { Random } from '../random.ts';
+import type { Random } from '@darkroom/seeded-random/random';
 
 /** A value of -1 to 1 at every point of a line; points about 1 apart are independent. */
 export type LineNoise = (place: number) => number;

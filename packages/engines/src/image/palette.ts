@@ -6,7 +6,7 @@ import { adjust, hex, mix, tint, underLight } from './colour.ts';
 import type { Colour } from './colour.ts';
 import type { Season, Style, Thing, TimeOfDay } from './lexicon.ts';
 import type { PromptReading } from './prompt-reading.ts';
-import type { Random } from '../random.ts';
+import type { Random } from '@darkroom/seeded-random/random';
 
 /** The colours of one scene. */
 export interface Palette {

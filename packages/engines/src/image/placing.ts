@@ -7,7 +7,7 @@ import { isCostumed } from './layers/costumes.ts';
 import { railAt } from './layers/railway.ts';
 import type { Thing } from './lexicon.ts';
 import type { Mention } from './prompt-reading.ts';
-import type { Random } from '../random.ts';
+import type { Random } from '@darkroom/seeded-random/random';
 import type { Look, Point, Surface } from './stage.ts';
 import { ridden } from './riding.ts';
 import { SUBJECTS } from './subjects.ts';

@@ -4,7 +4,7 @@
 import { hex } from './colour.ts';
 import type { Colour } from './colour.ts';
 import { COLOURS } from './lexicon-qualities.ts';
-import type { Random } from '../random.ts';
+import type { Random } from '@darkroom/seeded-random/random';
 
 export type HairForm = 'long' | 'short' | 'curly' | 'bun' | 'bald' | 'braids' | 'bob';
 export type HeadWear = 'none' | 'hat' | 'crown' | 'hood' | 'cap' | 'helmet' | 'beret';

@@ -7,7 +7,7 @@ import { pickAllowed } from './lands.ts';
 import type { Season, Thing, TimeOfDay, Weather } from './lexicon.ts';
 import type { Material } from './lexicon-qualities.ts';
 import type { Mention, PromptReading } from './prompt-reading.ts';
-import type { Random } from '../random.ts';
+import type { Random } from '@darkroom/seeded-random/random';
 
 /** Companions, and how many of each; the first entry that matches the scene decides. */
 const COMPANIONS: readonly (readonly [having: readonly Thing[], ...company: readonly [Thing, count: number][]])[] = [

@@ -10,7 +10,7 @@ import { drawSky } from './layers/sky.ts';
 import { readSitter } from './portrait-reading.ts';
 import type { Sitter } from './portrait-reading.ts';
 import type { Mention } from './prompt-reading.ts';
-import type { Random } from '../random.ts';
+import type { Random } from '@darkroom/seeded-random/random';
 import { paintBackdrop, paintSky } from './scene-backdrop.ts';
 import { paintTable } from './scene-table.ts';
 import type { Point, Stage } from './stage.ts';

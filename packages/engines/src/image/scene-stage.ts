@@ -5,7 +5,7 @@ import { placeLight } from './composition.ts';
 import type { Composition } from './composition.ts';
 import type { Style } from './lexicon.ts';
 import type { Palette } from './palette.ts';
-import type { Random } from '../random.ts';
+import type { Random } from '@darkroom/seeded-random/random';
 import type { PixelSize } from './sizes.ts';
 import type { Context, Detail, Stage } from './stage.ts';
 

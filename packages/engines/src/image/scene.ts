@@ -14,7 +14,7 @@ import type { Style } from './lexicon.ts';
 import { choosePalette } from './palette.ts';
 import { readPictures } from './picture/given.ts';
 import { upsampled } from './prompt-upsampling.ts';
-import { createRandom, hashText } from '../random.ts';
+import { createRandom, hashText } from '@darkroom/seeded-random/random';
 import { requireLetterable } from './lettering.ts';
 import { atItsHour, colouredAs, laidOutAs, litAs, shareOfColours } from './reference/look.ts';
 import { backdropOf, drawReferences, readReferences } from './reference/use.ts';

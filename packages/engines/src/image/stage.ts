@@ -7,7 +7,7 @@ import type { SKRSContext2D } from '@napi-rs/canvas';
 import type { Colour } from './colour.ts';
 import type { Season, Style, TimeOfDay, Weather } from './lexicon.ts';
 import type { Palette } from './palette.ts';
-import type { Random } from '../random.ts';
+import type { Random } from '@darkroom/seeded-random/random';
 
 export type Context = SKRSContext2D;
 

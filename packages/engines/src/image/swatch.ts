@@ -5,7 +5,7 @@
 import { createCanvas } from '@napi-rs/canvas';
 import type { EngineWork, RenderedFile } from '../engine.ts';
 import { encodeCanvas, outputFormat } from './encode.ts';
-import { hashText } from '../random.ts';
+import { hashText } from '@darkroom/seeded-random/random';
 
 /** Pixels per side if the input names none. */
 const DEFAULT_SIDE = 16;

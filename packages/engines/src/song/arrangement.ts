@@ -3,7 +3,7 @@
  * chord. The sung parts are written elsewhere (`sung-tune.ts`) and only read here, so that no instrument plays over
  * them.
  */
-import type { Random } from '../random.ts';
+import type { Random } from '@darkroom/seeded-random/random';
 import type { Player } from './casting.ts';
 import { stray } from './clock.ts';
 import { writeDrums } from './drumming.ts';

@@ -2,7 +2,7 @@
  * Chooses the players: the genre's band, with the instruments that the prompt names in the parts that they fit, and
  * without those that it excludes.
  */
-import type { Random } from '../random.ts';
+import type { Random } from '@darkroom/seeded-random/random';
 import type { Genre, Part } from './genre.ts';
 import { instrumentNamed } from './instruments.ts';
 import type { Family, Instrument } from './instruments.ts';

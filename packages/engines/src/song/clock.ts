@@ -1,7 +1,7 @@
 /**
  * From steps to seconds: tempo and swing, and the small timing errors of human players.
  */
-import type { Random } from '../random.ts';
+import type { Random } from '@darkroom/seeded-random/random';
 import type { Genre } from './genre.ts';
 import type { Bar } from './tune.ts';
 

@@ -2,7 +2,7 @@
  * Decides what a song is before it is played: key, tempo, form, chords, themes and band. The same prompt and seed give
  * the same decisions.
  */
-import type { Random } from '../random.ts';
+import type { Random } from '@darkroom/seeded-random/random';
 import { writeScore } from './arrangement.ts';
 import { castBand } from './casting.ts';
 import { barOf, beatsOf } from './clock.ts';

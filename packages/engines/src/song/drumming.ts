@@ -2,7 +2,7 @@
  * The drummer: a groove for each section's intensity, small changes every few bars, fills into the next section, and a
  * crash where it begins.
  */
-import type { Random } from '../random.ts';
+import type { Random } from '@darkroom/seeded-random/random';
 import { FILLS, FILLS_OF_THREE, GROOVES, GROOVES_OF_THREE } from './patterns.ts';
 import { playDrums } from './playing.ts';
 import type { DrumStroke } from './playing.ts';

@@ -2,7 +2,7 @@
  * The form of a song: how many bars at which tempo fill the requested time, and which sections they make. The last bar
  * is always followed by a final chord that rings out into the end of the file.
  */
-import type { Random } from '../random.ts';
+import type { Random } from '@darkroom/seeded-random/random';
 
 export type SectionKind = 'intro' | 'verse' | 'chorus' | 'bridge' | 'solo' | 'break' | 'outro';
 

@@ -2,7 +2,7 @@
  * The chords of a song, bar by bar: each section's progression laid over its bars, with a cadence where a section leads
  * into the next, and the key that holds there.
  */
-import type { Random } from '../random.ts';
+import type { Random } from '@darkroom/seeded-random/random';
 import type { Section } from './form.ts';
 import type { Genre } from './genre.ts';
 import { MODAL, PROGRESSIONS } from './progressions.ts';

@@ -2,7 +2,7 @@
  * The lead plays the tune: the themes in verse, chorus and bridge, a freer line in a solo, a hint of the chorus in the
  * introduction, and, if there are vocals, only small answers in the gaps.
  */
-import type { Random } from '../random.ts';
+import type { Random } from '@darkroom/seeded-random/random';
 import type { Instrument } from './instruments.ts';
 import type { PlacedSection, ScoreNote } from './score.ts';
 import { dynamics } from './setting.ts';

@@ -1,7 +1,7 @@
 /**
  * Reads the strings of `patterns.ts` as notes: chords and arpeggios, bass lines, drum grooves and fills.
  */
-import type { Random } from '../random.ts';
+import type { Random } from '@darkroom/seeded-random/random';
 import type { Harmony } from './harmony.ts';
 import { BASS_LINES, BASS_LINES_OF_THREE, COMP_PATTERNS, COMP_PATTERNS_OF_THREE, DRUM_KEYS } from './patterns.ts';
 import { nearest, scaleOf, tonesOf, voiced } from './theory.ts';

@@ -2,7 +2,7 @@
  * Reads the musical requests of a prompt: genre, moods, tempo, key, metre, instruments, and exclusions. Never fails: it
  * chooses at random where it understands nothing.
  */
-import type { Random } from '../random.ts';
+import type { Random } from '@darkroom/seeded-random/random';
 import { INSTRUMENT_WORDS, instrumentNamed } from './instruments.ts';
 import { GENRE_NAMES, GENRE_WORDS, MOODS, SCENE_WORDS } from './prompt-lexicon.ts';
 import type { GenreName } from './prompt-lexicon.ts';

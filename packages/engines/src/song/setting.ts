@@ -1,7 +1,7 @@
 /**
  * The decisions made before a song is played, and how players write down their notes.
  */
-import type { Random } from '../random.ts';
+import type { Random } from '@darkroom/seeded-random/random';
 import type { Cast } from './casting.ts';
 import { createClock, stray } from './clock.ts';
 import type { Clock } from './clock.ts';

@@ -4,7 +4,7 @@
  * of two periods are laid down at the periods of the tune (pitch-synchronous overlap and add), blended from two
  * neighbours each, so that a long vowel flows instead of stuttering. The timbre of the voice stays its own.
  */
-import type { Random } from '../random.ts';
+import type { Random } from '@darkroom/seeded-random/random';
 import type { Mark } from './pitch-marks.ts';
 import type { SpokenLine } from './singer.ts';
 import type { SungNote } from './sung-tune.ts';

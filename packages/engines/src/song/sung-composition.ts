@@ -2,7 +2,7 @@
  * Composes a song with words: the lyrics are spoken once to know their syllables, the form is made for them, and the
  * tune is set before the band plays, so that the band can adapt to it.
  */
-import type { Random } from '../random.ts';
+import type { Random } from '@darkroom/seeded-random/random';
 import { writeScore } from './arrangement.ts';
 import { beatsOf, createClock } from './clock.ts';
 import { chooseFrame, composeOver } from './composition.ts';

@@ -2,8 +2,8 @@
  * Tunes: short rhythms that come back, a line that rises and falls, and pitches that fit the chords, move mostly by
  * step and end on the tonic. The same phrase over the same chords gives the same notes, which makes it a tune.
  */
-import { createRandom, hashText } from '../random.ts';
-import type { Random } from '../random.ts';
+import { createRandom, hashText } from '@darkroom/seeded-random/random';
+import type { Random } from '@darkroom/seeded-random/random';
 import type { TuneStyle } from './genre.ts';
 import type { Harmony } from './harmony.ts';
 import { melodyTones, tonesOf } from './theory.ts';

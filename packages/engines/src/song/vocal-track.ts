@@ -2,7 +2,7 @@
  * The singer's track: every line sung, levelled, with a second and a third voice in choruses, and reverb. Produced
  * block by block; only the sounding lines are in memory.
  */
-import type { Random } from '../random.ts';
+import type { Random } from '@darkroom/seeded-random/random';
 import { filtered, highPass, highShelf, peak } from '../sound/signal/biquad.ts';
 import { Reverb } from '../sound/signal/reverb.ts';
 import type { Stereo } from './mastering.ts';

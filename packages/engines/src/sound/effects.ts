@@ -1,5 +1,5 @@
 /** The effects of a prompt on a whole sound: under water, over the radio, behind a wall, with an echo. */
-import type { Random } from '../random.ts';
+import type { Random } from '@darkroom/seeded-random/random';
 import type { Effects } from './prompt-words.ts';
 import { Biquad, highPass, lowPass, peak } from './signal/biquad.ts';
 import { wander, whiteNoise } from './signal/noise.ts';

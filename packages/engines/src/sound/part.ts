@@ -2,7 +2,7 @@
  * One thing in the sound: when it strikes, from which direction it is heard, and how far away it is. Produces its
  * samples block by block, dry and for the reverb.
  */
-import type { Random } from '../random.ts';
+import type { Random } from '@darkroom/seeded-random/random';
 import { Biquad, lowPass } from './signal/biquad.ts';
 import { LoudnessMeter } from './signal/loudness.ts';
 import { SAMPLE_RATE } from './signal/shapes.ts';

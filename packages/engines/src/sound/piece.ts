@@ -2,8 +2,8 @@
  * A whole sound: its acts one after the other in the requested time, the things of each at once, the reverb around
  * them, and the effects that the prompt applies to the whole. Rendered block by block.
  */
-import { createRandom } from '../random.ts';
-import type { Random } from '../random.ts';
+import { createRandom } from '@darkroom/seeded-random/random';
+import type { Random } from '@darkroom/seeded-random/random';
 import { WholeEffects } from './effects.ts';
 import { Part } from './part.ts';
 import type { Act, SoundReading } from './prompt-reading.ts';

@@ -11,7 +11,7 @@ import type { FileHandle } from 'node:fs/promises';
 import path from 'node:path';
 import { writeSound } from '@darkroom/media/encode';
 import type { EngineWork, RenderedFile } from '../engine.ts';
-import { hashText } from '../random.ts';
+import { hashText } from '@darkroom/seeded-random/random';
 import { LEXICON } from './lexicon.ts';
 import { BLOCK_SAMPLES, Piece } from './piece.ts';
 import { readSoundPrompt } from './prompt-reading.ts';

@@ -1,5 +1,5 @@
 /** The sound for a prompt that names nothing known: a slow texture whose colour comes from the prompt's letters. */
-import { createRandom, hashText } from '../random.ts';
+import { createRandom, hashText } from '@darkroom/seeded-random/random';
 import type { Act, Mention } from './prompt-reading.ts';
 import type { Bed, Thing } from './thing.ts';
 import { drone, whoosh } from './things/cinema.ts';

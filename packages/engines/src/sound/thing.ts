@@ -3,7 +3,7 @@
  * by block, that never repeats exactly), or it happens again and again (a strike, generated as a whole each time and
  * each time slightly different), or both.
  */
-import type { Random } from '../random.ts';
+import type { Random } from '@darkroom/seeded-random/random';
 import type { Room } from './signal/reverb.ts';
 
 /** The material of the ground, the roof or the thing itself. */

@@ -9,7 +9,7 @@ import type { Composition } from '../../src/image/composition.ts';
 import { railAt } from '../../src/image/layers/railway.ts';
 import { placeOnGround } from '../../src/image/placing.ts';
 import { readPrompt } from '../../src/image/prompt-reading.ts';
-import { createRandom } from '../../src/random.ts';
+import { createRandom } from '@darkroom/seeded-random/random';
 import { castOf, makeGrounds } from '../../src/image/scene-painting.ts';
 import type { Cast, Grounds } from '../../src/image/scene-painting.ts';
 import { stageFor } from '../../src/image/scene-stage.ts';

@@ -8,7 +8,7 @@ import type { Composition } from '../../src/image/composition.ts';
 import { readNegation, without } from '../../src/image/negative-prompt.ts';
 import { readPrompt } from '../../src/image/prompt-reading.ts';
 import { upsampled } from '../../src/image/prompt-upsampling.ts';
-import { createRandom } from '../../src/random.ts';
+import { createRandom } from '@darkroom/seeded-random/random';
 import { readSceneRequest } from '../../src/image/scene-request.ts';
 import { detailOf, differenceOf, meanOf, painted, pixelsOf, png, render, renderAll, shareOf } from './image-work.ts';
 

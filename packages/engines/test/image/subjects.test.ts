@@ -5,7 +5,7 @@ import { compose } from '../../src/image/composition.ts';
 import type { Composition } from '../../src/image/composition.ts';
 import { readSitter } from '../../src/image/portrait-reading.ts';
 import { readPrompt } from '../../src/image/prompt-reading.ts';
-import { createRandom } from '../../src/random.ts';
+import { createRandom } from '@darkroom/seeded-random/random';
 import { SUBJECTS } from '../../src/image/subjects.ts';
 import { TABLE_THINGS } from '../../src/image/tabletop.ts';
 import { meanOf, pixelsOf, render, shareOf } from './image-work.ts';

@@ -1,7 +1,7 @@
 /** What is decided before a note is played: scores of every genre and length, checked as scores. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createRandom, hashText } from '../../src/random.ts';
+import { createRandom, hashText } from '@darkroom/seeded-random/random';
 import { composeInstrumental } from '../../src/song/composition.ts';
 import { GENRE_NAMES } from '../../src/song/prompt-lexicon.ts';
 import { readPrompt } from '../../src/song/prompt-reading.ts';

@@ -3,7 +3,7 @@
  */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createRandom, hashText } from '../../src/random.ts';
+import { createRandom, hashText } from '@darkroom/seeded-random/random';
 import { readLyrics } from '../../src/song/lyrics.ts';
 import { marksOf } from '../../src/song/pitch-marks.ts';
 import { readPrompt } from '../../src/song/prompt-reading.ts';

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { readFile, readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, it } from 'node:test';
-import { hashText } from '../../src/random.ts';
+import { hashText } from '@darkroom/seeded-random/random';
 import { ALL_THINGS } from '../../src/sound/lexicon.ts';
 import { Piece } from '../../src/sound/piece.ts';
 import { readingOf, renderSound } from '../../src/sound/sound.ts';

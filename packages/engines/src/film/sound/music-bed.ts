@@ -2,7 +2,7 @@
  * Soft music below a scene: slow chords and a few plucked notes over them, in a mode and register that suit its light.
  * Not a song: it has no beat and stays in the background.
  */
-import type { Random } from '../../random.ts';
+import type { Random } from '@darkroom/seeded-random/random';
 import { Reverb } from '../../sound/signal/reverb.ts';
 import { SAMPLE_RATE } from '../../sound/signal/shapes.ts';
 

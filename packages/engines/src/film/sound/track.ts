@@ -4,7 +4,7 @@
  */
 import { writeFile } from 'node:fs/promises';
 import type { DecodedSound } from '@darkroom/media/decode';
-import type { Random } from '../../random.ts';
+import type { Random } from '@darkroom/seeded-random/random';
 import { ALL_THINGS } from '../../sound/lexicon.ts';
 import { Part } from '../../sound/part.ts';
 import { limited } from '../../sound/signal/limiter.ts';

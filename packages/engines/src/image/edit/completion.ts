@@ -8,7 +8,7 @@ import type { Pixels } from '../finish/pixels.ts';
 import { canvasOf, pixelsIn } from '../picture/given.ts';
 import { boxBlur } from '../picture/planes.ts';
 import type { SubjectMask } from '../picture/subject-mask.ts';
-import type { Random } from '../../random.ts';
+import type { Random } from '@darkroom/seeded-random/random';
 import { Matcher } from './patch-matching.ts';
 import type { Level, Matches, Pull } from './patch-matching.ts';
 

@@ -9,7 +9,7 @@ import { blendInto } from '../picture/colour-cube.ts';
 import { canvasOf, pixelsIn } from '../picture/given.ts';
 import { smoothStep } from '../picture/planes.ts';
 import { findSubject } from '../picture/subject-mask.ts';
-import type { Random } from '../../random.ts';
+import type { Random } from '@darkroom/seeded-random/random';
 import { blurred } from './blur.ts';
 import { fillSubject } from './completion.ts';
 

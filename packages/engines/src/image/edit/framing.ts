@@ -6,7 +6,7 @@ import sharp from 'sharp';
 import type { Pixels } from '../finish/pixels.ts';
 import { canvasOf, pixelsIn } from '../picture/given.ts';
 import { coverCrop } from '../picture/cut-out.ts';
-import type { Random } from '../../random.ts';
+import type { Random } from '@darkroom/seeded-random/random';
 import type { PixelSize } from '../sizes.ts';
 import { extended } from './extension.ts';
 import type { Edit, Side } from './plan-rules.ts';

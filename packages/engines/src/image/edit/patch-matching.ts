@@ -2,7 +2,7 @@
  * Matches the patches of an image's missing part with existing patches, at one size of the image, by chance and
  * propagation (PatchMatch: Barnes et al., 2009), and votes on the missing pixels (Wexler et al., 2007).
  */
-import type { Random } from '../../random.ts';
+import type { Random } from '@darkroom/seeded-random/random';
 
 /** Half a patch. */
 const HALF = 3;

@@ -13,7 +13,7 @@ import { boxBlur, lightPlane } from '../picture/planes.ts';
 import type { Plane } from '../picture/planes.ts';
 import { findSubject } from '../picture/subject-mask.ts';
 import type { SubjectMask } from '../picture/subject-mask.ts';
-import type { Random } from '../../random.ts';
+import type { Random } from '@darkroom/seeded-random/random';
 
 /** Below this clarity a guess of the subject is worse than the middle of the image. */
 const VAGUE = 0.12;

@@ -1,7 +1,7 @@
 /**
  * Pixels of the painted canvas for the finishes: reading, writing, and their shared noise.
  */
-import type { Random } from '../../random.ts';
+import type { Random } from '@darkroom/seeded-random/random';
 import type { Context } from '../stage.ts';
 
 /** Four bytes per pixel, row by row. */

@@ -2,7 +2,7 @@
  * Divides an image into areas of about equal size that follow its edges (SLIC: Achanta et al., 2012), and triangulates
  * points that are denser on edges (Delaunay, by Bowyer and Watson, 1981).
  */
-import type { Random } from '../../random.ts';
+import type { Random } from '@darkroom/seeded-random/random';
 import type { Point } from '../stage.ts';
 import type { Pixels } from './pixels.ts';
 

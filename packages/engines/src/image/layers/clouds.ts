@@ -4,7 +4,7 @@
 import { adjust, css, hex, mix } from '../colour.ts';
 import type { Colour } from '../colour.ts';
 import { fillEllipse, glow } from '../draw.ts';
-import type { Random } from '../../random.ts';
+import type { Random } from '@darkroom/seeded-random/random';
 import type { Point, Stage } from '../stage.ts';
 
 /** One heap: circles along a base line, lit from above and tinted below. */

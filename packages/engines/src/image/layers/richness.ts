@@ -9,7 +9,7 @@ import type { Colour } from '../colour.ts';
 import { fillEllipse, fillShape, glow } from '../draw.ts';
 import { createPlaneNoise } from '../noise.ts';
 import type { PlaneNoise } from '../noise.ts';
-import type { Random } from '../../random.ts';
+import type { Random } from '@darkroom/seeded-random/random';
 import type { Stage } from '../stage.ts';
 
 /** Pixels per side of the noise that is stretched over a part of the image. */

@@ -6,7 +6,7 @@ import { adjust, css, hex, mix } from '../colour.ts';
 import type { Colour } from '../colour.ts';
 import { fillBelow, fillShape, glow } from '../draw.ts';
 import { createLineNoise, fractal } from '../noise.ts';
-import type { Random } from '../../random.ts';
+import type { Random } from '@darkroom/seeded-random/random';
 import { isSnowy } from '../stage.ts';
 import type { Point, Stage } from '../stage.ts';
 

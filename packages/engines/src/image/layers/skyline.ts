@@ -4,7 +4,7 @@
 import { adjust, css, hex, mix } from '../colour.ts';
 import type { Colour } from '../colour.ts';
 import { fillBox, fillShape, glow, strokeLine } from '../draw.ts';
-import type { Random } from '../../random.ts';
+import type { Random } from '@darkroom/seeded-random/random';
 import { lightSide } from '../stage.ts';
 import type { Stage } from '../stage.ts';
 

@@ -5,7 +5,7 @@ import { adjust, css, hex, mix } from '../colour.ts';
 import type { Colour } from '../colour.ts';
 import { at, fillCurve, fillEllipse, points, strokeLine } from '../draw.ts';
 import { lit } from '../palette.ts';
-import type { Random } from '../../random.ts';
+import type { Random } from '@darkroom/seeded-random/random';
 import type { Point, Stage, Surface } from '../stage.ts';
 
 /** For one flower close by, in logical units. */

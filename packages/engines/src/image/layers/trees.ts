@@ -5,7 +5,7 @@
 import { adjust, css, hex, mix } from '../colour.ts';
 import type { Colour } from '../colour.ts';
 import { at, fillCurve, fillEllipse, fillShape, strokeLine } from '../draw.ts';
-import type { Random } from '../../random.ts';
+import type { Random } from '@darkroom/seeded-random/random';
 import { isSnowy, lightSide } from '../stage.ts';
 import type { Point, Stage } from '../stage.ts';
 

@@ -1,5 +1,5 @@
 /** Random signals, each a function that returns its next sample: for rain, wind, breath and everything that hisses. */
-import type { Random } from '../../random.ts';
+import type { Random } from '@darkroom/seeded-random/random';
 
 /** Returns the next sample, about -1 to 1. */
 export type Source = () => number;

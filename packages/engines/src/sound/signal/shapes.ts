@@ -2,7 +2,7 @@
  * Short sounds as whole arrays of samples: tones that glide, struck bodies that ring, bursts of noise, and their
  * processing. Everything here is at `SAMPLE_RATE`; times are in seconds, a decay is the time to fall by 60 dB.
  */
-import type { Random } from '../../random.ts';
+import type { Random } from '@darkroom/seeded-random/random';
 import { Biquad } from './biquad.ts';
 import type { Coefficients } from './biquad.ts';
 import type { Source } from './noise.ts';

@@ -1,5 +1,5 @@
 /** Sounds that call and warn: clocks, telephones, sirens and horns. */
-import type { Random } from '../../random.ts';
+import type { Random } from '@darkroom/seeded-random/random';
 import { Biquad, bandPass, filtered, highPass, lowPass } from '../signal/biquad.ts';
 import { pinkNoise, wander, whiteNoise } from '../signal/noise.ts';
 import {

@@ -1,5 +1,5 @@
 /** Animals with voices, from the cat to the monster under the bed. */
-import type { Random } from '../../random.ts';
+import type { Random } from '@darkroom/seeded-random/random';
 import { bandPass, filtered, lowPass } from '../signal/biquad.ts';
 import { brownNoise, whiteNoise } from '../signal/noise.ts';
 import {

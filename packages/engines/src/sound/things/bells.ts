@@ -1,5 +1,5 @@
 /** Bells, gongs and bowls: large bodies with many modes, each with its own pitch and its own decay. */
-import type { Random } from '../../random.ts';
+import type { Random } from '@darkroom/seeded-random/random';
 import { filtered, highPass, lowPass } from '../signal/biquad.ts';
 import { whiteNoise } from '../signal/noise.ts';
 import { SAMPLE_RATE, about, addAt, burst, fallingIn, ringing, samplesIn, struck, together } from '../signal/shapes.ts';

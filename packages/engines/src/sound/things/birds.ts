@@ -1,5 +1,5 @@
 /** Birds by their songs and calls. */
-import type { Random } from '../../random.ts';
+import type { Random } from '@darkroom/seeded-random/random';
 import { filtered, lowPass } from '../signal/biquad.ts';
 import {
   SAMPLE_RATE,

@@ -1,5 +1,5 @@
 /** Blows: a body of wood, metal, glass or stone that is hit, and doors, hammers, blades and coins that hit. */
-import type { Random } from '../../random.ts';
+import type { Random } from '@darkroom/seeded-random/random';
 import { bandPass, filtered, highPass, lowPass } from '../signal/biquad.ts';
 import { brownNoise, whiteNoise } from '../signal/noise.ts';
 import {

@@ -1,5 +1,5 @@
 /** Things that ring in houses and in tales: the doorbell, glasses, a music box, the glitter of a spell. */
-import type { Random } from '../../random.ts';
+import type { Random } from '@darkroom/seeded-random/random';
 import { whiteNoise } from '../signal/noise.ts';
 import { addAt, burst, fallingIn, ringing, samplesIn, swelling, together, tone } from '../signal/shapes.ts';
 import type { Mode } from '../signal/shapes.ts';

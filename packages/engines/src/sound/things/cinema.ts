@@ -1,5 +1,5 @@
 /** Film sound effects: movement, tension, impact, drone, dread. */
-import type { Random } from '../../random.ts';
+import type { Random } from '@darkroom/seeded-random/random';
 import { Biquad, bandPass, filtered, lowPass } from '../signal/biquad.ts';
 import { brownNoise, pinkNoise, wander, whiteNoise } from '../signal/noise.ts';
 import {

@@ -1,5 +1,5 @@
 /** Many people at once: applause, cheers, and unintelligible talk. */
-import type { Random } from '../../random.ts';
+import type { Random } from '@darkroom/seeded-random/random';
 import { bandPass, filtered, lowPass } from '../signal/biquad.ts';
 import { pinkNoise, wander, whiteNoise } from '../signal/noise.ts';
 import { SAMPLE_RATE, burst, samplesIn, struck, swelling, through, tone } from '../signal/shapes.ts';

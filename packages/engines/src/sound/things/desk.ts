@@ -1,5 +1,5 @@
 /** Desk sounds: keys, paper, a pen. */
-import type { Random } from '../../random.ts';
+import type { Random } from '@darkroom/seeded-random/random';
 import { bandPass, filtered, highPass } from '../signal/biquad.ts';
 import { wander, whiteNoise } from '../signal/noise.ts';
 import {

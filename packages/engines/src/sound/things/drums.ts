@@ -1,5 +1,5 @@
 /** Single drums, rolls and a plain beat; music is the work of another engine. */
-import type { Random } from '../../random.ts';
+import type { Random } from '@darkroom/seeded-random/random';
 import { bandPass, filtered, highPass } from '../signal/biquad.ts';
 import { whiteNoise } from '../signal/noise.ts';
 import {

@@ -1,5 +1,5 @@
 /** Engines by the firing of their cylinders, in cars, lorries, boats and small planes. */
-import type { Random } from '../../random.ts';
+import type { Random } from '@darkroom/seeded-random/random';
 import { Biquad, bandPass, lowPass } from '../signal/biquad.ts';
 import { pinkNoise, wander } from '../signal/noise.ts';
 import { SAMPLE_RATE } from '../signal/shapes.ts';

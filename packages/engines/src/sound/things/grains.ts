@@ -1,5 +1,5 @@
 /** Swarms of tiny sounds, thousands of which make rain, fire or applause: each made on the fly, at its own position. */
-import type { Random } from '../../random.ts';
+import type { Random } from '@darkroom/seeded-random/random';
 import { SAMPLE_RATE } from '../signal/shapes.ts';
 import type { Bed } from '../thing.ts';
 

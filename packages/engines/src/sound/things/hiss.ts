@@ -1,5 +1,5 @@
 /** Noise through moving filters: the basis of all airy sounds. */
-import type { Random } from '../../random.ts';
+import type { Random } from '@darkroom/seeded-random/random';
 import { Biquad } from '../signal/biquad.ts';
 import type { Coefficients } from '../signal/biquad.ts';
 import type { Source } from '../signal/noise.ts';

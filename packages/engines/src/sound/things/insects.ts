@@ -1,5 +1,5 @@
 /** Sounds of the meadow and the pond: crickets, cicadas, bees, gnats and frogs. */
-import type { Random } from '../../random.ts';
+import type { Random } from '@darkroom/seeded-random/random';
 import { Biquad, bandPass, highPass } from '../signal/biquad.ts';
 import { wander } from '../signal/noise.ts';
 import { SAMPLE_RATE, buzz, through, together } from '../signal/shapes.ts';

@@ -1,5 +1,5 @@
 /** Machines in houses and factories: switches and locks, motors, pistons and steam. */
-import type { Random } from '../../random.ts';
+import type { Random } from '@darkroom/seeded-random/random';
 import { Biquad, bandPass, filtered, highPass, lowPass } from '../signal/biquad.ts';
 import { brownNoise, pinkNoise, wander, whiteNoise } from '../signal/noise.ts';
 import {

@@ -1,5 +1,5 @@
 /** The weapons, engines and instruments of films about the future. */
-import type { Random } from '../../random.ts';
+import type { Random } from '@darkroom/seeded-random/random';
 import { Biquad, bandPass, filtered, highPass, lowPass } from '../signal/biquad.ts';
 import { pinkNoise, wander, whiteNoise } from '../signal/noise.ts';
 import {

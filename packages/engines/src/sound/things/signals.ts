@@ -1,5 +1,5 @@
 /** The sounds of screens, programs and games. */
-import type { Random } from '../../random.ts';
+import type { Random } from '@darkroom/seeded-random/random';
 import { bandPass, filtered, lowPass } from '../signal/biquad.ts';
 import { whiteNoise } from '../signal/noise.ts';
 import {

@@ -1,5 +1,5 @@
 /** Footsteps: heel and ball, on various kinds of ground. */
-import type { Random } from '../../random.ts';
+import type { Random } from '@darkroom/seeded-random/random';
 import { bandPass, filtered, lowPass } from '../signal/biquad.ts';
 import { brownNoise, pinkNoise, whiteNoise } from '../signal/noise.ts';
 import {

@@ -2,7 +2,7 @@
  * Voices of animals and monsters: a buzzing source whose pitch moves, with roughness and breath, through the resonances
  * of a throat that opens and closes.
  */
-import type { Random } from '../../random.ts';
+import type { Random } from '@darkroom/seeded-random/random';
 import { Biquad, bandPass, filtered, highPass } from '../signal/biquad.ts';
 import { wander } from '../signal/noise.ts';
 import { SAMPLE_RATE, buzz, fadingOut, samplesIn } from '../signal/shapes.ts';

@@ -1,5 +1,5 @@
 /** Rail vehicles and aircraft, and the street as a whole: rails are heard by their joints, rotors by their blades. */
-import type { Random } from '../../random.ts';
+import type { Random } from '@darkroom/seeded-random/random';
 import { Biquad, bandPass, filtered, highPass, lowPass, peak } from '../signal/biquad.ts';
 import { brownNoise, pinkNoise, wander, whiteNoise } from '../signal/noise.ts';
 import { SAMPLE_RATE, addAt, burst, samplesIn, sine, struck, swelling, together, tone } from '../signal/shapes.ts';

@@ -1,5 +1,5 @@
 /** Wind, thunder, fire and earthquakes. */
-import type { Random } from '../../random.ts';
+import type { Random } from '@darkroom/seeded-random/random';
 import { bandPass, filtered, highPass, lowPass } from '../signal/biquad.ts';
 import { brownNoise, pinkNoise, wander, whiteNoise } from '../signal/noise.ts';
 import {

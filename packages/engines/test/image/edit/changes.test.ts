@@ -17,7 +17,7 @@ import { applyTone, recolour } from '../../../src/image/edit/tones.ts';
 import { giveAir, giveSeason } from '../../../src/image/edit/weather.ts';
 import { Workpiece } from '../../../src/image/edit/workpiece.ts';
 import type { Pixels } from '../../../src/image/finish/pixels.ts';
-import { createRandom } from '../../../src/random.ts';
+import { createRandom } from '@darkroom/seeded-random/random';
 import { detailOf, differenceOf, landscape, meanOf, painted, shareOf } from '../image-work.ts';
 
 const [WIDE, HIGH] = [240, 180];

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { TextModelDefinition } from '../../../src/catalogue/text-definition.ts';
 import { PACKAGE_ROOT } from '../../../src/config/package-root.ts';
-import { createEmbeddedTextSource } from '../../../src/text/conformance/source.ts';
+import { createEmbeddedTextSource } from '../../../src/text/offline/source.ts';
 import type { FinishReason, TextEvent, TokenLogprob, TokenUsage } from '../../../src/text/events.ts';
 import type { FunctionTool, Message, TextRequest, ToolCall } from '../../../src/text/request.ts';
 import type { TextCall, TextSource } from '../../../src/text/source.ts';

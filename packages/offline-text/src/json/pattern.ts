@@ -3,7 +3,7 @@
  * expression is never run: an untrusted one can take forever. Look-arounds, back-references and word boundaries are
  * not supported.
  */
-import type { Random } from '@darkroom/engines/random';
+import type { Random } from '@darkroom/seeded-random/random';
 
 type Node =
   | { readonly kind: 'one'; readonly of: readonly string[] }

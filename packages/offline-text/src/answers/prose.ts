@@ -2,8 +2,8 @@
  * Sentences about the topic of a prompt, for prompts that no other skill answers: its own words in sentences that fit
  * any. How many depends on the request; which ones is random.
  */
-import type { Random } from '@darkroom/engines/random';
-import type { Verbosity } from '../../request.ts';
+import type { Random } from '@darkroom/seeded-random/random';
+import type { Verbosity } from '../request.ts';
 import type { WantedForm } from '../reading/wanted-form.ts';
 import { capitalised, meaningfulWords } from '../reading/words.ts';
 

@@ -10,14 +10,15 @@ import type { FinishReason, TextEvent, TokenUsage } from '../events.ts';
 import type { TextRequest } from '../request.ts';
 import type { TextCall, TextSource } from '../source.ts';
 import { InvalidTextRequest } from '../text-failure.ts';
+import { loadTokenizer } from '../tokens.ts';
 import type { TextThreads } from '../threads/text-threads.ts';
-import type { AnswerPlan } from './answer-plan.ts';
-import { SchemaTooComplexError } from './json/schema-reader.ts';
-import { logprobOf } from './logprobs.ts';
+import type { AnswerPlan } from '@darkroom/offline-text/answer-plan';
+import { SchemaTooComplexError } from '@darkroom/offline-text/schema-reader';
+import { logprobOf } from '@darkroom/offline-text/logprobs';
 import { Pace } from './pace.ts';
 import { PromptMemory } from './prompt-memory.ts';
 import type { ReadPrompt } from './prompt-memory.ts';
-import { TokenBudget, loadVocabulary, piecesOf, tokensOf } from './tokens.ts';
+import { TokenBudget, loadVocabulary, piecesOf, tokensOf } from '@darkroom/offline-text/tokens';
 
 /** For one call, all its choices together: this model runs beside everything else in its process. */
 const MOST_TOKENS = 32_768;
@@ -40,7 +41,7 @@ export function createEmbeddedTextSource(threads: Pick<TextThreads, 'countInput'
   const memory = new PromptMemory(threads);
   return {
     async open(call, signal) {
-      await loadVocabulary();
+      await Promise.all([loadVocabulary(), loadTokenizer()]);
       const { request, model, accountId } = call;
       const prompt = await memory.read(accountId, model.name, request);
       const cap = capOf(call, prompt);

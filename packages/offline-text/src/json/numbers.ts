@@ -1,5 +1,5 @@
 /** Numbers that a JSON Schema allows: `minimum`, `maximum`, their exclusive variants and `multipleOf`. */
-import type { JsonSchema } from '../../request.ts';
+import type { JsonSchema } from '../request.ts';
 
 /** Multiples that floating point does not represent exactly are skipped, this many in each direction. */
 const TRIES = 100;

@@ -2,8 +2,8 @@
  * The reasoning of the offline text model before it answers, if it was requested: how it reads the prompt, in
  * sentences that are never an answer themselves. More effort gives more of them.
  */
-import type { Random } from '@darkroom/engines/random';
-import type { ReasoningEffort } from '../request.ts';
+import type { Random } from '@darkroom/seeded-random/random';
+import type { ReasoningEffort } from './request.ts';
 import type { Conversation } from './reading/conversation.ts';
 import { meaningfulWords } from './reading/words.ts';
 

@@ -6,16 +6,16 @@ import assert from 'node:assert/strict';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { before, describe, it } from 'node:test';
 import fc from 'fast-check';
-import { createEmbeddedTextSource } from '../../../src/text/conformance/source.ts';
-import { TokenBudget, loadVocabulary, piecesOf } from '../../../src/text/conformance/tokens.ts';
+import { createEmbeddedTextSource } from '../../../src/text/offline/source.ts';
+import { TokenBudget, loadVocabulary, piecesOf } from '@darkroom/offline-text/tokens';
 import { TextFailure } from '../../../src/text/text-failure.ts';
-import { countInputTokens, countTextTokens } from '../../../src/text/tokens.ts';
+import { countInputTokens, countTextTokens, loadTokenizer } from '../../../src/text/tokens.ts';
 import { MODEL, ask, callOf, called, requestOf, says, textOf, tool, threads } from './asking.ts';
 
 const ESSAY = 'Write a long essay about the sea.';
 const anyText = fc.string({ unit: 'binary', maxLength: 300 });
 
-before(loadVocabulary);
+before(() => Promise.all([loadVocabulary(), loadTokenizer()]));
 
 describe('tokens', () => {
   it('are a text in pieces of whole characters', () => {

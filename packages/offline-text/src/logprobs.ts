@@ -2,9 +2,16 @@
  * How probable each token was. The offline text model does not draw from probabilities, so these are made up: the same
  * for the same prompt and position, highest for the token that was emitted, and together never above 1.
  */
-import { createRandom, hashText } from '@darkroom/engines/random';
-import type { TokenLogprob } from '../events.ts';
+import { createRandom, hashText } from '@darkroom/seeded-random/random';
 import { bytesOf, commonToken, shownToken } from './tokens.ts';
+
+/** A token of the text with the natural logarithm of its probability, and the alternatives that were requested. */
+export interface TokenLogprob {
+  readonly token: string;
+  readonly logprob: number;
+  readonly bytes: readonly number[];
+  readonly alternatives: readonly Omit<TokenLogprob, 'alternatives'>[];
+}
 
 /**
  * @param seed identifies the answer.

@@ -3,7 +3,7 @@
  * allows (one of an enum's words, a number in its bounds, an address of the format), or by what such members usually
  * hold (a city follows "in", a name begins with a capital). A number or a name is used once.
  */
-import type { JsonSchema } from '../../request.ts';
+import type { JsonSchema } from '../request.ts';
 import { formatPattern } from '../json/formats.ts';
 import { isAllowedNumber } from '../json/numbers.ts';
 import { askedThing, isFreeText, prepositionsFor } from './member-kinds.ts';

@@ -3,8 +3,8 @@
  * required, and otherwise those whose names or descriptions the prompt clearly refers to. Once a result is there it
  * answers, so that agents' loops end.
  */
-import { createRandom, hashText } from '@darkroom/engines/random';
-import type { FunctionTool, JsonSchema, TextRequest } from '../request.ts';
+import { createRandom, hashText } from '@darkroom/seeded-random/random';
+import type { FunctionTool, JsonSchema, OfflineTextRequest } from './request.ts';
 import { instanceOf } from './json/instance.ts';
 import { isObject, listOf, typesOf } from './json/schema-reader.ts';
 import type { Conversation } from './reading/conversation.ts';
@@ -31,7 +31,7 @@ const GENERAL = new Set(
 
 /** @param maxTokens longer arguments would be cut anyway. @returns an empty list: it answers in words. */
 export function plannedCalls(
-  request: TextRequest,
+  request: OfflineTextRequest,
   conversation: Conversation,
   maxTokens: number,
 ): readonly PlannedCall[] {

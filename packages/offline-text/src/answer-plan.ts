@@ -1,6 +1,6 @@
 /** What one answer will consist of, before any of it is emitted: the reasoning, and then a text or calls. */
-import { createRandom, hashText } from '@darkroom/engines/random';
-import type { JsonSchema, OutputFormat, TextRequest } from '../request.ts';
+import { createRandom, hashText } from '@darkroom/seeded-random/random';
+import type { JsonSchema, OutputFormat, OfflineTextRequest } from './request.ts';
 import { answerFromPrompt } from './answers/answer-text.ts';
 import { inWords } from './answers/given-text.ts';
 import { prose } from './answers/prose.ts';
@@ -32,7 +32,10 @@ const ANSWER_OBJECT: JsonSchema = { type: 'object', properties: { answer: { type
  *
  * @param maxTokens the cap. @returns a function that plans an answer; the same seed gives the same answer.
  */
-export async function createPlanner(request: TextRequest, maxTokens: number): Promise<(seed: string) => AnswerPlan> {
+export async function createPlanner(
+  request: OfflineTextRequest,
+  maxTokens: number,
+): Promise<(seed: string) => AnswerPlan> {
   const conversation = readConversation(request.messages);
   const form = wantedForm(conversation);
   const calls = plannedCalls(request, conversation, maxTokens);

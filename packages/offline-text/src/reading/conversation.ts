@@ -2,7 +2,7 @@
  * A request's conversation as the offline text model sees it: its instructions, the current question, the results of
  * its calls, and the earlier messages.
  */
-import type { ContentPart, Message } from '../../request.ts';
+import type { ContentPart, Message } from '../request.ts';
 import { excerptOf } from './words.ts';
 
 /** The result of a function. */

@@ -2,7 +2,7 @@
  * The JSON that a prompt asks for if the request has no schema: a schema or an example in the prompt (some clients put
  * it there), or the keys that it names.
  */
-import type { JsonSchema } from '../../request.ts';
+import type { JsonSchema } from '../request.ts';
 import type { Conversation } from '../reading/conversation.ts';
 import { isObject } from './schema-reader.ts';
 

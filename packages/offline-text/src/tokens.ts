@@ -2,12 +2,8 @@
  * The tokens that the offline text model emits: OpenAI's `o200k_base`, one by one and with their bytes. A token may
  * hold a part of a character, so texts are emitted in pieces of whole characters.
  */
-import { loadTokenizer } from '../tokens.ts';
 
-/**
- * Characters that are tokenized together. The tokenizer's time grows with the square of a run's length
- * (text/tokens.ts).
- */
+/** Characters that are tokenized together: the tokenizer's time grows with the square of a run's length. */
 const WINDOW = 8192;
 const LONG_RUN = /\S{97}|\s{97}/;
 const PIECES = /\S{1,96}|\s{1,96}/gu;
@@ -23,7 +19,6 @@ let loaded: Vocabulary | undefined;
 /** Loads the vocabulary, once; before that there are no tokens. */
 export async function loadVocabulary(): Promise<void> {
   if (loaded !== undefined) return;
-  await loadTokenizer();
   const [{ encodeGenerator }, { default: values }] = await Promise.all([
     import('gpt-tokenizer/encoding/o200k_base'),
     import('gpt-tokenizer/bpeRanks/o200k_base'),

@@ -1,5 +1,5 @@
 /** JSON Schema's formats of strings: how one is found in a text, and how one is generated. */
-import type { Random } from '@darkroom/engines/random';
+import type { Random } from '@darkroom/seeded-random/random';
 
 interface Format {
   readonly found: RegExp;

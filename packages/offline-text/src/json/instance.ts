@@ -2,8 +2,8 @@
  * A value that a JSON Schema accepts: any schema of OpenAI's strict subset, and of others what uses the same keywords.
  * Values from the prompt are used if they fit, and others are made up.
  */
-import type { Random } from '@darkroom/engines/random';
-import type { JsonSchema } from '../../request.ts';
+import type { Random } from '@darkroom/seeded-random/random';
+import type { JsonSchema } from '../request.ts';
 import { inventedName } from '../answers/prose.ts';
 import type { FoundValues } from '../reading/found-values.ts';
 import { makeOfFormat } from './formats.ts';

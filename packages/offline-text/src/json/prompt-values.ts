@@ -1,7 +1,7 @@
 /**
  * Values for the members of a JSON value, from the prompt or from the answer to it, as far as the schema allows them.
  */
-import type { JsonSchema } from '../../request.ts';
+import type { JsonSchema } from '../request.ts';
 import type { FoundValues } from '../reading/found-values.ts';
 import { numberFrom, wordsOfName } from '../reading/words.ts';
 import { isAllowedNumber } from './numbers.ts';

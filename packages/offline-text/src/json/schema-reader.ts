@@ -3,7 +3,7 @@
  * that a schema allows, so that recursion ends. The schema is untrusted, and a few hundred bytes of it can refer to
  * themselves exponentially often: each part is read once, and the total work is bounded.
  */
-import type { JsonSchema } from '../../request.ts';
+import type { JsonSchema } from '../request.ts';
 
 /** A longer chain of references is circular. */
 const MAX_HOPS = 16;
