@@ -4,62 +4,69 @@
  */
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { readFile, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
 
-const ROOT = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
-/** The packages of the workspace that the program consists of, and those of developers. */
+/** Packages of the workspace that the program does not contain. */
 const OF_DEVELOPERS = ['testing'];
-const PACKAGES = readdirSync(path.join(ROOT, 'packages'), { withFileTypes: true })
-  .filter((entry) => entry.isDirectory())
-  .map(({ name }) => name);
-const OF_PROGRAM = PACKAGES.filter((name) => !OF_DEVELOPERS.includes(name));
-const inPackages = (packages, ...names) =>
-  packages.flatMap((directory) => names.map((name) => `packages/${directory}/${name}`));
-const PACKAGE_SOURCES = inPackages(OF_PROGRAM, 'src', 'package.json', 'tsconfig.json');
 
-const PROGRAM = {
-  sources: [
-    'src',
-    'workflows',
-    'activities',
-    'clients/src',
-    ...PACKAGE_SOURCES,
-    'packages/tsconfig.package.json',
-    'tsconfig.json',
-    'tsconfig.build.json',
-    'package-lock.json',
-  ],
-  stamp: 'dist/.program-hash',
-  products: ['dist/src/main.js', ...inPackages(OF_PROGRAM, 'dist')],
-};
-const TESTS = {
-  sources: [
-    ...PROGRAM.sources,
-    ...inPackages(OF_DEVELOPERS, 'src', 'package.json', 'tsconfig.json'),
-    ...inPackages(PACKAGES, 'test', 'tsconfig.test.json'),
-    'packages/tsconfig.test.json',
-    'test',
-    'bench',
-    'tools',
-    'tsconfig.test.json',
-  ],
-  stamp: 'dist/.tests-hash',
-  products: ['dist/test/support/run-tests.js', ...inPackages(PACKAGES, 'dist')],
-};
-const DASHBOARD = {
-  // It imports its client and its types from there.
-  sources: ['web', 'clients/src/api', 'package-lock.json'],
-  stamp: 'dist/.dashboard-hash',
-  products: ['dist/dashboard/index.html'],
-};
-const BUNDLE = {
-  sources: ['workflows', 'src/domain', 'src/temporal', ...PACKAGE_SOURCES, 'package-lock.json'],
-  stamp: 'dist/.bundle-hash',
-  products: ['dist/workflow-bundle.js'],
-};
+/** What is built, from which sources, and where the result is. */
+async function partsOf(root) {
+  const packages = await listPackages(root);
+  const ofProgram = packages.filter((name) => !OF_DEVELOPERS.includes(name));
+  const inPackages = (names, ...files) => names.flatMap((name) => files.map((file) => `packages/${name}/${file}`));
+  const packageSources = inPackages(ofProgram, 'src', 'package.json', 'tsconfig.json');
+  const program = {
+    sources: [
+      'src',
+      'workflows',
+      'activities',
+      'clients/src',
+      ...packageSources,
+      'packages/tsconfig.package.json',
+      'tsconfig.json',
+      'tsconfig.build.json',
+      'package-lock.json',
+    ],
+    stamp: 'dist/.program-hash',
+    products: ['dist/src/main.js', ...inPackages(ofProgram, 'dist')],
+  };
+  const tests = {
+    sources: [
+      ...program.sources,
+      ...inPackages(OF_DEVELOPERS, 'src', 'package.json', 'tsconfig.json'),
+      ...inPackages(packages, 'test', 'tsconfig.test.json'),
+      'packages/tsconfig.test.json',
+      'test',
+      'bench',
+      'tools',
+      'tsconfig.test.json',
+    ],
+    stamp: 'dist/.tests-hash',
+    products: ['dist/test/support/run-tests.js', ...inPackages(packages, 'dist')],
+  };
+  const bundle = {
+    sources: ['workflows', 'src/domain', 'src/temporal', ...packageSources, 'package-lock.json'],
+    stamp: 'dist/.bundle-hash',
+    products: ['dist/workflow-bundle.js'],
+  };
+  const dashboard = {
+    // It imports its client and its types from there.
+    sources: ['web', 'clients/src/api', 'package-lock.json'],
+    stamp: 'dist/.dashboard-hash',
+    products: ['dist/dashboard/index.html'],
+  };
+  return { program, tests, bundle, dashboard };
+}
+
+async function listPackages(root) {
+  const entries = await readdir(path.join(root, 'packages'), { withFileTypes: true }).catch(() => []);
+  return entries
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => name)
+    .toSorted();
+}
 
 /**
  * Builds what is not up to date.
@@ -68,28 +75,29 @@ const BUNDLE = {
  *   a type error is reported, and they run nevertheless.
  */
 export async function build(root, { say, withTests }) {
+  const { program, tests, bundle, dashboard } = await partsOf(root);
   const compile = async (project) => run(root, path.join(root, 'node_modules/.bin/tsc'), ['--build', project]);
   if (withTests) {
-    await unlessCurrent(root, TESTS, async () => {
+    await unlessCurrent(root, tests, async () => {
       say('Building the program and its tests.');
       if (await compile('tsconfig.test.json')) return true;
       say('There are type errors (above); the tests run nevertheless.');
       return false;
     });
   } else {
-    await unlessCurrent(root, PROGRAM, async () => {
+    await unlessCurrent(root, program, async () => {
       say('Building.');
       if (await compile('tsconfig.build.json')) return true;
       throw new Error('The program does not compile.');
     });
   }
-  await unlessCurrent(root, BUNDLE, async () => {
+  await unlessCurrent(root, bundle, async () => {
     say('Bundling the workflows.');
     const script = path.join(root, 'dist/src/temporal/build-workflow-bundle.js');
     if (!(await run(root, process.execPath, [script]))) throw new Error('The workflows could not be bundled.');
     return true;
   });
-  await unlessCurrent(root, DASHBOARD, async () => {
+  await unlessCurrent(root, dashboard, async () => {
     say('Building the dashboard.');
     const vite = path.join(root, 'node_modules/.bin/vite');
     if (!(await run(root, vite, ['build', 'web']))) throw new Error('The dashboard could not be built.');
