@@ -4,6 +4,7 @@
  * gets a new thread. Used by everything that runs untrusted input off the event loop.
  */
 import { Piscina } from 'piscina';
+import { THREAD_ARGUMENTS } from './thread-arguments.ts';
 
 /** Loading a module takes a tenth of a second, on a machine that is very busy some seconds. */
 const START_TIMEOUT_MS = 30_000;
@@ -62,8 +63,7 @@ export function createTimedThread<Job, Answer>(options: TimedThreadOptions<Job>)
       maxThreads: 1,
       concurrentTasksPerWorker: 1,
       idleTimeout: Infinity,
-      // The options that the main thread was started with apply to the others: source maps, what tests load first.
-      execArgv: process.execArgv,
+      execArgv: [...THREAD_ARGUMENTS],
       // No secrets where they are not needed.
       env: {},
       resourceLimits: { maxOldGenerationSizeMb: options.heapMb },

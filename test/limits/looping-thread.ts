@@ -1,8 +1,21 @@
 /** A thread whose jobs end, never end, or end the thread: for timed-thread.test.ts. */
-export type LoopingJob = 'answer' | 'loop' | 'die';
+import { createRequire } from 'node:module';
+import { fileURLToPath } from 'node:url';
+
+export type LoopingJob = 'answer' | 'loop' | 'die' | 'require';
 
 export default function doJob(job: LoopingJob): string {
   while (job === 'loop') Math.random();
   if (job === 'die') process.exit(1);
-  return 'answered';
+  return job === 'require' ? requireItself() : 'answered';
+}
+
+/** @returns the code of the error; 'required' if there is none. */
+function requireItself(): string {
+  try {
+    createRequire(import.meta.url)(fileURLToPath(import.meta.url));
+    return 'required';
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code ?? String(error);
+  }
 }

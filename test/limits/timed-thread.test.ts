@@ -48,4 +48,12 @@ describe('a thread that does one job at a time', () => {
 
     await starting;
   });
+
+  // Node ends the process if such a thread is closed at the wrong moment (src/limits/thread-arguments.ts).
+  it('does not load modules by require', async () => {
+    const thread = loopingThread();
+
+    assert.equal(await thread.run('require', LONG_MS), 'ERR_REQUIRE_ESM');
+    await thread.close();
+  });
 });

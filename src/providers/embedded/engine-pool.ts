@@ -16,6 +16,7 @@ import { MessageChannel } from 'node:worker_threads';
 import type { MessagePort } from 'node:worker_threads';
 import { Piscina } from 'piscina';
 import type { Logger } from '../../telemetry/log.ts';
+import { THREAD_ARGUMENTS } from '../../limits/thread-arguments.ts';
 import { createTenantShares } from '../../limits/tenant-shares.ts';
 import type { Lease } from '../../limits/tenant-shares.ts';
 import type { ShareMetrics } from '../../telemetry/metrics-shares.ts';
@@ -118,8 +119,7 @@ export function createEnginePool(options: {
     concurrentTasksPerWorker: 1,
     // Starting a thread costs some 300 ms (canvas, fonts): so a started thread stays.
     idleTimeout: Infinity,
-    // The threads get the main thread's options: source maps, modules that tests preload.
-    execArgv: process.execArgv,
+    execArgv: [...THREAD_ARGUMENTS],
     // No environment: a rendering depends on its job alone, and secrets stay out of threads that do not need them.
     env: {},
     resourceLimits: { maxOldGenerationSizeMb: THREAD_HEAP_MB },

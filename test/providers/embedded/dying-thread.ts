@@ -26,6 +26,7 @@ export default async function liveOrDie({
       });
     });
   }
+  if (engine === 'arguments') return { kind: 'rendered', files: process.execArgv.map((path) => ({ path })) };
   if (engine === 'refuse')
     return {
       kind: 'unusable_input',

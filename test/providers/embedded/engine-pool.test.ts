@@ -14,6 +14,7 @@ import type { EnginePool } from '../../../src/providers/embedded/engine-pool.ts'
 import { createEnginePool } from '../../../src/providers/embedded/engine-pool.ts';
 import type { EngineJob, RenderedFile } from '@darkroom/engines/engine';
 import { UnusableInputError } from '@darkroom/engines/unusable-input-error';
+import { THREAD_ARGUMENTS } from '../../../src/limits/thread-arguments.ts';
 import { silentLogger } from '../../../src/telemetry/log.ts';
 
 const logger = silentLogger();
@@ -223,6 +224,20 @@ describe('an engine pool whose thread dies', () => {
     } finally {
       await pool.close();
       await rm(scratch, { recursive: true });
+    }
+  });
+
+  it('loads modules by import only, in each thread', async () => {
+    const pool = createEnginePool({ threads: 1, logger, threadModule: DYING_THREAD });
+    try {
+      const given = await pool.render(job({}, 'arguments'), never());
+
+      assert.deepEqual(
+        given.map((file) => ('path' in file ? file.path : '')),
+        THREAD_ARGUMENTS,
+      );
+    } finally {
+      await pool.close();
     }
   });
 
