@@ -79,13 +79,19 @@ export function startLauncher(dependencies: LauncherDependencies): Launcher {
   const claims = new Set<Promise<void>>();
   /** Claimed, but delivery has not begun. */
   const ahead: OutboxItem[] = [];
-  const underWay = new Set<Promise<void>>();
+  /** When each began. */
+  const underWay = new Map<Promise<void>, number>();
   let isSlow = false;
   /** Not by the wall clock, which may be set back and block it for hours. */
   let pausedUntil = -Infinity;
   /** Temporal seems to be unavailable. */
   let isAway = false;
   let succeededAt = -Infinity;
+  /**
+   * When a delivery failed and none has succeeded since: until those that had begun before have ended, it is open
+   * whether Temporal is unavailable or only that row is not accepted, and nothing else begins.
+   */
+  let doubtedAt: number | undefined;
   /** Claimed since the last recovery and not delivered, oldest first. */
   const undelivered = new Map<bigint, OutboxItem>();
   /** Rows that have failed since then. */
@@ -100,7 +106,9 @@ export function startLauncher(dependencies: LauncherDependencies): Launcher {
 
   const isPaused = (): boolean => performance.now() < pausedUntil;
 
-  const hasRoom = (): boolean => !isClosing && underWay.size < MAX_IN_FLIGHT && ahead.length === 0 && !isPaused();
+  const mayBegin = (): boolean => !isClosing && underWay.size < MAX_IN_FLIGHT && doubtedAt === undefined;
+
+  const hasRoom = (): boolean => mayBegin() && ahead.length === 0 && !isPaused();
 
   const wake = (claimed?: OutboxItem): void => {
     if (claimed !== undefined) {
@@ -113,7 +121,7 @@ export function startLauncher(dependencies: LauncherDependencies): Launcher {
 
   /** How many rows of each kind may be claimed now: 0 until a claim is worth it. */
   const claimable = (): number => {
-    if (isClosing || isPaused()) return 0;
+    if (isClosing || isPaused() || doubtedAt !== undefined) return 0;
     const claimed = underWay.size + ahead.length;
     if (isAway) return claimed <= 1 ? 1 : 0;
     if (isSlow) return Math.ceil(Math.max(MAX_IN_FLIGHT - claimed, 0) / 2);
@@ -182,7 +190,7 @@ export function startLauncher(dependencies: LauncherDependencies): Launcher {
   };
 
   const beginNext = (): void => {
-    while (!isClosing && underWay.size < MAX_IN_FLIGHT) {
+    while (mayBegin()) {
       const item = ahead.shift();
       if (item === undefined) return;
       begin(item);
@@ -192,10 +200,11 @@ export function startLauncher(dependencies: LauncherDependencies): Launcher {
   const begin = (item: OutboxItem): void => {
     const delivering = deliverOne(item).finally(() => {
       underWay.delete(delivering);
+      settleDoubt();
       beginNext();
       if (wantsAnother) claimMore();
     });
-    underWay.add(delivering);
+    underWay.set(delivering, performance.now());
   };
 
   const deliverOne = async (item: OutboxItem): Promise<void> => {
@@ -207,6 +216,7 @@ export function startLauncher(dependencies: LauncherDependencies): Launcher {
         removeDelivered();
       }
       succeededAt = performance.now();
+      doubtedAt = undefined;
       isSlow = succeededAt - begunAt > SLOW_MS;
       if (isAway && isTrial) recover();
     } catch (error) {
@@ -214,8 +224,18 @@ export function startLauncher(dependencies: LauncherDependencies): Launcher {
       if (!suspects.has(item.id)) remember(item);
       if (failed.size < MAX_UNDELIVERED) failed.add(item.id);
       // If another row was delivered meanwhile, the failure is specific to this row: the others do not wait.
-      if (succeededAt < begunAt) pause();
+      if (succeededAt >= begunAt) return;
+      if (isAway) pause();
+      else doubtedAt ??= performance.now();
     }
+  };
+
+  /** Temporal is considered unavailable when everything that began before the first failure has failed too. */
+  const settleDoubt = (): void => {
+    const since = doubtedAt;
+    if (since === undefined || [...underWay.values()].some((begunAt) => begunAt <= since)) return;
+    doubtedAt = undefined;
+    pause();
   };
 
   /** A rejection persists until an operator acts; a failure passes by itself. */
@@ -290,7 +310,7 @@ export function startLauncher(dependencies: LauncherDependencies): Launcher {
       await Promise.allSettled([claiming, ...claims]);
       // For other processes, or the next one.
       await giveBack(ahead.splice(0).map(({ id }) => id));
-      await Promise.allSettled(underWay);
+      await Promise.allSettled(underWay.keys());
       while (removal !== undefined) await removal;
     },
   };

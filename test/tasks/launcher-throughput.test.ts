@@ -198,6 +198,21 @@ describe('a launcher whose Temporal was away', () => {
     );
   });
 
+  it('is not paused by a row that is rejected before any other is answered', async (t) => {
+    await accept(200);
+    const { temporal, watched, launcher } = launch(t, 200);
+    temporal.refused.add(`tk-svc-${String(accepted - 199).padStart(26, '0')}`);
+
+    launcher.wake();
+    await watched.quiet();
+    // Whether Temporal is there is open until another is answered: nothing else begins.
+    assert.equal(temporal.inFlight, MAX_IN_FLIGHT - 1);
+    for (; temporal.inFlight > 0; await watched.quiet()) temporal.answer();
+
+    assert.equal(temporal.started.size, 199);
+    assert.equal(temporal.asked.length, 200);
+  });
+
   it('keeps rows that fail by themselves for their leases, and nobody else waits for them', async (t) => {
     await accept(2_000);
     const { temporal, watched, launcher, pollAfterPause } = launch(t, 2_000);
