@@ -130,7 +130,8 @@ describe('the client of OpenAI, for chat completions', () => {
       chunks += 1;
       if (chunks === 4) stream.controller.abort();
     }
-    assert.equal(chunks, 4);
+    // A client that was slow has received some more by then, which it still returns; the whole answer has hundreds.
+    assert.ok(chunks >= 4 && chunks < 50, String(chunks));
   });
 
   // Proves S4.4-7, C1-8, C7-4, C9-12, C9-14.
