@@ -124,6 +124,9 @@ async function applyAll(
   return applied;
 }
 
+/** Hidden files, and the schema that all migrations result in, which is generated for readers. */
+const NO_MIGRATIONS = String.raw`(\..*|schema\.sql)`;
+
 const RETRIED = 'a migration could not have its lock, and is tried again';
 
 /** @returns the name of the migration that ran; undefined: none was left. */
@@ -140,6 +143,7 @@ async function applyNext(
     dir,
     migrationsTable: 'migrations',
     migrationLoaderStrategies: migrationLoader(lockTimeoutMs, logger),
+    ignorePattern: NO_MIGRATIONS,
     direction: 'up',
     count: 1,
     singleTransaction: false,
