@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
 import { after, describe, it } from 'node:test';
-import type { Page } from 'playwright-core';
+import type { BrowserContext, Page } from 'playwright-core';
 import { launchBrowser } from '../support/browser.ts';
 import { startDarkroom } from '../support/darkroom.ts';
 import { until } from '@darkroom/testing/until';
@@ -212,16 +212,35 @@ describe('a conversation', () => {
   });
 });
 
+/** Watches from now on. @returns what is fulfilled when the first event of a task has arrived at the page. */
+async function watchEvents(context: BrowserContext, page: Page): Promise<{ readonly arrived: Promise<void> }> {
+  const session = await context.newCDPSession(page);
+  await session.send('Network.enable');
+  const streams = new Set<string>();
+  const arrived = new Promise<void>((resolve) => {
+    session.on('Network.requestWillBeSent', ({ requestId, request }) => {
+      if (request.url.endsWith('/events')) streams.add(requestId);
+    });
+    session.on('Network.dataReceived', ({ requestId, dataLength }) => {
+      if (streams.has(requestId) && dataLength > 0) resolve();
+    });
+  });
+  return { arrived };
+}
+
 describe('a run', () => {
   it('is lost from sight while the service is away, and its result arrives all the same', async () => {
-    const { page, expect, close } = await open('/playground/darkroom/motion?example=0');
+    const { page, context, expect, close } = await open('/playground/darkroom/motion?example=0');
     expect(AWAY);
     await worker?.kill('SIGTERM');
+    const { arrived } = await watchEvents(context, page);
     await page.getByRole('button', { name: 'Run' }).click();
     await page
       .getByText(/Waiting for its turn/)
       .first()
       .waitFor();
+    // Otherwise there is no event after which the page could resume.
+    await arrived;
 
     await api?.kill();
     await page.getByText('Darkroom cannot be reached just now').waitFor();
