@@ -18,7 +18,7 @@ import type { Stream } from 'node-av/lib';
 import { MAX_FILM_EDGE, MAX_SECONDS } from './film-bounds.ts';
 import { UndecodableMediaError } from './undecodable-media-error.ts';
 
-/** FFmpeg's names of the containers in `src/objects/media-types.ts`. */
+/** FFmpeg's names of the containers in media-types.ts. */
 const CONTAINERS = 'mov,matroska,webm,mp3,wav,flac,ogg,aac';
 
 /** What those containers hold in practice; no codec of text, of pictures in pictures, or of one maker's camera. */

@@ -5,7 +5,7 @@ import type { FilmPicture } from './film-decoding.ts';
 import { UndecodableMediaError } from './undecodable-media-error.ts';
 
 /**
- * libvips' loaders of the image types in `src/objects/media-types.ts`: no SVG, no PDF, no loader of other libraries.
+ * libvips' loaders of the image types in media-types.ts: no SVG, no PDF, no loader of other libraries.
  */
 const LOADERS = ['Png', 'Jpeg', 'Webp', 'Nsgif', 'Heif'];
 
