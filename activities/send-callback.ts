@@ -24,7 +24,7 @@ import type { TaskId } from '../src/domain/workflow-ids.ts';
 import { EgressError } from '../src/egress/egress-error.ts';
 import { readTask } from '../src/tasks/record/read.ts';
 import type { TaskDetail } from '../src/tasks/record/read.ts';
-import { presentTask } from '../src/wire/task.ts';
+import { presentTask } from '../src/presenters/task.ts';
 import type { Activities, DeliverCallbackInput, DeliveryResult } from '../workflows/contracts.ts';
 import type { ActivityContext } from './context.ts';
 import { KEEP_WITHIN_MS, RECORD_WITHIN_MS, recordInTime } from './record-callback.ts';

@@ -98,7 +98,7 @@ async function check() {
     { name: 'format', command: bin('oxfmt'), args: ['--check'] },
     { name: 'lint', command: bin('oxlint'), args: ['--type-aware'] },
     { name: 'types', command: bin('tsc'), args: ['--noEmit', '-p', 'tsconfig.json'] },
-    { name: 'types of the dashboard', command: bin('tsc'), args: ['--noEmit', '-p', 'web'] },
+    { name: 'types of the dashboard', command: bin('tsc'), args: ['--noEmit', '-p', 'packages/dashboard'] },
     { name: 'unused code', command: bin('knip'), args: [] },
   ];
   const failed = [];
@@ -157,7 +157,7 @@ async function attack(args) {
 /** The command-line client: it needs nothing that the service itself is built from. */
 async function cli(args) {
   await prepare({ builds: true });
-  return handOver(process.execPath, [path.join(ROOT, 'dist/clients/src/main.js'), ...args]);
+  return handOver(process.execPath, [path.join(ROOT, 'packages/cli/dist/src/main.js'), ...args]);
 }
 
 /** One of the small programs among the tests and tools: one that renders a file, records or fills something. */

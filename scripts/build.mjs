@@ -1,6 +1,6 @@
 /**
- * Builds `dist`: the compiled program, the bundle of the workflows that workers run, the dashboard, and for
- * developers the compiled tests and benchmarks. Each is skipped while the content of its sources has not changed.
+ * Builds `dist`: the compiled program, the bundle of the workflows that workers run, the dashboard, the command-line
+ * client as one file, and for developers the compiled tests and benchmarks. Each is skipped while the content of its sources has not changed.
  */
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -10,6 +10,8 @@ import path from 'node:path';
 
 /** Packages of the workspace that the program does not contain. */
 const OF_DEVELOPERS = ['testing'];
+/** Built by Vite, and not compiled. */
+const DASHBOARD = 'dashboard';
 
 /** What is built, from which sources, and where the result is. */
 async function partsOf(root) {
@@ -22,7 +24,6 @@ async function partsOf(root) {
       'src',
       'workflows',
       'activities',
-      'clients/src',
       ...packageSources,
       'packages/tsconfig.package.json',
       'tsconfig.json',
@@ -53,17 +54,26 @@ async function partsOf(root) {
   };
   const dashboard = {
     // It imports its client and its types from there.
-    sources: ['web', 'clients/src/api', 'package-lock.json'],
+    sources: [
+      ...inPackages([DASHBOARD], 'src', 'public', 'index.html', 'vite.config.ts'),
+      'packages/api/src',
+      'package-lock.json',
+    ],
     stamp: 'dist/.dashboard-hash',
     products: ['dist/dashboard/index.html'],
   };
-  return { program, tests, bundle, dashboard };
+  const client = {
+    sources: [...inPackages(['api', 'cli', 'mcp'], 'src', 'package.json'), 'package-lock.json'],
+    stamp: 'dist/.client-hash',
+    products: ['packages/cli/dist/darkroom-cli.mjs'],
+  };
+  return { program, tests, bundle, dashboard, client };
 }
 
 async function listPackages(root) {
   const entries = await readdir(path.join(root, 'packages'), { withFileTypes: true }).catch(() => []);
   return entries
-    .filter((entry) => entry.isDirectory())
+    .filter((entry) => entry.isDirectory() && entry.name !== DASHBOARD)
     .map(({ name }) => name)
     .toSorted();
 }
@@ -75,7 +85,7 @@ async function listPackages(root) {
  *   a type error is reported, and they run nevertheless.
  */
 export async function build(root, { say, withTests }) {
-  const { program, tests, bundle, dashboard } = await partsOf(root);
+  const { program, tests, bundle, dashboard, client } = await partsOf(root);
   const compile = async (project) => run(root, path.join(root, 'node_modules/.bin/tsc'), ['--build', project]);
   if (withTests) {
     await unlessCurrent(root, tests, async () => {
@@ -97,10 +107,18 @@ export async function build(root, { say, withTests }) {
     if (!(await run(root, process.execPath, [script]))) throw new Error('The workflows could not be bundled.');
     return true;
   });
+  await unlessCurrent(root, client, async () => {
+    say('Bundling the command-line client.');
+    const rolldown = path.join(root, 'node_modules/.bin/rolldown');
+    const [entry, file] = ['packages/cli/dist/src/main.js', 'packages/cli/dist/darkroom-cli.mjs'];
+    const args = [entry, '--format', 'esm', '--platform', 'node', '--file', file, '--log-level', 'silent'];
+    if (!(await run(root, rolldown, args))) throw new Error('The command-line client could not be bundled.');
+    return true;
+  });
   await unlessCurrent(root, dashboard, async () => {
     say('Building the dashboard.');
     const vite = path.join(root, 'node_modules/.bin/vite');
-    if (!(await run(root, vite, ['build', 'web']))) throw new Error('The dashboard could not be built.');
+    if (!(await run(root, vite, ['build', 'packages/dashboard']))) throw new Error('The dashboard could not be built.');
     return true;
   });
 }

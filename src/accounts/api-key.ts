@@ -6,6 +6,9 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { base62, randomBase62 } from '../domain/ids.ts';
 
+export { SCOPES } from '@darkroom/api/facts/scopes';
+export type { Scope } from '@darkroom/api/facts/scopes';
+
 const ID_LENGTH = 10;
 const SECRET_LENGTH = 43;
 const CHECKSUM_LENGTH = 6;
@@ -15,22 +18,6 @@ const API_KEY = new RegExp(
 );
 
 const API_KEY_ID = new RegExp(`^[0-9A-Za-z]{${ID_LENGTH}}$`);
-
-/** What may be done with a key (contract §7). */
-export const SCOPES = [
-  'tasks:read',
-  'tasks:write',
-  'storage:read',
-  'storage:write',
-  'text:write',
-  'models:read',
-  'billing:read',
-  'webhooks:manage',
-  'keys:manage',
-  'dashboard',
-] as const;
-
-export type Scope = (typeof SCOPES)[number];
 
 /** A newly created key: the text is shown once, the rest is stored. */
 export interface NewApiKey {

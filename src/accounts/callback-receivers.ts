@@ -7,6 +7,7 @@
  * is deleted: the address may be long out of use.
  */
 import type { Queryable, Statement } from '../database/database.ts';
+import { LISTED_RECEIVERS } from '@darkroom/api/facts/limits';
 
 /** A failing receiver, as it is reported to its account. */
 export interface FailingReceiver {
@@ -26,9 +27,6 @@ interface LastAttempt {
   readonly httpStatus?: number;
   readonly errorClass?: 'tls' | 'timeout' | 'unreachable';
 }
-
-/** As many as are reported to an account at once. */
-export const LISTED_RECEIVERS = 100;
 
 /** How long after its last failure a receiver is kept. SQL, because every query of the table needs it. */
 const REMEMBERED = `interval '7 days'`;

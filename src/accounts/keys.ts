@@ -6,6 +6,9 @@ import type { Queryable, Statement } from '../database/database.ts';
 import { readAccount } from './accounts.ts';
 import { isApiKeyId, newApiKey } from './api-key.ts';
 import type { Scope } from './api-key.ts';
+import { ROTATION_OVERLAP_SECONDS, MAX_LISTED_KEYS } from '@darkroom/api/facts/limits';
+
+export { ROTATION_OVERLAP_SECONDS } from '@darkroom/api/facts/limits';
 
 /**
  * What may be spent with a key, in micro-USD; undefined: no such cap. What counts is documented in
@@ -155,9 +158,6 @@ function listingOf(row: KeyRow): KeyListing {
   };
 }
 
-/** At most this many keys are listed: those that are not revoked first, of each kind the newest. */
-export const MAX_LISTED_KEYS = 1_000;
-
 const selectKeys: Statement = {
   name: 'select_keys',
   text: `SELECT * FROM (
@@ -215,9 +215,6 @@ export async function revokeKey(database: Queryable, keyId: string, accountId?: 
   const rows = await database.query(revoke, [keyId, accountId ?? null]);
   return rows.length > 0;
 }
-
-/** Contract §7.1; a day is the overlap of webhook keys too (§6). */
-export const ROTATION_OVERLAP_SECONDS = { default: 86_400, maximum: 604_800 } as const;
 
 const replaceKey: Statement = {
   name: 'replace_key',

@@ -8,11 +8,10 @@ import { createSecretCipher } from './secret-cipher.ts';
 import { sampleSecrets } from './stored-secrets.ts';
 import type { SecretCounts } from './stored-secrets.ts';
 
+export { WEBHOOK_SECRET_LENGTH } from '@darkroom/api/facts/limits';
+
 /** Contract §6: "During rotation both keys sign for 24 h". */
 const OVERLAP_MS = 24 * 3_600_000;
-
-/** Contract §6: a text of 16-256 characters. */
-export const WEBHOOK_SECRET_LENGTH = { minimum: 16, maximum: 256 } as const;
 
 /** The key of an account as its owner sees it. */
 export interface WebhookKey {

@@ -4,9 +4,11 @@
  * ids (`ledger.ts`), so that a page begins where the previous one ended, whatever is booked in the meantime.
  */
 import type { Queryable, Statement } from '../database/database.ts';
+import { LEDGER_KINDS } from '@darkroom/api/facts/ledger-kinds';
+import type { LedgerKind } from '@darkroom/api/facts/ledger-kinds';
 
-export const LEDGER_KINDS = ['topup', 'adjustment', 'hold', 'capture', 'release'] as const;
-export type LedgerKind = (typeof LEDGER_KINDS)[number];
+export { LEDGER_KINDS } from '@darkroom/api/facts/ledger-kinds';
+export type { LedgerKind } from '@darkroom/api/facts/ledger-kinds';
 
 export interface LedgerEntry {
   readonly kind: LedgerKind;

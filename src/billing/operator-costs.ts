@@ -7,23 +7,13 @@
  */
 import type { Queryable, Statement } from '../database/database.ts';
 import type { FailureReason } from '../domain/failure-reason.ts';
+import { BORNE_REASONS } from '@darkroom/api/facts/cost-reasons';
+import type { CostReason } from '@darkroom/api/facts/cost-reasons';
+
+export type { CostReason } from '@darkroom/api/facts/cost-reasons';
 
 /** What is recorded for the embedded engines' work (activities/task-route.ts): no provider bills that. */
 const EMBEDDED_UPSTREAM = 'embedded';
-
-/** The ends of a task for which a provider may send a bill that no account pays. */
-export const BORNE_REASONS = [
-  'timed_out',
-  'outcome_unknown',
-  'storage_unavailable',
-  'terminated',
-  'cancelled',
-  'no_output',
-] as const satisfies readonly FailureReason[];
-
-/** Why the operator bears a cost. */
-export const COST_REASONS = [...BORNE_REASONS, 'hold_exceeded'] as const;
-export type CostReason = (typeof COST_REASONS)[number];
 
 const insertCost: Statement = {
   name: 'insert_operator_cost',

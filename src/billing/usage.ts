@@ -3,9 +3,12 @@
  * from the ledger itself, by an index that contains all of it.
  */
 import type { Queryable, Statement } from '../database/database.ts';
+import { USAGE_GROUPS } from '@darkroom/api/facts/usage-groups';
+import type { UsageGroup } from '@darkroom/api/facts/usage-groups';
+import { MAX_USAGE_ROWS } from '@darkroom/api/facts/limits';
 
-export const USAGE_GROUPS = ['day', 'model', 'keyId'] as const;
-export type UsageGroup = (typeof USAGE_GROUPS)[number];
+export { USAGE_GROUPS } from '@darkroom/api/facts/usage-groups';
+export type { UsageGroup } from '@darkroom/api/facts/usage-groups';
 
 /**
  * One sum. Columns that are not grouped by are undefined; null: what belongs to no model and no key, which is
@@ -33,9 +36,6 @@ export interface UsageQuery {
 export class TooMuchUsageError extends Error {
   override readonly name = 'TooMuchUsageError';
 }
-
-/** Some 1 MB as JSON. */
-export const MAX_USAGE_ROWS = 10_000;
 
 const COLUMNS: Readonly<Record<UsageGroup, string>> = {
   day: `to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD')`,

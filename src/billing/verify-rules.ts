@@ -4,9 +4,9 @@
  * `detail`.
  */
 import type { Statement } from '../database/database.ts';
+import { MAX_VIOLATIONS } from '@darkroom/api/facts/limits';
 
-/** At most this many violations are reported. */
-export const MAX_VIOLATIONS = 100;
+export { MAX_VIOLATIONS } from '@darkroom/api/facts/limits';
 
 /** Longer than any proof takes; other statements of ours are ended much earlier. */
 const TIMEOUT_MS = 600_000;

@@ -6,8 +6,6 @@
 import type { Database, Queryable, Statement } from '../database/database.ts';
 import { LEDGER_RULES, MAX_VIOLATIONS } from './verify-rules.ts';
 
-export { MAX_VIOLATIONS } from './verify-rules.ts';
-
 /** One thing that does not add up. */
 export interface LedgerViolation {
   readonly rule: string;

@@ -5,6 +5,11 @@
  */
 import type { Queryable, Statement } from '../database/database.ts';
 import type { TaskId } from '../domain/workflow-ids.ts';
+import type { CallbackState } from '@darkroom/api/facts/callback';
+import { LISTED_ATTEMPTS } from '@darkroom/api/facts/limits';
+
+export type { CallbackState } from '@darkroom/api/facts/callback';
+export { LISTED_ATTEMPTS } from '@darkroom/api/facts/limits';
 
 /** How an attempt without an HTTP response is classified (contract §6). */
 export type AttemptErrorClass = 'tls' | 'timeout' | 'unreachable';
@@ -14,9 +19,6 @@ export interface AttemptResult {
   readonly httpStatus?: number;
   readonly errorClass?: AttemptErrorClass;
 }
-
-/** The state of a delivery. `waiting`: the task has not ended yet. */
-export type CallbackState = 'waiting' | 'pending' | 'delivered' | 'exhausted' | 'stopped';
 
 /** A delivery to be attempted. */
 export interface PendingCallback {
@@ -213,9 +215,6 @@ export async function restartDelivery(transaction: Queryable, taskId: TaskId): P
   const rows = await transaction.query(restartStatement, [taskId]);
   return rows.length === 1;
 }
-
-/** The maximum number of attempts listed. */
-export const LISTED_ATTEMPTS = 1_000;
 
 /** An attempt as it is listed. */
 export interface RecordedAttempt {

@@ -6,33 +6,16 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import type { ModelDefinition } from './definition.ts';
+import { TEXT_FEATURES } from '@darkroom/api/facts/text-features';
+import type { TextFeature } from '@darkroom/api/facts/text-features';
+import { TextPricingSchema } from '@darkroom/api/tasks/text-pricing';
 
-/** What a request may use besides text; a model that lacks one of them rejects it by the parameter's name. */
-export const TEXT_FEATURES = [
-  'images',
-  'n',
-  'stop',
-  'seed',
-  'temperature',
-  'top_p',
-  'frequency_penalty',
-  'presence_penalty',
-  'logit_bias',
-  'logprobs',
-  'json_object',
-  'json_schema',
-  'tools',
-  'parallel_tool_calls',
-  'reasoning',
-  'verbosity',
-] as const;
-export type TextFeature = (typeof TEXT_FEATURES)[number];
+export { TEXT_FEATURES } from '@darkroom/api/facts/text-features';
+export type { TextFeature } from '@darkroom/api/facts/text-features';
 
 /** The interfaces of protocol `openai` that an upstream has; each has the first. */
 export const TEXT_APIS = ['chat.completions', 'responses'] as const;
 export type TextApi = (typeof TEXT_APIS)[number];
-
-const Usd = Type.String({ pattern: '^[0-9]{1,9}(\\.[0-9]{1,12})?$', description: 'Decimal USD for a million tokens.' });
 const Seconds = Type.Integer({ minimum: 1, maximum: 86_400 });
 const Tokens = Type.Integer({ minimum: 1, maximum: 100_000_000 });
 const UnixSeconds = Type.Integer({ minimum: 0, maximum: 253_402_300_799 });
@@ -68,20 +51,6 @@ const TextUpstreamSchema = Type.Object(
     ),
   },
   { additionalProperties: false },
-);
-
-/**
- * What tokens cost. By default, those read from a cache cost as much as others, and reasoning as much as the answer.
- */
-export const TextPricingSchema = Type.Object(
-  {
-    unit: Type.Literal('token', { description: 'Tokens are counted.' }),
-    inputUsd: Usd,
-    cachedInputUsd: Type.Optional(Usd),
-    outputUsd: Usd,
-    reasoningUsd: Type.Optional(Usd),
-  },
-  { additionalProperties: false, description: 'Decimal USD for a million tokens of each kind.' },
 );
 
 const Margin = Type.Integer({ minimum: 0, maximum: 1_000_000 });

@@ -19,7 +19,7 @@ export const FAILURE_REASONS = [
   'model_unavailable',
 ] as const;
 
-/** Why a task failed. The last two are internal: they show as an `error.code` of their own (src/wire/task.ts). */
+/** Why a task failed. The last two are internal: they show as an `error.code` of their own (presenters/task.ts). */
 export type FailureReason = (typeof FAILURE_REASONS)[number];
 
 export type TaskErrorCode =

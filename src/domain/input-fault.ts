@@ -1,2 +1,2 @@
-/** Faults of a task's input, as all modules name them; the list is that of the package that reads media. */
-export * from '@darkroom/media/input-fault';
+/** Faults of a task's input, as all modules name them. */
+export * from '@darkroom/api/facts/input-fault';

@@ -1,13 +1,8 @@
-/**
- * The task's states and the moves between them. Pure, so that workflows may import it.
- * States: spec §3. The spec shows no transitions; these are ours (contract §3).
- */
+import { TASK_STATUSES } from '@darkroom/api/facts/task-status';
+import type { TaskStatus } from '@darkroom/api/facts/task-status';
 
-/** In the order in which a task passes through them; `fail` can follow any that is not terminal. */
-export const TASK_STATUSES = ['queued', 'handling', 'archiving', 'success', 'fail'] as const;
-
-/** What `GET /tasks/{id}` calls `status`. */
-export type TaskStatus = (typeof TASK_STATUSES)[number];
+export { TASK_STATUSES } from '@darkroom/api/facts/task-status';
+export type { TaskStatus } from '@darkroom/api/facts/task-status';
 
 /** The states that trigger a callback and are never left (spec §3). */
 export const TERMINAL_STATUSES = ['success', 'fail'] as const satisfies readonly TaskStatus[];

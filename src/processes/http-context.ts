@@ -26,7 +26,7 @@ import { createPreviewMaker } from '@darkroom/media/preview';
 import { createTaskCreator } from '../tasks/create/create.ts';
 import { createTextAnswers } from '../text/answer.ts';
 import { createEventFeed } from '../tasks/listing/feed.ts';
-import { CreateTaskSchema } from '../wire/create-task.ts';
+import { CreateTaskSchema } from '@darkroom/api/tasks/create-task';
 import type { Foundation } from './foundation.ts';
 import type { TextParts } from './text-parts.ts';
 

@@ -3,6 +3,9 @@
  * and not durations from now, so that two reads of the same state are equal.
  */
 import type { Queryable, Statement } from '../database/database.ts';
+import { MAX_UPSTREAMS } from '@darkroom/api/facts/limits';
+
+export { MAX_UPSTREAMS } from '@darkroom/api/facts/limits';
 
 /** An upstream that was ever paused, failing or capped. Times are null if they do not apply. */
 export interface UpstreamReport {
@@ -18,9 +21,6 @@ export interface UpstreamReport {
   /** Jobs under way there, if they are capped. */
   readonly slotsTaken: number;
 }
-
-/** There are only as many as model files have ever named. */
-export const MAX_UPSTREAMS = 200;
 
 /** An upstream with no recorded state. */
 export function quietUpstream(upstream: string): UpstreamReport {

@@ -26,7 +26,12 @@ export const PARSERS: Readonly<Record<string, ReviewedParser>> = {
     bound: 'compiles expressions of model files; evaluates nothing',
   },
   'src/catalogue/load-models.ts': { uses: { 'JSON.parse': 1 }, of: 'operators', bound: "the operator's own files" },
-  'packages/media/src/input-fault.ts': { uses: { RegExp: 1 }, of: 'our own', bound: FIXED },
+  'packages/api/src/client/api-client.ts': {
+    uses: { 'JSON.parse': 2 },
+    of: 'our own',
+    bound: "the answers of this process's own routes, in the api; it is a client otherwise",
+  },
+  'packages/api/src/facts/input-fault.ts': { uses: { RegExp: 1 }, of: 'our own', bound: FIXED },
   'src/standalone/file-lock.ts': { uses: { 'JSON.parse': 1 }, of: 'our own', bound: 'a file of the data directory' },
   'src/standalone/first-run-answer.ts': { uses: { 'JSON.parse': 1 }, of: 'our own', bound: 'a line of our own child' },
   'src/standalone/instance.ts': { uses: { 'JSON.parse': 1 }, of: 'our own', bound: 'a file of the data directory' },
@@ -64,6 +69,11 @@ export const PARSERS: Readonly<Record<string, ReviewedParser>> = {
     uses: { Busboy: 1 },
     of: 'clients',
     bound: 'reads piece by piece: 2 parts, 50 headers of 16 kB together, fields of 1 kB, 100 MB and 64 kB in all',
+  },
+  'packages/media/src/program-files.ts': {
+    uses: { 'JSON.parse': 1 },
+    of: 'our own',
+    bound: "the package's own package.json",
   },
   'packages/media/src/messages.ts': {
     uses: { 'JSON.parse': 1 },
@@ -119,5 +129,5 @@ export const PARSERS: Readonly<Record<string, ReviewedParser>> = {
     of: 'upstreams',
     bound: 'the body of an error, 64 kB (attempt.ts)',
   },
-  'src/wire/storage.ts': { uses: { RegExp: 1 }, of: 'clients', bound: FIXED },
+  'src/presenters/storage.ts': { uses: { RegExp: 1 }, of: 'clients', bound: FIXED },
 };

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { Webhook } from 'standardwebhooks';
-import type { WireWebhookKey } from '../../src/wire/webhook-key.ts';
+import type { WireWebhookKey } from '@darkroom/api/tasks/webhook-key';
 import type { ReceivedCallback } from '../support/callback-receiver.ts';
 import { startDarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';
 import type { DarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';

@@ -8,7 +8,7 @@ import { packageFile } from '../../src/config/package-root.ts';
 import { until } from '@darkroom/testing/until';
 
 /** The built program: from source it takes a second to start, and these tests start it about a hundred times. */
-export const CLI_PROGRAM = packageFile('dist/clients/src/main.js');
+export const CLI_PROGRAM = packageFile('packages/cli/dist/src/main.js');
 
 export interface CliResult {
   readonly code: number | null;

@@ -1,9 +1,9 @@
 /** How long the images of an answer may take: clients give up a call after a minute. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createApiClient } from '../../clients/src/api/api-client.ts';
-import { taskAnswer } from '../../clients/src/mcp/task-answer.ts';
-import type { Task } from '../../clients/src/mcp/task.ts';
+import { createApiClient } from '@darkroom/api/client/api-client';
+import { taskAnswer } from '@darkroom/mcp/task-answer';
+import type { Task } from '@darkroom/mcp/task';
 import { addressesIn, picturesIn } from './mcp-pictures.ts';
 
 const BASE_URL = 'http://127.0.0.1:1/v1';

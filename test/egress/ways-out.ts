@@ -12,7 +12,7 @@ export interface Reviewed {
 
 /** Builtin modules, globals and computed imports, by file. */
 export const CONNECTING: Readonly<Record<string, Reviewed>> = {
-  'clients/src/api/api-client.ts': {
+  'packages/api/src/client/api-client.ts': {
     ways: ['fetch'],
     reason: 'only where nobody gives it another: the api gives it one that stays in its own process',
   },

@@ -8,7 +8,7 @@ import { WALKED_ATTEMPTS } from '../../src/callbacks/list-attempts.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
 import { claimOutbox } from '../../src/tasks/outbox/outbox.ts';
 import { settleTask } from '../../src/tasks/lifecycle/settle.ts';
-import type { AccountCallbacksSchema } from '../../src/wire/account-callbacks.ts';
+import type { AccountCallbacksSchema } from '@darkroom/api/tasks/account-callbacks';
 import { body } from '../tasks/task-room.ts';
 import { serveApp } from './serve.ts';
 import type { ServedAccount, ServedApp } from './serve.ts';

@@ -4,7 +4,7 @@ import { after, before, describe, it } from 'node:test';
 import { setSuspended, updateLimits } from '../../src/accounts/accounts.ts';
 import { publicRoutes } from '../../src/http/app/public-routes.ts';
 import { claimOutbox } from '../../src/tasks/outbox/outbox.ts';
-import type { WireAccount } from '../../src/wire/account.ts';
+import type { WireAccount } from '@darkroom/api/tasks/account';
 import { created, get } from './account-client.ts';
 import { raw } from './raw-request.ts';
 import { serveApp } from './serve.ts';

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { compileCheck } from '../../src/catalogue/schema-validation.ts';
-import { EstimateSchema } from '../../src/wire/estimate.ts';
-import type { WireEstimate } from '../../src/wire/estimate.ts';
+import { EstimateSchema } from '@darkroom/api/tasks/estimate';
+import type { WireEstimate } from '@darkroom/api/tasks/estimate';
 import { definition } from '../catalogue/definitions.ts';
 import type { ApiAnswer, ApiClient } from '../support/api-client.ts';
 import { body } from '../tasks/task-room.ts';

@@ -11,7 +11,7 @@ import type { ErrorForm } from '../../src/http/app/error-form.ts';
 import { publicRoutes } from '../../src/http/app/public-routes.ts';
 import type { Route } from '../../src/http/app/route.ts';
 import { readOpenTextHolds } from '../../src/text/money/open-holds.ts';
-import type { RpcFailure } from '../../src/wire/json-rpc.ts';
+import type { RpcFailure } from '@darkroom/api/mcp/json-rpc';
 import { until } from '@darkroom/testing/until';
 import { edgeNumber, edgeText, edgeValue } from './edge-values.ts';
 import { requestOf, send } from './route-requests.ts';

@@ -1,6 +1,6 @@
 /** `/v1/account/keys` as a client uses it, of an app on a clock of its own, shared by the tests of keys. */
 import assert from 'node:assert/strict';
-import type { WireKey } from '../../src/wire/key.ts';
+import type { WireKey } from '@darkroom/api/tasks/key';
 import { ApiClient } from '../support/api-client.ts';
 import { serveApp } from './serve.ts';
 import type { ServedAccount, ServedApp } from './serve.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { compileCheck } from '../../src/catalogue/schema-validation.ts';
-import { ModelDetailSchema, ModelListSchema } from '../../src/wire/model.ts';
+import { ModelDetailSchema, ModelListSchema } from '@darkroom/api/tasks/model';
 import { definition } from '../catalogue/definitions.ts';
 import type { ApiAnswer } from '../support/api-client.ts';
 import { body } from '../tasks/task-room.ts';

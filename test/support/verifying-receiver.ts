@@ -11,7 +11,7 @@ import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { packageFile } from '../../src/config/package-root.ts';
 import { reservePort } from './reserve-port.ts';
-import type { TestDeliveryResultSchema } from '../../src/wire/webhook-key.ts';
+import type { TestDeliveryResultSchema } from '@darkroom/api/tasks/webhook-key';
 import type { Static } from 'typebox';
 import { startAlteringRelay } from './altering-relay.ts';
 import type { AlteringRelay } from './altering-relay.ts';
@@ -48,7 +48,7 @@ interface ReceiverToTest {
 }
 
 const KEY_PATH = '/v1/account/webhook-key';
-const FOLDER = 'web/src/pages/webhooks/verification';
+const FOLDER = 'packages/dashboard/src/pages/webhooks/verification';
 const HOW = { true: 'takes', false: 'refuses' } as const;
 
 /** Starts a receiver that is a program of its own, in its directory and with its variables. */

@@ -19,7 +19,7 @@ import { parseAllowList } from '../../src/egress/allow-list.ts';
 import { createTaskCreator } from '../../src/tasks/create/create.ts';
 import type { CreateDependencies, TaskCreator } from '../../src/tasks/create/create.ts';
 import { createUrlSigner } from '../../src/objects/urls/signed-url.ts';
-import { CreateTaskSchema } from '../../src/wire/create-task.ts';
+import { CreateTaskSchema } from '@darkroom/api/tasks/create-task';
 import { definition, definitionWithRoutes, textDefinition } from '../catalogue/definitions.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 

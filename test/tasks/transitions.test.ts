@@ -18,7 +18,7 @@ import { settleTask } from '../../src/tasks/lifecycle/settle.ts';
 import { beginArchiving, beginHandling } from '../../src/tasks/lifecycle/transitions.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
-import { presentTask } from '../../src/wire/task.ts';
+import { presentTask } from '../../src/presenters/task.ts';
 import { createStorageRoom } from '../objects/stored-outputs.ts';
 import { PRICE, body, openTaskRoom } from './task-room.ts';
 import type { TaskRoom } from './task-room.ts';

@@ -21,7 +21,7 @@ describe('every page of an operator', () => {
 
   it('is in the table of this test', async () => {
     assert.deepEqual(
-      new Set(await routesOf('web/src/pages/admin/admin-app.tsx')),
+      new Set(await routesOf('packages/dashboard/src/pages/admin/admin-app.tsx')),
       new Set(OPERATOR_PAGES.map(({ route }) => route).filter((route) => route !== undefined)),
     );
   });

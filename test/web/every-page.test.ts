@@ -51,7 +51,7 @@ describe('every page of an account', () => {
   it('is in the table of this test', async () => {
     const isLoggedOut = (route: string) => route === '/sign-in';
     assert.deepEqual(
-      new Set((await routesOf('web/src/app.tsx')).filter((route) => !isLoggedOut(route))),
+      new Set((await routesOf('packages/dashboard/src/app.tsx')).filter((route) => !isLoggedOut(route))),
       new Set(ACCOUNT_PAGES.map(({ route }) => route).filter((route) => route !== undefined)),
     );
   });

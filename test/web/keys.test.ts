@@ -10,7 +10,7 @@ import type { Browser, Locator, Page } from 'playwright-core';
 import { createKey } from '../../src/accounts/keys.ts';
 import type { KeyRights } from '../../src/accounts/keys.ts';
 import { SCOPES } from '../../src/accounts/api-key.ts';
-import type { WireKey } from '../../src/wire/key.ts';
+import type { WireKey } from '@darkroom/api/tasks/key';
 import { ApiClient } from '../support/api-client.ts';
 import { launchBrowser } from '../support/browser.ts';
 import { startDarkroom } from '../support/darkroom.ts';

@@ -15,7 +15,7 @@ interface Stored {
   readonly storage_tier: string;
 }
 
-/** `UNDO_SECONDS` of web/src/pages/storage/deletion.ts, which only a browser can import. */
+/** `UNDO_SECONDS` of packages/dashboard/src/pages/storage/deletion.ts, which only a browser can import. */
 const UNDO_MS = 8_000;
 
 /**

@@ -12,7 +12,7 @@ import { after, before, describe, it } from 'node:test';
 import { Webhook } from 'standardwebhooks';
 import type { Browser, Locator, Page } from 'playwright-core';
 import { reservePort } from '../support/reserve-port.ts';
-import type { WireWebhookKey } from '../../src/wire/webhook-key.ts';
+import type { WireWebhookKey } from '@darkroom/api/tasks/webhook-key';
 import { launchBrowser } from '../support/browser.ts';
 import type { ReceivedCallback } from '../support/callback-receiver.ts';
 import { startDarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';

@@ -1,7 +1,7 @@
 /**
  * Makes the samples that the dashboard shows of the embedded models: one task of each, through the HTTP API of a
- * running Darkroom, shrunk to what a card on a page needs. Writes the files below `web/public` and their list below
- * `web/src`, which `npm run format` formats.
+ * running Darkroom, shrunk to what a card on a page needs. Writes the files below `packages/dashboard/public` and their list below
+ * `packages/dashboard/src`, which `npm run format` formats.
  *
  * Usage: npm run ts -- tools/samples/run.ts --url http://127.0.0.1:8787/v1 --key dk_live_… [--only part-of-a-name]
  */
@@ -22,15 +22,15 @@ import type { Reference } from '../gallery/references.ts';
 import { shrink } from './shrink.ts';
 import type { Shrunk } from './shrink.ts';
 
-/** In the form of `web/src/pages/models/samples.ts`. */
+/** In the form of `packages/dashboard/src/pages/models/samples.ts`. */
 interface Sample extends Shrunk {
   readonly prompt: string;
 }
 
 /** A card shows a few seconds: no more are generated, if a model can make so few. */
 const SECONDS: Readonly<Record<string, number>> = { video: 4, audio: 6 };
-const FOLDER = path.resolve('web/public/assets/samples');
-const LIST = path.resolve('web/src/pages/models/samples.ts');
+const FOLDER = path.resolve('packages/dashboard/public/assets/samples');
+const LIST = path.resolve('packages/dashboard/src/pages/models/samples.ts');
 
 const say = (line: string): boolean => process.stderr.write(`${line}\n`);
 

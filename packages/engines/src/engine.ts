@@ -3,7 +3,7 @@
  * run in a thread of the engine pool so that it never blocks the heartbeats of a worker. The same work gives the same
  * images and audio.
  */
-import type { InputFault } from '@darkroom/media/input-fault';
+import type { InputFault } from '@darkroom/api/facts/input-fault';
 
 export { UndecodableMediaError } from '@darkroom/media/undecodable-media-error';
 

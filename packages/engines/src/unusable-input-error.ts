@@ -2,7 +2,7 @@
  * How code that works for an embedded model reports an unusable input. Separate from the provider, because it is
  * thrown in the engines and handled in the provider.
  */
-import type { InputFault } from '@darkroom/media/input-fault';
+import type { InputFault } from '@darkroom/api/facts/input-fault';
 
 /**
  * The input cannot be used: a file cannot be decoded, or is too large once decoded; a text contains nothing to render.

@@ -8,7 +8,7 @@ import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import type { Duplex, Readable } from 'node:stream';
-import { isFaultKind } from './input-fault.ts';
+import { isFaultKind } from '@darkroom/api/facts/input-fault';
 import { MAX_CPU_SECONDS, MAX_PROCESSES, childCommand, signalInside } from './child-command.ts';
 import { KilledChildError } from './killed-child-error.ts';
 import type { KillReason } from './killed-child-error.ts';

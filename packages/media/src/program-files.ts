@@ -2,7 +2,7 @@
  * The location of this package's own files. The compiler rewrites import specifiers but neither `new URL(…)` nor data
  * files, so what is located by path is located here. Nothing runs from source.
  */
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -19,8 +19,11 @@ export function childModule(name: ChildModule): string {
 
 /** All that a child of ours loads, by absolute path: this package, and the packages that it depends on. */
 export function programFiles(): readonly string[] {
-  const own = ['package.json', 'dist/src', 'node_modules'].map((name) => path.join(PACKAGE_DIRECTORY, name));
-  return [...own, nearestNodeModules(path.dirname(PACKAGE_DIRECTORY))].filter((file) => existsSync(file));
+  const modules = nearestNodeModules(path.dirname(PACKAGE_DIRECTORY));
+  const own = [PACKAGE_DIRECTORY, ...linkedPackages(modules)].flatMap((directory) =>
+    ['package.json', 'dist/src', 'node_modules'].map((name) => path.join(directory, name)),
+  );
+  return [...own, modules].filter((file) => existsSync(file));
 }
 
 /** The directory of the packages that are installed for all of a workspace. */
@@ -28,4 +31,15 @@ function nearestNodeModules(directory: string): string {
   const found = path.join(directory, 'node_modules');
   const parent = path.dirname(directory);
   return existsSync(found) || parent === directory ? found : nearestNodeModules(parent);
+}
+
+/** Packages of the same workspace: they are links, to directories that are not among those installed. */
+function linkedPackages(modules: string): readonly string[] {
+  const text = readFileSync(path.join(PACKAGE_DIRECTORY, 'package.json'), 'utf8');
+  const { dependencies } = JSON.parse(text) as { readonly dependencies: Readonly<Record<string, string>> };
+  return Object.keys(dependencies)
+    .map((name) => path.join(modules, name))
+    .filter((directory) => existsSync(directory))
+    .map((directory) => realpathSync(directory))
+    .filter((directory) => !directory.startsWith(modules + path.sep));
 }

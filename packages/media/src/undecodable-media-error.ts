@@ -1,7 +1,7 @@
 /** The error for an untrusted file that cannot be read. */
 
-import { inputFault } from './input-fault.ts';
-import type { FaultKind, InputFault } from './input-fault.ts';
+import { inputFault } from '@darkroom/api/facts/input-fault';
+import type { FaultKind, InputFault } from '@darkroom/api/facts/input-fault';
 
 /**
  * A file is not an image, audio or video that can be decoded within bounds. The message says why, and names no path.

@@ -9,7 +9,7 @@ import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { crc32, deflateSync } from 'node:zlib';
 import sharp from 'sharp';
-import type { FaultKind } from '../src/input-fault.ts';
+import type { FaultKind } from '@darkroom/api/facts/input-fault';
 import { decodePicture, decodeSound, openClip } from '../src/decode.ts';
 import { derivedFrames } from '../src/frames.ts';
 import { UndecodableMediaError } from '../src/undecodable-media-error.ts';

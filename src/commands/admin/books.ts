@@ -4,9 +4,9 @@ import { readExceededHolds, readOperatorCosts } from '../../billing/operator-cos
 import { USAGE_GROUPS, readUsage } from '../../billing/usage.ts';
 import type { UsageGroup, UsageQuery } from '../../billing/usage.ts';
 import { verifyLedger } from '../../billing/verify.ts';
-import { presentOperatorCosts } from '../../wire/admin.ts';
-import { presentLedger, readLedgerCursor } from '../../wire/ledger.ts';
-import { presentAdminUsage, usageQueryOf } from '../../wire/usage.ts';
+import { presentOperatorCosts } from '../../presenters/admin.ts';
+import { presentLedger, readLedgerCursor } from '../../presenters/ledger.ts';
+import { presentAdminUsage, usageQueryOf } from '../../presenters/usage.ts';
 import { AdminError } from './admin-error.ts';
 import { ACCOUNT, listOf, onlyAccount, readWhole } from './arguments.ts';
 import type { Group } from './arguments.ts';

@@ -4,7 +4,7 @@
  */
 import { DEFAULT_ROUTE } from '../../catalogue/definition.ts';
 import type { ModelDefinition } from '../../catalogue/definition.ts';
-import { CreateTaskSchema } from '../../wire/create-task.ts';
+import { CreateTaskSchema } from '@darkroom/api/tasks/create-task';
 import type { OpenApiNode, OpenApiParts } from './parts.ts';
 
 export interface CreateTaskBody {

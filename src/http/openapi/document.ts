@@ -3,15 +3,15 @@
  * that a route or a schema already states.
  */
 import type { ModelDefinition } from '../../catalogue/definition.ts';
-import { AccountSchema } from '../../wire/account.ts';
-import { EstimateSchema } from '../../wire/estimate.ts';
-import { FileSchema } from '../../wire/file.ts';
-import { KeySchema, MadeKeySchema } from '../../wire/key.ts';
-import { LedgerEntrySchema } from '../../wire/ledger.ts';
-import { ModelDetailSchema, ModelSchema } from '../../wire/model.ts';
-import { StorageDecisionSchema } from '../../wire/storage.ts';
-import { OutputSchema, TaskSchema } from '../../wire/task.ts';
-import { WebhookKeySchema } from '../../wire/webhook-key.ts';
+import { AccountSchema } from '@darkroom/api/tasks/account';
+import { EstimateSchema } from '@darkroom/api/tasks/estimate';
+import { FileSchema } from '@darkroom/api/tasks/file';
+import { KeySchema, MadeKeySchema } from '@darkroom/api/tasks/key';
+import { LedgerEntrySchema } from '@darkroom/api/tasks/ledger';
+import { ModelDetailSchema, ModelSchema } from '@darkroom/api/tasks/model';
+import { StorageDecisionSchema } from '@darkroom/api/tasks/storage';
+import { OutputSchema, TaskSchema } from '@darkroom/api/tasks/task';
+import { WebhookKeySchema } from '@darkroom/api/tasks/webhook-key';
 import { createTaskBody } from './create.ts';
 import { ERROR_SCHEMAS } from './errors.ts';
 import { SCHEMA_EXAMPLES } from './examples.ts';

@@ -6,8 +6,8 @@
 import { Type } from 'typebox';
 import type { TSchema } from 'typebox';
 import { errorBody } from '../../text/error-body.ts';
-import { failure } from '../../wire/envelope.ts';
-import { RpcFailureSchema, rpcFailure } from '../../wire/json-rpc.ts';
+import { failure } from '@darkroom/api/tasks/envelope';
+import { RpcFailureSchema, rpcFailure } from '@darkroom/api/mcp/json-rpc';
 import { errorFormOf } from '../app/error-form.ts';
 import type { ErrorForm } from '../app/error-form.ts';
 import type { OpenApiNode, OpenApiParts } from './parts.ts';

@@ -1,5 +1,5 @@
 /** Examples that tools cannot generate from a schema: a finished task. */
-import type { WireTask } from '../../wire/task.ts';
+import type { WireTask } from '@darkroom/api/tasks/task';
 
 const EXAMPLE_TASK: WireTask = {
   taskId: 'tk-svc-01KAJ5Q2W8ZV4N6T0R3M9C7XHB',

@@ -1,7 +1,7 @@
 /**
  * One route as an operation of the OpenAPI document: its parameters, its body and its responses.
  */
-import { CreateTaskSchema } from '../../wire/create-task.ts';
+import { CreateTaskSchema } from '@darkroom/api/tasks/create-task';
 import { errorResponses, requestIdHeader } from './errors.ts';
 import { linksOf } from './links.ts';
 import type { OpenApiNode, OpenApiParts } from './parts.ts';

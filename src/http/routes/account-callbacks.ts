@@ -4,11 +4,8 @@
  */
 import type { Static } from 'typebox';
 import { listAttempts, originOf } from '../../callbacks/list-attempts.ts';
-import {
-  AccountCallbacksQuerySchema,
-  AccountCallbacksSchema,
-  presentListedAttempt,
-} from '../../wire/account-callbacks.ts';
+import { AccountCallbacksQuerySchema, AccountCallbacksSchema } from '@darkroom/api/tasks/account-callbacks';
+import { presentListedAttempt } from '../../presenters/account-callbacks.ts';
 import type { HttpContext } from '../app/context.ts';
 import { decodeCursor, encodeCursor } from '../app/cursor.ts';
 import { defineRoute } from '../app/route.ts';

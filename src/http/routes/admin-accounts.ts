@@ -21,10 +21,9 @@ import {
   CreatedAccountSchema,
   SuspendAccountSchema,
   UpdateAccountSchema,
-  limitsOf,
-  presentAdminAccount,
-} from '../../wire/admin-account.ts';
-import type { WireAdminAccount } from '../../wire/admin-account.ts';
+} from '@darkroom/api/admin/admin-account';
+import { limitsOf, presentAdminAccount } from '../../presenters/admin-account.ts';
+import type { WireAdminAccount } from '@darkroom/api/admin/admin-account';
 import { ACCOUNT_PARAMS, idOf, logChange } from '../middleware/admin-request.ts';
 import type { HttpContext } from '../app/context.ts';
 import { invalidRequest } from '../app/errors.ts';

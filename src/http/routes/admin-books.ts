@@ -10,7 +10,7 @@ import { readUsage } from '../../billing/usage.ts';
 import { verifyLedger } from '../../billing/verify.ts';
 import type { LedgerViolation } from '../../billing/verify.ts';
 import { formatUsd, parseUsd } from '../../domain/money.ts';
-import { presentAdminAccount } from '../../wire/admin-account.ts';
+import { presentAdminAccount } from '../../presenters/admin-account.ts';
 import {
   AdjustSchema,
   BookedSchema,
@@ -18,11 +18,11 @@ import {
   OperatorCostsQuerySchema,
   OperatorCostsSchema,
   TopUpSchema,
-  parseSignedUsd,
-  presentOperatorCosts,
-} from '../../wire/admin.ts';
-import { LedgerQuerySchema, LedgerSchema } from '../../wire/ledger.ts';
-import { AdminUsageSchema, UsageQuerySchema, presentAdminUsage } from '../../wire/usage.ts';
+} from '@darkroom/api/admin/admin';
+import { parseSignedUsd, presentOperatorCosts } from '../../presenters/admin.ts';
+import { LedgerQuerySchema, LedgerSchema } from '@darkroom/api/tasks/ledger';
+import { AdminUsageSchema, UsageQuerySchema } from '@darkroom/api/tasks/usage';
+import { presentAdminUsage } from '../../presenters/usage.ts';
 import { ACCOUNT_PARAMS, idOf, logChange } from '../middleware/admin-request.ts';
 import type { HttpContext } from '../app/context.ts';
 import { invalidRequest } from '../app/errors.ts';

@@ -4,9 +4,10 @@
  */
 import { readAccount } from '../../accounts/accounts.ts';
 import { KeyNotFoundError, createKey, listKeys, readKey, revokeKey, rotateKey } from '../../accounts/keys.ts';
-import { RevokedKeySchema } from '../../wire/admin.ts';
-import { CreateKeySchema, KeyListSchema, MadeKeySchema, RotateKeySchema, rightsOf } from '../../wire/key.ts';
-import type { WireKey } from '../../wire/key.ts';
+import { RevokedKeySchema } from '@darkroom/api/admin/admin';
+import { CreateKeySchema, KeyListSchema, MadeKeySchema, RotateKeySchema } from '@darkroom/api/tasks/key';
+import { rightsOf } from '../../presenters/key.ts';
+import type { WireKey } from '@darkroom/api/tasks/key';
 import { ACCOUNT_PARAMS, KEY_PARAMS, idOf, logChange } from '../middleware/admin-request.ts';
 import type { HttpContext } from '../app/context.ts';
 import { defineRoute } from '../app/route.ts';

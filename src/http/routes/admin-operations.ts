@@ -7,13 +7,8 @@ import { readTask } from '../../tasks/record/read.ts';
 import { readTimeline } from '../../tasks/record/timeline.ts';
 import { reportUpstreams } from '../../upstreams/standings.ts';
 import { capsOf } from '../../upstreams/upstream-caps.ts';
-import {
-  AdminServiceSchema,
-  AdminTaskSchema,
-  UpstreamsSchema,
-  presentAdminTask,
-  presentUpstreams,
-} from '../../wire/admin-service.ts';
+import { AdminServiceSchema, AdminTaskSchema, UpstreamsSchema } from '@darkroom/api/admin/admin-service';
+import { presentAdminTask, presentUpstreams } from '../../presenters/admin-service.ts';
 import type { HttpContext } from '../app/context.ts';
 import { NOT_FOUND, RequestError } from '../app/errors.ts';
 import { defineRoute } from '../app/route.ts';

@@ -2,13 +2,8 @@
 import { countRepairs, listRepairs } from '../../tasks/repair/repair-record.ts';
 import type { RepairPlace } from '../../tasks/repair/repair-record.ts';
 import { readTroubledTasks } from '../../tasks/record/overdue.ts';
-import {
-  RepairListQuerySchema,
-  RepairListSchema,
-  RepairSummarySchema,
-  presentRepairList,
-  presentRepairSummary,
-} from '../../wire/admin-repairs.ts';
+import { RepairListQuerySchema, RepairListSchema, RepairSummarySchema } from '@darkroom/api/admin/admin-repairs';
+import { presentRepairList, presentRepairSummary } from '../../presenters/admin-repairs.ts';
 import type { HttpContext } from '../app/context.ts';
 import { decodeCursor, encodeCursor } from '../app/cursor.ts';
 import { invalidRequest } from '../app/errors.ts';

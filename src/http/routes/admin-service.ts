@@ -4,8 +4,9 @@
 import { Type } from 'typebox';
 import { readQueues } from '../../tasks/outbox/queues.ts';
 import { METRICS_TYPE } from '../../telemetry/metrics.ts';
-import { QueuesSchema } from '../../wire/admin.ts';
-import { AdminCatalogueSchema, presentCatalogue } from '../../wire/admin-catalogue.ts';
+import { QueuesSchema } from '@darkroom/api/admin/admin';
+import { AdminCatalogueSchema } from '@darkroom/api/admin/admin-catalogue';
+import { presentCatalogue } from '../../presenters/admin-catalogue.ts';
 import type { HttpContext } from '../app/context.ts';
 import { defineRoute } from '../app/route.ts';
 import type { Route } from '../app/route.ts';

@@ -3,8 +3,9 @@
  */
 import { compileCheckAll } from '../../catalogue/schema-validation.ts';
 import { estimateTask } from '../../tasks/create/estimate.ts';
-import { CreateTaskSchema } from '../../wire/create-task.ts';
-import { EstimateSchema, presentEstimate } from '../../wire/estimate.ts';
+import { CreateTaskSchema } from '@darkroom/api/tasks/create-task';
+import { EstimateSchema } from '@darkroom/api/tasks/estimate';
+import { presentEstimate } from '../../presenters/estimate.ts';
 import type { HttpContext } from '../app/context.ts';
 import { DEPRECATION_HEADERS, tellDeprecation } from '../middleware/deprecation.ts';
 import { CREATE_BODY_BYTES } from '../bodies/json-body.ts';

@@ -17,7 +17,8 @@ import {
   uploadKey,
 } from '../../objects/uploads.ts';
 import type { Upload } from '../../objects/uploads.ts';
-import { DeletedFileSchema, FileSchema, presentFile } from '../../wire/file.ts';
+import { DeletedFileSchema, FileSchema } from '@darkroom/api/tasks/file';
+import { presentFile } from '../../presenters/file.ts';
 import type { HttpContext } from '../app/context.ts';
 import { invalidRequest } from '../app/errors.ts';
 import { defineRoute } from '../app/route.ts';

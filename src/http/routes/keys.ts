@@ -6,16 +6,9 @@ import { createKeyWith, revokeKeyWith, rotateKeyWith } from '../../accounts/key-
 import { listKeys, readKey } from '../../accounts/keys.ts';
 import type { KeyListing } from '../../accounts/keys.ts';
 import { readCapSpending } from '../../billing/key-spending.ts';
-import {
-  CreateKeySchema,
-  KeyListSchema,
-  KeySchema,
-  MadeKeySchema,
-  RotateKeySchema,
-  presentKey,
-  rightsOf,
-} from '../../wire/key.ts';
-import type { CreateKeyBody, WireKey } from '../../wire/key.ts';
+import { CreateKeySchema, KeyListSchema, KeySchema, MadeKeySchema, RotateKeySchema } from '@darkroom/api/tasks/key';
+import { presentKey, rightsOf } from '../../presenters/key.ts';
+import type { CreateKeyBody, WireKey } from '@darkroom/api/tasks/key';
 import type { HttpContext } from '../app/context.ts';
 import { invalidRequest } from '../app/errors.ts';
 import { defineRoute } from '../app/route.ts';

@@ -1,5 +1,5 @@
 /**
- * `POST /mcp`: the tools of clients/src/mcp over the Model Context Protocol's streamable HTTP. Nothing is stored
+ * `POST /mcp`: the tools of packages/mcp/src over the Model Context Protocol's streamable HTTP. Nothing is stored
  * between requests, so that any process answers any of them; each tool call goes through this same application as a
  * request of the same key, so that scopes, budgets and errors are those of the routes it uses.
  */
@@ -9,10 +9,10 @@ import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
 import type { ParameterizedContext } from 'koa';
-import { createApiClient } from '../../../clients/src/api/api-client.ts';
-import { boundedTransport } from '../../../clients/src/mcp/bounded-transport.ts';
-import { takenOf } from '../../../clients/src/mcp/incoming-message.ts';
-import { createMcpServer } from '../../../clients/src/mcp/server.ts';
+import { createApiClient } from '@darkroom/api/client/api-client';
+import { boundedTransport } from '@darkroom/mcp/bounded-transport';
+import { takenOf } from '@darkroom/mcp/incoming-message';
+import { createMcpServer } from '@darkroom/mcp/server';
 import { ForbiddenError, UnauthenticatedError } from '../../accounts/authenticate.ts';
 import type { HttpContext } from '../app/context.ts';
 import { invalidRequest } from '../app/errors.ts';
@@ -20,7 +20,7 @@ import type { RequestError } from '../app/errors.ts';
 import { createInProcessFetch } from '../app/in-process-fetch.ts';
 import { CREATE_BODY_BYTES } from '../bodies/json-body.ts';
 import type { RequestState } from '../middleware/middleware.ts';
-import { AnswerSchema, MessagesSchema } from '../../wire/json-rpc.ts';
+import { AnswerSchema, MessagesSchema } from '@darkroom/api/mcp/json-rpc';
 import { defineRoute } from '../app/route.ts';
 import { holdUntilClosed } from '../middleware/waiting-answers.ts';
 import type { Route } from '../app/route.ts';

@@ -3,7 +3,8 @@
  * that clients of the OpenAI API can read them.
  */
 import { requireModel } from '../../accounts/authenticate.ts';
-import { ModelDetailSchema, ModelListSchema, presentModel, presentModelDetail } from '../../wire/model.ts';
+import { ModelDetailSchema, ModelListSchema } from '@darkroom/api/tasks/model';
+import { presentModel, presentModelDetail } from '../../presenters/model.ts';
 import type { HttpContext } from '../app/context.ts';
 import { DEPRECATION_HEADERS, tellDeprecation } from '../middleware/deprecation.ts';
 import { NOT_FOUND, RequestError } from '../app/errors.ts';

@@ -6,7 +6,7 @@ import { Type } from 'typebox';
 import { UndecodableMediaError } from '@darkroom/media/undecodable-media-error';
 import { OutputNotFoundError, readServableOutput } from '../../objects/outputs/outputs.ts';
 import { readTask } from '../../tasks/record/read.ts';
-import { presentTask } from '../../wire/task.ts';
+import { presentTask } from '../../presenters/task.ts';
 import type { HttpContext } from '../app/context.ts';
 import { RequestError } from '../app/errors.ts';
 import { defineRoute } from '../app/route.ts';

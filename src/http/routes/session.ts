@@ -8,13 +8,8 @@ import { isSecret } from '../../accounts/sessions.ts';
 import type { BegunSession } from '../../accounts/sessions.ts';
 import { redeemSignInLink } from '../../accounts/sign-in-links.ts';
 import { DatabaseUnavailableError } from '../../database/database.ts';
-import {
-  EndSessionQuerySchema,
-  EndedSessionsSchema,
-  SessionSchema,
-  SignInSchema,
-  presentSession,
-} from '../../wire/session.ts';
+import { EndSessionQuerySchema, EndedSessionsSchema, SessionSchema, SignInSchema } from '@darkroom/api/tasks/session';
+import { presentSession } from '../../presenters/session.ts';
 import type { HttpContext } from '../app/context.ts';
 import { RequestError } from '../app/errors.ts';
 import { countFailedAuthentication, countUncheckedAuthentication } from '../middleware/failed-authentication.ts';

@@ -9,10 +9,8 @@ import {
   StorageDecisionSchema,
   StorageListSchema,
   StorageQuerySchema,
-  isOutputId,
-  presentDecision,
-  presentOutputPage,
-} from '../../wire/storage.ts';
+} from '@darkroom/api/tasks/storage';
+import { isOutputId, presentDecision, presentOutputPage } from '../../presenters/storage.ts';
 import type { HttpContext } from '../app/context.ts';
 import { invalidRequest } from '../app/errors.ts';
 import { defineRoute } from '../app/route.ts';

@@ -4,8 +4,9 @@
 import { readCallback } from '../../callbacks/attempts.ts';
 import { readTask } from '../../tasks/record/read.ts';
 import { redeliverCallback } from '../../tasks/lifecycle/redeliver.ts';
-import { CallbackAttemptsSchema, presentCallback } from '../../wire/callback.ts';
-import { TaskSchema } from '../../wire/task.ts';
+import { CallbackAttemptsSchema } from '@darkroom/api/tasks/callback';
+import { presentCallback } from '../../presenters/callback.ts';
+import { TaskSchema } from '@darkroom/api/tasks/task';
 import type { HttpContext } from '../app/context.ts';
 import { defineRoute } from '../app/route.ts';
 import type { Route } from '../app/route.ts';

@@ -4,8 +4,8 @@
 import { cancelTask } from '../../tasks/lifecycle/cancel.ts';
 import { eraseTask } from '../../tasks/lifecycle/erase.ts';
 import { readTask } from '../../tasks/record/read.ts';
-import { CreateTaskSchema, CreatedTaskSchema } from '../../wire/create-task.ts';
-import { TaskSchema } from '../../wire/task.ts';
+import { CreateTaskSchema, CreatedTaskSchema } from '@darkroom/api/tasks/create-task';
+import { TaskSchema } from '@darkroom/api/tasks/task';
 import type { HttpContext } from '../app/context.ts';
 import { DEPRECATION_HEADERS, tellDeprecation } from '../middleware/deprecation.ts';
 import { parseIdempotencyKey } from '../middleware/idempotency-key.ts';

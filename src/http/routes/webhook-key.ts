@@ -7,17 +7,15 @@ import { sendTestDelivery } from '../../callbacks/test-delivery.ts';
 import { newTaskId } from '../../domain/ids.ts';
 import { checkUrl } from '../../egress/policy.ts';
 import { unstorableProblem } from '../../tasks/record/storable-text.ts';
-import { presentTask } from '../../wire/task.ts';
+import { presentTask } from '../../presenters/task.ts';
 import {
   SetWebhookKeySchema,
   TestDeliveryResultSchema,
   TestDeliverySchema,
   WebhookKeySchema,
-  exampleTask,
-  presentTestDelivery,
-  presentWebhookKey,
-} from '../../wire/webhook-key.ts';
-import type { WireWebhookKey } from '../../wire/webhook-key.ts';
+} from '@darkroom/api/tasks/webhook-key';
+import { exampleTask, presentTestDelivery, presentWebhookKey } from '../../presenters/webhook-key.ts';
+import type { WireWebhookKey } from '@darkroom/api/tasks/webhook-key';
 import type { HttpContext } from '../app/context.ts';
 import { invalidRequest } from '../app/errors.ts';
 import { defineRoute } from '../app/route.ts';

@@ -4,9 +4,11 @@
  */
 import type { Queryable, Statement } from '../../database/database.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
+import { MAX_LISTED } from '@darkroom/api/facts/limits';
+import type { OutputStatus } from '@darkroom/api/facts/storage';
 
-/** `pending`: a promotion was accepted and is not complete yet. */
-export type OutputStatus = 'available' | 'pending' | 'deleted';
+export { MAX_LISTED } from '@darkroom/api/facts/limits';
+export type { OutputStatus } from '@darkroom/api/facts/storage';
 
 /** A stored output as the list shows it. Times are Unix seconds. */
 export interface StoredOutput {
@@ -39,10 +41,7 @@ export interface OutputPage {
   readonly isTotalCapped: boolean;
 }
 
-/** Rows are counted, and can be paged through, up to here. */
-export const MAX_LISTED = 10_000;
-
-/** Readers see whole seconds, and decide by them (wire/task.ts). */
+/** Readers see whole seconds, and decide by them (presenters/task.ts). */
 const RETENTION_END = `date_trunc('second', retain_until)`;
 const IS_KEPT = `gone_at IS NULL AND (retain_until IS NULL OR ${RETENTION_END} > $2)`;
 

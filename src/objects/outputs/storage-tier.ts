@@ -17,7 +17,7 @@ export interface OutputCondition {
   readonly isGone: boolean;
 }
 
-/** Readers see whole seconds, and decide by them (wire/task.ts). */
+/** Readers see whole seconds, and decide by them (presenters/task.ts). */
 const RETENTION_END = `date_trunc('second', retain_until)`;
 
 const lockStatement: Statement = {

@@ -24,7 +24,7 @@ import type { Fingerprint } from '../record/fingerprint.ts';
 import { judgeMedia } from '../record/input-media.ts';
 import { callbackProblem, maxCostProblem, timeoutProblem } from './request-checks.ts';
 
-/** A request body that has the form of wire/create-task.ts. */
+/** A request body that has the form of @darkroom/api/tasks/create-task. */
 export interface CreateRequest {
   readonly model: string;
   readonly input: Readonly<Record<string, unknown>>;

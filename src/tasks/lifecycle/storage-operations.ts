@@ -28,17 +28,9 @@ import type { OutputCondition } from '../../objects/outputs/storage-tier.ts';
 import { requestWork } from '../outbox/outbox.ts';
 import { addEvents, lockTask } from '../record/timeline.ts';
 import type { NewEvent } from '../record/timeline.ts';
+import type { StorageRefusal } from '@darkroom/api/facts/storage';
 
-/** Why an operation on an output is rejected (contract §5). */
-export const STORAGE_REFUSALS = [
-  'not_owned',
-  'insufficient',
-  'cap_exceeded',
-  'not_promotable',
-  'already_deleted',
-  'storage_op_pending',
-] as const;
-export type StorageRefusal = (typeof STORAGE_REFUSALS)[number];
+export type { StorageRefusal } from '@darkroom/api/facts/storage';
 
 /** The result for each id, in the order of the request; an id given twice is one. */
 export interface StorageDecision {

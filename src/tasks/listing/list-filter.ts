@@ -4,10 +4,7 @@
 import type { TaskStatus } from '../../domain/task-status.ts';
 import { TASK_STATUSES } from '../../domain/task-status.ts';
 
-/** Pages end here, and a total is exact up to here. */
-export const LISTED_BY_PAGE = 10_000;
-export const MAX_PAGE_SIZE = 100;
-export const MAX_LISTED_IDS = 100;
+export { LISTED_BY_PAGE, MAX_PAGE_SIZE } from '@darkroom/api/facts/limits';
 
 /** Which tasks are requested; an absent field does not restrict them. All fields that are present must match. */
 export interface TaskFilter {

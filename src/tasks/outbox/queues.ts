@@ -2,6 +2,7 @@
  * How full the queues are, for operators: tasks queued and running per account, and outbox rows pending for Temporal.
  */
 import type { Queryable, Statement } from '../../database/database.ts';
+import { MAX_TOLD_ACCOUNTS } from '@darkroom/api/facts/limits';
 
 export interface AccountQueue {
   readonly accountId: string;
@@ -29,9 +30,6 @@ export interface Queues {
   readonly accounts: readonly AccountQueue[];
   readonly outbox: readonly OutboxQueue[];
 }
-
-/** The most accounts that are listed at once. */
-export const MAX_TOLD_ACCOUNTS = 1_000;
 
 const selectAccountQueues: Statement = {
   name: 'select_account_queues',

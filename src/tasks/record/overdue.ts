@@ -6,6 +6,7 @@ import type { Queryable, Statement } from '../../database/database.ts';
 import type { TaskStatus } from '../../domain/task-status.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
 import { STAGE_DEADLINE } from './stage-deadline.ts';
+import { MAX_TROUBLED_TASKS } from '@darkroom/api/facts/limits';
 
 /** A task that is not over. */
 export interface TroubledTask {
@@ -23,9 +24,6 @@ export interface Troubled {
   /** The last of them, newest first. */
   readonly restarted: readonly TroubledTask[];
 }
-
-/** Tasks of a kind that are listed at once. */
-export const MAX_TROUBLED_TASKS = 50;
 
 const selectOverdue: Statement = {
   name: 'select_overdue_tasks',

@@ -8,6 +8,11 @@ import type { Queryable, Statement } from '../../database/database.ts';
 import type { TaskStatus } from '../../domain/task-status.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
 import { TaskNotFoundError } from './read.ts';
+import { TIMELINE_PAGE } from '@darkroom/api/facts/limits';
+import type { EventDetail } from '@darkroom/api/facts/event-detail';
+
+export { TIMELINE_PAGE } from '@darkroom/api/facts/limits';
+export type { EventDetail } from '@darkroom/api/facts/event-detail';
 
 /** The kinds of events, an open set for readers. */
 export type TaskEventType =
@@ -28,9 +33,6 @@ export type TaskEventType =
   | 'output_promoted'
   | 'output_deleted'
   | 'erased';
-
-/** Small facts that a caller may see; never a provider's words. */
-export type EventDetail = Readonly<Record<string, string | number | boolean>>;
 
 /** An event as its readers get it. */
 export interface TaskEvent {
@@ -102,9 +104,6 @@ export async function withFreeSeq<T>(run: () => Promise<T>): Promise<T> {
     }
   }
 }
-
-/** The most events that one read returns. */
-export const TIMELINE_PAGE = 1_000;
 
 /** A part of a timeline, with the state of the task at that very moment. */
 export interface TimelinePart {

@@ -9,6 +9,9 @@ import type { RepairKind } from '../../domain/repair-kind.ts';
 import type { TaskStatus } from '../../domain/task-status.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
 import type { Logger } from '../../telemetry/log.ts';
+import { KEPT_DAYS, MAX_KEPT_REPAIRS } from '@darkroom/api/facts/limits';
+
+export { KEPT_DAYS } from '@darkroom/api/facts/limits';
 
 /** What was done about a task. */
 export interface NewRepair {
@@ -52,11 +55,6 @@ export async function recordRepairs(
     logger.warn({ err: error, repairs: repairs.length }, 'repairs were made and could not be recorded');
   }
 }
-
-/** How long a record is kept. */
-export const KEPT_DAYS = 30;
-/** The oldest are deleted earlier where there are more: a lost Temporal database is a repair for each open task. */
-export const MAX_KEPT_REPAIRS = 100_000;
 /** Rows deleted by one statement: a pass adds fewer than that in its minute. */
 const PRUNED_AT_ONCE = 20_000;
 

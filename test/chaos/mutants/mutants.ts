@@ -62,7 +62,7 @@ export const MUTANTS: readonly Mutant[] = [
     judge: terminalAnswersStay,
     patches: [
       {
-        file: 'src/wire/task.js',
+        file: 'src/presenters/task.js',
         find: 'completed: task.completedAt ?? 0',
         replace: 'completed: task.completedAt === null ? 0 : Math.floor(now / 1000)',
       },
@@ -73,7 +73,7 @@ export const MUTANTS: readonly Mutant[] = [
     judge: statusesMoveForward,
     patches: [
       {
-        file: 'src/wire/task.js',
+        file: 'src/presenters/task.js',
         find: '        status: task.status,',
         replace: "        status: task.status === 'handling' && now % 2 === 0 ? 'queued' : task.status,",
       },
@@ -163,7 +163,7 @@ export const MUTANTS: readonly Mutant[] = [
     judge: neverNegative,
     patches: [
       {
-        file: 'src/wire/ledger.js',
+        file: 'src/presenters/ledger.js',
         find: 'available: formatUsd(entry.availableAfterMicroUsd),',
         replace: 'available: formatUsd(entry.availableAfterMicroUsd - 290000n),',
       },

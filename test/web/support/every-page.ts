@@ -20,7 +20,7 @@ export interface VisitedPage {
 
 const NOWHERE: VisitedPage = { path: () => '/no/such/page' };
 
-/** The routes of `web/src/app.tsx`. */
+/** The routes of `packages/dashboard/src/app.tsx`. */
 export const ACCOUNT_PAGES: readonly VisitedPage[] = [
   { route: '/', path: () => '/', link: 'Start' },
   { route: '/models', path: () => '/models', link: 'Models' },
@@ -37,7 +37,7 @@ export const ACCOUNT_PAGES: readonly VisitedPage[] = [
   NOWHERE,
 ];
 
-/** The routes of `web/src/pages/admin/admin-app.tsx`. */
+/** The routes of `packages/dashboard/src/pages/admin/admin-app.tsx`. */
 export const OPERATOR_PAGES: readonly VisitedPage[] = [
   { route: '/', path: () => '/' },
   { route: '/accounts', path: () => '/accounts', link: 'Accounts' },

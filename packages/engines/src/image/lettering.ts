@@ -4,7 +4,7 @@
  */
 import { css } from './colour.ts';
 import type { Colour } from './colour.ts';
-import { inputFault } from '@darkroom/media/input-fault';
+import { inputFault } from '@darkroom/api/facts/input-fault';
 import { UnusableInputError } from '../unusable-input-error.ts';
 import { drawableText, fontOf, isLetterable } from './fonts.ts';
 import type { Weight } from './fonts.ts';

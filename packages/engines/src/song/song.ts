@@ -5,7 +5,7 @@
  */
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
-import { inputFault } from '@darkroom/media/input-fault';
+import { inputFault } from '@darkroom/api/facts/input-fault';
 import { writeSound } from '@darkroom/media/encode';
 import { UnusableInputError } from '../unusable-input-error.ts';
 import type { Engine, EngineInput } from '../engine.ts';

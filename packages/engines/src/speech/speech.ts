@@ -7,7 +7,7 @@
  * contains less and a higher one no more. Opus has fewer rates: the next higher one contains the same sound.
  */
 import path from 'node:path';
-import { inputFault } from '@darkroom/media/input-fault';
+import { inputFault } from '@darkroom/api/facts/input-fault';
 import { writeSound } from '@darkroom/media/encode';
 import { UnusableInputError } from '../unusable-input-error.ts';
 import type { EngineInput, EngineWork, RenderedFile } from '../engine.ts';

@@ -1,0 +1,138 @@
+/**
+ * What operators send and receive on the admin listener, beside accounts (admin-account.ts). Keys, ledger and usage
+ * have the shapes that their owners see (tasks/key.ts, ledger.ts, usage.ts).
+ */
+import { Type } from 'typebox';
+import { Currency, usd, usdGiven } from '../tasks/fields.ts';
+import { ONE_LINE } from '../tasks/key.ts';
+import { AdminAccountSchema } from './admin-account.ts';
+import { MAX_TOLD_ACCOUNTS, MAX_VIOLATIONS } from '../facts/limits.ts';
+import { UsageQuerySchema } from '../tasks/usage.ts';
+import { COST_REASONS } from '../facts/cost-reasons.ts';
+
+const Reference = Type.String({
+  minLength: 1,
+  maxLength: 200,
+  pattern: '^[!-~]+$',
+  description: 'Names it for ever: the same one again books nothing and is 400. Absent: one is made.',
+});
+
+export const TopUpSchema = Type.Object(
+  { usd: usdGiven('Decimal USD, above 0.'), reference: Type.Optional(Reference) },
+  { additionalProperties: false },
+);
+
+export const AdjustSchema = Type.Object(
+  {
+    usd: Type.String({
+      pattern: '^-?[0-9]{1,12}(\\.[0-9]{1,6})?$',
+      description: 'Decimal USD, not 0. Negative takes something; never more than is available.',
+    }),
+    reference: Type.Optional(Reference),
+    reason: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 500, pattern: ONE_LINE, description: 'Why; it goes to the log.' }),
+    ),
+  },
+  { additionalProperties: false },
+);
+
+export const BookedSchema = Type.Object(
+  {
+    reference: Type.String(),
+    amount: usd('What was booked.'),
+    currency: Currency,
+    account: AdminAccountSchema,
+  },
+  { additionalProperties: false },
+);
+
+export const LedgerProofSchema = Type.Object(
+  {
+    holds: Type.Boolean({ description: 'Whether everything adds up.' }),
+    violations: Type.Array(
+      Type.Object(
+        {
+          rule: Type.String({ description: 'What should hold.' }),
+          subject: Type.String({ description: 'The account, task or entry of which it does not.' }),
+          detail: Type.String(),
+        },
+        { additionalProperties: false },
+      ),
+      { maxItems: MAX_VIOLATIONS },
+    ),
+  },
+  { additionalProperties: false },
+);
+
+export const OperatorCostsQuerySchema = Type.Object(
+  { from: UsageQuerySchema.properties.from, to: UsageQuerySchema.properties.to },
+  { additionalProperties: false },
+);
+
+/** What the operator may have to pay although no account was charged (contract §7 "Money"). */
+export const OperatorCostsSchema = Type.Object(
+  {
+    from: Type.String({ description: 'The first UTC day that is counted.' }),
+    to: Type.String({ description: 'The last one.' }),
+    currency: Currency,
+    rows: Type.Array(
+      Type.Object(
+        {
+          upstream: Type.String({ description: 'Its protocol and host.' }),
+          model: Type.String(),
+          reason: Type.String({ enum: [...COST_REASONS] }),
+          tasks: Type.Integer({ minimum: 1 }),
+          atMost: usd(
+            'The most that the upstream can bill beyond what the owners of these tasks paid; of `hold_exceeded`: what text calls cost beyond their holds.',
+          ),
+        },
+        { additionalProperties: false },
+      ),
+    ),
+  },
+  { additionalProperties: false },
+);
+
+const Count = Type.Integer({ minimum: 0 });
+
+const SecondsOrNull = (description: string) =>
+  Type.Unsafe<number | null>({ type: ['number', 'null'], minimum: 0, description });
+
+export const QueuesSchema = Type.Object(
+  {
+    accounts: Type.Array(
+      Type.Object(
+        {
+          accountId: Type.String(),
+          name: Type.String(),
+          isSuspended: Type.Boolean(),
+          queued: Count,
+          queueCap: Count,
+          running: Count,
+          runningCap: Count,
+          oldestQueuedSeconds: SecondsOrNull('How long the first of those that wait has been waiting.'),
+        },
+        { additionalProperties: false },
+      ),
+      { maxItems: MAX_TOLD_ACCOUNTS, description: 'With something queued or running, the longest queues first.' },
+    ),
+    outbox: Type.Array(
+      Type.Object(
+        {
+          kind: Type.String(),
+          waiting: Count,
+          due: Count,
+          oldestDueSeconds: SecondsOrNull('For how long the oldest of those that are due has been due.'),
+        },
+        { additionalProperties: false },
+      ),
+      { maxItems: 100, description: 'What Temporal has still to be told.' },
+    ),
+  },
+  { additionalProperties: false },
+);
+
+export const RevokedKeySchema = Type.Object(
+  { keyId: Type.String(), revoked: Type.Literal(true) },
+  { additionalProperties: false },
+);

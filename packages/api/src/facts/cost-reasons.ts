@@ -1,0 +1,15 @@
+/** Why the operator bears a cost that no account pays (contract §7). */
+
+/** The ends of a task for which a provider may send a bill that no account pays. */
+export const BORNE_REASONS = [
+  'timed_out',
+  'outcome_unknown',
+  'storage_unavailable',
+  'terminated',
+  'cancelled',
+  'no_output',
+] as const;
+
+/** Why the operator bears a cost. */
+export const COST_REASONS = [...BORNE_REASONS, 'hold_exceeded'] as const;
+export type CostReason = (typeof COST_REASONS)[number];

@@ -1,0 +1,12 @@
+/** The states of a task (spec §3). */
+
+/**
+ * The task's states and the moves between them. Pure, so that workflows may import it.
+ * States: spec §3. The spec shows no transitions; these are ours (contract §3).
+ */
+
+/** In the order in which a task passes through them; `fail` can follow any that is not terminal. */
+export const TASK_STATUSES = ['queued', 'handling', 'archiving', 'success', 'fail'] as const;
+
+/** What `GET /tasks/{id}` calls `status`. */
+export type TaskStatus = (typeof TASK_STATUSES)[number];

@@ -1,0 +1,66 @@
+/**
+ * The attempts of all of an account's callbacks as it sees them: `GET /account/callbacks` (contract §4.4).
+ */
+import { Type } from 'typebox';
+import type { CallbackState } from '../facts/callback.ts';
+import { attemptFields } from './callback.ts';
+
+/** A callback that waits for its task has no attempts. */
+export const ATTEMPTED_STATES = ['pending', 'delivered', 'exhausted', 'stopped'] as const;
+
+const State = Type.Unsafe<CallbackState>({
+  type: 'string',
+  enum: [...ATTEMPTED_STATES],
+  description:
+    'Where the delivery stands by now: `pending`: more attempts follow; `exhausted`: it was given up; `stopped`: by a reply of 410.',
+});
+
+export const AccountCallbacksQuerySchema = Type.Object(
+  {
+    cursor: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 200, description: '`nextCursor` of the page before.' }),
+    ),
+    size: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 100, 'x-clamped': true, description: 'Attempts on a page; default 20.' }),
+    ),
+    state: Type.Optional(
+      Type.Array(State, {
+        minItems: 1,
+        maxItems: ATTEMPTED_STATES.length,
+        description: 'For callbacks in any of these states; repeated, or separated by commas.',
+      }),
+    ),
+    origin: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 300,
+        pattern: '^https?://[^/?#@\\s]+/?$',
+        description: 'To this receiver: its scheme, host and port, as in `callbackProblems` of `GET /v1/account`.',
+      }),
+    ),
+  },
+  { additionalProperties: false },
+);
+
+export const AccountAttemptSchema = Type.Object(
+  {
+    taskId: Type.String(),
+    url: Type.Optional(Type.String({ maxLength: 2048, description: 'Absent where it was erased with the task.' })),
+    origin: Type.Optional(Type.String({ description: 'Scheme, host and port of the receiver.' })),
+    state: State,
+    ...attemptFields,
+  },
+  { additionalProperties: false },
+);
+
+export const AccountCallbacksSchema = Type.Object(
+  {
+    size: Type.Integer({ minimum: 1, maximum: 100 }),
+    attempts: Type.Array(AccountAttemptSchema, {
+      maxItems: 100,
+      description: 'Newest first. With filters a page can have fewer than `size`, even none, and still a `nextCursor`.',
+    }),
+    nextCursor: Type.Optional(Type.String({ description: 'Gives the next page; absent on the last one.' })),
+  },
+  { additionalProperties: false },
+);

@@ -1,0 +1,33 @@
+/**
+ * A task's timeline as its owner sees it (contract §4): a list, or a stream of server-sent events whose `data` is one
+ * event of that list.
+ */
+import { Type } from 'typebox';
+import type { EventDetail } from '../facts/event-detail.ts';
+import { TIMELINE_PAGE } from '../facts/limits.ts';
+
+export const EventSchema = Type.Object(
+  {
+    seq: Type.Integer({ minimum: 1, description: '1 for the first event of a task, without gaps.' }),
+    at: Type.Integer({ minimum: 0, description: 'Unix seconds.' }),
+    type: Type.String({
+      maxLength: 64,
+      description:
+        '`accepted started provider_refused submitted produced archiving archived settled cancel_requested ' +
+        'callback_attempted callback_redelivery` and others, an open set. `settled` is the terminal one.',
+    }),
+    detail: Type.Unsafe<EventDetail>({
+      type: 'object',
+      maxProperties: 16,
+      additionalProperties: { type: ['string', 'number', 'boolean'] },
+      description: 'Small facts that belong to the type; empty where there are none.',
+    }),
+  },
+  { additionalProperties: false },
+);
+
+/** The `data` of `GET /tasks/{taskId}/events`. */
+export const EventsSchema = Type.Object(
+  { events: Type.Array(EventSchema, { maxItems: TIMELINE_PAGE, description: 'In their order.' }) },
+  { additionalProperties: false },
+);

@@ -1,0 +1,27 @@
+/**
+ * An uploaded file as its owner sees it (contract §7 "Uploads"): the `data` of `POST /files` and `GET /files/{id}`.
+ * Its URL is signed here, that is, whenever the file is read.
+ */
+import { Type } from 'typebox';
+import type { Static } from 'typebox';
+
+export const FileSchema = Type.Object(
+  {
+    id: Type.String({ pattern: '^file_[0-9A-HJKMNP-TV-Z]{26}$' }),
+    url: Type.String({
+      description: 'For any field of an input that takes media; downloadable without a key, as an output is.',
+    }),
+    expireAt: Type.Integer({
+      minimum: 0,
+      description: 'Unix seconds: when `url` stops working. Reading the file again gives a fresh one, for 24 h.',
+    }),
+    mimeType: Type.String({ description: 'Read from the bytes; what the upload said of itself counts for nothing.' }),
+    sizeBytes: Type.Integer({ minimum: 1 }),
+  },
+  { additionalProperties: false },
+);
+
+/** The `data` of `DELETE /files/{id}`. */
+export const DeletedFileSchema = Type.Object({ id: Type.String() }, { additionalProperties: false });
+
+export type WireFile = Static<typeof FileSchema>;

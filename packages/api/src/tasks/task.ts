@@ -1,0 +1,129 @@
+/**
+ * A task as its owner sees it (spec §2.4, contract §3): the `data` of `GET /tasks/{id}`, and the whole body of a
+ * callback. URLs are signed here, that is, whenever a task is read.
+ */
+import { Type } from 'typebox';
+import type { TaskStatus } from '../facts/task-status.ts';
+import { TASK_STATUSES } from '../facts/task-status.ts';
+import { FIELD_PATTERN, MAX_FIELD_LENGTH } from '../facts/input-fault.ts';
+import type { Static } from 'typebox';
+
+const UnixSeconds = Type.Integer({ minimum: 0 });
+
+const Usd = Type.String({ pattern: '^-?[0-9]+(\\.[0-9]{1,6})?$' });
+
+const Tier = Type.Unsafe<'temp' | 'persistent'>({ type: 'string', enum: ['temp', 'persistent'] });
+
+export const OutputSchema = Type.Object(
+  {
+    url: Type.String({ description: 'Downloadable without a key; GET and HEAD, with Range.' }),
+    type: Type.String({ description: '`image video audio first_frame last_frame thumbnail`, an open set.' }),
+    expireAt: Type.Integer({ minimum: 0, description: 'Unix seconds: when `url` stops working.' }),
+    id: Type.String(),
+    mimeType: Type.String(),
+    sizeBytes: Type.Integer({ minimum: 0 }),
+    width: Type.Optional(Type.Integer({ minimum: 1 })),
+    height: Type.Optional(Type.Integer({ minimum: 1 })),
+    durationSeconds: Type.Optional(Type.Number({ minimum: 0 })),
+    sha256: Type.String({ pattern: '^[0-9a-f]{64}$' }),
+    storage: Tier,
+    retainUntil: Type.Integer({ minimum: 0, description: 'Unix seconds; 0 for persistent ones.' }),
+  },
+  { additionalProperties: false },
+);
+
+/** The task detail. */
+export const TaskSchema = Type.Object(
+  {
+    taskId: Type.String({ pattern: '^tk-svc-[0-9A-HJKMNP-TV-Z]{26}$' }),
+    model: Type.String({ description: 'The resolved full name: `base`, or `base@route` for any other route.' }),
+    route: Type.Optional(Type.String({ description: 'The route used; only for models that have several.' })),
+    status: Type.Unsafe<TaskStatus>({ type: 'string', enum: [...TASK_STATUSES] }),
+    created: UnixSeconds,
+    started: Type.Integer({ minimum: 0, description: 'Unix seconds; 0 until handling began.' }),
+    completed: Type.Integer({ minimum: 0, description: 'Unix seconds; 0 until terminal.' }),
+    progress: Type.Optional(
+      Type.Number({
+        minimum: 0,
+        maximum: 1,
+        description: 'How much is done, in tenths, while it is being handled and where that is known.',
+      }),
+    ),
+    storage: Tier,
+    keyId: Type.String({ description: 'The key that created the task.' }),
+    metadata: Type.Optional(
+      Type.Unsafe<Readonly<Record<string, string>>>({ type: 'object', additionalProperties: { type: 'string' } }),
+    ),
+    input: Type.Optional(
+      Type.Unsafe<Readonly<Record<string, unknown>> | null>({
+        type: ['object', 'null'],
+        description: 'Only with `include=input`: the input as sent; null once it was erased.',
+      }),
+    ),
+    output: Type.Optional(Type.Array(OutputSchema, { description: 'Only on success.' })),
+    outputGone: Type.Optional(
+      Type.Array(
+        Type.Object(
+          {
+            id: Type.String(),
+            type: Type.String(),
+            goneAt: UnixSeconds,
+            reason: Type.Unsafe<'deleted' | 'expired'>({ type: 'string', enum: ['deleted', 'expired'] }),
+          },
+          { additionalProperties: false },
+        ),
+        { description: 'Outputs that were deleted or whose retention ended.' },
+      ),
+    ),
+    error: Type.Optional(
+      Type.Object(
+        {
+          code: Type.String({
+            enum: [
+              'TASK_FAILED',
+              'TASK_TIMEOUT',
+              'TASK_CANCELLED',
+              'INVALID_REQUEST',
+              'MODEL_UNAVAILABLE',
+              'STORAGE_UNAVAILABLE',
+            ],
+          }),
+          message: Type.String(),
+          reason: Type.Optional(Type.String()),
+          field: Type.Optional(
+            Type.String({
+              pattern: FIELD_PATTERN,
+              maxLength: MAX_FIELD_LENGTH,
+              description: 'The field of the input that could not be used: `image_urls.2`. Where that is known.',
+            }),
+          ),
+          retryable: Type.Boolean({ description: 'Whether the same request may well succeed as a new task.' }),
+        },
+        { additionalProperties: false, description: 'Only on fail.' },
+      ),
+    ),
+    billing: Type.Object(
+      { currency: Type.Literal('USD'), held: Usd, captured: Usd, released: Usd },
+      {
+        additionalProperties: false,
+        description:
+          'Decimal USD. `held` is what was held at creation; once the task is over it equals captured plus released.',
+      },
+    ),
+    callback: Type.Optional(
+      Type.Object(
+        {
+          state: Type.String({ enum: ['waiting', 'pending', 'delivered', 'exhausted', 'stopped'] }),
+          attempts: Type.Integer({ minimum: 0 }),
+          nextAttempt: Type.Integer({ minimum: 0, description: 'Unix seconds; 0 where none is due.' }),
+        },
+        { additionalProperties: false },
+      ),
+    ),
+  },
+  { additionalProperties: false },
+);
+
+export type WireTask = Static<typeof TaskSchema>;
+
+export type WireOutput = Static<typeof OutputSchema>;

@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { FAULT_KINDS, faultMessage, inputFault, isFaultKind, reasonOfFault } from '../src/facts/input-fault.ts';
+
+describe('a fault of an input', () => {
+  it('is told with the path of its field, in words of its own', () => {
+    const told = FAULT_KINDS.map((kind) => faultMessage(inputFault(kind, 'image_urls.2')));
+
+    for (const message of told) assert.match(message, /^image_urls\.2: (a|the|no|nothing) /);
+    assert.equal(new Set(told).size, FAULT_KINDS.length);
+    assert.equal(faultMessage({ kind: 'undecodable' }), 'the file could not be decoded');
+  });
+
+  it('fails a task for one of the two reasons of an input', () => {
+    for (const kind of FAULT_KINDS) assert.match(reasonOfFault(kind), /^input_(unreachable|invalid)$/);
+  });
+
+  it('names no field that is no path of a schema, or too long to be told', () => {
+    const long = 'a'.repeat(101);
+    for (const field of [undefined, '', 'https://example.com/a.png', 'a b', 'a..b', '.a', 'a.', 'a\nb', long]) {
+      assert.deepEqual(inputFault('gone', field), { kind: 'gone' }, field);
+    }
+    for (const field of ['text', 'image_urls.0', 'frames.0.image-url']) {
+      assert.deepEqual(inputFault('gone', field), { kind: 'gone', field });
+    }
+  });
+
+  it('is recognised among other texts, members of every object included', () => {
+    for (const kind of FAULT_KINDS) assert.equal(isFaultKind(kind), true);
+    for (const other of ['', 'constructor', '__proto__', 'toString', null, undefined, 1]) {
+      assert.equal(isFaultKind(other), false, String(other));
+    }
+  });
+});

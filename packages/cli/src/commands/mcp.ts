@@ -1,0 +1,14 @@
+/** `mcp`: the tools for language models, over standard input and output: started by an MCP client. */
+import type { Command } from 'commander';
+import { runMcpStdio } from '@darkroom/mcp/stdio';
+import type { OpenSession } from '../session.ts';
+
+export function addMcpCommand(program: Command, open: OpenSession): void {
+  program
+    .command('mcp')
+    .description('serve the Model Context Protocol on standard input and output, for language models')
+    .action(async () => {
+      const { api, signal } = await open();
+      await runMcpStdio(api, signal);
+    });
+}

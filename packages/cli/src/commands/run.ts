@@ -1,0 +1,182 @@
+/**
+ * `run`: creates a task, waits for its end and saves its outputs; a task that failed for a retryable reason is retried
+ * as a new task if requested (spec §7).
+ */
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Command } from 'commander';
+import type { Estimate, Task } from '../answers.ts';
+import { createTask } from '../create-task.ts';
+import type { TaskRequest } from '../create-task.ts';
+import { UsageError } from '../errors.ts';
+import type { SavedFile } from '../download.ts';
+import { followTask } from '../follow.ts';
+import { outcomeOf, printOutcome, requireSuccess } from '../outcome.ts';
+import { createProgress } from '../progress.ts';
+import { readRequest } from '../request.ts';
+import type { RequestOptions } from '../request.ts';
+import { retryWaitSeconds } from '../retry-schedule.ts';
+import { collect, count, prepareFolder } from '../session.ts';
+import type { OpenSession, Session } from '../session.ts';
+import { shellWord } from '../shell-word.ts';
+import { facts } from '../table.ts';
+import { failureOf } from '../task-text.ts';
+import { ApiError } from '@darkroom/api/client/api-client';
+
+interface RunOptions extends RequestOptions {
+  readonly output?: string;
+  readonly idempotencyKey?: string;
+  readonly estimate?: boolean;
+  readonly wait: boolean;
+  readonly retry?: boolean;
+}
+
+/** How often the progress is polled; events report everything else at once. */
+const LOOK_EVERY_MS = 2_000;
+
+export function addRunCommand(program: Command, open: OpenSession): void {
+  program
+    .command('run')
+    .description('run a model and save what it makes')
+    .argument('<model>', 'a name as "models" gives it')
+    .argument(
+      '[input...]',
+      'fields of the input: key=value, a.b=value in objects, key=@file where media is taken; a key that is repeated makes a list',
+    )
+    .option('-o, --output <folder>', 'save the outputs there, as <taskId>-<n>.<ext>; without it their URLs are printed')
+    .option('--input <file>', 'begin with the input of a JSON file; - for stdin')
+    .option('--route <route>', 'for models with several routes')
+    .option('--storage <tier>', 'how outputs are kept: temp or persistent')
+    .option('--metadata <key=value>', 'a label for the task; may be repeated', collect)
+    .option('--callback <url>', 'where the service tells the end of the task')
+    .option('--max-cost <usd>', 'refuse where it can cost more')
+    .option('--timeout <seconds>', 'let the service end the task after that', count)
+    .option('--idempotency-key <key>', 'the same key never makes a second task; default: a fresh one for each task')
+    .option('--estimate', 'only tell the price and what is wrong with the request')
+    .option('--no-wait', 'only create the task, and print its id')
+    .option('--retry', 'try a task that failed for a passing reason again as a new one, after 5 s, 15 s and 45 s')
+    .action(async (model: string, assignments: readonly string[], options: RunOptions) => {
+      if (!options.wait && (options.retry === true || options.output !== undefined)) {
+        throw new UsageError('--no-wait does not go with --retry or --output, which need the end of the task');
+      }
+      if (options.idempotencyKey !== undefined && !/^[\x21-\x7E]{1,255}$/.test(options.idempotencyKey)) {
+        throw new UsageError('--idempotency-key: want 1 to 255 visible ASCII characters');
+      }
+      const session = await open();
+      if (options.estimate === true) {
+        await estimate(session, await readRequest(session, model, assignments, options));
+        return;
+      }
+      const folder = options.output === undefined ? undefined : await prepareFolder(options.output);
+      const request = await readRequest(session, model, assignments, options);
+      if (options.wait) await runToEnd(session, request, folder, options);
+      else await createOnly(session, request, options);
+    });
+}
+
+async function estimate({ api, terminal, isJson, signal }: Session, body: TaskRequest): Promise<void> {
+  const answer = await api.call<Estimate>('POST', '/tasks/estimate', { body, signal });
+  if (isJson) terminal.printJson(answer);
+  else {
+    const cost = (usd: string | null): string => (usd === null ? 'not known' : `${usd} ${answer.currency}`);
+    const lines = facts([
+      ['model', answer.model ?? body.model],
+      ['cost', cost(answer.estimatedCost)],
+      ['at most', cost(answer.maxCost)],
+      ['covered', answer.balanceSufficient === null ? undefined : answer.balanceSufficient ? 'yes' : 'no'],
+    ]);
+    for (const line of lines) terminal.print(line);
+  }
+  if (answer.errors.length > 0) throw new UsageError(answer.errors.join('\n'));
+  if (answer.balanceSufficient === false) throw new InsufficientEstimate(answer);
+}
+
+/** A create would be rejected for an insufficient balance: the same exit code. */
+class InsufficientEstimate extends ApiError {
+  constructor({ maxCost, currency }: Estimate) {
+    const answer = new Response(null, { status: 402 });
+    super(answer, `the balance does not cover ${String(maxCost)} ${currency}`, 'INSUFFICIENT_BALANCE');
+  }
+}
+
+async function createOnly(session: Session, request: TaskRequest, options: RunOptions): Promise<void> {
+  const taskId = await create(session, request, options.idempotencyKey ?? randomUUID());
+  if (session.isJson) session.terminal.printJson({ taskId });
+  else session.terminal.print(taskId);
+}
+
+async function runToEnd(
+  session: Session,
+  request: TaskRequest,
+  folder: string | undefined,
+  options: RunOptions,
+): Promise<void> {
+  const { terminal, world, isJson } = session;
+  const attempts: string[] = [];
+  for (;;) {
+    const taskId = await create(session, request, attemptKey(options.idempotencyKey, attempts.length));
+    attempts.push(taskId);
+    const { task, files } = await waitForEnd(session, taskId, folder);
+    const waitSeconds = options.retry === true ? retryWaitSeconds(task, attempts.length - 1) : undefined;
+    if (waitSeconds === undefined) {
+      if (isJson) terminal.printJson({ task, files, attempts });
+      else printOutcome(session, task, files);
+      requireSuccess(task);
+      return;
+    }
+    terminal.say(`${taskId}: ${failureOf(task)}`);
+    terminal.say(`trying again as a new task in ${waitSeconds} s`);
+    await sleep(waitSeconds * 1000, undefined, { signal: world.interrupt });
+  }
+}
+
+/**
+ * A key given by the user also derives the keys of the new tasks, so that the whole command can be repeated without
+ * creating duplicates.
+ */
+function attemptKey(given: string | undefined, attempt: number): string {
+  if (given === undefined) return randomUUID();
+  return attempt === 0 ? given : `${given}.retry-${attempt}`;
+}
+
+async function create({ api, terminal, world }: Session, request: TaskRequest, key: string): Promise<string> {
+  try {
+    return await createTask(api, request, { idempotencyKey: key, signal: world.interrupt, say: terminal.say });
+  } catch (error) {
+    if (world.interrupt.aborted) {
+      terminal.say(`whether the task was created is not known; --idempotency-key ${key} goes on with it`);
+    }
+    throw error;
+  }
+}
+
+/** Waits for a task and saves its outputs; if that is interrupted, prints how to continue. */
+async function waitForEnd(
+  session: Session,
+  taskId: string,
+  folder: string | undefined,
+): Promise<{ readonly task: Task; readonly files: readonly SavedFile[] }> {
+  const { api, terminal, world } = session;
+  const progress = createProgress(terminal);
+  let task: Task | undefined;
+  try {
+    task = await followTask(
+      api,
+      taskId,
+      { onTask: (read) => progress.onTask(read), onRemark: terminal.say },
+      { signal: world.interrupt, lookEveryMs: LOOK_EVERY_MS },
+    );
+    return { task, files: await outcomeOf(session, task, folder, progress) };
+  } catch (error) {
+    progress.end();
+    const watch = `${world.programName} watch ${taskId}${folder === undefined ? '' : ` -o ${shellWord(folder)}`}`;
+    if (task === undefined) {
+      terminal.say('The task goes on.');
+      terminal.say(`Wait for it:  ${watch}`);
+      terminal.say(`Stop it:      ${world.programName} cancel ${taskId}`);
+    } else terminal.say(`The task is over. Save its outputs:  ${watch}`);
+    throw error;
+  } finally {
+    progress.end();
+  }
+}

@@ -1,0 +1,62 @@
+/**
+ * How a command can end, and the exit code for each case, for use by scripts. The only module that knows the codes.
+ */
+import { CommanderError } from 'commander';
+import { ApiError, UnreachableError } from '@darkroom/api/client/api-client';
+
+export const EXIT_CODES = {
+  fine: 0,
+  notDone: 1,
+  wrongUsage: 2,
+  notAllowed: 3,
+  noMoney: 4,
+  unreachable: 5,
+  /** 128 + SIGINT, as in shells. */
+  interrupted: 130,
+} as const;
+
+/** As shown by `--help`. */
+export const EXIT_CODES_HELP = `Exit codes:
+  0    done
+  1    the task failed, or not all of what was asked for could be done
+  2    wrong usage, or input that the service refuses (400, 404, 413, 415, 422)
+  3    not allowed: the API key, its scopes, or the account (401, 403)
+  4    not enough money (402)
+  5    the service cannot be reached, or fails (429, 5xx), also after waiting
+  130  interrupted`;
+
+/** The command line or the configuration is wrong: nothing was done. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError';
+}
+
+/** The service processed the request, but not with the desired result: a task failed, an output was not deleted. */
+export class NotDoneError extends Error {
+  override readonly name = 'NotDoneError';
+}
+
+/** Ctrl-C. */
+export class InterruptedError extends Error {
+  override readonly name = 'InterruptedError';
+
+  constructor() {
+    super('interrupted');
+  }
+}
+
+/** The exit code for any error that a command throws. */
+export function exitCodeOf(error: unknown): number {
+  if (error instanceof InterruptedError) return EXIT_CODES.interrupted;
+  if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT_CODES.fine : EXIT_CODES.wrongUsage;
+  if (error instanceof UsageError) return EXIT_CODES.wrongUsage;
+  if (error instanceof UnreachableError) return EXIT_CODES.unreachable;
+  if (error instanceof ApiError) return exitCodeOfStatus(error.status);
+  return EXIT_CODES.notDone;
+}
+
+function exitCodeOfStatus(status: number): number {
+  if (status === 401 || status === 403) return EXIT_CODES.notAllowed;
+  if (status === 402) return EXIT_CODES.noMoney;
+  const isOurs = status >= 400 && status < 500 && status !== 408 && status !== 429;
+  return isOurs ? EXIT_CODES.wrongUsage : EXIT_CODES.unreachable;
+}

@@ -1,0 +1,139 @@
+/**
+ * The command line as a whole: its commands, and how their results become exit codes. Errors are printed on stderr and
+ * never contain the key.
+ */
+import { Command, CommanderError } from 'commander';
+import { ApiError } from '@darkroom/api/client/api-client';
+import { addBalanceCommand } from './commands/balance.ts';
+import { addCancelCommand } from './commands/cancel.ts';
+import { addChatCommand } from './commands/chat.ts';
+import { addConfigureCommand } from './commands/configure.ts';
+import { addMcpCommand } from './commands/mcp.ts';
+import { addModelsCommand } from './commands/models.ts';
+import { addRunCommand } from './commands/run.ts';
+import { addStorageCommand } from './commands/storage.ts';
+import { addTasksCommand } from './commands/tasks.ts';
+import { addWatchCommand } from './commands/watch.ts';
+import { EXIT_CODES, EXIT_CODES_HELP, InterruptedError, NotDoneError, UsageError, exitCodeOf } from './errors.ts';
+import { openSession } from './session.ts';
+import { createTerminal } from './terminal.ts';
+import type { Terminal } from './terminal.ts';
+import type { World } from './world.ts';
+
+const ENVIRONMENT_HELP = `Configuration:
+  DARKROOM_BASE_URL  where the service is; default http://127.0.0.1:8787/v1
+  DARKROOM_API_KEY   the API key; never an argument, which other users could see
+  Without them a file is read that "configure" writes: darkroom/config.json in
+  XDG_CONFIG_HOME or ~/.config, for its owner only.`;
+
+/** A whole key, wherever it occurs. */
+const KEY = /dk_live_[0-9A-Za-z]+_[0-9A-Za-z]+/g;
+
+/** Runs one command. @returns the exit code; it never throws. */
+export async function runCli(world: World): Promise<number> {
+  const terminal = createTerminal(world);
+  try {
+    refuseKeys(world.args);
+    await createProgram(world, terminal).parseAsync([...world.args], { from: 'user' });
+    const lost = await terminal.written();
+    if (lost !== undefined && !isAbort(lost))
+      throw new NotDoneError(`the result could not be written: ${lost.message}`);
+    return EXIT_CODES.fine;
+  } catch (thrown) {
+    const error: unknown = world.interrupt.aborted ? new InterruptedError() : thrown;
+    // The reader of the results has closed the pipe: `… | head`.
+    if (terminal.outputGone.aborted && !world.interrupt.aborted && isAbort(thrown)) return EXIT_CODES.fine;
+    tell(error, world, terminal);
+    return exitCodeOf(error);
+  } finally {
+    terminal.setStatus(undefined);
+  }
+}
+
+/** @throws {UsageError} arguments are visible to every user of the machine, and kept by shells. */
+function refuseKeys(args: readonly string[]): void {
+  if (args.some((argument) => /(^|=)dk_live_[0-9A-Za-z]{10}_[0-9A-Za-z]{49}$/.test(argument))) {
+    throw new UsageError(
+      'an API key is among the arguments, where others can see it: revoke it, and set DARKROOM_API_KEY or use configure',
+    );
+  }
+}
+
+/** The command requires a subcommand. */
+const HELP_SHOWN = 'commander.help';
+
+function createProgram(world: World, terminal: Terminal): Command {
+  const program = new Command();
+  program
+    .name(world.programName)
+    .description('Makes pictures, films, sounds and texts with the models of a Darkroom.')
+    .option('--json', 'print the result as JSON')
+    .helpOption('-h, --help', 'show this help')
+    .helpCommand('help [command]', 'show the help of a command')
+    .configureHelp({ showGlobalOptions: true })
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => terminal.write(text),
+      // Reported together with all other errors.
+      outputError: () => undefined,
+      // The help of a command that requires a subcommand.
+      writeErr: (text) => {
+        if (!isJson(world)) terminal.say(text.trimEnd());
+      },
+    })
+    .addHelpText('after', `\n${ENVIRONMENT_HELP}\n\n${EXIT_CODES_HELP}`);
+  const open = () => openSession(world, terminal, isJson(world));
+  addModelsCommand(program, open);
+  addRunCommand(program, open);
+  addTasksCommand(program, open);
+  addWatchCommand(program, open);
+  addCancelCommand(program, open);
+  addStorageCommand(program, open);
+  addBalanceCommand(program, open);
+  addChatCommand(program, open);
+  addMcpCommand(program, open);
+  addConfigureCommand(program, world, terminal);
+  if (world.args.length === 0) program.action(() => program.outputHelp());
+  return program;
+}
+
+/** Also if the arguments could not be parsed, so that the error has the requested form. */
+function isJson({ args }: World): boolean {
+  const end = args.indexOf('--');
+  return (end === -1 ? args : args.slice(0, end)).includes('--json');
+}
+
+function isAbort(error: unknown): boolean {
+  return error instanceof Error && (error.name === 'AbortError' || ('code' in error && error.code === 'EPIPE'));
+}
+
+function tell(error: unknown, world: World, terminal: Terminal): void {
+  if (error instanceof CommanderError && (error.exitCode === 0 || (error.code === HELP_SHOWN && !isJson(world))))
+    return;
+  const message = redact(messageOf(error, world), world);
+  if (!isJson(world)) {
+    terminal.say(message);
+    return;
+  }
+  const { status, errorCode, requestId } = error instanceof ApiError ? error : {};
+  terminal.say(JSON.stringify({ error: { message, exitCode: exitCodeOf(error), status, errorCode, requestId } }));
+}
+
+function messageOf(error: unknown, { programName }: World): string {
+  if (error instanceof CommanderError) {
+    if (error.code === HELP_SHOWN) return `name a command; ${programName} --help lists them`;
+    const message = error.message.replace(/^error: /, '');
+    return `${message}\n${programName} --help tells how it is used`;
+  }
+  if (!(error instanceof Error)) return String(error);
+  if (error instanceof ApiError && error.status >= 500 && error.requestId !== undefined) {
+    return `${error.message} (HTTP ${error.status}, request ${error.requestId})`;
+  }
+  return error.message;
+}
+
+function redact(message: string, { environment }: World): string {
+  const key = environment['DARKROOM_API_KEY']?.trim() ?? '';
+  const told = message.replaceAll(KEY, 'dk_live_…');
+  return key.length < 8 ? told : told.replaceAll(key, '…');
+}

@@ -1,0 +1,175 @@
+/**
+ * How the command line saves an output over an unreliable connection. The far side is a server of ours, which breaks
+ * off, ignores ranges, or sends wrong bytes; the saved file is checked.
+ */
+import assert from 'node:assert/strict';
+import { createHash, randomBytes } from 'node:crypto';
+import { mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import os from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, it } from 'node:test';
+import { createApiClient } from '@darkroom/api/client/api-client';
+import type { Task } from '../src/answers.ts';
+import { saveOutputs } from '../src/download.ts';
+
+const TASK_ID = 'tk-svc-5GHPJG2WW25S6576YWMQVAPVE3';
+const BYTES = randomBytes(300_000);
+
+type Serve = (request: IncomingMessage, response: ServerResponse, place: number) => void;
+
+let server: Server;
+let serve: Serve;
+let ranges: (string | undefined)[];
+let folder: string;
+beforeEach(async () => {
+  ranges = [];
+  server = createServer((request, response) => {
+    ranges.push(request.headers.range);
+    serve(request, response, ranges.length);
+  });
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-cli-'));
+});
+afterEach(async () => {
+  server.closeAllConnections();
+  server.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+function origin(): string {
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+function task(): Task {
+  const output = {
+    id: 'out_1',
+    url: `${origin()}/media/token/${TASK_ID}-1.png`,
+    mimeType: 'image/png',
+    sizeBytes: BYTES.length,
+    sha256: createHash('sha256').update(BYTES).digest('hex'),
+  };
+  return { taskId: TASK_ID, status: 'success', output: [output] } as unknown as Task;
+}
+
+function save(signal = new AbortController().signal) {
+  const api = createApiClient({ baseUrl: `${origin()}/v1`, apiKey: 'key' });
+  return saveOutputs(api, task(), { folder, signal, onBytes: () => undefined });
+}
+
+const file = (): string => path.join(folder, `${TASK_ID}-1.png`);
+
+/** Sends the given number of bytes of the requested rest, and breaks off if that is not all of it. */
+function sendSome(request: IncomingMessage, response: ServerResponse, count: number): void {
+  const from = Number(/^bytes=(\d+)-$/.exec(request.headers.range ?? '')?.[1] ?? 0);
+  const rest = BYTES.subarray(from);
+  response.writeHead(from === 0 ? 200 : 206, { 'Content-Length': rest.length });
+  response.write(rest.subarray(0, count), () => {
+    if (count < rest.length) response.destroy();
+    else response.end();
+  });
+}
+
+describe('a download', () => {
+  it('goes on where the line broke off, as often as it brings something', async () => {
+    serve = (request, response, place) => sendSome(request, response, place < 6 ? 50_000 : BYTES.length);
+
+    const [saved] = await save();
+
+    assert.deepEqual(await readFile(file()), BYTES);
+    assert.equal(saved?.isKept, false);
+    assert.equal(ranges[0], undefined);
+    assert.ok(ranges.length === 6 && ranges.slice(1).every((range) => range !== undefined), ranges.join(' '));
+    assert.deepEqual(await readdir(folder), [path.basename(file())]);
+  });
+
+  it('begins anew where the other side knows no ranges', async () => {
+    serve = (request, response, place) => {
+      delete request.headers.range;
+      sendSome(request, response, place === 1 ? 100_000 : BYTES.length);
+    };
+
+    await save();
+
+    assert.deepEqual(await readFile(file()), BYTES);
+  });
+
+  it('asks for a fresh address where the one it has expired', async () => {
+    serve = (request, response, place) => {
+      if (request.url?.startsWith('/v1/') === true) {
+        response.setHeader('Content-Type', 'application/json');
+        response.end(JSON.stringify({ code: 200, message: 'success', data: task(), error_code: '' }));
+        return;
+      }
+      if (place > 1) return sendSome(request, response, BYTES.length);
+      response.writeHead(403, { 'Content-Type': 'application/json' });
+      response.end(JSON.stringify({ code: 403, message: 'expired', data: null, error_code: 'URL_EXPIRED' }));
+    };
+
+    await save();
+
+    assert.deepEqual(await readFile(file()), BYTES);
+  });
+
+  it('keeps nothing that is not the output', async () => {
+    const other = Buffer.from(BYTES);
+    other[7] = (other[7] ?? 0) ^ 1;
+    for (const bytes of [other, Buffer.concat([BYTES, other])]) {
+      serve = (_request, response) => response.end(bytes);
+
+      await assert.rejects(save(), { name: 'NotDoneError', message: /not kept/ });
+
+      assert.deepEqual(await readdir(folder), []);
+    }
+  });
+
+  it('gives up a line that breaks off every time, leaving nothing behind', async () => {
+    serve = (_request, response) => response.destroy();
+
+    await assert.rejects(save(), { name: 'UnreachableError' });
+
+    assert.equal(ranges.length, 4);
+    assert.deepEqual(await readdir(folder), []);
+  });
+
+  it('leaves nothing behind at Ctrl-C', async () => {
+    const stop = new AbortController();
+    serve = (_request, response) => {
+      response.writeHead(200, { 'Content-Length': BYTES.length });
+      response.write(BYTES.subarray(0, 1_000), () => stop.abort());
+    };
+
+    await assert.rejects(save(stop.signal), { name: 'AbortError' });
+
+    assert.deepEqual(await readdir(folder), []);
+  });
+
+  it('asks for nothing where the file is there and whole, and replaces one that is not', async () => {
+    serve = (request, response) => sendSome(request, response, BYTES.length);
+    await writeFile(file(), BYTES);
+
+    const [kept] = await save();
+    assert.equal(kept?.isKept, true);
+    assert.deepEqual(ranges, []);
+
+    await writeFile(file(), BYTES.subarray(1));
+    await save();
+    assert.deepEqual(await readFile(file()), BYTES);
+  });
+
+  it('sends no key to where the file lies', async () => {
+    const authorizations: (string | undefined)[] = [];
+    serve = (request, response) => {
+      authorizations.push(request.headers.authorization);
+      sendSome(request, response, BYTES.length);
+    };
+
+    await save();
+
+    assert.deepEqual(authorizations, [undefined]);
+  });
+});

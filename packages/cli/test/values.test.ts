@@ -1,0 +1,182 @@
+/** The parts of the command line that need no service: parsing of values, rendering, decisions about retries. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import type { Task } from '../src/answers.ts';
+import { fileNameOf } from '../src/download.ts';
+import { FileValue, assignInput } from '../src/input-values.ts';
+import { bar } from '../src/progress.ts';
+import { retryWaitSeconds } from '../src/retry-schedule.ts';
+import { shellWord } from '../src/shell-word.ts';
+import { table } from '../src/table.ts';
+import { printable } from '../src/terminal.ts';
+
+const MEDIA = { type: 'string', contentMediaType: 'image/*' };
+const SCHEMA = {
+  type: 'object',
+  properties: {
+    prompt: { type: 'string' },
+    seed: { type: 'integer' },
+    pitch: { type: 'number' },
+    draft: { type: 'boolean' },
+    duration: { type: ['string', 'integer'], enum: ['6', 10] },
+    note: { anyOf: [{ type: 'string' }, { type: 'null' }] },
+    image: MEDIA,
+    image_urls: { type: 'array', items: MEDIA },
+    weights: { type: 'array', items: { type: 'number' } },
+    camera: { $ref: '#/$defs/camera' },
+    'a.b': { type: 'integer' },
+  },
+  $defs: { camera: { type: 'object', properties: { zoom: { type: 'number' }, on: { type: 'boolean' } } } },
+};
+
+/** As it is sent. */
+function assigned(assignments: readonly string[], base = {}): unknown {
+  const input = assignInput(base, assignments, SCHEMA);
+  return JSON.parse(
+    JSON.stringify(input, (_, value: unknown) => (value instanceof FileValue ? { upload: value.path } : value)),
+  );
+}
+
+describe('values of an input', () => {
+  it('become what the schema takes', () => {
+    assert.deepEqual(assigned(['seed=-3', 'pitch=0.5', 'draft=true', 'prompt=12', 'note=null']), {
+      seed: -3,
+      pitch: 0.5,
+      draft: true,
+      prompt: '12',
+      note: null,
+    });
+    assert.deepEqual(assigned(['duration=6']), { duration: '6' });
+    assert.deepEqual(assigned(['duration=10']), { duration: 10 });
+    assert.deepEqual(assigned(['prompt=a=b "c" = d']), { prompt: 'a=b "c" = d' });
+  });
+
+  it('stay texts where they do not fit, for the service to judge', () => {
+    assert.deepEqual(assigned(['seed=1.5', 'draft=yes', 'pitch=', 'nobody=1', 'weights=x']), {
+      seed: '1.5',
+      draft: 'yes',
+      pitch: '',
+      nobody: '1',
+      weights: ['x'],
+    });
+    assert.deepEqual(assigned(['seed=90071992547409931']), { seed: '90071992547409931' });
+  });
+
+  it('make lists by repetition or as JSON, and add to none that stood in the file', () => {
+    assert.deepEqual(assigned(['weights=1']), { weights: [1] });
+    assert.deepEqual(assigned(['weights=1', 'weights=2.5']), { weights: [1, 2.5] });
+    assert.deepEqual(assigned(['weights=[1, 2]', 'weights=3'], { weights: [9] }), { weights: [1, 2, 3] });
+  });
+
+  it('go into objects by dots, through references, and to a name that has a dot itself', () => {
+    assert.deepEqual(assigned(['camera.zoom=2', 'camera.on=false'], { camera: { lens: 'wide' } }), {
+      camera: { lens: 'wide', zoom: 2, on: false },
+    });
+    assert.deepEqual(assigned(['camera={"zoom":3}']), { camera: { zoom: 3 } });
+    assert.deepEqual(assigned(['a.b=7']), { 'a.b': 7 });
+    assert.deepEqual(assigned(['weights.1=5'], { weights: [1, 2] }), { weights: [1, 5] });
+  });
+
+  it('are files only where media is taken', () => {
+    assert.deepEqual(assigned(['prompt=@home', 'image=@a.png', 'image_urls=@b.png', 'image_urls=@c.png']), {
+      prompt: '@home',
+      image: { upload: 'a.png' },
+      image_urls: [{ upload: 'b.png' }, { upload: 'c.png' }],
+    });
+  });
+
+  it('of any name and text reach the service as a member of their own, whatever it is called', () => {
+    const name = fc.string({ minLength: 1 }).filter((text) => !/[.=]/.test(text));
+    fc.assert(
+      fc.property(fc.oneof(name, fc.constantFrom('__proto__', 'constructor', 'toString')), fc.string(), (key, text) => {
+        const input = assignInput({}, [`${key}=${text}`], { type: 'object', properties: {} });
+        assert.deepEqual(Object.entries(input), [[key, text]]);
+      }),
+    );
+    assert.equal(Object.hasOwn(Object.prototype, 'polluted'), false);
+    assignInput({}, ['__proto__.polluted=1', 'constructor.prototype.polluted=1'], SCHEMA);
+    assert.equal(({} as Record<string, unknown>)['polluted'], undefined);
+  });
+
+  it('are no assignments without a name', () => {
+    for (const text of ['prompt', '=x', '']) assert.throws(() => assignInput({}, [text], SCHEMA), /write key=value/);
+  });
+});
+
+describe('trying a failed task again', () => {
+  const failed = (retryable: boolean): Task =>
+    ({ status: 'fail', error: { code: 'TASK_FAILED', message: '', retryable } }) as Task;
+
+  it('waits 5, 15 and 45 s, three times at most', () => {
+    const waits = [0, 1, 2, 3, 4].map((retries) => retryWaitSeconds(failed(true), retries));
+
+    assert.deepEqual(waits, [5, 15, 45, undefined, undefined]);
+  });
+
+  it('is for failures that may pass, and for nothing else', () => {
+    assert.equal(retryWaitSeconds(failed(false), 0), undefined);
+    assert.equal(retryWaitSeconds({ status: 'success' } as Task, 0), undefined);
+  });
+});
+
+describe('the name of a saved file', () => {
+  const taskId = 'tk-svc-5GHPJG2WW25S6576YWMQVAPVE3';
+
+  it('is the one in the URL, so that a number stays with its output', () => {
+    const url = `https://example.com/media/token/${taskId}-3.mp4`;
+
+    assert.equal(fileNameOf(taskId, { url, mimeType: 'video/mp4' }, 0), `${taskId}-3.mp4`);
+  });
+
+  it('never leaves the folder, whatever the URL says', () => {
+    const urls = ['https://x/..%2F..%2Fetc', 'https://x/a/.bashrc', `https://x/${taskId}-1.png%2F..`, 'no url', ''];
+    for (const url of urls) {
+      assert.equal(fileNameOf(taskId, { url, mimeType: 'image/png' }, 1), `${taskId}-2.png`);
+    }
+    assert.equal(fileNameOf('../x', { url: '', mimeType: 'image/../../x' }, 0), '___x-1.bin');
+  });
+});
+
+describe('what a terminal is shown', () => {
+  it('has a bar that fills, wanders where nothing is known, and never wraps', () => {
+    assert.equal(
+      bar({ label: 'handling', done: 0.5 }, 3_400, 80),
+      `[${'█'.repeat(15)}${'░'.repeat(15)}]   50%  handling  3 s`,
+    );
+    assert.match(bar({ label: 'queued', done: undefined }, 400, 80), /^\[░░█░{27}\] {2}queued {2}0 s$/);
+    fc.assert(
+      fc.property(
+        fc.record({
+          label: fc.string({ maxLength: 200 }),
+          done: fc.option(fc.double({ noNaN: true }), { nil: undefined }),
+        }),
+        fc.nat(10_000_000),
+        fc.integer({ min: 10, max: 300 }),
+        (stage, elapsedMs, columns) => bar(stage, elapsedMs, columns).length < columns,
+      ),
+    );
+  });
+
+  it('holds nothing that steers it', () => {
+    assert.equal(printable('a\u001B[31mred\u001B]0;title\u0007\r\u009B2Jz\u0085\u001B\tb\n'), 'aredz\tb\n');
+  });
+
+  it('lines columns up, and cells stay on their line', () => {
+    assert.deepEqual(
+      table(
+        ['A', 'N>'],
+        [
+          ['x\ny', '5'],
+          ['long one', '10'],
+        ],
+      ),
+      ['A          N', 'x y        5', 'long one  10'],
+    );
+  });
+
+  it('can be pasted into a shell', () => {
+    assert.equal(shellWord('/tmp/a-b_c'), '/tmp/a-b_c');
+    assert.equal(shellWord("it's $HOME"), `'it'\\''s $HOME'`);
+  });
+});

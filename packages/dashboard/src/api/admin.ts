@@ -1,0 +1,234 @@
+/**
+ * What operators read and change, on the admin listener. The credential is the operator's token, kept in memory only.
+ */
+import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { createContext, useContext } from 'react';
+import type { Static } from 'typebox';
+import type { BookedSchema, QueuesSchema } from '@darkroom/api/admin/admin';
+import type {
+  AccountPageSchema,
+  AdminAccountSchema,
+  CreateAccountSchema,
+  UpdateAccountSchema,
+} from '@darkroom/api/admin/admin-account';
+import type { AdminCatalogueSchema } from '@darkroom/api/admin/admin-catalogue';
+import type { AdminServiceSchema, AdminTaskSchema, UpstreamsSchema } from '@darkroom/api/admin/admin-service';
+import type { WireRepairList, WireRepairSummary } from '@darkroom/api/admin/admin-repairs';
+import type { CreateKeyBody, KeyListSchema, MadeKeySchema } from '@darkroom/api/tasks/key';
+import type { WireLedger } from '@darkroom/api/tasks/ledger';
+import type { UsageSchema } from '@darkroom/api/tasks/usage';
+import { createApiClient } from '@darkroom/api/client/api-client';
+import type { ApiClient } from '@darkroom/api/client/api-client';
+
+export type Account = Static<typeof AdminAccountSchema>;
+export type NewAccount = Static<typeof CreateAccountSchema>;
+export type AccountChanges = Static<typeof UpdateAccountSchema>;
+export type Booked = Static<typeof BookedSchema>;
+export type Catalogue = Static<typeof AdminCatalogueSchema>;
+export type Queues = Static<typeof QueuesSchema>;
+export type Upstreams = Static<typeof UpstreamsSchema>;
+export type RepairSummary = WireRepairSummary;
+export type Repair = WireRepairList['repairs'][number];
+export type RepairKind = Repair['kind'];
+export type AdminTask = Static<typeof AdminTaskSchema>;
+export type ServiceFacts = Static<typeof AdminServiceSchema>;
+export type MadeKey = Static<typeof MadeKeySchema>;
+
+/** Backlogs and failures are read at this interval while the page is visible. */
+const STATE_INTERVAL_MS = 5_000;
+const ACCOUNTS_PER_PAGE = 50;
+const ENTRIES_PER_PAGE = 50;
+const REPAIRS_PER_PAGE = 20;
+
+/**
+ * @param onRefused called if the token is invalid, or no longer valid.
+ * @throws {TypeError} the token has characters that no token has.
+ */
+export function createOperatorApi(token: string, onRefused: () => void): ApiClient {
+  return createApiClient({
+    baseUrl: window.location.origin,
+    apiKey: token,
+    async fetch(input, init) {
+      const response = await fetch(input, { ...init, credentials: 'omit', cache: 'no-store' });
+      if (response.status === 401) onRefused();
+      return response;
+    },
+  });
+}
+
+/** Also used to test a token. */
+export function readServiceFacts(api: ApiClient): Promise<ServiceFacts> {
+  return api.call('GET', '/admin/service');
+}
+
+/** The signed-in operator. */
+export interface Operator {
+  readonly api: ApiClient;
+  readonly service: ServiceFacts;
+  readonly signOut: () => void;
+}
+
+export const OperatorContext = createContext<Operator | undefined>(undefined);
+
+/** Only within the sign-in component. */
+export function useOperator(): Operator {
+  const operator = useContext(OperatorContext);
+  if (operator === undefined) throw new Error('no operator is signed in here');
+  return operator;
+}
+
+const ADMIN = 'admin';
+const accountPath = (accountId: string): string => `/admin/accounts/${encodeURIComponent(accountId)}`;
+
+/** @param search empty: all accounts. */
+export function useAccounts(search: string) {
+  const { api } = useOperator();
+  return useInfiniteQuery({
+    queryKey: [ADMIN, 'accounts', search],
+    initialPageParam: undefined as string | undefined,
+    queryFn: ({ pageParam, signal }) =>
+      api.call<Static<typeof AccountPageSchema>>('GET', '/admin/accounts', {
+        query: { size: ACCOUNTS_PER_PAGE, cursor: pageParam, search: search === '' ? undefined : search },
+        signal,
+      }),
+    getNextPageParam: ({ nextCursor }) => nextCursor,
+    placeholderData: (before) => before,
+  });
+}
+
+export function useAccount(accountId: string) {
+  const { api } = useOperator();
+  return useQuery({
+    queryKey: [ADMIN, 'account', accountId],
+    queryFn: ({ signal }) => api.call<Account>('GET', accountPath(accountId), { signal }),
+    refetchInterval: STATE_INTERVAL_MS,
+  });
+}
+
+export function useAccountKeys(accountId: string) {
+  const { api } = useOperator();
+  return useQuery({
+    queryKey: [ADMIN, 'keys', accountId],
+    queryFn: async ({ signal }) =>
+      (await api.call<Static<typeof KeyListSchema>>('GET', `${accountPath(accountId)}/keys`, { signal })).keys,
+  });
+}
+
+export function useLedger(accountId: string) {
+  const { api } = useOperator();
+  return useInfiniteQuery({
+    queryKey: [ADMIN, 'ledger', accountId],
+    initialPageParam: undefined as string | undefined,
+    queryFn: ({ pageParam, signal }) =>
+      api.call<WireLedger>('GET', `${accountPath(accountId)}/ledger`, {
+        query: { size: ENTRIES_PER_PAGE, cursor: pageParam },
+        signal,
+      }),
+    getNextPageParam: ({ nextCursor }) => nextCursor,
+  });
+}
+
+/** @param days up to and including today, UTC. @param groupBy `day`, `model` or `keyId`. */
+export function useUsage(accountId: string, days: number, groupBy: string) {
+  const { api } = useOperator();
+  return useQuery({
+    queryKey: [ADMIN, 'usage', accountId, days, groupBy],
+    queryFn: ({ signal }) =>
+      api.call<Static<typeof UsageSchema>>('GET', `${accountPath(accountId)}/usage`, {
+        query: { from: utcDay(Date.now() - (days - 1) * 86_400_000), groupBy },
+        signal,
+      }),
+    placeholderData: (before) => before,
+  });
+}
+
+function utcDay(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 10);
+}
+
+/** Data that is polled: the sections of the service page. */
+function useServicePart<Data>(name: string) {
+  const { api } = useOperator();
+  return useQuery({
+    queryKey: [ADMIN, name],
+    queryFn: ({ signal }) => api.call<Data>('GET', `/admin/${name}`, { signal }),
+    refetchInterval: STATE_INTERVAL_MS,
+  });
+}
+
+export const useCatalogue = () => useServicePart<Catalogue>('catalogue');
+export const useQueues = () => useServicePart<Queues>('queues');
+export const useUpstreams = () => useServicePart<Upstreams>('upstreams');
+export const useRepairSummary = () => useServicePart<RepairSummary>('repairs/summary');
+
+/** @param kind undefined: all kinds. */
+export function useRepairs(kind: RepairKind | undefined) {
+  const { api } = useOperator();
+  return useInfiniteQuery({
+    queryKey: [ADMIN, 'repairs', kind],
+    initialPageParam: undefined as string | undefined,
+    queryFn: ({ pageParam, signal }) =>
+      api.call<WireRepairList>('GET', '/admin/repairs', {
+        query: { size: REPAIRS_PER_PAGE, cursor: pageParam, kind },
+        signal,
+      }),
+    getNextPageParam: ({ nextCursor }) => nextCursor,
+    // While more than one page is loaded nothing is refetched, which would reload every page.
+    refetchInterval: ({ state }) => ((state.data?.pages.length ?? 1) > 1 ? false : STATE_INTERVAL_MS),
+  });
+}
+
+export function useAdminTask(taskId: string) {
+  const { api } = useOperator();
+  return useQuery({
+    queryKey: [ADMIN, 'task', taskId],
+    queryFn: ({ signal }) => api.call<AdminTask>('GET', `/admin/tasks/${encodeURIComponent(taskId)}`, { signal }),
+    refetchInterval: STATE_INTERVAL_MS,
+  });
+}
+
+/** A request that changes something; afterwards all data is read again. */
+function useChange<Input, Answer>(send: (api: ApiClient, input: Input) => Promise<Answer>) {
+  const { api } = useOperator();
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: (input: Input) => send(api, input),
+    onSuccess: () => void client.invalidateQueries({ queryKey: [ADMIN] }),
+  });
+}
+
+export const useCreateAccount = () =>
+  useChange((api, body: NewAccount) => api.call<Account>('POST', '/admin/accounts', { body }));
+
+export const useUpdateAccount = (accountId: string) =>
+  useChange((api, body: AccountChanges) => api.call<Account>('PATCH', accountPath(accountId), { body }));
+
+export const useTopUp = (accountId: string) =>
+  useChange((api, body: { readonly usd: string; readonly reference: string }) =>
+    api.call<Booked>('POST', `${accountPath(accountId)}/top-up`, { body }),
+  );
+
+export const useAdjust = (accountId: string) =>
+  useChange((api, body: { readonly usd: string; readonly reference: string; readonly reason: string }) =>
+    api.call<Booked>('POST', `${accountPath(accountId)}/adjust`, { body }),
+  );
+
+/** @param reason undefined: no reason. */
+export const useSuspend = (accountId: string) =>
+  useChange((api, reason: string | undefined) =>
+    api.call<Account>('POST', `${accountPath(accountId)}/suspend`, { body: reason === undefined ? {} : { reason } }),
+  );
+
+export const useResume = (accountId: string) =>
+  useChange((api) => api.call<Account>('POST', `${accountPath(accountId)}/resume`));
+
+export const useCreateAccountKey = (accountId: string) =>
+  useChange((api, body: CreateKeyBody) => api.call<MadeKey>('POST', `${accountPath(accountId)}/keys`, { body }));
+
+export const useRotateAccountKey = () =>
+  useChange((api, { id, overlapSeconds }: { readonly id: string; readonly overlapSeconds: number }) =>
+    api.call<MadeKey>('POST', `/admin/keys/${encodeURIComponent(id)}/rotate`, { body: { overlapSeconds } }),
+  );
+
+export const useRevokeAccountKey = () =>
+  useChange((api, id: string) => api.call('DELETE', `/admin/keys/${encodeURIComponent(id)}`));

@@ -1,0 +1,20 @@
+/** A command that shows that a key works: it requests something that the key may read, and costs nothing. */
+import type { Scope } from '@darkroom/api/facts/scopes';
+
+/** The first one that the key allows is used. */
+const QUESTIONS: readonly (readonly [scope: Scope, path: string])[] = [
+  ['models:read', '/models'],
+  ['tasks:read', '/tasks'],
+  ['billing:read', '/account'],
+  ['storage:read', '/storages'],
+  ['keys:manage', '/account/keys'],
+  ['webhooks:manage', '/account/webhook-key'],
+];
+
+/** @param baseUrl with `/v1`. */
+export function curlLine(baseUrl: string, key: { readonly key: string; readonly scopes: readonly Scope[] }): string {
+  const question = QUESTIONS.find(([scope]) => key.scopes.includes(scope));
+  // If the key allows none of these, the rejection still shows that the key is known: it names the missing scope.
+  const path = question?.[1] ?? '/tasks';
+  return `curl ${baseUrl.replace(/\/+$/, '')}${path} \\\n  -H "Authorization: Bearer ${key.key}"`;
+}

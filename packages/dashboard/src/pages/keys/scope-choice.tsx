@@ -1,0 +1,61 @@
+/** The scopes of a new key, in plain words; scopes that the session's key lacks are shown, but cannot be selected. */
+import { Button, Checkbox, Code, Fieldset, Group, Input, Stack, Text } from '@mantine/core';
+import type { Scope } from '@darkroom/api/facts/scopes';
+import { texts } from '../../texts/keys.ts';
+
+const { dialog } = texts;
+
+export function ScopeChoice(props: {
+  readonly available: readonly Scope[];
+  readonly chosen: readonly Scope[];
+  readonly onChange: (scopes: readonly Scope[]) => void;
+  readonly problem: string | undefined;
+}) {
+  const { available, chosen, onChange, problem } = props;
+  const toggle = (scope: Scope, isChosen: boolean): void =>
+    onChange(isChosen ? [...chosen, scope] : chosen.filter((each) => each !== scope));
+  return (
+    <Fieldset legend={dialog.rights}>
+      <Text size="sm" c="dimmed">
+        {dialog.rightsHint}
+      </Text>
+      <Group gap="xs" my="xs">
+        <Button size="compact-xs" variant="default" onClick={() => onChange(available)}>
+          {dialog.selectAll}
+        </Button>
+        <Button size="compact-xs" variant="default" onClick={() => onChange([])}>
+          {dialog.selectNone}
+        </Button>
+      </Group>
+      <Stack gap="md">
+        {texts.scopeGroups.map((group) => (
+          <Stack key={group.name} gap={6} role="group" aria-label={group.name}>
+            <Text size="sm" fw={600} aria-hidden>
+              {group.name}
+            </Text>
+            {group.scopes.map((scope) => {
+              const isAvailable = available.includes(scope);
+              return (
+                <Checkbox
+                  key={scope}
+                  label={texts.scopes[scope]}
+                  description={
+                    <>
+                      <Code>{scope}</Code>
+                      {isAvailable ? null : ` ${dialog.lacks}`}
+                    </>
+                  }
+                  checked={chosen.includes(scope)}
+                  disabled={!isAvailable}
+                  onChange={({ currentTarget }) => toggle(scope, currentTarget.checked)}
+                  {...(problem === undefined ? {} : { 'aria-invalid': true })}
+                />
+              );
+            })}
+          </Stack>
+        ))}
+      </Stack>
+      {problem === undefined ? null : <Input.Error mt="xs">{problem}</Input.Error>}
+    </Fieldset>
+  );
+}

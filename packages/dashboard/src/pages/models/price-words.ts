@@ -1,0 +1,75 @@
+/**
+ * A price in words, from the rules by which it is computed (src/catalogue/definition.ts). Nothing is rounded: amounts
+ * remain decimal strings.
+ */
+import type { WireModel } from '@darkroom/api/tasks/model';
+import { formatUsd } from '../../components/money.ts';
+import { texts } from '../../texts/models.ts';
+
+type Pricing = WireModel['pricing'];
+type MediaPricing = Exclude<Pricing, { unit: 'token' }>;
+type TextPricing = Extract<Pricing, { unit: 'token' }>;
+
+export interface PriceWords {
+  /** One line: the lowest price of a unit. */
+  readonly short: string;
+  /** Everything that the price depends on, one line each. */
+  readonly lines: readonly string[];
+}
+
+/** A price per thousand characters is easier to imagine than one per character. */
+const CHARACTERS_SHIFT = 3;
+
+export function priceWords(pricing: Pricing): PriceWords {
+  return pricing.unit === 'token' ? tokenWords(pricing) : mediaWords(pricing);
+}
+
+function tokenWords({ inputUsd, cachedInputUsd, outputUsd, reasoningUsd }: TextPricing): PriceWords {
+  const { perTokens } = texts.price;
+  return {
+    short: texts.price.tokensShort(formatUsd(inputUsd), formatUsd(outputUsd)),
+    lines: [
+      perTokens(formatUsd(inputUsd), 'input'),
+      ...(cachedInputUsd === undefined ? [] : [perTokens(formatUsd(cachedInputUsd), 'cached')]),
+      perTokens(formatUsd(outputUsd), 'output'),
+      ...(reasoningUsd === undefined ? [] : [perTokens(formatUsd(reasoningUsd), 'reasoning')]),
+    ],
+  };
+}
+
+function mediaWords(pricing: MediaPricing): PriceWords {
+  const { unit, usd, by, factors = [] } = pricing;
+  const amount = (price: string): string => formatUsd(unit === 'character' ? shifted(price, CHARACTERS_SHIFT) : price);
+  const perUnit = (price: string): string => texts.price.per[unit](amount(price));
+  const listed = by === undefined ? [] : Object.entries(by.usd);
+  const prices = listed.length === 0 ? [usd] : listed.map(([, price]) => price);
+  const least = prices.toSorted(compareDecimals)[0] ?? usd;
+  const isVaried = new Set(prices).size > 1 || factors.length > 0;
+  return {
+    short: isVaried ? texts.price.from(perUnit(least)) : perUnit(least),
+    lines: [
+      ...(listed.length === 0
+        ? [perUnit(usd)]
+        : listed.map(([value, price]) => texts.price.where(perUnit(price), by?.field ?? '', value))),
+      ...factors.map(({ field, value, factor }) => texts.price.factor(factor, field, String(value))),
+      ...(pricing.count === undefined ? [] : [texts.price.pictures(pricing.count.field, pricing.count.default ?? 1)]),
+      ...(pricing.duration === undefined
+        ? []
+        : [texts.price.seconds(pricing.duration.field, pricing.duration.default)]),
+      ...(pricing.text === undefined ? [] : [texts.price.counted(pricing.text.field)]),
+    ],
+  };
+}
+
+/** A decimal string times a power of ten. @param places the exponent. */
+function shifted(amount: string, places: number): string {
+  const [whole = '0', fraction = ''] = amount.split('.');
+  const padded = fraction.padEnd(places, '0');
+  const digits = (whole + padded.slice(0, places)).replace(/^0+(?=\d)/, '');
+  const rest = padded.slice(places).replace(/0+$/, '');
+  return rest === '' ? digits : `${digits}.${rest}`;
+}
+
+function compareDecimals(left: string, right: string): number {
+  return Number(left) - Number(right);
+}

@@ -1,0 +1,51 @@
+/**
+ * Darkroom's tools for language models, over the Model Context Protocol: one server for both transports, a process
+ * beside the client (stdio.ts) and the API's own `/mcp`. It is a thin client of the HTTP API: the API decides what is
+ * allowed, what it costs and whether a request is valid, and its error messages reach the model unchanged.
+ */
+import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
+import type { ApiClient } from '@darkroom/api/client/api-client';
+import { addCatalogueTools } from './catalogue-tools.ts';
+import { RejectedRequestError, RejectedRequestSchema } from './incoming-message.ts';
+import { addTaskTools } from './task-tools.ts';
+import { addTextTool } from './text-tool.ts';
+
+/** Version of the tools, not of the service: raised when their arguments or answers change. */
+const VERSION = '1';
+
+const INSTRUCTIONS = `Makes pictures, films, sounds and texts with the models of a Darkroom.
+1. list_models shows what there is; get_model gives the exact input schema and examples of one model.
+2. estimate tells the price, or everything that is wrong with an input, and starts nothing.
+3. generate starts a task, which costs money, and waits for it; get_task waits on where the time was not enough.
+For a text model use text instead of generate.`;
+
+export interface McpServerOptions {
+  readonly api: ApiClient;
+  /** Whether a tool may continue to wait for a task; default: always. Not while the waiting process is stopping. */
+  readonly mayWait?: () => boolean;
+  /** The protocol version that the client speaks: `2025-06-18`. Read during a tool call; undefined if not known. */
+  readonly protocolVersion: () => string | undefined;
+}
+
+/** Clients of an older protocol reject a whole answer because of a content block of an unknown kind. */
+const LINKS_SINCE = '2025-06-18';
+
+/**
+ * @returns a server that is not connected yet, for a transport that passes it what `takenOf` leaves of messages. Each
+ *   connection, and each request over HTTP, needs its own.
+ */
+export function createMcpServer({ api, mayWait = () => true, protocolVersion }: McpServerOptions): McpServer {
+  const server = new McpServer(
+    { name: 'darkroom', title: 'Darkroom', version: VERSION },
+    { instructions: INSTRUCTIONS },
+  );
+  server.server.setRequestHandler(RejectedRequestSchema, ({ params }) => {
+    throw new RejectedRequestError(params);
+  });
+  addCatalogueTools(server, api);
+  // Versions are dates, which sort as strings.
+  const takesLinks = (): boolean => (protocolVersion() ?? '') >= LINKS_SINCE;
+  addTaskTools(server, { api, mayWait, takesLinks });
+  addTextTool(server, api);
+  return server;
+}

@@ -1,0 +1,76 @@
+/**
+ * The tool for text models: one complete answer to a conversation.
+ */
+import type { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
+import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
+import { z } from 'zod';
+import type { ApiClient } from '@darkroom/api/client/api-client';
+import { modelField } from './fields.ts';
+import { refused, telling } from './tool-result.ts';
+
+interface ChatCompletion {
+  readonly choices: readonly {
+    readonly message: { readonly content?: string | null; readonly refusal?: string | null };
+    readonly finish_reason: string | null;
+  }[];
+  readonly usage?: Readonly<Record<string, unknown>>;
+}
+
+export function addTextTool(server: McpServer, api: ApiClient): void {
+  server.registerTool(
+    'text',
+    {
+      title: 'Ask a text model',
+      description:
+        'Asks a text model (list_models with modality `text`) and answers with its text; costs money by the token. Give `prompt` for one question, or `messages` for a conversation, not both.',
+      inputSchema: z.strictObject({
+        model: modelField,
+        prompt: z.string().min(1).optional().describe('One question or instruction.'),
+        messages: z
+          .array(
+            z.strictObject({
+              role: z.enum(['system', 'user', 'assistant']),
+              content: z.string().min(1).describe('What was said.'),
+            }),
+          )
+          .min(1)
+          .max(10_000)
+          .optional()
+          .describe('A conversation so far, oldest first; the last message is the one to answer.'),
+        max_tokens: z
+          .int()
+          .min(1)
+          .max(100_000_000)
+          .optional()
+          .describe('Ends reasoning and answer after this many tokens, and bounds the cost.'),
+        temperature: z.number().min(0).max(2).optional().describe('How much chance there is in the choice of words.'),
+      }),
+      annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
+    },
+    ({ model, prompt, messages, max_tokens: maxTokens, temperature }, { signal }) =>
+      telling(async () => {
+        if ((prompt === undefined) === (messages === undefined)) {
+          return refused('Give either `prompt` or `messages`, and not both.');
+        }
+        const body = {
+          model,
+          messages: messages ?? [{ role: 'user', content: prompt }],
+          ...(maxTokens === undefined ? {} : { max_completion_tokens: maxTokens }),
+          ...(temperature === undefined ? {} : { temperature }),
+        };
+        return presentText(await api.call<ChatCompletion>('POST', '/chat/completions', { body, signal }));
+      }),
+  );
+}
+
+/** The text is a block of its own, so that a model reads it as such; its metadata is separate. */
+function presentText({ choices: [choice], usage }: ChatCompletion): CallToolResult {
+  const text = choice?.message.content ?? choice?.message.refusal ?? '';
+  const facts = { finish_reason: choice?.finish_reason ?? null, ...(usage === undefined ? {} : { usage }) };
+  return {
+    content: [
+      { type: 'text', text },
+      { type: 'text', text: JSON.stringify(facts) },
+    ],
+  };
+}

@@ -1,0 +1,28 @@
+/** The catalogue of an api process as its operators see it. */
+import type { Catalogue } from '../catalogue/catalogue.ts';
+import type { Static } from 'typebox';
+import type { AdminCatalogueSchema } from '@darkroom/api/admin/admin-catalogue';
+import { definitionHash } from '../catalogue/definition.ts';
+import { isTextModel } from '../catalogue/text-definition.ts';
+
+export function presentCatalogue(catalogue: Catalogue): Static<typeof AdminCatalogueSchema> {
+  const { since, refused } = catalogue.state();
+  const available = new Set(catalogue.available());
+  return {
+    since: Math.floor(since / 1000),
+    models: catalogue.models.map((definition) => ({
+      name: definition.name,
+      modality: definition.modality,
+      hash: definitionHash(definition),
+      routes: isTextModel(definition) ? [] : Object.keys(definition.routes),
+      isRetired: !available.has(definition),
+    })),
+    refused:
+      refused === undefined
+        ? null
+        : {
+            since: Math.floor(refused.since / 1000),
+            problems: refused.problems.map(({ file, problem }) => ({ file, problem })),
+          },
+  };
+}

@@ -1,0 +1,60 @@
+/** The service as its operators see it: where it is reached, its upstreams, any one task. */
+import type { UpstreamReport } from '../upstreams/standings.ts';
+import type { Static } from 'typebox';
+import type { AdminTaskSchema, UpstreamsSchema } from '@darkroom/api/admin/admin-service';
+import { MAX_UPSTREAMS, quietUpstream } from '../upstreams/standings.ts';
+import { secondsOf } from '@darkroom/api/tasks/fields';
+import type { TaskDetail } from '../tasks/record/read.ts';
+import type { TaskEvent } from '../tasks/record/timeline.ts';
+import { formatUsd } from '../domain/money.ts';
+
+/** @param caps of the upstreams that models name. */
+export function presentUpstreams(
+  reports: readonly UpstreamReport[],
+  caps: ReadonlyMap<string, readonly number[]>,
+): Static<typeof UpstreamsSchema> {
+  const reported = new Set(reports.map(({ upstream }) => upstream));
+  const unheardOf = [...caps.keys()].filter((name) => !reported.has(name)).map(quietUpstream);
+  const all = [...reports, ...unheardOf].toSorted((a, b) => (a.upstream < b.upstream ? -1 : 1));
+  return {
+    upstreams: all
+      .slice(0, MAX_UPSTREAMS)
+      .map(({ upstream, pausedUntil, openUntil, failingSince, failures, slotsTaken }) => ({
+        upstream,
+        state: openUntil !== null ? 'failing' : pausedUntil !== null ? 'paused' : 'open',
+        pausedUntil: secondsOf(pausedUntil ?? undefined),
+        failingSince: secondsOf(failingSince ?? undefined),
+        retryAt: secondsOf(openUntil ?? undefined),
+        failures,
+        slotsTaken,
+        caps: [...(caps.get(upstream) ?? [])],
+      })),
+  };
+}
+
+/** @param workflowUrl undefined: it is not configured where Temporal's Web UI is. */
+export function presentAdminTask(
+  task: TaskDetail,
+  events: readonly TaskEvent[],
+  workflowUrl: string | undefined,
+): Static<typeof AdminTaskSchema> {
+  const { callback } = task;
+  return {
+    taskId: task.id,
+    accountId: task.accountId,
+    keyId: task.keyId,
+    model: task.model,
+    status: task.status,
+    ...(task.errorReason === null ? {} : { reason: task.errorReason }),
+    created: task.createdAt,
+    started: task.startedAt ?? 0,
+    completed: task.completedAt ?? 0,
+    held: formatUsd(task.heldMicroUsd),
+    captured: formatUsd(task.capturedMicroUsd ?? 0n),
+    currency: 'USD',
+    outputs: task.outputs.length,
+    ...(callback === null ? {} : { callback: { state: callback.state, attempts: callback.attempts } }),
+    events: events.map(({ seq, at, type }) => ({ seq, at, type })),
+    ...(workflowUrl === undefined ? {} : { workflowUrl }),
+  };
+}

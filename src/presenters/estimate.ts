@@ -1,0 +1,33 @@
+/**
+ * The response of `POST /tasks/estimate` (contract §4): money as decimal USD, null where an error makes a price
+ * impossible.
+ */
+import type { Estimate } from '../tasks/create/estimate.ts';
+import type { WireEstimate } from '@darkroom/api/tasks/estimate';
+import { formatDecimal, formatUsd } from '../domain/money.ts';
+
+export function presentEstimate({ quote, pricing, ...estimate }: Estimate): WireEstimate {
+  const cost = quote === undefined ? null : formatUsd(quote.costMicroUsd);
+  return {
+    // Nothing is known about a task in advance that would make it cheaper than its worst case.
+    estimatedCost: cost,
+    maxCost: cost,
+    currency: 'USD',
+    breakdown:
+      quote === undefined || pricing === undefined
+        ? []
+        : [
+            {
+              unit: pricing.unit,
+              quantity: formatDecimal(quote.quantity),
+              unitPrice: formatDecimal(quote.unitUsd),
+              factors: quote.factors.map(({ field, value, factor }) => ({ field, value, factor })),
+              amount: formatUsd(quote.costMicroUsd),
+            },
+          ],
+    model: estimate.model ?? null,
+    route: estimate.route ?? null,
+    balanceSufficient: estimate.isBalanceSufficient ?? null,
+    errors: [...estimate.errors],
+  };
+}

@@ -1,0 +1,121 @@
+/**
+ * A task as its owner sees it (spec §2.4, contract §3): the `data` of `GET /tasks/{id}`, and the whole body of a
+ * callback. URLs are signed here, that is, whenever a task is read.
+ */
+import type { FailureReason } from '../domain/failure-reason.ts';
+import type { TaskDetail, TaskOutput } from '../tasks/record/read.ts';
+import type { UrlSigner } from '../objects/urls/signed-url.ts';
+import type { WireOutput, WireTask } from '@darkroom/api/tasks/task';
+import { formatUsd } from '../domain/money.ts';
+import { extensionFor } from '../objects/urls/signed-url.ts';
+import { failureFace } from '../domain/failure-reason.ts';
+import { faultMessage, inputFault, isFaultKind, reasonOfFault } from '../domain/input-fault.ts';
+import type { InputFault } from '../domain/input-fault.ts';
+
+/** `error.reason` is a closed set (contract §3): its reason for one of ours; none, where `error.code` says it. */
+function toldReason(reason: FailureReason): FailureReason | undefined {
+  if (reason === 'storage_unavailable') return undefined;
+  return reason === 'model_unavailable' ? 'provider_unavailable' : reason;
+}
+
+/**
+ * Presents a task, signing a fresh URL for each output that is kept.
+ *
+ * @param now milliseconds since 1970: an output whose retention has ended by then is gone.
+ */
+export function presentTask(task: TaskDetail, signer: UrlSigner, now: number): WireTask {
+  const captured = task.capturedMicroUsd;
+  return {
+    taskId: task.id,
+    model: task.model,
+    ...(task.route === null ? {} : { route: task.route }),
+    status: task.status,
+    created: task.createdAt,
+    started: task.startedAt ?? 0,
+    ...(task.progress === null ? {} : { progress: task.progress / 100 }),
+    completed: task.completedAt ?? 0,
+    storage: task.storage,
+    keyId: task.keyId,
+    ...(task.metadata === null ? {} : { metadata: task.metadata }),
+    ...(task.status === 'success' ? presentOutputs(task, signer, now) : {}),
+    ...(task.errorReason === null ? {} : { error: presentError(task, task.errorReason) }),
+    billing: {
+      currency: 'USD',
+      held: formatUsd(task.heldMicroUsd),
+      captured: formatUsd(captured ?? 0n),
+      released: formatUsd(captured === null ? 0n : task.heldMicroUsd - captured),
+    },
+    ...(task.callback === null
+      ? {}
+      : {
+          callback: {
+            state: task.callback.state,
+            attempts: task.callback.attempts,
+            nextAttempt: task.callback.nextAttemptAt ?? 0,
+          },
+        }),
+  };
+}
+
+function presentOutputs(task: TaskDetail, signer: UrlSigner, now: number): Pick<WireTask, 'output' | 'outputGone'> {
+  const isGone = ({ goneAt, retainUntil }: TaskOutput): boolean =>
+    goneAt !== null || (retainUntil !== null && retainUntil * 1000 <= now);
+  const kept = task.outputs.filter((output) => !isGone(output));
+  const gone = task.outputs.filter(isGone);
+  return {
+    output: kept.map((output) => presentOutput(task.id, output, signer)),
+    ...(gone.length === 0
+      ? {}
+      : {
+          outputGone: gone.map((output) => ({
+            id: output.id,
+            type: output.type,
+            goneAt: output.goneAt ?? output.retainUntil ?? 0,
+            reason: output.goneReason ?? 'expired',
+          })),
+        }),
+  };
+}
+
+function presentOutput(taskId: string, output: TaskOutput, signer: UrlSigner): WireOutput {
+  const fileName = outputFileName(taskId, output);
+  const { url, expireAt } = signer.sign({ outputId: output.id, fileName });
+  return {
+    url,
+    type: output.type,
+    expireAt,
+    id: output.id,
+    mimeType: output.mimeType,
+    sizeBytes: output.sizeBytes,
+    ...(output.width === null ? {} : { width: output.width }),
+    ...(output.height === null ? {} : { height: output.height }),
+    ...(output.durationSeconds === null ? {} : { durationSeconds: output.durationSeconds }),
+    sha256: output.sha256,
+    storage: output.storageTier,
+    retainUntil: output.retainUntil ?? 0,
+  };
+}
+
+/** `<taskId>-<n>.<ext>`, n from 1 (contract §3). */
+export function outputFileName(taskId: string, output: { position: number; mimeType: string }): string {
+  return `${taskId}-${output.position + 1}.${extensionFor(output.mimeType)}`;
+}
+
+function presentError(task: TaskDetail, reason: FailureReason): NonNullable<WireTask['error']> {
+  const { code, message, retryable } = failureFace(reason);
+  const told = toldReason(reason);
+  const fault = faultFor(task, reason);
+  return {
+    code,
+    message: fault === undefined ? message : faultMessage(fault),
+    ...(told === undefined ? {} : { reason: told }),
+    ...(fault?.field === undefined ? {} : { field: fault.field }),
+    retryable,
+  };
+}
+
+/** What was wrong with the input, if the task failed for exactly that: another attempt may have ended differently. */
+function faultFor({ errorCase, errorField }: TaskDetail, reason: FailureReason): InputFault | undefined {
+  if (!isFaultKind(errorCase) || reasonOfFault(errorCase) !== reason) return undefined;
+  return inputFault(errorCase, errorField ?? undefined);
+}

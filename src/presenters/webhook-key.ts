@@ -1,0 +1,84 @@
+/**
+ * The webhook signing key as its account sees it (contract §6, §7), and the content and the result of a test
+ * delivery.
+ */
+import type { WebhookKey } from '../accounts/webhook-key.ts';
+import type { WireWebhookKey } from '@darkroom/api/tasks/webhook-key';
+import { whsecSpelling } from '../callbacks/signing.ts';
+import { secondsOf } from '@darkroom/api/tasks/fields';
+import type { TestDelivery } from '../callbacks/test-delivery.ts';
+import type { Static } from 'typebox';
+import type { TestDeliveryResultSchema } from '@darkroom/api/tasks/webhook-key';
+import type { TaskId } from '../domain/workflow-ids.ts';
+import type { TaskDetail } from '../tasks/record/read.ts';
+
+export function presentWebhookKey(key: WebhookKey | undefined): WireWebhookKey {
+  if (key === undefined) return { hasKey: false };
+  return {
+    hasKey: true,
+    secret: key.secret,
+    whsec: whsecSpelling(key.secret),
+    created: secondsOf(key.createdAt),
+    previousExpires: secondsOf(key.previousExpiresAt),
+  };
+}
+
+export function presentTestDelivery(delivery: TestDelivery): Static<typeof TestDeliveryResultSchema> {
+  return {
+    delivered: delivery.isDelivered,
+    status: delivery.httpStatus ?? 0,
+    durationMs: delivery.durationMs,
+    ...(delivery.errorClass === undefined ? {} : { errorClass: delivery.errorClass }),
+    signed: delivery.isSigned,
+  };
+}
+
+/**
+ * A task that never existed, for testing a receiver: everything in it has the form of a real one. Its metadata says
+ * what it is, and its output's URL leads to nothing.
+ *
+ * @param now milliseconds since 1970.
+ */
+export function exampleTask(taskId: TaskId, caller: { accountId: string; keyId: string }, now: number): TaskDetail {
+  const seconds = Math.floor(now / 1000);
+  return {
+    id: taskId,
+    accountId: caller.accountId,
+    keyId: caller.keyId,
+    model: 'example/image',
+    route: null,
+    status: 'success',
+    storage: 'temp',
+    metadata: { test: 'true' },
+    heldMicroUsd: 42_000n,
+    capturedMicroUsd: 42_000n,
+    errorReason: null,
+    errorField: null,
+    errorCase: null,
+    createdAt: seconds - 10,
+    startedAt: seconds - 9,
+    progress: null,
+    completedAt: seconds,
+    definitionHash: '',
+    idleSeconds: 0,
+    ageSeconds: 10,
+    outputs: [
+      {
+        id: `out_${taskId.slice('tk-svc-'.length)}`,
+        position: 0,
+        type: 'image',
+        mimeType: 'image/png',
+        sizeBytes: 1,
+        width: 1,
+        height: 1,
+        durationSeconds: null,
+        sha256: '0'.repeat(64),
+        storageTier: 'temp',
+        retainUntil: seconds + 7 * 86_400,
+        goneAt: null,
+        goneReason: null,
+      },
+    ],
+    callback: { state: 'pending', attempts: 1, nextAttemptAt: null },
+  };
+}
