@@ -5,6 +5,7 @@
  */
 import { CancelledFailure, CompleteAsyncError, Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
+import { DarkroomError, factsOf } from '../src/domain/darkroom-error.ts';
 import type { FailureReason } from '../src/domain/failure-reason.ts';
 import { inputFault, isFaultKind, reasonOfFault } from '../src/domain/input-fault.ts';
 import type { FaultKind, InputFault } from '../src/domain/input-fault.ts';
@@ -107,7 +108,19 @@ function shield(name: string, logger: Logger, error: unknown): unknown {
   if (cancellationSignal.aborted && cancellationSignal.reason instanceof CancelledFailure) {
     return cancellationSignal.reason;
   }
-  logger.warn({ ...fields, err: error }, 'an activity failed and will be tried again');
+  const canPass = !(error instanceof DarkroomError) || factsOf(error.kind).isRetryable;
+  if (canPass) logger.warn({ ...fields, err: error }, 'an activity failed and will be retried');
+  else logger.error({ ...fields, err: error }, 'an activity failed for a reason that may not pass; it will be retried');
+  return retryable(name, error);
+}
+
+/**
+ * Any error that is not final for the task, which has a reason of its own: the activity is retried, and not before the
+ * time that the error states.
+ */
+export function retryable(activity: string, error: unknown): ApplicationFailure {
   const type = error instanceof Error ? error.name : 'UnknownError';
-  return ApplicationFailure.retryable(`${name} failed: ${type}`, type);
+  const retryAfterSeconds = error instanceof DarkroomError ? error.retryAfterSeconds : undefined;
+  const delay = retryAfterSeconds === undefined ? {} : { nextRetryDelay: retryAfterSeconds * 1000 };
+  return ApplicationFailure.create({ message: `${activity} failed: ${type}`, type, nonRetryable: false, ...delay });
 }

@@ -5,40 +5,19 @@
  */
 import yargs from 'yargs';
 import { hideBin } from 'yargs/helpers';
-import { ConfigurationError } from './config/environment.ts';
+import { DarkroomError } from './domain/darkroom-error.ts';
 
-class UsageError extends Error {
+class UsageError extends DarkroomError {
   override readonly name = 'UsageError';
+  override readonly kind = 'invalid_request';
 }
 
 /** EX_CONFIG of sysexits.h: a restart would change nothing (standalone/part.ts). */
 const UNUSABLE_CONFIGURATION = 78;
 
-function isConfigurationError(error: unknown): boolean {
-  const names = ['ModelFileError', 'ModelFilesError', 'CertificateError', 'StoreUrlError'];
-  return error instanceof ConfigurationError || (error instanceof Error && names.includes(error.name));
-}
-
-/** The operator can resolve the error, and the message says how: no stack is needed. */
-function isPlain(error: unknown): error is Error {
-  const plain = [
-    'UsageError',
-    'EmbeddedError',
-    'PortInUseError',
-    'ModelFileError',
-    'ModelFilesError',
-    'CertificateError',
-    'StoreUrlError',
-    'AdminError',
-    'DatabaseUnavailableError',
-    'DatabaseRefusedError',
-    'MigrationLockError',
-    'TemporalUnreachableError',
-    'ManualStepsError',
-    'AccountNotFoundError',
-    'OutputNotFoundError',
-  ];
-  return error instanceof ConfigurationError || (error instanceof Error && plain.includes(error.name));
+/** Ours, and so resolvable: the message says how, and no stack is needed. Anything else is a bug. */
+function isPlain(error: unknown): error is DarkroomError {
+  return error instanceof DarkroomError && error.kind !== 'internal';
 }
 
 async function main(): Promise<void> {
@@ -102,5 +81,5 @@ try {
   process.stderr.write(`${isPlain(error) ? error.message : describeError(error)}\n`);
   // Setting only the exit code is not enough: what a failed start has left open would keep the process alive, and it
   // would not be restarted.
-  process.exit(isConfigurationError(error) ? UNUSABLE_CONFIGURATION : 1);
+  process.exit(isPlain(error) && error.kind === 'configuration_invalid' ? UNUSABLE_CONFIGURATION : 1);
 }

@@ -4,6 +4,7 @@
  */
 import type { Queryable, Statement } from '../database/database.ts';
 import { newId } from '../domain/ids.ts';
+import { DarkroomError } from '../domain/darkroom-error.ts';
 
 export interface Account {
   readonly id: string;
@@ -58,8 +59,9 @@ export const DEFAULT_LIMITS: AccountLimits = {
 };
 
 /** There is no account with that id. */
-export class AccountNotFoundError extends Error {
+export class AccountNotFoundError extends DarkroomError {
   override readonly name = 'AccountNotFoundError';
+  override readonly kind = 'not_found';
 
   constructor(accountId: string) {
     super(`no account ${accountId}`);

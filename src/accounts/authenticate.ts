@@ -11,6 +11,7 @@ import { FAILING_RECEIVERS_OF_KEY } from './callback-receivers.ts';
 import type { KeyUse } from './key-use.ts';
 import { createSessions, hashSecret } from './sessions.ts';
 import type { Sessions } from './sessions.ts';
+import { DarkroomError } from '../domain/darkroom-error.ts';
 
 /** Everything that is needed of a key while a request is served. */
 export interface Caller {
@@ -36,13 +37,15 @@ export interface Caller {
 }
 
 /** No usable key: missing, malformed, unknown, revoked or expired. One error for all (contract §1). */
-export class UnauthenticatedError extends Error {
+export class UnauthenticatedError extends DarkroomError {
   override readonly name = 'UnauthenticatedError';
+  override readonly kind = 'unauthenticated';
 }
 
 /** The key is valid, its account is suspended (spec §5.3). */
-export class AccountSuspendedError extends Error {
+export class AccountSuspendedError extends DarkroomError {
   override readonly name = 'AccountSuspendedError';
+  override readonly kind = 'account_suspended';
   readonly caller: Caller;
 
   constructor(caller: Caller) {
@@ -52,8 +55,9 @@ export class AccountSuspendedError extends Error {
 }
 
 /** The key lacks a scope, or a model is not among its own. */
-export class ForbiddenError extends Error {
+export class ForbiddenError extends DarkroomError {
   override readonly name = 'ForbiddenError';
+  override readonly kind = 'forbidden';
 }
 
 /** Contract §7: revoking takes effect "within 1 s on other processes". */

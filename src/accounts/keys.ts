@@ -7,6 +7,7 @@ import { readAccount } from './accounts.ts';
 import { isApiKeyId, newApiKey } from './api-key.ts';
 import type { Scope } from './api-key.ts';
 import { ROTATION_OVERLAP_SECONDS, MAX_LISTED_KEYS } from '@darkroom/api/facts/limits';
+import { DarkroomError } from '../domain/darkroom-error.ts';
 
 export { ROTATION_OVERLAP_SECONDS } from '@darkroom/api/facts/limits';
 
@@ -60,8 +61,9 @@ export interface KeyListing {
 }
 
 /** The account has no such key. */
-export class KeyNotFoundError extends Error {
+export class KeyNotFoundError extends DarkroomError {
   override readonly name = 'KeyNotFoundError';
+  override readonly kind = 'not_found';
 
   constructor(keyId: string) {
     super(`no key ${keyId}`);
@@ -69,8 +71,9 @@ export class KeyNotFoundError extends Error {
 }
 
 /** A key cannot be created or changed like that; the message says why. */
-export class KeyRefusedError extends Error {
+export class KeyRefusedError extends DarkroomError {
   override readonly name = 'KeyRefusedError';
+  override readonly kind = 'invalid_request';
 }
 
 /** The key and its caps together, or nothing. */

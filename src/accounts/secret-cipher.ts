@@ -6,6 +6,7 @@
  * Form: 12 bytes IV, 16 bytes tag, ciphertext. It names no key: the tag shows whether one is right.
  */
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
+import { DarkroomError } from '../domain/darkroom-error.ts';
 
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
@@ -13,8 +14,9 @@ const TAG_BYTES = 16;
 const PURPOSE = 'darkroom webhook secrets v1';
 
 /** What is stored was encrypted with a key that is not among those given: it can only be removed and set anew. */
-export class WrongEncryptionKeyError extends Error {
+export class WrongEncryptionKeyError extends DarkroomError {
   override readonly name = 'WrongEncryptionKeyError';
+  override readonly kind = 'operator_action_required';
 }
 
 export interface SecretCipher {

@@ -6,6 +6,7 @@
 import type { Queryable, Statement } from '../database/database.ts';
 import { LEDGER_KINDS } from '@darkroom/api/facts/ledger-kinds';
 import type { LedgerKind } from '@darkroom/api/facts/ledger-kinds';
+import { DarkroomError } from '../domain/darkroom-error.ts';
 
 export { LEDGER_KINDS } from '@darkroom/api/facts/ledger-kinds';
 export type { LedgerKind } from '@darkroom/api/facts/ledger-kinds';
@@ -40,8 +41,18 @@ export interface LedgerQuery {
 }
 
 /** The page should begin after an entry that the account does not have. */
-export class UnknownLedgerEntryError extends Error {
+export class UnknownLedgerEntryError extends DarkroomError {
   override readonly name = 'UnknownLedgerEntryError';
+  override readonly kind = 'invalid_request';
+  override readonly param = 'cursor';
+
+  constructor() {
+    super('not one that this list gave');
+  }
+
+  override get publicMessage(): string {
+    return `invalid request: ${this.param}: ${this.message}`;
+  }
 }
 
 /** Only a capture of a text call has a row there: some of a page's entries, each found by its key. */

@@ -5,6 +5,8 @@
  */
 import type { Queryable, Statement } from '../database/database.ts';
 import { AccountNotFoundError, readAccount } from '../accounts/accounts.ts';
+import { DarkroomError } from '../domain/darkroom-error.ts';
+import { formatUsd } from '../domain/money.ts';
 
 /** Counters and entry together, or nothing. An entry records what was available and held after it. */
 const payIn: Statement = {
@@ -44,8 +46,9 @@ export async function topUp(
 }
 
 /** The available balance does not cover the worst case (spec §1.6). */
-export class InsufficientBalanceError extends Error {
+export class InsufficientBalanceError extends DarkroomError {
   override readonly name = 'InsufficientBalanceError';
+  override readonly kind = 'insufficient_balance';
   readonly availableMicroUsd: bigint;
   readonly neededMicroUsd: bigint;
   readonly accountId: string;
@@ -56,11 +59,20 @@ export class InsufficientBalanceError extends Error {
     this.availableMicroUsd = availableMicroUsd;
     this.neededMicroUsd = neededMicroUsd;
   }
+
+  /** What an API client can do. What the operator can do is in the log (balance-log.ts). */
+  override get publicMessage(): string {
+    const needed = formatUsd(this.neededMicroUsd);
+    const available = formatUsd(this.availableMicroUsd);
+    return `the request can cost up to ${needed} USD and ${available} USD is available; ask for less, wait until running tasks release what they hold (GET /v1/account), or have whoever runs this service add to the balance`;
+  }
 }
 
 /** A correction would take more than is available. */
-export class AdjustmentTooLargeError extends Error {
+export class AdjustmentTooLargeError extends DarkroomError {
   override readonly name = 'AdjustmentTooLargeError';
+  override readonly kind = 'invalid_request';
+  override readonly param = 'usd';
 
   constructor() {
     super('an adjustment cannot take more than is available');

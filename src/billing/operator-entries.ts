@@ -6,13 +6,16 @@ import { UniqueViolationError } from '../database/database.ts';
 import type { Database } from '../database/database.ts';
 import { newId } from '../domain/ids.ts';
 import { adjust, topUp } from './ledger.ts';
+import { DarkroomError } from '../domain/darkroom-error.ts';
 
 /** Far beyond any account, and far from where integers of the database end: a million million USD. */
 const MAX_AVAILABLE_MICRO_USD = 10n ** 18n;
 
 /** An entry of this kind has this reference already; nothing was booked. */
-export class ReferenceUsedError extends Error {
+export class ReferenceUsedError extends DarkroomError {
   override readonly name = 'ReferenceUsedError';
+  override readonly kind = 'invalid_request';
+  override readonly param = 'reference';
 
   constructor(reference: string) {
     super(`the reference ${reference} was used before; nothing was booked`);
@@ -20,8 +23,10 @@ export class ReferenceUsedError extends Error {
 }
 
 /** The account would have more than can be booked. */
-export class BalanceTooLargeError extends Error {
+export class BalanceTooLargeError extends DarkroomError {
   override readonly name = 'BalanceTooLargeError';
+  override readonly kind = 'invalid_request';
+  override readonly param = 'usd';
 
   constructor() {
     super('an account cannot have more than 1000000000000 USD; nothing was booked');

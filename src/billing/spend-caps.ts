@@ -4,13 +4,16 @@
  * from it, so that no key gets around its cap by creating another.
  */
 import type { Queryable, Statement } from '../database/database.ts';
+import { DarkroomError } from '../domain/darkroom-error.ts';
+import { formatUsd } from '../domain/money.ts';
 
 /** What a cap is for: the current UTC day, or all time. */
 export type CapPeriod = 'day' | 'total';
 
 /** A key may no longer spend as much, whatever its account has. */
-export class SpendCapError extends Error {
+export class SpendCapError extends DarkroomError {
   override readonly name = 'SpendCapError';
+  override readonly kind = 'insufficient_balance';
   readonly period: CapPeriod;
   readonly capMicroUsd: bigint;
   /** What is left under the cap. */
@@ -23,6 +26,15 @@ export class SpendCapError extends Error {
     this.capMicroUsd = capMicroUsd;
     this.leftMicroUsd = leftMicroUsd;
     this.neededMicroUsd = neededMicroUsd;
+  }
+
+  override get publicMessage(): string {
+    const needed = formatUsd(this.neededMicroUsd);
+    const left = formatUsd(this.leftMicroUsd);
+    const cap = formatUsd(this.capMicroUsd);
+    const period = this.period === 'day' ? 'today' : 'in total';
+    const advice = this.period === 'day' ? 'retry after midnight UTC, or use another key' : 'use another key';
+    return `the request can cost up to ${needed} USD and this key may spend ${left} USD more ${period} (its cap is ${cap} USD); ${advice}`;
   }
 }
 

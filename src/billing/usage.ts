@@ -6,6 +6,7 @@ import type { Queryable, Statement } from '../database/database.ts';
 import { USAGE_GROUPS } from '@darkroom/api/facts/usage-groups';
 import type { UsageGroup } from '@darkroom/api/facts/usage-groups';
 import { MAX_USAGE_ROWS } from '@darkroom/api/facts/limits';
+import { DarkroomError } from '../domain/darkroom-error.ts';
 
 export { USAGE_GROUPS } from '@darkroom/api/facts/usage-groups';
 export type { UsageGroup } from '@darkroom/api/facts/usage-groups';
@@ -33,8 +34,18 @@ export interface UsageQuery {
 }
 
 /** More sums than one response holds. */
-export class TooMuchUsageError extends Error {
+export class TooMuchUsageError extends DarkroomError {
   override readonly name = 'TooMuchUsageError';
+  override readonly kind = 'invalid_request';
+  override readonly param = 'groupBy';
+
+  constructor() {
+    super('more rows than one answer holds; ask for fewer days or groups');
+  }
+
+  override get publicMessage(): string {
+    return `invalid request: ${this.param}: ${this.message}`;
+  }
 }
 
 const COLUMNS: Readonly<Record<UsageGroup, string>> = {

@@ -11,6 +11,7 @@ import { compileCheck, compileCheckAll } from './schema-validation.ts';
 import type { Check, CheckAll } from './schema-validation.ts';
 import { isTextModel } from './text-definition.ts';
 import type { CatalogueModel, TextModelDefinition } from './text-definition.ts';
+import { DarkroomError } from '../domain/darkroom-error.ts';
 
 /** A model and a route of it, as a request named them. */
 export interface ResolvedModel {
@@ -30,8 +31,10 @@ export interface ResolvedModel {
 }
 
 /** Unknown, retired or unavailable (spec §2.1). */
-export class ModelUnavailableError extends Error {
+export class ModelUnavailableError extends DarkroomError {
   override readonly name = 'ModelUnavailableError';
+  override readonly kind = 'model_unavailable';
+  override readonly param = 'model';
 
   /** @param retired the model existed once: what to use instead, if there is such a model. */
   constructor(model: string, retired?: { readonly replacement: string | undefined }) {
@@ -46,8 +49,10 @@ export class ModelUnavailableError extends Error {
 }
 
 /** The model exists and makes something else: an image is no answer to a chat, and no text comes from a task. */
-export class OtherModalityError extends Error {
+export class OtherModalityError extends DarkroomError {
   override readonly name = 'OtherModalityError';
+  override readonly kind = 'model_unavailable';
+  override readonly param = 'model';
 
   constructor({ name, modality }: CatalogueModel) {
     const place = modality === 'text' ? 'POST /v1/chat/completions or POST /v1/responses' : 'POST /v1/tasks';
@@ -56,8 +61,9 @@ export class OtherModalityError extends Error {
 }
 
 /** The model has no such route (spec §2.1: the response lists those it has). */
-export class UnknownRouteError extends Error {
+export class UnknownRouteError extends DarkroomError {
   override readonly name = 'UnknownRouteError';
+  override readonly kind = 'invalid_request';
 
   constructor(route: string, available: readonly string[]) {
     super(
@@ -67,8 +73,9 @@ export class UnknownRouteError extends Error {
 }
 
 /** `model@a` together with `route: b`. */
-export class ContradictoryRouteError extends Error {
+export class ContradictoryRouteError extends DarkroomError {
   override readonly name = 'ContradictoryRouteError';
+  override readonly kind = 'invalid_request';
 
   constructor(suffix: string, route: string) {
     super(

@@ -4,10 +4,12 @@
  */
 import { readFile, readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
+import { DarkroomError } from '../domain/darkroom-error.ts';
 
 /** A model file, or a directory of them, that cannot be used. */
-export class ModelFileError extends Error {
+export class ModelFileError extends DarkroomError {
   override readonly name = 'ModelFileError';
+  override readonly kind = 'configuration_invalid';
   readonly file: string;
   /** The position in the file, if it has one, and the reason. */
   readonly problem: string;
@@ -20,8 +22,9 @@ export class ModelFileError extends Error {
 }
 
 /** Several that cannot be used: one line each. */
-export class ModelFilesError extends Error {
+export class ModelFilesError extends DarkroomError {
   override readonly name = 'ModelFilesError';
+  override readonly kind = 'configuration_invalid';
 
   constructor(problems: readonly ModelFileError[]) {
     super(problems.map(({ message }) => message).join('\n'));

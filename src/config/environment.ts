@@ -5,10 +5,12 @@
 import { readFileSync } from 'node:fs';
 import { VARIABLES } from './variables.ts';
 import type { Variable, VariableName } from './variables.ts';
+import { DarkroomError } from '../domain/darkroom-error.ts';
 
 /** The environment is unusable; `problems` has one line for each thing to fix. */
-export class ConfigurationError extends Error {
+export class ConfigurationError extends DarkroomError {
   override readonly name = 'ConfigurationError';
+  override readonly kind = 'configuration_invalid';
   readonly problems: readonly string[];
 
   constructor(problems: readonly string[]) {

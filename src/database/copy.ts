@@ -10,10 +10,12 @@ import { from as copyFrom, to as copyTo } from 'pg-copy-streams';
 import type { Logger } from '../telemetry/log.ts';
 import { migrate } from './migrate.ts';
 import { openDatabase } from './database.ts';
+import { DarkroomError } from '../domain/darkroom-error.ts';
 
 /** The copy cannot be made; nothing was changed in the source, and nothing stays in the target. */
-export class DatabaseCopyError extends Error {
+export class DatabaseCopyError extends DarkroomError {
   override readonly name = 'DatabaseCopyError';
+  override readonly kind = 'operator_action_required';
 }
 
 export interface CopiedTable {

@@ -6,6 +6,7 @@ import pg from 'pg';
 import type { DatabaseConfig } from '../config/config.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { watchConnectionWaits } from './connection-waits.ts';
+import { DarkroomError } from '../domain/darkroom-error.ts';
 
 /** One statement, prepared under its name once per connection. */
 export interface Statement {
@@ -38,8 +39,9 @@ export interface PoolState {
 }
 
 /** PostgreSQL cannot be reached or went away mid-way. Whether the statement took effect is not known. */
-export class DatabaseUnavailableError extends Error {
+export class DatabaseUnavailableError extends DarkroomError {
   override readonly name: string = 'DatabaseUnavailableError';
+  override readonly kind = 'unavailable';
 }
 
 /** Another transaction kept a row locked for longer than the statement allows (`lock_timeout`). Nothing was done. */
@@ -48,8 +50,9 @@ export class LockTimeoutError extends DatabaseUnavailableError {
 }
 
 /** PostgreSQL responds, and denies access: the address is wrong, and no retry repairs it. */
-export class DatabaseRefusedError extends Error {
+export class DatabaseRefusedError extends DarkroomError {
   override readonly name = 'DatabaseRefusedError';
+  override readonly kind = 'operator_action_required';
 }
 
 /** A unique constraint rejected a row. */

@@ -15,6 +15,7 @@ import { forgetForeignTransactions } from './foreign-transactions.ts';
 import { watchBlockers } from './lock-blockers.ts';
 import type { Blocker } from './lock-blockers.ts';
 import { migrationLoader } from './migration-file.ts';
+import { DarkroomError } from '../domain/darkroom-error.ts';
 
 export interface MigrateOptions {
   /** Where the SQL files are; default: those of this release. */
@@ -38,8 +39,9 @@ const ADVISORY_LOCK_POLL_MS = 100;
 const ADVISORY_LOCK_LOG_EVERY_MS = 10_000;
 
 /** A migration could not get its lock: other transactions held it all the time. */
-export class MigrationLockError extends Error {
+export class MigrationLockError extends DarkroomError {
   override readonly name = 'MigrationLockError';
+  override readonly kind = 'unavailable';
 }
 
 /**

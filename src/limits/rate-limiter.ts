@@ -3,6 +3,7 @@
  * Its implementation leases tokens from PostgreSQL (leases.ts), so that several processes share one limit and no
  * request pays a round trip for it.
  */
+import { DarkroomError } from '../domain/darkroom-error.ts';
 
 /** Whose requests are counted, and how many there may be. */
 export interface Budget {
@@ -45,9 +46,10 @@ export interface RateLimiter {
 }
 
 /** Too many requests; nothing was done. */
-export class RateLimitedError extends Error {
+export class RateLimitedError extends DarkroomError {
   override readonly name = 'RateLimitedError';
-  readonly retryAfterSeconds: number;
+  override readonly kind = 'rate_limited';
+  override readonly retryAfterSeconds: number;
   /** What there were too many of. */
   readonly what: 'requests' | 'tokens' | 'bytes';
 
@@ -55,5 +57,9 @@ export class RateLimitedError extends Error {
     super(`too many ${what}`);
     this.retryAfterSeconds = retryAfterSeconds;
     this.what = what;
+  }
+
+  override get publicMessage(): string {
+    return `too many ${this.what}; slow down, and retry after the time in Retry-After`;
   }
 }

@@ -9,23 +9,33 @@
  * tenant that has most of them. A tenant is an account, or an address if the client has not signed in.
  */
 import type { SharedResource, ShareMetrics, ShareUsage } from '../telemetry/metrics-shares.ts';
+import { DarkroomError } from '../domain/darkroom-error.ts';
 
 /** Which share is exhausted: `tenant`, its own share is used up; `process`, all of it is in use. */
 export type ExhaustedBy = 'tenant' | 'process';
 
 /** No unit was available, and the request could not wait for one. Nothing was done. */
-export class ShareExhaustedError extends Error {
+export class ShareExhaustedError extends DarkroomError {
   override readonly name = 'ShareExhaustedError';
+  /** `rate_limited`: the caller's own share is used up. */
+  override readonly kind: 'rate_limited' | 'unavailable';
   readonly resource: SharedResource;
   readonly by: ExhaustedBy;
   /** Whole seconds, at least 1, after which a retry is worthwhile. */
-  readonly retryAfterSeconds: number;
+  override readonly retryAfterSeconds: number;
 
   constructor(resource: SharedResource, by: ExhaustedBy, retryAfterSeconds: number) {
     super(by === 'tenant' ? `this account's share of ${resource} is in use` : `all of ${resource} is in use`);
+    this.kind = by === 'tenant' ? 'rate_limited' : 'unavailable';
     this.resource = resource;
     this.by = by;
     this.retryAfterSeconds = retryAfterSeconds;
+  }
+
+  override get publicMessage(): string {
+    return this.by === 'tenant'
+      ? 'too many requests of this account at the same moment; retry after the time in Retry-After'
+      : 'the service is too busy for this request at this moment; retry after the time in Retry-After';
   }
 }
 

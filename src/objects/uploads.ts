@@ -10,6 +10,7 @@ import { createTenantShares } from '../limits/tenant-shares.ts';
 import type { TenantShares } from '../limits/tenant-shares.ts';
 import type { ShareMetrics } from '../telemetry/metrics-shares.ts';
 import { RateLimitedError } from '../limits/rate-limiter.ts';
+import { DarkroomError } from '../domain/darkroom-error.ts';
 
 /** Contract §7: "≤ 100 MB". */
 export const MAX_UPLOAD_BYTES = 100_000_000;
@@ -36,18 +37,22 @@ export interface Upload {
 }
 
 /** There is no such upload, it is another account's, or it is gone: one error for all (contract §1). */
-export class UploadNotFoundError extends Error {
+export class UploadNotFoundError extends DarkroomError {
   override readonly name = 'UploadNotFoundError';
+  override readonly kind = 'not_found';
 }
 
 /** The account stores as many uploads as it may. */
-export class UploadsFullError extends Error {
+export class UploadsFullError extends DarkroomError {
   override readonly name = 'UploadsFullError';
+  override readonly kind = 'rate_limited';
   /** Whole seconds, at least 1, until the oldest upload expires. */
-  readonly retryAfterSeconds: number;
+  override readonly retryAfterSeconds: number;
 
   constructor(retryAfterSeconds: number) {
-    super('this account keeps as many uploads as it may');
+    super(
+      'this account keeps 10 GB of uploads, which is all it may; delete some with DELETE /v1/files/<id>, or wait: each is kept 24 h',
+    );
     this.retryAfterSeconds = retryAfterSeconds;
   }
 }

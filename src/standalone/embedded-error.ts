@@ -1,9 +1,12 @@
+import { DarkroomError } from '../domain/darkroom-error.ts';
+
 /**
  * The error that `npm start` reports to its user when it cannot continue. Separate from programming errors: these are
  * printed as they are, without a stack, and so each one says what to do.
  */
-export class EmbeddedError extends Error {
+export class EmbeddedError extends DarkroomError {
   override readonly name = 'EmbeddedError';
+  override readonly kind = 'operator_action_required';
 }
 
 /** The system's code of an error (`ENOSPC`, `EACCES`), or `''`. */

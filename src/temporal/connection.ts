@@ -6,6 +6,7 @@ import { Client } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
 import type { TemporalConfig } from '../config/config.ts';
 import { connectionProblem } from './connection-problem.ts';
+import { DarkroomError } from '../domain/darkroom-error.ts';
 
 /** Connects. @throws {TransportError} the server cannot be reached at this moment. */
 export async function connectTemporal(config: TemporalConfig): Promise<NativeConnection> {
@@ -27,8 +28,9 @@ export async function connectTemporal(config: TemporalConfig): Promise<NativeCon
 }
 
 /** A command that needs Temporal at once cannot reach it, or is rejected by it; the message says which. */
-export class TemporalUnreachableError extends Error {
+export class TemporalUnreachableError extends DarkroomError {
   override readonly name = 'TemporalUnreachableError';
+  override readonly kind = 'unavailable';
 }
 
 /** Connects once, for a command that does not wait. @throws {TemporalUnreachableError} */

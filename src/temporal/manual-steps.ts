@@ -4,6 +4,7 @@
  * with the permissions.
  */
 import type { TemporalConfig } from '../config/config.ts';
+import { DarkroomError } from '../domain/darkroom-error.ts';
 
 /**
  * One complete command that can be pasted, except for placeholders in angle brackets. It refers to credentials by the
@@ -19,8 +20,9 @@ const FORBIDDEN =
   'the credentials of this process may not do what follows. Run it with credentials that may, and then `migrate` again';
 
 /** Temporal is not prepared. The message lists what to run. */
-export class ManualStepsError extends Error {
+export class ManualStepsError extends DarkroomError {
   override readonly name = 'ManualStepsError';
+  override readonly kind = 'operator_action_required';
   /** @param reason why it is not prepared, and what to do with the steps. */
   constructor(steps: readonly ManualStep[], reason = FORBIDDEN) {
     super(

@@ -2,6 +2,7 @@
  * What can go wrong with a call of a text model beyond the request itself. Before the first byte it becomes a status,
  * after it an event that ends the stream (contract §9: "a stream never just stops").
  */
+import { DarkroomError } from '../domain/darkroom-error.ts';
 
 /**
  * - `upstream_unavailable`: it could not be reached, declined to work, or is being avoided at the moment;
@@ -19,12 +20,24 @@ export type TextFailureReason =
   | 'upstream_refused'
   | 'interrupted';
 
+/** The words are ours: those of the upstream stay in the log. */
+const PUBLIC_MESSAGES: Readonly<Record<TextFailureReason, string>> = {
+  upstream_unavailable: 'the model cannot be reached; retry later',
+  upstream_rate_limited: 'the model asks for patience; retry later',
+  upstream_timeout: 'the model did not answer in time; retry later',
+  upstream_invalid: 'the model did not answer as it should; retry later',
+  interrupted: 'the service is being restarted; retry later',
+  upstream_refused: 'the model refuses this request; what it does not take is not known more exactly',
+};
+
 /** The call ends without an answer, or in the middle of one. Its message is for the log, and never for the client. */
-export class TextFailure extends Error {
+export class TextFailure extends DarkroomError {
   override readonly name = 'TextFailure';
+  override readonly kind: 'invalid_request' | 'unavailable';
+  override readonly code: TextFailureReason;
   readonly reason: TextFailureReason;
   /** When a retry may be worth it, if the upstream reports that; whole seconds. */
-  readonly retryAfterSeconds: number | undefined;
+  override readonly retryAfterSeconds: number | undefined;
 
   constructor(
     reason: TextFailureReason,
@@ -32,18 +45,25 @@ export class TextFailure extends Error {
     { retryAfterSeconds, cause }: { readonly retryAfterSeconds?: number; readonly cause?: unknown } = {},
   ) {
     super(message, { cause });
+    this.kind = reason === 'upstream_refused' ? 'invalid_request' : 'unavailable';
+    this.code = reason;
     this.reason = reason;
     this.retryAfterSeconds = retryAfterSeconds;
+  }
+
+  override get publicMessage(): string {
+    return PUBLIC_MESSAGES[this.reason];
   }
 }
 
 /** The request cannot be answered; the message names the parameter and is for the client (400). */
-export class InvalidTextRequest extends Error {
+export class InvalidTextRequest extends DarkroomError {
   override readonly name = 'InvalidTextRequest';
+  override readonly kind = 'invalid_request';
   /** As OpenAI writes it: `messages.0.content`, `tools[1].function.name` … dotted here as everywhere in this API. */
-  readonly param: string | undefined;
+  override readonly param: string | undefined;
   /** OpenAI's code for what is wrong, e.g. `unsupported_parameter`, `invalid_value`, `context_length_exceeded`. */
-  readonly code: string;
+  override readonly code: string;
 
   constructor(param: string | undefined, message: string, code = 'invalid_value') {
     super(message);

@@ -8,7 +8,8 @@ import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 import { after, describe, it } from 'node:test';
 import { loadConfig } from '../../src/config/config.ts';
-import { RequestError } from '../../src/http/app/errors.ts';
+import { factsOf } from '../../src/domain/darkroom-error.ts';
+import { RequestError, problemOf } from '../../src/http/app/errors.ts';
 import { listen } from '../../src/http/app/server.ts';
 import type { RunningServer } from '../../src/http/app/server.ts';
 import { receiveUpload } from '../../src/http/bodies/upload-body.ts';
@@ -39,7 +40,7 @@ async function serve(bounds: Partial<UploadBounds>, readsUploads = true): Promis
     receiveUpload(request, keep, { ...BOUNDS, ...bounds }).then(
       (size) => response.end(`kept ${size}`),
       (error: unknown) => {
-        response.statusCode = error instanceof RequestError ? error.problem.status : 500;
+        response.statusCode = factsOf(problemOf(error).kind).status;
         response.end('refused');
       },
     );
@@ -114,7 +115,7 @@ describe('an upload whose client goes', () => {
       });
       const error = await outcome;
       assert.ok(error instanceof RequestError);
-      assert.match(error.problem.message, /did not arrive whole/);
+      assert.match(error.message, /did not arrive whole/);
     }
   });
 });

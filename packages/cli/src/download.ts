@@ -188,7 +188,7 @@ function isWorthAnother(error: unknown): boolean {
 }
 
 function isExpired(error: unknown): boolean {
-  return error instanceof ApiError && error.errorCode === 'URL_EXPIRED';
+  return error instanceof ApiError && error.kind === 'url_expired';
 }
 
 /** A URL is valid for half an hour; each read of its task returns a valid one (contract §3). */

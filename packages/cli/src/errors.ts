@@ -2,6 +2,8 @@
  * How a command can end, and the exit code for each case, for use by scripts. The only module that knows the codes.
  */
 import { CommanderError } from 'commander';
+import { factsOf } from '@darkroom/api/facts/error-kinds';
+import type { ErrorCategory } from '@darkroom/api/facts/error-kinds';
 import { ApiError, UnreachableError } from '@darkroom/api/client/api-client';
 
 export const EXIT_CODES = {
@@ -50,13 +52,13 @@ export function exitCodeOf(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT_CODES.fine : EXIT_CODES.wrongUsage;
   if (error instanceof UsageError) return EXIT_CODES.wrongUsage;
   if (error instanceof UnreachableError) return EXIT_CODES.unreachable;
-  if (error instanceof ApiError) return exitCodeOfStatus(error.status);
+  if (error instanceof ApiError) return CATEGORY_EXIT_CODES[factsOf(error.kind).category];
   return EXIT_CODES.notDone;
 }
 
-function exitCodeOfStatus(status: number): number {
-  if (status === 401 || status === 403) return EXIT_CODES.notAllowed;
-  if (status === 402) return EXIT_CODES.noMoney;
-  const isOurs = status >= 400 && status < 500 && status !== 408 && status !== 429;
-  return isOurs ? EXIT_CODES.wrongUsage : EXIT_CODES.unreachable;
-}
+const CATEGORY_EXIT_CODES: Readonly<Record<ErrorCategory, number>> = {
+  request: EXIT_CODES.wrongUsage,
+  access: EXIT_CODES.notAllowed,
+  balance: EXIT_CODES.noMoney,
+  service: EXIT_CODES.unreachable,
+};

@@ -5,12 +5,13 @@
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { CallToolResultSchema } from '@modelcontextprotocol/sdk/types.js';
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
+import { rpcErrorData } from '@darkroom/api/mcp/json-rpc';
 import { MAX_RESULT_BYTES, bounded, resultBytes } from './tool-result.ts';
 
 const MAX_ERROR_CHARACTERS = 2_000;
 
 /** For errors without a code of the API: rejected requests have their own (incoming-message.ts). */
-const FAULT = { status: 500, error_code: 'INTERNAL_ERROR' };
+const FAULT = rpcErrorData('internal');
 
 /** @param take returns what the server gets of an incoming message; default: all of it. */
 export function boundedTransport(

@@ -5,6 +5,8 @@
  */
 import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
+import { rpcErrorData } from '@darkroom/api/mcp/json-rpc';
+import type { RpcErrorData } from '@darkroom/api/mcp/json-rpc';
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -45,15 +47,12 @@ export const RejectedRequestSchema = z.object({
 export class RejectedRequestError extends Error {
   override readonly name = 'RejectedRequestError';
   readonly code: number;
-  readonly data: { readonly status: number; readonly error_code: string };
+  readonly data: RpcErrorData;
 
   constructor({ code, message }: z.infer<typeof RejectedRequestSchema>['params']) {
     super(message);
     this.code = code;
-    this.data =
-      code === METHOD_NOT_FOUND
-        ? { status: 404, error_code: 'NOT_FOUND' }
-        : { status: 400, error_code: 'INVALID_REQUEST' };
+    this.data = rpcErrorData(code === METHOD_NOT_FOUND ? 'not_found' : 'invalid_request');
   }
 }
 

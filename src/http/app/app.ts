@@ -8,7 +8,7 @@ import type { Context, Middleware } from 'koa';
 import type { HttpConfig } from '../../config/config.ts';
 import { NO_TRACES } from '../../telemetry/tracing.ts';
 import { answerOtherMethod } from '../middleware/allow.ts';
-import { NOT_FOUND, RequestError } from './errors.ts';
+import { notFound } from './errors.ts';
 import { createClientAddress } from './client-address.ts';
 import type { HttpContext } from './context.ts';
 import { methodsOfPath } from './matched-route.ts';
@@ -68,6 +68,6 @@ export function assembleApp(
 /** Reached where no route matched: the path is unknown (404), or takes other methods only (405 with `Allow`). */
 function answerUnrouted(ctx: Context): void {
   const methods = methodsOfPath(ctx);
-  if (methods.size === 0) throw new RequestError(NOT_FOUND);
+  if (methods.size === 0) throw notFound();
   answerOtherMethod(ctx, methods);
 }

@@ -5,6 +5,7 @@
 import type { TObject, TSchema, Static } from 'typebox';
 import type { ParameterizedContext } from 'koa';
 import type { Caller } from '../../accounts/authenticate.ts';
+import type { ErrorCode } from '@darkroom/api/facts/error-kinds';
 import type { Scope } from '../../accounts/api-key.ts';
 import type { LargeBody } from '../../tasks/record/body-facts.ts';
 import type { RequestState } from '../middleware/middleware.ts';
@@ -103,7 +104,7 @@ export interface RouteSpec<Query extends TObject, Body extends TSchema> {
   /** Other responses that are not errors of the envelope, by status; under 200: another form of the same response. */
   readonly otherAnswers?: Readonly<Record<number, OtherAnswer>>;
   /** Error codes beside those that every route of its kind can return. */
-  readonly errors?: readonly string[];
+  readonly errors?: readonly ErrorCode[];
   /** @returns the content of the response; undefined where the handler has responded by itself. */
   handle(request: RouteRequest<Static<Query>, Static<Body>>): Promise<unknown>;
 }

@@ -12,10 +12,13 @@ import type { SecureContextOptions } from 'node:tls';
 import type { HttpConfig } from '../../config/config.ts';
 import { hostInUrl } from '../../config/listeners.ts';
 import { PortInUseError } from '../../config/port-in-use-error.ts';
+import { factsOf } from '../../domain/darkroom-error.ts';
+import type { ErrorKind } from '../../domain/darkroom-error.ts';
 import { newId } from '../../domain/ids.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import type { ShareMetrics } from '../../telemetry/metrics-shares.ts';
 import { errorBody } from '../../text/error-body.ts';
+import { RequestError, invalidRequest, problemOf } from './errors.ts';
 import { limitConnections } from './connection-limits.ts';
 import { drainable, openConnections } from './open-connections.ts';
 import { SECURITY_HEADERS, STRICT_TRANSPORT_SECURITY } from '../middleware/security-headers.ts';
@@ -70,9 +73,10 @@ export function leaveToReader({ socket }: IncomingMessage): () => void {
   return () => void boundByReader.delete(socket);
 }
 
-const BROKEN_REQUESTS: Readonly<Record<string, readonly [status: number, message: string]>> = {
-  HPE_HEADER_OVERFLOW: [431, 'the request headers are larger than 8 kB'],
-  ERR_HTTP_REQUEST_TIMEOUT: [408, 'the request did not arrive in time'],
+/** Codes of Node's parser. */
+const BROKEN_REQUESTS: Readonly<Record<string, ErrorKind>> = {
+  HPE_HEADER_OVERFLOW: 'headers_too_large',
+  ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
 };
 
 /**
@@ -89,8 +93,10 @@ function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex, isTls
     socket.destroy();
     return;
   }
-  const [status, message] = BROKEN_REQUESTS[code] ?? [400, 'invalid request: not HTTP'];
-  const body = JSON.stringify(errorBody(textProblemOf({ status, errorCode: 'INVALID_REQUEST', message })));
+  const kind = BROKEN_REQUESTS[code];
+  const problem = problemOf(kind === undefined ? invalidRequest('invalid request: not HTTP') : new RequestError(kind));
+  const { status } = factsOf(problem.kind);
+  const body = JSON.stringify(errorBody(textProblemOf(problem)));
   const headers = [
     ['Content-Type', 'application/json; charset=utf-8'],
     ['Content-Length', Buffer.byteLength(body)],

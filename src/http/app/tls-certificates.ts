@@ -13,6 +13,7 @@ import type { SecureContextOptions } from 'node:tls';
 import { watchFolders } from '../../catalogue/watch-folders.ts';
 import type { HttpConfig } from '../../config/config.ts';
 import type { Logger } from '../../telemetry/log.ts';
+import { DarkroomError } from '../../domain/darkroom-error.ts';
 
 /** Older versions are rejected by browsers too (RFC 8996). */
 const OLDEST_VERSION = 'TLSv1.2';
@@ -24,8 +25,9 @@ const POLL_MS = 10_000;
 type TlsFiles = NonNullable<HttpConfig['tls']>;
 
 /** The files are not a certificate with its key; the message says which and why, for the operator. */
-export class CertificateError extends Error {
+export class CertificateError extends DarkroomError {
   override readonly name = 'CertificateError';
+  override readonly kind = 'configuration_invalid';
 }
 
 /** A certificate that can be served. */

@@ -11,7 +11,7 @@ import { ShareExhaustedError } from '../../limits/tenant-shares.ts';
 import { ThreadEndedError } from '../../limits/timed-thread.ts';
 import type { Turns } from '../../limits/turns.ts';
 import type { BodyFacts } from '../../tasks/record/body-facts.ts';
-import { RequestError, invalidRequest, unreadableBody } from '../app/errors.ts';
+import { RequestError, invalidRequest } from '../app/errors.ts';
 import type { BodyAllowance } from './body-allowance.ts';
 import type { BodyJobAnswer } from './body-job.ts';
 import type { BodyThreads } from './body-threads.ts';
@@ -78,8 +78,8 @@ export async function readJson(request: IncomingMessage, reading: BodyReading): 
   const bytes = collected.take();
   const isLarge = length > INLINE_BYTES || scanner.values > INLINE_VALUES;
   const parsed = isLarge ? await parseInThread(bytes, reading) : parseBody(bytes);
-  if (parsed.kind === 'not_utf8') throw unreadableBody('invalid request: the body is not UTF-8');
-  if (parsed.kind === 'not_json') throw unreadableBody('invalid request: the body is not JSON');
+  if (parsed.kind === 'not_utf8') throw new RequestError('unreadable_body', 'invalid request: the body is not UTF-8');
+  if (parsed.kind === 'not_json') throw new RequestError('unreadable_body', 'invalid request: the body is not JSON');
   return { ...parsed, isLarge };
 }
 
@@ -139,11 +139,7 @@ function requireJsonType(request: IncomingMessage): void {
   );
   const encoding = request.headers['content-encoding']?.toLowerCase() ?? 'identity';
   if (type?.trim() !== 'application/json' || !isUtf8 || encoding !== 'identity') {
-    throw new RequestError({
-      status: 415,
-      errorCode: 'UNSUPPORTED_MEDIA_TYPE',
-      message: 'send the body as Content-Type: application/json, in UTF-8 and not compressed',
-    });
+    throw new RequestError('unsupported_media_type');
   }
 }
 
@@ -191,5 +187,5 @@ export function endPolitely(request: IncomingMessage): void {
 
 function tooLarge(maxBytes: number): RequestError {
   const message = `the body is larger than ${maxBytes} bytes`;
-  return new RequestError({ status: 413, errorCode: 'PAYLOAD_TOO_LARGE', message });
+  return new RequestError('payload_too_large', message);
 }

@@ -76,7 +76,7 @@ function requireAcceptable({ headers }: IncomingMessage, bounds: UploadBounds): 
   const encoding = headers['content-encoding']?.toLowerCase() ?? 'identity';
   if (encoding !== 'identity') {
     const message = 'send the file as it is, without Content-Encoding';
-    throw new RequestError({ status: 415, errorCode: 'UNSUPPORTED_MEDIA_TYPE', message });
+    throw new RequestError('unsupported_media_type', message);
   }
   if (Number(headers['content-length'] ?? 0) > bounds.maxBytes + FORM_OVERHEAD_BYTES) throw tooLarge(bounds.maxBytes);
 }
@@ -250,14 +250,14 @@ function quoted(name: string | undefined): string {
 
 function tooLarge(maxBytes: number): RequestError {
   const message = `the file is larger than ${maxBytes} bytes`;
-  return new RequestError({ status: 413, errorCode: 'PAYLOAD_TOO_LARGE', message });
+  return new RequestError('payload_too_large', message);
 }
 
 function tooSlow(): RequestError {
   const message = 'the upload did not arrive in time';
   // The rest of the upload must not be taken for the next request.
   const headers = { Connection: 'close' };
-  return new RequestError({ status: 408, errorCode: 'INVALID_REQUEST', message, headers });
+  return new RequestError('request_timeout', message, { headers });
 }
 
 function notWhole(): RequestError {

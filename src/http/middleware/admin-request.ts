@@ -4,7 +4,7 @@
  */
 import type { ParameterizedContext } from 'koa';
 import type { HttpContext } from '../app/context.ts';
-import { NOT_FOUND, RequestError } from '../app/errors.ts';
+import { notFound } from '../app/errors.ts';
 import type { RequestState } from './middleware.ts';
 
 /** Ids of accounts and keys; an id of another form cannot exist and is not looked up in the database. */
@@ -16,7 +16,7 @@ export const KEY_PARAMS = { keyId: "The key's id, as the list of keys gives it."
 /** @throws {RequestError} 404: nothing has an id of that form. */
 export function idOf(params: Readonly<Record<string, string>>, name: 'accountId' | 'keyId'): string {
   const id = params[name] ?? '';
-  if (!ID.test(id)) throw new RequestError(NOT_FOUND);
+  if (!ID.test(id)) throw notFound();
   return id;
 }
 

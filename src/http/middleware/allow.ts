@@ -19,10 +19,5 @@ export function answerOtherMethod(ctx: ParameterizedContext, taken: Iterable<str
     ctx.set('Allow', allow);
     return;
   }
-  throw new RequestError({
-    status: 405,
-    errorCode: 'METHOD_NOT_ALLOWED',
-    message: 'this path does not take this method; see the Allow header',
-    headers: { Allow: allow },
-  });
+  throw new RequestError('method_not_allowed', undefined, { headers: { Allow: allow } });
 }

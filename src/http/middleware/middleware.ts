@@ -6,6 +6,7 @@ import type { Context, Middleware, Next } from 'koa';
 import type { Caller } from '../../accounts/authenticate.ts';
 import { InsufficientBalanceError } from '../../billing/ledger.ts';
 import type { HttpConfig } from '../../config/config.ts';
+import { factsOf } from '../../domain/darkroom-error.ts';
 import { newId } from '../../domain/ids.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
 import { errorBody } from '../../text/error-body.ts';
@@ -17,7 +18,7 @@ import type { HttpContext } from '../app/context.ts';
 import { isTrusted, plain } from '../app/client-address.ts';
 import { errorFormOf } from '../app/error-form.ts';
 import type { ErrorForm } from '../app/error-form.ts';
-import { RequestError, problemOf } from '../app/errors.ts';
+import { invalidRequest, problemOf } from '../app/errors.ts';
 import type { HttpProblem } from '../app/errors.ts';
 import { matchedRoute } from '../app/matched-route.ts';
 import { requireSoundHead } from './request-head.ts';
@@ -60,19 +61,13 @@ export function answerErrors(http: HttpContext, listener: HttpConfig): Middlewar
     } catch (error) {
       const problem = problemOf(error);
       if (error instanceof InsufficientBalanceError) balanceLog.rejected(error);
-      if (problem === undefined) {
-        http.logger.error(
-          { err: error, requestId, method: ctx.method, route: matchedRoute(ctx) ?? 'none' },
-          'a request failed',
-        );
-      } else if (problem.status >= 500) {
-        http.logger.warn(
-          { err: error, requestId, method: ctx.method, route: matchedRoute(ctx) ?? 'none' },
-          'a request was not served',
-        );
+      const { status } = factsOf(problem.kind);
+      if (status >= 500) {
+        const fields = { err: error, requestId, method: ctx.method, route: matchedRoute(ctx) ?? 'none' };
+        if (status === 500) http.logger.error(fields, 'a request failed');
+        else http.logger.warn(fields, 'a request was not served');
       }
-      const told = problem ?? INTERNAL;
-      answerProblem(ctx, told, bodyOf(told, form, (ctx['state'] as RequestState).messageId));
+      answerProblem(ctx, problem, bodyOf(problem, form, (ctx['state'] as RequestState).messageId));
     }
   };
 }
@@ -90,24 +85,16 @@ function formOfHead(ctx: Context): ErrorForm {
   }
 }
 
-/** The response for an internal error. */
-export const INTERNAL: HttpProblem = {
-  status: 500,
-  errorCode: 'INTERNAL_ERROR',
-  message: 'an internal error occurred; retry later and name the X-Request-Id if it persists',
-};
-
 function answerProblem(ctx: Context, problem: HttpProblem, body: unknown): void {
-  ctx.status = problem.status;
+  ctx.status = factsOf(problem.kind).status;
   if (problem.headers !== undefined) ctx.set(problem.headers);
   ctx.set('Cache-Control', 'no-store');
   ctx.body = body;
 }
 
 function bodyOf(problem: HttpProblem, form: ErrorForm, messageId: MessageId = null): unknown {
-  const { status, errorCode, message, isUnreadable } = problem;
-  if (form === 'envelope') return failure(status, errorCode, message);
-  if (form === 'json-rpc') return rpcFailure({ status, errorCode, message, isUnreadable }, messageId);
+  if (form === 'envelope') return failure(problem.kind, problem.message);
+  if (form === 'json-rpc') return rpcFailure(problem.kind, problem.message, messageId);
   return errorBody(textProblemOf(problem, form));
 }
 
@@ -119,11 +106,7 @@ export function requireHttps(config: HttpConfig): Middleware {
   return async (ctx, next) => {
     const isRefused = config.requiresHttps ? !cameByHttps(ctx, config) : cameByHttp(ctx, config);
     if (isRefused && !PROBES.has(ctx.path)) {
-      throw new RequestError({
-        status: 400,
-        errorCode: 'INVALID_REQUEST',
-        message: 'only HTTPS is served here; send the request to the https address',
-      });
+      throw invalidRequest('only HTTPS is served here; send the request to the https address');
     }
     await next();
   };

@@ -15,12 +15,10 @@ export async function requireOperator(http: HttpContext, request: IncomingMessag
   const token = http.config.admin?.token;
   if (token !== undefined && presented !== undefined && isSame(presented, token)) return;
   await countFailedAuthentication(http, request);
-  throw new RequestError({
-    status: 401,
-    errorCode: 'UNAUTHORIZED',
-    message: 'the admin token is missing or not valid; send Authorization: Bearer <ADMIN_TOKEN>',
-    headers: { 'WWW-Authenticate': 'Bearer' },
-  });
+  throw new RequestError(
+    'unauthenticated',
+    'the admin token is missing or not valid; send Authorization: Bearer <ADMIN_TOKEN>',
+  );
 }
 
 /** Takes the same time for a wrong token as for the right one, whatever its length. */

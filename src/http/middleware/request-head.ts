@@ -28,7 +28,7 @@ export function requireSoundHead(ctx: Context): void {
 function requireFewHeaders(ctx: Context): void {
   if (ctx.req.rawHeaders.length <= 2 * MAX_HEADERS) return;
   const message = `the request has more than ${MAX_HEADERS} headers`;
-  throw new RequestError({ status: 431, errorCode: 'INVALID_REQUEST', message });
+  throw new RequestError('headers_too_large', message);
 }
 
 /** Node silently keeps the first of several `Host` headers; its own response to none has no body (server.ts). */
@@ -49,7 +49,7 @@ function requireKnownExpectation({ req: { headers, httpVersion } }: Context): vo
   const { expect } = headers;
   if (expect === undefined || httpVersion !== '1.1' || expect.toLowerCase() === CONTINUE) return;
   const message = `invalid request: Expect: only ${CONTINUE} can be met`;
-  throw new RequestError({ status: 417, errorCode: 'INVALID_REQUEST', message, headers: { Connection: 'close' } });
+  throw new RequestError('expectation_failed', message, { headers: { Connection: 'close' } });
 }
 
 /**
@@ -77,6 +77,6 @@ function requireReadableTarget(ctx: Context): void {
   } catch (error) {
     ctx.req.url = '/';
     const message = 'invalid request: the request target is not a path';
-    throw new RequestError({ status: 400, errorCode: 'INVALID_REQUEST', message }, { cause: error });
+    throw new RequestError('invalid_request', message, { cause: error });
   }
 }

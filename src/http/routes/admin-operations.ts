@@ -10,7 +10,7 @@ import { capsOf } from '../../upstreams/upstream-caps.ts';
 import { AdminServiceSchema, AdminTaskSchema, UpstreamsSchema } from '@darkroom/api/admin/admin-service';
 import { presentAdminTask, presentUpstreams } from '../../presenters/admin-service.ts';
 import type { HttpContext } from '../app/context.ts';
-import { NOT_FOUND, RequestError } from '../app/errors.ts';
+import { notFound } from '../app/errors.ts';
 import { defineRoute } from '../app/route.ts';
 import type { Route } from '../app/route.ts';
 import { workflowsUrl } from '../app/workflow-links.ts';
@@ -57,7 +57,7 @@ export function adminOperationRoutes(http: HttpContext): readonly Route[] {
       errors: ['NOT_FOUND'],
       answer: { kind: 'data', schema: AdminTaskSchema },
       async handle({ params: { taskId = '' } }) {
-        if (!isTaskId(taskId)) throw new RequestError(NOT_FOUND);
+        if (!isTaskId(taskId)) throw notFound();
         const task = await readTask(database, taskId);
         const { events } = await readTimeline(database, taskId, task.accountId, 0);
         return presentAdminTask(task, events, workflows === undefined ? undefined : `${workflows}/${taskId}`);

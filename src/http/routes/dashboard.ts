@@ -9,7 +9,7 @@ import type { Middleware, ParameterizedContext } from 'koa';
 import { dashboardFiles } from '../app/dashboard-files.ts';
 import { answerOtherMethod } from '../middleware/allow.ts';
 import type { HttpContext } from '../app/context.ts';
-import { NOT_FOUND, RequestError } from '../app/errors.ts';
+import { notFound } from '../app/errors.ts';
 import { methodsOfPath } from '../app/matched-route.ts';
 import type { RequestState } from '../middleware/middleware.ts';
 import { defineRoute } from '../app/route.ts';
@@ -66,7 +66,7 @@ export function createDashboard(http: HttpContext, listener: 'public' | 'admin')
 
   const answerPage = async (ctx: ParameterizedContext<RequestState>, status: 200 | 404): Promise<void> => {
     const files = await dashboardFiles();
-    if (files === undefined) throw new RequestError(NOT_FOUND);
+    if (files === undefined) throw notFound();
     const nonce = randomBytes(16).toString('base64url');
     ctx.set('Content-Security-Policy', pagePolicy(nonce, await mediaOrigins()));
     // For browsers that do not support `frame-ancestors`.
@@ -125,7 +125,7 @@ export function createDashboard(http: HttpContext, listener: 'public' | 'admin')
       async handle({ ctx, params }) {
         const name = params['file'] ?? '';
         const file = (await dashboardFiles())?.assets.get(name);
-        if (file === undefined) throw new RequestError(NOT_FOUND);
+        if (file === undefined) throw notFound();
         const encoding = ctx.acceptsEncodings(...file.encoded.keys(), 'identity');
         const encoded = encoding === false ? undefined : file.encoded.get(encoding);
         ctx.vary('Accept-Encoding');

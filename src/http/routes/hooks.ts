@@ -6,7 +6,7 @@ import { Type } from 'typebox';
 import { createHookUrls } from '../../upstreams/hook-urls.ts';
 import { recordProviderHook } from '../../upstreams/provider-hooks.ts';
 import type { HttpContext } from '../app/context.ts';
-import { NOT_FOUND, RequestError } from '../app/errors.ts';
+import { notFound } from '../app/errors.ts';
 import { SMALL_BODY_BYTES, discardBody } from '../bodies/json-body.ts';
 import { defineRoute } from '../app/route.ts';
 import type { Route } from '../app/route.ts';
@@ -31,7 +31,7 @@ export function hookRoutes(http: HttpContext): readonly Route[] {
       async handle({ ctx, params }) {
         const { upstream = '', token = '' } = params;
         const taskId = hookUrls.taskOf(upstream, token);
-        if (taskId === undefined) throw new RequestError(NOT_FOUND);
+        if (taskId === undefined) throw notFound();
         await discardBody(ctx.req, SMALL_BODY_BYTES, http.bodies.ofAddress(ctx.req));
         await recordProviderHook(http.database, taskId, upstream);
         return { received: true };

@@ -7,7 +7,7 @@ import { ModelDetailSchema, ModelListSchema } from '@darkroom/api/tasks/model';
 import { presentModel, presentModelDetail } from '../../presenters/model.ts';
 import type { HttpContext } from '../app/context.ts';
 import { DEPRECATION_HEADERS, tellDeprecation } from '../middleware/deprecation.ts';
-import { NOT_FOUND, RequestError } from '../app/errors.ts';
+import { notFound } from '../app/errors.ts';
 import { defineRoute } from '../app/route.ts';
 import type { Route } from '../app/route.ts';
 
@@ -40,7 +40,7 @@ export function modelRoutes(http: HttpContext): readonly Route[] {
       errors: ['NOT_FOUND'],
       async handle({ ctx, caller, params }) {
         const definition = http.catalogue.available().find(({ name }) => name === params['modelName']);
-        if (definition === undefined) throw new RequestError({ ...NOT_FOUND, param: 'model', code: 'model_not_found' });
+        if (definition === undefined) throw notFound({ param: 'model', code: 'model_not_found' });
         requireModel(caller, definition.name);
         tellDeprecation(ctx, definition);
         return presentModelDetail(definition);

@@ -82,5 +82,5 @@ async function findOutput(http: HttpContext, accountId: string, params: Readonly
 
 function noPreview(why: string, cause?: Error): RequestError {
   const message = `there is no preview of this output: ${why}`;
-  return new RequestError({ status: 415, errorCode: 'UNSUPPORTED_MEDIA_TYPE', message }, { cause });
+  return new RequestError('unsupported_media_type', message, { cause });
 }

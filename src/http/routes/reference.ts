@@ -8,7 +8,7 @@ import type { ParameterizedContext } from 'koa';
 import { isMediaModel } from '../../catalogue/text-definition.ts';
 import type { CatalogueModel } from '../../catalogue/text-definition.ts';
 import type { HttpContext } from '../app/context.ts';
-import { NOT_FOUND, RequestError } from '../app/errors.ts';
+import { notFound } from '../app/errors.ts';
 import type { RequestState } from '../middleware/middleware.ts';
 import { openApiDocument } from '../openapi/document.ts';
 import type { OpenApiNode } from '../openapi/parts.ts';
@@ -95,7 +95,7 @@ export function referenceRoutes(http: HttpContext, others: readonly Route[]): re
       errors: ['NOT_FOUND'],
       async handle({ ctx, params }) {
         const file = await pageFile(params['file'] ?? '');
-        if (file === undefined) throw new RequestError(NOT_FOUND);
+        if (file === undefined) throw notFound();
         answerFile(ctx, file, ASSET_CACHE);
         return undefined;
       },

@@ -38,7 +38,7 @@ import type { Caller } from '../../accounts/authenticate.ts';
 import type { HttpContext } from '../app/context.ts';
 import { tellDeprecation } from '../middleware/deprecation.ts';
 import { CREATE_BODY_BYTES } from '../bodies/json-body.ts';
-import { NOT_FOUND, RequestError } from '../app/errors.ts';
+import { notFound } from '../app/errors.ts';
 import { defineRoute } from '../app/route.ts';
 import type { Route } from '../app/route.ts';
 import { prepareImages } from '../text/images.ts';
@@ -112,7 +112,7 @@ const UNSERVED = /^\/v1\/responses\/(?:compact|input_tokens)(?:\/|$)/;
 
 /** Middleware before the router. @throws {RequestError} 404, whatever the method. */
 export function refuseUnservedResponsePaths(ctx: Context, next: Next): Promise<unknown> {
-  if (UNSERVED.test(ctx.path)) throw new RequestError(NOT_FOUND);
+  if (UNSERVED.test(ctx.path)) throw notFound();
   return next();
 }
 

@@ -11,6 +11,7 @@ import { DatabaseUnavailableError } from '../../database/database.ts';
 import { EndSessionQuerySchema, EndedSessionsSchema, SessionSchema, SignInSchema } from '@darkroom/api/tasks/session';
 import { presentSession } from '../../presenters/session.ts';
 import type { HttpContext } from '../app/context.ts';
+import { DarkroomError } from '../../domain/darkroom-error.ts';
 import { RequestError } from '../app/errors.ts';
 import { countFailedAuthentication, countUncheckedAuthentication } from '../middleware/failed-authentication.ts';
 import { defineRoute } from '../app/route.ts';
@@ -25,12 +26,10 @@ const headers = {
 };
 
 /** For an invalid link: its error differs from that of a key, because the remedy is another one. */
-const LINK_IS_USED: ConstructorParameters<typeof RequestError>[0] = {
-  status: 401,
-  errorCode: 'UNAUTHORIZED',
-  message: 'this link was used before, or is more than 10 minutes old; have a new one made',
-  headers: { 'WWW-Authenticate': 'Bearer' },
-};
+function linkIsUsed(): RequestError {
+  const message = 'this link was used before, or is more than 10 minutes old; have a new one made';
+  return new RequestError('unauthenticated', message);
+}
 
 export function sessionRoutes(http: HttpContext): readonly Route[] {
   const { database, authenticator, sessions, sessionCookie } = http;
@@ -56,10 +55,10 @@ export function sessionRoutes(http: HttpContext): readonly Route[] {
 
   /** The link is used up only where its session begins. */
   const beginByLink = async (secret: string): Promise<BegunSession> => {
-    if (!isSecret(secret)) throw new RequestError(LINK_IS_USED);
+    if (!isSecret(secret)) throw linkIsUsed();
     return database.transaction(async (transaction) => {
       const keyId = await redeemSignInLink(transaction, secret, http.now());
-      if (keyId === undefined) throw new RequestError(LINK_IS_USED);
+      if (keyId === undefined) throw linkIsUsed();
       return sessions.begin(transaction, keyId);
     });
   };
@@ -86,10 +85,7 @@ export function sessionRoutes(http: HttpContext): readonly Route[] {
           ctx.set('Set-Cookie', sessionCookie.set(begun.secret));
           return await present(caller.accountId, caller.keyId, begun.expiresAt);
         } catch (error) {
-          if (
-            error instanceof UnauthenticatedError ||
-            (error instanceof RequestError && error.problem.status === 401)
-          ) {
+          if (error instanceof DarkroomError && error.kind === 'unauthenticated') {
             await countFailedAuthentication(http, ctx.req);
           } else if (error instanceof DatabaseUnavailableError) {
             countUncheckedAuthentication(http, ctx.req);

@@ -6,7 +6,6 @@ import type { TextAsk } from '../../text/answer.ts';
 import type { HttpContext } from '../app/context.ts';
 import { DEPRECATION_HEADERS } from '../middleware/deprecation.ts';
 import { problemOf } from '../app/errors.ts';
-import { INTERNAL } from '../middleware/middleware.ts';
 import type { RequestState } from '../middleware/middleware.ts';
 import { textProblemOf } from './problem.ts';
 import { tellTextLimits } from './limits.ts';
@@ -45,7 +44,7 @@ export async function answerTextCall(
   if (ctx.res.destroyed) onClose();
   http.stopSignal.addEventListener('abort', onStop);
   if (http.stopSignal.aborted) onStop();
-  const call = { ...ask, problemOf: (error: unknown) => textProblemOf(problemOf(error) ?? INTERNAL) };
+  const call = { ...ask, problemOf: (error: unknown) => textProblemOf(problemOf(error)) };
   try {
     const answer = await http.textAnswers.answer(caller, call, gone);
     try {

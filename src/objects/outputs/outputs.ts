@@ -6,6 +6,7 @@ import { newId } from '../../domain/ids.ts';
 import type { Database, Queryable, Statement } from '../../database/database.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
 import { deleteAnyOutput } from './deletion.ts';
+import { DarkroomError } from '../../domain/darkroom-error.ts';
 
 /** One archived file: small facts, passed between activities. The object itself stays in the store. */
 export interface ArchivedOutput {
@@ -71,8 +72,9 @@ export interface ServableOutput {
 }
 
 /** The output was deleted, its retention passed, or it never existed: all the same to a reader. */
-export class OutputNotFoundError extends Error {
+export class OutputNotFoundError extends DarkroomError {
   override readonly name = 'OutputNotFoundError';
+  override readonly kind = 'not_found';
 
   constructor() {
     super('there is no such output, or it is gone already');

@@ -3,6 +3,7 @@
  * (test/objects/object-store-contract.ts). Bytes stream; nothing here holds a whole file.
  */
 import type { Readable } from 'node:stream';
+import { DarkroomError } from '../../domain/darkroom-error.ts';
 
 /** What is known of a stored object. */
 export interface StoredObject {
@@ -83,8 +84,9 @@ export interface ObjectStore {
 }
 
 /** There is no object of that key. */
-export class ObjectNotFoundError extends Error {
+export class ObjectNotFoundError extends DarkroomError {
   override readonly name = 'ObjectNotFoundError';
+  override readonly kind = 'not_found';
   readonly key: string;
 
   constructor(key: string, options: { cause?: unknown } = {}) {

@@ -7,6 +7,7 @@ import type { StoreConfig } from '../../config/config.ts';
 import { createDiskStore } from './disk-store.ts';
 import type { ObjectStore } from './object-store.ts';
 import { createS3Store } from './s3-store.ts';
+import { DarkroomError } from '../../domain/darkroom-error.ts';
 
 const EXPECTED = 'STORE_URL must be file:///absolute/folder or s3://bucket/prefix';
 // S3's own rule for bucket names.
@@ -30,8 +31,9 @@ export function openStore(settings: StoreConfig): ObjectStore {
 }
 
 /** The configured URL names no store. */
-export class StoreUrlError extends Error {
+export class StoreUrlError extends DarkroomError {
   override readonly name = 'StoreUrlError';
+  override readonly kind = 'configuration_invalid';
 
   constructor(problem: string, options: { cause?: unknown } = {}) {
     super(`${EXPECTED}: ${problem}`, options);

@@ -2,13 +2,15 @@
  * The one error by which a store reports that it could not do its work: disk full, no permission, network, wrong
  * credentials. Separate from the port because only stores throw it; callers respond with 503 or retry later.
  */
+import { DarkroomError } from '../../domain/darkroom-error.ts';
 
 /** What a store was doing when it failed. */
 export type StoreOperation = 'put' | 'head' | 'read' | 'delete' | 'list' | 'check';
 
 /** The store failed, not the caller. `cause` has the system's or the server's own error, for the log only. */
-export class StoreUnavailableError extends Error {
+export class StoreUnavailableError extends DarkroomError {
   override readonly name = 'StoreUnavailableError';
+  override readonly kind = 'unavailable';
   readonly operation: StoreOperation;
 
   constructor(operation: StoreOperation, options: { cause: unknown }) {

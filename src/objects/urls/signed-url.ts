@@ -9,6 +9,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 import { deriveUrlKeys } from './url-keys.ts';
 import type { UrlKeyOptions } from './url-keys.ts';
+import { DarkroomError } from '../../domain/darkroom-error.ts';
 
 export { extensionFor } from '@darkroom/media/media-types';
 
@@ -65,17 +66,19 @@ export interface UrlSigner {
 }
 
 /** The token is not one that we signed. */
-export class InvalidUrlError extends Error {
+export class InvalidUrlError extends DarkroomError {
   override readonly name = 'InvalidUrlError';
+  override readonly kind = 'forbidden';
 
   constructor() {
-    super('not a download URL of this service');
+    super('this download URL is not valid');
   }
 }
 
 /** The token is ours, and has expired. It is genuine, so the output may be named to its holder. */
-export class ExpiredUrlError extends Error {
+export class ExpiredUrlError extends DarkroomError {
   override readonly name = 'ExpiredUrlError';
+  override readonly kind = 'url_expired';
   readonly outputId: string;
   readonly expireAt: number;
 
@@ -83,6 +86,11 @@ export class ExpiredUrlError extends Error {
     super('this download URL has expired');
     this.outputId = outputId;
     this.expireAt = expireAt;
+  }
+
+  override get publicMessage(): string {
+    const path = this.outputId.startsWith('file_') ? 'GET /v1/files/<id>' : 'GET /v1/tasks/<id>';
+    return `${this.message}; ${path} gives a fresh one`;
   }
 }
 

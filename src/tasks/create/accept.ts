@@ -13,6 +13,7 @@ import type { Fingerprint } from '../record/fingerprint.ts';
 import { requestHashOf } from '../record/request-hash.ts';
 import { OUTBOX_LEASE_SECONDS } from '../outbox/outbox.ts';
 import type { OutboxItem } from '../outbox/outbox.ts';
+import { DarkroomError } from '../../domain/darkroom-error.ts';
 
 /** Everything that is decided about a task before it exists. */
 export interface NewTask {
@@ -41,8 +42,9 @@ export interface NewTask {
 }
 
 /** The same Idempotency-Key was used with another body (contract §1: 422). */
-export class IdempotencyMismatchError extends Error {
+export class IdempotencyMismatchError extends DarkroomError {
   override readonly name = 'IdempotencyMismatchError';
+  override readonly kind = 'idempotency_key_mismatch';
 
   constructor() {
     super('this Idempotency-Key was used with a different request body; use a new key for a new request');
@@ -50,13 +52,19 @@ export class IdempotencyMismatchError extends Error {
 }
 
 /** As many tasks are queued as the account may have (contract §7). */
-export class QueueFullError extends Error {
+export class QueueFullError extends DarkroomError {
   override readonly name = 'QueueFullError';
+  override readonly kind = 'rate_limited';
+  override readonly retryAfterSeconds = 10;
   readonly queueCap: number;
 
   constructor(queueCap: number) {
     super(`${queueCap} tasks are waiting already`);
     this.queueCap = queueCap;
+  }
+
+  override get publicMessage(): string {
+    return 'as many tasks are waiting as this account may have waiting; retry when some have finished';
   }
 }
 

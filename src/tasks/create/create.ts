@@ -23,6 +23,7 @@ import type { BodyFacts, LargeBody } from '../record/body-facts.ts';
 import type { Fingerprint } from '../record/fingerprint.ts';
 import { judgeMedia } from '../record/input-media.ts';
 import { callbackProblem, maxCostProblem, timeoutProblem } from './request-checks.ts';
+import { DarkroomError } from '../../domain/darkroom-error.ts';
 
 /** A request body that has the form of @darkroom/api/tasks/create-task. */
 export interface CreateRequest {
@@ -37,8 +38,9 @@ export interface CreateRequest {
 }
 
 /** The request is well-formed and cannot be accepted; the message names the field (contract §1). */
-export class InvalidTaskError extends Error {
+export class InvalidTaskError extends DarkroomError {
   override readonly name = 'InvalidTaskError';
+  override readonly kind = 'invalid_request';
 }
 
 export interface CreateDependencies {

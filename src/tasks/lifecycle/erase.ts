@@ -9,10 +9,12 @@ import type { TaskId } from '../../domain/workflow-ids.ts';
 import { deleteOutputsOfTask } from '../../objects/outputs/deletion.ts';
 import { TaskNotFoundError } from '../record/read.ts';
 import { addEvent } from '../record/timeline.ts';
+import { DarkroomError } from '../../domain/darkroom-error.ts';
 
 /** Only a task that is over can be erased; a running one is cancelled first. */
-export class TaskNotOverError extends Error {
+export class TaskNotOverError extends DarkroomError {
   override readonly name = 'TaskNotOverError';
+  override readonly kind = 'invalid_request';
 
   constructor() {
     super('the task is not over yet; cancel it first, or wait for its end');

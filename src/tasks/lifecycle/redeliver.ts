@@ -10,10 +10,12 @@ import type { TaskId } from '../../domain/workflow-ids.ts';
 import { requestWork } from '../outbox/outbox.ts';
 import { TaskNotFoundError } from '../record/read.ts';
 import { addEvent } from '../record/timeline.ts';
+import { DarkroomError } from '../../domain/darkroom-error.ts';
 
 /** There is nothing to deliver; the message says why. */
-export class NotRedeliverableError extends Error {
+export class NotRedeliverableError extends DarkroomError {
   override readonly name = 'NotRedeliverableError';
+  override readonly kind = 'invalid_request';
 }
 
 const lockOwned: Statement = {

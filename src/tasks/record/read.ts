@@ -6,6 +6,7 @@ import type { Queryable, Statement } from '../../database/database.ts';
 import type { FailureReason } from '../../domain/failure-reason.ts';
 import type { TaskStatus } from '../../domain/task-status.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
+import { DarkroomError } from '../../domain/darkroom-error.ts';
 
 /** A stored output as a task's detail shows it. */
 export interface TaskOutput {
@@ -60,8 +61,13 @@ export interface TaskDetail {
 }
 
 /** There is no such task, or it is another account's: one error for both (contract §1). */
-export class TaskNotFoundError extends Error {
+export class TaskNotFoundError extends DarkroomError {
   override readonly name = 'TaskNotFoundError';
+  override readonly kind = 'not_found';
+
+  constructor() {
+    super('there is no such task');
+  }
 }
 
 /** A row of those columns. */

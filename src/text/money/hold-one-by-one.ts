@@ -10,15 +10,21 @@ import { DatabaseUnavailableError } from '../../database/database.ts';
 import type { Database, Queryable, Statement } from '../../database/database.ts';
 import { moveTextMoney } from './move.ts';
 import type { NewTextCall } from './text-call.ts';
+import { DarkroomError } from '../../domain/darkroom-error.ts';
 
 /** The account already has as many text calls under way as it may have. */
-export class TooManyStreamsError extends Error {
+export class TooManyStreamsError extends DarkroomError {
   override readonly name = 'TooManyStreamsError';
+  override readonly kind = 'rate_limited';
   readonly cap: number;
 
   constructor(cap: number) {
     super(`${cap} text calls are under way already`);
     this.cap = cap;
+  }
+
+  override get publicMessage(): string {
+    return `${this.cap} text calls are under way already, as many as this account may have at once; retry when one is over`;
   }
 }
 

@@ -5,6 +5,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Queryable, Statement } from '../../database/database.ts';
+import { DarkroomError } from '../../domain/darkroom-error.ts';
 
 /** How long a reader waits, and how often it polls. */
 export interface Patience {
@@ -15,8 +16,9 @@ export interface Patience {
 const DEFAULT_PATIENCE: Patience = { waitMs: 5_000, pollMs: 25 };
 
 /** It is still being generated. `response` is what can be shown of it. */
-export class ResponseInProgressError extends Error {
+export class ResponseInProgressError extends DarkroomError {
   override readonly name = 'ResponseInProgressError';
+  override readonly kind = 'response_in_progress';
   readonly response: Readonly<Record<string, unknown>>;
 
   constructor(response: { readonly id: string } & Readonly<Record<string, unknown>>) {

@@ -13,14 +13,16 @@ import { countReplayed, replayFrames } from './replay.ts';
 import { InvalidTextRequest } from '../text-failure.ts';
 import { ResponseInProgressError, waitForCalls } from './awaiting.ts';
 import type { Patience } from './awaiting.ts';
+import { DarkroomError } from '../../domain/darkroom-error.ts';
 
 /** OpenAI stores them for as long. */
 export const RESPONSE_RETENTION_DAYS = 30;
 const RETENTION_MS = RESPONSE_RETENTION_DAYS * 24 * 60 * 60 * 1000;
 
 /** There is no such response, it is another account's, or it is gone: one error for all (contract §1). */
-export class ResponseNotFoundError extends Error {
+export class ResponseNotFoundError extends DarkroomError {
   override readonly name = 'ResponseNotFoundError';
+  override readonly kind = 'not_found';
 
   constructor(id: string) {
     super(`no response is called ${JSON.stringify(id.slice(0, 64))}`);

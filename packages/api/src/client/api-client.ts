@@ -2,6 +2,8 @@
  * Darkroom's HTTP API as a program uses it: `fetch`, the envelope, typed errors, and event streams. The command line
  * and the MCP tools are built on it; it depends on neither.
  */
+import { kindOfResponse } from '../facts/error-kinds.ts';
+import type { ErrorKind } from '../facts/error-kinds.ts';
 import { readEvents } from './event-stream.ts';
 import type { ServerSentEvent } from './event-stream.ts';
 
@@ -28,6 +30,7 @@ export class ApiError extends Error {
   override readonly name = 'ApiError';
   /** The HTTP status. */
   readonly status: number;
+  readonly kind: ErrorKind;
   /** `error_code` of the envelope; the empty string if the answer had none. */
   readonly errorCode: string;
   /** Undefined if the answer does not contain it. */
@@ -38,6 +41,7 @@ export class ApiError extends Error {
     super(message);
     this.status = response.status;
     this.errorCode = errorCode;
+    this.kind = kindOfResponse(response.status, errorCode);
     this.retryAfterSeconds = secondsUntil(response.headers.get('Retry-After'));
     this.requestId = response.headers.get('X-Request-Id') ?? undefined;
   }

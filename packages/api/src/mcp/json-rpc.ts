@@ -3,6 +3,8 @@
  * the response to a request that reached no tool.
  */
 import { Type } from 'typebox';
+import { factsOf } from '../facts/error-kinds.ts';
+import type { ErrorKind } from '../facts/error-kinds.ts';
 
 export type Message = Readonly<Record<string, unknown>>;
 
@@ -69,42 +71,30 @@ export const MessagesSchema = Type.Unsafe<Message | readonly Message[]>({
 /** The id of a message that is answered; null: it has none, or was not read (§5). */
 export type MessageId = string | number | null;
 
-/** JSON-RPC §5.1; −32000 is the first of those that are left to servers, and what the protocol's own SDKs use. */
-const RPC_CODES: Readonly<Record<string, number>> = {
-  INVALID_REQUEST: -32_600,
-  INTERNAL_ERROR: -32_603,
-};
-
-const SERVER_ERROR = -32_000;
-
-const PARSE_ERROR = -32_700;
-
-export interface RpcProblem {
-  /** The HTTP status. */
-  readonly status: number;
-  readonly errorCode: string;
-  readonly message: string;
-  readonly isUnreadable?: true | undefined;
-}
-
 export interface RpcFailure {
   readonly jsonrpc: '2.0';
   readonly id: MessageId;
   readonly error: {
     readonly code: number;
     readonly message: string;
-    readonly data: { readonly status: number; readonly error_code: string };
+    readonly data: RpcErrorData;
   };
 }
 
-/**
- * An HTTP error for a JSON-RPC client: the words of the envelope, in the form that such a client reads.
- *
- * @param problem `isUnreadable`: the body was not JSON.
- */
-export function rpcFailure({ status, errorCode, message, isUnreadable }: RpcProblem, id: MessageId = null): RpcFailure {
-  const code = isUnreadable === true ? PARSE_ERROR : (RPC_CODES[errorCode] ?? SERVER_ERROR);
-  return { jsonrpc: '2.0', id, error: { code, message, data: { status, error_code: errorCode } } };
+/** What the envelope would have said. */
+export interface RpcErrorData {
+  readonly status: number;
+  readonly error_code: string;
+}
+
+export function rpcErrorData(kind: ErrorKind): RpcErrorData {
+  const { status, errorCode } = factsOf(kind);
+  return { status, error_code: errorCode };
+}
+
+/** An HTTP error for a JSON-RPC client: the words of the envelope, in the form that such a client reads. */
+export function rpcFailure(kind: ErrorKind, message: string, id: MessageId = null): RpcFailure {
+  return { jsonrpc: '2.0', id, error: { code: factsOf(kind).rpcCode, message, data: rpcErrorData(kind) } };
 }
 
 export const RpcFailureSchema = Type.Object(

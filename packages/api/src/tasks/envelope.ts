@@ -1,6 +1,8 @@
 /**
  * The envelope of every JSON response (spec §2.2, §7; contract §1).
  */
+import { factsOf } from '../facts/error-kinds.ts';
+import type { ErrorKind } from '../facts/error-kinds.ts';
 
 export interface Success<Data> {
   readonly code: 200;
@@ -21,6 +23,7 @@ export function success<Data>(data: Data): Success<Data> {
   return { code: 200, message: 'success', data, error_code: '' };
 }
 
-export function failure(httpStatus: number, errorCode: string, message: string): Failure {
-  return { code: httpStatus, message, data: null, error_code: errorCode };
+export function failure(kind: ErrorKind, message: string): Failure {
+  const { status, errorCode } = factsOf(kind);
+  return { code: status, message, data: null, error_code: errorCode };
 }

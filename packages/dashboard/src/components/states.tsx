@@ -49,7 +49,7 @@ export function ErrorState({ error, onRetry }: { readonly error: Error; readonly
 
 function titleOf(error: Error): string {
   if (!(error instanceof ApiError)) return texts.somethingBroke;
-  if (error.errorCode === 'ACCOUNT_SUSPENDED') return texts.suspended;
+  if (error.kind === 'account_suspended') return texts.suspended;
   if (error.status === 403) return texts.notAllowed;
   if (error.status === 404) return texts.notFound;
   if (error.status === 429) return texts.tooMuch;

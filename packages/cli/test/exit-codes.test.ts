@@ -1,0 +1,33 @@
+/** The exit code for every kind of error of the service. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { ApiError, UnreachableError } from '@darkroom/api/client/api-client';
+import { ERROR_KINDS, factsOf } from '@darkroom/api/facts/error-kinds';
+import type { ErrorCategory, ErrorKind } from '@darkroom/api/facts/error-kinds';
+import { InterruptedError, NotDoneError, UsageError, exitCodeOf } from '../src/errors.ts';
+
+const CODES: Readonly<Record<ErrorCategory, number>> = { request: 2, access: 3, balance: 4, service: 5 };
+
+describe('the exit code', () => {
+  for (const kind of Object.keys(ERROR_KINDS) as readonly ErrorKind[]) {
+    it(`of a response of the kind ${kind} is that of its category`, () => {
+      const { status, errorCode, category, message } = factsOf(kind);
+
+      assert.equal(exitCodeOf(new ApiError(new Response(null, { status }), message, errorCode)), CODES[category]);
+    });
+  }
+
+  it('of what a proxy on the way answers follows from its status', () => {
+    const codes = [401, 403, 404, 418, 429, 502].map((status) =>
+      exitCodeOf(new ApiError(new Response(null, { status }), 'HTTP', '')),
+    );
+
+    assert.deepEqual(codes, [3, 3, 2, 2, 5, 5]);
+  });
+
+  it('of everything else is its own', () => {
+    const errors = [new UsageError('x'), new NotDoneError('x'), new UnreachableError('x'), new InterruptedError(), 'x'];
+
+    assert.deepEqual(errors.map(exitCodeOf), [2, 1, 5, 130, 1]);
+  });
+});

@@ -1,0 +1,25 @@
+/**
+ * The base of all errors that can reach an edge of the service: a response, a command line, an activity's failure. What
+ * they mean there is in one table (ERROR_KINDS). Errors that are caught where they are expected need no kind.
+ */
+import { factsOf } from '@darkroom/api/facts/error-kinds';
+import type { ErrorKind } from '@darkroom/api/facts/error-kinds';
+
+export { factsOf } from '@darkroom/api/facts/error-kinds';
+export type { ErrorKind } from '@darkroom/api/facts/error-kinds';
+
+export abstract class DarkroomError extends Error {
+  abstract readonly kind: ErrorKind;
+  /** The field at fault, where the message does not begin with it. */
+  declare readonly param?: string | undefined;
+  /** The name of the case for clients of OpenAI's API, where it differs from that of the kind. */
+  declare readonly code?: string | undefined;
+  /** After how many whole seconds a retry is worthwhile, where it differs from that of the kind. */
+  declare readonly retryAfterSeconds?: number | undefined;
+
+  /** What a caller reads: never anything about the inside of the service. The message is for its log. */
+  get publicMessage(): string {
+    const { isMessagePublic, message } = factsOf(this.kind);
+    return isMessagePublic ? this.message : message;
+  }
+}
