@@ -9,7 +9,7 @@ import { Context } from '@temporalio/activity';
 import { derivedFrames } from '@darkroom/media/frames';
 import type { DerivedFrames } from '@darkroom/media/frames';
 import { UndecodableMediaError } from '@darkroom/media/undecodable-media-error';
-import type { ArchivedOutput } from '../src/objects/outputs/outputs.ts';
+import type { ArchivedOutput } from '../src/domain/archived-output.ts';
 import type { WorkingTask } from '../src/tasks/lifecycle/transitions.ts';
 import type { ActivityContext } from './context.ts';
 import { withScratch } from './scratch.ts';

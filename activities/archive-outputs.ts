@@ -10,7 +10,7 @@ import { EgressError } from '../src/egress/egress-error.ts';
 import { ObjectTooLargeError } from '../src/objects/stores/object-store.ts';
 import { UnsupportedMediaError } from '@darkroom/media/inspect';
 import { storedSource } from '../src/objects/stores/stored-source.ts';
-import type { ArchivedOutput } from '../src/objects/outputs/outputs.ts';
+import type { ArchivedOutput } from '../src/domain/archived-output.ts';
 import { isTerminal } from '../src/domain/task-status.ts';
 import {
   beginArchiving,

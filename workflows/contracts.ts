@@ -6,7 +6,7 @@
 import type { FailureReason } from '../src/domain/failure-reason.ts';
 import type { StoredFile } from '../src/domain/run-record.ts';
 import type { TaskId } from '../src/domain/workflow-ids.ts';
-import type { ArchivedOutput } from '../src/objects/outputs/outputs.ts';
+import type { ArchivedOutput } from '../src/domain/archived-output.ts';
 
 /** The argument of `mediaTask`. */
 export interface MediaTaskInput {

@@ -9,20 +9,29 @@ import {
 import type { Client, ScheduleDescription, ScheduleHandle, ScheduleOptions } from '@temporalio/client';
 import type { Duration } from '@temporalio/common';
 import { msToNumber } from '@temporalio/common/lib/time.js';
+import type * as workflows from '../../workflows/index.ts';
 import { taskQueueOf } from '../domain/workflow-ids.ts';
 import type { ForbiddenSchedule } from './manual-steps.ts';
 import { isForbidden } from './refusals.ts';
 
-interface OwnSchedule {
+/** A workflow by its name, with its own arguments. */
+type ScheduledWorkflow = {
+  [Name in 'maintain' | 'sweepObjects' | 'meterStorage']: {
+    readonly workflowType: Name;
+    readonly args: Readonly<Parameters<(typeof workflows)[Name]>>;
+  };
+}['maintain' | 'sweepObjects' | 'meterStorage'];
+
+interface ScheduleFacts {
   /** Appended to the id of the installation. */
   readonly name: string;
   readonly every: Duration;
   /** Of each interval, starting at midnight UTC. */
   readonly offset?: Duration;
-  readonly workflowType: string;
-  readonly args: readonly unknown[];
   readonly purpose: string;
 }
+
+type OwnSchedule = ScheduleFacts & ScheduledWorkflow;
 
 /** Each is safe to run twice and at any time (architecture, "Repair is part of the design"). */
 const SCHEDULES: readonly OwnSchedule[] = [
@@ -217,7 +226,7 @@ type Definition = ReturnType<typeof definitionOf>;
 
 function definitionOf(
   installationId: string,
-  { every, offset, workflowType, args }: Omit<OwnSchedule, 'name' | 'purpose'>,
+  { every, offset, workflowType, args }: Pick<ScheduleFacts, 'every' | 'offset'> & ScheduledWorkflow,
 ) {
   return {
     spec: { intervals: [{ every, ...(offset === undefined ? {} : { offset }) }] },

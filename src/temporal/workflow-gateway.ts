@@ -11,6 +11,8 @@ import {
   WorkflowNotFoundError,
 } from '@temporalio/client';
 import type { Client } from '@temporalio/client';
+import type { MediaTaskInput } from '../../workflows/contracts.ts';
+import type { deliverCallback, mediaTask, promoteOutput, stopGeneration } from '../../workflows/index.ts';
 import type { RunRecord } from '../domain/run-record.ts';
 import type { WorkflowCondition } from '../domain/task-status.ts';
 import {
@@ -36,19 +38,9 @@ const DESCRIBE_TIMEOUT_MS = 3_000;
  */
 const HEARTBEAT_TIMEOUT_MS = 2_000;
 
-/** The data with which a task's workflow is started. The first part is its argument; see workflows/contracts.ts. */
-export interface TaskStart {
-  readonly taskId: TaskId;
-  readonly accountId: string;
-  readonly model: string;
-  readonly route: string | null;
-  readonly handlingSeconds: number;
-  readonly archivingSeconds: number;
-  readonly queuedSeconds: number;
-  readonly isUpstream: boolean;
-  readonly isCapped?: boolean;
-  readonly requestHash?: string;
-}
+/** What a task's workflow is started with; `route`: null for models without routes. */
+export type TaskStart = Omit<MediaTaskInput, 'route' | 'earlierRunId'> &
+  Required<Pick<MediaTaskInput, 'queuedSeconds' | 'isUpstream'>> & { readonly route: string | null };
 
 /** The result of starting a task's workflow: it was started or is already running, or there was one that has closed. */
 export type StartResult = { readonly kind: 'running' } | { readonly kind: 'closed'; readonly runId: string };
@@ -94,27 +86,16 @@ export function createWorkflowGateway(client: Client, installationId: string): W
   const bounded = <T>(timeoutMs: number, call: () => Promise<T>): Promise<T> =>
     client.withDeadline(Date.now() + timeoutMs, call);
 
-  /** Starts one of the single-purpose workflows: it may run again when it is over. */
-  const startShort = (
-    type: string,
-    workflowId: string,
-    input: Readonly<Record<string, string>>,
-    accountId: string,
-    summary: string,
-  ): Promise<void> =>
-    ignoringDuplicates(() =>
-      bounded(START_TIMEOUT_MS, () =>
-        client.workflow.start(type, {
-          workflowId,
-          taskQueue: mediaQueue,
-          workflowIdReusePolicy: 'ALLOW_DUPLICATE',
-          args: [input],
-          searchAttributes: { AccountId: [accountId] },
-          staticSummary: summary,
-          priority: { fairnessKey: accountId },
-        }),
-      ),
-    );
+  /** Of one of the single-purpose workflows: it may run again when it is over. */
+  const shortOptions = (workflowId: string, accountId: string, summary: string) =>
+    ({
+      workflowId,
+      taskQueue: mediaQueue,
+      workflowIdReusePolicy: 'ALLOW_DUPLICATE',
+      searchAttributes: { AccountId: [accountId] },
+      staticSummary: summary,
+      priority: { fairnessKey: accountId },
+    }) as const;
 
   const callbackOptions = (taskId: TaskId, accountId: string) =>
     ({
@@ -122,7 +103,7 @@ export function createWorkflowGateway(client: Client, installationId: string): W
       taskQueue: taskQueueOf('callbacks', installationId),
       // A terminated delivery may be started again: the remaining attempts are stored in PostgreSQL.
       workflowIdReusePolicy: 'ALLOW_DUPLICATE',
-      args: [{ taskId }],
+      args: [{ taskId }] satisfies Parameters<typeof deliverCallback>,
       searchAttributes: { AccountId: [accountId] },
       staticSummary: `callback of ${taskId}`,
       priority: { fairnessKey: accountId },
@@ -139,7 +120,7 @@ export function createWorkflowGateway(client: Client, installationId: string): W
       };
       try {
         await bounded(START_TIMEOUT_MS, () =>
-          client.workflow.start('mediaTask', {
+          client.workflow.start<typeof mediaTask>('mediaTask', {
             workflowId: taskId,
             taskQueue: mediaQueue,
             workflowIdReusePolicy: earlierRunId === undefined ? 'REJECT_DUPLICATE' : 'ALLOW_DUPLICATE',
@@ -165,7 +146,7 @@ export function createWorkflowGateway(client: Client, installationId: string): W
     async startCallback(taskId, accountId) {
       try {
         await bounded(START_TIMEOUT_MS, () =>
-          client.workflow.start('deliverCallback', callbackOptions(taskId, accountId)),
+          client.workflow.start<typeof deliverCallback>('deliverCallback', callbackOptions(taskId, accountId)),
         );
         return true;
       } catch (error) {
@@ -176,12 +157,28 @@ export function createWorkflowGateway(client: Client, installationId: string): W
     async deliverAgain(taskId, accountId) {
       // The delivery checks once more before it ends. If it ends at this very moment, another run begins.
       const again = { ...callbackOptions(taskId, accountId), signal: DELIVER_AGAIN_SIGNAL };
-      await bounded(START_TIMEOUT_MS, () => client.workflow.signalWithStart('deliverCallback', again));
+      await bounded(START_TIMEOUT_MS, () =>
+        client.workflow.signalWithStart<typeof deliverCallback>('deliverCallback', again),
+      );
     },
     startStop: (taskId, accountId) =>
-      startShort('stopGeneration', stopWorkflowId(taskId), { taskId }, accountId, `stop ${taskId} at its provider`),
+      ignoringDuplicates(() =>
+        bounded(START_TIMEOUT_MS, () =>
+          client.workflow.start<typeof stopGeneration>('stopGeneration', {
+            ...shortOptions(stopWorkflowId(taskId), accountId, `stop ${taskId} at its provider`),
+            args: [{ taskId }],
+          }),
+        ),
+      ),
     startPromotion: (outputId, accountId) =>
-      startShort('promoteOutput', promotionWorkflowId(outputId), { outputId }, accountId, `promote ${outputId}`),
+      ignoringDuplicates(() =>
+        bounded(START_TIMEOUT_MS, () =>
+          client.workflow.start<typeof promoteOutput>('promoteOutput', {
+            ...shortOptions(promotionWorkflowId(outputId), accountId, `promote ${outputId}`),
+            args: [{ outputId }],
+          }),
+        ),
+      ),
     async cancelTask(taskId) {
       try {
         await bounded(START_TIMEOUT_MS, () => client.workflow.getHandle(taskId).cancel());

@@ -96,9 +96,11 @@ describe('the order of modules', () => {
   it('rejects what is earlier, but not meant for a module', async () => {
     assert.deepEqual(
       await lint({
-        'workflows/a.ts': `import type { A } from '../src/tasks/a.ts'; export type B = A;`,
-        'workflows/b.ts': `import { a } from '../src/objects/outputs/a.ts'; a();`,
-        'workflows/c.ts': `import type { A } from '../src/objects/outputs/a.ts'; export type B = A;`,
+        'workflows/a.ts': `import type { A } from '@darkroom/api/facts/a'; export type B = A;`,
+        'workflows/b.ts': `import { a } from '../src/domain/a.ts'; a();`,
+        'src/temporal/a.ts': `import type { A } from '../../workflows/a.ts'; export type B = A;`,
+        'src/temporal/b.ts': `import { a } from '../../workflows/a.ts'; a();`,
+        'src/tasks/a.ts': `import type { A } from '../../workflows/a.ts'; export type B = A;`,
         'packages/mcp/src/a.ts': `import '@darkroom/cli/a';`,
         'packages/cli/src/a.ts': `import '@darkroom/media/decode'; import '@darkroom/mcp/stdio';`,
         'packages/dashboard/src/a.ts': `import '@darkroom/mcp/stdio';`,
@@ -109,8 +111,10 @@ describe('the order of modules', () => {
         'src/http/routes/mcp.ts': `import '@darkroom/mcp/server';`,
       }),
       {
-        'workflows/a.ts': 'workflows does not import from src/tasks (scripts/lint/modules.mjs)',
-        'workflows/b.ts': 'workflows imports only types from src/objects (scripts/lint/modules.mjs)',
+        'workflows/a.ts': 'workflows does not import from packages/api (scripts/lint/modules.mjs)',
+        'src/temporal/b.ts': 'only types are imported from workflows (scripts/lint/modules.mjs)',
+        'src/tasks/a.ts':
+          'only activities and src/processes and src/temporal import from workflows (scripts/lint/modules.mjs)',
         'packages/mcp/src/a.ts': 'packages/cli comes after packages/mcp (scripts/lint/modules.mjs)',
         'packages/cli/src/a.ts': 'packages/cli does not import from packages/media (scripts/lint/modules.mjs)',
         'packages/dashboard/src/a.ts':

@@ -6,21 +6,8 @@ import { newId } from '../../domain/ids.ts';
 import type { Database, Queryable, Statement } from '../../database/database.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
 import { deleteAnyOutput } from './deletion.ts';
+import type { ArchivedOutput } from '../../domain/archived-output.ts';
 import { DarkroomError } from '../../domain/darkroom-error.ts';
-
-/** One archived file: small facts, passed between activities. The object itself stays in the store. */
-export interface ArchivedOutput {
-  /** `image video audio first_frame last_frame thumbnail`, an open set (contract §3). */
-  readonly type: string;
-  readonly objectKey: string;
-  readonly mimeType: string;
-  readonly sizeBytes: number;
-  /** Lower-case hex. */
-  readonly sha256: string;
-  readonly width?: number;
-  readonly height?: number;
-  readonly durationSeconds?: number;
-}
 
 const insertOutputs: Statement = {
   name: 'insert_outputs',

@@ -8,7 +8,7 @@ import { bookOperatorCost } from '../../billing/operator-costs.ts';
 import { releaseSpendCaps } from '../../billing/spend-caps.ts';
 import { insertTaskOutputs } from '../../objects/outputs/outputs.ts';
 import { reservePersistentBytes } from '../../objects/outputs/storage-cap.ts';
-import type { ArchivedOutput } from '../../objects/outputs/outputs.ts';
+import type { ArchivedOutput } from '../../domain/archived-output.ts';
 import type { Database, Queryable, Statement } from '../../database/database.ts';
 import type { FailureReason } from '../../domain/failure-reason.ts';
 import type { TaskStatus, TerminalStatus } from '../../domain/task-status.ts';
