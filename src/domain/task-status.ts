@@ -1,19 +1,8 @@
-import { TASK_STATUSES } from '@darkroom/api/facts/task-status';
+import { TASK_STATUSES, isTerminal } from '@darkroom/api/facts/task-status';
 import type { TaskStatus } from '@darkroom/api/facts/task-status';
 
-export { TASK_STATUSES } from '@darkroom/api/facts/task-status';
-export type { TaskStatus } from '@darkroom/api/facts/task-status';
-
-/** The states that trigger a callback and are never left (spec §3). */
-export const TERMINAL_STATUSES = ['success', 'fail'] as const satisfies readonly TaskStatus[];
-
-/** A state that is never left. */
-export type TerminalStatus = (typeof TERMINAL_STATUSES)[number];
-
-/** Whether the task will never change its status again. */
-export function isTerminal(status: TaskStatus): status is TerminalStatus {
-  return status === 'success' || status === 'fail';
-}
+export { TASK_STATUSES, TERMINAL_STATUSES, isTerminal } from '@darkroom/api/facts/task-status';
+export type { TaskStatus, TerminalStatus } from '@darkroom/api/facts/task-status';
 
 /** Whether a task may go from one state to another: forward only, and to `fail` from anywhere that is not terminal. */
 export function canMove(from: TaskStatus, to: TaskStatus): boolean {

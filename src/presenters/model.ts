@@ -5,7 +5,7 @@
 import type { CatalogueModel, TextModelDefinition } from '../catalogue/text-definition.ts';
 import type { WireModel, WireModelDetail } from '@darkroom/api/tasks/model';
 import { isTextModel } from '../catalogue/text-definition.ts';
-import { ChatRequestSchema } from '../text/chat/request-schema.ts';
+import { ChatRequestSchema } from '@darkroom/api/openai/chat-request';
 import type { Static } from 'typebox';
 import type { TextSchema } from '@darkroom/api/tasks/model';
 

@@ -1,6 +1,7 @@
 /** Parameters that both endpoints have, wherever each keeps them: their valid values, and their meaning. */
+import type { ReasoningEffort } from '@darkroom/api/facts/text-options';
 import { InvalidTextRequest } from './text-failure.ts';
-import type { FunctionTool, JsonSchema, OutputFormat, ReasoningEffort, ToolChoice } from './request.ts';
+import type { FunctionTool, JsonSchema, OutputFormat, ToolChoice } from './request.ts';
 
 /** Null is how many clients say "not given". */
 export function given<T>(value: unknown): T | undefined {

@@ -3,6 +3,7 @@
  * (chat/decode-request.ts, responses/decode-request.ts). It is validated: what a model cannot do is rejected before
  * (features.ts).
  */
+import type { ReasoningEffort } from '@darkroom/api/facts/text-options';
 
 /** A part of a message. */
 export type ContentPart =
@@ -47,9 +48,6 @@ export type JsonSchema = Readonly<Record<string, unknown>>;
 
 export type ToolChoice = 'auto' | 'none' | 'required' | { readonly name: string };
 
-/** The types of `OutputFormat`. */
-export const OUTPUT_FORMATS = ['text', 'json_object', 'json_schema'] as const satisfies readonly OutputFormat['type'][];
-
 /** The required form of the answer's text. */
 export type OutputFormat =
   | { readonly type: 'text' }
@@ -61,10 +59,6 @@ export type OutputFormat =
       readonly schema: JsonSchema;
       readonly strict: boolean;
     };
-
-/** How much a model reasons before it answers; `none`: not at all. */
-export const REASONING_EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'] as const;
-export type ReasoningEffort = (typeof REASONING_EFFORTS)[number];
 
 export type Verbosity = 'low' | 'medium' | 'high';
 

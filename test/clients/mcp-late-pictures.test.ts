@@ -3,13 +3,13 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createApiClient } from '@darkroom/api/client/api-client';
 import { taskAnswer } from '@darkroom/mcp/task-answer';
-import type { Task } from '@darkroom/mcp/task';
+import type { WireTask } from '@darkroom/api/tasks/task';
 import { addressesIn, picturesIn } from './mcp-pictures.ts';
 
 const BASE_URL = 'http://127.0.0.1:1/v1';
 
 /** A task with the given number of images, each too large to be sent as it is. */
-function taskOf(pictures: number): Task {
+function taskOf(pictures: number): WireTask {
   const output = Array.from({ length: pictures }, (_, position) => ({
     id: `out_${position}`,
     type: 'image',
@@ -18,13 +18,28 @@ function taskOf(pictures: number): Task {
     sizeBytes: 3_000_000,
     width: 2_000,
     height: 2_000,
+    expireAt: 2_000_000_000,
+    sha256: '0'.repeat(64),
+    storage: 'temp' as const,
+    retainUntil: 2_000_000_000,
   }));
-  return { taskId: 'tk-svc-1', status: 'success', output };
+  return {
+    taskId: 'tk-svc-1',
+    model: 'acme/pictures',
+    status: 'success',
+    created: 1_000_000_000,
+    started: 1_000_000_001,
+    completed: 1_000_000_002,
+    storage: 'temp',
+    keyId: 'key_1',
+    output,
+    billing: { currency: 'USD', held: '1', captured: '1', released: '0' },
+  };
 }
 
 /** @param preview responds for one image, which is identified by its position. */
 function answerOf(
-  task: Task,
+  task: WireTask,
   preview: (position: number, signal: AbortSignal) => Promise<Response>,
   { signal = new AbortController().signal, late = new AbortController().signal, mayWait = true } = {},
 ): ReturnType<typeof taskAnswer> {

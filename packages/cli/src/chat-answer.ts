@@ -3,6 +3,7 @@
  */
 import { ApiError, UnreachableError } from '@darkroom/api/client/api-client';
 import type { ApiClient } from '@darkroom/api/client/api-client';
+import type { ChatCompletionChunk } from '@darkroom/api/openai/chat-completion';
 
 export interface ChatMessage {
   readonly role: 'system' | 'user' | 'assistant';
@@ -23,21 +24,6 @@ export type ChatPart =
   | { readonly kind: 'text' | 'reasoning' | 'refusal'; readonly text: string }
   | { readonly kind: 'finish'; readonly reason: string };
 
-interface Chunk {
-  readonly choices?: readonly {
-    readonly delta?: {
-      readonly content?: string | null;
-      readonly reasoning_content?: string | null;
-      readonly refusal?: string | null;
-    };
-    readonly finish_reason?: string | null;
-  }[];
-  readonly error?: unknown;
-  readonly message?: string;
-  readonly code?: number;
-  readonly error_code?: string;
-}
-
 /** @throws {ApiError} rejected, before or during the stream. @throws {UnreachableError} broken off. */
 export async function* streamAnswer(
   api: ApiClient,
@@ -47,14 +33,14 @@ export async function* streamAnswer(
   const body = { ...request, stream: true };
   for await (const { data } of api.events('POST', '/chat/completions', { body, signal })) {
     if (data === '[DONE]') return;
-    const chunk = JSON.parse(data) as Chunk;
+    const chunk = JSON.parse(data) as ChatCompletionChunk;
     if (chunk.error !== undefined) throw failureIn(chunk);
     yield* partsOf(chunk);
   }
   throw new UnreachableError(`${new URL(api.baseUrl).origin} broke off the answer before its end`);
 }
 
-function* partsOf({ choices = [] }: Chunk): Generator<ChatPart> {
+function* partsOf({ choices = [] }: ChatCompletionChunk): Generator<ChatPart> {
   for (const { delta = {}, finish_reason: reason } of choices) {
     const { content, reasoning_content: thought, refusal } = delta;
     if (thought) yield { kind: 'reasoning', text: thought };
@@ -65,7 +51,11 @@ function* partsOf({ choices = [] }: Chunk): Generator<ChatPart> {
 }
 
 /** After the headers an error is an event of the same form as an error response. */
-function failureIn({ message = 'the answer failed', code = 500, error_code: errorCode = '' }: Chunk): ApiError {
+function failureIn({
+  message = 'the answer failed',
+  code = 500,
+  error_code: errorCode = '',
+}: ChatCompletionChunk): ApiError {
   const status = code >= 400 && code <= 599 ? code : 500;
   return new ApiError(new Response(null, { status }), message, errorCode);
 }

@@ -11,8 +11,8 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ApiError, UnreachableError } from '@darkroom/api/client/api-client';
 import type { ApiClient } from '@darkroom/api/client/api-client';
-import type { Task, TaskOutput } from './answers.ts';
 import { NotDoneError } from './errors.ts';
+import type { WireOutput, WireTask } from '@darkroom/api/tasks/task';
 
 export interface SavedFile {
   readonly path: string;
@@ -43,7 +43,11 @@ const RESUME_WAITS_MS = [500, 2_000, 5_000];
  * @throws {NotDoneError} the bytes are not those of the output, or no output is left. @throws {ApiError} @throws
  *   {UnreachableError}
  */
-export async function saveOutputs(api: ApiClient, task: Task, options: DownloadOptions): Promise<readonly SavedFile[]> {
+export async function saveOutputs(
+  api: ApiClient,
+  task: WireTask,
+  options: DownloadOptions,
+): Promise<readonly SavedFile[]> {
   const saved: SavedFile[] = [];
   if (task.status === 'success' && (task.output ?? []).length === 0) {
     throw new NotDoneError(`${task.taskId}: there is nothing left to save, its outputs were deleted`);
@@ -65,7 +69,7 @@ export async function saveOutputs(api: ApiClient, task: Task, options: DownloadO
  */
 export function fileNameOf(
   taskId: string,
-  { url, mimeType }: Pick<TaskOutput, 'url' | 'mimeType'>,
+  { url, mimeType }: Pick<WireOutput, 'url' | 'mimeType'>,
   index: number,
 ): string {
   const name = URL.canParse(url) ? (new URL(url).pathname.split('/').at(-1) ?? '') : '';
@@ -74,7 +78,7 @@ export function fileNameOf(
   return `${taskId.replaceAll(/[^\w-]/g, '_')}-${index + 1}.${subtype}`;
 }
 
-async function isWhole(file: string, { sizeBytes, sha256 }: TaskOutput): Promise<boolean> {
+async function isWhole(file: string, { sizeBytes, sha256 }: WireOutput): Promise<boolean> {
   const found = await stat(file).catch(() => undefined);
   if (found === undefined || !found.isFile() || found.size !== sizeBytes) return false;
   const hash = createHash('sha256');
@@ -85,7 +89,7 @@ async function isWhole(file: string, { sizeBytes, sha256 }: TaskOutput): Promise
 async function save(
   api: ApiClient,
   taskId: string,
-  output: TaskOutput,
+  output: WireOutput,
   target: string,
   options: DownloadOptions,
 ): Promise<void> {
@@ -118,7 +122,7 @@ interface Received {
 async function receive(
   api: ApiClient,
   taskId: string,
-  output: TaskOutput,
+  output: WireOutput,
   name: string,
   file: FileHandle,
   { signal, onBytes }: DownloadOptions,
@@ -192,8 +196,8 @@ function isExpired(error: unknown): boolean {
 }
 
 /** A URL is valid for half an hour; each read of its task returns a valid one (contract §3). */
-async function freshUrl(api: ApiClient, taskId: string, output: TaskOutput, error: unknown): Promise<string> {
+async function freshUrl(api: ApiClient, taskId: string, output: WireOutput, error: unknown): Promise<string> {
   if (!isExpired(error)) return output.url;
-  const task = await api.call<Task>('GET', `/tasks/${encodeURIComponent(taskId)}`);
+  const task = await api.call<WireTask>('GET', `/tasks/${encodeURIComponent(taskId)}`);
   return task.output?.find(({ id }) => id === output.id)?.url ?? output.url;
 }

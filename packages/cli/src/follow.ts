@@ -6,15 +6,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ApiError, UnreachableError } from '@darkroom/api/client/api-client';
 import type { ApiClient } from '@darkroom/api/client/api-client';
-import { isOver } from './answers.ts';
-import type { Task, TaskEvent } from './answers.ts';
+import { isTerminal } from '@darkroom/api/facts/task-status';
+import type { WireTask } from '@darkroom/api/tasks/task';
+import type { WireEvent } from '@darkroom/api/tasks/event';
 
 /** Callbacks while a task is followed. */
 export interface TaskWatcher {
   /** In order, each event once. */
-  readonly onEvent?: (event: TaskEvent) => void;
+  readonly onEvent?: (event: WireEvent) => void;
   /** The task as last read, including its end. */
-  readonly onTask?: (task: Task) => void;
+  readonly onTask?: (task: WireTask) => void;
   /** The service is unreachable, or reachable again: for people. */
   readonly onRemark?: (line: string) => void;
 }
@@ -43,7 +44,7 @@ export async function followTask(
   taskId: string,
   watcher: TaskWatcher,
   options: FollowOptions,
-): Promise<Task> {
+): Promise<WireTask> {
   const over = new AbortController();
   const signal = AbortSignal.any([options.signal, over.signal]);
   const events = new EventReader(api, taskId, watcher, signal);
@@ -101,7 +102,7 @@ class EventReader {
       try {
         const headers = this.#lastSeq === 0 ? {} : { 'Last-Event-ID': String(this.#lastSeq) };
         for await (const { data } of this.#api.events('GET', this.#path, { headers, signal: this.#signal })) {
-          this.#take(JSON.parse(data) as TaskEvent);
+          this.#take(JSON.parse(data) as WireEvent);
         }
       } catch {
         // An unavailable service is detected and reported by the code that polls the task.
@@ -116,7 +117,7 @@ class EventReader {
   /** Reads the events that the stream had not delivered by the end of the task. */
   async readRest(signal: AbortSignal): Promise<void> {
     while (!this.#isSettled) {
-      const { events } = await this.#api.call<{ readonly events: readonly TaskEvent[] }>('GET', this.#path, {
+      const { events } = await this.#api.call<{ readonly events: readonly WireEvent[] }>('GET', this.#path, {
         query: { after: this.#lastSeq },
         signal,
       });
@@ -125,7 +126,7 @@ class EventReader {
     }
   }
 
-  #take(event: TaskEvent): void {
+  #take(event: WireEvent): void {
     // After a broken connection an event may be delivered twice; after the end come callback attempts, which are not
     // awaited.
     if (event.seq <= this.#lastSeq || this.#isSettled) return;
@@ -147,17 +148,17 @@ async function lookUntilOver(
   watcher: TaskWatcher,
   events: EventReader,
   { signal, lookEveryMs, giveUpMs = GIVE_UP_MS }: FollowOptions,
-): Promise<Task> {
+): Promise<WireTask> {
   let awaySince: number | undefined;
   let retryMs = FIRST_RETRY_MS;
   for (;;) {
     try {
-      const task = await api.call<Task>('GET', `/tasks/${encodeURIComponent(taskId)}`, { signal });
+      const task = await api.call<WireTask>('GET', `/tasks/${encodeURIComponent(taskId)}`, { signal });
       if (awaySince !== undefined) watcher.onRemark?.('the service is back');
       awaySince = undefined;
       retryMs = FIRST_RETRY_MS;
       watcher.onTask?.(task);
-      if (isOver(task)) return task;
+      if (isTerminal(task.status)) return task;
       await events.untilEvent(lookEveryMs);
     } catch (error) {
       if (signal.aborted || !isPassing(error)) throw error;

@@ -3,8 +3,8 @@
  * or an object. Nothing is validated here: a value that does not match is sent as text, and the service reports what
  * is wrong with it.
  */
-import type { JsonSchema } from './answers.ts';
 import { UsageError } from './errors.ts';
+import type { JsonSchema } from './json-schema.ts';
 
 /** A file to upload, which is replaced by its URL (`@picture.png`). */
 export class FileValue {

@@ -2,13 +2,13 @@
  * What happens when a task is over: its outputs are saved or printed, and a failure becomes the command's failure.
  * `run` and `watch` end with it.
  */
-import type { Task } from './answers.ts';
 import { saveOutputs } from './download.ts';
 import type { SavedFile } from './download.ts';
 import { NotDoneError } from './errors.ts';
 import type { Progress } from './progress.ts';
 import type { Session } from './session.ts';
 import { failureOf } from './task-text.ts';
+import type { WireTask } from '@darkroom/api/tasks/task';
 
 /**
  * Saves the outputs of a task that has succeeded.
@@ -17,7 +17,7 @@ import { failureOf } from './task-text.ts';
  */
 export async function outcomeOf(
   { api, world }: Session,
-  task: Task,
+  task: WireTask,
   folder: string | undefined,
   progress: Progress,
 ): Promise<readonly SavedFile[]> {
@@ -26,13 +26,13 @@ export async function outcomeOf(
 }
 
 /** Prints where the outputs are now, one per line. */
-export function printOutcome({ terminal }: Session, task: Task, files: readonly SavedFile[]): void {
+export function printOutcome({ terminal }: Session, task: WireTask, files: readonly SavedFile[]): void {
   for (const { path } of files) terminal.print(path);
   if (files.length > 0) return;
   for (const { url } of task.output ?? []) terminal.print(url);
 }
 
 /** @throws {NotDoneError} the task has failed. */
-export function requireSuccess(task: Task): void {
+export function requireSuccess(task: WireTask): void {
   if (task.status !== 'success') throw new NotDoneError(`${task.taskId}: ${failureOf(task)}`);
 }

@@ -1,12 +1,12 @@
 /**
  * The progress of a task, on stderr: a bar on a terminal, and otherwise a line whenever something changes.
  */
-import type { Task } from './answers.ts';
 import { size } from './table.ts';
 import type { Terminal } from './terminal.ts';
+import type { WireTask } from '@darkroom/api/tasks/task';
 
 export interface Progress {
-  readonly onTask: (task: Task) => void;
+  readonly onTask: (task: WireTask) => void;
   readonly onBytes: (fileName: string, received: number, total: number) => void;
   /** Removes the bar. */
   readonly end: () => void;

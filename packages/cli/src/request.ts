@@ -5,7 +5,6 @@
 import { readFile } from 'node:fs/promises';
 import { ApiError, modelPath } from '@darkroom/api/client/api-client';
 import type { ApiClient } from '@darkroom/api/client/api-client';
-import type { JsonSchema, ModelDetail } from './answers.ts';
 import type { TaskRequest } from './create-task.ts';
 import { UsageError } from './errors.ts';
 import { assignInput } from './input-values.ts';
@@ -14,6 +13,8 @@ import type { Session } from './session.ts';
 import { readStdin } from './stdin-text.ts';
 import { uploadFiles } from './uploads.ts';
 import type { World } from './world.ts';
+import type { JsonSchema } from './json-schema.ts';
+import type { WireModelDetail } from '@darkroom/api/tasks/model';
 
 export interface RequestOptions {
   readonly input?: string;
@@ -73,7 +74,7 @@ async function readSchema(api: ApiClient, model: string, say: (line: string) => 
   // The older notation for a route is not part of the name.
   const [name = model] = model.split('@');
   try {
-    const { input_schema: schema } = await api.call<ModelDetail>('GET', modelPath(name));
+    const { input_schema: schema } = await api.call<WireModelDetail>('GET', modelPath(name));
     return schema;
   } catch (error) {
     if (!(error instanceof ApiError) || (error.status !== 404 && error.status !== 403)) throw error;

@@ -1,9 +1,10 @@
 /** A task as text for people; `--json` shows all of it. */
-import type { Task, TaskEvent } from './answers.ts';
 import { facts, moment, size } from './table.ts';
+import type { WireTask } from '@darkroom/api/tasks/task';
+import type { WireEvent } from '@darkroom/api/tasks/event';
 
 /** All details of a task. */
-export function taskLines(task: Task): readonly string[] {
+export function taskLines(task: WireTask): readonly string[] {
   const { billing, error, output = [], outputGone = [] } = task;
   const metadata = Object.entries(task.metadata ?? {}).map(([key, value]) => `${key}=${value}`);
   return facts([
@@ -29,17 +30,17 @@ export function taskLines(task: Task): readonly string[] {
 }
 
 /** `handling 40%`. */
-export function statusOf({ status, progress }: Task): string {
+export function statusOf({ status, progress }: WireTask): string {
   return progress === undefined ? status : `${status} ${Math.floor(progress * 100)}%`;
 }
 
 /** What it cost, or will cost at most. */
-export function costOf({ completed, billing }: Task): string {
+export function costOf({ completed, billing }: WireTask): string {
   return completed === 0 ? `up to $${billing.held}` : `$${billing.captured}`;
 }
 
 /** Why a task failed. */
-export function failureOf({ error }: Task): string {
+export function failureOf({ error }: WireTask): string {
   if (error === undefined) return 'the task failed';
   // Most messages begin with the field.
   const isNamed = error.field === undefined || error.message.startsWith(`${error.field}: `);
@@ -48,7 +49,7 @@ export function failureOf({ error }: Task): string {
 }
 
 /** One line of a timeline. */
-export function eventLine({ at, type, detail }: TaskEvent): string {
+export function eventLine({ at, type, detail }: WireEvent): string {
   const particulars = Object.entries(detail).map(([name, value]) => `${name}=${String(value)}`);
   return [moment(at), type, ...particulars].join('  ');
 }

@@ -12,8 +12,8 @@ import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { createApiClient } from '@darkroom/api/client/api-client';
-import type { Task } from '../src/answers.ts';
 import { saveOutputs } from '../src/download.ts';
+import type { WireTask } from '@darkroom/api/tasks/task';
 
 const TASK_ID = 'tk-svc-5GHPJG2WW25S6576YWMQVAPVE3';
 const BYTES = randomBytes(300_000);
@@ -45,7 +45,7 @@ function origin(): string {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-function task(): Task {
+function task(): WireTask {
   const output = {
     id: 'out_1',
     url: `${origin()}/media/token/${TASK_ID}-1.png`,
@@ -53,7 +53,7 @@ function task(): Task {
     sizeBytes: BYTES.length,
     sha256: createHash('sha256').update(BYTES).digest('hex'),
   };
-  return { taskId: TASK_ID, status: 'success', output: [output] } as unknown as Task;
+  return { taskId: TASK_ID, status: 'success', output: [output] } as unknown as WireTask;
 }
 
 function save(signal = new AbortController().signal) {

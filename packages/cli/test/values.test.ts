@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import type { Task } from '../src/answers.ts';
 import { fileNameOf } from '../src/download.ts';
 import { FileValue, assignInput } from '../src/input-values.ts';
 import { bar } from '../src/progress.ts';
@@ -10,6 +9,7 @@ import { retryWaitSeconds } from '../src/retry-schedule.ts';
 import { shellWord } from '../src/shell-word.ts';
 import { table } from '../src/table.ts';
 import { printable } from '../src/terminal.ts';
+import type { WireTask } from '@darkroom/api/tasks/task';
 
 const MEDIA = { type: 'string', contentMediaType: 'image/*' };
 const SCHEMA = {
@@ -105,8 +105,8 @@ describe('values of an input', () => {
 });
 
 describe('trying a failed task again', () => {
-  const failed = (retryable: boolean): Task =>
-    ({ status: 'fail', error: { code: 'TASK_FAILED', message: '', retryable } }) as Task;
+  const failed = (retryable: boolean): WireTask =>
+    ({ status: 'fail', error: { code: 'TASK_FAILED', message: '', retryable } }) as WireTask;
 
   it('waits 5, 15 and 45 s, three times at most', () => {
     const waits = [0, 1, 2, 3, 4].map((retries) => retryWaitSeconds(failed(true), retries));
@@ -116,7 +116,7 @@ describe('trying a failed task again', () => {
 
   it('is for failures that may pass, and for nothing else', () => {
     assert.equal(retryWaitSeconds(failed(false), 0), undefined);
-    assert.equal(retryWaitSeconds({ status: 'success' } as Task, 0), undefined);
+    assert.equal(retryWaitSeconds({ status: 'success' } as WireTask, 0), undefined);
   });
 });
 

@@ -7,8 +7,8 @@ import type { CallToolResult, ContentBlock } from '@modelcontextprotocol/sdk/typ
 import { ApiError, UnreachableError } from '@darkroom/api/client/api-client';
 import type { ApiClient } from '@darkroom/api/client/api-client';
 import type { MediaChoice } from './fields.ts';
-import type { Task, TaskOutput } from './task.ts';
 import { MAX_RESULT_BYTES, resultBytes } from './tool-result.ts';
+import type { WireOutput, WireTask } from '@darkroom/api/tasks/task';
 
 /** Limit for all images of an answer together, in Base64: the rest of a client's 1 MiB is for text and links. */
 const MAX_INLINE_BYTES = 700_000;
@@ -57,7 +57,7 @@ const LATE = Symbol('late');
 /** Undefined: there is no image. */
 type Fetched<Value> = Value | typeof LATE | undefined;
 
-export async function taskAnswer(task: Task, options: TaskAnswerOptions): Promise<CallToolResult> {
+export async function taskAnswer(task: WireTask, options: TaskAnswerOptions): Promise<CallToolResult> {
   const { media, remark } = options;
   const outputs = task.output ?? [];
   const json = JSON.stringify(task, null, 1);
@@ -70,7 +70,7 @@ export async function taskAnswer(task: Task, options: TaskAnswerOptions): Promis
   return { content: [head, ...(late === 0 ? [] : [missing(late, task)]), ...blocks] };
 }
 
-function missing(count: number, { taskId }: Task): ContentBlock {
+function missing(count: number, { taskId }: WireTask): ContentBlock {
   const what = count === 1 ? '1 image is missing' : `${count} images are missing`;
   const text = `${what} here, for which there was not enough time. Call get_task with task_id "${taskId}" to see all.`;
   return { type: 'text', text };
@@ -80,12 +80,12 @@ function withPicture(link: ContentBlock | undefined, picture: ImageBlock | undef
   return [link, picture].filter((block) => block !== undefined);
 }
 
-function isShown({ type, mimeType }: TaskOutput): boolean {
+function isShown({ type, mimeType }: WireOutput): boolean {
   return mimeType.startsWith('image/') && !FRAMES.has(type);
 }
 
 interface Images {
-  readonly images: ReadonlyMap<TaskOutput, ImageBlock>;
+  readonly images: ReadonlyMap<WireOutput, ImageBlock>;
   /** How many were left out for lack of time. */
   readonly late: number;
 }
@@ -98,8 +98,8 @@ interface Images {
  * @returns those that could be fetched: the answer has the links of the others all the same.
  */
 async function picturesOf(
-  task: Task,
-  shown: readonly TaskOutput[],
+  task: WireTask,
+  shown: readonly WireOutput[],
   room: number,
   options: TaskAnswerOptions,
 ): Promise<Images> {
@@ -114,10 +114,10 @@ async function picturesOf(
 }
 
 async function fetchEach(
-  outputs: readonly TaskOutput[],
-  fetchOne: (output: TaskOutput) => Promise<Fetched<ImageBlock>>,
+  outputs: readonly WireOutput[],
+  fetchOne: (output: WireOutput) => Promise<Fetched<ImageBlock>>,
 ): Promise<Images> {
-  const images = new Map<TaskOutput, ImageBlock>();
+  const images = new Map<WireOutput, ImageBlock>();
   let late = 0;
   await Promise.all(
     outputs.map(async (output) => {
@@ -133,7 +133,7 @@ async function fetchEach(
  * Which originals are sent as they are: all that fit if originals are requested, otherwise those no larger than a
  * preview.
  */
-function fittingOriginals(shown: readonly TaskOutput[], room: number, media: MediaChoice): readonly TaskOutput[] {
+function fittingOriginals(shown: readonly WireOutput[], room: number, media: MediaChoice): readonly WireOutput[] {
   let left = room;
   return shown.filter((output) => {
     // Divided evenly, so that the first of many does not take the room of the others.
@@ -148,7 +148,7 @@ function fittingOriginals(shown: readonly TaskOutput[], room: number, media: Med
 }
 
 async function fetchOriginal(
-  { url, sizeBytes, mimeType }: TaskOutput,
+  { url, sizeBytes, mimeType }: WireOutput,
   options: TaskAnswerOptions,
 ): Promise<Fetched<ImageBlock>> {
   const bytes = await download((signal) => options.api.fetch(url, { signal }), sizeBytes, options);
@@ -156,8 +156,8 @@ async function fetchOriginal(
 }
 
 async function fetchPreview(
-  { taskId }: Task,
-  { id }: TaskOutput,
+  { taskId }: WireTask,
+  { id }: WireOutput,
   maxBytes: number,
   options: TaskAnswerOptions,
 ): Promise<Fetched<ImageBlock>> {
@@ -176,7 +176,7 @@ function bytesWithin(base64Bytes: number): number {
   return Math.max(0, Math.floor((base64Bytes - BLOCK_BYTES) / 4) * 3);
 }
 
-function linkTo({ url, type, mimeType, sizeBytes }: TaskOutput, takesLinks: boolean): ContentBlock {
+function linkTo({ url, type, mimeType, sizeBytes }: WireOutput, takesLinks: boolean): ContentBlock {
   if (!takesLinks) return { type: 'text', text: `The original ${type} (${mimeType}, ${sizeBytes} bytes): ${url}` };
   const name = decodeURIComponent(new URL(url).pathname.split('/').at(-1) ?? type);
   return { type: 'resource_link', uri: url, name, mimeType, size: sizeBytes, description: `The original ${type}.` };

@@ -19,10 +19,11 @@ import {
 } from './fields.ts';
 import type { MediaChoice } from './fields.ts';
 import { taskAnswer } from './task-answer.ts';
-import { statusOf } from './task.ts';
-import type { Task, TaskList } from './task.ts';
 import { answered, isOfTheService, refused, telling, wordsOf } from './tool-result.ts';
 import { waitForTask } from './wait-for-task.ts';
+import { statusOf } from './task-status-text.ts';
+import type { WireTask } from '@darkroom/api/tasks/task';
+import type { WireTaskList } from '@darkroom/api/tasks/task-list';
 
 /** A tool call, and when it began by `performance.now()`. */
 type Call = RequestHandlerExtra<ServerRequest, ServerNotification> & { readonly begunAt: number };
@@ -37,13 +38,17 @@ export interface TaskToolsOptions {
 }
 
 export function addTaskTools(server: McpServer, { api, mayWait, takesLinks }: TaskToolsOptions): void {
-  const answer = (task: Task, media: MediaChoice, { signal, begunAt }: Call): Promise<CallToolResult> => {
+  const answer = (task: WireTask, media: MediaChoice, { signal, begunAt }: Call): Promise<CallToolResult> => {
     const late = AbortSignal.timeout(Math.max(0, Math.floor(begunAt + ANSWER_WITHIN_MS - performance.now())));
     return taskAnswer(task, { api, signal, late, mayWait, media, takesLinks: takesLinks(), remark: remarkOn(task) });
   };
 
   /** Waits as long as the caller requested, if the client waits as long; clients that request progress receive it. */
-  const wait = (taskId: string, wished: number, { signal, _meta, sendNotification, begunAt }: Call): Promise<Task> => {
+  const wait = (
+    taskId: string,
+    wished: number,
+    { signal, _meta, sendNotification, begunAt }: Call,
+  ): Promise<WireTask> => {
     const passedSeconds = (performance.now() - begunAt) / 1000;
     const seconds = Math.max(0, Math.min(wished, Math.ceil(LONGEST_WAIT_SECONDS - passedSeconds)));
     return waitForTask(api, taskId, {
@@ -154,7 +159,8 @@ export function addTaskTools(server: McpServer, { api, mayWait, takesLinks }: Ta
       }),
       annotations: { readOnlyHint: true, openWorldHint: false },
     },
-    (query, { signal }) => telling(async () => answered(await api.call<TaskList>('GET', '/tasks', { query, signal }))),
+    (query, { signal }) =>
+      telling(async () => answered(await api.call<WireTaskList>('GET', '/tasks', { query, signal }))),
   );
 }
 
@@ -180,7 +186,7 @@ async function create(
   }
 }
 
-function remarkOn({ status, taskId, error }: Task): string | undefined {
+function remarkOn({ status, taskId, error }: WireTask): string | undefined {
   if (status === 'success') return undefined;
   if (status === 'fail') return error === undefined ? 'The task failed.' : `${error.code}: ${error.message}`;
   return `The task is not over yet (${status}). Call get_task with task_id "${taskId}" to wait on.`;

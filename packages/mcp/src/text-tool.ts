@@ -5,16 +5,9 @@ import type { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
 import type { ApiClient } from '@darkroom/api/client/api-client';
+import type { ChatCompletion } from '@darkroom/api/openai/chat-completion';
 import { modelField } from './fields.ts';
 import { refused, telling } from './tool-result.ts';
-
-interface ChatCompletion {
-  readonly choices: readonly {
-    readonly message: { readonly content?: string | null; readonly refusal?: string | null };
-    readonly finish_reason: string | null;
-  }[];
-  readonly usage?: Readonly<Record<string, unknown>>;
-}
 
 export function addTextTool(server: McpServer, api: ApiClient): void {
   server.registerTool(

@@ -4,8 +4,8 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ApiClient } from '@darkroom/api/client/api-client';
-import type { Task } from './task.ts';
-import { isOver } from './task.ts';
+import type { WireTask } from '@darkroom/api/tasks/task';
+import { isTerminal } from '@darkroom/api/facts/task-status';
 
 /** How long one request waits: progress within a status is noticed, and reported, at this interval. */
 const LOOK_EVERY_SECONDS = 5;
@@ -17,25 +17,25 @@ export interface Waiting {
   readonly seconds: number;
   readonly signal: AbortSignal;
   /** Called with the task each time it was read and is not over. */
-  readonly onLook: (task: Task, waitedSeconds: number) => Promise<void>;
+  readonly onLook: (task: WireTask, waitedSeconds: number) => Promise<void>;
   readonly mayWait: () => boolean;
 }
 
 /** @returns the task as last read. @throws as `ApiClient.call`, and when the signal fires. */
-export async function waitForTask(api: ApiClient, taskId: string, waiting: Waiting): Promise<Task> {
+export async function waitForTask(api: ApiClient, taskId: string, waiting: Waiting): Promise<WireTask> {
   const { seconds, signal, onLook, mayWait } = waiting;
   const path = `/tasks/${encodeURIComponent(taskId)}`;
   const begunAt = performance.now();
   const waited = (): number => (performance.now() - begunAt) / 1000;
-  let task = await api.call<Task>('GET', path, { signal });
-  while (!isOver(task)) {
+  let task = await api.call<WireTask>('GET', path, { signal });
+  while (!isTerminal(task.status)) {
     await onLook(task, Math.min(waited(), seconds));
     const left = Math.ceil(seconds - waited());
     if (left <= 0 || !mayWait()) break;
     const askFor = Math.min(left, LOOK_EVERY_SECONDS);
     const { status } = task;
     const before = waited();
-    task = await api.call<Task>('GET', path, { headers: { Prefer: `wait=${askFor}` }, signal });
+    task = await api.call<WireTask>('GET', path, { headers: { Prefer: `wait=${askFor}` }, signal });
     const isEarly = task.status === status && waited() - before < askFor / 2;
     if (isEarly && mayWait()) await sleep(EARLY_PAUSE_MS, undefined, { signal });
   }

@@ -2,11 +2,11 @@
  * `POST /v1/chat/completions` (spec §4.4, contract §9). It bypasses Temporal: the answer is generated, or fetched,
  * while the client waits.
  */
-import { Type } from 'typebox';
 import { newTextCallId } from '../../domain/ids.ts';
 import { checkChatBody, decodeChatRequest } from '../../text/chat/decode-request.ts';
 import { createChatEncoder } from '../../text/chat/encode-answer.ts';
-import { ChatRequestSchema } from '../../text/chat/request-schema.ts';
+import { ChatCompletionSchema } from '@darkroom/api/openai/chat-completion';
+import { ChatRequestSchema } from '@darkroom/api/openai/chat-request';
 import { CHAT_PARAMETERS } from '../../text/features.ts';
 import { imagesOfMessages } from '../../text/image-addresses.ts';
 import { withInlinedImages } from '../../text/inline-images.ts';
@@ -17,28 +17,6 @@ import { defineRoute } from '../app/route.ts';
 import type { Route } from '../app/route.ts';
 import { prepareImages } from '../text/images.ts';
 import { TEXT_ANSWER_HEADERS, answerTextCall } from '../text/call.ts';
-
-/** The response that is not streamed. Additional fields of a model are passed on. */
-const ChatCompletionSchema = Type.Object({
-  id: Type.String(),
-  object: Type.Literal('chat.completion'),
-  created: Type.Integer({ minimum: 0 }),
-  model: Type.String(),
-  choices: Type.Array(
-    Type.Object({
-      index: Type.Integer({ minimum: 0 }),
-      message: Type.Unsafe<unknown>({ type: 'object' }),
-      finish_reason: Type.Unsafe<string | null>({ type: ['string', 'null'] }),
-    }),
-  ),
-  usage: Type.Optional(
-    Type.Object({
-      prompt_tokens: Type.Integer({ minimum: 0 }),
-      completion_tokens: Type.Integer({ minimum: 0 }),
-      total_tokens: Type.Integer({ minimum: 0 }),
-    }),
-  ),
-});
 
 export function chatRoutes(http: HttpContext): readonly Route[] {
   return [

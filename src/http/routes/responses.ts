@@ -22,7 +22,8 @@ import { INCLUDABLE } from '../../text/responses/included.ts';
 import { readConversation } from '../../text/responses/read-conversation.ts';
 import { cutsToKeep } from '../../text/responses/replay.ts';
 import { selfContainedBody } from '../../text/responses/self-contained.ts';
-import { ResponsesRequestSchema } from '../../text/responses/request-schema.ts';
+import { InputItemsSchema, ResponseSchema } from '@darkroom/api/openai/response';
+import { ResponsesRequestSchema } from '@darkroom/api/openai/responses-request';
 import {
   RESPONSE_RETENTION_DAYS,
   deleteResponse,
@@ -44,16 +45,6 @@ import type { Route } from '../app/route.ts';
 import { prepareImages } from '../text/images.ts';
 import { TEXT_ANSWER_HEADERS, answerTextCall } from '../text/call.ts';
 import { sendStoredStream } from '../text/stream.ts';
-
-/** The response object: the fields that every response has. */
-const ResponseSchema = Type.Object({
-  id: Type.String(),
-  object: Type.Literal('response'),
-  created_at: Type.Integer({ minimum: 0 }),
-  status: Type.String(),
-  model: Type.Unsafe<string | null>({ type: ['string', 'null'] }),
-  output: Type.Array(Type.Unsafe<unknown>({ type: 'object' })),
-});
 
 const ResponseQuery = Type.Object(
   {
@@ -80,14 +71,6 @@ const ResponseQuery = Type.Object(
   },
   { additionalProperties: false },
 );
-
-const InputItemsSchema = Type.Object({
-  object: Type.Literal('list'),
-  data: Type.Array(Type.Unsafe<unknown>({ type: 'object' })),
-  first_id: Type.String(),
-  last_id: Type.String(),
-  has_more: Type.Boolean(),
-});
 
 const InputItemsQuery = Type.Object(
   {

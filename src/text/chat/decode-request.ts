@@ -3,6 +3,7 @@
  * that no model here could honour, is rejected with the field and the reason; what this particular model cannot do is
  * left to features.ts.
  */
+import type { ReasoningEffort } from '@darkroom/api/facts/text-options';
 import { compileViolation } from '../../catalogue/schema-validation.ts';
 import type { TextModelDefinition } from '../../catalogue/text-definition.ts';
 import { allowedTools } from '../allowed-tools.ts';
@@ -16,12 +17,12 @@ import {
   schemaFormat,
   toolChoiceWord,
 } from '../parameters.ts';
-import type { FunctionTool, JsonSchema, OutputFormat, ReasoningEffort, TextRequest } from '../request.ts';
+import type { FunctionTool, JsonSchema, OutputFormat, TextRequest } from '../request.ts';
 import { requireBoundedSchemas } from '../schema-bounds.ts';
 import { InvalidTextRequest } from '../text-failure.ts';
 import { decodeMessages } from './decode-messages.ts';
 import type { WireMessage } from './decode-messages.ts';
-import { ChatRequestSchema } from './request-schema.ts';
+import { ChatRequestSchema } from '@darkroom/api/openai/chat-request';
 
 /** A body with a valid outer form. */
 export interface ChatBody extends Readonly<Record<string, unknown>> {

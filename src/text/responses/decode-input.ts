@@ -1,6 +1,6 @@
 /**
  * The input of a request, item by item: from what a client may write to the complete form that is stored and from
- * which the conversation is read. The schema has validated the form of each item (input-schema.ts); here it is
+ * which the conversation is read. The schema has validated the form of each item (packages/api, openai/responses-input.ts); here it is
  * validated what each role may say, and what an item refers to.
  */
 import { given, isImageUrl } from '../parameters.ts';

@@ -14,8 +14,8 @@ import { decodeInput } from './decode-input.ts';
 import type { EarlierItems } from './decode-input.ts';
 import { INCLUDABLE, LOGPROBS, SEALED_REASONING } from './included.ts';
 import type { UnnamedInputItem } from './items.ts';
-import { ResponsesRequestSchema } from './request-schema.ts';
-import type { WireReasoning, WireTool } from './request-schema.ts';
+import { ResponsesRequestSchema } from '@darkroom/api/openai/responses-request';
+import type { WireReasoning, WireTool } from '@darkroom/api/openai/responses-request';
 import type { EchoedTool, ResponseEcho } from './response-object.ts';
 import { decodeToolChoice, decodeTools } from './tool-choice.ts';
 

@@ -4,7 +4,7 @@
  * default.
  */
 import type { BilledUsage } from '../tally.ts';
-import type { WireTool } from './request-schema.ts';
+import type { WireTool } from '@darkroom/api/openai/responses-request';
 import type { OutputItem } from './items.ts';
 
 /** A tool as it is echoed: every field has a value. */

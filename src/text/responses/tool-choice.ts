@@ -7,7 +7,7 @@ import type { AllowedToolsForm, ToolRules } from '../allowed-tools.ts';
 import { functionTool, namedTool, refuseDuplicates, toolChoiceWord } from '../parameters.ts';
 import type { FunctionTool } from '../request.ts';
 import { InvalidTextRequest } from '../text-failure.ts';
-import type { WireTool } from './request-schema.ts';
+import type { WireTool } from '@darkroom/api/openai/responses-request';
 
 type WireChoice = string | Readonly<Record<string, unknown>>;
 

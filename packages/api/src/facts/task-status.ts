@@ -1,5 +1,3 @@
-/** The states of a task (spec §3). */
-
 /**
  * The task's states and the moves between them. Pure, so that workflows may import it.
  * States: spec §3. The spec shows no transitions; these are ours (contract §3).
@@ -10,3 +8,14 @@ export const TASK_STATUSES = ['queued', 'handling', 'archiving', 'success', 'fai
 
 /** What `GET /tasks/{id}` calls `status`. */
 export type TaskStatus = (typeof TASK_STATUSES)[number];
+
+/** The states that trigger a callback and are never left (spec §3). */
+export const TERMINAL_STATUSES = ['success', 'fail'] as const satisfies readonly TaskStatus[];
+
+/** A state that is never left. */
+export type TerminalStatus = (typeof TERMINAL_STATUSES)[number];
+
+/** Whether the task will never change its status again. */
+export function isTerminal(status: TaskStatus): status is TerminalStatus {
+  return status === 'success' || status === 'fail';
+}

@@ -3,6 +3,7 @@
  * event of that list.
  */
 import { Type } from 'typebox';
+import type { Static } from 'typebox';
 import type { EventDetail } from '../facts/event-detail.ts';
 import { TIMELINE_PAGE } from '../facts/limits.ts';
 
@@ -31,3 +32,5 @@ export const EventsSchema = Type.Object(
   { events: Type.Array(EventSchema, { maxItems: TIMELINE_PAGE, description: 'In their order.' }) },
   { additionalProperties: false },
 );
+
+export type WireEvent = Static<typeof EventSchema>;

@@ -3,6 +3,7 @@
  * or deleted. URLs are signed here, that is, whenever the list is read.
  */
 import { Type } from 'typebox';
+import type { Static } from 'typebox';
 import type { OutputStatus, StorageRefusal } from '../facts/storage.ts';
 import { MAX_LISTED } from '../facts/limits.ts';
 import { STORAGE_REFUSALS } from '../facts/storage.ts';
@@ -112,3 +113,9 @@ export const StorageDecisionSchema = Type.Object(
   },
   { additionalProperties: false },
 );
+
+export type WireStorageItem = Static<typeof StorageItemSchema>;
+
+export type WireStorageList = Static<typeof StorageListSchema>;
+
+export type WireStorageDecision = Static<typeof StorageDecisionSchema>;

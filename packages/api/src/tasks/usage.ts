@@ -90,3 +90,5 @@ export const AdminUsageSchema = Type.Object(
   },
   { additionalProperties: false },
 );
+
+export type WireUsage = Static<typeof UsageSchema>;

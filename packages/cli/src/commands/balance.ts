@@ -1,8 +1,9 @@
 /** `balance`: the available balance, today's spending, and the limits of the account. */
 import type { Command } from 'commander';
-import type { Account, Usage } from '../answers.ts';
 import type { OpenSession } from '../session.ts';
 import { facts, moment, size } from '../table.ts';
+import type { WireAccount } from '@darkroom/api/tasks/account';
+import type { WireUsage } from '@darkroom/api/tasks/usage';
 
 export function addBalanceCommand(program: Command, open: OpenSession): void {
   program
@@ -12,8 +13,8 @@ export function addBalanceCommand(program: Command, open: OpenSession): void {
       const { api, terminal, isJson } = await open();
       // A day of the ledger is a UTC day.
       const today = new Date().toISOString().slice(0, 10);
-      const account = await api.call<Account>('GET', '/account');
-      const usage = await api.call<Usage>('GET', '/account/usage', { query: { from: today, to: today } });
+      const account = await api.call<WireAccount>('GET', '/account');
+      const usage = await api.call<WireUsage>('GET', '/account/usage', { query: { from: today, to: today } });
       if (isJson) {
         terminal.printJson({ account, today: usage });
         return;

@@ -2,10 +2,10 @@
 import type { Command } from 'commander';
 import { ApiError } from '@darkroom/api/client/api-client';
 import type { ApiClient } from '@darkroom/api/client/api-client';
-import { isOver } from '../answers.ts';
-import type { Task } from '../answers.ts';
 import { NotDoneError, UsageError } from '../errors.ts';
 import type { OpenSession } from '../session.ts';
+import { isTerminal } from '@darkroom/api/facts/task-status';
+import type { WireTask } from '@darkroom/api/tasks/task';
 
 export function addCancelCommand(program: Command, open: OpenSession): void {
   program
@@ -14,7 +14,7 @@ export function addCancelCommand(program: Command, open: OpenSession): void {
     .argument('<taskId...>', 'ids of tasks')
     .action(async (taskIds: readonly string[]) => {
       const { api, terminal, signal, isJson } = await open();
-      const tasks: Task[] = [];
+      const tasks: WireTask[] = [];
       const unknown: string[] = [];
       for (const taskId of taskIds) {
         const task = await cancel(api, taskId, signal);
@@ -34,22 +34,22 @@ export function addCancelCommand(program: Command, open: OpenSession): void {
 }
 
 /** @returns undefined if there is no such task: the others are cancelled all the same. */
-async function cancel(api: ApiClient, taskId: string, signal: AbortSignal): Promise<Task | undefined> {
+async function cancel(api: ApiClient, taskId: string, signal: AbortSignal): Promise<WireTask | undefined> {
   try {
-    return await api.call<Task>('POST', `/tasks/${encodeURIComponent(taskId)}/cancel`, { signal });
+    return await api.call<WireTask>('POST', `/tasks/${encodeURIComponent(taskId)}/cancel`, { signal });
   } catch (error) {
     if (error instanceof ApiError && error.status === 404) return undefined;
     throw error;
   }
 }
 
-function whatBecameOf(task: Task): string {
+function whatBecameOf(task: WireTask): string {
   if (isTooLate(task)) return `${task.status}: too late to cancel`;
-  return isOver(task) ? 'cancelled' : `${task.status}: will be cancelled`;
+  return isTerminal(task.status) ? 'cancelled' : `${task.status}: will be cancelled`;
 }
 
 /** From archiving on a cancel has no effect (contract §4). */
-function isTooLate({ status, error }: Task): boolean {
+function isTooLate({ status, error }: WireTask): boolean {
   if (status === 'fail') return error?.code !== 'TASK_CANCELLED';
   return status === 'archiving' || status === 'success';
 }

@@ -2,12 +2,13 @@
 import { Option } from 'commander';
 import type { Command } from 'commander';
 import { modelPath } from '@darkroom/api/client/api-client';
-import type { JsonSchema, Model, ModelDetail } from '../answers.ts';
 import type { OpenSession } from '../session.ts';
 import { shellWord } from '../shell-word.ts';
 import { facts, moment, table } from '../table.ts';
 import { printableLine } from '../terminal.ts';
 import type { Terminal } from '../terminal.ts';
+import type { JsonSchema } from '../json-schema.ts';
+import type { WireModel, WireModelDetail } from '@darkroom/api/tasks/model';
 
 const MODALITIES = ['image', 'video', 'audio', 'text'];
 
@@ -20,12 +21,12 @@ export function addModelsCommand(program: Command, open: OpenSession): void {
     .action(async (name: string | undefined, { modality }: { modality?: string }) => {
       const { api, terminal, world, isJson } = await open();
       if (name !== undefined) {
-        const model = await api.call<ModelDetail>('GET', modelPath(name));
+        const model = await api.call<WireModelDetail>('GET', modelPath(name));
         if (isJson) terminal.printJson(model);
         else showModel(model, terminal, world.programName);
         return;
       }
-      const { data } = await api.call<{ readonly data: readonly Model[] }>('GET', '/models');
+      const { data } = await api.call<{ readonly data: readonly WireModel[] }>('GET', '/models');
       const models = data.filter((model) => modality === undefined || model.modality === modality);
       if (isJson) {
         terminal.printJson(models);
@@ -49,13 +50,13 @@ function priceOf(pricing: Readonly<Record<string, unknown>>): string {
   return `$${least}${most === least ? '' : ` to $${most}`} per ${String(unit)}`;
 }
 
-function noteOf({ deprecation, shutdown_date: shutdown, replacement }: Model): string {
+function noteOf({ deprecation, shutdown_date: shutdown, replacement }: WireModel): string {
   if (deprecation === null && shutdown === null) return '';
   const end = shutdown === null ? 'deprecated' : `until ${moment(shutdown)}`;
   return replacement === null ? end : `${end}; use ${replacement}`;
 }
 
-function showModel(model: ModelDetail, terminal: Terminal, programName: string): void {
+function showModel(model: WireModelDetail, terminal: Terminal, programName: string): void {
   const note = noteOf(model);
   const lines = facts([
     ['model', model.id],

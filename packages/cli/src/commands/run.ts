@@ -5,7 +5,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
-import type { Estimate, Task } from '../answers.ts';
 import { createTask } from '../create-task.ts';
 import type { TaskRequest } from '../create-task.ts';
 import { UsageError } from '../errors.ts';
@@ -22,6 +21,8 @@ import { shellWord } from '../shell-word.ts';
 import { facts } from '../table.ts';
 import { failureOf } from '../task-text.ts';
 import { ApiError } from '@darkroom/api/client/api-client';
+import type { WireEstimate } from '@darkroom/api/tasks/estimate';
+import type { WireTask } from '@darkroom/api/tasks/task';
 
 interface RunOptions extends RequestOptions {
   readonly output?: string;
@@ -75,7 +76,7 @@ export function addRunCommand(program: Command, open: OpenSession): void {
 }
 
 async function estimate({ api, terminal, isJson, signal }: Session, body: TaskRequest): Promise<void> {
-  const answer = await api.call<Estimate>('POST', '/tasks/estimate', { body, signal });
+  const answer = await api.call<WireEstimate>('POST', '/tasks/estimate', { body, signal });
   if (isJson) terminal.printJson(answer);
   else {
     const cost = (usd: string | null): string => (usd === null ? 'not known' : `${usd} ${answer.currency}`);
@@ -93,7 +94,7 @@ async function estimate({ api, terminal, isJson, signal }: Session, body: TaskRe
 
 /** A create would be rejected for an insufficient balance: the same exit code. */
 class InsufficientEstimate extends ApiError {
-  constructor({ maxCost, currency }: Estimate) {
+  constructor({ maxCost, currency }: WireEstimate) {
     const answer = new Response(null, { status: 402 });
     super(answer, `the balance does not cover ${String(maxCost)} ${currency}`, 'INSUFFICIENT_BALANCE');
   }
@@ -155,10 +156,10 @@ async function waitForEnd(
   session: Session,
   taskId: string,
   folder: string | undefined,
-): Promise<{ readonly task: Task; readonly files: readonly SavedFile[] }> {
+): Promise<{ readonly task: WireTask; readonly files: readonly SavedFile[] }> {
   const { api, terminal, world } = session;
   const progress = createProgress(terminal);
-  let task: Task | undefined;
+  let task: WireTask | undefined;
   try {
     task = await followTask(
       api,

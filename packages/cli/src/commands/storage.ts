@@ -1,6 +1,5 @@
 /** `storage`: the stored outputs: list, promote, delete, download. */
 import type { Command } from 'commander';
-import type { StorageDecision, StorageList, StoredOutput, Task } from '../answers.ts';
 import { saveOutputs } from '../download.ts';
 import type { SavedFile } from '../download.ts';
 import { NotDoneError, UsageError } from '../errors.ts';
@@ -8,6 +7,8 @@ import { createProgress } from '../progress.ts';
 import { count, prepareFolder } from '../session.ts';
 import type { OpenSession, Session } from '../session.ts';
 import { moment, size, table } from '../table.ts';
+import type { WireStorageDecision, WireStorageItem, WireStorageList } from '@darkroom/api/tasks/storage';
+import type { WireTask } from '@darkroom/api/tasks/task';
 
 interface StorageFilters {
   readonly task?: string;
@@ -83,12 +84,12 @@ async function listOutputs(
   { api, signal }: Pick<Session, 'api' | 'signal'>,
   { task, tier, type, status }: StorageFilters & { status?: string },
   limit = Number.POSITIVE_INFINITY,
-): Promise<StorageList> {
-  const items: StoredOutput[] = [];
+): Promise<Pick<WireStorageList, 'total' | 'items'>> {
+  const items: WireStorageItem[] = [];
   for (let page = 1; ; page++) {
     // All pages have the same size, or they would overlap.
     const query = { taskId: task, storage_tier: tier, type, status, page, size: Math.min(limit, LARGEST_PAGE) };
-    const list = await api.call<StorageList>('GET', '/storages', { query, signal });
+    const list = await api.call<WireStorageList>('GET', '/storages', { query, signal });
     items.push(...list.items);
     if (list.items.length === 0 || items.length >= Math.min(limit, list.total)) {
       return { total: list.total, items: items.slice(0, limit) };
@@ -106,7 +107,7 @@ async function decide(
   const rejected: { readonly id: string; readonly reason: string }[] = [];
   for (let start = 0; start < ids.length; start += MOST_IDS) {
     const body = ids.slice(start, start + MOST_IDS);
-    const decision = await api.call<StorageDecision>('POST', path, { body, signal });
+    const decision = await api.call<WireStorageDecision>('POST', path, { body, signal });
     accepted.push(...decision.accepted);
     rejected.push(...decision.rejected);
   }
@@ -128,7 +129,7 @@ async function download(
   const files: SavedFile[] = [];
   try {
     for (const [taskId, outputIds] of wanted) {
-      const task = await api.call<Task>('GET', `/tasks/${encodeURIComponent(taskId)}`, { signal });
+      const task = await api.call<WireTask>('GET', `/tasks/${encodeURIComponent(taskId)}`, { signal });
       const saved = await saveOutputs(api, task, {
         folder,
         signal,

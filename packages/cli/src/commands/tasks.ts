@@ -1,12 +1,13 @@
 /** `tasks`: finished and running tasks, filtered; and one task with all its details. */
 import type { Command } from 'commander';
-import type { Task, TaskList } from '../answers.ts';
 import { saveOutputs } from '../download.ts';
 import { createProgress } from '../progress.ts';
 import { collect, count, pairs, prepareFolder } from '../session.ts';
 import type { OpenSession, Session } from '../session.ts';
 import { moment, table } from '../table.ts';
 import { costOf, statusOf, taskLines } from '../task-text.ts';
+import type { WireTask } from '@darkroom/api/tasks/task';
+import type { WireTaskList } from '@darkroom/api/tasks/task-list';
 
 interface ListOptions {
   readonly status?: readonly string[];
@@ -43,13 +44,16 @@ async function listTasks({ api, terminal, isJson, signal }: Session, options: Li
     model: options.model,
     ...Object.fromEntries(labels.map(([key, value]) => [`metadata.${key}`, value])),
   };
-  const tasks: Task[] = [];
+  const tasks: WireTask[] = [];
   let total = 0;
   let isCapped = false;
   let cursor: string | undefined;
   do {
     const size = Math.min(options.limit - tasks.length, LARGEST_PAGE);
-    const page: TaskList = await api.call<TaskList>('GET', '/tasks', { query: { ...filters, size, cursor }, signal });
+    const page: WireTaskList = await api.call<WireTaskList>('GET', '/tasks', {
+      query: { ...filters, size, cursor },
+      signal,
+    });
     tasks.push(...page.tasks);
     total = page.total;
     isCapped = page.totalIsCapped === true;
@@ -70,7 +74,7 @@ async function showTask(session: Session, taskId: string, output: string | undef
   const { api, terminal, isJson, signal } = session;
   const folder = output === undefined ? undefined : await prepareFolder(output);
   const path = `/tasks/${encodeURIComponent(taskId)}`;
-  const task = await api.call<Task>('GET', path, { query: { include: 'input' }, signal });
+  const task = await api.call<WireTask>('GET', path, { query: { include: 'input' }, signal });
   const progress = createProgress(terminal);
   try {
     const files =

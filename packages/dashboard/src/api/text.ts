@@ -2,6 +2,7 @@
  * A conversation with a text model: the answer as it is generated, its reasoning, and the functions that it calls. The
  * format is that of OpenAI's chat completions (contract §9).
  */
+import type { ChatCompletionChunk, ChatDelta } from '@darkroom/api/openai/chat-completion';
 import { UnreachableError, api } from './api.ts';
 
 export interface ToolCall {
@@ -57,28 +58,6 @@ export interface ChatAnswer {
   readonly usage?: Usage;
 }
 
-interface Delta {
-  readonly content?: string | null;
-  readonly refusal?: string | null;
-  readonly reasoning_content?: string | null;
-  readonly tool_calls?: readonly {
-    readonly index: number;
-    readonly id?: string;
-    readonly function?: { readonly name?: string; readonly arguments?: string };
-  }[];
-}
-
-interface Chunk {
-  readonly choices?: readonly { readonly delta?: Delta; readonly finish_reason?: string | null }[];
-  readonly usage?: {
-    readonly prompt_tokens: number;
-    readonly completion_tokens: number;
-    readonly prompt_tokens_details?: { readonly cached_tokens?: number };
-    readonly completion_tokens_details?: { readonly reasoning_tokens?: number };
-  } | null;
-  readonly error?: { readonly message?: string };
-}
-
 /**
  * The answer ended before it was complete: the model stopped with an error message, or the connection broke without
  * one.
@@ -100,7 +79,7 @@ export async function* streamChat(request: ChatRequest, signal: AbortSignal): As
   try {
     for await (const { data } of api.events('POST', '/v1/chat/completions', { body, signal })) {
       if (data === '[DONE]') return;
-      const chunk = JSON.parse(data) as Chunk;
+      const chunk = JSON.parse(data) as ChatCompletionChunk;
       if (chunk.error !== undefined) throw new BrokenAnswerError(chunk.error.message ?? '');
       answer = extended(answer, chunk);
       yield answer;
@@ -112,7 +91,7 @@ export async function* streamChat(request: ChatRequest, signal: AbortSignal): As
   throw new BrokenAnswerError('');
 }
 
-function extended(answer: ChatAnswer, { choices, usage }: Chunk): ChatAnswer {
+function extended(answer: ChatAnswer, { choices, usage }: ChatCompletionChunk): ChatAnswer {
   const [choice] = choices ?? [];
   const { content, refusal, reasoning_content: thought, tool_calls: calls = [] } = choice?.delta ?? {};
   const finishReason = choice?.finish_reason ?? answer.finishReason;
@@ -131,7 +110,7 @@ function extended(answer: ChatAnswer, { choices, usage }: Chunk): ChatAnswer {
 
 function withCall(
   calls: readonly ToolCall[],
-  { index, id, function: called }: NonNullable<Delta['tool_calls']>[number],
+  { index, id, function: called }: NonNullable<ChatDelta['tool_calls']>[number],
 ): readonly ToolCall[] {
   const before = calls[index] ?? { id: '', name: '', arguments: '' };
   const after = {
@@ -142,7 +121,7 @@ function withCall(
   return [...calls.slice(0, index), after, ...calls.slice(index + 1)];
 }
 
-function usageOf(usage: NonNullable<Chunk['usage']>): Usage {
+function usageOf(usage: NonNullable<ChatCompletionChunk['usage']>): Usage {
   return {
     inputTokens: usage.prompt_tokens,
     cachedTokens: usage.prompt_tokens_details?.cached_tokens ?? 0,

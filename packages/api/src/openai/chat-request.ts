@@ -4,8 +4,8 @@
  * null for "not given", null is accepted.
  */
 import { Type } from 'typebox';
-import { flag, integer, nullable, number, text, word } from '../optional-parts.ts';
-import { OUTPUT_FORMATS, REASONING_EFFORTS } from '../request.ts';
+import { flag, integer, nullable, number, text, word } from './optional-parts.ts';
+import { OUTPUT_FORMATS, REASONING_EFFORTS } from '../facts/text-options.ts';
 
 const FunctionName = Type.String({ pattern: '^[A-Za-z0-9_.-]{1,64}$' });
 

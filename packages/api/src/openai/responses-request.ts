@@ -4,9 +4,9 @@
  * Wherever OpenAI's API accepts null for "not given", null is accepted.
  */
 import { Type } from 'typebox';
-import { flag, integer, nullable, number, text, word } from '../optional-parts.ts';
-import { OUTPUT_FORMATS, REASONING_EFFORTS } from '../request.ts';
-import { InputSchema, when } from './input-schema.ts';
+import { flag, integer, nullable, number, text, word } from './optional-parts.ts';
+import { OUTPUT_FORMATS, REASONING_EFFORTS } from '../facts/text-options.ts';
+import { InputSchema, when } from './responses-input.ts';
 
 /** Known, and rejected by its name if it is given (decode-request.ts). */
 const refused = (description: string) => Type.Optional(Type.Unsafe<unknown>({ description }));
