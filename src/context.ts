@@ -27,13 +27,9 @@ import { createStalledRows } from './limits/stalled-rows.ts';
 import { createUpstreamDatabase } from './limits/upstream-database.ts';
 import { createMediaInspector } from '@darkroom/media/inspect';
 import { createInspectionTurns } from './limits/inspection-turns.ts';
-import { createCogProvider } from './providers/cog/cog-provider.ts';
 import { createEmbeddedProvider } from './providers/embedded/embedded-provider.ts';
-import { createHttpProvider } from './providers/http/http-provider.ts';
-import { createOpenAiProvider } from './providers/openai/openai-provider.ts';
 import type { Provider } from './providers/provider.ts';
-import { createReplicateProvider } from './providers/replicate/replicate-provider.ts';
-import { createTasksProvider } from './providers/tasks/tasks-provider.ts';
+import { UPSTREAM_PROTOCOLS } from './providers/protocols.ts';
 import type { HttpProviderDeps } from './providers/upstream-calls.ts';
 import type { Foundation } from './processes/foundation.ts';
 import { observeEgress } from './processes/observed-egress.ts';
@@ -108,16 +104,9 @@ function readEgressPolicy({ allow, deny, ports }: Config['egress']): EgressPolic
   }
 }
 
-/** Every protocol by its name; the names are listed in src/catalogue/definition.ts, where model files are validated. */
+/** The provider of every protocol, by its name. */
 export function createProviders(pool: EnginePool, upstream: HttpProviderDeps): ReadonlyMap<string, Provider> {
-  const providers: readonly Provider[] = [
-    createEmbeddedProvider(pool),
-    createOpenAiProvider(upstream),
-    createReplicateProvider(upstream),
-    createTasksProvider(upstream),
-    createCogProvider(upstream),
-    createHttpProvider(upstream),
-  ];
+  const providers = [createEmbeddedProvider(pool), ...UPSTREAM_PROTOCOLS.map((protocol) => protocol.create(upstream))];
   return new Map(providers.map((provider) => [provider.protocol, provider]));
 }
 

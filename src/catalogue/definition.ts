@@ -5,9 +5,9 @@
  */
 import { createHash } from 'node:crypto';
 import { Type } from 'typebox';
-import type { Static } from 'typebox';
+import type { Static, TSchema } from 'typebox';
 import { canonicalJson } from '../domain/canonical-json.ts';
-import { HttpBindingSchema } from './http-binding.ts';
+import type { Protocol } from './protocol.ts';
 import { PricingSchema } from '@darkroom/api/tasks/pricing';
 
 export type { LateCancel } from '@darkroom/api/tasks/pricing';
@@ -18,15 +18,11 @@ export type Modality = 'image' | 'video' | 'audio';
 const Name = Type.String({ minLength: 1, maxLength: 200, pattern: '^[A-Za-z0-9][A-Za-z0-9._:/-]*$' });
 const RouteName = Type.String({ minLength: 1, maxLength: 64, pattern: '^[A-Za-z0-9][A-Za-z0-9._-]*$' });
 
-/** The interfaces of protocol `openai`. */
-const UPSTREAM_APIS = ['images', 'images.edit', 'speech', 'videos'] as const;
-export type UpstreamApi = (typeof UPSTREAM_APIS)[number];
-
 /**
  * An upstream of a route. `id` is what callers read in a task's timeline and what limits are counted by; by default
  * it is the protocol and the host. `concurrency` caps the jobs in progress there at once, over all workers and
- * models: each model that uses the same upstream states it, and the smallest applies. `api` is for protocol `openai`,
- * `http` for protocol `http`.
+ * models: each model that uses the same upstream states it, and the smallest applies. A protocol adds its own fields
+ * (protocol.ts).
  */
 const UpstreamSchema = Type.Object(
   {
@@ -37,11 +33,14 @@ const UpstreamSchema = Type.Object(
     model: Type.String({ minLength: 1, maxLength: 300 }),
     parameters: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
     concurrency: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000 })),
-    api: Type.Optional(Type.Unsafe<UpstreamApi>({ type: 'string', enum: [...UPSTREAM_APIS] })),
-    http: Type.Optional(HttpBindingSchema),
   },
   { additionalProperties: false },
 );
+
+function routesOf<Upstream extends TSchema>(upstream: Upstream) {
+  const upstreams = Type.Array(upstream, { minItems: 1, maxItems: 8 });
+  return Type.Record(RouteName, Type.Object({ upstreams }, { additionalProperties: false }));
+}
 
 const Seconds = Type.Integer({ minimum: 1, maximum: 604_800 });
 const UnixSeconds = Type.Integer({ minimum: 0, maximum: 253_402_300_799 });
@@ -51,7 +50,7 @@ const UnixSeconds = Type.Integer({ minimum: 0, maximum: 253_402_300_799 });
  * `Retry-After` is calculated from. From `deprecatedAt` on, clients should not start to use a model; from `retiresAt`
  * on, it accepts no requests; `replacement` is the model to use instead.
  */
-export const ModelDefinitionSchema = Type.Object(
+const ModelDefinitionSchema = Type.Object(
   {
     $schema: Type.Optional(Type.String()),
     name: Name,
@@ -59,13 +58,7 @@ export const ModelDefinitionSchema = Type.Object(
     ownedBy: Type.String({ minLength: 1, maxLength: 100 }),
     created: Type.Integer({ minimum: 0 }),
     description: Type.String({ minLength: 1, maxLength: 4000 }),
-    routes: Type.Record(
-      RouteName,
-      Type.Object(
-        { upstreams: Type.Array(UpstreamSchema, { minItems: 1, maxItems: 8 }) },
-        { additionalProperties: false },
-      ),
-    ),
+    routes: routesOf(UpstreamSchema),
     inputSchema: Type.Record(Type.String(), Type.Unknown()),
     pricing: PricingSchema,
     limits: Type.Optional(
@@ -89,16 +82,24 @@ export const ModelDefinitionSchema = Type.Object(
 
 export type ModelDefinition = Static<typeof ModelDefinitionSchema>;
 
+/** The form of a model file in which upstreams can have the fields of these protocols. */
+export function modelDefinitionSchema(protocols: readonly Protocol[]): TSchema {
+  const own = protocols.flatMap(({ fields = {} }) => Object.entries(fields));
+  const fields = Object.fromEntries(own.map(([field, schema]) => [field, Type.Optional(schema)]));
+  const upstream = Type.Object({ ...UpstreamSchema.properties, ...fields }, { additionalProperties: false });
+  return Type.Object(
+    { ...ModelDefinitionSchema.properties, routes: routesOf(upstream) },
+    { additionalProperties: false },
+  );
+}
+
 /** The route that a request gets when it names none (contract §2). */
 export const DEFAULT_ROUTE = 'default';
 
 /** The protocol of this program's own engines; everything else is an upstream. */
 export const EMBEDDED_PROTOCOL = 'embedded';
 
-/** Every protocol that this release speaks: what src/context.ts registers (a test compares). */
-export const PROTOCOLS: readonly string[] = [EMBEDDED_PROTOCOL, 'openai', 'replicate', 'tasks', 'cog', 'http'];
-
-type Upstream = ModelDefinition['routes'][string]['upstreams'][number];
+export type Upstream = ModelDefinition['routes'][string]['upstreams'][number];
 
 /** The upstreams of a route in the order in which they are tried; `null` is the default route. Empty: no such route. */
 export function upstreamsOf(definition: ModelDefinition, route: string | null): readonly Upstream[] {

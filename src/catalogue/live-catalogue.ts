@@ -13,6 +13,7 @@ import { createModelReader } from './load-models.ts';
 import { isSameTexts, readModelTexts, throwProblems } from './model-files.ts';
 import type { ModelTexts } from './model-files.ts';
 import type { PinnedDefinitions } from './pinned-definitions.ts';
+import type { Protocol } from './protocol.ts';
 import { watchFolders } from './watch-folders.ts';
 
 export interface LiveCatalogue extends Catalogue {
@@ -23,6 +24,8 @@ export interface LiveCatalogue extends Catalogue {
 export interface LiveCatalogueOptions {
   /** Where the model files are. */
   readonly folders: readonly string[];
+  /** Which model files can name. */
+  readonly protocols: readonly Protocol[];
   readonly definitions: Pick<PinnedDefinitions, 'pin'>;
   readonly logger: Logger;
   /** Milliseconds since 1970. */
@@ -46,8 +49,8 @@ const MAX_SETTLING_ROUNDS = 40;
  * @throws {ModelFileError} @throws {ModelFilesError} some are bad: there is no previous catalogue to keep.
  */
 export async function openLiveCatalogue(options: LiveCatalogueOptions): Promise<LiveCatalogue> {
-  const { folders, definitions, logger, now, onRefused, pollMs = POLL_MS, settleMs = SETTLE_MS } = options;
-  const read = createModelReader();
+  const { folders, protocols, definitions, logger, now, onRefused, pollMs = POLL_MS, settleMs = SETTLE_MS } = options;
+  const read = createModelReader(protocols);
   let texts = await readModelTexts(folders);
   const first = read(texts);
   throwProblems(first.problems);

@@ -3,22 +3,22 @@
  * here, so that no model lacks a price for an input it accepts.
  */
 import path from 'node:path';
-import { DEFAULT_ROUTE, ModelDefinitionSchema } from './definition.ts';
+import { DEFAULT_ROUTE, modelDefinitionSchema } from './definition.ts';
 import type { ModelDefinition } from './definition.ts';
 import { withDefaults } from './input-defaults.ts';
 import { ModelFileError, readModelTexts, throwProblems } from './model-files.ts';
 import type { ModelTexts } from './model-files.ts';
+import { upstreamProblem } from './protocol.ts';
+import type { Protocol } from './protocol.ts';
 import { priceProblem } from './price-proof.ts';
 import { worstCaseCost } from './price.ts';
 import { compileCheck } from './schema-validation.ts';
 import { TextModelDefinitionSchema } from './text-definition.ts';
 import type { CatalogueModel, TextModelDefinition } from './text-definition.ts';
 import { textModelProblem } from './text-proof.ts';
-import { upstreamProblem } from './upstream-proof.ts';
 
 export { ModelFileError } from './model-files.ts';
 
-const checkDefinition = compileCheck(ModelDefinitionSchema, 'invalid model file');
 const checkTextDefinition = compileCheck(TextModelDefinitionSchema, 'invalid model file');
 
 /**
@@ -39,13 +39,18 @@ export type ModelReader = (texts: ModelTexts) => ReadModels;
  *
  * @throws {ModelFileError} @throws {ModelFilesError} all that are bad.
  */
-export async function loadModels(folders: readonly string[]): Promise<readonly CatalogueModel[]> {
-  const { definitions, problems } = createModelReader()(await readModelTexts(folders));
+export async function loadModels(
+  folders: readonly string[],
+  protocols: readonly Protocol[],
+): Promise<readonly CatalogueModel[]> {
+  const { definitions, problems } = createModelReader(protocols)(await readModelTexts(folders));
   throwProblems(problems);
   return definitions;
 }
 
-export function createModelReader(): ModelReader {
+/** @param protocols that model files can name. */
+export function createModelReader(protocols: readonly Protocol[]): ModelReader {
+  const check = mediaModelCheck(protocols);
   let known = new Map<string, { readonly text: string; readonly model: CatalogueModel | ModelFileError }>();
   /** The result of the last read, by file. */
   let accepted: ReadonlyMap<string, CatalogueModel> = new Map();
@@ -61,7 +66,7 @@ export function createModelReader(): ModelReader {
         continue;
       }
       const earlier = before.get(file);
-      const model = earlier?.text === text ? earlier.model : readModel(file, text);
+      const model = earlier?.text === text ? earlier.model : readModel(file, text, check);
       known.set(file, { text, model });
       const given = model instanceof ModelFileError ? accepted.get(file) : model;
       if (model instanceof ModelFileError) problems.push(model);
@@ -123,9 +128,9 @@ function problemsBetween(files: ReadonlyMap<string, CatalogueModel>): readonly M
   return problems;
 }
 
-function readModel(file: string, text: string): CatalogueModel | ModelFileError {
+function readModel(file: string, text: string, check: MediaModelCheck): CatalogueModel | ModelFileError {
   try {
-    return provenModel(file, parse(file, text));
+    return provenModel(file, parse(file, text), check);
   } catch (error) {
     if (error instanceof ModelFileError) return error;
     throw error;
@@ -149,9 +154,9 @@ function placeIn(text: string, problem: string): string {
   return `line ${lines.length}, column ${(lines.at(-1)?.length ?? 0) + 1}: `;
 }
 
-function provenModel(file: string, parsed: unknown): CatalogueModel {
+function provenModel(file: string, parsed: unknown, check: MediaModelCheck): CatalogueModel {
   const isText = typeof parsed === 'object' && parsed !== null && 'modality' in parsed && parsed.modality === 'text';
-  const model = isText ? provenTextModel(file, parsed) : provenMediaModel(file, parsed);
+  const model = isText ? provenTextModel(file, parsed) : provenMediaModel(file, parsed, check);
   const { deprecatedAt, retiresAt } = model;
   if (deprecatedAt !== undefined && retiresAt !== undefined && retiresAt < deprecatedAt) {
     throw new ModelFileError(file, `retiresAt: ${retiresAt} is before deprecatedAt, ${deprecatedAt}`);
@@ -165,14 +170,27 @@ function provenTextModel(file: string, parsed: unknown): TextModelDefinition {
   return parsed as TextModelDefinition;
 }
 
-function provenMediaModel(file: string, parsed: unknown): ModelDefinition {
-  const problem = checkDefinition(parsed);
+/** What is wrong with the form of a model file, and with its upstreams. */
+interface MediaModelCheck {
+  form(parsed: unknown): string | undefined;
+  upstreams(definition: ModelDefinition): string | undefined;
+}
+
+function mediaModelCheck(protocols: readonly Protocol[]): MediaModelCheck {
+  return {
+    form: compileCheck(modelDefinitionSchema(protocols), 'invalid model file'),
+    upstreams: (definition) => upstreamProblem(definition, protocols),
+  };
+}
+
+function provenMediaModel(file: string, parsed: unknown, check: MediaModelCheck): ModelDefinition {
+  const problem = check.form(parsed);
   if (problem !== undefined) throw new ModelFileError(file, problem);
   const definition = parsed as ModelDefinition;
   if (definition.routes[DEFAULT_ROUTE] === undefined) {
     throw new ModelFileError(file, `routes: there is no ${DEFAULT_ROUTE} route`);
   }
-  const unreachable = upstreamProblem(definition);
+  const unreachable = check.upstreams(definition);
   if (unreachable !== undefined) throw new ModelFileError(file, unreachable);
   checkSchema(file, definition);
   return definition;

@@ -27,6 +27,7 @@ import { createHttpContext } from './http-context.ts';
 import { apiMetrics, startMetricsListener } from './metrics.ts';
 import { createReadRepair } from './read-repair.ts';
 import { openTextParts } from './text-parts.ts';
+import { PROTOCOLS } from '../providers/protocols.ts';
 
 export interface RunningApi {
   /** The address of the public listener. */
@@ -48,6 +49,7 @@ export async function startApi(foundation: Foundation, runtime: TemporalRuntime)
   const folders = [packageFile('models'), ...(config.modelsDir === undefined ? [] : [config.modelsDir])];
   const catalogue = await openLiveCatalogue({
     folders,
+    protocols: PROTOCOLS,
     definitions,
     logger,
     now: foundation.now,

@@ -8,8 +8,7 @@
  * - anything else it throws means that the outcome is unknown, and only a repeatable submit may be retried.
  */
 import type { Readable } from 'node:stream';
-import type { Modality, UpstreamApi } from '../catalogue/definition.ts';
-import type { HttpBinding } from '../catalogue/http-binding.ts';
+import type { Modality } from '../catalogue/definition.ts';
 import type { FailureReason } from '../domain/failure-reason.ts';
 import type { InputFault } from '../domain/input-fault.ts';
 import type { TaskId } from '../domain/workflow-ids.ts';
@@ -43,7 +42,7 @@ export interface CancelAnswer {
 
 /**
  * The part of a route that determines which upstream does the work. It is pinned with the definition
- * (architecture, "Models are pinned").
+ * (architecture, "Models are pinned"). A protocol may have fields of its own, which its directory reads.
  */
 export interface UpstreamBinding {
   /** Its name for callers and in records; default: its protocol and host. */
@@ -60,10 +59,6 @@ export interface UpstreamBinding {
   readonly parameters?: Readonly<Record<string, unknown>>;
   /** How many of its jobs may be under way at once, across all workers. */
   readonly concurrency?: number;
-  /** Which interface of a protocol that has several (`openai`); default: the one for the model's output. */
-  readonly api?: UpstreamApi;
-  /** What to send to an upstream of protocol `http`, and how to read its responses. */
-  readonly http?: HttpBinding;
 }
 
 /** One file that belongs to an input, in the scratch directory of the call. */

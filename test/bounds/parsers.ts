@@ -20,7 +20,7 @@ const IN_ENGINE_THREAD =
 export const PARSERS: Readonly<Record<string, ReviewedParser>> = {
   'src/accounts/api-key.ts': { uses: { RegExp: 2 }, of: 'clients', bound: FIXED },
   'src/accounts/sessions.ts': { uses: { RegExp: 1 }, of: 'clients', bound: FIXED },
-  'src/catalogue/http-binding.ts': {
+  'src/providers/http/binding.ts': {
     uses: { jsonata: 2 },
     of: 'operators',
     bound: 'compiles expressions of model files; evaluates nothing',

@@ -2,12 +2,13 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { describe, it } from 'node:test';
-import { ModelDefinitionSchema } from '../../src/catalogue/definition.ts';
-import type { ModelDefinition } from '../../src/catalogue/definition.ts';
-import type { HttpBinding } from '../../src/catalogue/http-binding.ts';
+import { modelDefinitionSchema } from '../../src/catalogue/definition.ts';
+import type { ModelDefinition, Upstream } from '../../src/catalogue/definition.ts';
+import { upstreamProblem } from '../../src/catalogue/protocol.ts';
 import { compileCheck } from '../../src/catalogue/schema-validation.ts';
-import { upstreamProblem } from '../../src/catalogue/upstream-proof.ts';
 import { packageFile } from '../../src/config/package-root.ts';
+import type { HttpBinding, HttpUpstream } from '../../src/providers/http/binding.ts';
+import { PROTOCOLS } from '../../src/providers/protocols.ts';
 
 const GOOD: HttpBinding = {
   submit: { path: "'/jobs'", body: '{ "say": prompt, "id": $taskId }' },
@@ -16,9 +17,9 @@ const GOOD: HttpBinding = {
   outputs: 'files',
 };
 
-type Upstream = ModelDefinition['routes'][string]['upstreams'][number];
+type Changes = Partial<HttpUpstream> & { readonly api?: string };
 
-function definition(upstream: Partial<Upstream>): ModelDefinition {
+function definition(upstream: Changes): ModelDefinition {
   const whole = { protocol: 'http', baseUrl: 'https://a.example', model: 'm', http: GOOD, ...upstream };
   return {
     name: 'a/model',
@@ -34,8 +35,8 @@ function definition(upstream: Partial<Upstream>): ModelDefinition {
   };
 }
 
-function problemOf(upstream: Partial<Upstream>): string | undefined {
-  return upstreamProblem(definition(upstream));
+function problemOf(upstream: Changes): string | undefined {
+  return upstreamProblem(definition(upstream), PROTOCOLS);
 }
 
 describe('an upstream that a model file describes', () => {
@@ -43,7 +44,7 @@ describe('an upstream that a model file describes', () => {
 
   it('is taken as it should be', () => {
     assert.equal(problemOf({}), undefined);
-    assert.equal(compileCheck(ModelDefinitionSchema, 'invalid model file')(definition({})), undefined);
+    assert.equal(compileCheck(modelDefinitionSchema(PROTOCOLS), 'invalid model file')(definition({})), undefined);
   });
 
   it('is taken as the page about it shows it', async () => {
@@ -52,7 +53,7 @@ describe('an upstream that a model file describes', () => {
     const { http } = JSON.parse(`{${shown}}`) as { http: HttpBinding };
 
     assert.equal(problemOf({ http }), undefined);
-    assert.equal(compileCheck(ModelDefinitionSchema, 'invalid model file')(definition({ http })), undefined);
+    assert.equal(compileCheck(modelDefinitionSchema(PROTOCOLS), 'invalid model file')(definition({ http })), undefined);
   });
 
   it('is refused with the place where an expression cannot be read', () => {
@@ -97,18 +98,21 @@ describe('an upstream that a model file describes', () => {
   });
 
   it('is refused where the protocol and the description do not belong together', () => {
-    const { http, baseUrl, ...bare } = definition({}).routes['default']?.upstreams[0] ?? { protocol: '', model: '' };
-    const problem = (upstream: Upstream): string | undefined =>
-      upstreamProblem({ ...definition({}), routes: { default: { upstreams: [upstream] } } });
+    const bare = { protocol: 'http', model: 'm' };
+    const problem = (upstream: Upstream & { readonly http?: HttpBinding }): string | undefined =>
+      upstreamProblem({ ...definition({}), routes: { default: { upstreams: [upstream] } } }, PROTOCOLS);
 
     assert.equal(problem(bare), `${place}.http: missing for protocol http`);
-    assert.equal(problem({ ...bare, http: http ?? GOOD }), `${place}.baseUrl: missing for protocol http`);
-    assert.match(problem({ ...bare, protocol: 'cog', baseUrl: baseUrl ?? '', http: GOOD }) ?? '', /http: the protocol/);
-    assert.match(problemOf({ api: 'videos' }) ?? '', /api: only protocol openai/);
+    assert.equal(problem({ ...bare, http: GOOD }), `${place}.baseUrl: missing for protocol http`);
+    assert.match(
+      problem({ ...bare, protocol: 'cog', baseUrl: 'https://a.example', http: GOOD }) ?? '',
+      /http: only protocol http has it/,
+    );
+    assert.match(problemOf({ api: 'videos' }) ?? '', /api: only protocol openai has it/);
   });
 
   it('is refused where a field is not one of the form', () => {
-    const check = compileCheck(ModelDefinitionSchema, 'invalid model file');
+    const check = compileCheck(modelDefinitionSchema(PROTOCOLS), 'invalid model file');
     const http = { ...GOOD, poll: { ...GOOD.poll, eval: 'x' } };
 
     assert.match(check(definition({ http: http as HttpBinding })) ?? '', /eval/);

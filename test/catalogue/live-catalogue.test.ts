@@ -18,6 +18,7 @@ import { ModelFileError } from '../../src/catalogue/load-models.ts';
 import { letPass } from '../support/let-pass.ts';
 import { until } from '@darkroom/testing/until';
 import { definition } from './definitions.ts';
+import { PROTOCOLS } from '../../src/providers/protocols.ts';
 
 /** Longer than any test. */
 const NEVER_MS = 3_600_000;
@@ -54,6 +55,7 @@ async function put(name: string, content: string): Promise<void> {
 async function open(options: Partial<LiveCatalogueOptions> = {}): Promise<LiveCatalogue> {
   const catalogue = await openLiveCatalogue({
     folders: [folder],
+    protocols: PROTOCOLS,
     definitions: { pin: async (models) => void pinned.push(...models.map(({ name }) => name)) },
     logger: pino({}, { write: (line: string) => void logged.push(JSON.parse(line) as LogLine) }),
     now: Date.now,

@@ -10,12 +10,13 @@ import { worstCaseCost } from '../../src/catalogue/price.ts';
 import { packageFile } from '../../src/config/package-root.ts';
 import { isMediaModel } from '../../src/catalogue/text-definition.ts';
 import { definition } from './definitions.ts';
+import { PROTOCOLS } from '../../src/providers/protocols.ts';
 
 describe('the models that come with the program', () => {
   // Proves C8-3.
   it('all load, and every example keeps to its own schema and has a price', async () => {
     const folder = packageFile('models');
-    const models = await loadModels([folder]);
+    const models = await loadModels([folder], PROTOCOLS);
 
     assert.equal(models.length, (await readdir(folder)).length);
     const catalogue = createCatalogue(models);
@@ -48,7 +49,7 @@ describe("an operator's model file", () => {
     const file = path.join(folder, 'bad.json');
     await writeFile(file, content);
     let message = '';
-    await assert.rejects(loadModels([folder]), (error: unknown) => {
+    await assert.rejects(loadModels([folder], PROTOCOLS), (error: unknown) => {
       assert.ok(error instanceof ModelFileError);
       assert.equal(error.file, file);
       assert.ok(error.message.startsWith(`${file}: `), error.message);
@@ -65,7 +66,7 @@ describe("an operator's model file", () => {
     await writeFile(path.join(folder, 'notes.txt'), 'not a model');
 
     assert.deepEqual(
-      (await loadModels([folder])).map((model) => model.name),
+      (await loadModels([folder], PROTOCOLS)).map((model) => model.name),
       ['a', 'b'],
     );
   });
@@ -147,7 +148,7 @@ describe("an operator's model file", () => {
     const replacement = 'darkroom/scene';
     await writeFile(path.join(folder, 'a.json'), JSON.stringify(definition({ replacement })));
 
-    const models = await loadModels([folder, packageFile('models')]);
+    const models = await loadModels([folder, packageFile('models')], PROTOCOLS);
 
     assert.equal(models.find(({ name }) => name === 'acme/pictures')?.replacement, replacement);
   });
@@ -169,7 +170,7 @@ describe("an operator's model file", () => {
   it('may begin with a byte order mark', async () => {
     await writeFile(path.join(folder, 'a.json'), `\uFEFF${JSON.stringify(definition())}`);
 
-    assert.equal((await loadModels([folder])).length, 1);
+    assert.equal((await loadModels([folder], PROTOCOLS)).length, 1);
   });
 
   it('is reported together with every other invalid file, one per line', async () => {
@@ -177,7 +178,7 @@ describe("an operator's model file", () => {
     await writeFile(path.join(folder, 'b.json'), JSON.stringify(definition()));
     await writeFile(path.join(folder, 'c.json'), '[]');
 
-    await assert.rejects(loadModels([folder]), {
+    await assert.rejects(loadModels([folder], PROTOCOLS), {
       name: 'ModelFilesError',
       message: /^\S*a\.json: .*\n\S*c\.json: .*$/,
     });
@@ -185,10 +186,10 @@ describe("an operator's model file", () => {
 
   it('is refused where it is no file, or none that is there', async () => {
     await mkdir(path.join(folder, 'a.json'));
-    await assert.rejects(loadModels([folder]), { name: 'ModelFileError', message: /a\.json: not a file$/ });
+    await assert.rejects(loadModels([folder], PROTOCOLS), { name: 'ModelFileError', message: /a\.json: not a file$/ });
 
     const missing = path.join(folder, 'missing');
-    await assert.rejects(loadModels([missing]), {
+    await assert.rejects(loadModels([missing], PROTOCOLS), {
       name: 'ModelFileError',
       message: `${missing}: there is no such file or folder`,
     });
@@ -199,7 +200,7 @@ describe("an operator's model file", () => {
     await writeFile(path.join(folder, 'b.json'), JSON.stringify(definition({ replacement: 'no/such' })));
     await writeFile(path.join(folder, 'c.json'), JSON.stringify(definition()));
 
-    const { problems } = createModelReader()(await readModelTexts([folder]));
+    const { problems } = createModelReader(PROTOCOLS)(await readModelTexts([folder]));
 
     assert.deepEqual(
       problems.map(({ file, problem }) => [path.basename(file), problem.split(':')[0]]),

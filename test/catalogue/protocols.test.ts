@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { PROTOCOLS } from '../../src/catalogue/definition.ts';
 import { createProviders } from '../../src/context.ts';
 import { createEnginePool } from '../../src/providers/embedded/engine-pool.ts';
+import { PROTOCOLS } from '../../src/providers/protocols.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 
 describe('the protocols that a model file may name', () => {
@@ -12,9 +12,15 @@ describe('the protocols that a model file may name', () => {
     try {
       const spoken = createProviders(pool, { secrets: { get: () => undefined }, logger });
 
-      assert.deepEqual([...spoken.keys()].toSorted(), [...PROTOCOLS].toSorted());
+      assert.deepEqual([...spoken.keys()].toSorted(), PROTOCOLS.map(({ name }) => name).toSorted());
     } finally {
       await pool.close();
     }
+  });
+
+  it('have no field in common, so that a field belongs to one protocol', () => {
+    const fields = PROTOCOLS.flatMap((protocol) => Object.keys(protocol.fields ?? {}));
+
+    assert.equal(new Set(fields).size, fields.length);
   });
 });

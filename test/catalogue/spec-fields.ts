@@ -11,6 +11,7 @@ import { isMediaModel } from '../../src/catalogue/text-definition.ts';
 import { worstCaseCost } from '../../src/catalogue/price.ts';
 import { compileCheck } from '../../src/catalogue/schema-validation.ts';
 import { packageFile } from '../../src/config/package-root.ts';
+import { PROTOCOLS } from '../../src/providers/protocols.ts';
 
 /** One observation about a field; exactly one of the members after the first is set. */
 export interface Cell {
@@ -67,7 +68,7 @@ export interface JudgedModel {
 }
 
 export async function embeddedModels(): Promise<readonly JudgedModel[]> {
-  const definitions = (await loadModels([packageFile('models')])).filter(isMediaModel);
+  const definitions = (await loadModels([packageFile('models')], PROTOCOLS)).filter(isMediaModel);
   const catalogue = createCatalogue(definitions);
   return definitions.map((definition) => ({
     definition,

@@ -8,6 +8,7 @@ import { describe, it } from 'node:test';
 import { TEXT_FEATURES } from '../../src/catalogue/text-definition.ts';
 import { createModelReader } from '../../src/catalogue/load-models.ts';
 import { packageFile } from '../../src/config/package-root.ts';
+import { PROTOCOLS } from '../../src/providers/protocols.ts';
 
 const GUIDES = ['README.md', 'docs/guides/text-models.md', 'docs/guides/adding-a-model.md'];
 const JSON_BLOCK = /^```json\n([\s\S]*?)^```$/gm;
@@ -24,7 +25,7 @@ describe('the guides for models', () => {
       assert.ok(files.length > 0);
 
       const texts = new Map(files.map((text, index) => [`${page}/${index}.json`, text]));
-      const { definitions, problems } = createModelReader()(texts);
+      const { definitions, problems } = createModelReader(PROTOCOLS)(texts);
 
       assert.deepEqual(problems, []);
       assert.equal(definitions.length, files.length);

@@ -19,6 +19,7 @@ import { drawPicture } from '../support/test-provider/picture.ts';
 import { startTestProvider } from '../support/test-provider/process.ts';
 import type { TestProvider } from '../support/test-provider/process.ts';
 import { until } from '@darkroom/testing/until';
+import { PROTOCOLS } from '../../src/providers/protocols.ts';
 
 /** Short enough to observe a state that lasts two seconds. */
 const POLL_MS = 20;
@@ -46,9 +47,11 @@ const edited = (prompt: string) => ({ prompt, image: PIXEL });
 const spoken = (text: string) => ({ text, voice: 'alloy' });
 
 const examples = new Map(
-  (await loadModels([packageFile('docs/examples')])).filter(isMediaModel).map((model) => [model.name, model]),
+  (await loadModels([packageFile('docs/examples')], PROTOCOLS))
+    .filter(isMediaModel)
+    .map((model) => [model.name, model]),
 );
-const described = (name: string) => ({ http: examples.get(name)?.routes['default']?.upstreams[0]?.http });
+const described = (name: string) => examples.get(name)?.routes['default']?.upstreams[0];
 
 const common = { inputOf: prompted, mimeType: 'image/png' };
 const KINDS: readonly Kind[] = [

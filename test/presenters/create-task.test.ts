@@ -5,6 +5,7 @@ import { loadModels } from '../../src/catalogue/load-models.ts';
 import { compileCheck } from '../../src/catalogue/schema-validation.ts';
 import { packageFile } from '../../src/config/package-root.ts';
 import { CreateTaskSchema } from '@darkroom/api/tasks/create-task';
+import { PROTOCOLS } from '../../src/providers/protocols.ts';
 
 interface Described {
   readonly description?: string;
@@ -26,7 +27,7 @@ describe('the schema of a create', () => {
     const body = Object.fromEntries(firstExamples) as { model: string; input: object };
 
     assert.equal(check(body), undefined);
-    const catalogue = createCatalogue(await loadModels([packageFile('models')]));
+    const catalogue = createCatalogue(await loadModels([packageFile('models')], PROTOCOLS));
     assert.equal(catalogue.resolve(body.model, undefined).checkInput(body.input), undefined);
   });
 });

@@ -9,8 +9,8 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer, text } from 'node:stream/consumers';
 import { describe, it } from 'node:test';
-import { httpBindingProblem } from '../../src/catalogue/http-binding.ts';
-import type { HttpBinding } from '../../src/catalogue/http-binding.ts';
+import { bindingProblem } from '../../src/providers/http/binding.ts';
+import type { HttpBinding } from '../../src/providers/http/binding.ts';
 import { createHttpProvider } from '../../src/providers/http/http-provider.ts';
 import { ProviderUnknown } from '../../src/providers/provider-unknown.ts';
 import { ProviderFailure, ProviderRefusal } from '../../src/providers/provider.ts';
@@ -55,7 +55,7 @@ async function withServer(
   answers: Readonly<Record<string, unknown>>,
   work: (bench: Bench) => Promise<void>,
 ): Promise<void> {
-  assert.equal(httpBindingProblem(http), undefined);
+  assert.equal(bindingProblem(http), undefined);
   const asked: Asked[] = [];
   const server = createServer((request, response) => {
     void text(request).then((body) => {

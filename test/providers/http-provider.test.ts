@@ -7,16 +7,20 @@ import { packageFile } from '../../src/config/package-root.ts';
 import { createHttpProvider } from '../../src/providers/http/http-provider.ts';
 import { describeProviderContract } from './provider-contract.ts';
 import { submitCall } from './submit-call.ts';
+import { PROTOCOLS } from '../../src/providers/protocols.ts';
+import { findBinding } from '../../src/providers/http/binding.ts';
 
 const call = submitCall();
 const examples = new Map(
-  (await loadModels([packageFile('docs/examples')])).filter(isMediaModel).map((model) => [model.name, model]),
+  (await loadModels([packageFile('docs/examples')], PROTOCOLS))
+    .filter(isMediaModel)
+    .map((model) => [model.name, model]),
 );
 
 function bindingOf(name: string) {
   const upstream = examples.get(name)?.routes['default']?.upstreams[0];
-  assert.ok(upstream?.http !== undefined, `there is no example ${name}`);
-  return { http: upstream.http };
+  assert.ok(upstream !== undefined, `there is no example ${name}`);
+  return { http: findBinding(upstream) };
 }
 
 describeProviderContract(

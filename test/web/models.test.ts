@@ -15,6 +15,7 @@ import { launchBrowser } from '../support/browser.ts';
 import { startDarkroom } from '../support/darkroom.ts';
 import { OPERATORS_MODEL, operatorsModel } from './support/operators-model.ts';
 import { expectNoViolations, openSignedInPage } from './support/signed-in-page.ts';
+import { PROTOCOLS } from '../../src/providers/protocols.ts';
 
 const operators = await operatorsModel();
 const darkroom = await startDarkroom({ environment: operators.environment });
@@ -25,7 +26,7 @@ after(async () => {
   await rm(operators.folder, { recursive: true, force: true });
 });
 const account = await darkroom.createAccount();
-const models = await loadModels([packageFile('models'), operators.folder]);
+const models = await loadModels([packageFile('models'), operators.folder], PROTOCOLS);
 const open = (path: string, width = 1280) =>
   openSignedInPage(browser, { url: darkroom.url, key: account.client.key, path, width });
 

@@ -20,6 +20,7 @@ import type { Exhibit, ExhibitFile } from './page.ts';
 import { referencesNeeded, withReferences } from './references.ts';
 import type { Reference } from './references.ts';
 import { verify } from './verify.ts';
+import { PROTOCOLS } from '../../src/providers/protocols.ts';
 
 const say = (line: string): boolean => process.stderr.write(`${line}\n`);
 
@@ -77,7 +78,7 @@ async function show(api: Api): Promise<number> {
  * files are shown.
  */
 async function embeddedNames(): Promise<ReadonlySet<string>> {
-  const models = await loadModels([packageFile('models')]);
+  const models = await loadModels([packageFile('models')], PROTOCOLS);
   return new Set(models.filter(isMediaModel).map(({ name }) => name));
 }
 

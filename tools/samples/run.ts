@@ -21,6 +21,7 @@ import { referencesNeeded, withReferences } from '../gallery/references.ts';
 import type { Reference } from '../gallery/references.ts';
 import { shrink } from './shrink.ts';
 import type { Shrunk } from './shrink.ts';
+import { PROTOCOLS } from '../../src/providers/protocols.ts';
 
 /** In the form of `packages/dashboard/src/pages/models/samples.ts`. */
 interface Sample extends Shrunk {
@@ -52,7 +53,7 @@ try {
 }
 
 async function makeSamples(api: Api): Promise<void> {
-  const definitions = await loadModels([packageFile('models')]);
+  const definitions = await loadModels([packageFile('models')], PROTOCOLS);
   const embedded = new Set(definitions.filter(isMediaModel).map(({ name }) => name));
   const models = await api.models((id) => embedded.has(id) && id.includes(options.only ?? ''));
   const references = await makeReferences(api, models);

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { createModelReader } from '../../catalogue/load-models.ts';
 import { readModelTexts } from '../../catalogue/model-files.ts';
 import { packageFile } from '../../config/package-root.ts';
+import { PROTOCOLS } from '../../providers/protocols.ts';
 import { AdminError } from './admin-error.ts';
 import type { Group } from './arguments.ts';
 import { print } from './print.ts';
@@ -28,7 +29,7 @@ async function checkFolder(folder: string, isJson: boolean): Promise<void> {
   const [embedded, own] = [packageFile('models'), path.resolve(folder)];
   const isEmbedded = (await realpath(own).catch(() => own)) === (await realpath(embedded));
   const texts = await readModelTexts(isEmbedded ? [own] : [embedded, own]);
-  const { definitions, problems } = createModelReader()(texts);
+  const { definitions, problems } = createModelReader(PROTOCOLS)(texts);
   print(
     {
       folder: own,

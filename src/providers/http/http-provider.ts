@@ -1,11 +1,11 @@
 /**
- * Any job API, as a model file describes it (src/catalogue/http-binding.ts): the requests and the meaning of the
+ * Any job API, as a model file describes it (binding.ts): the requests and the meaning of the
  * responses are expressions of that file. This adapter supplies everything that makes a provider safe: the
  * classification of responses, the limits, the credential that goes only to the configured origin, and the closed
  * lists of states and reasons.
  */
-import { submitReads } from '../../catalogue/http-binding.ts';
-import type { HttpBinding } from '../../catalogue/http-binding.ts';
+import { findBinding, submitReads } from './binding.ts';
+import type { HttpBinding } from './binding.ts';
 import { jobIdAt } from '../json-answer.ts';
 import { ProviderUnreachable } from '../provider-unknown.ts';
 import { ProviderFailure, ProviderRefusal } from '../provider.ts';
@@ -198,12 +198,15 @@ export function createHttpProvider(deps: HttpProviderDeps): Provider {
     poll,
     cancel,
     download: (request, url, call) => calls.download(request, withOwnCredential(request, url), call),
-    boundTo: ({ http }) => ({
-      ...provider,
-      isSubmitRepeatable: http?.isSubmitRepeatable === true,
-      worksWhileSubmitting: http?.jobId === undefined,
-      callsBack: http !== undefined && submitReads(http, 'hookUrl'),
-    }),
+    boundTo(upstream) {
+      const binding = findBinding(upstream);
+      return {
+        ...provider,
+        isSubmitRepeatable: binding?.isSubmitRepeatable === true,
+        worksWhileSubmitting: binding?.jobId === undefined,
+        callsBack: binding !== undefined && submitReads(binding, 'hookUrl'),
+      };
+    },
   };
 
   /** A credential that goes into the query is sent only to the configured origin. */
@@ -220,14 +223,16 @@ type Polled = HttpBinding & { readonly poll: NonNullable<HttpBinding['poll']> };
 
 /** @throws {ProviderRefusal} the definition has none: it was written for another protocol. */
 function bindingOf({ upstream }: GenerationRequest): HttpBinding {
-  if (upstream.http === undefined) {
+  const binding = findBinding(upstream);
+  if (binding === undefined) {
     throw new ProviderRefusal('model_unavailable', { note: 'the model file has no http for protocol http' });
   }
-  return upstream.http;
+  return binding;
 }
 
 /** @throws {ProviderFailure} there are no jobs: an id can only come from a definition that was changed. */
-function polledBindingOf({ upstream: { http } }: GenerationRequest): Polled {
+function polledBindingOf({ upstream }: GenerationRequest): Polled {
+  const http = findBinding(upstream);
   if (http?.poll === undefined) throw new ProviderFailure('outcome_unknown');
   return { ...http, poll: http.poll };
 }

@@ -2,7 +2,7 @@
  * Reads a model file's expressions for one request: provides what they may see, and turns an expression that fails
  * into a missing value, with a log line for the operator. Nothing that an expression sees gets into that line.
  */
-import type { HttpBinding } from '../../catalogue/http-binding.ts';
+import type { HttpBinding } from './binding.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import type { GenerationRequest } from '../provider.ts';
 import { ExpressionError, createExpressions } from './expressions.ts';

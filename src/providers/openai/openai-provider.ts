@@ -3,14 +3,16 @@
  * binding selects one with its `api`; without it, the output of the model decides.
  */
 import type { Modality } from '../../catalogue/definition.ts';
-import type { Provider, UpstreamBinding } from '../provider.ts';
+import type { Provider } from '../provider.ts';
 import { createUpstreamCalls } from '../upstream-calls.ts';
 import type { HttpProviderDeps } from '../upstream-calls.ts';
+import { apiOf } from './api.ts';
+import type { Api } from './api.ts';
 import { createImages } from './images.ts';
 import { createSpeech } from './speech.ts';
 import { createVideos } from './videos.ts';
 
-const USUAL_API: Readonly<Record<Modality, NonNullable<UpstreamBinding['api']>>> = {
+const USUAL_API: Readonly<Record<Modality, Api>> = {
   image: 'images',
   audio: 'speech',
   video: 'videos',
@@ -26,5 +28,5 @@ export function createOpenAiProvider(deps: HttpProviderDeps): Provider {
     speech: createSpeech(calls),
     videos: createVideos(calls),
   };
-  return { ...images, boundTo: ({ api }, modality) => byApi[api ?? USUAL_API[modality]] };
+  return { ...images, boundTo: (upstream, modality) => byApi[apiOf(upstream) ?? USUAL_API[modality]] };
 }

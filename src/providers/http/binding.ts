@@ -12,6 +12,7 @@
 import jsonata from 'jsonata';
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
+import type { UpstreamBinding } from '../provider.ts';
 
 const MAX_EXPRESSION_LENGTH = 8_000;
 
@@ -136,6 +137,21 @@ export const HttpBindingSchema = Type.Object(
 
 export type HttpBinding = Static<typeof HttpBindingSchema>;
 
+/** An upstream of protocol `http`. */
+export interface HttpUpstream extends UpstreamBinding {
+  readonly http: HttpBinding;
+}
+
+/** @returns undefined if the upstream has none: its model file was written for another protocol. */
+export function findBinding(upstream: UpstreamBinding): HttpBinding | undefined {
+  return hasBinding(upstream) ? upstream.http : undefined;
+}
+
+/** Its form was validated when the model file was read: a pinned one keeps the form of the release that read it. */
+function hasBinding(upstream: UpstreamBinding): upstream is HttpUpstream {
+  return 'http' in upstream;
+}
+
 /** They make an expression out of data, or return another result each time: a repeated submit must stay the same. */
 const BARRED_FUNCTIONS: readonly string[] = ['eval', 'now', 'millis', 'random', 'shuffle'];
 
@@ -167,7 +183,7 @@ export function submitReads({ submit }: HttpBinding, variable: 'taskId' | 'hookU
  *
  * @returns the first problem with its position, or undefined.
  */
-export function httpBindingProblem(binding: HttpBinding): string | undefined {
+export function bindingProblem(binding: HttpBinding): string | undefined {
   for (const [place, text] of expressionsOf(binding)) {
     const problem = expressionProblem(text);
     if (problem !== undefined) return `${place}: ${problem}`;

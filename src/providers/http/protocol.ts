@@ -1,0 +1,16 @@
+import type { UpstreamProtocol } from '../upstream-protocol.ts';
+import { HttpBindingSchema, bindingProblem, findBinding } from './binding.ts';
+import { createHttpProvider } from './http-provider.ts';
+
+export const httpProtocol: UpstreamProtocol = {
+  name: 'http',
+  fields: { http: HttpBindingSchema },
+  problemOf(upstream) {
+    const binding = findBinding(upstream);
+    if (binding === undefined) return 'http: missing for protocol http';
+    if (upstream.baseUrl === undefined) return 'baseUrl: missing for protocol http';
+    const problem = bindingProblem(binding);
+    return problem === undefined ? undefined : `http.${problem}`;
+  },
+  create: createHttpProvider,
+};
