@@ -83,6 +83,8 @@ export interface RouteSpec<Query extends TObject, Body extends TSchema> {
   readonly description?: string;
   /** The scope a key needs, `any` for every key, `none` for no key, `operator` on the admin listener. */
   readonly access: Scope | 'any' | 'none' | 'operator';
+  /** Whether the operation changes anything that is kept. Default: whatever is not a GET does. */
+  readonly changesState?: boolean;
   /**
    * The budget of the account from which a request takes a token; default `read`. `deferred`: the handler takes it,
    * from `create`.
@@ -110,11 +112,11 @@ export interface RouteSpec<Query extends TObject, Body extends TSchema> {
 }
 
 /** A route, whatever its query and body are. */
-export type Route = RouteSpec<TObject, TSchema>;
+export type Route = RouteSpec<TObject, TSchema> & { readonly changesState: boolean };
 
 /** Types a route by its own schemas. */
 export function defineRoute<Query extends TObject = TObject, Body extends TSchema = TSchema>(
   spec: RouteSpec<Query, Body>,
 ): Route {
-  return spec;
+  return { ...spec, changesState: spec.changesState ?? spec.method !== 'GET' };
 }

@@ -19,6 +19,7 @@ export function estimateRoutes(http: HttpContext): readonly Route[] {
       method: 'POST',
       path: '/v1/tasks/estimate',
       operationId: 'estimateTask',
+      changesState: false,
       tag: 'Tasks',
       summary: 'Estimate a task',
       description:

@@ -48,6 +48,8 @@ export function mcpRoutes(http: HttpContext): readonly Route[] {
       method: 'POST',
       path: '/mcp',
       operationId: 'callMcp',
+      // What its tools change, they change by operations of this table.
+      changesState: false,
       tag: 'Service',
       summary: 'Use the tools of the Model Context Protocol',
       description:

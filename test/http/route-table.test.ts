@@ -1,0 +1,51 @@
+/** What the table of routes says about each operation: its id, who may call it, and whether it changes anything. */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { adminRoutes } from '../../src/http/app/admin-routes.ts';
+import { publicRoutes } from '../../src/http/app/public-routes.ts';
+import type { Route } from '../../src/http/app/route.ts';
+import { serveApp } from './serve.ts';
+import type { ServedApp } from './serve.ts';
+
+describe('the table of routes', () => {
+  let served: ServedApp;
+  let listeners: readonly (readonly Route[])[];
+  let routes: readonly Route[];
+  before(async () => {
+    served = await serveApp();
+    listeners = [publicRoutes(served.http), adminRoutes(served.http)];
+    routes = listeners.flat();
+  });
+  after(() => served.close());
+
+  it('names every operation of a listener once', () => {
+    for (const listener of listeners) {
+      const ids = listener.map(({ operationId }) => operationId);
+
+      assert.deepEqual(
+        ids.filter((id, index) => ids.indexOf(id) !== index),
+        [],
+      );
+    }
+  });
+
+  it('says of every operation whether it changes state: only these requests other than GET do not', () => {
+    const unchanging = routes.filter(({ method, changesState }) => method !== 'GET' && !changesState);
+
+    assert.deepEqual(unchanging.map(({ operationId }) => operationId).toSorted(), ['callMcp', 'estimateTask']);
+    assert.deepEqual(
+      routes.filter(({ method, changesState }) => method === 'GET' && changesState),
+      [],
+    );
+  });
+
+  it('lets no scope that is for reading change anything', () => {
+    const readers = routes.filter(({ access }) => access.endsWith(':read'));
+
+    assert.ok(readers.length > 5);
+    assert.deepEqual(
+      readers.filter(({ changesState }) => changesState).map(({ operationId }) => operationId),
+      [],
+    );
+  });
+});
