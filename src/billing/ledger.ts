@@ -73,6 +73,7 @@ export class AdjustmentTooLargeError extends DarkroomError {
   override readonly name = 'AdjustmentTooLargeError';
   override readonly kind = 'invalid_request';
   override readonly param = 'usd';
+  override readonly keyword = 'maximum';
 
   constructor() {
     super('an adjustment cannot take more than is available');

@@ -16,6 +16,7 @@ export class ReferenceUsedError extends DarkroomError {
   override readonly name = 'ReferenceUsedError';
   override readonly kind = 'invalid_request';
   override readonly param = 'reference';
+  override readonly keyword = 'unique';
 
   constructor(reference: string) {
     super(`the reference ${reference} was used before; nothing was booked`);
@@ -27,6 +28,7 @@ export class BalanceTooLargeError extends DarkroomError {
   override readonly name = 'BalanceTooLargeError';
   override readonly kind = 'invalid_request';
   override readonly param = 'usd';
+  override readonly keyword = 'maximum';
 
   constructor() {
     super('an account cannot have more than 1000000000000 USD; nothing was booked');

@@ -7,8 +7,8 @@ import { DEFAULT_ROUTE, definitionHash } from './definition.ts';
 import type { ModelDefinition } from './definition.ts';
 import type { ModelFileError } from './model-files.ts';
 import { pricedFields } from './price.ts';
-import { compileCheck, compileCheckAll } from './schema-validation.ts';
-import type { Check, CheckAll } from './schema-validation.ts';
+import { compileCheck, compileViolation, compileViolations } from './schema-validation.ts';
+import type { Check, FindViolation, FindViolations } from './schema-validation.ts';
 import { isTextModel } from './text-definition.ts';
 import type { CatalogueModel, TextModelDefinition } from './text-definition.ts';
 import { DarkroomError } from '../domain/darkroom-error.ts';
@@ -23,9 +23,9 @@ export interface ResolvedModel {
   readonly route: string;
   /** Whether the response includes the route: only those of models that have several do. */
   readonly hasRoutes: boolean;
-  readonly checkInput: Check;
+  readonly checkInput: FindViolation;
   /** Returns everything that is wrong with an input. */
-  readonly checkInputAll: CheckAll;
+  readonly checkInputAll: FindViolations;
   /** Whether an input has a price: the fields that it depends on are valid, whatever the others are. */
   hasPrice(input: unknown): boolean;
 }
@@ -64,6 +64,8 @@ export class OtherModalityError extends DarkroomError {
 export class UnknownRouteError extends DarkroomError {
   override readonly name = 'UnknownRouteError';
   override readonly kind = 'invalid_request';
+  override readonly param = 'route';
+  override readonly keyword = 'enum';
 
   constructor(route: string, available: readonly string[]) {
     super(
@@ -76,6 +78,8 @@ export class UnknownRouteError extends DarkroomError {
 export class ContradictoryRouteError extends DarkroomError {
   override readonly name = 'ContradictoryRouteError';
   override readonly kind = 'invalid_request';
+  override readonly param = 'route';
+  override readonly keyword = 'enum';
 
   constructor(suffix: string, route: string) {
     super(
@@ -182,13 +186,13 @@ export function createCatalogue(definitions: readonly CatalogueModel[], now: () 
 function entryOf(definition: ModelDefinition): Entry {
   const { inputSchema, pricing } = definition;
   // Only estimates need these two, and compiling takes a moment.
-  let checkAll: CheckAll | undefined;
+  let checkAll: FindViolations | undefined;
   let checkPriced: Check | undefined;
   return {
     definition,
     hash: definitionHash(definition),
-    checkInput: compileCheck(inputSchema, 'invalid input'),
-    checkInputAll: (input) => (checkAll ??= compileCheckAll(inputSchema, 'invalid input'))(input),
+    checkInput: compileViolation(inputSchema, 'invalid input'),
+    checkInputAll: (input) => (checkAll ??= compileViolations(inputSchema, 'invalid input'))(input),
     hasPrice: (input) =>
       (checkPriced ??= compileCheck(schemaOf(pricedFields(pricing), inputSchema), 'invalid input'))(input) ===
       undefined,

@@ -5,9 +5,8 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { ErrorObject, ValidateFunction } from 'ajv/dist/2020.js';
 import { countCodePoints } from './code-points.ts';
-
-/** What a message begins with: `invalid input: ` inside `input`, `invalid request: ` elsewhere. */
-export type ViolationPrefix = 'invalid input' | 'invalid request' | 'invalid model file';
+import { violation } from '@darkroom/api/facts/violation';
+import type { Violation, ViolationPrefix } from '@darkroom/api/facts/violation';
 
 /** Returns what is wrong with a value, or undefined if nothing is. */
 export type Check = (value: unknown) => string | undefined;
@@ -28,36 +27,30 @@ export function compileCheck(schema: object, prefix: ViolationPrefix): Check {
   return (value) => find(value)?.message;
 }
 
-/** The first thing that is wrong with a value. */
-export interface Violation {
-  readonly message: string;
-  /** The dotted position; '' for the whole value. */
-  readonly field: string;
-  /** The keyword of JSON Schema that is violated. */
-  readonly keyword: string;
-}
-
 /**
  * Like `compileCheck`, for callers that need the position apart from the message.
  *
  * @throws {Error} as `compileCheck`.
  */
-export function compileViolation(schema: object, prefix: ViolationPrefix): (value: unknown) => Violation | undefined {
+export function compileViolation(schema: object, prefix: ViolationPrefix): FindViolation {
   const validate = compile(schema, false);
   return (value) => {
     if (validate(value)) return undefined;
     const [error] = validate.errors ?? [];
     if (error === undefined) return { message: `${prefix}: not valid`, field: '', keyword: '' };
-    return { message: describe(error, prefix), field: fieldOf(error), keyword: error.keyword };
+    return violationOf(error, prefix);
   };
 }
+
+/** Returns the first thing that is wrong with a value, or undefined if nothing is. */
+export type FindViolation = (value: unknown) => Violation | undefined;
 
 /**
  * Returns everything that is wrong with a value, at most a hundred violations: what `estimate` lists (contract §4).
  * For a value with very many members only the first is returned: if each of them were wrong, there would be too many
  * to collect.
  */
-export type CheckAll = (value: unknown) => readonly string[];
+export type FindViolations = (value: unknown) => readonly Violation[];
 
 /** At most this many violations are reported for one value. */
 const MAX_VIOLATIONS = 100;
@@ -72,17 +65,17 @@ const MAX_LISTED_MEMBERS = 10_000;
  *
  * @throws {Error} as `compileCheck`.
  */
-export function compileCheckAll(schema: object, prefix: ViolationPrefix): CheckAll {
+export function compileViolations(schema: object, prefix: ViolationPrefix): FindViolations {
   const validate = compile(schema, true);
-  const checkFirst = compileCheck(schema, prefix);
+  const findFirst = compileViolation(schema, prefix);
   return (value) => {
     if (hasMoreMembers(value, MAX_LISTED_MEMBERS)) {
-      const problem = checkFirst(value);
-      return problem === undefined ? [] : [problem];
+      const first = findFirst(value);
+      return first === undefined ? [] : [first];
     }
     if (validate(value)) return [];
-    const problems = (validate.errors ?? []).map((error) => describe(error, prefix));
-    return [...new Set(problems)].slice(0, MAX_VIOLATIONS);
+    const violations = (validate.errors ?? []).map((error) => violationOf(error, prefix));
+    return [...new Map(violations.map((each) => [each.message, each])).values()].slice(0, MAX_VIOLATIONS);
   };
 }
 
@@ -124,12 +117,14 @@ function compile(schema: object, allErrors: boolean): ValidateFunction {
   }
 }
 
-function describe(error: ErrorObject, prefix: ViolationPrefix): string {
+function violationOf(error: ErrorObject, prefix: ViolationPrefix): Violation {
   const field = fieldOf(error);
-  if (error.keyword === 'additionalProperties') return `additional properties not allowed: ${field}`;
-  if (error.keyword === 'required') return `${prefix}: missing property: ${field}`;
-  const place = field === '' ? '' : `${field}: `;
-  return `${prefix}: ${place}${error.keyword}: got ${got(error)}, want ${want(error)}`;
+  const { keyword } = error;
+  if (keyword === 'additionalProperties') {
+    return { message: `additional properties not allowed: ${field}`, field, keyword };
+  }
+  if (keyword === 'required') return { message: `${prefix}: missing property: ${field}`, field, keyword };
+  return violation(prefix, field, keyword, `${keyword}: got ${got(error)}, want ${want(error)}`);
 }
 
 /** The offending field: for a missing or an additional member, that member. */

@@ -12,6 +12,8 @@ export abstract class DarkroomError extends Error {
   abstract readonly kind: ErrorKind;
   /** The field at fault, where the message does not begin with it. */
   declare readonly param?: string | undefined;
+  /** What the field violates: a keyword of JSON Schema, or a word such as `unique`. */
+  declare readonly keyword?: string | undefined;
   /** The name of the case for clients of OpenAI's API, where it differs from that of the kind. */
   declare readonly code?: string | undefined;
   /** After how many whole seconds a retry is worthwhile, where it differs from that of the kind. */

@@ -6,7 +6,7 @@ import type { Estimate } from '../tasks/create/estimate.ts';
 import type { WireEstimate } from '@darkroom/api/tasks/estimate';
 import { formatDecimal, formatUsd } from '../domain/money.ts';
 
-export function presentEstimate({ quote, pricing, ...estimate }: Estimate): WireEstimate {
+export function presentEstimate({ quote, pricing, violations, ...estimate }: Estimate): WireEstimate {
   const cost = quote === undefined ? null : formatUsd(quote.costMicroUsd);
   return {
     // Nothing is known about a task in advance that would make it cheaper than its worst case.
@@ -28,6 +28,7 @@ export function presentEstimate({ quote, pricing, ...estimate }: Estimate): Wire
     model: estimate.model ?? null,
     route: estimate.route ?? null,
     balanceSufficient: estimate.isBalanceSufficient ?? null,
-    errors: [...estimate.errors],
+    errors: violations.map(({ message }) => message),
+    violations: [...violations],
   };
 }

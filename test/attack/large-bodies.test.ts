@@ -46,7 +46,7 @@ describe('a body thread', () => {
         assert.ok(typeof found === 'object' && found !== null && Object.hasOwn(found, '__proto__'));
         const facts = factsOf(expected);
         assert.ok(Buffer.from(answer.facts?.fingerprint.hash ?? []).equals(facts.fingerprint.hash));
-        assert.equal(answer.facts?.unstorable, facts.unstorable);
+        assert.deepEqual(answer.facts?.unstorable, facts.unstorable);
       }),
     );
   });

@@ -111,7 +111,7 @@ describe('a catalogue', () => {
 
     assert.equal(two.resolve(NAME, undefined).checkInput({ prompt: 'a' }), undefined);
     assert.equal(
-      two.resolve('acme/voice', undefined).checkInput({ text: 'a', prompt: 'a' }),
+      two.resolve('acme/voice', undefined).checkInput({ text: 'a', prompt: 'a' })?.message,
       'additional properties not allowed: prompt',
     );
   });
@@ -171,11 +171,14 @@ describe('an input', () => {
 
   it('has all that is wrong with it told', () => {
     assert.deepEqual(checkInputAll({ prompt: 'a' }), []);
-    assert.deepEqual(checkInputAll({ resolution: '3k', seed: 1 }), [
-      'invalid input: missing property: prompt',
-      'additional properties not allowed: seed',
-      'invalid input: resolution: enum: got "3k", want one of "1k", "2k"',
-    ]);
+    assert.deepEqual(
+      checkInputAll({ resolution: '3k', seed: 1 }).map(({ message }) => message),
+      [
+        'invalid input: missing property: prompt',
+        'additional properties not allowed: seed',
+        'invalid input: resolution: enum: got "3k", want one of "1k", "2k"',
+      ],
+    );
   });
 
   it('has a price where the fields that the price goes by are right, whatever the others are', () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { compileCheck, compileCheckAll } from '../../src/catalogue/schema-validation.ts';
+import { compileCheck, compileViolations } from '../../src/catalogue/schema-validation.ts';
 
 /** Field families of spec §2.5, each as some model has it. */
 const INPUT = {
@@ -109,7 +109,8 @@ describe('a violation of an input schema', () => {
 });
 
 describe('all violations of a schema', () => {
-  const checkAll = compileCheckAll(INPUT, 'invalid input');
+  const find = compileViolations(INPUT, 'invalid input');
+  const checkAll = (value: unknown): readonly string[] => find(value).map(({ message }) => message);
 
   it('are told each once, in the same forms as the first one alone', () => {
     const value = { image_urls: ['1', 2, 2, 3], duration: 31, size: 1 };
@@ -127,6 +128,20 @@ describe('all violations of a schema', () => {
       'invalid input: missing property: prompt',
     ]);
     assert.deepEqual(checkAll({ prompt: 'a' }), []);
+  });
+
+  it('have the field and the keyword of the schema apart from the message', () => {
+    assert.deepEqual(
+      find({ prompt: 'a', image_urls: ['1', 2], size: 1 }).map(({ field, keyword }) => [field, keyword]),
+      [
+        ['size', 'additionalProperties'],
+        ['image_urls.1', 'type'],
+      ],
+    );
+    assert.deepEqual(
+      find({}).map(({ field, keyword }) => [field, keyword]),
+      [['prompt', 'required']],
+    );
   });
 
   it('are at most a hundred', () => {

@@ -76,7 +76,7 @@ export async function embeddedModels(): Promise<readonly JudgedModel[]> {
     problemOf: (changes) =>
       catalogue
         .resolve(definition.name, undefined)
-        .checkInput(JSON.parse(JSON.stringify({ ...definition.examples[0], ...changes }))),
+        .checkInput(JSON.parse(JSON.stringify({ ...definition.examples[0], ...changes })))?.message,
   }));
 }
 

@@ -79,6 +79,7 @@ describe('the estimate of a good request', () => {
       route: 'default',
       balanceSufficient: true,
       errors: [],
+      violations: [],
     });
   });
 
@@ -185,7 +186,17 @@ describe('the estimate of a bad request', () => {
   });
 
   it('tells a callback that nobody may be sent to, and a cost above the maximum', async () => {
-    const { errors } = await estimate(video({}, { callback: { url: 'https://127.0.0.1/hook' }, maxCost: '0.249999' }));
+    const request = video({}, { callback: { url: 'https://127.0.0.1/hook' }, maxCost: '0.249999' });
+    const { errors, violations } = await estimate(request);
+    assert.deepEqual(
+      violations.map(({ message, field, keyword }) => [message, field, keyword]),
+      [
+        [errors[0], 'callback.url', 'url'],
+        [errors[1], 'maxCost', 'maxCost'],
+      ],
+    );
+    const { body: rejected } = await account.client.create(request);
+    assert.deepEqual(rejected.violations, violations.slice(0, 1));
 
     assert.deepEqual(errors, [
       'invalid request: callback.url: 127.0.0.1 is not a public address; the operator can allow it with EGRESS_ALLOW',

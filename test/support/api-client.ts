@@ -2,6 +2,7 @@
  * A client as a user would write one: plain HTTPS calls without any of our code. It returns the status and the
  * headers for the tests.
  */
+import type { Violation } from '@darkroom/api/facts/violation';
 import { until } from '@darkroom/testing/until';
 
 export interface ApiAnswer {
@@ -15,6 +16,7 @@ export interface ApiBody {
   readonly code: number;
   readonly message: string;
   readonly error_code: string;
+  readonly violations?: readonly Violation[];
   readonly data: ApiTask;
 }
 

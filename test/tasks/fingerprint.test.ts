@@ -59,7 +59,7 @@ describe('text that cannot be stored', () => {
       [{ metadata: { 'a\udc00': 'x' } }, `invalid request: metadata: ${problem}`],
       [{ callback: { url: '\udc00\ud800' } }, `invalid request: callback.url: ${problem}`],
     ];
-    for (const [body, message] of cases) assert.equal(unstorableProblem(body), message);
+    for (const [body, message] of cases) assert.equal(unstorableProblem(body)?.message, message);
   });
 
   it('is not what any other text is', () => {

@@ -6,6 +6,7 @@ import { UnsupportedMediaError } from '@darkroom/media/inspect';
 import { PreviewTooSlowError } from '@darkroom/media/preview';
 import { DarkroomError, factsOf } from '../../domain/darkroom-error.ts';
 import type { ErrorKind } from '../../domain/darkroom-error.ts';
+import type { Violation } from '@darkroom/api/facts/violation';
 
 /** An error as a response shows it, in whatever form (error-form.ts). */
 export interface HttpProblem {
@@ -16,9 +17,13 @@ export interface HttpProblem {
   /** For clients of OpenAI's API: the parameter at fault, and its code for the case. */
   readonly param?: string | undefined;
   readonly code?: string | undefined;
+  /** What is wrong with the request, where its field is known. */
+  readonly violations?: readonly Violation[] | undefined;
 }
 
 interface RequestErrorOptions extends Pick<HttpProblem, 'param' | 'code'> {
+  /** What `param` violates. */
+  readonly keyword?: string | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly retryAfterSeconds?: number;
   readonly cause?: unknown;
@@ -29,6 +34,7 @@ export class RequestError extends DarkroomError {
   override readonly name = 'RequestError';
   override readonly kind: ErrorKind;
   override readonly param: string | undefined;
+  override readonly keyword: string | undefined;
   override readonly code: string | undefined;
   override readonly retryAfterSeconds: number | undefined;
   readonly headers: Readonly<Record<string, string>>;
@@ -38,6 +44,7 @@ export class RequestError extends DarkroomError {
     super(message, { cause: options.cause });
     this.kind = kind;
     this.param = options.param;
+    this.keyword = options.keyword;
     this.code = options.code;
     this.retryAfterSeconds = options.retryAfterSeconds;
     this.headers = options.headers ?? {};
@@ -49,8 +56,16 @@ export class RequestError extends DarkroomError {
 }
 
 /** 400 `INVALID_REQUEST`, with a message that names the field. */
-export function invalidRequest(message: string, options?: Pick<HttpProblem, 'param' | 'code'>): RequestError {
+export function invalidRequest(
+  message: string,
+  options?: Pick<RequestErrorOptions, 'param' | 'code' | 'keyword'>,
+): RequestError {
   return new RequestError('invalid_request', message, options);
+}
+
+/** 400 `INVALID_REQUEST` for a value that violates its schema, or a rule beyond it. */
+export function violated({ message, field, keyword }: Violation): RequestError {
+  return invalidRequest(message, { param: field, keyword });
 }
 
 /** 404: the same body for an unknown path, an unknown task and another account's task. */
@@ -64,7 +79,19 @@ export function problemOf(error: unknown): HttpProblem {
   if (known === undefined) return { kind: 'internal', message: factsOf('internal').message };
   const { kind, publicMessage, param, code } = known;
   const headers = { ...headersOf(known), ...(known instanceof RequestError ? known.headers : {}) };
-  return { kind, message: publicMessage, headers, param, code };
+  return {
+    kind,
+    message: publicMessage,
+    headers,
+    param: param === '' ? undefined : param,
+    code,
+    violations: violationsOf(known),
+  };
+}
+
+function violationsOf({ kind, publicMessage, param, keyword }: DarkroomError): readonly Violation[] | undefined {
+  if (param === undefined || factsOf(kind).status !== 400) return undefined;
+  return [{ message: publicMessage, field: param, keyword: keyword ?? 'invalid' }];
 }
 
 function headersOf({ kind, retryAfterSeconds }: DarkroomError): Readonly<Record<string, string>> {

@@ -3,7 +3,7 @@
  * unknown, given twice or of the wrong form are reported in the contract's words (§1).
  */
 import type { TObject } from 'typebox';
-import type { Violation } from '../../catalogue/schema-validation.ts';
+import type { Violation } from '@darkroom/api/facts/violation';
 import { invalidRequest } from './errors.ts';
 
 /** Names of parameters are quoted in messages up to this length. */
@@ -48,7 +48,11 @@ export function readQuery(
     const property = Object.hasOwn(properties, name) ? properties[name] : undefined;
     if (property === undefined) {
       const param = cut(name);
-      throw invalidRequest(`additional properties not allowed: ${param}`, { param, code: 'unknown_parameter' });
+      throw invalidRequest(`additional properties not allowed: ${param}`, {
+        param,
+        code: 'unknown_parameter',
+        keyword: 'additionalProperties',
+      });
     }
     if (property.type === 'array') {
       query[name] = values.flatMap((each) => each.split(',')).map((each) => converted(each, property.items ?? {}));
@@ -60,7 +64,7 @@ export function readQuery(
   const violation = check?.(query);
   if (violation !== undefined) {
     const { message, field: param, keyword } = violation;
-    throw invalidRequest(message, { param, code: keyword === 'type' ? 'invalid_type' : 'invalid_value' });
+    throw invalidRequest(message, { param, keyword, code: keyword === 'type' ? 'invalid_type' : 'invalid_value' });
   }
   return { query, prefixed };
 }
@@ -88,7 +92,7 @@ function clamped(value: number, property: Property): number {
 
 function givenTwice(name: string): Error {
   const param = cut(name);
-  return invalidRequest(`invalid request: ${param}: given more than once`, { param });
+  return invalidRequest(`invalid request: ${param}: given more than once`, { param, keyword: 'maxItems' });
 }
 
 function cut(name: string): string {

@@ -7,8 +7,8 @@ import etag from 'etag';
 import type { Middleware, ParameterizedContext } from 'koa';
 import { AccountSuspendedError, UnauthenticatedError, requireScope } from '../../accounts/authenticate.ts';
 import type { Caller } from '../../accounts/authenticate.ts';
-import { compileCheck, compileViolation } from '../../catalogue/schema-validation.ts';
-import type { Check } from '../../catalogue/schema-validation.ts';
+import { compileViolation } from '../../catalogue/schema-validation.ts';
+import type { FindViolation } from '../../catalogue/schema-validation.ts';
 import { listsTag } from '../../objects/urls/entity-tag.ts';
 import { RateLimitedError } from '../../limits/rate-limiter.ts';
 import type { Budget } from '../../limits/rate-limiter.ts';
@@ -18,7 +18,7 @@ import { answerOtherMethod } from '../middleware/allow.ts';
 import type { BodyAllowance } from '../bodies/body-allowance.ts';
 import type { HttpContext } from './context.ts';
 import { errorFormOf } from './error-form.ts';
-import { invalidRequest } from './errors.ts';
+import { invalidRequest, violated } from './errors.ts';
 import { EXPENSIVE_WAIT_MS } from '../middleware/expensive-reads.ts';
 import { countFailedAuthentication } from '../middleware/failed-authentication.ts';
 import { SMALL_BODY_BYTES, hasNoBody, readJson } from '../bodies/json-body.ts';
@@ -196,15 +196,15 @@ function server(http: HttpContext, route: Route): Serve {
     if (form === 'json-rpc') ctx.state.messageId = idOf(body);
     if (isLarge) await turns.next();
     const problem = checkBody?.(body);
-    if (problem !== undefined) throw invalidRequest(problem);
+    if (problem !== undefined) throw violated(problem);
     if (isCheckedLater && !isJsonObject(body)) throw invalidRequest('invalid request: the body is not a JSON object');
     return { body, ...(isLarge && { large: { facts, nextTurn: () => turns.next() } }) };
   }
 }
 
-function bodyCheck({ body }: Route): Check | undefined {
+function bodyCheck({ body }: Route): FindViolation | undefined {
   if (body?.kind !== 'json' || body.isCheckedLater === true) return undefined;
-  return compileCheck(body.schema, 'invalid request');
+  return compileViolation(body.schema, 'invalid request');
 }
 
 /** Of two headers we might read one and a proxy the other: such a request has no valid key. */

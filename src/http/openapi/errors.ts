@@ -15,6 +15,7 @@ import type { ErrorForm } from '../app/error-form.ts';
 import type { OpenApiNode, OpenApiParts } from './parts.ts';
 import type { Route } from '../app/route.ts';
 import { textProblemOf } from '../text/problem.ts';
+import { ViolationSchema } from '@darkroom/api/tasks/violation';
 
 /** The kinds that the reference describes: one for each code. HTTP's own rejections are beside them (431), or have no operation. */
 const DESCRIBED = new Map<string, ErrorKind>();
@@ -30,6 +31,9 @@ const FailureSchema = Type.Object(
     message: Type.String({ description: 'For people; it names the field where one is at fault.' }),
     data: Type.Null(),
     error_code: Type.String({ description: 'For programs.' }),
+    violations: Type.Optional(
+      Type.Array(ViolationSchema, { description: 'What is wrong with the request, where its field is known.' }),
+    ),
   },
   { additionalProperties: false },
 );

@@ -1,7 +1,7 @@
 /**
  * `POST /v1/tasks/estimate`: what a create would cost, and everything that is wrong with it (contract §4).
  */
-import { compileCheckAll } from '../../catalogue/schema-validation.ts';
+import { compileViolations } from '../../catalogue/schema-validation.ts';
 import { estimateTask } from '../../tasks/create/estimate.ts';
 import { CreateTaskSchema } from '@darkroom/api/tasks/create-task';
 import { EstimateSchema } from '@darkroom/api/tasks/estimate';
@@ -13,7 +13,7 @@ import { defineRoute } from '../app/route.ts';
 import type { Route } from '../app/route.ts';
 
 export function estimateRoutes(http: HttpContext): readonly Route[] {
-  const checkBody = compileCheckAll(CreateTaskSchema, 'invalid request');
+  const checkBody = compileViolations(CreateTaskSchema, 'invalid request');
   return [
     defineRoute({
       method: 'POST',

@@ -1,7 +1,7 @@
 /**
  * `GET /v1/tasks`: the account's tasks by filter, by page and by cursor (contract §3).
  */
-import { compileCheck } from '../../catalogue/schema-validation.ts';
+import { compileViolation } from '../../catalogue/schema-validation.ts';
 import { Type } from 'typebox';
 import { LISTED_BY_PAGE } from '../../tasks/listing/list-filter.ts';
 import { createTaskLister } from '../../tasks/listing/list.ts';
@@ -13,12 +13,15 @@ import type { WireTaskList } from '@darkroom/api/tasks/task-list';
 import { presentTask } from '../../presenters/task.ts';
 import type { HttpContext } from '../app/context.ts';
 import { decodeCursor, encodeCursor } from '../app/cursor.ts';
-import { invalidRequest } from '../app/errors.ts';
+import { invalidRequest, violated } from '../app/errors.ts';
 import { defineRoute } from '../app/route.ts';
 import type { Route } from '../app/route.ts';
 
 /** The pairs of a filter have the same bounds as those of a task. */
-const checkMetadata = compileCheck(Type.Object({ metadata: CreateTaskSchema.properties.metadata }), 'invalid request');
+const checkMetadata = compileViolation(
+  Type.Object({ metadata: CreateTaskSchema.properties.metadata }),
+  'invalid request',
+);
 
 export function taskListRoutes(http: HttpContext): readonly Route[] {
   const lister = createTaskLister(http.database, () => http.now());
@@ -38,7 +41,7 @@ export function taskListRoutes(http: HttpContext): readonly Route[] {
       async handle({ caller, query, prefixed: metadata }): Promise<WireTaskList> {
         const { page = 1, size = 10, cursor, model, keyId, ids } = query;
         const problem = checkMetadata({ metadata }) ?? unstorableProblem({ model, keyId, ids, metadata });
-        if (problem !== undefined) throw invalidRequest(problem);
+        if (problem !== undefined) throw violated(problem);
         const disorder = rangeProblem(['created_after', query.created_after], ['created_before', query.created_before]);
         if (disorder !== undefined) throw invalidRequest(`invalid request: ${disorder}`);
         if (cursor !== undefined && page > 1) {

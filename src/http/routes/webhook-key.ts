@@ -17,7 +17,7 @@ import {
 import { exampleTask, presentTestDelivery, presentWebhookKey } from '../../presenters/webhook-key.ts';
 import type { WireWebhookKey } from '@darkroom/api/tasks/webhook-key';
 import type { HttpContext } from '../app/context.ts';
-import { invalidRequest } from '../app/errors.ts';
+import { invalidRequest, violated } from '../app/errors.ts';
 import { defineRoute } from '../app/route.ts';
 import type { Route } from '../app/route.ts';
 
@@ -63,7 +63,7 @@ export function webhookKeyRoutes(http: HttpContext): readonly Route[] {
       answer,
       handle: ({ caller, body }) => {
         const problem = unstorableProblem(body);
-        if (problem !== undefined) throw invalidRequest(problem);
+        if (problem !== undefined) throw violated(problem);
         return replaceKey(caller.accountId, body.secret);
       },
     }),

@@ -7,7 +7,7 @@ import type { Caller } from '../../accounts/authenticate.ts';
 import type { Catalogue } from '../../catalogue/catalogue.ts';
 import { limitsOf } from '../../catalogue/definition.ts';
 import { worstCaseCost } from '../../catalogue/price.ts';
-import type { Check } from '../../catalogue/schema-validation.ts';
+import type { FindViolation } from '../../catalogue/schema-validation.ts';
 import type { Database } from '../../database/database.ts';
 import { newTaskId, taskIdForKey } from '../../domain/ids.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
@@ -24,6 +24,7 @@ import type { Fingerprint } from '../record/fingerprint.ts';
 import { judgeMedia } from '../record/input-media.ts';
 import { callbackProblem, maxCostProblem, timeoutProblem } from './request-checks.ts';
 import { DarkroomError } from '../../domain/darkroom-error.ts';
+import type { Violation } from '@darkroom/api/facts/violation';
 
 /** A request body that has the form of @darkroom/api/tasks/create-task. */
 export interface CreateRequest {
@@ -41,6 +42,14 @@ export interface CreateRequest {
 export class InvalidTaskError extends DarkroomError {
   override readonly name = 'InvalidTaskError';
   override readonly kind = 'invalid_request';
+  override readonly param: string;
+  override readonly keyword: string;
+
+  constructor({ message, field, keyword }: Violation) {
+    super(message);
+    this.param = field;
+    this.keyword = keyword;
+  }
 }
 
 export interface CreateDependencies {
@@ -55,7 +64,7 @@ export interface CreateDependencies {
   /** Whether this process can deliver starts at this moment; absent: it never does. */
   readonly mayClaim?: () => boolean;
   /** Checks the form of the body. */
-  readonly checkBody: Check;
+  readonly checkBody: FindViolation;
 }
 
 export interface TaskCreator {
@@ -171,6 +180,6 @@ export function createTaskCreator(dependencies: CreateDependencies): TaskCreator
 }
 
 /** @throws {InvalidTaskError} there is a problem. */
-function refuse(problem: string | undefined): void {
+function refuse(problem: Violation | undefined): void {
   if (problem !== undefined) throw new InvalidTaskError(problem);
 }

@@ -11,7 +11,7 @@ import type { Catalogue, ResolvedModel } from '../../catalogue/catalogue.ts';
 import { limitsOf } from '../../catalogue/definition.ts';
 import { quote } from '../../catalogue/price.ts';
 import type { Pricing, Quote } from '../../catalogue/price.ts';
-import type { CheckAll } from '../../catalogue/schema-validation.ts';
+import type { FindViolations } from '../../catalogue/schema-validation.ts';
 import type { Database } from '../../database/database.ts';
 import { factsOf } from '../record/body-facts.ts';
 import type { LargeBody } from '../record/body-facts.ts';
@@ -19,6 +19,7 @@ import type { CreateRequest } from './create.ts';
 import { judgeMedia } from '../record/input-media.ts';
 import type { MediaJudge } from '../record/input-media.ts';
 import { callbackProblem, maxCostProblem, timeoutProblem } from './request-checks.ts';
+import type { Violation } from '@darkroom/api/facts/violation';
 
 /** The estimate of a request. */
 export interface Estimate {
@@ -32,14 +33,14 @@ export interface Estimate {
   /** Whether balance and spend caps cover the worst case at this moment; undefined where there is no price. */
   readonly isBalanceSufficient: boolean | undefined;
   /** In the forms of contract §1; none: a create would be accepted as far as the request is concerned. */
-  readonly errors: readonly string[];
+  readonly violations: readonly Violation[];
 }
 
 export interface EstimateDependencies extends MediaJudge {
   readonly database: Database;
   readonly catalogue: Catalogue;
   /** Checks the form of the body. */
-  readonly checkBody: CheckAll;
+  readonly checkBody: FindViolations;
 }
 
 /**
@@ -56,34 +57,34 @@ export async function estimateTask(
   large?: LargeBody,
 ): Promise<Estimate> {
   const { database, catalogue, egressPolicy, checkBody } = dependencies;
-  const errors = [...checkBody(body)];
-  const tell = (problem: string | undefined): void => {
-    if (problem !== undefined) errors.push(problem);
+  const violations = [...checkBody(body)];
+  const report = (violation: Violation | undefined): void => {
+    if (violation !== undefined) violations.push(violation);
   };
   const request = soundPart(body, checkBody);
-  const named = resolve(catalogue, request, tell);
+  const named = resolve(catalogue, request, report);
   if (named !== undefined) requireModel(caller, named.model.definition.name);
   if (named !== undefined && request.input !== undefined) {
     await large?.nextTurn();
-    errors.push(...(await inputProblems(dependencies, caller, named.model, request.input)));
+    violations.push(...(await inputProblems(dependencies, caller, named.model, request.input)));
   }
-  tell((large?.facts ?? factsOf(body)).unstorable);
-  tell(callbackProblem(request.callback, egressPolicy));
-  if (named === undefined) return { ...NOTHING_KNOWN, errors };
+  report((large?.facts ?? factsOf(body)).unstorable);
+  report(callbackProblem(request.callback, egressPolicy));
+  if (named === undefined) return { ...NOTHING_KNOWN, violations };
 
   const { model, isRouteKnown } = named;
   const isRouteMalformed = Object.hasOwn(body, 'route') && request.route === undefined;
   const { definition } = model;
   const price = model.hasPrice(request.input) ? quote(definition.pricing, request.input ?? {}) : undefined;
-  tell(timeoutProblem(request.timeoutSeconds, limitsOf(definition).handlingSeconds));
-  if (price !== undefined) tell(maxCostProblem(request.maxCost, price.costMicroUsd));
+  report(timeoutProblem(request.timeoutSeconds, limitsOf(definition).handlingSeconds));
+  if (price !== undefined) report(maxCostProblem(request.maxCost, price.costMicroUsd));
   return {
     model: model.fullName,
     route: isRouteKnown && !isRouteMalformed ? model.route : undefined,
     pricing: definition.pricing,
     quote: price,
     isBalanceSufficient: price === undefined ? undefined : await covers(database, caller, price.costMicroUsd),
-    errors,
+    violations,
   };
 }
 
@@ -99,7 +100,7 @@ const NOTHING_KNOWN = {
 const JUDGED_MEMBERS = ['model', 'input', 'callback', 'route', 'maxCost', 'timeoutSeconds'];
 
 /** The members of a body that are valid in themselves, whatever the others are. */
-function soundPart(body: Readonly<Record<string, unknown>>, checkBody: CheckAll): Partial<CreateRequest> {
+function soundPart(body: Readonly<Record<string, unknown>>, checkBody: FindViolations): Partial<CreateRequest> {
   const isSound = (name: string): boolean =>
     Object.hasOwn(body, name) && checkBody({ model: 'any', input: {}, [name]: body[name] }).length === 0;
   return Object.fromEntries(JUDGED_MEMBERS.filter(isSound).map((name) => [name, body[name]]));
@@ -114,14 +115,14 @@ interface NamedModel {
 function resolve(
   catalogue: Catalogue,
   { model, route }: Partial<CreateRequest>,
-  tell: (problem: string) => void,
+  report: (violation: Violation) => void,
 ): NamedModel | undefined {
   if (model === undefined) return undefined;
   try {
     return { model: catalogue.resolve(model, route), isRouteKnown: true };
   } catch (error) {
     if (!(error instanceof UnknownRouteError || error instanceof ContradictoryRouteError)) throw error;
-    tell(error.message);
+    report({ message: error.message, field: 'route', keyword: 'enum' });
     const name = catalogue.find(model)?.name ?? model;
     return { model: catalogue.resolve(name, undefined), isRouteKnown: false };
   }
@@ -133,7 +134,7 @@ async function inputProblems(
   { accountId }: Caller,
   { checkInputAll, definition }: ResolvedModel,
   input: CreateRequest['input'],
-): Promise<readonly string[]> {
+): Promise<readonly Violation[]> {
   const problems = checkInputAll(input);
   if (problems.length > 0) return problems;
   return (await judgeMedia(judge, accountId, definition.inputSchema, input)).problems;

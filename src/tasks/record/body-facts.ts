@@ -5,11 +5,12 @@
 import { fingerprint } from './fingerprint.ts';
 import type { Fingerprint } from './fingerprint.ts';
 import { unstorableProblem } from './storable-text.ts';
+import type { Violation } from '@darkroom/api/facts/violation';
 
 export interface BodyFacts {
   readonly fingerprint: Fingerprint;
   /** What prevents storing it, naming the field. */
-  readonly unstorable: string | undefined;
+  readonly unstorable: Violation | undefined;
 }
 
 /** A body that takes some hundredths of a second to process. */

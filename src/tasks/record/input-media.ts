@@ -11,6 +11,8 @@ import { ownObjectId, referenceTo, referencedId } from '../../objects/urls/own-u
 import { ExpiredUrlError, InvalidUrlError } from '../../objects/urls/signed-url.ts';
 import type { UrlSigner } from '../../objects/urls/signed-url.ts';
 import { findInputObjects } from './input-objects.ts';
+import { violation } from '@darkroom/api/facts/violation';
+import type { Violation } from '@darkroom/api/facts/violation';
 
 type Input = Readonly<Record<string, unknown>>;
 
@@ -110,7 +112,7 @@ export interface JudgedMedia {
   readonly input: Input;
   readonly objectKeys: readonly string[];
   /** `invalid input: image_urls.0: …`, in the order of the schema. */
-  readonly problems: readonly string[];
+  readonly problems: readonly Violation[];
 }
 
 /**
@@ -123,14 +125,15 @@ export async function judgeMedia(
   schema: Input,
   input: Input,
 ): Promise<JudgedMedia> {
-  const problems: string[] = [];
+  const problems: Violation[] = [];
   const own: { readonly field: MediaField; readonly id: string }[] = [];
   const forged = forgedReference(input, []);
-  if (forged !== undefined) problems.push(`invalid input: ${forged.join('.')}: must not be a reference`);
+  if (forged !== undefined)
+    problems.push(violation('invalid input', forged.join('.'), 'url', 'must not be a reference'));
   const fields = mediaOf(schema, input);
   for (const field of fields) {
     const judged = judgeAddress(judge, field);
-    if (judged.kind === 'bad') problems.push(told(field, judged.problem));
+    if (judged.kind === 'bad') problems.push(mediaViolation(field, 'url', judged.problem));
     if (judged.kind === 'own') own.push({ field, id: judged.id });
   }
   const objects = await findInputObjects(
@@ -143,9 +146,10 @@ export async function judgeMedia(
     const object = objects.get(id);
     // Another account's object and one that never existed look the same to the caller.
     if (object?.accountId !== accountId || object.isGone) {
-      problems.push(told(field, 'not found'));
+      problems.push(mediaViolation(field, 'url', 'not found'));
     } else if (!isAccepted(object.mimeType, field.accepts)) {
-      problems.push(told(field, `contentMediaType: got ${object.mimeType}, want ${field.accepts.join(' or ')}`));
+      const problem = `contentMediaType: got ${object.mimeType}, want ${field.accepts.join(' or ')}`;
+      problems.push(mediaViolation(field, 'contentMediaType', problem));
     } else {
       texts.set(field.path, referenceTo(id));
       objectKeys.add(object.objectKey);
@@ -177,8 +181,8 @@ function expiredProblem(id: string): string {
   return `expired: read the ${id.startsWith('file_') ? 'file' : 'task'} again for a fresh URL`;
 }
 
-function told({ path }: MediaField, problem: string): string {
-  return `invalid input: ${path.join('.')}: ${problem}`;
+function mediaViolation({ path }: MediaField, keyword: string, problem: string): Violation {
+  return violation('invalid input', path.join('.'), keyword, problem);
 }
 
 /**

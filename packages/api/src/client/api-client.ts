@@ -6,6 +6,8 @@ import { kindOfResponse } from '../facts/error-kinds.ts';
 import type { ErrorKind } from '../facts/error-kinds.ts';
 import { readEvents } from './event-stream.ts';
 import type { ServerSentEvent } from './event-stream.ts';
+import type { Violation } from '../facts/violation.ts';
+import type { Failure } from '../tasks/envelope.ts';
 
 export interface ApiClientOptions {
   /** Paths are relative to it; it ends in `/v1`. */
@@ -37,10 +39,14 @@ export class ApiError extends Error {
   readonly retryAfterSeconds: number | undefined;
   readonly requestId: string | undefined;
 
-  constructor(response: Response, message: string, errorCode: string) {
+  /** What is wrong with the request, where its field is known. */
+  readonly violations: readonly Violation[];
+
+  constructor(response: Response, message: string, errorCode: string, violations: readonly Violation[] = []) {
     super(message);
     this.status = response.status;
     this.errorCode = errorCode;
+    this.violations = violations;
     this.kind = kindOfResponse(response.status, errorCode);
     this.retryAfterSeconds = secondsUntil(response.headers.get('Retry-After'));
     this.requestId = response.headers.get('X-Request-Id') ?? undefined;
@@ -181,9 +187,9 @@ function withQuery(url: string, query: RequestOptions['query'] = {}): string {
 async function refusal(response: Response): Promise<ApiError> {
   const text = await response.text().catch(() => '');
   try {
-    const { message, error_code: errorCode } = JSON.parse(text) as { message?: unknown; error_code?: unknown };
+    const { message, error_code: errorCode, violations } = JSON.parse(text) as Partial<Failure>;
     if (typeof message === 'string')
-      return new ApiError(response, message, typeof errorCode === 'string' ? errorCode : '');
+      return new ApiError(response, message, typeof errorCode === 'string' ? errorCode : '', violations);
   } catch {
     // Not an answer of this API.
   }

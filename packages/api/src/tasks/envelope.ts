@@ -3,6 +3,7 @@
  */
 import { factsOf } from '../facts/error-kinds.ts';
 import type { ErrorKind } from '../facts/error-kinds.ts';
+import type { Violation } from '../facts/violation.ts';
 
 export interface Success<Data> {
   readonly code: 200;
@@ -17,13 +18,16 @@ export interface Failure {
   readonly message: string;
   readonly data: null;
   readonly error_code: string;
+  readonly violations?: readonly Violation[];
 }
 
 export function success<Data>(data: Data): Success<Data> {
   return { code: 200, message: 'success', data, error_code: '' };
 }
 
-export function failure(kind: ErrorKind, message: string): Failure {
+/** @param violations only where a field is known to be wrong. */
+export function failure(kind: ErrorKind, message: string, violations?: readonly Violation[]): Failure {
   const { status, errorCode } = factsOf(kind);
-  return { code: status, message, data: null, error_code: errorCode };
+  const rest = violations === undefined ? {} : { violations };
+  return { code: status, message, data: null, error_code: errorCode, ...rest };
 }

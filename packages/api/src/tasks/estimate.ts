@@ -4,6 +4,7 @@
  */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
+import { ViolationSchema } from './violation.ts';
 
 const Usd = Type.String({ pattern: '^[0-9]+(\\.[0-9]{1,6})?$' });
 
@@ -54,6 +55,7 @@ export const EstimateSchema = Type.Object(
       maxItems: 300,
       description: 'Everything for which a create would be refused with 400; empty where nothing is wrong.',
     }),
+    violations: Type.Array(ViolationSchema, { maxItems: 300, description: 'The same for programs, in that order.' }),
   },
   { additionalProperties: false },
 );

@@ -1,0 +1,18 @@
+/** One thing that is wrong with a request, in a form for programs. */
+export interface Violation {
+  /** For people: it names the field too. */
+  readonly message: string;
+  /** The dotted position, within `input` for a model's input; '' for the whole value. */
+  readonly field: string;
+  /** The violated keyword of JSON Schema, or a word of ours for a rule that no schema states: `unique`, `url`. */
+  readonly keyword: string;
+}
+
+/** What a message begins with: `invalid input: ` inside `input`, `invalid request: ` elsewhere. */
+export type ViolationPrefix = 'invalid input' | 'invalid request' | 'invalid model file';
+
+/** @param problem what is wrong with the field. */
+export function violation(prefix: ViolationPrefix, field: string, keyword: string, problem: string): Violation {
+  const place = field === '' ? '' : `${field}: `;
+  return { message: `${prefix}: ${place}${problem}`, field, keyword };
+}
