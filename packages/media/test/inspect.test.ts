@@ -25,7 +25,8 @@ function picture(width: number, height: number) {
 }
 
 /** One for all, as in a process. */
-const inspector = createMediaInspector({ turns: AT_ONCE });
+// What a file costs is bounded by its processor time; a busy machine may take long to grant that.
+const inspector = createMediaInspector({ turns: AT_ONCE, fileMs: 300_000 });
 after(() => inspector.close());
 
 describe('inspecting media', () => {
