@@ -12,6 +12,8 @@ import { spec } from 'node:test/reporters';
 import { parseArgs } from 'node:util';
 import { PACKAGE_ROOT, packageFile, packageModule } from '../../src/config/package-root.ts';
 import { SEARCH_ATTRIBUTES } from '../../src/temporal/search-attributes.ts';
+import { TEST_BUDGET_SECONDS } from './budgets.ts';
+import { FileDurations, groupOf } from './file-durations.ts';
 import { startServices } from './services.ts';
 import type { TestServices } from './services.ts';
 
@@ -77,19 +79,31 @@ async function runTests({ databaseUrl, temporalAddress, temporalCli }: TestServi
   results.on('test:fail', ({ todo }) => {
     if (todo === undefined || todo === false) failed += 1;
   });
+  const durations = new FileDurations();
+  results.on('test:complete', ({ name, nesting, file, details }) => {
+    if (nesting === 0 && name === file) durations.add(nameOf(file), details.duration_ms);
+  });
   const report = results.compose(new spec());
   report.pipe(process.stdout, { end: false });
   await once(report, 'end');
+  for (const line of durations.report(TEST_BUDGET_SECONDS)) process.stdout.write(`${line}\n`);
   if (passed + failed === 0) process.stderr.write('No test ran: that is a failure.\n');
   return failed > 0 || passed === 0 || stopRequested.signal.aborted ? 1 : 0;
 }
 
+/** The source of a compiled test file, below the root: `test/web/models.test.ts`. */
+function nameOf(file: string): string {
+  const compiled = path.relative(PACKAGE_ROOT, file).split(path.sep);
+  return compiled
+    .filter((part) => part !== 'dist')
+    .join(path.sep)
+    .replace(/\.js$/, '.ts');
+}
+
 function longestFirst(files: readonly string[]): string[] {
-  const placeOf = (file: string): number => {
-    const [top = '', ...rest] = path.relative(PACKAGE_ROOT, path.resolve(file)).split(path.sep);
-    // `test/web/…`, or `packages/media/test/…`.
-    const place = LONG_FOLDERS.indexOf(['test', 'packages'].includes(top) ? (rest[0] ?? '') : '');
-    return place < 0 ? LONG_FOLDERS.length : place;
+  const indexOf = (file: string): number => {
+    const index = LONG_FOLDERS.indexOf(groupOf(path.relative(PACKAGE_ROOT, path.resolve(file))));
+    return index < 0 ? LONG_FOLDERS.length : index;
   };
-  return files.toSorted((a, b) => placeOf(a) - placeOf(b));
+  return files.toSorted((a, b) => indexOf(a) - indexOf(b));
 }
