@@ -34,7 +34,7 @@ export interface ContractSubject {
   /** Whether submitting returns the files, so that there is no job to poll. */
   readonly isSynchronous: boolean;
   /** The binding in addition to the address, the credential and the model. */
-  readonly binding?: Readonly<Record<string, unknown>>;
+  readonly binding?: { readonly api?: string; readonly http?: unknown };
   /** Default: `image`. */
   readonly modality?: Modality;
   /** Whether a repeated submit joins or finds the first one. */
