@@ -3,6 +3,7 @@
  * order; what it returns is written as it is, one server-sent event a write, or dropped if the answer is not streamed.
  * Streamed and not, the answer is the same.
  */
+import { formatEvent } from '../domain/server-sent-event.ts';
 import type { TextEvent } from './events.ts';
 import type { BilledUsage } from './tally.ts';
 
@@ -36,5 +37,5 @@ export const DONE = 'data: [DONE]\n\n';
 
 /** One server-sent event that contains JSON. */
 export function frameOf(data: unknown, event?: string): string {
-  return `${event === undefined ? '' : `event: ${event}\n`}data: ${JSON.stringify(data)}\n\n`;
+  return formatEvent({ event, data });
 }

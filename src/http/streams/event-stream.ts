@@ -5,6 +5,8 @@
  */
 import type { ServerResponse } from 'node:http';
 import type { ParameterizedContext } from 'koa';
+import { formatEvent } from '../../domain/server-sent-event.ts';
+import type { ServerSentEvent } from '../../domain/server-sent-event.ts';
 import type { RequestState } from '../middleware/middleware.ts';
 
 /** Contract §4: "a comment `: keep-alive` after 15 s of silence". */
@@ -14,14 +16,6 @@ const LOOK_EVERY_MS = 1_000;
 /** What a client may leave unread here, beside what the system buffers for its connection: some hundred events. */
 const MAX_UNREAD_BYTES = 64 * 1024;
 const KEEP_ALIVE = ': keep-alive\n\n';
-
-/** One event as it goes over the wire. */
-export interface ServerSentEvent {
-  readonly id?: string | number;
-  readonly event?: string;
-  /** Sent as JSON. */
-  readonly data: unknown;
-}
 
 export interface EventStream {
   /** Sends events in one write; a client that has left too much unread is cut instead. */
@@ -102,7 +96,7 @@ export function createEventStreams(now: () => number): EventStreams {
         });
       }
       return {
-        send: (events) => write(response, events.map(textOf).join('')),
+        send: (events) => write(response, events.map(formatEvent).join('')),
         isOpen: () => !response.writableEnded && !response.destroyed,
         end(isLast = false) {
           if (response.writableEnded) return;
@@ -114,10 +108,4 @@ export function createEventStreams(now: () => number): EventStreams {
     keepAlive,
     count: () => open.size,
   };
-}
-
-/** JSON contains no line breaks, so that one `data` line is enough. */
-function textOf({ id, event, data }: ServerSentEvent): string {
-  const head = `${id === undefined ? '' : `id: ${id}\n`}${event === undefined ? '' : `event: ${event}\n`}`;
-  return `${head}data: ${JSON.stringify(data)}\n\n`;
 }
