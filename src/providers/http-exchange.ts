@@ -1,20 +1,14 @@
 /**
- * One HTTP exchange with a provider: JSON request, JSON response, bounded in size and time, no redirects, no proxy
- * from the environment. It answers the question on which everything else depends: was anything sent?
- *
- * undici calls `onRequestStart` after the connection is established and before it writes the first byte. An exchange
- * that ended before that call has certainly sent nothing, whatever the error was; no list of error codes is needed.
- * The base addresses come from the operator's model definitions, so they may be private; addresses that a provider
- * returns (results) are fetched elsewhere, by the guarded client.
+ * One exchange with a provider of media: JSON or a file in, JSON or a file out, read to its end and bounded in size and
+ * time.
  */
 import { Readable } from 'node:stream';
-import { Agent } from 'undici';
-import type { Dispatcher } from 'undici';
 import { CollectedBytes } from '../domain/collected-bytes.ts';
 import type { JsonScanner } from '../domain/json-scanner.ts';
 import { JsonBoundsError, UPSTREAM_JSON_BOUNDS, createJsonScanner } from '../domain/json-scanner.ts';
 import { parseRetryAfterMs } from '../domain/retry-after.ts';
-import { connectorOf } from '../egress/end-when-read.ts';
+import { createExchanges } from '../upstreams/exchange.ts';
+import type { StartExchange } from '../upstreams/exchange.ts';
 
 /** 10 min: no provider can delay a task for longer than a task may live. */
 const MAX_RETRY_AFTER_MS = 600_000;
@@ -67,93 +61,82 @@ export class ExchangeLost extends Error {
 /** Sends one request and reads its response. */
 export type HttpExchange = (request: ExchangeRequest) => Promise<ExchangeAnswer>;
 
-/** 10 s to connect: a provider that takes longer is down, and failing early lets another route take the work. */
-const CONNECT_TIMEOUT_MS = 10_000;
-
 /** Creates an exchange with its own connections. Idle ones do not keep the process alive. */
 export function createHttpExchange(): HttpExchange {
-  // Our own timer bounds the exchange; undici's idle timeouts would cut off a synchronous generation at 5 min.
-  const shared = { connect: connectorOf(CONNECT_TIMEOUT_MS), headersTimeout: 0, bodyTimeout: 0 };
-  const pooled = new Agent(shared);
-  const fresh = new Agent({ ...shared, pipelining: 0 });
-  return (request) => exchange(request.onFreshConnection ? fresh : pooled, request);
+  const { start } = createExchanges();
+  return (request) => exchange(start, request);
 }
 
-function exchange(agent: Agent, request: ExchangeRequest): Promise<ExchangeAnswer> {
+function exchange(start: StartExchange, request: ExchangeRequest): Promise<ExchangeAnswer> {
   return new Promise((resolve, reject) => {
-    const content = request.content?.body;
-    let isBegun = false;
-    // A server cannot have accepted a request that it did not receive completely.
-    let isRead = !(content instanceof Readable);
-    if (content instanceof Readable) content.once('end', () => (isRead = true));
+    if (request.signal.aborted) {
+      if (request.content?.body instanceof Readable) request.content.body.destroy();
+      return reject(new ExchangeLost(false, 'ABORTED'));
+    }
     let isOver = false;
-    let controller: Dispatcher.DispatchController | undefined;
     let status: number | undefined;
     let retryAfterMs: number | undefined;
     let isFile = false;
     const received = new CollectedBytes();
     const scanner = createJsonScanner(UPSTREAM_JSON_BOUNDS);
 
-    const finish = (fault?: string): void => {
-      if (isOver) return;
+    /** @returns false: it was over before. */
+    const end = (): boolean => {
+      if (isOver) return false;
       isOver = true;
       clearTimeout(timer);
       request.signal.removeEventListener('abort', onAbort);
-      if (fault !== undefined) {
-        controller?.abort(new Error(fault));
-        if (content instanceof Readable) content.destroy();
-      }
-      if (status === undefined) reject(new ExchangeLost(isBegun && isRead, fault ?? 'NO_STATUS'));
+      return true;
+    };
+    const settle = (fault: string | undefined, wasSent: boolean): void => {
+      if (status === undefined) reject(new ExchangeLost(wasSent, fault ?? 'NO_STATUS'));
       else if (fault !== undefined) resolve({ status, retryAfterMs, ...unread(fault) });
       else if (isFile) resolve({ status, retryAfterMs, json: undefined, file: received.take() });
       else resolve({ status, retryAfterMs, ...parse(received.take()) });
     };
-    const onAbort = (): void => finish('ABORTED');
-    const timer = request.timeoutMs === undefined ? undefined : setTimeout(() => finish('TIMEOUT'), request.timeoutMs);
-    if (request.signal.aborted) return finish('ABORTED');
+    const stop = (fault: string): void => {
+      if (end()) settle(fault, running.abort());
+    };
+    const onAbort = (): void => stop('ABORTED');
+    const timer = request.timeoutMs === undefined ? undefined : setTimeout(() => stop('TIMEOUT'), request.timeoutMs);
     request.signal.addEventListener('abort', onAbort);
 
-    const options: Dispatcher.DispatchOptions = {
-      origin: request.url.origin,
-      path: request.url.pathname + request.url.search,
-      method: request.method,
-      headers: {
-        ...request.headers,
-        accept: request.bringsFile === true ? '*/*' : 'application/json',
-        'accept-encoding': 'identity',
-        ...(request.content === undefined ? {} : { 'content-length': String(request.content.byteLength) }),
+    const running = start(
+      {
+        origin: request.url.origin,
+        path: request.url.pathname + request.url.search,
+        method: request.method,
+        headers: {
+          ...request.headers,
+          accept: request.bringsFile === true ? '*/*' : 'application/json',
+          'accept-encoding': 'identity',
+          ...(request.content === undefined ? {} : { 'content-length': String(request.content.byteLength) }),
+        },
+        body: request.content?.body ?? (request.body === undefined ? null : JSON.stringify(request.body)),
+        onFreshConnection: request.onFreshConnection,
       },
-      body: content ?? (request.body === undefined ? null : JSON.stringify(request.body)),
-    };
-    const handler: Dispatcher.DispatchHandler = {
-      onRequestStart(started) {
-        // Aborting here prevents the first byte from being written: an exchange aborted while connecting sent nothing.
-        if (isOver) return started.abort(new Error('ABORTED'));
-        controller = started;
-        isBegun = true;
+      {
+        head(statusCode, headers) {
+          status = statusCode;
+          isFile = request.bringsFile === true && statusCode < 300 && !isText(headers['content-type']);
+          retryAfterMs = parseRetryAfterMs(headers['retry-after'], Date.now(), MAX_RETRY_AFTER_MS);
+          if (Number(headers['content-length'] ?? 0) > request.maxBytes) stop('BODY_TOO_LARGE');
+        },
+        data(chunk) {
+          if (received.length + chunk.length > request.maxBytes) return stop('BODY_TOO_LARGE');
+          received.push(chunk);
+          // Checked chunk by chunk: parsing at the end takes time in proportion to the number of values, and blocks
+          // everything else.
+          if (!isFile && !isWithinBounds(scanner, chunk)) stop('JSON_TOO_LARGE');
+        },
+        end() {
+          if (end()) settle(undefined, true);
+        },
+        lost(code, wasSent) {
+          if (end()) settle(code, wasSent);
+        },
       },
-      onResponseStart(_controller, statusCode, headers) {
-        if (statusCode < 200) return;
-        status = statusCode;
-        isFile = request.bringsFile === true && statusCode < 300 && !isText(headers['content-type']);
-        retryAfterMs = parseRetryAfterMs(headers['retry-after'], Date.now(), MAX_RETRY_AFTER_MS);
-        if (Number(headers['content-length'] ?? 0) > request.maxBytes) return finish('BODY_TOO_LARGE');
-      },
-      onResponseData(_controller, chunk) {
-        if (received.length + chunk.length > request.maxBytes) return finish('BODY_TOO_LARGE');
-        received.push(chunk);
-        // Checked chunk by chunk: parsing at the end takes time in proportion to the number of values, and blocks
-        // everything else.
-        if (!isFile && !isWithinBounds(scanner, chunk)) finish('JSON_TOO_LARGE');
-      },
-      onResponseEnd: () => finish(),
-      onResponseError: (_controller, error) => finish(codeOf(error)),
-    };
-    try {
-      agent.dispatch(options, handler);
-    } catch (error) {
-      finish(codeOf(error));
-    }
+    );
   });
 }
 
@@ -182,10 +165,4 @@ function parse(body: Buffer): Pick<ExchangeAnswer, 'json' | 'bodyFault'> {
 
 function unread(bodyFault: string): Pick<ExchangeAnswer, 'json' | 'bodyFault'> {
   return { json: undefined, bodyFault };
-}
-
-/** The code of an error of Node or undici; its message may contain an address and is dropped. */
-function codeOf(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  return typeof code === 'string' && /^[A-Z0-9_]{1,64}$/.test(code) ? code : 'FAILED';
 }

@@ -8,15 +8,9 @@
  */
 import type { Queryable, Statement } from '../database/database.ts';
 import type { UpstreamStanding } from '../telemetry/metrics-service.ts';
+import { CIRCUIT_BREAKER } from './circuit-breaker.ts';
 
-/**
- * Failures in a row that open the circuit breaker: fewer can be a restart of the upstream, more are a queue of lost
- * work.
- */
-const FAILURES_TO_OPEN = 5;
-/** An older failure belongs to another incident. */
-const FAILURE_WINDOW_SECONDS = 60;
-const OPEN_SECONDS = 30;
+const { failuresToOpen, failureWindowSeconds, openSeconds } = CIRCUIT_BREAKER;
 /** A task that tries has this long before another may: connecting alone can take 10 s, an image takes half a minute. */
 const PROBE_SECONDS = 60;
 
@@ -79,14 +73,14 @@ const countFailure: Statement = {
   name: 'count_upstream_failure',
   text: `INSERT INTO upstream_states AS s (upstream, failures, failing_since) VALUES ($1, 1, now())
          ON CONFLICT (upstream) DO UPDATE
-            SET failures = CASE WHEN s.failing_since > now() - make_interval(secs => ${FAILURE_WINDOW_SECONDS})
+            SET failures = CASE WHEN s.failing_since > now() - make_interval(secs => ${failureWindowSeconds})
                                 THEN s.failures + 1 ELSE 1 END,
-                failing_since = CASE WHEN s.failing_since > now() - make_interval(secs => ${FAILURE_WINDOW_SECONDS})
+                failing_since = CASE WHEN s.failing_since > now() - make_interval(secs => ${failureWindowSeconds})
                                      THEN s.failing_since ELSE now() END,
                 open_until = CASE WHEN s.open_until IS NOT NULL
-                                    OR (s.failures + 1 >= ${FAILURES_TO_OPEN}
-                                        AND s.failing_since > now() - make_interval(secs => ${FAILURE_WINDOW_SECONDS}))
-                                  THEN now() + make_interval(secs => ${OPEN_SECONDS}) END
+                                    OR (s.failures + 1 >= ${failuresToOpen}
+                                        AND s.failing_since > now() - make_interval(secs => ${failureWindowSeconds}))
+                                  THEN now() + make_interval(secs => ${openSeconds}) END
      RETURNING s.open_until IS NOT NULL AS "isBroken"`,
 };
 

@@ -14,7 +14,7 @@ import { describe, it } from 'node:test';
 import type { TestContext } from 'node:test';
 import { createServer as createTlsServer } from 'node:tls';
 import { createUpstreamDownload } from '../../src/providers/upstream-download.ts';
-import { createTextExchanges } from '../../src/text/upstream/exchange.ts';
+import { createExchanges } from '../../src/upstreams/exchange.ts';
 import { letPass } from '../support/let-pass.ts';
 import { until } from '@darkroom/testing/until';
 import { AMPLE_MS, BOUNDED, CERTIFICATE, KEY, egressOf } from './loopback.ts';
@@ -90,14 +90,21 @@ const READERS: Readonly<Record<string, (test: TestContext, ending: Ending) => Pr
 };
 
 async function readTextLate(test: TestContext, ending: Ending, onFreshConnection: boolean): Promise<Buffer> {
-  const exchanges = createTextExchanges();
+  const exchanges = createExchanges();
   test.after(() => exchanges.close());
   const chunks: Buffer[] = [];
   const told = new EventEmitter();
   const begun = once(told, 'data');
   let ended: Error | 'well' | undefined;
   const running = exchanges.start(
-    { origin: `http://127.0.0.1:${ending.port}`, path: '/', headers: {}, body: '{}', onFreshConnection },
+    {
+      origin: `http://127.0.0.1:${ending.port}`,
+      path: '/',
+      method: 'POST',
+      headers: {},
+      body: '{}',
+      onFreshConnection,
+    },
     {
       head: () => undefined,
       data: (chunk) => {

@@ -153,9 +153,8 @@ export const PACKAGES_THAT_CONNECT: Readonly<
     files: [
       'src/egress/end-when-read.ts',
       'src/egress/exchange.ts',
-      'src/providers/http-exchange.ts',
       'src/providers/upstream-download.ts',
-      'src/text/upstream/exchange.ts',
+      'src/upstreams/exchange.ts',
     ],
     reason:
       "in egress over the guarded connector; elsewhere to the upstream whose base address stands in the operator's model file, from which no answer leads away",

@@ -11,7 +11,13 @@ import { CallClock } from './call-clock.ts';
 import type { TimeLimit } from './call-clock.ts';
 import { parse } from './chat-stream.ts';
 import { EventSplitter } from './event-splitter.ts';
-import type { AnswerHeaders, OutgoingRequest, Receiver, RunningExchange, StartExchange } from './exchange.ts';
+import type {
+  AnswerHeaders,
+  OutgoingRequest,
+  Receiver,
+  RunningExchange,
+  StartExchange,
+} from '../../upstreams/exchange.ts';
 import type { Plan, StreamPlan } from './plan.ts';
 import { PullQueue } from './pull-queue.ts';
 import { refusalOf } from './refusal.ts';

@@ -6,6 +6,7 @@
  * An upstream that keeps failing is only tried later than others, and never denied a call: one client's requests must
  * not be able to take a model away from all.
  */
+import { CIRCUIT_BREAKER } from '../../upstreams/circuit-breaker.ts';
 import type { GatedUpstream, Health, UpstreamGate } from '../../upstreams/gate.ts';
 
 export interface UpstreamHealth {
@@ -26,13 +27,8 @@ export interface UpstreamHealth {
 
 /** Known state of the other processes is valid for this long. */
 const FRESH_MS = 1_000;
-/**
- * As in upstreams/states.ts: this many failures in a row, each within this time of the one before, and this long a
- * cooldown.
- */
-const FAILURES_TO_AVOID = 5;
-const FAILURE_WINDOW_MS = 60_000;
-const AVOID_MS = 30_000;
+const FAILURE_WINDOW_MS = CIRCUIT_BREAKER.failureWindowSeconds * 1000;
+const OPEN_MS = CIRCUIT_BREAKER.openSeconds * 1000;
 /** A pause that ends at most this much later than the known one is the same, reported to many calls at once. */
 const SAME_PAUSE_MS = 1_000;
 
@@ -42,7 +38,7 @@ interface Known {
   pausedUntil: number;
   failures: number;
   failedAt: number;
-  avoidedUntil: number;
+  openUntil: number;
 }
 
 /** @param now milliseconds; only differences count. */
@@ -58,7 +54,7 @@ export function createUpstreamHealth({
   const of = (name: string): Known => {
     let entry = known.get(name);
     if (entry === undefined) {
-      entry = { upstream: { name }, askedAt: -Infinity, pausedUntil: 0, failures: 0, failedAt: 0, avoidedUntil: 0 };
+      entry = { upstream: { name }, askedAt: -Infinity, pausedUntil: 0, failures: 0, failedAt: 0, openUntil: 0 };
       known.set(name, entry);
     }
     return entry;
@@ -81,10 +77,10 @@ export function createUpstreamHealth({
 
     isFailing(name) {
       const entry = of(name);
-      if (entry.failures < FAILURES_TO_AVOID) return false;
+      if (entry.failures < CIRCUIT_BREAKER.failuresToOpen) return false;
       const at = now();
-      if (at < entry.avoidedUntil) return true;
-      entry.avoidedUntil = at + AVOID_MS;
+      if (at < entry.openUntil) return true;
+      entry.openUntil = at + OPEN_MS;
       return false;
     },
 
@@ -97,7 +93,7 @@ export function createUpstreamHealth({
       const at = now();
       entry.failures = at - entry.failedAt < FAILURE_WINDOW_MS ? entry.failures + 1 : 1;
       entry.failedAt = at;
-      if (entry.failures >= FAILURES_TO_AVOID) entry.avoidedUntil = at + AVOID_MS;
+      if (entry.failures >= CIRCUIT_BREAKER.failuresToOpen) entry.openUntil = at + OPEN_MS;
     },
 
     paused(name, pauseMs) {

@@ -14,7 +14,7 @@ import type { TextCall, TextSurface } from '../source.ts';
 import { InvalidTextRequest } from '../text-failure.ts';
 import { codeOf, isObject } from './chat-choice.ts';
 import type { Members } from './chat-choice.ts';
-import type { AnswerHeaders } from './exchange.ts';
+import type { AnswerHeaders } from '../../upstreams/exchange.ts';
 import { UpstreamFailure } from './upstream-failure.ts';
 
 /** 10 min: no upstream makes us back off for longer, as in providers/http-exchange.ts. */

@@ -8,7 +8,7 @@ import type { Logger } from '../../telemetry/log.ts';
 import type { SecretSource } from '../../upstreams/secrets.ts';
 import type { OpenedAnswer, TextCall } from '../source.ts';
 import { attempt } from './attempt.ts';
-import { createTextExchanges } from './exchange.ts';
+import { createExchanges } from '../../upstreams/exchange.ts';
 import { planOf } from './plan.ts';
 import { textTargetOf, textUpstreamName } from './target.ts';
 import { UpstreamFailure } from './upstream-failure.ts';
@@ -41,7 +41,7 @@ export function createUpstreamTextSources({
   readonly logger: Logger;
   readonly now: () => number;
 }): UpstreamTextSources {
-  const exchanges = createTextExchanges();
+  const exchanges = createExchanges();
   const complaints = new Set<string>();
 
   /** Once for each: a model with many requests would fill the log. */
@@ -66,6 +66,7 @@ export function createUpstreamTextSources({
         const request = {
           origin: target.origin,
           path: `${target.basePath}${plan.path}${target.search}`,
+          method: 'POST' as const,
           headers: { ...target.headers, accept },
           body: JSON.stringify(plan.body),
           onFreshConnection,

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import { textLimitsOf } from '../../../src/catalogue/text-definition.ts';
 import { attempt } from '../../../src/text/upstream/attempt.ts';
 import { EventSplitter } from '../../../src/text/upstream/event-splitter.ts';
-import type { Receiver } from '../../../src/text/upstream/exchange.ts';
+import type { Receiver } from '../../../src/upstreams/exchange.ts';
 import { planOf } from '../../../src/text/upstream/plan.ts';
 import { UpstreamFailure } from '../../../src/text/upstream/upstream-failure.ts';
 import { liveBuffers } from '../../support/live-buffers.ts';
@@ -21,9 +21,16 @@ async function begin(): Promise<{ readonly receiver: Receiver; readonly opened: 
   const opened = attempt({
     exchange: (_request, given) => {
       receiver = given;
-      return { pause: () => undefined, resume: () => undefined, abort: () => undefined };
+      return { pause: () => undefined, resume: () => undefined, abort: () => true };
     },
-    request: { origin: 'http://127.0.0.1:1', path: '/', headers: {}, body: '{}', onFreshConnection: false },
+    request: {
+      origin: 'http://127.0.0.1:1',
+      path: '/',
+      method: 'POST',
+      headers: {},
+      body: '{}',
+      onFreshConnection: false,
+    },
     call,
     plan: planOf(call, upstream, Date.now),
     limits: textLimitsOf(call.model),

@@ -1,20 +1,26 @@
 /**
- * One POST to an upstream over kept connections, reported as it happens: head, pieces, end. No redirects, no proxy
- * from the environment, no encoding; no timers but the caller's. As in the adapters of media
- * (providers/http-exchange.ts), undici reports when it begins to write, and so whether anything was sent; there a
- * response is read to its end, and here it is passed on while it arrives.
+ * One request to an upstream over kept connections, reported as it happens: head, pieces, end. No redirects, no proxy
+ * from the environment, no encoding; no timers but the caller's. It answers the question on which everything else
+ * depends: was anything sent?
+ *
+ * undici calls `onRequestStart` after the connection is established and before it writes the first byte. An exchange
+ * that ended before that call has certainly sent nothing, whatever the error was; no list of error codes is needed.
+ * The base addresses come from the operator's model definitions, so they may be private; addresses that a provider
+ * returns (results) are fetched elsewhere, by the guarded client.
  */
+import { Readable } from 'node:stream';
 import { Agent } from 'undici';
 import type { Dispatcher } from 'undici';
-import { connectorOf } from '../../egress/end-when-read.ts';
+import { connectorOf } from '../egress/end-when-read.ts';
 
 export interface OutgoingRequest {
   readonly origin: string;
   /** Query included. */
   readonly path: string;
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   readonly headers: Readonly<Record<string, string>>;
-  /** JSON. */
-  readonly body: string;
+  /** A stream is destroyed if it is not sent to its end. */
+  readonly body: string | Buffer | Readable | null;
   /** Whether to open a connection for this exchange alone: a kept one may turn out dead only after we wrote to it. */
   readonly onFreshConnection: boolean;
 }
@@ -34,16 +40,20 @@ export interface RunningExchange {
   /** No more pieces for now. */
   pause(): void;
   resume(): void;
-  /** Ends the connection, and with it the upstream's work. */
-  abort(): void;
+  /**
+   * Ends the connection, and with it the upstream's work.
+   *
+   * @returns whether the upstream can have received the request.
+   */
+  abort(): boolean;
 }
 
 export type StartExchange = (request: OutgoingRequest, receiver: Receiver) => RunningExchange;
 
-/** 10 s to connect, as everywhere: an upstream that takes longer is down, and another may take the call. */
+/** 10 s to connect: an upstream that takes longer is down, and failing early lets another take the work. */
 const CONNECT_TIMEOUT_MS = 10_000;
 
-export interface TextExchanges {
+export interface Exchanges {
   readonly start: StartExchange;
   /** Everything under way is lost. */
   close(): Promise<void>;
@@ -52,7 +62,8 @@ export interface TextExchanges {
 /**
  * Creates exchanges with their own connections, as many as there are calls. Idle ones do not keep the process alive.
  */
-export function createTextExchanges(): TextExchanges {
+export function createExchanges(): Exchanges {
+  // undici's own idle timeouts would cut off a synchronous generation at 5 min.
   const shared = { connect: connectorOf(CONNECT_TIMEOUT_MS), headersTimeout: 0, bodyTimeout: 0 };
   const pooled = new Agent({ ...shared, pipelining: 1 });
   const fresh = new Agent({ ...shared, pipelining: 0 });
@@ -65,13 +76,18 @@ export function createTextExchanges(): TextExchanges {
 }
 
 function start(agent: Agent, request: OutgoingRequest, receiver: Receiver): RunningExchange {
+  const { body } = request;
   let controller: Dispatcher.DispatchController | undefined;
   let isOver = false;
+  // A server cannot have accepted a request that it did not receive completely.
+  let isRead = !(body instanceof Readable);
+  if (body instanceof Readable) body.once('end', () => (isRead = true));
 
   const lose = (error: unknown): void => {
     if (isOver) return;
     isOver = true;
-    receiver.lost(codeOf(error), controller !== undefined);
+    if (body instanceof Readable) body.destroy();
+    receiver.lost(codeOf(error), controller !== undefined && isRead);
   };
   const handler: Dispatcher.DispatchHandler = {
     onRequestStart(started) {
@@ -94,10 +110,8 @@ function start(agent: Agent, request: OutgoingRequest, receiver: Receiver): Runn
     onResponseError: (_controller, error) => lose(error),
   };
   try {
-    agent.dispatch(
-      { origin: request.origin, path: request.path, method: 'POST', headers: request.headers, body: request.body },
-      handler,
-    );
+    const { origin, path, method, headers } = request;
+    agent.dispatch({ origin, path, method, headers, body }, handler);
   } catch (error) {
     // For example an invalid header. The caller is notified once it has the returned object.
     queueMicrotask(() => lose(error));
@@ -106,9 +120,11 @@ function start(agent: Agent, request: OutgoingRequest, receiver: Receiver): Runn
     pause: () => controller?.pause(),
     resume: () => controller?.resume(),
     abort() {
-      if (isOver) return;
+      if (isOver) return false;
       isOver = true;
       controller?.abort(new Error('given up'));
+      if (body instanceof Readable) body.destroy();
+      return controller !== undefined && isRead;
     },
   };
 }
