@@ -9,7 +9,7 @@ import { createLogger } from '../telemetry/log.ts';
 import { installTemporalRuntime } from '../temporal/runtime.ts';
 import { announceReady, onHangUp, untilAskedToStop } from './process-lifecycle.ts';
 import { checkStoredSecrets } from './check-stored-secrets.ts';
-import { untilDatabaseAnswers } from './until-database-answers.ts';
+import { waitForDatabase } from './wait-for-database.ts';
 import { warnOfUnknownVariables } from './warn-of-unknown-variables.ts';
 
 export async function runApi(environment: NodeJS.ProcessEnv): Promise<void> {
@@ -28,7 +28,7 @@ export async function runApi(environment: NodeJS.ProcessEnv): Promise<void> {
       if (tls !== undefined) await readCertificate(tls);
     }
     await prepareMediaSandbox(foundation);
-    if (!(await untilDatabaseAnswers(foundation.database, logger, stopped.signal))) return;
+    if (!(await waitForDatabase(foundation.database, logger, stopped.signal))) return;
     await foundation.clock.measure();
     foundation.clock.start();
     await checkStoredSecrets(foundation);

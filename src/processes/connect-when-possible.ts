@@ -1,6 +1,6 @@
 /** The first connection of a process to Temporal: it is retried for as long as necessary. */
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { NativeConnection } from '@temporalio/worker';
+import pRetry from 'p-retry';
 import type { TemporalConfig } from '../config/config.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { OutboxMetrics } from '../telemetry/metrics-outbox.ts';
@@ -8,8 +8,8 @@ import { connectTemporal } from '../temporal/connection.ts';
 import { connectionProblem } from '../temporal/connection-problem.ts';
 import type { TemporalRuntime } from '../temporal/runtime.ts';
 
-/** How long to wait between attempts to reach Temporal while it is unavailable. */
-const RECONNECT_MS = 1_000;
+/** Every second, for as long as Temporal is unavailable. */
+const RETRIES = { retries: Number.POSITIVE_INFINITY, factor: 1, minTimeout: 1_000 };
 
 interface Connecting {
   readonly config: TemporalConfig;
@@ -25,23 +25,35 @@ interface Connecting {
 export async function connectWhenPossible(connecting: Connecting): Promise<NativeConnection | undefined> {
   const { config, runtime, logger, outboxMetrics, meanwhile, signal } = connecting;
   let logged: string | undefined;
-  while (signal?.aborted !== true) {
+  let connection: NativeConnection | undefined;
+  const connect = async (): Promise<void> => {
     try {
-      const connection = await connectTemporal(config);
-      logger.info({ address: config.address }, 'connected to Temporal');
-      return connection;
-    } catch (err) {
-      const { reason, message } = connectionProblem(config, err);
-      if (reason !== 'unreachable') outboxMetrics.connectionRejected();
-      // Each reason is logged once, not with each attempt.
-      if (reason !== logged) {
-        const level = reason === 'unreachable' ? 'warn' : 'error';
-        logger[level]({ err, address: config.address, reason }, `${meanwhile}: ${message}`);
-        logged = reason;
-      }
-      await runtime.recover(err);
-      await sleep(RECONNECT_MS);
+      connection = await connectTemporal(config);
+    } catch (error) {
+      // p-retry takes a TypeError for a mistake in the program, and gives up.
+      throw error instanceof TypeError ? new Error(error.message, { cause: error }) : error;
     }
+    logger.info({ address: config.address }, 'connected to Temporal');
+  };
+  try {
+    await pRetry(connect, {
+      ...RETRIES,
+      ...(signal === undefined ? {} : { signal }),
+      async onFailedAttempt({ error: err }) {
+        const { reason, message } = connectionProblem(config, err);
+        if (reason !== 'unreachable') outboxMetrics.connectionRejected();
+        // Each reason is logged once, not with each attempt.
+        if (reason !== logged) {
+          const level = reason === 'unreachable' ? 'warn' : 'error';
+          logger[level]({ err, address: config.address, reason }, `${meanwhile}: ${message}`);
+          logged = reason;
+        }
+        await runtime.recover(err);
+      },
+    });
+  } catch (error) {
+    if (signal?.aborted !== true) throw error;
   }
-  return undefined;
+  // p-retry throws the signal's reason even after a success.
+  return connection;
 }

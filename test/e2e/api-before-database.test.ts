@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { after, before, describe, it } from 'node:test';
-import { untilDatabaseAnswers } from '../../src/commands/until-database-answers.ts';
+import { waitForDatabase } from '../../src/commands/wait-for-database.ts';
 import { openDatabase } from '../../src/database/database.ts';
 import { createLogger } from '../../src/telemetry/log.ts';
 import { startDatabaseWire } from '../support/database-wire.ts';
@@ -66,7 +66,7 @@ describe('an api that is started before its database', () => {
     const logger = createLogger({ level: 'silent', format: 'json', role: 'api' });
     const database = openDatabase({ url: url.href, poolSize: 1 }, logger);
     try {
-      const answers = untilDatabaseAnswers(database, logger, new AbortController().signal);
+      const answers = waitForDatabase(database, logger, new AbortController().signal);
       await assert.rejects(answers, /password authentication failed/);
     } finally {
       await database.close();
