@@ -135,6 +135,27 @@ describe('every kind of error', () => {
   });
 });
 
+describe('an error about one field', () => {
+  it('names it for programs on the admin listener; elsewhere the envelope has its four fields and no other', async () => {
+    const error = new RequestError('invalid_request', 'the reference was used before', {
+      param: 'reference',
+      keyword: 'unique',
+    });
+    const { message } = error;
+
+    const admin = await answerTo(error, '/admin/accounts/a/top-up');
+    const envelope = await answerTo(error, '/v1/tasks');
+
+    const body = { code: 400, message, data: null, error_code: 'INVALID_REQUEST' };
+    assert.deepEqual(admin.body, { ...body, violations: [{ message, field: 'reference', keyword: 'unique' }] });
+    assert.deepEqual(envelope.body, body);
+    const client = createApiClient({ baseUrl: `${origin}/admin` });
+    const rejected = await client.call('GET', '/accounts').catch((reason: unknown) => reason);
+    assert.ok(rejected instanceof ApiError);
+    assert.deepEqual(rejected.violations, [{ message, field: 'reference', keyword: 'unique' }]);
+  });
+});
+
 describe('an error that has no kind', () => {
   it('is internal, and nothing of it is shown', async () => {
     for (const error of [new Error(INSIDE), new TypeError(INSIDE), INSIDE, undefined, null]) {

@@ -4,17 +4,19 @@
  */
 
 /**
- * - `envelope`: our envelope alone (contract §1);
+ * - `envelope`: our envelope alone (contract §1), with the four fields of spec §7 and no other;
+ * - `admin`: with `violations` beside it, for the pages of operators;
  * - `text`: with OpenAI's `error` object beside it, and its `error_code` for an invalid key (spec §4.4.5);
  * - `models`: with that object too, because the same clients list models; `error_code` stays as everywhere else;
  * - `json-rpc`: for clients of the Model Context Protocol, which read nothing else.
  */
-export type ErrorForm = 'envelope' | 'text' | 'models' | 'json-rpc';
+export type ErrorForm = 'envelope' | 'admin' | 'text' | 'models' | 'json-rpc';
 
 /** @param path of a request or a route. An odd spelling (`/v1//chat`, `/v1%2Fchat`) counts as what it resembles. */
 export function errorFormOf(path: string): ErrorForm {
   const [api, first = ''] = path.split(/(?:\/|%2f)+/i, 3).slice(1);
   if (api === 'mcp') return 'json-rpc';
+  if (api === 'admin') return 'admin';
   if (api !== 'v1') return 'envelope';
   if (first === 'chat' || first === 'responses') return 'text';
   return first === 'models' ? 'models' : 'envelope';

@@ -93,7 +93,8 @@ function answerProblem(ctx: Context, problem: HttpProblem, body: unknown): void 
 }
 
 function bodyOf(problem: HttpProblem, form: ErrorForm, messageId: MessageId = null): unknown {
-  if (form === 'envelope') return failure(problem.kind, problem.message, problem.violations);
+  if (form === 'envelope') return failure(problem.kind, problem.message);
+  if (form === 'admin') return failure(problem.kind, problem.message, problem.violations);
   if (form === 'json-rpc') return rpcFailure(problem.kind, problem.message, messageId);
   return errorBody(textProblemOf(problem, form));
 }

@@ -31,6 +31,14 @@ const FailureSchema = Type.Object(
     message: Type.String({ description: 'For people; it names the field where one is at fault.' }),
     data: Type.Null(),
     error_code: Type.String({ description: 'For programs.' }),
+  },
+  { additionalProperties: false },
+);
+
+/** The same with what programs need to know about a rejected field. */
+const AdminFailureSchema = Type.Object(
+  {
+    ...FailureSchema.properties,
     violations: Type.Optional(
       Type.Array(ViolationSchema, { description: 'What is wrong with the request, where its field is known.' }),
     ),
@@ -56,7 +64,12 @@ const TextFailureSchema = Type.Object(
 );
 
 /** Schemas that are components under their names. */
-export const ERROR_SCHEMAS = { Failure: FailureSchema, TextFailure: TextFailureSchema, RpcFailure: RpcFailureSchema };
+export const ERROR_SCHEMAS = {
+  Failure: FailureSchema,
+  AdminFailure: AdminFailureSchema,
+  TextFailure: TextFailureSchema,
+  RpcFailure: RpcFailureSchema,
+};
 
 /** Every kind that a route can respond with. @throws {Error} the route names a code that the contract does not have. */
 export function errorKindsOf(route: Route): readonly ErrorKind[] {
@@ -102,6 +115,7 @@ interface FailureForm {
 /** Prefixes that distinguish the names of responses, by form. */
 const NAME_PREFIXES: Readonly<Record<ErrorForm, string>> = {
   envelope: '',
+  admin: 'Admin',
   text: 'Text',
   models: 'Models',
   'json-rpc': 'Rpc',
@@ -116,13 +130,21 @@ function response(
   return failureResponse(`${NAME_PREFIXES[form]}${name}`, kinds, parts, failureForm(kinds, form));
 }
 
+const FAILURE_SCHEMAS = {
+  envelope: FailureSchema,
+  admin: AdminFailureSchema,
+  text: TextFailureSchema,
+  models: TextFailureSchema,
+} as const;
+
 function failureForm(kinds: readonly ErrorKind[], form: ErrorForm): FailureForm {
   if (form === 'json-rpc') return rpcForm(kinds);
   const bodies = kinds.map((kind) => {
     const { message } = factsOf(kind);
-    return form === 'envelope' ? failure(kind, message) : errorBody(textProblemOf({ kind, message }, form));
+    const isEnvelope = form === 'envelope' || form === 'admin';
+    return isEnvelope ? failure(kind, message) : errorBody(textProblemOf({ kind, message }, form));
   });
-  const schema = form === 'envelope' ? FailureSchema : TextFailureSchema;
+  const schema = FAILURE_SCHEMAS[form];
   return { schema, bodies, codes: bodies.map((body) => body.error_code) };
 }
 

@@ -7,7 +7,7 @@ import type { HttpProblem } from '../app/errors.ts';
 /** @param form decides the `error_code` of an invalid key. */
 export function textProblemOf(
   { kind, message, param, code }: HttpProblem,
-  form: Exclude<ErrorForm, 'envelope' | 'json-rpc'> = 'text',
+  form: Exclude<ErrorForm, 'envelope' | 'admin' | 'json-rpc'> = 'text',
 ): TextProblem {
   const { status, errorCode, openAiType, openAiCode } = factsOf(kind);
   const isWordOfOpenAi = kind === 'unauthenticated' && form === 'text' && openAiCode !== null;
