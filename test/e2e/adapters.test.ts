@@ -19,6 +19,7 @@ import { drawPicture } from '../support/test-provider/picture.ts';
 import { startTestProvider } from '../support/test-provider/process.ts';
 import type { TestProvider } from '../support/test-provider/process.ts';
 import { until } from '@darkroom/testing/until';
+import { findBinding } from '../../src/providers/http/binding.ts';
 import { PROTOCOLS } from '../../src/providers/protocols.ts';
 
 /** Short enough to observe a state that lasts two seconds. */
@@ -51,7 +52,11 @@ const examples = new Map(
     .filter(isMediaModel)
     .map((model) => [model.name, model]),
 );
-const described = (name: string) => examples.get(name)?.routes['default']?.upstreams[0];
+const described = (name: string) => {
+  const upstream = examples.get(name)?.routes['default']?.upstreams[0];
+  assert.ok(upstream !== undefined, `there is no example ${name}`);
+  return { http: findBinding(upstream) };
+};
 
 const common = { inputOf: prompted, mimeType: 'image/png' };
 const KINDS: readonly Kind[] = [
