@@ -31,7 +31,7 @@ export default defineConfig({
     outDir: path.join(HERE, '../../dist/dashboard'),
     emptyOutDir: true,
     target: 'es2022',
-    // Everything is a file: a strict policy lets nothing inline run, and pictures are cached by themselves.
+    // Everything is a file: a strict policy lets nothing inline run, and images are cached separately.
     assetsInlineLimit: 0,
     // The polyfill would be an inline script.
     modulePreload: { polyfill: false },
@@ -43,7 +43,7 @@ export default defineConfig({
   logLevel: 'warn',
 });
 
-/** Beside an api nobody fills in whose pages these are: `DARKROOM_LISTENER=admin` shows the operator's. */
+/** Beside an api nothing fills in the listener: `DARKROOM_LISTENER=admin` shows the operator's. */
 function listenerInDevelopment(): Plugin {
   return {
     name: 'listener-in-development',

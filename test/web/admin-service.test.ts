@@ -27,49 +27,49 @@ describe('the service', () => {
   it('is shown with its models, queues and upstreams, and leads to a task', async () => {
     const { database } = pages.darkroom.testDatabase;
     await pauseUpstream(database, 'slow', 600_000);
-    for (let place = 0; place < 5; place++) await countUpstreamFailure(database, 'broken');
+    for (let failure = 0; failure < 5; failure++) await countUpstreamFailure(database, 'broken');
     const owner = await pages.darkroom.createAccount();
     const taskId = await newTask(owner);
     assert.ok(await takeSlot(database, 'capped', { taskId, accountId: owner.id }, 3));
     await pages.withPage(async (page) => {
       await pages.signIn(page, '/service');
-      await page.getByText('1 failing, 1 paused.').waitFor();
-      await page.getByRole('row', { name: /broken failing/ }).waitFor();
-      await page.getByRole('row', { name: /^capped answers .*1 of 3$/ }).waitFor();
-      await page.getByRole('row', { name: /^replicate:127\.0\.0\.1:9 answers .*no cap$/ }).waitFor();
+      await page.getByText('1 with an open circuit breaker, 1 in cooldown.').waitFor();
+      await page.getByRole('row', { name: /broken circuit open/ }).waitFor();
+      await page.getByRole('row', { name: /^capped healthy .*1 of 3$/ }).waitFor();
+      await page.getByRole('row', { name: /^replicate:127\.0\.0\.1:9 healthy .*no limit$/ }).waitFor();
       await page.getByRole('row', { name: /test 1 of 100/ }).waitFor();
-      await page.getByRole('button', { name: 'Show the models' }).click();
+      await page.getByRole('button', { name: 'Show models' }).click();
       await page.getByRole('cell', { name: 'darkroom/scene', exact: true }).waitFor();
       await expectAccessible(page);
       assert.equal(
-        await page.getByRole('link', { name: 'Temporal’s Web UI' }).getAttribute('href'),
+        await page.getByRole('link', { name: 'Temporal Web UI' }).getAttribute('href'),
         `${WORKFLOWS}/namespaces/${pages.darkroom.namespace}/workflows?query=WorkflowType%3D%22mediaTask%22`,
       );
 
-      await page.getByRole('textbox', { name: 'Look a task up' }).fill('tk-svc-1');
-      await page.getByRole('button', { name: 'Show', exact: true }).click();
-      await page.getByText('This is not the id of a task').waitFor();
-      await page.getByRole('textbox', { name: 'Look a task up' }).fill(taskId);
+      await page.getByRole('textbox', { name: 'Find a task' }).fill('tk-svc-1');
+      await page.getByRole('button', { name: 'Find', exact: true }).click();
+      await page.getByText('Enter a task ID: tk-svc-').waitFor();
+      await page.getByRole('textbox', { name: 'Find a task' }).fill(taskId);
       await page.keyboard.press('Enter');
-      await page.getByText('accepted').waitFor();
+      await page.getByRole('region', { name: 'Timeline' }).getByText('Created', { exact: true }).waitFor();
       assert.equal(
-        await page.getByRole('link', { name: 'Show the workflow in Temporal' }).getAttribute('href'),
+        await page.getByRole('link', { name: 'View the workflow in Temporal' }).getAttribute('href'),
         `${WORKFLOWS}/namespaces/${pages.darkroom.namespace}/workflows/${taskId}`,
       );
-      assert.ok(!(await page.content()).includes('secret pier'), 'what its owner sent is not an operator’s to read');
+      assert.ok(!(await page.content()).includes('secret pier'), 'operators cannot read what the owner sent');
       await expectAccessible(page);
       await page.getByRole('link', { name: owner.id }).click();
       await page.getByRole('heading', { name: 'test', level: 1 }).waitFor();
     });
   });
 
-  it('is shown with all that was mended, which leads to the tasks', async () => {
+  it('is shown with all repairs, which lead to the tasks', async () => {
     const { database } = pages.darkroom.testDatabase;
     const owner = await pages.darkroom.createAccount();
     const taskId = await newTask(owner);
     await pages.withPage(async (page) => {
       await pages.signIn(page, '/service');
-      await page.getByText('Nothing had to be mended in the last 30 days.').waitFor();
+      await page.getByText('No repairs in the last 30 days.').waitFor();
       const add = (kind: 'restarted' | 'callback', times: number) =>
         database.transaction((transaction) =>
           recordRepairs(
@@ -81,8 +81,8 @@ describe('the service', () => {
       await add('callback', 3);
       await add('restarted', 22);
 
-      await page.getByRole('row', { name: 'Without a workflow, started again 22 22' }).waitFor();
-      await page.getByRole('row', { name: 'Overdue callback, asked for again 3 3' }).waitFor();
+      await page.getByRole('row', { name: 'Restarted (no workflow) 22 22' }).waitFor();
+      await page.getByRole('row', { name: 'Redelivered (callback overdue) 3 3' }).waitFor();
       const log = page.getByRole('table', { name: 'Repairs, newest first' });
       // Some of the first half may have been read already.
       await log.getByRole('row').nth(20).waitFor();
@@ -93,9 +93,9 @@ describe('the service', () => {
       await expectAccessible(page);
 
       const choice = page.getByRole('combobox', { name: 'Kind' });
-      await choice.selectOption({ label: 'Ended without being settled' });
-      await page.getByText('Nothing of this kind had to be mended').waitFor();
-      await choice.selectOption({ label: 'Overdue callback, asked for again' });
+      await choice.selectOption({ label: 'Settled (workflow had ended)' });
+      await page.getByText('No repairs of this kind').waitFor();
+      await choice.selectOption({ label: 'Redelivered (callback overdue)' });
       await log.waitFor();
       assert.equal(await log.getByRole('row').count(), 4);
       await log.getByRole('link', { name: taskId }).first().click();

@@ -17,16 +17,16 @@ after(() => pages?.stop());
 const account = (id: string) => readAccount(pages.darkroom.testDatabase.database, id);
 
 describe('signing in', () => {
-  it('tells a wrong token, and keeps the right one nowhere but in memory', async () => {
+  it('reports a wrong token, and keeps the right one in memory only', async () => {
     await pages.withPage(
       async (page) => {
         await page.goto(`${pages.url}/service`);
-        await page.getByRole('textbox', { name: 'Operator’s token' }).fill('wrong');
+        await page.getByRole('textbox', { name: 'Operator token' }).fill('wrong');
         await page.keyboard.press('Enter');
         await page.getByText('This is not the token of this installation.').waitFor();
         await expectAccessible(page);
 
-        await page.getByRole('textbox', { name: 'Operator’s token' }).fill(ADMIN_TOKEN);
+        await page.getByRole('textbox', { name: 'Operator token' }).fill(ADMIN_TOKEN);
         await page.keyboard.press('Enter');
         await page.getByRole('heading', { name: 'Service', level: 1 }).waitFor();
         const kept = await page.evaluate(
@@ -36,14 +36,14 @@ describe('signing in', () => {
         assert.deepEqual(await page.context().cookies(), []);
 
         await page.reload();
-        await page.getByRole('textbox', { name: 'Operator’s token' }).waitFor();
-        assert.equal(await page.getByRole('textbox', { name: 'Operator’s token' }).inputValue(), '');
+        await page.getByRole('textbox', { name: 'Operator token' }).waitFor();
+        assert.equal(await page.getByRole('textbox', { name: 'Operator token' }).inputValue(), '');
       },
       { expect: /401/ },
     );
   });
 
-  it('out takes away whatever was shown', async () => {
+  it('out clears everything that was shown', async () => {
     await pages.withPage(async (page) => {
       await pages.signIn(page);
       await page.getByRole('button', { name: 'Sign out' }).click();
@@ -54,38 +54,38 @@ describe('signing in', () => {
 });
 
 describe('accounts', () => {
-  it('are made, found, and get a key that works', async () => {
+  it('are created, found, and get a key that works', async () => {
     await pages.withPage(async (page) => {
       await pages.signIn(page);
-      await page.getByRole('button', { name: 'New account' }).click();
-      await page.getByRole('dialog').getByRole('button', { name: 'Make the account' }).click();
-      await page.getByText('A name, so that you know it again.').waitFor();
+      await page.getByRole('button', { name: 'Create account' }).click();
+      await page.getByRole('dialog').getByRole('button', { name: 'Create account' }).click();
+      await page.getByText('Enter a name.').waitFor();
       await page.getByRole('textbox', { name: 'Name' }).fill('Harbour studio');
-      await page.getByRole('textbox', { name: 'Balance to begin with' }).fill('12.5');
+      await page.getByRole('textbox', { name: 'Opening balance' }).fill('12.5');
       await expectAccessible(page);
-      await page.getByRole('button', { name: 'Make the account' }).click();
+      await page.getByRole('dialog').getByRole('button', { name: 'Create account' }).click();
       await page.getByRole('heading', { name: 'Harbour studio', level: 1 }).waitFor();
 
-      await page.getByRole('button', { name: 'Make a key' }).click();
+      await page.getByRole('button', { name: 'Create key' }).click();
       await page.getByRole('textbox', { name: 'Name' }).fill('first program');
-      await page.getByRole('button', { name: 'Make the key' }).click();
+      await page.getByRole('dialog').getByRole('button', { name: 'Create key' }).click();
       const key = await page.getByRole('textbox', { name: 'Key' }).inputValue();
       await expectAccessible(page);
       const answer = await fetch(`${pages.darkroom.url}/v1/models`, { headers: { Authorization: `Bearer ${key}` } });
       assert.equal(answer.status, 200);
       await page.keyboard.press('Escape');
-      assert.ok(await page.getByRole('dialog').isVisible(), 'a key that nobody stored is not lost by a slip');
-      await page.getByRole('checkbox', { name: /stored it/ }).check();
+      assert.ok(await page.getByRole('dialog').isVisible(), 'a key that is not stored yet is not lost by a slip');
+      await page.getByRole('checkbox', { name: /I have stored this key/ }).check();
       await page.getByRole('button', { name: 'Done' }).click();
 
       await page.getByRole('button', { name: 'Actions for “first program”' }).click();
       await page.getByRole('menuitem', { name: 'Revoke' }).click();
-      await page.getByRole('dialog').getByRole('button', { name: 'Revoke it' }).click();
-      await page.getByText('“first program” is revoked.').waitFor();
+      await page.getByRole('dialog').getByRole('button', { name: 'Revoke key' }).click();
+      await page.getByText('“first program” has been revoked.').waitFor();
 
       await page.getByRole('link', { name: 'All accounts' }).click();
-      await page.getByRole('searchbox', { name: 'Find an account' }).fill('nobody has this name');
-      await page.getByRole('heading', { name: 'No account matches' }).waitFor();
+      await page.getByRole('searchbox', { name: 'Find an account' }).fill('no account has this name');
+      await page.getByRole('heading', { name: 'No accounts match' }).waitFor();
       await page.getByRole('searchbox', { name: 'Find an account' }).fill('HARBOUR');
       await page.getByRole('link', { name: 'Harbour studio' }).waitFor();
       await page.getByText('1 account shown').waitFor();
@@ -93,31 +93,31 @@ describe('accounts', () => {
     });
   });
 
-  it('say that nothing is available, until money is added', async () => {
+  it('say that there is no available balance, until funds are added', async () => {
     const { id } = await pages.darkroom.createAccount({ usd: 0n });
     await pages.withPage(async (page) => {
       await pages.signIn(page, `/accounts/${id}`);
-      const alert = page.getByRole('alert', { name: 'Nothing is available' });
+      const alert = page.getByRole('alert', { name: 'No available balance' });
       await alert.waitFor();
       await expectAccessible(page);
 
-      await page.getByRole('button', { name: 'Add money' }).click();
+      await page.getByRole('button', { name: 'Add funds' }).click();
       await page.getByRole('textbox', { name: 'Amount' }).fill('1');
-      await page.getByRole('button', { name: 'Book the payment' }).click();
+      await page.getByRole('dialog').getByRole('button', { name: 'Add funds' }).click();
 
       await alert.waitFor({ state: 'detached' });
     });
   });
 
-  it('get a payment once, although its answer was lost and it was sent again', async () => {
+  it('record a payment once, although its response was lost and it was sent again', async () => {
     const { id } = await pages.darkroom.createAccount({ usd: 1_000_000n });
     await pages.withPage(
       async (page) => {
         await pages.signIn(page, `/accounts/${id}`);
-        await page.getByRole('button', { name: 'Add money' }).click();
+        await page.getByRole('button', { name: 'Add funds' }).click();
         await page.getByRole('textbox', { name: 'Amount' }).fill('0');
-        await page.getByRole('button', { name: 'Book the payment' }).click();
-        await page.getByText('An amount in dollars above 0').waitFor();
+        await page.getByRole('dialog').getByRole('button', { name: 'Add funds' }).click();
+        await page.getByText('Enter a positive amount in dollars').waitFor();
         await page.getByRole('textbox', { name: 'Amount' }).fill('2.5');
 
         // The service records it, and the response does not arrive.
@@ -125,12 +125,12 @@ describe('accounts', () => {
           await route.fetch();
           await route.abort();
         });
-        await page.getByRole('button', { name: 'Book the payment' }).click();
-        await page.getByText('No answer came').waitFor();
+        await page.getByRole('dialog').getByRole('button', { name: 'Add funds' }).click();
+        await page.getByText('There was no response').waitFor();
         await expectAccessible(page);
         await page.unroute('**/top-up');
-        await page.getByRole('button', { name: 'Book the payment' }).click();
-        await page.getByText('it was booked once').first().waitFor();
+        await page.getByRole('dialog').getByRole('button', { name: 'Add funds' }).click();
+        await page.getByText('The payment was recorded once.').first().waitFor();
 
         assert.equal((await account(id)).availableMicroUsd, 3_500_000n);
         await page.getByText('$3.50').first().waitFor();
@@ -139,23 +139,23 @@ describe('accounts', () => {
     );
   });
 
-  it('are corrected with a reason, down too', async () => {
+  it('are adjusted with a reason, down too', async () => {
     const { id } = await pages.darkroom.createAccount({ usd: 1_000_000n });
     await pages.withPage(async (page) => {
       await pages.signIn(page, `/accounts/${id}/ledger`);
-      await page.getByRole('button', { name: 'Correct the balance' }).click();
+      await page.getByRole('button', { name: 'Adjust balance' }).click();
       await page.getByRole('textbox', { name: 'Amount' }).fill('−0.25');
-      await page.getByRole('button', { name: 'Book the correction' }).click();
-      await page.getByText('Say why').waitFor();
+      await page.getByRole('dialog').getByRole('button', { name: 'Adjust balance' }).click();
+      await page.getByText('Enter a reason.').waitFor();
       await page.getByRole('textbox', { name: 'Reason' }).fill('charged twice');
-      await page.getByRole('button', { name: 'Book the correction' }).click();
-      await page.getByRole('cell', { name: 'Correction' }).waitFor();
+      await page.getByRole('dialog').getByRole('button', { name: 'Adjust balance' }).click();
+      await page.getByRole('cell', { name: 'Adjustment' }).waitFor();
       assert.equal((await account(id)).availableMicroUsd, 750_000n);
       await expectAccessible(page);
     });
   });
 
-  it('are suspended after a question, for a reason that operators read, and resumed', async () => {
+  it('are suspended once that is confirmed, for a reason that operators read, and resumed', async () => {
     const { id } = await pages.darkroom.createAccount();
     await pages.withPage(async (page) => {
       await pages.signIn(page, `/accounts/${id}/usage`);
@@ -188,9 +188,9 @@ describe('accounts', () => {
       assert.equal((await account(id)).status, 'active');
 
       await suspend.click();
-      await dialog.getByRole('button', { name: 'Suspend it' }).click();
+      await dialog.getByRole('button', { name: 'Suspend account' }).click();
       await page.getByText('This account is suspended').waitFor();
-      assert.equal(await page.getByText('The reason that was given').count(), 0, 'nobody has to give one');
+      assert.equal(await page.getByText('Reason:').count(), 0, 'a reason is optional');
     });
   });
 
@@ -199,12 +199,12 @@ describe('accounts', () => {
     const { limits } = await account(id);
     await pages.withPage(async (page) => {
       await pages.signIn(page, `/accounts/${id}/limits`);
-      const field = page.getByRole('textbox', { name: 'Tasks that run at once' });
+      const field = page.getByRole('textbox', { name: 'Running tasks' });
       await field.fill('many');
-      await page.getByText('A whole number, 0 or more').waitFor();
+      await page.getByText('Enter a whole number, at least 0.').waitFor();
       await field.fill('1,234');
       await expectAccessible(page);
-      await page.getByRole('button', { name: 'Save' }).click();
+      await page.getByRole('button', { name: 'Save changes' }).click();
       await page.getByText('0 of 1,234').waitFor();
       assert.deepEqual((await account(id)).limits, { ...limits, runningCap: 1_234 });
     });

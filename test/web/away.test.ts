@@ -83,7 +83,7 @@ describe('a dashboard whose service is away', () => {
     wire.cut();
     const headers = { [DASHBOARD_HEADER]: '1' };
     await until(
-      'the service remembers nobody',
+      'the service has no session',
       async () => (await context.request.get(`${darkroom.url}/v1/models`, { headers })).status() === 503,
     );
   }
@@ -98,23 +98,23 @@ describe('a dashboard whose service is away', () => {
   }
 
   const complaints = (page: Page): Promise<number> =>
-    page.getByText(/Darkroom does not answer|Not available at this moment|Darkroom cannot be reached/).count();
+    page.getByText(/Darkroom is not responding|Temporarily unavailable|Darkroom cannot be reached/).count();
 
-  async function expectTold(page: Page, words: string): Promise<void> {
-    const told = page.getByRole('alert').filter({ hasText: words }).first();
+  async function expectAlert(page: Page, words: string): Promise<void> {
+    const alert = page.getByRole('alert').filter({ hasText: words }).first();
     await until(
       () => `${page.url()} says “${words}”`,
-      () => told.isVisible(),
+      () => alert.isVisible(),
     );
-    await told.getByRole('button', { name: 'Try again' }).waitFor();
+    await alert.getByRole('button', { name: 'Try again' }).waitFor();
   }
 
-  it('says on every page that nobody answers, and shows each once somebody does', async () => {
+  it('says on every page that Darkroom is not responding, and shows each once it is', async () => {
     const { windows, close } = await openAll(elsewhere);
     await api.kill();
     for (const { path, page } of windows) await goWithin(page, path);
     for (const { page } of windows) {
-      await expectTold(page, 'Darkroom does not answer');
+      await expectAlert(page, 'Darkroom is not responding');
       await expectNoViolations(page);
     }
 
@@ -129,7 +129,7 @@ describe('a dashboard whose service is away', () => {
     await loseDatabase(context);
     for (const { path, page } of windows) await goWithin(page, path);
     for (const { page } of windows) {
-      await expectTold(page, 'Not available at this moment');
+      await expectAlert(page, 'Temporarily unavailable');
       await expectNoViolations(page);
     }
 
@@ -139,7 +139,7 @@ describe('a dashboard whose service is away', () => {
     await close();
   });
 
-  it('says on every page that what it shows may be old, until it is there again', async () => {
+  it('says on every page that its data may be out of date, until it is there again', async () => {
     const { windows, close } = await openAll((path) => path);
     await api.kill();
     for (const { page } of windows) {
@@ -153,20 +153,20 @@ describe('a dashboard whose service is away', () => {
     await close();
   });
 
-  it('says so where it cannot even ask who is there, and goes on from there', async () => {
+  it('says so if it cannot read the session either, and continues from there', async () => {
     const { context, page, close } = await open('/keys');
     await loseDatabase(context);
     await page.reload();
-    await expectTold(page, 'Not available at this moment');
+    await expectAlert(page, 'Temporarily unavailable');
     await expectNoViolations(page);
 
     wire.mend();
 
-    await page.getByRole('heading', { level: 1, name: 'Keys' }).waitFor();
+    await page.getByRole('heading', { level: 1, name: 'API keys' }).waitFor();
     await close();
   });
 
-  it('says that it is asked for too much, and asks again when it may', async () => {
+  it('says that there are too many requests, and retries after the given delay', async () => {
     const { database } = darkroom.testDatabase;
     const { text } = await database.transaction(async (transaction) => {
       // One more every ten seconds: too long to wait for without a message.
@@ -178,23 +178,23 @@ describe('a dashboard whose service is away', () => {
     await until('nothing more may be read', async () => (await program.send('GET', '/v1/account')).status === 429, 0);
 
     await goWithin(page, '/models');
-    await expectTold(page, 'Too many requests at once');
+    await expectAlert(page, 'Too many requests');
     await expectNoViolations(page);
 
     await page.getByRole('link', { name: 'darkroom/scene' }).first().waitFor();
     await close();
   });
 
-  it('loses nothing of a form that could not be sent', async () => {
+  it('keeps a form that could not be sent', async () => {
     const { page, close } = await open('/keys');
-    await page.getByRole('button', { name: 'Make a key' }).click();
+    await page.getByRole('button', { name: 'Create key' }).click();
     const dialog = page.getByRole('dialog');
     const name = dialog.getByRole('textbox', { name: 'Name' });
     await name.fill('web shop');
     await dialog.getByRole('textbox', { name: 'Per day' }).fill('5.25');
     await api.kill();
-    await dialog.getByRole('button', { name: 'Make the key' }).click();
-    await dialog.getByRole('alert').getByText('Darkroom does not answer').waitFor();
+    await dialog.getByRole('button', { name: 'Create key' }).click();
+    await dialog.getByRole('alert').getByText('Darkroom is not responding').waitFor();
     await expectNoViolations(page);
 
     await api.start();
@@ -202,21 +202,21 @@ describe('a dashboard whose service is away', () => {
       [await name.inputValue(), await dialog.getByRole('textbox', { name: 'Per day' }).inputValue()],
       ['web shop', '5.25'],
     );
-    await dialog.getByRole('button', { name: 'Make the key' }).click();
+    await dialog.getByRole('button', { name: 'Create key' }).click();
 
-    await page.getByRole('dialog', { name: 'Copy the key now' }).waitFor();
+    await page.getByRole('dialog', { name: 'Save your key' }).waitFor();
     await close();
   });
 
-  it('does not load a page anew while something typed would be lost', async () => {
+  it('does not reload the page while a draft would be lost', async () => {
     const { page, close } = await open('/playground/darkroom/scene');
     const prompt = page.getByRole('textbox', { name: 'Prompt', exact: true });
     await prompt.fill('A quiet bay');
     await api.kill();
-    const navigation = page.getByRole('navigation', { name: 'Pages' });
+    const navigation = page.getByRole('navigation', { name: 'Main' });
     await navigation.getByRole('link', { name: 'Usage' }).click();
     await page.getByRole('heading', { level: 1, name: 'This page could not be loaded' }).waitFor();
-    await page.getByText('what you wrote in the playground is lost then').waitFor();
+    await page.getByText('discards your drafts in the playground').waitFor();
     await expectNoViolations(page);
 
     await api.start();
@@ -230,15 +230,15 @@ describe('a dashboard whose service is away', () => {
     await close();
   });
 
-  it('asks to sign in again where the session has ended, and goes on there with what was written', async () => {
+  it('prompts to sign in again after the session has ended, and continues with the draft', async () => {
     const { page, context, expect, close } = await open('/playground/darkroom/scene');
     expect(SIGNED_OUT);
     const prompt = page.getByRole('textbox', { name: 'Prompt', exact: true });
     await prompt.fill('A quiet bay');
     await context.clearCookies();
-    await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Tasks' }).click();
+    await page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Tasks' }).click();
 
-    await page.getByText('Your session has ended').waitFor();
+    await page.getByText('Your session has expired').waitFor();
     assert.equal(await page.title(), 'Sign in to Darkroom');
     await expectNoViolations(page);
     await page.getByRole('textbox', { name: 'API key' }).fill(account.client.key);
@@ -251,12 +251,12 @@ describe('a dashboard whose service is away', () => {
     await close();
   });
 
-  it('shows nothing of it to somebody who signs in with another key', async () => {
+  it('shows no draft to a user who signs in with another key', async () => {
     const { page, context, expect, close } = await open('/playground/darkroom/scene');
     expect(SIGNED_OUT);
     await page.getByRole('textbox', { name: 'Prompt', exact: true }).fill('A secret bay');
     await context.clearCookies();
-    await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Tasks' }).click();
+    await page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Tasks' }).click();
     const other = await darkroom.createAccount();
     await page.getByRole('textbox', { name: 'API key' }).fill(other.client.key);
     await page.keyboard.press('Enter');

@@ -49,7 +49,7 @@ describe('every page of an operator', () => {
   it('before the token is typed is walked by keyboard too', async () => {
     await pages.withPage(async (page) => {
       await page.goto(`${pages.url}/service`);
-      await page.getByRole('textbox', { name: 'Operator’s token' }).and(page.locator(':focus')).waitFor();
+      await page.getByRole('textbox', { name: 'Operator token' }).and(page.locator(':focus')).waitFor();
       await expectUsable(page);
     });
   });

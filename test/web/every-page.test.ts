@@ -99,7 +99,7 @@ describe('every page of an account', () => {
     await close();
   });
 
-  it('is still while it loads, for who wants it still', async () => {
+  it('does not move while it loads, for users who prefer reduced motion', async () => {
     const { page, close } = await open('/models');
     await settled(page);
     let letGo = (): void => undefined;
@@ -108,11 +108,11 @@ describe('every page of an account', () => {
       await held;
       await route.continue();
     };
-    const navigation = page.getByRole('navigation', { name: 'Pages' });
+    const navigation = page.getByRole('navigation', { name: 'Main' });
     await page.route('**/v1/account/keys*', hold);
     await page.route('**/usage-page*.js', hold);
-    await navigation.getByRole('link', { name: 'Keys' }).click();
-    await page.getByRole('heading', { level: 1, name: 'Keys' }).waitFor();
+    await navigation.getByRole('link', { name: 'API keys' }).click();
+    await page.getByRole('heading', { level: 1, name: 'API keys' }).waitFor();
     const loader = page.locator('main .mantine-Loader-root:visible');
     await loader.waitFor();
     await expectStill(page);

@@ -14,36 +14,36 @@ const SCHEMA = {
   additionalProperties: false,
 } as const;
 
-function told(input: unknown): readonly string[] {
+function messagesFor(input: unknown): readonly string[] {
   return inputErrors(SCHEMA, input).map(({ path, message }) => `${path.join('.')}: ${message}`);
 }
 
 describe('what is wrong with an input', () => {
   it('is nothing where it fits', () => {
-    assert.deepEqual(told({ prompt: 'a boat', image_urls: ['https://a/b.png'], camera: { zoom: 2 } }), []);
+    assert.deepEqual(messagesFor({ prompt: 'a boat', image_urls: ['https://a/b.png'], camera: { zoom: 2 } }), []);
   });
 
-  it('is told once for a field, at whatever depth', () => {
-    assert.deepEqual(told({ prompt: 'longer than ten', image_urls: ['https://a', 'x'], camera: { zoom: 4 } }), [
-      'prompt: At most 10 characters.',
-      'image_urls.1: This is not in the form that the model takes.',
-      'camera.zoom: At most 3.',
+  it('is reported once for a field, at any depth', () => {
+    assert.deepEqual(messagesFor({ prompt: 'longer than ten', image_urls: ['https://a', 'x'], camera: { zoom: 4 } }), [
+      'prompt: Enter at most 10 characters.',
+      'image_urls.1: This does not match the required format.',
+      'camera.zoom: Must be at most 3.',
     ]);
   });
 
   it('is a text of white space alone, in words and not as a pattern', () => {
-    assert.deepEqual(told({ prompt: ' \n ' }), ['prompt: White space alone says nothing to the model.']);
+    assert.deepEqual(messagesFor({ prompt: ' \n ' }), ['prompt: Enter more than white space.']);
   });
 
   it('names fields that the model does not have, there and below', () => {
-    assert.deepEqual(told({ prompt: 'a boat', seed: 1, camera: { pan: 1 } }), [
-      'camera.pan: The model does not know this field.',
-      'seed: The model does not know this field.',
+    assert.deepEqual(messagesFor({ prompt: 'a boat', seed: 1, camera: { pan: 1 } }), [
+      'camera.pan: The model has no such field.',
+      'seed: The model has no such field.',
     ]);
   });
 
   it('names what is missing', () => {
-    assert.deepEqual(told({}).length, 1);
-    assert.match(told({})[0] ?? '', /^prompt: /);
+    assert.deepEqual(messagesFor({}).length, 1);
+    assert.match(messagesFor({})[0] ?? '', /^prompt: /);
   });
 });

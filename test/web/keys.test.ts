@@ -47,7 +47,7 @@ describe('the keys of the dashboard', () => {
     (await new ApiClient(darkroom.urls, key).send('GET', path)).status;
   const cardOf = (page: Page, name: string): Locator =>
     page.getByRole('listitem').filter({ has: page.getByRole('heading', { name, exact: true }) });
-  const button = (page: Page, name: string): Locator => page.getByRole('button', { name, exact: true });
+  const button = (page: Page | Locator, name: string): Locator => page.getByRole('button', { name, exact: true });
 
   /** The element, if it has the focus. */
   const focused = (page: Page, what: Locator): Locator => what.and(page.locator(':focus'));
@@ -82,46 +82,46 @@ describe('the keys of the dashboard', () => {
 
   /** @returns the key that the dialog shows, once it is closed. */
   async function takeKey(page: Page): Promise<string> {
-    const dialog = page.getByRole('dialog', { name: 'Copy the key now' });
+    const dialog = page.getByRole('dialog', { name: 'Save your key' });
     const key = await dialog.getByRole('textbox', { name: 'Key' }).inputValue();
     await dialog.getByText(`Authorization: Bearer ${key}`).waitFor();
     await expectNoViolations(page);
     await page.keyboard.press('Escape');
-    assert.ok(await button(page, 'Done').isDisabled(), 'it stays until somebody says that it is stored');
+    assert.ok(await button(page, 'Done').isDisabled(), 'it stays until the user confirms that it is stored');
     await dialog.getByRole('checkbox').check();
     await button(page, 'Done').click();
     await dialog.waitFor({ state: 'detached' });
     return key;
   }
 
-  it('makes a key as it was asked for, shows it once, and it works', async () => {
+  it('creates a key as requested, shows it once, and it works', async () => {
     const account = await darkroom.createAccount();
     const opened = await open(account.client.key);
     const { page } = opened;
     await cardOf(page, 'test').getByText('this session').waitFor();
     await expectNoViolations(page);
 
-    await button(page, 'Make a key').press('Enter');
-    await button(page, 'Make the key').click();
-    await page.getByText('A name, so that you know it again.').first().waitFor();
+    await button(page, 'Create key').press('Enter');
+    await button(page.getByRole('dialog'), 'Create key').click();
+    await page.getByText('Enter a name.').first().waitFor();
     await focused(page, page.getByRole('textbox', { name: 'Name' })).waitFor();
     await page.keyboard.type('web shop');
-    await page.getByRole('checkbox', { name: 'See the balance' }).check();
+    await page.getByRole('checkbox', { name: 'Read the balance' }).check();
     await page.getByRole('textbox', { name: 'Per day' }).fill('five');
-    await page.getByText('An amount in dollars').first().waitFor();
+    await page.getByText('Enter an amount in dollars').first().waitFor();
     await expectNoViolations(page);
     await page.getByRole('textbox', { name: 'Per day' }).fill('5.25');
     await page.getByLabel('Last day').fill('2100-01-31');
     await page.getByRole('combobox', { name: 'Models' }).fill('canvas');
     await page.getByRole('option', { name: 'darkroom/canvas' }).click();
     await page.keyboard.press('Tab');
-    await button(page, 'Make the key').click();
+    await button(page.getByRole('dialog'), 'Create key').click();
     const key = await takeKey(page);
 
     const card = cardOf(page, 'web shop');
     await card.getByText('$0.00 of $5.25').waitFor();
     await card.getByText('darkroom/canvas').waitFor();
-    assert.ok(!(await page.content()).includes(key), 'it stands nowhere any more');
+    assert.ok(!(await page.content()).includes(key), 'it is not shown anymore');
     assert.deepEqual([await statusOf(key, '/v1/account'), await statusOf(key, '/v1/account/keys')], [200, 403]);
     const made = (await listed(account)).find(({ name }) => name === 'web shop');
     assert.deepEqual(
@@ -129,18 +129,18 @@ describe('the keys of the dashboard', () => {
       [['darkroom/canvas'], { day: '5.25', total: null }, ['billing:read', 'models:read', 'tasks:read', 'tasks:write']],
     );
     assert.ok((made?.expiresAt ?? 0) > Date.parse('2100-01-30') / 1000);
-    await focused(page, button(page, 'Make a key')).waitFor();
+    await focused(page, button(page, 'Create key')).waitFor();
     await opened.close();
   });
 
-  it('makes a key that curl uses, until it is revoked', async () => {
+  it('creates a key that curl uses, until it is revoked', async () => {
     const account = await darkroom.createAccount();
     const opened = await open(account.client.key);
     const { page } = opened;
-    await button(page, 'Make a key').click();
+    await button(page, 'Create key').click();
     await page.getByRole('textbox', { name: 'Name' }).fill('laptop');
     await page.getByRole('checkbox', { name: 'Create, cancel' }).check();
-    await button(page, 'Make the key').click();
+    await button(page.getByRole('dialog'), 'Create key').click();
     const key = await takeKey(page);
     const body = { model: 'darkroom/scene', input: { prompt: 'a pier' } };
 
@@ -154,7 +154,7 @@ describe('the keys of the dashboard', () => {
     await opened.close();
   });
 
-  it('offers no more than one’s own key may, and tells what the service refuses', async () => {
+  it('offers at most the rights of the session’s key, and shows why the service rejects a key', async () => {
     const account = await darkroom.createAccount();
     const expiresAt = new Date(Date.now() + 3 * 86_400_000);
     const own = await moreKey(account, {
@@ -165,27 +165,27 @@ describe('the keys of the dashboard', () => {
     });
     const opened = await open(own.text);
     const { page } = opened;
-    await button(page, 'Make a key').click();
+    await button(page, 'Create key').click();
     await page.getByRole('textbox', { name: 'Name' }).fill('narrow');
 
     assert.ok(await page.getByRole('checkbox', { name: 'Create, cancel' }).isDisabled());
-    assert.equal(await page.getByText('Your key lacks this.').count(), SCOPES.length - 3);
-    await button(page, 'Make the key').click();
-    await page.getByText('Your key may not use every model: choose at least one.').first().waitFor();
+    assert.equal(await page.getByText('Your key does not have this scope.').count(), SCOPES.length - 3);
+    await button(page.getByRole('dialog'), 'Create key').click();
+    await page.getByText('Your key cannot use all models. Select at least one.').first().waitFor();
     await page.getByRole('combobox', { name: 'Models' }).click();
     assert.deepEqual(await page.getByRole('option').allTextContents(), ['darkroom/canvas']);
     await page.getByRole('option').click();
     await page.keyboard.press('Tab');
     await page.getByLabel('Last day').fill('2100-01-31');
-    await page.getByText('Your own key ends before that.').first().waitFor();
+    await page.getByText('Your own key expires before this day.').first().waitFor();
     await page.getByLabel('Last day').fill('');
     await page.getByRole('textbox', { name: 'Per day' }).fill('2');
     opened.expect(/403/);
-    await button(page, 'Make the key').click();
+    await button(page.getByRole('dialog'), 'Create key').click();
     await page.getByText('this key may spend 1 USD a day').waitFor();
     await expectNoViolations(page);
     await page.getByRole('textbox', { name: 'Per day' }).fill('1');
-    await button(page, 'Make the key').click();
+    await button(page.getByRole('dialog'), 'Create key').click();
     await takeKey(page);
 
     const made = (await listed(account)).find(({ name }) => name === 'narrow');
@@ -193,14 +193,14 @@ describe('the keys of the dashboard', () => {
     await opened.close();
   });
 
-  it('rotates a key: the old one works on for as long as was chosen', async () => {
+  it('rotates a key: the old one works for as long as selected', async () => {
     const account = await darkroom.createAccount();
     const old = await moreKey(account, { name: 'robot', scopes: ['billing:read'] });
     const opened = await open(account.client.key);
     const { page } = opened;
     const dialog = await choose(page, 'robot', 'Rotate');
     await expectNoViolations(page);
-    await dialog.getByRole('radio', { name: 'one more hour' }).check();
+    await dialog.getByRole('radio', { name: 'in 1 hour' }).check();
     await dialog.getByRole('button', { name: 'Rotate' }).click();
     const successor = await takeKey(page);
 
@@ -212,7 +212,7 @@ describe('the keys of the dashboard', () => {
     await opened.close();
   });
 
-  it('revokes a key when that is confirmed, and folds it away', async () => {
+  it('revokes a key once that is confirmed, and collapses it', async () => {
     const account = await darkroom.createAccount();
     const robot = await moreKey(account, { name: 'robot', scopes: ['billing:read'] });
     const opened = await open(account.client.key, 360);
@@ -225,10 +225,10 @@ describe('the keys of the dashboard', () => {
 
     const dialog = await choose(page, 'robot', 'Revoke');
     await expectNoViolations(page);
-    await dialog.getByRole('button', { name: 'Revoke it' }).click();
+    await dialog.getByRole('button', { name: 'Revoke key' }).click();
 
-    await page.getByText('“robot” is revoked.').waitFor();
-    await button(page, 'Show one key that ended').click();
+    await page.getByText('“robot” has been revoked.').waitFor();
+    await button(page, 'Show 1 inactive key').click();
     await cardOf(page, 'robot').getByText('revoked', { exact: true }).first().waitFor();
     assert.equal(await button(page, 'Actions for “robot”').count(), 0);
     await until('it is refused', async () => (await statusOf(robot.text, '/v1/account')) === 401);
@@ -244,19 +244,19 @@ describe('the keys of the dashboard', () => {
     const { page } = opened;
     opened.expect(/401/);
     const dialog = await choose(page, 'test', 'Revoke');
-    await dialog.getByText('revoking it signs you out').waitFor();
-    await dialog.getByRole('button', { name: 'Revoke it and sign me out' }).click();
+    await dialog.getByText('Revoking it signs you out').waitFor();
+    await dialog.getByRole('button', { name: 'Revoke key and sign out' }).click();
     await page.getByRole('textbox', { name: 'API key' }).waitFor();
     await opened.close();
   });
 
-  it('says what is missing to a key that may not manage keys', async () => {
+  it('says what is missing to a key that cannot manage keys', async () => {
     const account = await darkroom.createAccount();
     const { text } = await moreKey(account, { scopes: ['dashboard', 'tasks:read'] });
     const opened = await open(text);
     const { page } = opened;
-    await page.getByRole('heading', { name: 'Your key may not see or change keys' }).waitFor();
-    assert.equal(await button(page, 'Make a key').count(), 0);
+    await page.getByRole('heading', { name: 'Your key cannot manage keys' }).waitFor();
+    assert.equal(await button(page, 'Create key').count(), 0);
     await expectNoViolations(page);
     await opened.close();
   });

@@ -35,7 +35,7 @@ function rowsOn(page: Page): Promise<[number, string][]> {
 /** The heights of the screen at which no row is visible, below the header above the rows. */
 function blanksOn(page: Page): Promise<number[]> {
   return page.evaluate<number[]>(
-    `Array.from({ length: Math.floor((innerHeight - 160) / 40) }, (_, place) => 120 + place * 40)
+    `Array.from({ length: Math.floor((innerHeight - 160) / 40) }, (_, index) => 120 + index * 40)
        .filter((y) => y > document.querySelector('[role="rowgroup"]').getBoundingClientRect().top)
        .filter((y) => !document.elementFromPoint(innerWidth / 2, y)?.closest('[role="row"][data-task-id]'))`,
   );
@@ -107,16 +107,16 @@ describe('the list of an account with a hundred thousand tasks', () => {
     });
     const checkRows = async (what: string): Promise<void> => {
       await until(
-        () => `no blank place ${what}`,
+        () => `no blank row ${what}`,
         async () => (await blanksOn(page)).length === 0,
       );
       const rows = await rowsOn(page);
       assert.ok(rows.length > 5 && rows.length < MOST_ROWS, `${rows.length} rows ${what}`);
-      for (const [place, taskId] of rows) assert.equal(taskId, expected[place], `the row ${place} ${what}`);
-      const places = rows.map(([place]) => place);
+      for (const [index, taskId] of rows) assert.equal(taskId, expected[index], `the row ${index} ${what}`);
+      const indexes = rows.map(([index]) => index);
       assert.deepEqual(
-        places,
-        places.toSorted((a, b) => a - b),
+        indexes,
+        indexes.toSorted((a, b) => a - b),
       );
     };
 
@@ -127,13 +127,13 @@ describe('the list of an account with a hundred thousand tasks', () => {
     await checkRows('at the top');
 
     let most = 0;
-    let place = 0;
-    while (place < TASKS) {
+    let index = 0;
+    while (index < TASKS) {
       const seen = await scrollDown(page);
       most = Math.max(most, seen.most);
-      assert.ok(seen.read > place, `no more than ${seen.read} tasks were read`);
-      place = seen.read;
-      await checkRows(`of ${place}`);
+      assert.ok(seen.read > index, `no more than ${seen.read} tasks were read`);
+      index = seen.read;
+      await checkRows(`of ${index}`);
     }
     assert.ok(most < MOST_ROWS, `${most} rows at once`);
     await page.evaluate('scrollTo(0, document.documentElement.scrollHeight)');

@@ -9,7 +9,7 @@ import type { BrowserContext, Page } from 'playwright-core';
 import { launchBrowser } from '../support/browser.ts';
 import { startDarkroom } from '../support/darkroom.ts';
 import { until } from '@darkroom/testing/until';
-import { isPictureDrawn } from './support/drawn.ts';
+import { waitForImage } from './support/loaded-image.ts';
 import { expectNoViolations, openSignedInPage } from './support/signed-in-page.ts';
 import { SLOW_TALKER, slowTalker } from './support/slow-talker.ts';
 
@@ -52,10 +52,10 @@ async function goToModels(page: Page): Promise<void> {
 }
 
 describe('a conversation', () => {
-  it('is still there when its page is come back to, with what was being written and how the model is asked', async () => {
+  it('is still there when the user returns to its page, with the draft and the settings', async () => {
     const { page, close } = await open(`/playground/${TALKER}`);
     await page.getByRole('textbox', { name: 'System prompt' }).fill('Be brief.');
-    await page.getByRole('button', { name: 'Add a function' }).click();
+    await page.getByRole('button', { name: 'Add function' }).click();
     await say(page, 'Say: the kettle is on.');
     await log(page)
       .getByText(/tokens in/)
@@ -75,12 +75,12 @@ describe('a conversation', () => {
     await expectNoViolations(page);
 
     await page.getByRole('button', { name: 'New conversation' }).press('Enter');
-    await page.getByText('Say something to begin').waitFor();
+    await page.getByText('Send a message to start').waitFor();
     await message(page).and(page.locator(':focus')).waitFor();
     await close();
   });
 
-  it('goes on while another page is looked at', async () => {
+  it('continues while another page is open', async () => {
     const { page, close } = await open(`/playground/${SLOW_TALKER}`);
     await say(page, 'Count from 1 to 40.');
     await log(page)
@@ -96,7 +96,7 @@ describe('a conversation', () => {
     await log(page)
       .getByText(/tokens in/)
       .waitFor();
-    assert.equal(await page.getByText('You stopped it here.').count(), 0);
+    assert.equal(await page.getByText('You stopped the response.').count(), 0);
     await close();
   });
 
@@ -108,7 +108,7 @@ describe('a conversation', () => {
       .waitFor();
     await page.getByRole('button', { name: 'Stop' }).press('Enter');
 
-    await page.getByText('You stopped it here.').waitFor();
+    await page.getByText('You stopped the response.').waitFor();
     await message(page).and(page.locator(':focus')).waitFor();
     await expectNoViolations(page);
     await say(page, 'Say hello.');
@@ -134,7 +134,7 @@ describe('a conversation', () => {
     await close();
   });
 
-  it('is nothing that somebody sees who signed in in another window of the same browser', async () => {
+  it('is hidden from a user who signs in in another window of the same browser', async () => {
     const { page, context, close } = await open(`/playground/${TALKER}`);
     await say(page, 'A secret: the key lies under the mat.');
     await log(page)
@@ -148,16 +148,16 @@ describe('a conversation', () => {
     const other = await darkroom.createAccount();
     await window.getByRole('textbox', { name: 'API key' }).fill(other.client.key);
     await window.keyboard.press('Enter');
-    await window.getByRole('navigation', { name: 'Pages' }).waitFor();
+    await window.getByRole('navigation', { name: 'Main' }).waitFor();
     // Windows of a headless browser are never hidden.
     await page.evaluate("window.dispatchEvent(new Event('visibilitychange'))");
 
-    await page.getByText('Say something to begin').waitFor();
+    await page.getByText('Send a message to start').waitFor();
     assert.ok(!(await page.content()).includes('secret'));
     await close();
   });
 
-  it('is nothing that the next one to sign in sees', async () => {
+  it('is hidden from the next user to sign in', async () => {
     const { page, expect, close } = await open(`/playground/${TALKER}`);
     await say(page, 'A secret: the key lies under the mat.');
     await log(page)
@@ -173,7 +173,7 @@ describe('a conversation', () => {
     await page.getByRole('textbox', { name: 'API key' }).fill(other.client.key);
     await page.keyboard.press('Enter');
 
-    await page.getByText('Say something to begin').waitFor();
+    await page.getByText('Send a message to start').waitFor();
     assert.equal(await message(page).inputValue(), '');
     assert.ok(!(await page.content()).includes('secret'));
     const stored = await page.evaluate<string>('JSON.stringify([{ ...localStorage }, { ...sessionStorage }])');
@@ -181,7 +181,7 @@ describe('a conversation', () => {
     await close();
   });
 
-  it('says so when an answer breaks off in the middle, keeps what had come, and has it written anew', async () => {
+  it('says so when a response is interrupted, keeps the part received, and requests it again', async () => {
     const { page, expect, close } = await open(`/playground/${SLOW_TALKER}`, 375);
     expect(AWAY);
     await say(page, 'Count from 1 to 60.');
@@ -191,12 +191,12 @@ describe('a conversation', () => {
 
     await api?.kill();
 
-    await page.getByText('The answer broke off').waitFor();
+    await page.getByText('The response was interrupted').waitFor();
     await log(page)
       .getByText(/1, 2, 3/)
       .waitFor();
     await page.getByRole('button', { name: 'Try again' }).click();
-    await page.getByText('Darkroom does not answer').waitFor();
+    await page.getByText('Darkroom is not responding').waitFor();
     await expectNoViolations(page);
     await api?.start();
     await page.getByRole('button', { name: 'Try again' }).click();
@@ -207,7 +207,7 @@ describe('a conversation', () => {
     await log(page)
       .getByText(/tokens in/)
       .waitFor();
-    assert.equal(await page.getByText('The answer broke off').count(), 0);
+    assert.equal(await page.getByText('The response was interrupted').count(), 0);
     await close();
   });
 });
@@ -236,21 +236,21 @@ describe('a run', () => {
     const { arrived } = await watchEvents(context, page);
     await page.getByRole('button', { name: 'Run' }).click();
     await page
-      .getByText(/Waiting for its turn/)
+      .getByText(/Queued/)
       .first()
       .waitFor();
     // Otherwise there is no event after which the page could resume.
     await arrived;
 
     await api?.kill();
-    await page.getByText('Darkroom cannot be reached just now').waitFor();
+    await page.getByText('The connection to Darkroom was lost').waitFor();
     await expectNoViolations(page);
     const resumed = page.waitForRequest(
       (request) => request.url().endsWith('/events') && Number(request.headers()['last-event-id']) > 0,
     );
     await api?.start();
     await resumed;
-    await page.getByText('Darkroom cannot be reached just now').waitFor({ state: 'detached' });
+    await page.getByText('The connection to Darkroom was lost').waitFor({ state: 'detached' });
     await worker?.start();
 
     await page.getByLabel('Output 1 of darkroom/motion').waitFor();
@@ -266,17 +266,17 @@ describe('a run', () => {
 
     await context.setOffline(true);
     await page.getByRole('button', { name: 'Run' }).click();
-    await page.getByText('Darkroom does not answer').waitFor();
+    await page.getByText('Darkroom is not responding').waitFor();
     await expectNoViolations(page);
     await context.setOffline(false);
     await page.getByRole('button', { name: 'Try again' }).click();
 
-    const picture = page.getByRole('img', { name: 'Output 1 of darkroom/scene' });
-    await picture.waitFor();
-    await isPictureDrawn(picture);
+    const image = page.getByRole('img', { name: 'Output 1 of darkroom/scene' });
+    await image.waitFor();
+    await waitForImage(image);
     const { body } = await account.client.send('GET', '/v1/tasks');
     assert.equal((body.data as unknown as { readonly total: number }).total, 1);
-    await until('nothing speaks of it any more', async () => (await page.getByText('does not answer').count()) === 0);
+    await until('no error is shown anymore', async () => (await page.getByText('is not responding').count()) === 0);
     await close();
   });
 });

@@ -7,7 +7,7 @@ import { createKey } from '../../src/accounts/keys.ts';
 import { launchBrowser } from '../support/browser.ts';
 import { startDarkroom } from '../support/darkroom.ts';
 import { until } from '@darkroom/testing/until';
-import { isPictureDrawn } from './support/drawn.ts';
+import { waitForImage } from './support/loaded-image.ts';
 import { OPERATORS_MODEL, operatorsModel } from './support/operators-model.ts';
 import { expectNoViolations, openSignedInPage } from './support/signed-in-page.ts';
 
@@ -27,18 +27,18 @@ async function open(path: string, options: { width?: number; colorScheme?: 'ligh
 }
 
 describe('the form of a model', () => {
-  it('tells everything that is wrong at the fields at once, and leads to the first of them', async () => {
+  it('reports every validation error at its field at once, and focuses the first', async () => {
     const { page, close } = await open('/playground/darkroom/song');
     await page.getByRole('button', { name: 'Run' }).click();
 
     await page.getByText('2 fields need your attention.').waitFor();
-    assert.equal(await page.getByText('This is needed.').count(), 2);
+    assert.equal(await page.getByText('This field is required.').count(), 2);
     await page.getByRole('textbox', { name: 'Prompt' }).and(page.locator(':focus')).waitFor();
 
     await page.getByRole('textbox', { name: 'Prompt' }).fill('A slow waltz');
     await page.getByText('1 field needs your attention.').waitFor();
     await page.getByRole('textbox', { name: 'Duration, as a number' }).fill('9999');
-    await page.getByText('At most 300.').waitFor();
+    await page.getByText('Must be at most 300.').waitFor();
     await expectNoViolations(page);
     await close();
   });
@@ -53,7 +53,7 @@ describe('the form of a model', () => {
     await page.keyboard.press('ArrowRight');
 
     await page.getByText('Costs $0.045', { exact: true }).waitFor();
-    await page.getByText('2 × $0.015 per picture × 1.5 (size)').waitFor();
+    await page.getByText('2 × $0.015 per image × 1.5 (size)').waitFor();
     const block = page.getByRole('region', { name: 'The request in curl' });
     const copy = block.locator('..').getByRole('button', { name: 'Copy' });
     const [codeBox, copyBox] = [await block.boundingBox(), await copy.boundingBox()];
@@ -65,9 +65,9 @@ describe('the form of a model', () => {
     await close();
   });
 
-  it('takes a file for a field of media, shows it, and sends its address', async () => {
+  it('takes a file for a field of media, shows it, and sends its URL', async () => {
     const { page, close } = await open('/playground/darkroom/retouch');
-    const picture = await sharp({ create: { width: 320, height: 200, channels: 3, background: '#3a6ea5' } })
+    const image = await sharp({ create: { width: 320, height: 200, channels: 3, background: '#3a6ea5' } })
       .png()
       .toBuffer();
     await page.getByRole('textbox', { name: 'Prompt', exact: true }).fill('Sepia');
@@ -75,19 +75,19 @@ describe('the form of a model', () => {
       page.waitForEvent('filechooser'),
       page.getByRole('button', { name: 'Upload a file' }).click(),
     ]);
-    await chooser.setFiles({ name: 'blue.png', mimeType: 'image/png', buffer: picture });
+    await chooser.setFiles({ name: 'blue.png', mimeType: 'image/png', buffer: image });
 
-    await isPictureDrawn(page.getByRole('img', { name: 'Image 1' }));
+    await waitForImage(page.getByRole('img', { name: 'Image 1' }));
     await page.keyboard.press('Control+Enter');
     await page.getByRole('button', { name: 'Run' }).click();
     const made = page.getByRole('img', { name: 'Output 1 of darkroom/retouch' });
     await made.first().waitFor();
-    await isPictureDrawn(made.first());
+    await waitForImage(made.first());
 
     await page.getByRole('button', { name: 'Remove Image 1' }).click();
-    await page.getByRole('textbox', { name: 'Address for Image' }).fill('gopher://nowhere');
+    await page.getByRole('textbox', { name: 'URL for Image' }).fill('gopher://nowhere');
     await page.keyboard.press('Enter');
-    await page.getByText('An address that begins with https://').waitFor();
+    await page.getByText('Enter a URL that starts with https://.').waitFor();
     await expectNoViolations(page);
     await close();
   });
@@ -100,7 +100,7 @@ describe("the form of an operator's model", () => {
     await page.getByRole('group', { name: 'Palette' }).getByText('ochre').click();
     await page.getByRole('group', { name: 'Palette' }).getByText('indigo').click();
     await page.getByRole('textbox', { name: 'Width, as a number' }).fill('9999');
-    await page.getByText('At most 512.').waitFor();
+    await page.getByText('Must be at most 512.').waitFor();
     await page.getByRole('textbox', { name: 'Width, as a number' }).fill('256');
     await page.getByRole('radiogroup', { name: 'Texture' }).getByText('paper').click();
     await page.getByRole('combobox', { name: 'Route' }).selectOption('fast');
@@ -119,20 +119,20 @@ describe("the form of an operator's model", () => {
 });
 
 describe('a run', () => {
-  it('goes from one press to the picture, can be had again with another seed, and is remembered', async () => {
+  it('shows its image, can be repeated with a new seed, and stays in the history', async () => {
     const { page, close, account } = await open('/playground/darkroom/canvas', { colorScheme: 'dark' });
     await page.getByRole('textbox', { name: 'Prompt', exact: true }).fill('A fox in the snow');
     await page.keyboard.press('Control+Enter');
 
-    const picture = page.getByRole('img', { name: 'Output 1 of darkroom/canvas' });
-    await picture.waitFor();
-    await isPictureDrawn(picture);
+    const image = page.getByRole('img', { name: 'Output 1 of darkroom/canvas' });
+    await image.waitFor();
+    await waitForImage(image);
     await page.getByText(/cost \$0\.015/).waitFor();
     const downloaded = page.waitForEvent('download');
     await page.getByRole('link', { name: 'Download' }).click();
     assert.match((await downloaded).suggestedFilename(), /^tk-svc-\w+-1\.png$/);
 
-    await page.getByRole('button', { name: 'Same again, another seed' }).click();
+    await page.getByRole('button', { name: 'Regenerate with new seed' }).click();
     const history = page.getByRole('list', { name: 'Runs of this session' }).getByRole('button');
     await until('both runs are listed as done', async () => {
       const names = await history.evaluateAll((items) => items.map((item) => item.getAttribute('aria-label') ?? ''));
@@ -150,7 +150,7 @@ describe('a run', () => {
     await close();
   });
 
-  it('can be cancelled, which costs nothing', async () => {
+  it('can be cancelled, which is free', async () => {
     const { page, close } = await open('/playground/darkroom/motion-max');
     await page.getByRole('textbox', { name: 'Prompt', exact: true }).fill('A very long film of the sea');
     await page.getByRole('textbox', { name: 'Duration, as a number' }).fill('30');
@@ -158,8 +158,8 @@ describe('a run', () => {
 
     await page.getByRole('button', { name: 'Cancel' }).click();
 
-    await page.getByText('It was cancelled').waitFor();
-    await page.getByText(/nothing was paid/).waitFor();
+    await page.getByText('The task was cancelled').waitFor();
+    await page.getByText(/You were not charged/).waitFor();
     await expectNoViolations(page);
     await page.getByRole('button', { name: 'Use this input' }).waitFor();
     await close();
@@ -168,11 +168,11 @@ describe('a run', () => {
   it('that failed says why', async () => {
     const { page, close } = await open('/playground/darkroom/retouch');
     await page.getByRole('textbox', { name: 'Prompt', exact: true }).fill('Sepia');
-    await page.getByRole('textbox', { name: 'Address for Image' }).fill('https://no-such-host.invalid/a.png');
+    await page.getByRole('textbox', { name: 'URL for Image' }).fill('https://no-such-host.invalid/a.png');
     await page.keyboard.press('Enter');
     await page.getByRole('button', { name: 'Run' }).click();
 
-    await page.getByText('It failed', { exact: true }).waitFor();
+    await page.getByText('The task failed', { exact: true }).waitFor();
     await page
       .getByText(/the address could not be fetched/)
       .first()
@@ -197,7 +197,7 @@ describe('a run', () => {
     assert.equal(await page.getByRole('textbox', { name: 'Prompt', exact: true }).inputValue(), 'A blue bicycle');
     assert.equal(await page.getByRole('textbox', { name: 'Seed' }).inputValue(), '7');
     assert.equal(await page.getByRole('radio', { name: 'high' }).isChecked(), true);
-    assert.equal(await page.getByRole('radio', { name: 'Persistently' }).isChecked(), true);
+    assert.equal(await page.getByRole('radio', { name: 'Persistent' }).isChecked(), true);
     await signedIn.close();
   });
 
@@ -208,23 +208,23 @@ describe('a run', () => {
     );
     const signedIn = await openSignedInPage(browser, { url: darkroom.url, key: key.text, path: '/playground' });
 
-    await signedIn.page.getByText('Your key may not run models').waitFor();
+    await signedIn.page.getByText('Your key cannot create tasks').waitFor();
 
     await signedIn.close();
   });
 });
 
 describe('a conversation', () => {
-  it('is written as it comes, with thoughts folded, calls answered by hand, and what it cost', async () => {
+  it('streams the response, with collapsed reasoning, function results entered by hand, and its cost', async () => {
     const { page, close } = await open('/playground/darkroom/conformance-text', { width: 375 });
-    await page.getByRole('combobox', { name: 'Thinking' }).selectOption('high');
-    await page.getByRole('button', { name: 'Add a function' }).click();
+    await page.getByRole('combobox', { name: 'Reasoning effort' }).selectOption('high');
+    await page.getByRole('button', { name: 'Add function' }).click();
     await page.getByRole('textbox', { name: 'Your message' }).fill('What is the weather in Paris? Use get_weather.');
     await page.keyboard.press('Enter');
 
-    await page.getByText('It calls get_weather').waitFor();
-    await page.getByRole('textbox', { name: 'What get_weather returns' }).fill('{"sky":"clear"}');
-    await page.getByRole('button', { name: 'Give it the results' }).click();
+    await page.getByText('Calls get_weather').waitFor();
+    await page.getByRole('textbox', { name: 'Result of get_weather' }).fill('{"sky":"clear"}');
+    await page.getByRole('button', { name: 'Submit results' }).click();
 
     const log = page.getByRole('log', { name: 'Conversation' });
     await log.getByText(/clear/).last().waitFor();

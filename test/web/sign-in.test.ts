@@ -52,11 +52,11 @@ async function signIn(page: Page): Promise<void> {
   await page.goto(darkroom.url);
   await page.getByRole('textbox', { name: 'API key' }).fill(account.client.key);
   await page.getByRole('button', { name: 'Sign in' }).click();
-  await page.getByRole('navigation', { name: 'Pages' }).waitFor();
+  await page.getByRole('navigation', { name: 'Main' }).waitFor();
 }
 
 /** Evaluated in the page: a user returns to it, and it reloads its data. */
-const LOOK_AGAIN = `(async () => {
+const RETURN_TO_PAGE = `(async () => {
   document.dispatchEvent(new Event('visibilitychange', { bubbles: true }));
   await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
 })()`;
@@ -67,18 +67,18 @@ async function newLink(): Promise<string> {
 }
 
 describe('signing in', () => {
-  it('by a key shows the pages, and a wrong one is told', async () => {
+  it('by a key shows the pages, and a wrong one is reported', async () => {
     await withContext(async (page) => {
       await page.goto(`${darkroom.url}/tasks`);
       await page.getByRole('textbox', { name: 'API key' }).fill('dk_live_wrong');
       await page.keyboard.press('Enter');
-      await page.getByText('This key is not good').waitFor();
+      await page.getByText('This key is invalid').waitFor();
       await expectNoViolations(page);
 
       await page.getByRole('textbox', { name: 'API key' }).fill(account.client.key);
       await page.keyboard.press('Enter');
-      await page.getByRole('navigation', { name: 'Pages' }).waitFor();
-      assert.equal(new URL(page.url()).pathname, '/tasks', 'whoever wanted a page gets it');
+      await page.getByRole('navigation', { name: 'Main' }).waitFor();
+      assert.equal(new URL(page.url()).pathname, '/tasks', 'the requested page is shown after signing in');
     });
   });
 
@@ -86,7 +86,7 @@ describe('signing in', () => {
     const url = await newLink();
     await withContext(async (page) => {
       await page.goto(url);
-      await page.getByRole('navigation', { name: 'Pages' }).waitFor();
+      await page.getByRole('navigation', { name: 'Main' }).waitFor();
       assert.equal(page.url(), `${darkroom.url}/`);
       await page.goBack().catch(() => undefined);
       assert.ok(!page.url().includes('#'), page.url());
@@ -98,7 +98,7 @@ describe('signing in', () => {
     });
   });
 
-  it('ends where it is asked to, here and everywhere', async () => {
+  it('ends in one browser or in all of them', async () => {
     await withContext(async (page, context) => {
       await signIn(page);
       await withContext(async (other) => {
@@ -122,7 +122,7 @@ describe('signing in', () => {
         if (request.method() !== 'DELETE') return route.continue();
         const response = await route.fetch();
         page.on('request', (other) => sent.push(`${other.method()} ${other.url()}`));
-        await page.evaluate(LOOK_AGAIN);
+        await page.evaluate(RETURN_TO_PAGE);
         return route.fulfill({ response });
       });
 
@@ -131,7 +131,7 @@ describe('signing in', () => {
       await page.getByRole('textbox', { name: 'API key' }).waitFor();
 
       assert.deepEqual(sent, []);
-      assert.equal(await page.getByText('Your session has ended').count(), 0);
+      assert.equal(await page.getByText('Your session has expired').count(), 0);
     });
   });
 });
@@ -198,7 +198,7 @@ describe('a session', () => {
       await page.exposeFunction('reportBreach', (breach: string) => breaches.push(breach));
       await signIn(page);
       await page.reload();
-      await page.getByRole('navigation', { name: 'Pages' }).waitFor();
+      await page.getByRole('navigation', { name: 'Main' }).waitFor();
       await page.evaluate(
         `document.addEventListener('securitypolicyviolation', (event) => window.reportBreach(event.violatedDirective));
          const script = document.createElement('script');
@@ -216,7 +216,7 @@ describe('a session', () => {
       assert.equal(await page.evaluate('window.slippedIn'), undefined);
       await assert.rejects(async () => page.evaluate(`fetch(${JSON.stringify(elsewhereUrl)})`));
       for (const directive of ['script-src', 'connect-src']) {
-        await until(`the page tells of ${directive}`, () => breaches.some((breach) => breach.startsWith(directive)));
+        await until(`the page reports ${directive}`, () => breaches.some((breach) => breach.startsWith(directive)));
       }
     });
   });

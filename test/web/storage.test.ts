@@ -56,10 +56,10 @@ describe('the storage of the dashboard', () => {
   });
 
   /** An account with the given number of images. */
-  async function accountWith(pictures: number): Promise<TestAccount> {
+  async function accountWith(outputs: number): Promise<TestAccount> {
     const account = await outside.darkroom.createAccount();
     const taskIds = await Promise.all(
-      Array.from({ length: pictures }, () =>
+      Array.from({ length: outputs }, () =>
         outside.create(account, { model: 'test/tasks', input: { prompt: 'a boat' } }),
       ),
     );
@@ -95,10 +95,10 @@ describe('the storage of the dashboard', () => {
     await page.getByRole('button', { name: 'Undo' }).waitFor();
   };
 
-  it('says that nothing is stored yet', async () => {
+  it('says that there are no outputs yet', async () => {
     const opened = await open(await outside.darkroom.createAccount());
 
-    await opened.page.getByText('Nothing is stored yet').waitFor();
+    await opened.page.getByText('No outputs yet').waitFor();
     await opened.page.getByText('at $0.05 per GB and month').waitFor();
     await expectNoViolations(opened.page);
     await opened.close();
@@ -114,25 +114,25 @@ describe('the storage of the dashboard', () => {
     const overhang = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
     assert.ok(overhang <= 0, `${overhang} px stand over`);
 
-    await page.getByRole('button', { name: 'Look at image of test/tasks' }).first().click();
+    await page.getByRole('button', { name: 'View image of test/tasks' }).first().click();
     const dialog = page.getByRole('dialog');
-    const picture = dialog.locator('img');
-    await picture.waitFor();
-    const shown = await picture.getAttribute('src');
+    const preview = dialog.locator('img');
+    await preview.waitFor();
+    const shown = await preview.getAttribute('src');
     await page.keyboard.press('ArrowRight');
-    await until('the next one is shown', async () => (await picture.getAttribute('src')) !== shown);
+    await until('the next one is shown', async () => (await preview.getAttribute('src')) !== shown);
     await expectNoViolations(page);
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'detached' });
 
     await page.getByText('Persistent', { exact: true }).click();
-    await page.getByText('No output matches').waitFor();
+    await page.getByText('No outputs match').waitFor();
     assert.equal(new URL(page.url()).search, '?storage_tier=persistent');
     await expectNoViolations(page);
     await opened.close();
   });
 
-  it('keeps all for good that are selected, as the list tells when it is so', async () => {
+  it('makes the selected outputs persistent, and the list shows when that is done', async () => {
     const account = await accountWith(3);
     const opened = await open(account);
     const { page } = opened;
@@ -146,9 +146,9 @@ describe('the storage of the dashboard', () => {
     await page.getByText('2 outputs selected').waitFor();
     await expectNoViolations(page);
 
-    await page.getByRole('button', { name: /^Keep permanently/ }).click();
+    await page.getByRole('button', { name: /^Make persistent/ }).click();
 
-    await page.getByText('2 outputs will be kept permanently').waitFor();
+    await page.getByText('2 outputs will become persistent').waitFor();
     const persistent = tiles(page).getByText('persistent', { exact: true });
     await until('two are persistent', async () => (await persistent.count()) === 2);
     const stored = await storedOf(account);
@@ -159,7 +159,7 @@ describe('the storage of the dashboard', () => {
     await opened.close();
   });
 
-  it('deletes after some seconds in which one can think better of it', async () => {
+  it('deletes after some seconds in which it can be undone', async () => {
     const account = await accountWith(2);
     const [first, second] = await storedOf(account);
     const opened = await openPatiently(account);
@@ -189,13 +189,13 @@ describe('the storage of the dashboard', () => {
     await opened.close();
   });
 
-  it('lets one take a deletion back on another page, and deletes at once when one leaves the dashboard', async () => {
+  it('lets a deletion be undone on another page, and deletes at once when the user leaves the dashboard', async () => {
     const account = await accountWith(2);
     const opened = await openPatiently(account);
     const { page } = opened;
 
     await removeFirst(page);
-    await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Tasks' }).click();
+    await page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Tasks' }).click();
     await page.getByRole('heading', { name: 'Tasks', level: 1 }).waitFor();
     await page.getByRole('button', { name: 'Undo' }).click();
     await page.goBack();
@@ -203,7 +203,7 @@ describe('the storage of the dashboard', () => {
     assert.equal((await storedOf(account)).length, 2);
 
     await removeFirst(page);
-    await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Tasks' }).click();
+    await page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Tasks' }).click();
     await endUndoTime(page);
     await page.getByText('1 output deleted.').waitFor();
     assert.equal((await storedOf(account)).length, 1);
@@ -215,7 +215,7 @@ describe('the storage of the dashboard', () => {
     await opened.close();
   });
 
-  it('deletes what can still be taken back before the session ends', async () => {
+  it('deletes what could still be undone before the session ends', async () => {
     const account = await accountWith(2);
     const [, second] = await storedOf(account);
     const opened = await openPatiently(account);
@@ -234,7 +234,7 @@ describe('the storage of the dashboard', () => {
     await opened.close();
   });
 
-  it('tells of each output that was refused', async () => {
+  it('names each output that could not be deleted', async () => {
     const account = await accountWith(2);
     const [first] = await storedOf(account);
     const opened = await openPatiently(account);
@@ -248,7 +248,7 @@ describe('the storage of the dashboard', () => {
 
     await page.getByText('1 output deleted.').waitFor();
     await page.getByText('1 output could not be deleted').waitFor();
-    await page.getByText(`${first?.id}: It is gone already.`).waitFor();
+    await page.getByText(`${first?.id}: The output has already been deleted.`).waitFor();
     await opened.close();
   });
 });

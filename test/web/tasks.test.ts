@@ -54,7 +54,7 @@ describe('the tasks of the dashboard', () => {
     const opened = await open(account, '/tasks');
     const { page } = opened;
 
-    await rowOf(page, newer).getByText('failed').waitFor();
+    await rowOf(page, newer).getByText('fail', { exact: true }).waitFor();
     assert.deepEqual(await idsOn(page), [newer, older]);
     await rowOf(page, older).locator('img').waitFor();
     await expectNoViolations(page);
@@ -67,7 +67,7 @@ describe('the tasks of the dashboard', () => {
     assert.ok(page.url().endsWith(`/tasks/${older}`), page.url());
     await page.getByRole('region', { name: 'Outputs' }).locator('img').waitFor();
     await page.getByRole('region', { name: 'The input as JSON' }).getByText('a boat').waitFor();
-    await page.getByRole('region', { name: 'What happened' }).getByText('Over', { exact: true }).waitFor();
+    await page.getByRole('region', { name: 'Timeline' }).getByText('Completed', { exact: true }).waitFor();
     await expectNoViolations(page);
 
     await page.goBack();
@@ -89,7 +89,7 @@ describe('the tasks of the dashboard', () => {
     await opened.close();
   });
 
-  it('are found by metadata, status and id, and the address keeps what was asked', async () => {
+  it('are found by metadata, status and id, and the URL keeps the filter', async () => {
     const account = await outside.darkroom.createAccount({ runningCap: 0 });
     const wanted = await create(account, 'one', { metadata: { order: '1' } });
     await create(account, 'two', { metadata: { order: '2' } });
@@ -107,17 +107,17 @@ describe('the tasks of the dashboard', () => {
     await page.getByText('1 task matches').waitFor();
     assert.deepEqual(await idsOn(page), [wanted]);
 
-    await page.getByRole('button', { name: 'Do not filter by order' }).click();
+    await page.getByRole('button', { name: 'Remove the filter order' }).click();
     await page.getByText('2 tasks', { exact: true }).waitFor();
     await page.goto(`${outside.darkroom.url}/tasks?status=fail,success&model=test/tasks`);
-    await page.getByText('No task matches').waitFor();
+    await page.getByText('No tasks match').waitFor();
     await expectNoViolations(page);
-    await page.getByRole('button', { name: 'Clear the filters' }).first().click();
+    await page.getByRole('button', { name: 'Clear filters' }).first().click();
     await rows(page).nth(1).waitFor();
 
     await search.fill('neither');
     await search.press('Enter');
-    await page.getByText('neither the id of a task').waitFor();
+    await page.getByText('Enter a task ID (tk-svc-…)').waitFor();
     await search.fill(` ${wanted.toLowerCase()} `);
     await search.press('Enter');
     await page.getByText(wanted, { exact: true }).waitFor();
@@ -158,36 +158,36 @@ describe('the tasks of the dashboard', () => {
     const taskId = await create(account, 'a boat [slow 6000]');
     const opened = await open(account, `/tasks/${taskId}`);
     const { page } = opened;
-    await page.getByRole('region', { name: 'What happened' }).getByText('Accepted', { exact: true }).waitFor();
+    await page.getByRole('region', { name: 'Timeline' }).getByText('Created', { exact: true }).waitFor();
 
     await worker?.start();
 
-    await page.getByText('The task is running.').waitFor({ state: 'attached' });
-    await page.getByText('The task is done.').waitFor({ state: 'attached' });
+    await page.getByText('Task status: handling').waitFor({ state: 'attached' });
+    await page.getByText('Task status: success').waitFor({ state: 'attached' });
     await page.getByRole('region', { name: 'Outputs' }).locator('img').waitFor();
-    const happened = page.getByRole('region', { name: 'What happened' });
-    for (const event of ['Accepted', 'Started', 'Given to a provider', 'Stored', 'Over']) {
-      await happened.getByText(event, { exact: true }).waitFor();
+    const timeline = page.getByRole('region', { name: 'Timeline' });
+    for (const event of ['Created', 'Started', 'Submitted to a provider', 'Archived', 'Completed']) {
+      await timeline.getByText(event, { exact: true }).waitFor();
     }
     await opened.close();
   });
 
-  it('are cancelled after a question', async () => {
+  it('are cancelled once that is confirmed', async () => {
     const account = await outside.darkroom.createAccount({ runningCap: 0 });
     const taskId = await create(account, 'a boat');
     const opened = await open(account, `/tasks/${taskId}`);
     const { page } = opened;
-    const ask = page.getByRole('button', { name: 'Cancel the task' });
+    const cancel = page.getByRole('button', { name: 'Cancel task' });
 
-    await ask.click();
+    await cancel.click();
     const dialog = page.getByRole('dialog', { name: 'Cancel this task?' });
     await dialog.waitFor();
     await expectNoViolations(page);
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'detached' });
     assert.equal((await account.client.get(taskId)).body.data.status, 'queued');
-    await ask.click();
-    await dialog.getByRole('button', { name: 'Cancel the task' }).click();
+    await cancel.click();
+    await dialog.getByRole('button', { name: 'Cancel task' }).click();
 
     await page.getByRole('alert').getByText('The task was cancelled').waitFor();
     assert.equal(await page.getByText('would fail again').count(), 0);
@@ -196,7 +196,7 @@ describe('the tasks of the dashboard', () => {
     await opened.close();
   });
 
-  it('are erased after a question', async () => {
+  it('are erased once that is confirmed', async () => {
     const account = await outside.darkroom.createAccount();
     const taskId = await create(account, 'a secret boat');
     await account.client.untilTerminal(taskId);
@@ -205,10 +205,10 @@ describe('the tasks of the dashboard', () => {
 
     await page.getByText('a secret boat').waitFor();
     await page.getByRole('button', { name: 'Erase' }).click();
-    await page.getByRole('button', { name: 'Erase for good' }).click();
+    await page.getByRole('button', { name: 'Erase permanently' }).click();
 
     await page.getByText('The input was erased.').waitFor();
-    await page.getByText('None of its outputs is kept any more.').waitFor();
+    await page.getByText('None of the outputs are stored anymore.').waitFor();
     assert.equal(await page.getByText('a secret boat').count(), 0);
     assert.deepEqual((await account.client.get(taskId)).body.data.output, []);
     await opened.close();
@@ -220,29 +220,29 @@ describe('the tasks of the dashboard', () => {
     await account.client.until(taskId, ({ callback }) => callback?.state === 'delivered');
     const opened = await open(account, `/tasks/${taskId}`);
     const { page } = opened;
-    const attempts = page.getByRole('table', { name: 'Attempts of the callback' });
+    const attempts = page.getByRole('table', { name: 'Callback attempts' });
 
     await attempts.getByText('HTTP 204').waitFor();
     await expectNoViolations(page);
-    await page.getByRole('button', { name: 'Deliver again' }).click();
+    await page.getByRole('button', { name: 'Redeliver' }).click();
 
     await attempts.getByText('HTTP 204').nth(1).waitFor();
     assert.equal((await outside.callbacksOf(taskId)).length, 2);
     await opened.close();
   });
 
-  it('say so where there is none, and where the key may not', async () => {
+  it('say so if there is none, or if the key cannot read them', async () => {
     const account = await outside.darkroom.createAccount();
     const opened = await open(account, `/tasks/${UNKNOWN}`);
     opened.expect(/404/);
-    await opened.page.getByText('There is no such task').waitFor();
+    await opened.page.getByText('Task not found').waitFor();
     await expectNoViolations(opened.page);
     await opened.close();
 
     const { body } = await account.client.send('POST', '/v1/account/keys', { name: 'narrow', scopes: ['dashboard'] });
     const narrow = (body.data as unknown as { readonly key: string }).key;
     const closed = await openSignedInPage(browser, { url: outside.darkroom.url, key: narrow, path: '/tasks' });
-    await closed.page.getByText('Your key may not see tasks').waitFor();
+    await closed.page.getByText('Your key cannot read tasks').waitFor();
     await expectNoViolations(closed.page);
     await closed.close();
   });

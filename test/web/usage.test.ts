@@ -18,7 +18,7 @@ import { launchBrowser } from '../support/browser.ts';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom, TestAccount } from '../support/darkroom.ts';
 import { until } from '@darkroom/testing/until';
-import { dayBefore, noonBefore, paidRequest, writeBooks } from './support/books.ts';
+import { dayBefore, noonBefore, paidRequest, writeLedger } from './support/past-ledger.ts';
 import { parseCsv } from './support/csv-file.ts';
 import { expectNoViolations, openSignedInPage } from './support/signed-in-page.ts';
 import type { SignedInPage } from './support/signed-in-page.ts';
@@ -61,7 +61,7 @@ describe('the usage of the dashboard', () => {
       spendCaps: { totalMicroUsd: 50_000_000n },
     });
     const days = Array.from({ length: 60 }, (_, index) => 60 - index);
-    await writeBooks(database, account, [
+    await writeLedger(database, account, [
       { kind: 'topup', reference: 'invoice 17', microUsd: 1_234_567_890n, at: noonBefore(70) },
       ...days.flatMap((day) => {
         const by = {
@@ -104,21 +104,21 @@ describe('the usage of the dashboard', () => {
   const rowsOf = (page: Page, table: string): Locator => page.getByRole('table', { name: table }).locator('tbody tr');
   const cells = async (rows: Locator): Promise<readonly (readonly string[])[]> =>
     Promise.all((await rows.all()).map((row) => row.locator('th, td').allInnerTexts()));
-  const entriesOf = (page: Page): Locator => rowsOf(page, 'Entries of the books');
+  const entriesOf = (page: Page): Locator => rowsOf(page, 'Ledger entries');
   const isRowCount = (rows: Locator, count: number): Promise<unknown> =>
     until(`${count} rows`, async () => (await rows.count()) === count);
 
   /** Saves the ledger with the button. @returns the cells of the file, including the header. */
   async function saved(page: Page): Promise<readonly (readonly string[])[]> {
     const download = page.waitForEvent('download');
-    await button(page, 'Save as CSV').click();
+    await button(page, 'Export CSV').click();
     const file = await (await download).path();
     const text = await readFile(file, 'utf8');
     assert.equal(text[0], '\uFEFF', 'a spreadsheet knows its letters');
     return parseCsv(text.slice(1));
   }
 
-  it('shows what the API says: balance, limits, caps of keys, and spending drawn and as tables', async () => {
+  it('shows what the API returns: balance, limits, caps of keys, and spending drawn and as tables', async () => {
     const { page, close } = await open('/usage');
     const { available, held, balance } = await answerOf<Static<typeof AccountSchema>>('/v1/account');
     const days = `from=${dayBefore(29)}&to=${dayBefore(0)}`;
@@ -144,7 +144,7 @@ describe('the usage of the dashboard', () => {
     await close();
   });
 
-  it('keeps the period and the filters in the address', async () => {
+  it('keeps the period and the filters in the URL', async () => {
     const { page, close } = await open('/usage');
     await page.getByText('7 days', { exact: true }).click();
     await page.getByLabel('Kind').selectOption('hold');
@@ -156,14 +156,14 @@ describe('the usage of the dashboard', () => {
     assert.equal(new URL(page.url()).search, '?days=7&kind=hold');
     assert.equal(await page.getByRole('radio', { name: '7 days' }).isChecked(), true);
     await isRowCount(entriesOf(page), 7);
-    await button(page, 'Clear the filters').click();
+    await button(page, 'Clear filters').click();
     await page.goto(`${darkroom.url}/usage?from=${dayBefore(11)}&to=${dayBefore(10)}`);
-    assert.equal(await page.getByLabel('First day').inputValue(), dayBefore(11));
+    assert.equal(await page.getByLabel('From', { exact: true }).inputValue(), dayBefore(11));
     await isRowCount(entriesOf(page), 6);
     await close();
   });
 
-  it('reads the books to their end by the keyboard, each entry with what there was after it', async () => {
+  it('reads the ledger to its end by the keyboard, each entry with the balance after it', async () => {
     const { page, close } = await open(EVER);
     const all = await allEntries();
     await isRowCount(entriesOf(page), 50);
@@ -175,7 +175,7 @@ describe('the usage of the dashboard', () => {
       await isRowCount(entriesOf(page), Math.min(shown + 50, all.length));
     }
 
-    await page.getByText(`${all.length} entries, all of them`).and(page.locator(':focus')).waitFor();
+    await page.getByText(`${all.length} entries in total`).and(page.locator(':focus')).waitFor();
     const shown = await cells(entriesOf(page));
     assert.deepEqual(
       shown.map((row) => row.slice(-2)),
@@ -184,7 +184,7 @@ describe('the usage of the dashboard', () => {
     await close();
   });
 
-  it('saves all entries, exactly, and none of them as a formula', async () => {
+  it('exports all entries, exactly, and none of them as a formula', async () => {
     const { page, close } = await open(EVER);
     await entriesOf(page).first().waitFor();
     const all = await allEntries();
@@ -210,7 +210,7 @@ describe('the usage of the dashboard', () => {
     await close();
   });
 
-  it('goes on with a file after a failure of the service, and says when one was stopped', async () => {
+  it('continues an export after a failure of the service, and says when one was stopped', async () => {
     const opened = await open(EVER);
     const { page } = opened;
     opened.expect(/503/);
@@ -229,14 +229,14 @@ describe('the usage of the dashboard', () => {
     await page.route(/ledger\?.*cursor=/, (route) =>
       route.fulfill({ status: 503, json: { code: 503, msg: 'not now', errorCode: 'UNAVAILABLE' } }),
     );
-    await button(page, 'Save as CSV').press('Enter');
-    await page.getByText(/^Darkroom did not answer/).waitFor();
+    await button(page, 'Export CSV').press('Enter');
+    await page.getByText(/^Darkroom is not responding\. Retrying/).waitFor();
     await button(page, 'Stop').press('Enter');
     await page.getByText('Stopped. No file was saved.').waitFor();
     await opened.close();
   });
 
-  it('tells a failure of older entries where they are asked for, and reads them then', async () => {
+  it('reports a failure to load older entries beside them, and loads them when retried', async () => {
     const opened = await open(EVER);
     const { page } = opened;
     opened.expect(/403/);
@@ -268,12 +268,12 @@ describe('the usage of the dashboard', () => {
     await close();
   });
 
-  it('says what is missing: any usage, or the right to see it', async () => {
+  it('says what is missing: any usage, or the scope to read it', async () => {
     const fresh = await darkroom.createAccount({ usd: 0n });
     const empty = await open('/usage', fresh.client.key);
-    await empty.page.getByText('Nothing was spent in this period').waitFor();
-    await empty.page.getByText('No key has a spend cap of its own.').waitFor();
-    assert.equal(await button(empty.page, 'Save as CSV').isDisabled(), true);
+    await empty.page.getByText('No spending in this period').waitFor();
+    await empty.page.getByText('No key has a spend cap.').waitFor();
+    assert.equal(await button(empty.page, 'Export CSV').isDisabled(), true);
     await expectNoViolations(empty.page);
     await empty.close();
 
@@ -283,7 +283,7 @@ describe('the usage of the dashboard', () => {
     });
     const barred = await open('/usage', text);
     await barred.page.getByText('billing:read').first().waitFor();
-    assert.equal(await barred.page.getByRole('heading', { name: 'Books', exact: true }).count(), 0);
+    assert.equal(await barred.page.getByRole('heading', { name: 'Ledger', exact: true }).count(), 0);
     await expectNoViolations(barred.page);
     await barred.close();
   });

@@ -24,10 +24,10 @@ const FAILING_TASKS = 7;
 describe('deliveries on the page of webhooks', () => {
   let outside: DarkroomWithUpstreams;
   let browser: Browser;
-  let nobodysPort: number;
+  let closedPort: number;
   before(async () => {
-    nobodysPort = await reservePort();
-    outside = await startDarkroomWithUpstreams({}, [`http://127.0.0.1:${nobodysPort}`]);
+    closedPort = await reservePort();
+    outside = await startDarkroomWithUpstreams({}, [`http://127.0.0.1:${closedPort}`]);
     browser = await launchBrowser();
   });
   after(async () => {
@@ -49,68 +49,70 @@ describe('deliveries on the page of webhooks', () => {
     return taskId;
   }
 
-  it('lists every attempt with what came of it, and tells of a receiver that fails until one arrives', async () => {
+  it('lists every attempt with its outcome, and reports a failing endpoint until a delivery succeeds', async () => {
     const account = await outside.darkroom.createAccount();
     const { url } = outside.receiver;
     const delivered = await callBack(account, `${url}/ok/listed`);
-    const lost = await callBack(account, `http://127.0.0.1:${nobodysPort}/`);
+    const lost = await callBack(account, `http://127.0.0.1:${closedPort}/`);
     const refused = await callBack(account, `${url}/status/503/listed`);
     const opened = await open(account.client.key, 360);
     const { page } = opened;
-    const attempts = part(page, 'Recent attempts');
+    const attempts = part(page, 'Deliveries');
     const rowsOf = (taskId: string): Locator => attempts.getByRole('row').filter({ hasText: taskId });
     await attempts.getByText('7 attempts shown').waitFor();
 
     assert.match(await rowsOf(delivered).innerText(), /\/ok\/listed.*HTTP 204.*delivered/s);
-    assert.equal(await rowsOf(refused).filter({ hasText: 'HTTP 503' }).filter({ hasText: 'given up' }).count(), 3);
-    assert.equal(await rowsOf(lost).filter({ hasText: 'cannot be reached' }).count(), 3);
-    const failing = page.getByRole('status').filter({ hasText: 'Callbacks do not arrive' });
-    await failing.getByText(`${url} takes none: 1 callback was given up. The last answer: HTTP 503.`).waitFor();
-    await failing.getByText('The last answer: cannot be reached.').waitFor();
+    assert.equal(await rowsOf(refused).filter({ hasText: 'HTTP 503' }).filter({ hasText: 'failed' }).count(), 3);
+    assert.equal(await rowsOf(lost).filter({ hasText: 'unreachable' }).count(), 3);
+    const failing = page.getByRole('status').filter({ hasText: 'Deliveries are failing' });
+    await failing
+      .getByText(`${url} accepts no deliveries, and 1 callback has run out of attempts. Last response: HTTP 503.`)
+      .waitFor();
+    await failing.getByText('Last response: unreachable.').waitFor();
     await expectNoViolations(page);
     const overhang = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
     assert.ok(overhang <= 0, `${overhang} px stand over`);
 
-    await button(failing, `Show the attempts at ${url}`).press('Enter');
+    await button(failing, `Show attempts at ${url}`).press('Enter');
     await attempts.getByText('4 attempts shown').waitFor();
     await page.locator(':focus').filter({ has: attempts }).waitFor();
     assert.equal(await rowsOf(lost).count(), 0);
-    await page.getByRole('combobox', { name: 'Delivery' }).press('Enter');
+    await page.getByRole('combobox', { name: 'Status' }).press('Enter');
     await page.getByRole('option', { name: 'delivered' }).click();
     await attempts.getByText('1 attempt shown').waitFor();
-    await page.getByRole('combobox', { name: 'Delivery' }).press('Enter');
-    await page.getByRole('option', { name: 'stopped by the receiver' }).click();
-    await page.getByRole('heading', { name: 'No attempt matches' }).waitFor();
+    await page.getByRole('combobox', { name: 'Status' }).press('Enter');
+    await page.getByRole('option', { name: 'stopped by the endpoint' }).click();
+    await page.getByRole('heading', { name: 'No attempts match' }).waitFor();
 
-    await sendTest(page, `${url}/ok/mended`);
-    await failing.getByText(`${url} takes none`).waitFor({ state: 'detached' });
-    await failing.getByText(`http://127.0.0.1:${nobodysPort} takes none`).waitFor();
+    await sendTest(page, `${url}/ok/fixed`);
+    await failing.getByText(`${url} accepts no deliveries`).waitFor({ state: 'detached' });
+    await failing.getByText(`http://127.0.0.1:${closedPort} accepts no deliveries`).waitFor();
     await opened.close();
   });
 
-  it('goes further back by pages, and keeps the keyboard', async () => {
+  it('loads older attempts by pages, and keeps the focus', async () => {
     const account = await outside.darkroom.createAccount();
     const address = `${outside.receiver.url}/status/500/many`;
     await Promise.all(Array.from({ length: FAILING_TASKS }, () => callBack(account, address)));
     const opened = await open(account.client.key);
     const { page } = opened;
-    const attempts = part(page, 'Recent attempts');
+    const attempts = part(page, 'Deliveries');
     await attempts.getByText('20 attempts shown').waitFor();
 
-    await button(attempts, 'Older ones').press('Enter');
+    await button(attempts, 'Show older attempts').press('Enter');
 
     const shown = attempts.getByText('21 attempts shown');
     await focused(page, shown).waitFor();
-    assert.equal(await button(attempts, 'Older ones').count(), 0);
+    assert.equal(await button(attempts, 'Show older attempts').count(), 0);
     await callBack(account, `${outside.receiver.url}/ok/later`);
-    await button(attempts, 'Look again').press('Enter');
+    await button(attempts, 'Refresh').press('Enter');
     await attempts.getByText('22 attempts shown').waitFor();
-    await focused(page, button(attempts, 'Look again')).waitFor();
+    await focused(page, button(attempts, 'Refresh')).waitFor();
     await expectNoViolations(page);
     await opened.close();
   });
 
-  it('says what is missing to a key that may not do everything', async () => {
+  it('says what is missing to a key without all scopes', async () => {
     const account = await outside.darkroom.createAccount();
     await callBack(account, `${outside.receiver.url}/status/500/scopes`);
     const withScopes = async (scopes: readonly Scope[]): Promise<SignedInPage> => {
@@ -118,18 +120,21 @@ describe('deliveries on the page of webhooks', () => {
       return open(text);
     };
     const few = await withScopes(['dashboard']);
-    await few.page.getByRole('heading', { name: 'Your key may not see or change the signing key' }).waitFor();
+    await few.page.getByRole('heading', { name: 'Your key cannot manage the signing secret' }).waitFor();
     await few.page.getByText('webhooks:manage').waitFor();
-    await few.page.getByRole('heading', { name: 'Your key may not see attempts to deliver callbacks' }).waitFor();
-    await few.page.getByText('your key lacks the scope billing:read').waitFor();
-    assert.equal((await button(few.page, 'Send a test').count()) + (await button(few.page, 'Make a key').count()), 0);
-    await part(few.page, 'Verify what arrives').getByRole('tab', { name: 'Go' }).waitFor();
+    await few.page.getByRole('heading', { name: 'Your key cannot read deliveries' }).waitFor();
+    await few.page.getByText('scope billing:read').waitFor();
+    assert.equal(
+      (await button(few.page, 'Send test delivery').count()) + (await button(few.page, 'Create secret').count()),
+      0,
+    );
+    await part(few.page, 'Verify deliveries').getByRole('tab', { name: 'Go' }).waitFor();
     await expectNoViolations(few.page);
     await few.close();
 
     const most = await withScopes(SCOPES.filter((scope) => scope !== 'tasks:read'));
-    await most.page.getByText('Callbacks do not arrive').waitFor();
-    assert.equal(await button(most.page, `Show the attempts at ${outside.receiver.url}`).count(), 0);
+    await most.page.getByText('Deliveries are failing').waitFor();
+    assert.equal(await button(most.page, `Show attempts at ${outside.receiver.url}`).count(), 0);
     await expectNoViolations(most.page);
     await most.close();
   });

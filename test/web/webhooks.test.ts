@@ -30,19 +30,19 @@ const PREFIX = 'X-Studio';
 describe('the webhooks of the dashboard', () => {
   let outside: DarkroomWithUpstreams;
   let browser: Browser;
-  let nobodysPort: number;
+  let closedPort: number;
   let programsPort: number;
   let untrusted: Server;
   let untrustedUrl: string;
   before(async () => {
-    nobodysPort = await reservePort();
+    closedPort = await reservePort();
     programsPort = await reservePort();
     const untrustedPort = await reservePort();
     untrustedUrl = `https://127.0.0.1:${untrustedPort}`;
-    untrusted = createServer(makeCertificate('nobody'), (_request, response) => response.writeHead(204).end());
+    untrusted = createServer(makeCertificate('unknown'), (_request, response) => response.writeHead(204).end());
     untrusted.listen(untrustedPort, '127.0.0.1');
     outside = await startDarkroomWithUpstreams({ CALLBACK_HEADER_PREFIX: PREFIX }, [
-      `http://127.0.0.1:${nobodysPort}`,
+      `http://127.0.0.1:${closedPort}`,
       `http://127.0.0.1:${programsPort}`,
       `127.0.0.1:${untrustedPort}`,
     ]);
@@ -66,8 +66,8 @@ describe('the webhooks of the dashboard', () => {
     new Webhook(whsec).verify(body, headers as Record<string, string>);
 
   /** Presses a button that opens a dialog, with the keyboard. */
-  async function ask(page: Page, name: string): Promise<Locator> {
-    await button(part(page, 'Signing key'), name).press('Enter');
+  async function openDialog(page: Page, name: string): Promise<Locator> {
+    await button(part(page, 'Signing secret'), name).press('Enter');
     const dialog = page.getByRole('dialog');
     await dialog.waitFor();
     await expectNoViolations(page);
@@ -75,37 +75,37 @@ describe('the webhooks of the dashboard', () => {
   }
 
   // Proves S5.5-2.
-  it('makes a key where there is none, keeps it hidden, and what is copied verifies what arrives', async () => {
+  it('creates a secret if there is none, keeps it hidden, and the copied secret verifies deliveries', async () => {
     const account = await outside.darkroom.createAccount();
     const opened = await open(account);
     const { page } = opened;
-    await page.getByText('There is no signing key: callbacks are not signed').waitFor();
-    await page.getByRole('heading', { name: 'No callback was attempted yet' }).waitFor();
+    await page.getByText('There is no signing secret. Deliveries are not signed').waitFor();
+    await page.getByRole('heading', { name: 'No deliveries yet' }).waitFor();
     await expectNoViolations(page);
     assert.match(
       await sendTest(page, `${outside.receiver.url}/ok/unsigned`),
-      /It arrived: HTTP 204.*It was not signed/s,
+      /Delivered: HTTP 204.*It was not signed/s,
     );
     assert.equal((await receivedAt('/ok/unsigned'))[0]?.headers['webhook-signature'], undefined);
 
-    await button(page, 'Make a key').press('Enter');
-    await page.getByText('Callbacks are signed from now on.').waitFor();
+    await button(page, 'Create secret').press('Enter');
+    await page.getByText('Deliveries are now signed.').waitFor();
 
     await focused(page, button(page, 'Rotate')).waitFor();
     const { secret = '', whsec = '' } = await keyOf(account);
-    assert.ok(!(await page.content()).includes(secret), 'it is hidden until it is asked for');
-    await button(page, 'Copy the key for libraries').press('Enter');
+    assert.ok(!(await page.content()).includes(secret), 'it is hidden until it is revealed');
+    await button(page, 'Copy the Standard Webhooks secret').press('Enter');
     await until('it is copied', async () => (await clipboard(page)) === whsec);
-    await button(page, 'Copy the key as text').press('Enter');
+    await button(page, 'Copy the raw secret').press('Enter');
     await until('it is copied', async () => (await clipboard(page)) === secret);
-    await button(page, 'Show the key').press('Enter');
-    assert.equal(await page.getByRole('textbox', { name: 'As text' }).inputValue(), secret);
-    const shown = await page.getByRole('textbox', { name: 'For Standard Webhooks libraries' }).inputValue();
+    await button(page, 'Reveal secret').press('Enter');
+    assert.equal(await page.getByRole('textbox', { name: 'Raw secret' }).inputValue(), secret);
+    const shown = await page.getByRole('textbox', { name: 'Standard Webhooks secret' }).inputValue();
     await expectNoViolations(page);
-    await button(page, 'Hide the key').press('Enter');
-    assert.equal(await page.getByRole('textbox', { name: 'As text' }).inputValue(), '');
+    await button(page, 'Hide secret').press('Enter');
+    assert.equal(await page.getByRole('textbox', { name: 'Raw secret' }).inputValue(), '');
 
-    assert.match(await sendTest(page, `${outside.receiver.url}/ok/signed`), /It arrived: HTTP 204.*It was signed\./s);
+    assert.match(await sendTest(page, `${outside.receiver.url}/ok/signed`), /Delivered: HTTP 204.*It was signed\./s);
     const [received, ...more] = await receivedAt('/ok/signed');
     assert.ok(received !== undefined && more.length === 0);
     assert.equal((verify(shown, received) as { metadata: unknown }).metadata !== undefined, true);
@@ -115,22 +115,22 @@ describe('the webhooks of the dashboard', () => {
     await opened.close();
   });
 
-  it('replaces a key, tells how long the old one signs beside it, and deletes it when that is confirmed', async () => {
+  it('rotates a secret, says how long the old one also signs, and deletes it once that is confirmed', async () => {
     const account = await outside.darkroom.createAccount();
     await account.client.send('POST', '/v1/account/webhook-key/rotate');
     const { whsec: first = '' } = await keyOf(account);
     const opened = await open(account);
     const { page } = opened;
-    let dialog = await ask(page, 'Rotate');
-    await dialog.getByText('For 24 hours the old one signs beside it').waitFor();
+    let dialog = await openDialog(page, 'Rotate');
+    await dialog.getByText('For 24 hours, deliveries are signed with the old one too').waitFor();
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'detached' });
     await focused(page, button(page, 'Rotate')).waitFor();
     assert.equal((await keyOf(account)).whsec, first);
 
-    dialog = await ask(page, 'Rotate');
-    await button(dialog, 'Make a new key').press('Enter');
-    await page.getByText('The key before this one signs too, until').waitFor();
+    dialog = await openDialog(page, 'Rotate');
+    await button(dialog, 'Rotate secret').press('Enter');
+    await page.getByText('Deliveries are also signed with the previous secret until').waitFor();
     await focused(page, button(page, 'Rotate')).waitFor();
     const { whsec: second = '' } = await keyOf(account);
     assert.notEqual(second, first);
@@ -138,51 +138,51 @@ describe('the webhooks of the dashboard', () => {
     const [both] = await receivedAt('/ok/rotated');
     for (const each of [first, second]) verify(each, both ?? assert.fail('nothing arrived'));
 
-    dialog = await ask(page, 'Rotate');
-    await dialog.getByText('It stops at once if you go on').waitFor();
+    dialog = await openDialog(page, 'Rotate');
+    await dialog.getByText('it stops working immediately').waitFor();
     await button(dialog, 'Cancel').press('Enter');
     await dialog.waitFor({ state: 'detached' });
 
-    dialog = await ask(page, 'Set my own');
-    const field = dialog.getByRole('textbox', { name: 'Key' });
+    dialog = await openDialog(page, 'Set your own');
+    const field = dialog.getByRole('textbox', { name: 'Secret' });
     await focused(page, field).waitFor();
     await page.keyboard.type('short');
     await page.keyboard.press('Enter');
-    await dialog.getByText('At least 16 characters: these are 5.').waitFor();
+    await dialog.getByText('Enter at least 16 characters. You entered 5.').waitFor();
     await expectNoViolations(page);
     await field.fill('x'.repeat(257));
-    await dialog.getByText('At most 256 characters: these are 257.').waitFor();
+    await dialog.getByText('Enter at most 256 characters. You entered 257.').waitFor();
     await field.fill('a secret of the receiver, with ü');
     await page.keyboard.press('Enter');
     await dialog.waitFor({ state: 'detached' });
-    await focused(page, button(page, 'Set my own')).waitFor();
+    await focused(page, button(page, 'Set your own')).waitFor();
     assert.equal((await keyOf(account)).secret, 'a secret of the receiver, with ü');
 
-    dialog = await ask(page, 'Delete');
+    dialog = await openDialog(page, 'Delete');
     await focused(page, button(dialog, 'Cancel')).waitFor();
-    await button(dialog, 'Delete the key').press('Enter');
-    await page.getByText('There is no signing key').waitFor();
-    await focused(page, button(page, 'Make a key')).waitFor();
+    await button(dialog, 'Delete secret').press('Enter');
+    await page.getByText('There is no signing secret').waitFor();
+    await focused(page, button(page, 'Create secret')).waitFor();
     assert.deepEqual(await keyOf(account), { hasKey: false });
     await expectNoViolations(page);
     await opened.close();
   });
 
-  it('tells in plain words why a test delivery did not arrive', async () => {
+  it('explains why a test delivery failed', async () => {
     const opened = await open(await outside.darkroom.createAccount());
     const { page } = opened;
     const { url } = outside.receiver;
-    const told: readonly (readonly [string, RegExp, RegExp])[] = [
-      [`${url}/status/401`, /It did not arrive: HTTP 401, after \d/, /look whether it has this signing key/],
-      [`${url}/status/404`, /HTTP 404/, /Look whether the path is right/],
+    const failures: readonly (readonly [string, RegExp, RegExp])[] = [
+      [`${url}/status/401`, /Not delivered: HTTP 401, after \d/, /check that it has this signing secret/],
+      [`${url}/status/404`, /HTTP 404/, /Check that the path is correct/],
       [`${url}/gone/now`, /HTTP 410/, /stops the delivery of a callback at once/],
-      [`${url}/status/500`, /HTTP 500/, /The receiver itself failed/],
+      [`${url}/status/500`, /HTTP 500/, /The endpoint failed/],
       [`${url}/redirect`, /HTTP 302/, /Redirects are not followed/],
-      [`${url}/hang`, /It did not arrive: no answer within 10 s\n/, /Answer first and work afterwards/],
-      [`http://127.0.0.1:${nobodysPort}/`, /cannot be reached/, /Look whether the name resolves/],
-      [`${untrustedUrl}/`, /TLS failed/, /Its certificate was not accepted/],
+      [`${url}/hang`, /Not delivered: timed out after 10 s\n/, /Respond first and do the work afterwards/],
+      [`http://127.0.0.1:${closedPort}/`, /unreachable/, /Check that the name resolves/],
+      [`${untrustedUrl}/`, /TLS error/, /The certificate was not accepted/],
     ];
-    for (const [address, outcome, advice] of told) {
+    for (const [address, outcome, advice] of failures) {
       const text = await sendTest(page, address);
       assert.match(text, outcome);
       assert.match(text, advice);
@@ -191,19 +191,19 @@ describe('the webhooks of the dashboard', () => {
 
     opened.expect(/status of 400/);
     assert.match(await sendTest(page, 'https://10.0.0.1/'), /10\.0\.0\.1 is not a public address/);
-    await page.getByRole('textbox', { name: 'Address of the receiver' }).fill('example.com/hook');
+    await page.getByRole('textbox', { name: 'Endpoint URL' }).fill('example.com/hook');
     await page.keyboard.press('Enter');
-    await page.getByText('An address that begins with https://').waitFor();
+    await page.getByText('Enter a URL that starts with https://.').waitFor();
     assert.equal(await page.getByText('is not a public address').count(), 0);
     await expectNoViolations(page);
     await opened.close();
   });
 
-  it('shows code in four languages, and the copied one takes what is signed with the copied key', async () => {
+  it('shows code in four languages, and the copied code accepts what is signed with the copied secret', async () => {
     const account = await outside.darkroom.createAccount();
     const opened = await open(account);
     const { page } = opened;
-    const code = part(page, 'Verify what arrives');
+    const code = part(page, 'Verify deliveries');
     await code.getByRole('tab', { name: 'PHP' }).click();
     for (const [language, start] of [
       ['JavaScript', 'node receiver.mjs'],
@@ -212,7 +212,7 @@ describe('the webhooks of the dashboard', () => {
       ['PHP', 'receiver.php'],
     ] as const) {
       await page.keyboard.press('ArrowRight');
-      const shown = await code.getByRole('region', { name: `A receiver in ${language}` }).innerText();
+      const shown = await code.getByRole('region', { name: `An endpoint in ${language}` }).innerText();
       assert.ok(shown.includes(start) && shown.includes(PREFIX) && !shown.includes('X-Darkroom'), shown);
       await expectNoViolations(page);
     }
@@ -221,8 +221,8 @@ describe('the webhooks of the dashboard', () => {
     await until('it is copied', async () => (await clipboard(page)).includes('createHmac'));
     const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-receiver-'));
     await writeFile(path.join(folder, 'receiver.mjs'), await clipboard(page));
-    await button(page, 'Make a key').press('Enter');
-    await button(page, 'Copy the key as text').press('Enter');
+    await button(page, 'Create secret').press('Enter');
+    await button(page, 'Copy the raw secret').press('Enter');
     await until('it is copied', async () => (await clipboard(page)) === (await keyOf(account)).secret);
     const setting = { folder, secret: await clipboard(page), port: programsPort };
     const program = startReceiverProgram(setting, [process.execPath, 'receiver.mjs']);
@@ -236,11 +236,11 @@ describe('the webhooks of the dashboard', () => {
             () => false,
           ),
       );
-      assert.match(await sendTest(page, address), /It arrived: HTTP 204/);
+      assert.match(await sendTest(page, address), /Delivered: HTTP 204/);
       await account.client.send('POST', '/v1/account/webhook-key/rotate');
-      assert.match(await sendTest(page, address), /It arrived: HTTP 204/);
+      assert.match(await sendTest(page, address), /Delivered: HTTP 204/);
       await account.client.send('POST', '/v1/account/webhook-key/rotate');
-      assert.match(await sendTest(page, address), /HTTP 401.*look whether it has this signing key/s);
+      assert.match(await sendTest(page, address), /HTTP 401.*check that it has this signing secret/s);
     } finally {
       await program.stop();
       await rm(folder, { recursive: true, force: true });

@@ -10,7 +10,7 @@ import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom } from '../support/darkroom.ts';
 import { startS3Server, whyNoS3Server } from '../support/versitygw.ts';
 import type { S3Server } from '../support/versitygw.ts';
-import { isPictureDrawn } from '../web/support/drawn.ts';
+import { waitForImage } from '../web/support/loaded-image.ts';
 import { makeAndPlay } from '../web/support/players.ts';
 import { openSignedInPage } from '../web/support/signed-in-page.ts';
 
@@ -66,7 +66,7 @@ describe('with direct downloads', { skip: whyNoS3Server() }, () => {
     await page.getByRole('button', { name: 'Run' }).click();
     const picture = page.getByRole('img', { name: 'Output 1 of darkroom/scene' });
     await picture.waitFor();
-    await isPictureDrawn(picture);
+    await waitForImage(picture);
 
     const downloaded = page.waitForEvent('download');
     await page.getByRole('link', { name: 'Download' }).click();

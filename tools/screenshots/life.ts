@@ -51,7 +51,7 @@ export async function live({ url, key, adminUrl, adminToken }: Installation, rec
   await post('/storages/promote', stored.items.map(({ id }) => id));
   await post('/account/keys', { name: 'Web shop', scopes: ['tasks:read', 'tasks:write'], spendCaps: { day: '5', total: '100' } });
   await post('/account/keys', { name: 'Accounting', scopes: ['billing:read'] });
-  await post('/account/keys', { name: 'Nightly pictures', scopes: ['tasks:read', 'tasks:write'], models: ['darkroom/scene'] });
+  await post('/account/keys', { name: 'Nightly images', scopes: ['tasks:read', 'tasks:write'], models: ['darkroom/scene'] });
   await post('/account/webhook-key/test', { url: `${receiver.url}/darkroom` });
   for (const name of ['Studio North', 'Paper Boats Ltd', 'Late Edition']) {
     await post('/admin/accounts', { name }, adminUrl, adminToken);

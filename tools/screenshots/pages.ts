@@ -38,7 +38,7 @@ export async function signInAsAccount(page: Page, origin: string, key: string): 
 /** The operator's token is stored only in the page's memory: from here on navigation uses links. */
 export async function signInAsOperator(page: Page, origin: string, token: string): Promise<void> {
   await page.goto(origin);
-  await page.getByRole('textbox', { name: 'Operator’s token' }).fill(token);
+  await page.getByRole('textbox', { name: 'Operator token' }).fill(token);
   await page.keyboard.press('Enter');
   await page.getByRole('heading', { name: 'Accounts' }).waitFor();
 }
@@ -63,7 +63,7 @@ export const SIGN_IN_PAGES: readonly PhotographedPage[] = [at('sign-in', '/sign-
 
 export function accountPages({ taskId }: Life): readonly PhotographedPage[] {
   return [
-    at('home', '/', 'Welcome'),
+    at('overview', '/', 'Welcome'),
     at('models', '/models', 'Models'),
     at('model', '/models/darkroom/scene', 'darkroom/scene'),
     {
@@ -72,7 +72,7 @@ export function accountPages({ taskId }: Life): readonly PhotographedPage[] {
         await page.goto(`${origin}/playground/darkroom/canvas`);
         await page.getByRole('textbox', { name: 'Prompt', exact: true }).fill('A lighthouse above a stormy sea at dusk');
         await page.getByRole('button', { name: /^Run/ }).click();
-        await page.getByRole('button', { name: /another seed/ }).waitFor();
+        await page.getByRole('button', { name: /new seed/ }).waitFor();
         await settle(page);
       },
     },
@@ -80,7 +80,7 @@ export function accountPages({ taskId }: Life): readonly PhotographedPage[] {
       name: 'chat',
       async open(page, origin) {
         await page.goto(`${origin}/playground/darkroom/conformance-text`);
-        await page.getByRole('combobox', { name: 'Thinking' }).selectOption('high');
+        await page.getByRole('combobox', { name: 'Reasoning effort' }).selectOption('high');
         await page.getByRole('textbox', { name: 'Your message' }).fill('Add up 12, 30 and 7, and count from 1 to 5.');
         await page.keyboard.press('Enter');
         await page.getByText(/^This conversation: about/).waitFor();
@@ -90,12 +90,12 @@ export function accountPages({ taskId }: Life): readonly PhotographedPage[] {
     at('tasks', '/tasks', 'Tasks'),
     at('task', `/tasks/${taskId}`, 'darkroom/motion'),
     at('storage', '/storage', 'Storage'),
-    at('keys', '/keys', 'Keys'),
+    at('keys', '/keys', 'API keys'),
     {
       name: 'new-key',
       async open(page, origin) {
         await page.goto(`${origin}/keys`);
-        await page.getByRole('button', { name: 'Make a key' }).click();
+        await page.getByRole('button', { name: 'Create key' }).click();
         await page.getByRole('textbox', { name: 'Name' }).fill('Print service');
         await settle(page);
       },
@@ -103,7 +103,7 @@ export function accountPages({ taskId }: Life): readonly PhotographedPage[] {
     at('webhooks', '/webhooks', 'Webhooks'),
     at('usage', '/usage', 'Usage'),
     // As from a broken link.
-    within('not-found', '/nowhere', 'There is no such page'),
+    within('not-found', '/nowhere', 'Page not found'),
   ];
 }
 

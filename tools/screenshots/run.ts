@@ -47,9 +47,9 @@ const say = (line: string): boolean => process.stderr.write(`${line}\n`);
 const options = await yargs(hideBin(process.argv))
   .scriptName('npm run screenshots --')
   .usage('$0 [options]\n\nPhotographs every page of the dashboard, light, dark and narrow.')
-  .option('out', { type: 'string', default: 'docs/screenshots', describe: 'folder for the pictures' })
+  .option('out', { type: 'string', default: 'docs/screenshots', describe: 'directory for the images' })
   .option('only', { type: 'string', array: true, describe: 'only pages whose name has this in it' })
-  .option('format', { choices: ['webp', 'png'] as const, default: 'webp' as const, describe: 'of the pictures' })
+  .option('format', { choices: ['webp', 'png'] as const, default: 'webp' as const, describe: 'of the images' })
   .strict()
   .version(false)
   .parseAsync();
@@ -103,11 +103,11 @@ async function photograph(page: Page, look: Look, origin: string, pages: readonl
       await page.screenshot({ path: path.join(folder, `${name}-failed.png`) });
       throw error;
     });
-    const picture = await drawn(page, look);
+    const image = await drawn(page, look);
     const file = path.join(folder, `${name}-${look.name}.${options.format}`);
     await writeFile(
       file,
-      await (options.format === 'png' ? picture.png({ palette: true }) : picture.webp({ quality: 82 })).toBuffer(),
+      await (options.format === 'png' ? image.png({ palette: true }) : image.webp({ quality: 82 })).toBuffer(),
     );
     say(file);
   }
@@ -119,7 +119,7 @@ async function drawn(page: Page, { width, height }: Look): Promise<Sharp> {
   await page.setViewportSize({ width, height: Math.min(Math.max(whole, height), MOST_HEIGHT) });
   // Lazy content is loaded only when it becomes visible.
   await page.waitForFunction('[...document.images].every((image) => image.complete)');
-  const picture = sharp(await page.screenshot());
+  const image = sharp(await page.screenshot());
   await page.setViewportSize({ width, height });
-  return picture;
+  return image;
 }

@@ -12,7 +12,7 @@ import { ErrorBoundary } from './components/error-boundary.tsx';
 import { lazyPage } from './components/load-page.ts';
 import { PageHeader } from './components/page-header.tsx';
 import { ErrorState, LoadingState } from './components/states.tsx';
-import { Shell } from './layout/shell.tsx';
+import { AccountShell } from './layout/account-shell.tsx';
 import { pageFacts } from './page-facts.ts';
 import { NotFoundPage } from './pages/not-found.tsx';
 import { DeletionProvider } from './pages/storage/deletion-provider.tsx';
@@ -21,7 +21,7 @@ import { SignInPage } from './session/sign-in.tsx';
 import { texts } from './texts/common.ts';
 import { resolveVariables, theme } from './theme.ts';
 
-const HomePage = lazyPage(() => import('./pages/home/home-page.tsx'));
+const OverviewPage = lazyPage(() => import('./pages/overview/overview-page.tsx'));
 const ModelsPage = lazyPage(() => import('./pages/models/models-page.tsx'));
 const ModelPage = lazyPage(() => import('./pages/models/model-page.tsx'));
 const PlaygroundPage = lazyPage(() => import('./pages/playground/playground-page.tsx'));
@@ -72,11 +72,11 @@ function AccountApp() {
   return (
     <SessionProvider key={session.keyId} session={session}>
       <DeletionProvider>
-        <Shell>
+        <AccountShell>
           <ErrorBoundary at={at}>
             <Suspense fallback={<LoadingState />}>
               <Switch>
-                <Route path="/" component={HomePage} />
+                <Route path="/" component={OverviewPage} />
                 <Route path="/sign-in">
                   <Redirect to="/" replace />
                 </Route>
@@ -96,7 +96,7 @@ function AccountApp() {
               </Switch>
             </Suspense>
           </ErrorBoundary>
-        </Shell>
+        </AccountShell>
       </DeletionProvider>
     </SessionProvider>
   );

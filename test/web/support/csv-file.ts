@@ -7,19 +7,19 @@
 export function parseCsv(text: string): readonly (readonly string[])[] {
   const lines: string[][] = [];
   let line: string[] = [];
-  let place = 0;
-  while (place < text.length) {
-    const { cell, next } = text[place] === '"' ? quotedCell(text, place) : plainCell(text, place);
+  let position = 0;
+  while (position < text.length) {
+    const { cell, next } = text[position] === '"' ? quotedCell(text, position) : plainCell(text, position);
     line.push(cell);
     if (text[next] === ',') {
-      place = next + 1;
+      position = next + 1;
       // Nothing follows the last comma of the file.
-      if (place === text.length) line.push('');
+      if (position === text.length) line.push('');
     } else if (text.startsWith('\r\n', next)) {
-      place = next + 2;
+      position = next + 2;
       lines.push(line);
       line = [];
-    } else if (next === text.length) place = next;
+    } else if (next === text.length) position = next;
     else throw new SyntaxError(`neither a comma nor the end of a line at ${next}`);
   }
   return line.length === 0 ? lines : [...lines, line];
@@ -34,13 +34,13 @@ function plainCell(text: string, start: number) {
 
 function quotedCell(text: string, start: number) {
   let cell = '';
-  let place = start + 1;
+  let position = start + 1;
   for (;;) {
-    const quote = text.indexOf('"', place);
+    const quote = text.indexOf('"', position);
     if (quote === -1) throw new SyntaxError(`a quote without an end at ${start}`);
-    cell += text.slice(place, quote);
+    cell += text.slice(position, quote);
     if (text[quote + 1] !== '"') return { cell, next: quote + 1 };
     cell += '"';
-    place = quote + 2;
+    position = quote + 2;
   }
 }

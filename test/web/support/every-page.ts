@@ -22,7 +22,7 @@ const NOWHERE: VisitedPage = { path: () => '/no/such/page' };
 
 /** The routes of `packages/dashboard/src/app.tsx`. */
 export const ACCOUNT_PAGES: readonly VisitedPage[] = [
-  { route: '/', path: () => '/', link: 'Start' },
+  { route: '/', path: () => '/', link: 'Overview' },
   { route: '/models', path: () => '/models', link: 'Models' },
   { route: '/models/*', path: () => '/models/darkroom/scene' },
   { route: '/playground', path: () => '/playground', link: 'Playground' },
@@ -31,7 +31,7 @@ export const ACCOUNT_PAGES: readonly VisitedPage[] = [
   { route: '/tasks', path: () => '/tasks', link: 'Tasks' },
   { route: '/tasks/:taskId', path: ({ taskId }) => `/tasks/${taskId}` },
   { route: '/storage', path: () => '/storage', link: 'Storage' },
-  { route: '/keys', path: () => '/keys', link: 'Keys' },
+  { route: '/keys', path: () => '/keys', link: 'API keys' },
   { route: '/webhooks', path: () => '/webhooks', link: 'Webhooks' },
   { route: '/usage', path: () => '/usage', link: 'Usage' },
   NOWHERE,

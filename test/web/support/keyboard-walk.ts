@@ -14,8 +14,8 @@ const FIND_CONTROLS = `(() => {
   const controls = [...document.querySelectorAll('a[href], button, input, select, textarea, summary, audio[controls], video[controls], [tabindex]')]
     .filter((each) => each.tabIndex >= 0 && !each.disabled && each.type !== 'hidden' && !isOneOfGroup(each)
       && each.closest('[inert]') === null && each.checkVisibility({ visibilityProperty: true }));
-  return controls.map((each, place) => {
-    each.dataset.walk = String(place);
+  return controls.map((each, index) => {
+    each.dataset.walk = String(index);
     return each.outerHTML.slice(0, 160);
   });
 })()`;
@@ -27,7 +27,7 @@ const FIND_CONTROLS = `(() => {
  */
 const FOCUSED = `(() => {
   const at = document.activeElement;
-  if (at === null || at === document.body) return { place: null, isShown: true, isCovered: false, html: '' };
+  if (at === null || at === document.body) return { index: null, isShown: true, isCovered: false, html: '' };
   const outlined = (each) => each !== null && getComputedStyle(each).outlineStyle !== 'none' && getComputedStyle(each).outlineWidth !== '0px';
   const isField = at.matches('input, textarea, select') && getComputedStyle(at).borderTopColor === getComputedStyle(document.body).color;
   const isShown = [at, at.nextElementSibling, at.parentElement, at.parentElement?.nextElementSibling ?? null].some(outlined)
@@ -37,11 +37,11 @@ const FOCUSED = `(() => {
   while (above !== null && !above.contains(at) && !['fixed', 'sticky'].includes(getComputedStyle(above).position)) above = above.parentElement;
   const isOutside = bottom <= 0 || top >= innerHeight || right <= 0 || left >= innerWidth;
   const isCovered = isOutside || (above !== null && !above.contains(at) && !at.contains(above));
-  return { place: at.dataset.walk ?? null, isShown, isCovered, html: at.outerHTML.slice(0, 160) };
+  return { index: at.dataset.walk ?? null, isShown, isCovered, html: at.outerHTML.slice(0, 160) };
 })()`;
 
 interface Focused {
-  readonly place: string | null;
+  readonly index: string | null;
   readonly isShown: boolean;
   readonly isCovered: boolean;
   readonly html: string;
@@ -99,14 +99,14 @@ async function walk(page: Page, key: string, controls: readonly string[]): Promi
   let steps = 0;
   for (; steps < MOST_STEPS; steps += 1) {
     await page.keyboard.press(key);
-    const { place, isShown, isCovered, html } = await page.evaluate<Focused>(FOCUSED);
+    const { index, isShown, isCovered, html } = await page.evaluate<Focused>(FOCUSED);
     if (html === '') break;
-    if (place !== null) reached.add(Number(place));
+    if (index !== null) reached.add(Number(index));
     if (!isShown) hidden.add(html);
     if (isCovered) covered.add(html);
   }
   assert.ok(steps < MOST_STEPS, `${key} leaves ${page.url()} again`);
-  const missed = controls.filter((_, place) => !reached.has(place));
+  const missed = controls.filter((_, index) => !reached.has(index));
   assert.deepEqual(missed, [], `everything on ${page.url()} is reached by ${key}`);
   assert.deepEqual([...hidden], [], `on ${page.url()} one sees where the keyboard is`);
   assert.deepEqual([...covered], [], `on ${page.url()} nothing lies over what has the keyboard`);
@@ -125,8 +125,8 @@ export async function expectEscapable(page: Page): Promise<void> {
   const openers = page.locator(OPENERS);
   // All rows of a list have the same ones.
   const count = Math.min(await openers.count(), 4);
-  for (let place = 0; place < count; place += 1) {
-    const opener = openers.nth(place);
+  for (let index = 0; index < count; index += 1) {
+    const opener = openers.nth(index);
     await opener.press('Enter');
     await opener.and(page.locator('[aria-expanded="true"]')).waitFor();
     // What opened takes the focus, so that the user can continue in it.

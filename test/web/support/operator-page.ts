@@ -50,7 +50,7 @@ export async function startOperatorPages(): Promise<OperatorPages> {
     withPage: (work, { expect } = {}) => withPage(browser, new URL(url).origin, work, expect),
     async signIn(page, path = '/accounts') {
       await page.goto(url + path);
-      await page.getByRole('textbox', { name: 'Operator’s token' }).fill(ADMIN_TOKEN);
+      await page.getByRole('textbox', { name: 'Operator token' }).fill(ADMIN_TOKEN);
       await page.keyboard.press('Enter');
       await page.locator('#content').waitFor();
     },

@@ -23,7 +23,7 @@ export async function operatorsModel(): Promise<{
     modality: 'image',
     ownedBy: 'studio',
     created: 1_763_683_200,
-    description: 'Paints what it is told to, elsewhere.',
+    description: 'Paints the prompt, elsewhere.',
     routes: { default: { upstreams: [UPSTREAM] }, fast: { upstreams: [UPSTREAM] } },
     inputSchema: {
       type: 'object',

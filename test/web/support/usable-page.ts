@@ -36,7 +36,7 @@ const MISPLACED = `(() => {
     return a.width > 0 && b.width > 0 && a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 1 && b.top < a.bottom - 1;
   };
   const parts = [...document.querySelectorAll('header a, header button')].filter(isSeen);
-  parts.forEach((one, place) => parts.slice(place + 1).forEach((other) => {
+  parts.forEach((one, index) => parts.slice(index + 1).forEach((other) => {
     if (!one.contains(other) && overlaps(one, other)) found.push('overlaps: ' + name(one) + ' ' + name(other));
   }));
   const title = document.querySelector('h1');
@@ -56,7 +56,7 @@ async function expectWithinTheWindow(page: Page): Promise<void> {
     });
     let misplaced: readonly string[] = [];
     await until(
-      () => `everything of ${page.url()} is in its place at ${width} pixels: ${misplaced.join('\n')}`,
+      () => `everything of ${page.url()} fits at ${width} pixels: ${misplaced.join('\n')}`,
       async () => (misplaced = await page.evaluate<readonly string[]>(MISPLACED)).length === 0,
     );
   }
@@ -85,12 +85,12 @@ export async function expectUsableWhenNarrow(page: Page): Promise<void> {
   await page.setViewportSize({ width: 360, height: 740 });
   await page.evaluate('window.scrollTo(0, 0)');
   await expectReachableByKeyboard(page);
-  const opener = page.getByRole('button', { name: 'Open the pages' });
+  const opener = page.getByRole('button', { name: 'Toggle navigation' });
   await opener.press('Enter');
   await opener.and(page.locator('[aria-expanded="true"]')).waitFor();
   await page.keyboard.press('Tab');
   await expectNoViolations(page);
-  const last = page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: /Usage|Service/ });
+  const last = page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: /Usage|Service/ });
   await last.press('Enter');
   await opener.and(page.locator('[aria-expanded="false"]')).waitFor();
   await page.getByRole('heading', { level: 1, name: /Usage|Service/ }).waitFor();
@@ -100,7 +100,7 @@ export async function expectUsableWhenNarrow(page: Page): Promise<void> {
 /** The first Tab stop leads past the navigation. */
 export async function expectSkipLink(page: Page): Promise<void> {
   await page.keyboard.press('Tab');
-  await page.getByRole('link', { name: 'Skip to the content' }).and(page.locator(':focus')).press('Enter');
+  await page.getByRole('link', { name: 'Skip to content' }).and(page.locator(':focus')).press('Enter');
   await page.keyboard.press('Tab');
   await page.locator('main :focus').waitFor();
 }
@@ -108,7 +108,7 @@ export async function expectSkipLink(page: Page): Promise<void> {
 /** Every page in the navigation is opened from there, and has a title of its own. */
 export async function expectNavigable(page: Page, links: readonly string[]): Promise<void> {
   const titles = new Set<string>();
-  const navigation = page.getByRole('navigation', { name: 'Pages' });
+  const navigation = page.getByRole('navigation', { name: 'Main' });
   for (const link of links) {
     await navigation.getByRole('link', { name: link, exact: true }).press('Enter');
     await navigation.locator('a[aria-current="page"]').getByText(link, { exact: true }).waitFor();

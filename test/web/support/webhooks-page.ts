@@ -24,11 +24,11 @@ export const clipboard = (page: Page): Promise<string> => page.evaluate<string>(
 
 /** Sends a test delivery with the keyboard alone. @returns what the page shows about it. */
 export async function sendTest(page: Page, url: string): Promise<string> {
-  await page.getByRole('textbox', { name: 'Address of the receiver' }).fill(url);
+  await page.getByRole('textbox', { name: 'Endpoint URL' }).fill(url);
   const answered = page.waitForResponse((response) => response.url().endsWith('/webhook-key/test'));
-  await button(page, 'Send a test').press('Enter');
+  await button(page, 'Send test delivery').press('Enter');
   await answered;
-  const told = await part(page, 'Test delivery').getByRole('alert').innerText();
-  await focused(page, button(page, 'Send a test')).waitFor();
-  return told;
+  const outcome = await part(page, 'Test delivery').getByRole('alert').innerText();
+  await focused(page, button(page, 'Send test delivery')).waitFor();
+  return outcome;
 }

@@ -14,11 +14,12 @@ import type {
 import type { AdminCatalogueSchema } from '@darkroom/api/admin/admin-catalogue';
 import type { AdminServiceSchema, AdminTaskSchema, UpstreamsSchema } from '@darkroom/api/admin/admin-service';
 import type { WireRepairList, WireRepairSummary } from '@darkroom/api/admin/admin-repairs';
-import type { CreateKeyBody, KeyListSchema, MadeKeySchema } from '@darkroom/api/tasks/key';
+import type { KeyListSchema } from '@darkroom/api/tasks/key';
 import type { WireLedger } from '@darkroom/api/tasks/ledger';
 import type { UsageSchema } from '@darkroom/api/tasks/usage';
 import { createApiClient } from '@darkroom/api/client/api-client';
 import type { ApiClient } from '@darkroom/api/client/api-client';
+import type { KeyActions } from './keys.ts';
 
 export type Account = Static<typeof AdminAccountSchema>;
 export type NewAccount = Static<typeof CreateAccountSchema>;
@@ -32,7 +33,6 @@ export type Repair = WireRepairList['repairs'][number];
 export type RepairKind = Repair['kind'];
 export type AdminTask = Static<typeof AdminTaskSchema>;
 export type ServiceFacts = Static<typeof AdminServiceSchema>;
-export type MadeKey = Static<typeof MadeKeySchema>;
 
 /** Backlogs and failures are read at this interval while the page is visible. */
 const STATE_INTERVAL_MS = 5_000;
@@ -147,16 +147,17 @@ function utcDay(ms: number): string {
 }
 
 /** Data that is polled: the sections of the service page. */
-function useServicePart<Data>(name: string) {
+function useServicePart<Data>(name: string, isEnabled = true) {
   const { api } = useOperator();
   return useQuery({
     queryKey: [ADMIN, name],
     queryFn: ({ signal }) => api.call<Data>('GET', `/admin/${name}`, { signal }),
+    enabled: isEnabled,
     refetchInterval: STATE_INTERVAL_MS,
   });
 }
 
-export const useCatalogue = () => useServicePart<Catalogue>('catalogue');
+export const useCatalogue = (isEnabled = true) => useServicePart<Catalogue>('catalogue', isEnabled);
 export const useQueues = () => useServicePart<Queues>('queues');
 export const useUpstreams = () => useServicePart<Upstreams>('upstreams');
 export const useRepairSummary = () => useServicePart<RepairSummary>('repairs/summary');
@@ -222,13 +223,19 @@ export const useSuspend = (accountId: string) =>
 export const useResume = (accountId: string) =>
   useChange((api) => api.call<Account>('POST', `${accountPath(accountId)}/resume`));
 
-export const useCreateAccountKey = (accountId: string) =>
-  useChange((api, body: CreateKeyBody) => api.call<MadeKey>('POST', `${accountPath(accountId)}/keys`, { body }));
-
-export const useRotateAccountKey = () =>
-  useChange((api, { id, overlapSeconds }: { readonly id: string; readonly overlapSeconds: number }) =>
-    api.call<MadeKey>('POST', `/admin/keys/${encodeURIComponent(id)}/rotate`, { body: { overlapSeconds } }),
-  );
-
-export const useRevokeAccountKey = () =>
-  useChange((api, id: string) => api.call('DELETE', `/admin/keys/${encodeURIComponent(id)}`));
+/** The changes to an account's keys; after each of them all data is read again. */
+export function useAccountKeyActions(accountId: string): KeyActions {
+  const { api } = useOperator();
+  const client = useQueryClient();
+  async function change<Answer>(method: string, path: string, body?: unknown): Promise<Answer> {
+    const answer = await api.call<Answer>(method, path, { body });
+    void client.invalidateQueries({ queryKey: [ADMIN] });
+    return answer;
+  }
+  const keyPath = (id: string): string => `/admin/keys/${encodeURIComponent(id)}`;
+  return {
+    create: (key) => change('POST', `${accountPath(accountId)}/keys`, key),
+    rotate: ({ id, overlapSeconds }) => change('POST', `${keyPath(id)}/rotate`, { overlapSeconds }),
+    revoke: (id) => change('DELETE', keyPath(id)),
+  };
+}

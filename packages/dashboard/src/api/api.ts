@@ -29,23 +29,23 @@ const send: typeof fetch = async (input, init = {}) => {
 };
 
 /** Requests without an answer yet. */
-const underWay = new Set<Promise<Response>>();
+const pending = new Set<Promise<Response>>();
 /** While the session is being ended: settles when the outcome is known, and rejects if it has ended. */
 let ending: Promise<void> | undefined;
 
-const ask: typeof fetch = async (input, init) => {
+const sendTracked: typeof fetch = async (input, init) => {
   await ending;
-  const asked = send(input, init);
-  underWay.add(asked);
+  const sent = send(input, init);
+  pending.add(sent);
   try {
-    return await asked;
+    return await sent;
   } finally {
-    underWay.delete(asked);
+    pending.delete(sent);
   }
 };
 
 /** Paths are relative to the whole listener: `/v1/tasks`, `/session`. */
-export const api: ApiClient = createApiClient({ baseUrl: window.location.origin, fetch: ask });
+export const api: ApiClient = createApiClient({ baseUrl: window.location.origin, fetch: sendTracked });
 
 /**
  * Ends the session, with no other request at the same time: pending requests are answered first, and no new ones are
@@ -56,7 +56,7 @@ export const api: ApiClient = createApiClient({ baseUrl: window.location.origin,
  */
 export async function signOut(isEverywhere: boolean): Promise<{ readonly ended: number }> {
   const client = createApiClient({ baseUrl: window.location.origin, fetch: send });
-  const ended = Promise.allSettled(underWay).then(() =>
+  const ended = Promise.allSettled(pending).then(() =>
     client.call<{ ended: number }>('DELETE', '/session', { query: isEverywhere ? { everywhere: true } : {} }),
   );
   ending = ended.then(

@@ -13,21 +13,21 @@ const PAUSE_MS = 400;
 const STALE_MS = 10_000;
 
 /**
- * The latest estimate; `isCurrent` tells whether it is for this very request.
+ * The latest estimate; `isCurrent`: whether it is for this request.
  *
  * @param isEnabled otherwise no request is sent.
  */
 export function useEstimate(request: TaskRequest, isEnabled: boolean) {
   const text = JSON.stringify(request);
-  const [asked] = useDebouncedValue(text, PAUSE_MS);
+  const [requested] = useDebouncedValue(text, PAUSE_MS);
   const { data, error, isPlaceholderData } = useQuery({
-    queryKey: ['estimate', asked],
+    queryKey: ['estimate', requested],
     queryFn: ({ signal }) =>
-      api.call<Estimate>('POST', '/v1/tasks/estimate', { body: JSON.parse(asked) as TaskRequest, signal }),
+      api.call<Estimate>('POST', '/v1/tasks/estimate', { body: JSON.parse(requested) as TaskRequest, signal }),
     enabled: isEnabled,
     staleTime: STALE_MS,
     gcTime: STALE_MS,
     placeholderData: keepPreviousData,
   });
-  return { estimate: data, error, isCurrent: data !== undefined && !isPlaceholderData && asked === text };
+  return { estimate: data, error, isCurrent: data !== undefined && !isPlaceholderData && requested === text };
 }

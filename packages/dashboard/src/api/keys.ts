@@ -1,12 +1,12 @@
 /** The account's keys: list, create, rotate, revoke. */
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import type { Static } from 'typebox';
 import type { CreateKeyBody, KeyListSchema, MadeKeySchema, WireKey } from '@darkroom/api/tasks/key';
 import type { ModelListSchema } from '@darkroom/api/tasks/model';
 import { api } from './api.ts';
 
 export type Key = WireKey;
-export type MadeKey = Static<typeof MadeKeySchema>;
+export type CreatedKey = Static<typeof MadeKeySchema>;
 export type NewKey = CreateKeyBody;
 
 const KEYS_QUERY = ['keys'] as const;
@@ -39,33 +39,24 @@ export function useModelNames(mayRead: boolean) {
   });
 }
 
-/** Reads the keys again after one was changed. */
-function useKeysChanged(): () => Promise<void> {
+/** What can be changed about the keys of an account: by the account itself, or by an operator (admin.ts). */
+export interface KeyActions {
+  readonly create: (key: NewKey) => Promise<CreatedKey>;
+  readonly rotate: (change: { readonly id: string; readonly overlapSeconds: number }) => Promise<CreatedKey>;
+  readonly revoke: (id: string) => Promise<unknown>;
+}
+
+/** The changes; after each of them the keys are read again. @throws {ApiError} @throws {UnreachableError} */
+export function useKeyActions(): KeyActions {
   const client = useQueryClient();
-  return () => client.invalidateQueries({ queryKey: KEYS_QUERY });
-}
-
-export function useCreateKey() {
-  const keysChanged = useKeysChanged();
-  return useMutation({
-    mutationFn: (body: NewKey) => api.call<MadeKey>('POST', '/v1/account/keys', { body }),
-    onSuccess: () => void keysChanged(),
-  });
-}
-
-export function useRotateKey() {
-  const keysChanged = useKeysChanged();
-  return useMutation({
-    mutationFn: ({ id, overlapSeconds }: { readonly id: string; readonly overlapSeconds: number }) =>
-      api.call<MadeKey>('POST', `/v1/account/keys/${encodeURIComponent(id)}/rotate`, { body: { overlapSeconds } }),
-    onSuccess: () => void keysChanged(),
-  });
-}
-
-export function useRevokeKey() {
-  const keysChanged = useKeysChanged();
-  return useMutation({
-    mutationFn: (id: string) => api.call<Key>('DELETE', `/v1/account/keys/${encodeURIComponent(id)}`),
-    onSuccess: () => void keysChanged(),
-  });
+  async function change<Answer>(method: string, path: string, body?: unknown): Promise<Answer> {
+    const answer = await api.call<Answer>(method, `/v1/account/keys${path}`, { body });
+    void client.invalidateQueries({ queryKey: KEYS_QUERY });
+    return answer;
+  }
+  return {
+    create: (key) => change('POST', '', key),
+    rotate: ({ id, overlapSeconds }) => change('POST', `/${encodeURIComponent(id)}/rotate`, { overlapSeconds }),
+    revoke: (id) => change('DELETE', `/${encodeURIComponent(id)}`),
+  };
 }

@@ -11,7 +11,7 @@ const MOST_SILENT_SECONDS = 5;
 /**
  * A failed query is repeated at this interval while the page is visible, unless the service requests a longer delay.
  */
-const ASK_AGAIN_MS = 5_000;
+const REFETCH_AFTER_MS = 5_000;
 const UNAVAILABLE = new Set([502, 503, 504]);
 
 /** Whether the service seems to be unavailable. */
@@ -58,7 +58,7 @@ export function createQueryClient(): QueryClient {
         // A page that showed an error recovers by itself.
         refetchInterval: ({ state: { data, error } }) => {
           if (error === null || !mayRetry(error) || isReadInParts(data)) return false;
-          return Math.max(ASK_AGAIN_MS, retryDelayMs(0, error));
+          return Math.max(REFETCH_AFTER_MS, retryDelayMs(0, error));
         },
       },
       // A request that changes something is sent once: the user who pressed the button decides about a second time.

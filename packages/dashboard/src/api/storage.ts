@@ -9,7 +9,7 @@ import { api } from './api.ts';
 export type StorageList = Static<typeof StorageListSchema>;
 export type StoredOutput = StorageList['items'][number];
 export type StorageDecision = Static<typeof StorageDecisionSchema>;
-export type StorageRefusal = StorageDecision['rejected'][number]['reason'];
+export type StorageRejection = StorageDecision['rejected'][number]['reason'];
 
 /** Contract §5: "a JSON array of 1-50 output ids". */
 const MAX_IDS = 50;

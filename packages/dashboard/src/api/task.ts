@@ -137,7 +137,7 @@ export function useTaskAction(taskId: string, action: 'cancel' | 'erase' | 'call
 }
 
 /** A task's outputs have changed: its detail and events are read again. */
-export function useReadTaskAgain(taskId: string): () => void {
+export function useRefreshTask(taskId: string): () => void {
   const client = useQueryClient();
   return () => void client.invalidateQueries({ queryKey: ['task', taskId] });
 }

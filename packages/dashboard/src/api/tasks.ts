@@ -47,7 +47,7 @@ export interface TaskRow {
   readonly cost: string;
   readonly metadata: Readonly<Record<string, string>> | undefined;
   readonly errorMessage: string | undefined;
-  readonly picture: Pick<Output, 'url' | 'expireAt' | 'type' | 'mimeType'> | undefined;
+  readonly preview: Pick<Output, 'url' | 'expireAt' | 'type' | 'mimeType'> | undefined;
 }
 
 export interface TaskPage {
@@ -64,7 +64,7 @@ export function isOver(status: TaskStatus): boolean {
 }
 
 /** The output that represents the whole task: a still image, if there is one. */
-function pictureOf(output: WireTask['output']): TaskRow['picture'] {
+function previewOf(output: WireTask['output']): TaskRow['preview'] {
   const shown = output?.find(({ mimeType }) => mimeType.startsWith('image/')) ?? output?.[0];
   if (shown === undefined) return undefined;
   return { url: shown.url, expireAt: shown.expireAt, type: shown.type, mimeType: shown.mimeType };
@@ -82,7 +82,7 @@ function rowOf(task: WireTask): TaskRow {
     cost: isOver(task.status) ? task.billing.captured : task.billing.held,
     metadata: task.metadata,
     errorMessage: task.error?.message,
-    picture: pictureOf(task.output),
+    preview: previewOf(task.output),
   };
 }
 
@@ -166,10 +166,10 @@ async function readNewTasks(
     const page = await readPage({ ...filterParameters(filter), size, cursor }, signal);
     const fresh = page.rows.filter(({ taskId }) => !isKnown(taskId));
     rows.push(...fresh);
-    const told = { total: page.total, isTotalCapped: page.isTotalCapped };
+    const totals = { total: page.total, isTotalCapped: page.isTotalCapped };
     // Tasks are not listed exactly in the order of their times: a known task among new ones does not end the new ones.
-    if (page.nextCursor === undefined || fresh.length < page.rows.length) return { rows, isTooMany: false, ...told };
-    if (rows.length > MOST_NEW) return { rows, isTooMany: true, ...told };
+    if (page.nextCursor === undefined || fresh.length < page.rows.length) return { rows, isTooMany: false, ...totals };
+    if (rows.length > MOST_NEW) return { rows, isTooMany: true, ...totals };
     cursor = page.nextCursor;
   }
 }
@@ -186,13 +186,13 @@ export function putOnTop(client: QueryClient, filter: TaskFilter, { rows, total,
 }
 
 /** Reloads the list from its beginning. */
-export async function beginAnew(client: QueryClient, filter: TaskFilter): Promise<void> {
+export async function reloadList(client: QueryClient, filter: TaskFilter): Promise<void> {
   await client.resetQueries({ queryKey: pagesKey(filter) });
 }
 
 /** Whether a row may be outdated: its task is running, or the URL of its image is about to expire. */
 function isStale(row: TaskRow, nowMs: number): boolean {
-  return !isOver(row.status) || (row.picture !== undefined && row.picture.expireAt - URL_MARGIN_SECONDS < nowMs / 1000);
+  return !isOver(row.status) || (row.preview !== undefined && row.preview.expireAt - URL_MARGIN_SECONDS < nowMs / 1000);
 }
 
 /** Reads those visible rows again that may have changed: all in one request. @param nowMs since 1970. */

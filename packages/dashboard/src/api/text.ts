@@ -62,8 +62,8 @@ export interface ChatAnswer {
  * The answer ended before it was complete: the model stopped with an error message, or the connection broke without
  * one.
  */
-export class BrokenAnswerError extends Error {
-  override readonly name = 'BrokenAnswerError';
+export class InterruptedAnswerError extends Error {
+  override readonly name = 'InterruptedAnswerError';
 }
 
 export const NO_ANSWER: ChatAnswer = { text: '', reasoning: '', toolCalls: [] };
@@ -71,7 +71,7 @@ export const NO_ANSWER: ChatAnswer = { text: '', reasoning: '', toolCalls: [] };
 /**
  * Yields the answer repeatedly, each time longer.
  *
- * @throws {ApiError} it is rejected. @throws {UnreachableError} nothing was received. @throws {BrokenAnswerError}
+ * @throws {ApiError} it is rejected. @throws {UnreachableError} nothing was received. @throws {InterruptedAnswerError}
  */
 export async function* streamChat(request: ChatRequest, signal: AbortSignal): AsyncGenerator<ChatAnswer> {
   const body = { ...request, stream: true, stream_options: { include_usage: true } };
@@ -80,24 +80,25 @@ export async function* streamChat(request: ChatRequest, signal: AbortSignal): As
     for await (const { data } of api.events('POST', '/v1/chat/completions', { body, signal })) {
       if (data === '[DONE]') return;
       const chunk = JSON.parse(data) as ChatCompletionChunk;
-      if (chunk.error !== undefined) throw new BrokenAnswerError(chunk.error.message ?? '');
+      if (chunk.error !== undefined) throw new InterruptedAnswerError(chunk.error.message ?? '');
       answer = extended(answer, chunk);
       yield answer;
     }
   } catch (error) {
-    if (answer !== NO_ANSWER && error instanceof UnreachableError) throw new BrokenAnswerError('', { cause: error });
+    if (answer !== NO_ANSWER && error instanceof UnreachableError)
+      throw new InterruptedAnswerError('', { cause: error });
     throw error;
   }
-  throw new BrokenAnswerError('');
+  throw new InterruptedAnswerError('');
 }
 
 function extended(answer: ChatAnswer, { choices, usage }: ChatCompletionChunk): ChatAnswer {
   const [choice] = choices ?? [];
-  const { content, refusal, reasoning_content: thought, tool_calls: calls = [] } = choice?.delta ?? {};
+  const { content, refusal, reasoning_content: reasoning, tool_calls: calls = [] } = choice?.delta ?? {};
   const finishReason = choice?.finish_reason ?? answer.finishReason;
   return {
     text: answer.text + (content ?? '') + (refusal ?? ''),
-    reasoning: answer.reasoning + (thought ?? ''),
+    reasoning: answer.reasoning + (reasoning ?? ''),
     toolCalls: calls.reduce(withCall, answer.toolCalls),
     ...(finishReason === undefined ? {} : { finishReason }),
     ...(usage === undefined || usage === null

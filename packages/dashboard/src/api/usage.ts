@@ -67,7 +67,7 @@ export function useLedger(filter: LedgerFilter) {
 }
 
 /** Reads all data of this page again. */
-export function useReadAgain(): () => void {
+export function useRefresh(): () => void {
   const client = useQueryClient();
   return () => {
     for (const queryKey of [ACCOUNT_QUERY, USAGE_QUERY, LEDGER_QUERY]) void client.invalidateQueries({ queryKey });

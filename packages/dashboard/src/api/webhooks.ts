@@ -6,7 +6,7 @@ import type { TestDeliveryResultSchema, WireWebhookKey } from '@darkroom/api/tas
 import { ACCOUNT_QUERY } from './account.ts';
 import { api } from './api.ts';
 
-export type SigningKey = WireWebhookKey;
+export type SigningSecret = WireWebhookKey;
 export type TestDelivery = Static<typeof TestDeliveryResultSchema>;
 type AttemptPage = Static<typeof AccountCallbacksSchema>;
 export type Attempt = AttemptPage['attempts'][number];
@@ -23,21 +23,21 @@ const KEY_QUERY = ['webhook-key'] as const;
 const PAGE_SIZE = 20;
 
 /** @param mayManage whether the key may manage it: otherwise no request is sent. */
-export function useSigningKey(mayManage: boolean) {
+export function useSigningSecret(mayManage: boolean) {
   return useQuery({
     queryKey: KEY_QUERY,
-    queryFn: ({ signal }) => api.call<SigningKey>('GET', KEY_PATH, { signal }),
+    queryFn: ({ signal }) => api.call<SigningSecret>('GET', KEY_PATH, { signal }),
     enabled: mayManage,
     // A secret is not kept longer than it is shown.
     gcTime: 0,
   });
 }
 
-/** @param ask changes the key. @returns its mutation; the answer replaces the cached key. */
-function useKeyChange<Given>(ask: (given: Given) => Promise<SigningKey>) {
+/** @param send changes the key. @returns its mutation; the answer replaces the cached key. */
+function useSecretChange<Given>(send: (given: Given) => Promise<SigningSecret>) {
   const client = useQueryClient();
   return useMutation({
-    mutationFn: ask,
+    mutationFn: send,
     gcTime: 0,
     async onSuccess(key) {
       // An earlier request would return the previous key.
@@ -47,17 +47,17 @@ function useKeyChange<Given>(ask: (given: Given) => Promise<SigningKey>) {
   });
 }
 
-export function useSetSigningKey() {
-  return useKeyChange((secret: string) => api.call<SigningKey>('PUT', KEY_PATH, { body: { secret } }));
+export function useSetSigningSecret() {
+  return useSecretChange((secret: string) => api.call<SigningSecret>('PUT', KEY_PATH, { body: { secret } }));
 }
 
 /** Creates a key, or replaces the current one. */
-export function useRotateSigningKey() {
-  return useKeyChange(() => api.call<SigningKey>('POST', `${KEY_PATH}/rotate`));
+export function useRotateSigningSecret() {
+  return useSecretChange(() => api.call<SigningSecret>('POST', `${KEY_PATH}/rotate`));
 }
 
-export function useDeleteSigningKey() {
-  return useKeyChange(() => api.call<SigningKey>('DELETE', KEY_PATH));
+export function useDeleteSigningSecret() {
+  return useSecretChange(() => api.call<SigningSecret>('DELETE', KEY_PATH));
 }
 
 export function useTestDelivery() {

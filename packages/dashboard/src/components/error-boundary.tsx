@@ -3,7 +3,7 @@
  */
 import { Component } from 'react';
 import type { ReactNode } from 'react';
-import { isAnythingKept } from '../session/kept.ts';
+import { hasMemory } from '../session/memory.ts';
 import { Note } from './note.tsx';
 import { PageNotLoadedError, reloadIfAnswered } from './load-page.ts';
 import { PageHeader } from './page-header.tsx';
@@ -21,7 +21,7 @@ interface State {
   readonly at: string | undefined;
 }
 
-const LOOK_AGAIN_MS = 5_000;
+const RELOAD_AFTER_MS = 5_000;
 
 export class ErrorBoundary extends Component<Props, State> {
   override state: State = { error: undefined, at: this.props.at };
@@ -39,8 +39,8 @@ export class ErrorBoundary extends Component<Props, State> {
     const { error } = this.state;
     clearInterval(this.#lookingAgain);
     // A page that could not be loaded is loaded when the service is back, unless a reload would lose something.
-    if (error instanceof PageNotLoadedError && !isAnythingKept())
-      this.#lookingAgain = setInterval(() => void reloadIfAnswered(), LOOK_AGAIN_MS);
+    if (error instanceof PageNotLoadedError && !hasMemory())
+      this.#lookingAgain = setInterval(() => void reloadIfAnswered(), RELOAD_AFTER_MS);
   }
 
   override componentWillUnmount(): void {
@@ -55,7 +55,7 @@ export class ErrorBoundary extends Component<Props, State> {
         <>
           <PageHeader title={texts.pageNotLoaded} />
           <ErrorState error={error} onRetry={() => void reloadIfAnswered()} />
-          {isAnythingKept() ? <Note>{texts.reloadLoses}</Note> : null}
+          {hasMemory() ? <Note>{texts.reloadLoses}</Note> : null}
         </>
       );
     }

@@ -1,6 +1,6 @@
 /** Shows an output inline: an image, a video or audio, by its media type. */
 import { Anchor, Image } from '@mantine/core';
-import { downloadAddress } from './download-address.ts';
+import { downloadUrl } from './download-url.ts';
 
 export interface Media {
   readonly url: string;
@@ -33,7 +33,7 @@ export function MediaView({ media, alt }: { readonly media: Media; readonly alt:
   }
   if (mimeType.startsWith('audio/')) return <audio src={url} aria-label={alt} controls preload="metadata" />;
   return (
-    <Anchor href={downloadAddress(url)} download>
+    <Anchor href={downloadUrl(url)} download>
       {alt}
     </Anchor>
   );

@@ -2,9 +2,9 @@
 import { Fragment } from 'react';
 
 export function ModelName({ name }: { readonly name: string }) {
-  return name.split('/').map((part, place) => (
-    <Fragment key={place}>
-      {place === 0 ? null : (
+  return name.split('/').map((part, index) => (
+    <Fragment key={index}>
+      {index === 0 ? null : (
         <>
           /<wbr />
         </>

@@ -5,10 +5,10 @@ import type { Scope } from '@darkroom/api/facts/scopes';
 import { texts } from '../texts/needs-scope.ts';
 import { EmptyState } from './states.tsx';
 
-/** @param what requires the scope: “see and make keys”. */
-export function NeedsScope({ scope, what }: { readonly scope: Scope; readonly what: string }) {
+/** @param action requires the scope: “manage keys”. */
+export function NeedsScope({ scope, action }: { readonly scope: Scope; readonly action: string }) {
   return (
-    <EmptyState icon={<IconLock size={32} aria-hidden />} title={texts.title(what)}>
+    <EmptyState icon={<IconLock size={32} aria-hidden />} title={texts.title(action)}>
       {texts.lacks} <Code>{scope}</Code>. {texts.remedy}
     </EmptyState>
   );

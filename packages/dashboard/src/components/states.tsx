@@ -54,7 +54,7 @@ function titleOf(error: Error): string {
   if (error.status === 404) return texts.notFound;
   if (error.status === 429) return texts.tooMuch;
   if (error.status === 503) return texts.unavailable;
-  return error.status >= 500 ? texts.serviceFailed : texts.refused;
+  return error.status >= 500 ? texts.serviceFailed : texts.rejected;
 }
 
 /** There is nothing here yet: describes what would be here, and the first step. */

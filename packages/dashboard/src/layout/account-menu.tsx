@@ -1,19 +1,19 @@
 /**
- * The menu of the session: its account, light or dark, and sign out.
+ * The menu of the session: its account, the theme, and sign-out.
  */
-import { ActionIcon, Menu, useComputedColorScheme, useMantineColorScheme } from '@mantine/core';
+import { ActionIcon, Menu } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
-import { IconLogout, IconMoon, IconSun, IconUserCircle } from '@tabler/icons-react';
+import { IconLogout, IconUserCircle } from '@tabler/icons-react';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { signOut as sendSignOut } from '../api/api.ts';
 import { useDeletion } from '../pages/storage/deletion.ts';
 import { replaceSession, useSession } from '../session/session.tsx';
 import { texts } from '../texts/common.ts';
+import { useThemeSwitch } from './theme-switch.ts';
 
 export function AccountMenu() {
   const { accountName, keyName } = useSession();
-  const scheme = useComputedColorScheme('light');
-  const { setColorScheme } = useMantineColorScheme();
+  const { label, Icon, switchTheme } = useThemeSwitch();
   const client = useQueryClient();
   const { sendNow: sendDeletion } = useDeletion();
   const signOut = useMutation({
@@ -42,11 +42,8 @@ export function AccountMenu() {
           <br />
           {texts.signedInWith(keyName)}
         </Menu.Label>
-        <Menu.Item
-          leftSection={scheme === 'dark' ? <IconSun size={16} /> : <IconMoon size={16} />}
-          onClick={() => setColorScheme(scheme === 'dark' ? 'light' : 'dark')}
-        >
-          {scheme === 'dark' ? texts.lightColours : texts.darkColours}
+        <Menu.Item leftSection={<Icon size={16} />} onClick={switchTheme}>
+          {label}
         </Menu.Item>
         <Menu.Divider />
         <Menu.Item leftSection={<IconLogout size={16} />} onClick={() => signOut.mutate(false)}>

@@ -1,45 +1,53 @@
 /**
- * The frame around every page: navigation, the balance, the session's account, and whether the service answers.
+ * The frame around every page, of accounts and of operators: the header, the navigation, the document's title, and
+ * whether the service answers. What differs between the two is passed in (account-shell.tsx,
+ * ../pages/admin/operator-shell.tsx).
  */
-import { AppShell, Badge, Box, Burger, Group, NavLink, ScrollArea, Text, UnstyledButton } from '@mantine/core';
+import { AppShell, Box, Burger, Group, NavLink, ScrollArea, Text, UnstyledButton } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
-import {
-  IconBox,
-  IconChartBar,
-  IconHome,
-  IconKey,
-  IconListDetails,
-  IconPhoto,
-  IconSparkles,
-  IconWebhook,
-} from '@tabler/icons-react';
+import type { TablerIcon } from '@tabler/icons-react';
 import { useEffect, useRef } from 'react';
 import type { ReactNode } from 'react';
 import { Link, useLocation } from 'wouter';
-import { formatUsd } from '../components/money.ts';
-import { useAccount } from '../api/account.ts';
-import { useMay } from '../session/session.tsx';
 import { texts } from '../texts/common.ts';
-import { AccountMenu } from './account-menu.tsx';
 import { CONTENT_ID, focusContent } from './content.ts';
 import { OfflineNote } from './offline-note.tsx';
 
-const PAGES = [
-  { path: '/', name: texts.pages.home, Icon: IconHome },
-  { path: '/models', name: texts.pages.models, Icon: IconBox },
-  { path: '/playground', name: texts.pages.playground, Icon: IconSparkles },
-  { path: '/tasks', name: texts.pages.tasks, Icon: IconListDetails },
-  { path: '/storage', name: texts.pages.storage, Icon: IconPhoto },
-  { path: '/keys', name: texts.pages.keys, Icon: IconKey },
-  { path: '/webhooks', name: texts.pages.webhooks, Icon: IconWebhook },
-  { path: '/usage', name: texts.pages.usage, Icon: IconChartBar },
-] as const;
+export interface ShellPage {
+  /** The path of the page; those below it are its parts. */
+  readonly path: string;
+  readonly name: string;
+  readonly Icon: TablerIcon;
+}
 
-export function Shell({ children }: { readonly children: ReactNode }) {
+interface ShellProps {
+  /** In the order of the navigation; the first one is also at `/`. */
+  readonly pages: readonly [ShellPage, ...ShellPage[]];
+  /** The start of the document's title, before the product's name. */
+  readonly titleOf: (page: ShellPage | undefined, location: string) => string;
+  /** The part of the address whose change moves the focus to the page. Default: all of it. */
+  readonly focusedPart?: (location: string) => string;
+  /** Beside the product's name. */
+  readonly badge?: ReactNode;
+  /** At the end of the header. */
+  readonly actions: ReactNode;
+  /** Below the navigation. */
+  readonly links: ReactNode;
+  readonly children: ReactNode;
+}
+
+const whole = (location: string): string => location;
+
+export function Shell(props: ShellProps) {
+  const { pages, focusedPart = whole } = props;
   const [location] = useLocation();
   const [isOpen, { toggle, close }] = useDisclosure(false);
-  const current = PAGES.find(({ path }) => location === path || (path !== '/' && location.startsWith(`${path}/`)));
-  usePageTitle(current === undefined ? texts.pageNotFound : titleOf(current, location), location);
+  const [first] = pages;
+  const current =
+    location === '/'
+      ? first
+      : pages.find(({ path }) => location === path || (path !== '/' && location.startsWith(`${path}/`)));
+  usePageTitle(props.titleOf(current, location), focusedPart(location));
   return (
     <AppShell
       header={{ height: 56 }}
@@ -60,7 +68,7 @@ export function Shell({ children }: { readonly children: ReactNode }) {
               aria-label={texts.openNavigation}
               aria-expanded={isOpen}
             />
-            <UnstyledButton component={Link} href="/" aria-label={texts.product}>
+            <UnstyledButton component={Link} href={first.path} aria-label={`${texts.product}: ${first.name}`}>
               <Group gap={8} wrap="nowrap">
                 <img src="/assets/icon.svg" alt="" width={28} height={28} />
                 <Text fw={700} size="lg" visibleFrom="xs">
@@ -68,16 +76,16 @@ export function Shell({ children }: { readonly children: ReactNode }) {
                 </Text>
               </Group>
             </UnstyledButton>
+            {props.badge}
           </Group>
           <Group gap="xs" wrap="nowrap">
-            <BalanceBadge />
-            <AccountMenu />
+            {props.actions}
           </Group>
         </Group>
       </AppShell.Header>
       <AppShell.Navbar p="xs" {...(isOpen ? {} : { className: 'closed-navigation' })} aria-label={texts.navigation}>
         <AppShell.Section grow component={ScrollArea}>
-          {PAGES.map(({ path, name, Icon }) => (
+          {pages.map(({ path, name, Icon }) => (
             <NavLink
               key={path}
               component={Link}
@@ -93,44 +101,25 @@ export function Shell({ children }: { readonly children: ReactNode }) {
             />
           ))}
         </AppShell.Section>
-        <AppShell.Section>
-          <NavLink component="a" href="/docs" label={texts.apiReference} />
-        </AppShell.Section>
+        <AppShell.Section>{props.links}</AppShell.Section>
       </AppShell.Navbar>
       <AppShell.Main id={CONTENT_ID} tabIndex={-1}>
         {/* On very wide screens lines stay short enough to read. */}
         <Box maw="120rem" mx="auto">
           <OfflineNote />
-          {children}
+          {props.children}
         </Box>
       </AppShell.Main>
     </AppShell>
   );
 }
 
-/** @returns the page's name, preceded by the name of the item that it shows. */
-function titleOf({ path, name }: (typeof PAGES)[number], location: string): string {
-  const shown = location.slice(path.length + 1);
-  return path === '/' || shown === '' ? name : `${shown} · ${name}`;
-}
-
 /** The document's title follows the page, and screen readers announce the new one. */
-function usePageTitle(name: string, location: string): void {
-  const shown = useRef(location);
+function usePageTitle(title: string, page: string): void {
+  const shown = useRef(page);
   useEffect(() => {
-    document.title = `${name} · ${texts.product}`;
-    if (shown.current !== location) focusContent();
-    shown.current = location;
-  }, [name, location]);
-}
-
-function BalanceBadge() {
-  const mayRead = useMay('billing:read');
-  const { data: account } = useAccount(mayRead);
-  if (account === undefined) return null;
-  return (
-    <Badge component={Link} href="/usage" variant="default" size="lg" tt="none">
-      {texts.available(formatUsd(account.available))}
-    </Badge>
-  );
+    document.title = `${title} · ${texts.product}`;
+    if (shown.current !== page) focusContent();
+    shown.current = page;
+  }, [title, page]);
 }

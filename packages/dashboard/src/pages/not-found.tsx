@@ -11,7 +11,7 @@ export function NotFoundPage() {
       title={texts.pageNotFound}
       action={
         <Button component={Link} href="/" variant="default">
-          {texts.toTheStart}
+          {texts.toFirstPage}
         </Button>
       }
     >

@@ -9,7 +9,7 @@ import type { Static } from 'typebox';
 import type { SessionSchema } from '@darkroom/api/tasks/session';
 import type { Scope } from '@darkroom/api/facts/scopes';
 import { ApiError, api, onSignedOut } from '../api/api.ts';
-import { forgetKept, keepFor } from './kept.ts';
+import { clearMemory, claimMemory } from './memory.ts';
 
 export type Session = Static<typeof SessionSchema>;
 
@@ -36,8 +36,8 @@ export function useSessionQuery() {
     async queryFn() {
       const before = client.getQueryData<Session | null>(SESSION_QUERY);
       const session = await readSession();
-      if (before !== undefined && before?.keyId !== session?.keyId) forgetRead(client);
-      if (session !== null) keepFor(session.keyId);
+      if (before !== undefined && before?.keyId !== session?.keyId) removeReadData(client);
+      if (session !== null) claimMemory(session.keyId);
       return session;
     },
     staleTime: Infinity,
@@ -47,13 +47,13 @@ export function useSessionQuery() {
 }
 
 /** Data that one session read is never shown to the next. */
-function forgetRead(client: QueryClient): void {
+function removeReadData(client: QueryClient): void {
   client.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== SESSION_QUERY[0] });
 }
 
 /** It expired, or was ended elsewhere: drafts of its key wait until the next sign-in. */
 function endSession(client: QueryClient): void {
-  forgetRead(client);
+  removeReadData(client);
   if ((client.getQueryData<Session | null>(SESSION_QUERY) ?? null) !== null) client.setQueryData(ENDED_QUERY, true);
   client.setQueryData(SESSION_QUERY, null);
 }
@@ -65,9 +65,9 @@ export function useHasEnded(): boolean {
 
 /** Another session begins, or the user signs out. */
 export function replaceSession(client: QueryClient, session: Session | null): void {
-  forgetRead(client);
-  if (session === null) forgetKept();
-  else keepFor(session.keyId);
+  removeReadData(client);
+  if (session === null) clearMemory();
+  else claimMemory(session.keyId);
   client.setQueryData(ENDED_QUERY, false);
   client.setQueryData(SESSION_QUERY, session);
 }
@@ -81,7 +81,7 @@ export function SessionProvider({ session, children }: { readonly session: Sessi
 /** The current session; only below `SessionProvider`. */
 export function useSession(): Session {
   const session = useContext(SessionContext);
-  if (session === undefined) throw new Error('nobody is signed in here');
+  if (session === undefined) throw new Error('there is no SessionProvider above');
   return session;
 }
 

@@ -1,6 +1,6 @@
 /** Texts for actions that the session's key does not allow. */
 export const texts = {
-  title: (what: string) => `Your key may not ${what}`,
-  lacks: 'The key that you signed in with lacks the scope',
-  remedy: 'Sign in with a key that has it, or have one made.',
+  title: (action: string) => `Your key cannot ${action}`,
+  lacks: 'The key you signed in with is missing the scope',
+  remedy: 'Sign in with a key that has this scope, or create one.',
 } as const;

@@ -1,13 +1,12 @@
-/** The texts of the sign-in. */
+/** The texts of the account's sign-in page. */
 export const texts = {
   title: 'Sign in to Darkroom',
-  ended: 'Your session has ended. Sign in to go on where you were.',
+  ended: 'Your session has expired. Sign in to continue where you left off.',
   key: 'API key',
-  keyHint: 'A key with the scope “dashboard”. It is not kept in this browser: a session of eight hours is.',
+  keyHint:
+    'A key with the scope “dashboard”. The key itself is not stored in this browser; the session lasts eight hours.',
   signIn: 'Sign in',
-  signingIn: 'Signing in',
-  linkHint: 'No key at hand? On the machine that runs Darkroom, this prints a link:',
+  linkHint: 'No key at hand? Run this on the machine that runs Darkroom to get a sign-in link:',
   linkCommand: 'npm run admin -- sign-in-link',
-  keyNeedsScope: 'This key is not good, or it lacks the scope “dashboard”.',
-  malformedKey: 'An API key begins with dk_live_ and has 69 characters.',
+  invalidKey: 'This key is invalid, or it is missing the scope “dashboard”.',
 } as const;

@@ -6,191 +6,193 @@ const count = (amount: number, one: string, several: string): string =>
 
 type Failure = Pick<TestDelivery, 'status' | 'errorClass'>;
 
-const problems = {
-  tls: 'TLS failed',
-  timeout: 'no answer within 10 s',
-  unreachable: 'cannot be reached',
+const errorClasses = {
+  tls: 'TLS error',
+  timeout: 'timed out after 10 s',
+  unreachable: 'unreachable',
 } as const;
 
 const deliveryStates: Readonly<Record<DeliveryState, string>> = {
-  waiting: 'waits for the task',
-  pending: 'tried again later',
+  waiting: 'waiting for the task',
+  pending: 'pending',
   delivered: 'delivered',
-  exhausted: 'given up',
-  stopped: 'stopped by the receiver',
+  exhausted: 'failed',
+  stopped: 'stopped by the endpoint',
 };
 
 /** What to do about a failed delivery. */
 function advice({ status, errorClass }: Failure): string {
   if (errorClass === 'tls') {
-    return 'Its certificate was not accepted. Look whether it is for this name, still valid, sent with its whole chain, and from a public authority.';
+    return 'The certificate was not accepted. Check that it matches the host name, has not expired, is sent with its full chain and was issued by a public authority.';
   }
   if (errorClass === 'timeout') {
-    return 'Answer first and work afterwards: the whole exchange has 10 seconds.';
+    return 'Respond first and do the work afterwards: the whole exchange must finish within 10 seconds.';
   }
   if (errorClass === 'unreachable') {
-    return 'Look whether the name resolves, the server listens and the firewall lets it through. Addresses that are not public are reached only where the operator of this Darkroom allows them.';
+    return 'Check that the name resolves, the server is listening and the firewall allows the connection. Private addresses are reached only if the operator allows them.';
   }
-  if (status >= 300 && status < 400) return 'Redirects are not followed: give the address that it leads to.';
+  if (status >= 300 && status < 400) return 'Redirects are not followed. Enter the URL that it redirects to.';
   if (status === 401 || status === 403) {
-    return 'The receiver refused it. If it verifies signatures: look whether it has this signing key and reads the body raw; the code below does. If it asks for a login, let this path through.';
+    return 'The endpoint denied access. If it verifies signatures, check that it has this signing secret and reads the raw body, as in the code below. If it requires a login, exempt this path.';
   }
-  if (status === 404 || status === 405) return 'Look whether the path is right and takes POST.';
-  if (status === 410) return 'A reply of 410 stops the delivery of a callback at once. Answer 2xx to take it.';
-  if (status === 413) return 'The receiver takes no body of this size: let it take some 100 kB at least.';
-  if (status === 429) return 'The receiver takes no more at the moment: let it take more.';
-  if (status >= 500) return 'The receiver itself failed: its own log tells why.';
-  return 'Only an answer of 2xx counts as delivered.';
+  if (status === 404 || status === 405) return 'Check that the path is correct and accepts POST.';
+  if (status === 410) return 'A 410 response stops the delivery of a callback at once. Respond with 2xx to accept it.';
+  if (status === 413) return 'The endpoint rejects bodies of this size. Allow at least 100 kB.';
+  if (status === 429) return 'The endpoint is rate limiting. Raise its limit.';
+  if (status >= 500) return 'The endpoint failed. Check its logs.';
+  return 'Only a 2xx response counts as delivered.';
 }
 
-const answer = ({
+const response = ({
   status,
   errorClass,
 }: {
   readonly status: number | null;
   readonly errorClass?: Attempt['errorClass'];
 }) => {
-  if (errorClass !== null && errorClass !== undefined) return problems[errorClass];
-  return status === null ? 'no answer yet' : `HTTP ${status}`;
+  if (errorClass !== null && errorClass !== undefined) return errorClasses[errorClass];
+  return status === null ? 'no response yet' : `HTTP ${status}`;
 };
 
 export const texts = {
   title: 'Webhooks',
-  about: 'Your server is told when a task is over: the task is posted to the address in its callback.url.',
+  about:
+    'Get notified when a task is completed: manage the signing secret, send test deliveries and inspect deliveries. Darkroom posts the task to the URL in its callback.url.',
   failing: {
-    title: 'Callbacks do not arrive',
-    told: (origin: string, givenUp: number) =>
-      `${origin} takes none: ${count(givenUp, 'callback was', 'callbacks were')} given up.`,
-    last: (failure: Failure) => `The last answer: ${answer(failure)}.`,
-    since: 'It fails since',
-    lastFailed: 'last',
-    reduced: 'It has failed for so long that each callback gets one attempt only, until one arrives.',
-    remedy: 'Mend the receiver and send it a test callback: as soon as one arrives, it counts as working again.',
-    showAttempts: 'Show its attempts',
-    showAttemptsOf: (origin: string) => `Show the attempts at ${origin}`,
-    unknown: 'Whether receivers fail is not shown here: your key lacks the scope billing:read.',
+    title: 'Deliveries are failing',
+    of: (origin: string, exhausted: number) =>
+      `${origin} accepts no deliveries, and ${count(exhausted, 'callback has', 'callbacks have')} run out of attempts.`,
+    last: (failure: Failure) => `Last response: ${response(failure)}.`,
+    since: 'Failing since',
+    reduced: 'Because it has been failing for a long time, each callback gets a single attempt until one is delivered.',
+    remedy:
+      'Fix the endpoint and send it a test delivery. After one successful delivery it is treated as healthy again.',
+    showAttempts: 'Show attempts',
+    showAttemptsOf: (origin: string) => `Show attempts at ${origin}`,
+    unknown: 'Your key cannot read whether endpoints are failing (scope billing:read).',
   },
-  key: {
-    title: 'Signing key',
-    need: 'see or change the signing key, or send test callbacks',
-    about: 'Every callback is signed with it, so that your server can tell ours from anybody else’s. Keep it secret.',
-    none: 'There is no signing key: callbacks are not signed, and your server cannot tell who sent them.',
-    raw: 'As text',
-    rawHint: 'For code of your own: its UTF-8 bytes are the key.',
-    whsec: 'For Standard Webhooks libraries',
-    whsecHint: 'The same key in their spelling.',
+  secret: {
+    title: 'Signing secret',
+    need: 'manage the signing secret or send test deliveries',
+    about:
+      'Darkroom signs every delivery with this secret, so that your endpoint can verify where it comes from. Keep it private.',
+    none: 'There is no signing secret. Deliveries are not signed, and your endpoint cannot verify where they come from.',
+    raw: 'Raw secret',
+    rawHint: 'For your own code. Use its UTF-8 bytes as the HMAC key.',
+    whsec: 'Standard Webhooks secret',
+    whsecHint: 'The same secret, encoded for Standard Webhooks libraries.',
     masked: 'hidden',
-    show: 'Show the key',
-    hide: 'Hide the key',
-    copyRaw: 'Copy the key as text',
-    copyWhsec: 'Copy the key for libraries',
-    made: 'In use since',
+    show: 'Reveal secret',
+    hide: 'Hide secret',
+    copyRaw: 'Copy the raw secret',
+    copyWhsec: 'Copy the Standard Webhooks secret',
+    created: 'Created',
     overlap: (until: string) =>
-      `The key before this one signs too, until ${until}. Give your receivers the new key by then.`,
-    make: 'Make a key',
+      `Deliveries are also signed with the previous secret until ${until}. Update your endpoints before then.`,
+    create: 'Create secret',
     rotate: 'Rotate',
-    setOwn: 'Set my own',
+    setOwn: 'Set your own',
     remove: 'Delete',
-    isMade: 'Callbacks are signed from now on.',
-    isRotated: 'The new key signs from now on, and the old one beside it for 24 hours.',
-    isRemoved: 'The key is deleted. Callbacks are not signed any more.',
+    isCreated: 'Deliveries are now signed.',
+    isRotated: 'Secret rotated. Deliveries are also signed with the old secret for 24 hours.',
+    isRemoved: 'Secret deleted. Deliveries are no longer signed.',
   },
   rotation: {
-    title: 'Rotate the signing key',
+    title: 'Rotate the signing secret',
     about:
-      'A new key is made. For 24 hours the old one signs beside it, so that your receivers go on working while you give them the new one.',
+      'This creates a new secret. For 24 hours, deliveries are signed with the old one too, so that your endpoints keep working while you update them.',
     again: (until: string) =>
-      `The key before is still signing, until ${until}. It stops at once if you go on: only the present key overlaps with the new one.`,
-    submit: 'Make a new key',
+      `The previous secret is still in use until ${until}. If you continue, it stops working immediately: only the current secret overlaps with the new one.`,
+    submit: 'Rotate secret',
   },
   own: {
-    title: 'Set a signing key of your own',
-    about: 'The key before it, if there is one, signs beside it for 24 hours.',
-    label: 'Key',
-    hint: '16 to 256 characters that nobody can guess. Its UTF-8 bytes are the key.',
-    tooShort: (characters: number) => `At least 16 characters: these are ${characters}.`,
-    tooLong: (characters: number) => `At most 256 characters: these are ${characters}.`,
-    submit: 'Use this key',
-    toggle: 'Show or hide what is typed',
+    title: 'Set your own signing secret',
+    about: 'For 24 hours, deliveries are signed with the previous secret too, if there is one.',
+    label: 'Secret',
+    hint: '16 to 256 characters that are hard to guess. Their UTF-8 bytes are the HMAC key.',
+    tooShort: (characters: number) => `Enter at least 16 characters. You entered ${characters}.`,
+    tooLong: (characters: number) => `Enter at most 256 characters. You entered ${characters}.`,
+    submit: 'Set secret',
+    toggle: 'Show or hide the secret',
   },
   removal: {
-    title: 'Delete the signing key?',
+    title: 'Delete the signing secret?',
     about:
-      'Callbacks are not signed any more, at once, and there is no overlap. Receivers that verify signatures refuse them until they have a new key.',
-    submit: 'Delete the key',
+      'Deliveries are no longer signed, effective immediately and without an overlap. Endpoints that verify signatures reject them until you set a new secret.',
+    submit: 'Delete secret',
   },
   test: {
     title: 'Test delivery',
     about:
-      'Sends a finished example task to your receiver, signed like a real callback. It costs nothing and makes no task.',
-    url: 'Address of the receiver',
+      'Sends an example of a completed task to your endpoint, signed like a real delivery. It is free and creates no task.',
+    url: 'Endpoint URL',
     urlPlaceholder: 'https://example.com/darkroom',
-    needsUrl: 'An address that begins with https://',
-    send: 'Send a test',
-    delivered: 'It arrived',
-    failed: 'It did not arrive',
+    needsUrl: 'Enter a URL that starts with https://.',
+    send: 'Send test delivery',
+    delivered: 'Delivered',
+    failed: 'Not delivered',
     /** A time-out already states how long it took. */
     outcome: (result: TestDelivery, took: string) =>
-      result.errorClass === 'timeout' ? answer(result) : `${answer(result)}, after ${took}`,
+      result.errorClass === 'timeout' ? response(result) : `${response(result)}, after ${took}`,
     signed: 'It was signed.',
-    unsigned: 'It was not signed: there is no signing key.',
+    unsigned: 'It was not signed, because there is no signing secret.',
     advice,
   },
   attempts: {
-    title: 'Recent attempts',
-    need: 'see attempts to deliver callbacks',
-    about: 'Over all tasks, newest first. Test deliveries are not among them.',
-    list: 'Attempts to deliver callbacks',
-    state: 'Delivery',
-    anyState: 'Any',
-    receiver: 'Receiver',
-    anyReceiver: 'Any',
-    refresh: 'Look again',
-    when: 'When',
-    callback: 'Callback',
+    title: 'Deliveries',
+    need: 'read deliveries',
+    about: 'Delivery attempts of all tasks, newest first. Test deliveries are not listed.',
+    list: 'Delivery attempts',
+    state: 'Status',
+    anyState: 'All statuses',
+    endpoint: 'Endpoint',
+    anyEndpoint: 'All endpoints',
+    refresh: 'Refresh',
+    when: 'Time',
+    callback: 'Endpoint and task',
     attempt: 'Attempt',
-    answer: 'Answer',
-    took: 'Took',
-    erased: 'The address was erased.',
-    none: 'No callback was attempted yet',
-    noneHint: 'Create a task with "callback": {"url": "https://…"} and its delivery shows up here.',
-    noMatch: 'No attempt matches',
-    noMatchHint: 'Choose another delivery or receiver.',
-    noneSoFar: 'None of those looked at so far matches. There are older ones.',
-    older: 'Older ones',
+    response: 'Response',
+    took: 'Duration',
+    erased: 'The URL was erased.',
+    none: 'No deliveries yet',
+    noneHint: 'Create a task with "callback": {"url": "https://…"}, and its delivery attempts appear here.',
+    noMatch: 'No attempts match',
+    noMatchHint: 'Select another status or endpoint.',
+    noneSoFar: 'No attempts match so far. Older attempts have not been searched yet.',
+    older: 'Show older attempts',
     shown: (attempts: number) => `${count(attempts, 'attempt', 'attempts')} shown`,
     states: deliveryStates,
-    told: answer,
+    outcome: response,
   },
   code: {
-    title: 'Verify what arrives',
-    about: 'A whole receiver that takes only what Darkroom signed. Give it the key as text and run it.',
-    language: 'Language of the code',
+    title: 'Verify deliveries',
+    about: 'A complete endpoint that accepts only what Darkroom signed. Set the raw secret and run it.',
+    language: 'Programming language',
     languages: { javascript: 'JavaScript', python: 'Python', go: 'Go', php: 'PHP' },
-    label: (language: string) => `A receiver in ${language}`,
+    label: (language: string) => `An endpoint in ${language}`,
     rules: [
-      'Verify the raw body, byte for byte as it came. Most frameworks parse it first: parsed and written anew, it is another one.',
-      'Compare in constant time, as the code does.',
-      'Refuse what is more than five minutes old, so that nobody can send again what was recorded.',
-      'Answer 2xx within 10 seconds and work afterwards. The same task can come twice.',
+      'Verify the raw body, byte for byte. Most frameworks parse it first, and serializing it again changes the bytes.',
+      'Compare signatures in constant time, as the code does.',
+      'Reject deliveries that are more than five minutes old, to prevent replay attacks.',
+      'Respond with 2xx within 10 seconds and do the work afterwards. The same task can be delivered more than once.',
     ],
-    headersTitle: 'The headers',
-    headersAbout: 'Every signed delivery carries two forms of the same signature. Verify either.',
+    headersTitle: 'Headers',
+    headersAbout: 'Every signed delivery carries two forms of the same signature. Verify either one.',
     header: 'Header',
-    meaning: 'What it is',
+    meaning: 'Description',
     ownMeanings: {
-      timestamp: 'Unix seconds of this attempt.',
-      signature: 'HMAC-SHA256 in hexadecimal digits, over the timestamp, a dot and the raw body.',
-      previous: 'The same with the key before, for 24 hours after a rotation.',
+      timestamp: 'Unix time of this attempt, in seconds.',
+      signature: 'HMAC-SHA256 in hexadecimal, of the timestamp, a dot and the raw body.',
+      previous: 'The same with the previous secret, for 24 hours after a rotation.',
     },
     standardMeanings: {
-      id: 'The same on every attempt for a task.',
-      timestamp: 'Unix seconds of this attempt.',
+      id: 'The same for every attempt of a task.',
+      timestamp: 'Unix time of this attempt, in seconds.',
       signature:
-        '“v1,” and HMAC-SHA256 in base64, over id, timestamp and raw body with dots between; two of them after a rotation.',
+        '“v1,” and HMAC-SHA256 in base64, of the ID, the timestamp and the raw body, joined by dots. Two signatures after a rotation.',
     },
     standard:
-      'The headers that begin with webhook- are those of Standard Webhooks: a library for it takes the key in the spelling whsec_… and verifies them.',
-    standardLink: 'Libraries of Standard Webhooks',
+      'The webhook- headers follow Standard Webhooks. Its libraries accept the whsec_… form of the secret and verify them.',
+    standardLink: 'Standard Webhooks libraries',
   },
 } as const;

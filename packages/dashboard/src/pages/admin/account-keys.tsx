@@ -1,57 +1,37 @@
-/** The keys of an account: created with any rights, replaced, revoked. They are shown as to their owner. */
-import { Box, Button, Stack, Text } from '@mantine/core';
-import { IconKey, IconPlus } from '@tabler/icons-react';
+/** The keys of an account as an operator manages them: created with any scopes, rotated, revoked. */
+import { Button, Stack, Text } from '@mantine/core';
+import { IconPlus } from '@tabler/icons-react';
 import { useState } from 'react';
-import { useAccountKeys } from '../../api/admin.ts';
-import type { MadeKey } from '../../api/admin.ts';
-import type { Key } from '../../api/keys.ts';
-import { useNow } from '../../components/now.ts';
-import { EmptyState, ErrorState, LoadingState } from '../../components/states.tsx';
+import { useAccountKeyActions, useAccountKeys, useCatalogue, useOperator } from '../../api/admin.ts';
+import { ErrorState, LoadingState } from '../../components/states.tsx';
 import { texts } from '../../texts/admin.ts';
-import { KeyCard } from '../keys/key-card.tsx';
-import { stateOf, works } from '../keys/key-state.ts';
+import { texts as keyTexts } from '../../texts/keys.ts';
+import { CREATE_KEY_BUTTON, KeyDialogs } from '../keys/key-dialogs.tsx';
+import type { OpenKeyDialog } from '../keys/key-dialogs.tsx';
+import { KeyList } from '../keys/key-list.tsx';
+import { GRANTABLE_BY_OPERATOR } from '../keys/new-key-form.ts';
 import { Section } from '../tasks/section.tsx';
-import { CreateKeyDialog } from './create-key-dialog.tsx';
-import { EndKeyDialog } from './end-key-dialog.tsx';
-import { ShownKeyDialog } from './shown-key-dialog.tsx';
 
 const { keys: words } = texts;
 
-type Open =
-  | { readonly kind: 'create' }
-  | { readonly kind: 'rotate' | 'revoke'; readonly target: Key }
-  | { readonly kind: 'made'; readonly made: MadeKey };
-
 export function AccountKeys({ accountId }: { readonly accountId: string }) {
-  const nowMs = useNow();
   const { data: keys, error, refetch } = useAccountKeys(accountId);
-  const [open, setOpen] = useState<Open>();
-  const [showsEnded, setShowsEnded] = useState(false);
+  const [open, setOpen] = useState<OpenKeyDialog>();
+  const actions = useAccountKeyActions(accountId);
+  const { baseUrl } = useOperator().service;
+  const { data: catalogue } = useCatalogue(open?.kind === 'create');
   if (keys === undefined) {
     return error === null ? <LoadingState /> : <ErrorState error={error} onRetry={() => void refetch()} />;
   }
-  const close = (): void => setOpen(undefined);
-  const onMade = (made: MadeKey): void => setOpen({ kind: 'made', made });
-  const isWorking = (key: Key): boolean => works(stateOf(key, nowMs));
-  const working = keys.filter(isWorking);
-  const ended = keys.filter((key) => !isWorking(key));
   const create = (
-    <Button size="xs" leftSection={<IconPlus size={16} aria-hidden />} onClick={() => setOpen({ kind: 'create' })}>
-      {words.create}
+    <Button
+      size="xs"
+      leftSection={<IconPlus size={16} aria-hidden />}
+      onClick={() => setOpen({ kind: 'create' })}
+      id={CREATE_KEY_BUTTON}
+    >
+      {keyTexts.create}
     </Button>
-  );
-  const list = (listed: readonly Key[], label: string) => (
-    <Stack component="ul" gap="sm" p={0} m={0} aria-label={label}>
-      {listed.map((key) => (
-        <KeyCard
-          key={key.id}
-          apiKey={key}
-          isOwn={false}
-          onRotate={() => setOpen({ kind: 'rotate', target: key })}
-          onRevoke={() => setOpen({ kind: 'revoke', target: key })}
-        />
-      ))}
-    </Stack>
   );
   return (
     <>
@@ -61,33 +41,17 @@ export function AccountKeys({ accountId }: { readonly accountId: string }) {
             {words.about}
           </Text>
           {error === null ? null : <ErrorState error={error} onRetry={() => void refetch()} />}
-          {working.length === 0 ? (
-            <EmptyState icon={<IconKey size={32} aria-hidden />} title={words.none}>
-              {words.noneHint}
-            </EmptyState>
-          ) : (
-            list(working, words.list)
-          )}
-          {ended.length === 0 ? null : (
-            <Box>
-              <Button
-                variant="subtle"
-                size="xs"
-                aria-expanded={showsEnded}
-                onClick={() => setShowsEnded((before) => !before)}
-              >
-                {showsEnded ? words.hideEnded : words.showEnded(ended.length)}
-              </Button>
-              {showsEnded ? list(ended, words.endedList) : null}
-            </Box>
-          )}
+          <KeyList keys={keys} onOpen={setOpen} />
         </Stack>
       </Section>
-      {open?.kind === 'create' ? <CreateKeyDialog accountId={accountId} onMade={onMade} onClose={close} /> : null}
-      {open?.kind === 'rotate' || open?.kind === 'revoke' ? (
-        <EndKeyDialog kind={open.kind} target={open.target} onMade={onMade} onClose={close} />
-      ) : null}
-      {open?.kind === 'made' ? <ShownKeyDialog made={open.made} onClose={close} /> : null}
+      <KeyDialogs
+        open={open}
+        onOpen={setOpen}
+        actions={actions}
+        grantable={GRANTABLE_BY_OPERATOR}
+        modelNames={catalogue?.models.map(({ name }) => name)}
+        baseUrl={baseUrl}
+      />
     </>
   );
 }

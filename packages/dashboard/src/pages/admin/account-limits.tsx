@@ -7,7 +7,7 @@ import { useUpdateAccount } from '../../api/admin.ts';
 import type { Account, AccountChanges } from '../../api/admin.ts';
 import { formatBytes } from '../../components/quantities.ts';
 import { ErrorState } from '../../components/states.tsx';
-import { tell } from '../../components/tell.ts';
+import { notify } from '../../components/notify.ts';
 import { texts } from '../../texts/admin.ts';
 import { Section } from '../tasks/section.tsx';
 
@@ -50,7 +50,7 @@ export function AccountLimits({ account }: { readonly account: Account }) {
       onSuccess() {
         setName(undefined);
         setTyped({});
-        tell(words.done);
+        notify(words.done);
       },
     });
   };

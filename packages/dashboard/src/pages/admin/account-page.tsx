@@ -13,7 +13,7 @@ import { PageHeader } from '../../components/page-header.tsx';
 import { formatBytes } from '../../components/quantities.ts';
 import { ErrorState, LoadingState } from '../../components/states.tsx';
 import { Time } from '../../components/time.tsx';
-import { tell, tellProblem } from '../../components/tell.ts';
+import { notify, notifyError } from '../../components/notify.ts';
 import { texts } from '../../texts/admin.ts';
 import { AccountBadge } from './accounts-page.tsx';
 import { AccountKeys } from './account-keys.tsx';
@@ -141,8 +141,8 @@ function Actions({ account }: { readonly account: Account }) {
   const close = (): void => setOpen(undefined);
   const resume = (): void =>
     resuming.mutate(undefined, {
-      onSuccess: () => tell(texts.suspension.resumed(account.name)),
-      onError: (error) => tellProblem({ message: error.message }),
+      onSuccess: () => notify(texts.suspension.resumed(account.name)),
+      onError: (error) => notifyError({ message: error.message }),
     });
   return (
     <>

@@ -11,7 +11,7 @@ import type { Account } from '../../api/admin.ts';
 import { Dialog } from '../../components/dialog.tsx';
 import { formatUsd } from '../../components/money.ts';
 import { ErrorState } from '../../components/states.tsx';
-import { tell } from '../../components/tell.ts';
+import { notify } from '../../components/notify.ts';
 import { texts } from '../../texts/admin.ts';
 import { texts as common } from '../../texts/common.ts';
 import { isAmount, newReference, readAmount } from './amounts.ts';
@@ -34,7 +34,7 @@ export function AdjustDialog({ account, onClose }: { readonly account: Account; 
       { usd: amount, reference, reason: reason.trim() },
       {
         onSuccess() {
-          tell(words.done(formatUsd(amount), account.name));
+          notify(words.done(formatUsd(amount), account.name));
           onClose();
         },
       },

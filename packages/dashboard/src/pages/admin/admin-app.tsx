@@ -13,7 +13,7 @@ import { LoadingState } from '../../components/states.tsx';
 import { texts } from '../../texts/admin.ts';
 import { NotFoundPage } from '../not-found.tsx';
 import { AccountsPage } from './accounts-page.tsx';
-import { AdminShell } from './admin-shell.tsx';
+import { OperatorShell } from './operator-shell.tsx';
 import { OperatorSignIn } from './operator-sign-in.tsx';
 
 const loadAccountPage = () => import('./account-page.tsx');
@@ -48,12 +48,12 @@ export default function AdminApp() {
     return (
       <OperatorSignIn
         note={note}
-        onSignedIn={(made) => {
+        onSignedIn={(signedInAs) => {
           setNote(undefined);
-          setSignedIn(made);
+          setSignedIn(signedInAs);
           loadAhead();
         }}
-        onRefused={() => {
+        onExpired={() => {
           client.clear();
           setNote(texts.tokenEnded);
           setSignedIn(undefined);
@@ -63,7 +63,7 @@ export default function AdminApp() {
   }
   return (
     <OperatorContext value={operator}>
-      <AdminShell>
+      <OperatorShell>
         <ErrorBoundary at={at}>
           <Suspense fallback={<LoadingState />}>
             <Switch>
@@ -78,7 +78,7 @@ export default function AdminApp() {
             </Switch>
           </Suspense>
         </ErrorBoundary>
-      </AdminShell>
+      </OperatorShell>
     </OperatorContext>
   );
 }

@@ -27,11 +27,11 @@ function State({ catalogue: { since, models, refused } }: { readonly catalogue: 
         <Alert
           color="red"
           icon={<IconAlertTriangle />}
-          title={words.refusedTitle(refused.problems.length)}
+          title={words.rejectedTitle(refused.problems.length)}
           role="alert"
         >
           <Text size="sm" mb="xs">
-            {words.refusedHint} <Time seconds={refused.since} />.
+            {words.rejectedHint} <Time seconds={refused.since} />.
           </Text>
           <List size="sm" spacing={4}>
             {refused.problems.map(({ file, problem }) => (

@@ -7,7 +7,7 @@ import { useLocation } from 'wouter';
 import { useCreateAccount } from '../../api/admin.ts';
 import { Dialog } from '../../components/dialog.tsx';
 import { ErrorState } from '../../components/states.tsx';
-import { tell } from '../../components/tell.ts';
+import { notify } from '../../components/notify.ts';
 import { texts } from '../../texts/admin.ts';
 import { texts as common } from '../../texts/common.ts';
 import { isAmount, readAmount } from './amounts.ts';
@@ -31,7 +31,7 @@ export function CreateAccountDialog({ onClose }: { readonly onClose: () => void 
       { name: name.trim(), ...(amount === '' ? {} : { usd: amount }) },
       {
         onSuccess(account) {
-          tell(words.done(account.name));
+          notify(words.done(account.name));
           navigate(`/accounts/${account.accountId}/keys`);
         },
       },

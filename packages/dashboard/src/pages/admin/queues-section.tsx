@@ -67,7 +67,7 @@ function AccountQueues({ accounts }: { readonly accounts: Queues['accounts'] }) 
           <Table.Td ta="end">{of(account.running, account.runningCap)}</Table.Td>
           <Table.Td ta="end">{of(account.queued, account.queueCap)}</Table.Td>
           <Table.Td ta="end">
-            {account.oldestQueuedSeconds === null ? words.nothingWaits : formatSeconds(account.oldestQueuedSeconds)}
+            {account.oldestQueuedSeconds === null ? words.noneQueued : formatSeconds(account.oldestQueuedSeconds)}
           </Table.Td>
         </Table.Tr>
       ))}
@@ -84,7 +84,7 @@ function Outbox({ outbox }: { readonly outbox: Queues['outbox'] }) {
       minWidth={420}
       columns={[
         { name: columns.kind },
-        { name: columns.waiting, isNumber: true },
+        { name: columns.pending, isNumber: true },
         { name: columns.due, isNumber: true },
         { name: columns.oldest, isNumber: true },
       ]}
@@ -94,7 +94,7 @@ function Outbox({ outbox }: { readonly outbox: Queues['outbox'] }) {
           <Table.Td>{words.kinds[kind] ?? kind}</Table.Td>
           <Table.Td ta="end">{waiting.toLocaleString('en')}</Table.Td>
           <Table.Td ta="end">{due.toLocaleString('en')}</Table.Td>
-          <Table.Td ta="end">{oldestDueSeconds === null ? words.nothingDue : formatSeconds(oldestDueSeconds)}</Table.Td>
+          <Table.Td ta="end">{oldestDueSeconds === null ? words.noneDue : formatSeconds(oldestDueSeconds)}</Table.Td>
         </Table.Tr>
       ))}
     </DataTable>

@@ -22,7 +22,7 @@ export default function ServicePage() {
         {words.about} {words.refresh}
       </PageHeader>
       <Stack gap="md">
-        <TaskLookUp />
+        <FindTask />
         <CatalogueSection />
         <UpstreamsSection />
         <QueuesSection />
@@ -32,7 +32,7 @@ export default function ServicePage() {
   );
 }
 
-function TaskLookUp() {
+function FindTask() {
   const [, navigate] = useLocation();
   const [typed, setTyped] = useState('');
   const [isTried, setTried] = useState(false);
@@ -43,14 +43,14 @@ function TaskLookUp() {
     if (TASK_ID.test(id)) navigate(`/service/tasks/${id}`);
   };
   return (
-    <Section title={words.lookUp}>
+    <Section title={words.find}>
       <form onSubmit={submit} noValidate>
         <Group align="flex-start" gap="sm">
           <TextInput
-            aria-label={words.lookUp}
-            description={words.lookUpHint}
+            aria-label={words.find}
+            description={words.findHint}
             inputWrapperOrder={['label', 'input', 'description', 'error']}
-            placeholder={words.lookUpPlaceholder}
+            placeholder={words.findPlaceholder}
             value={typed}
             onChange={({ currentTarget }) => setTyped(currentTarget.value)}
             error={isTried && id !== '' && !TASK_ID.test(id) ? words.badTaskId : undefined}

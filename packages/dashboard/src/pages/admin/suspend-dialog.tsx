@@ -7,7 +7,7 @@ import { useSuspend } from '../../api/admin.ts';
 import type { Account } from '../../api/admin.ts';
 import { Dialog } from '../../components/dialog.tsx';
 import { ErrorState } from '../../components/states.tsx';
-import { tell } from '../../components/tell.ts';
+import { notify } from '../../components/notify.ts';
 import { texts } from '../../texts/admin.ts';
 import { texts as common } from '../../texts/common.ts';
 
@@ -21,7 +21,7 @@ export function SuspendDialog({ account, onClose }: { readonly account: Account;
     event.preventDefault();
     suspend.mutate(said === '' ? undefined : said, {
       onSuccess() {
-        tell(words.done(account.name));
+        notify(words.done(account.name));
         onClose();
       },
     });

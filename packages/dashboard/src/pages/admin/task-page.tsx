@@ -15,6 +15,7 @@ import { EmptyState, ErrorState, LoadingState } from '../../components/states.ts
 import { StatusBadge } from '../../components/status-badge.tsx';
 import { Time } from '../../components/time.tsx';
 import { texts } from '../../texts/admin-service.ts';
+import { texts as taskTexts } from '../../texts/tasks.ts';
 import { Fact, Facts, Section } from '../tasks/section.tsx';
 
 const { task: words } = texts;
@@ -102,7 +103,7 @@ function Details({ task }: { readonly task: AdminTask }) {
       <Section title={words.timeline}>
         <Timeline active={events.length} bulletSize={14} lineWidth={2}>
           {events.map(({ seq, at, type }) => (
-            <Timeline.Item key={seq} title={<Code>{type}</Code>}>
+            <Timeline.Item key={seq} title={<Text size="sm">{taskTexts.events[type] ?? type}</Text>}>
               <Text size="sm">
                 <Time seconds={at} />
               </Text>

@@ -12,7 +12,7 @@ import { ApiError, UnreachableError } from '../../api/api.ts';
 import { Dialog } from '../../components/dialog.tsx';
 import { formatUsd } from '../../components/money.ts';
 import { ErrorState } from '../../components/states.tsx';
-import { tell } from '../../components/tell.ts';
+import { notify } from '../../components/notify.ts';
 import { texts } from '../../texts/admin.ts';
 import { texts as common } from '../../texts/common.ts';
 import { isAmount, newReference, readAmount } from './amounts.ts';
@@ -38,14 +38,14 @@ export function TopUpDialog({ account, onClose }: { readonly account: Account; r
       { usd: amount, reference: named },
       {
         onSuccess() {
-          tell(words.done(formatUsd(amount), account.name));
+          notify(words.done(formatUsd(amount), account.name));
           onClose();
         },
         onError(error) {
           if (error instanceof UnreachableError || (error instanceof ApiError && error.status >= 500)) {
             setLost({ usd: amount, reference: named });
           } else if (lost?.reference === named && lost.usd === amount && isUsedReference(error)) {
-            tell(words.doneBefore);
+            notify(words.doneBefore);
             onClose();
           }
         },

@@ -27,7 +27,7 @@ function State({ upstreams }: { readonly upstreams: readonly Upstream[] }) {
   return (
     <Stack gap="sm">
       <Text size="sm" role="status">
-        {words.toldOnce(count('failing'), count('paused'))}
+        {words.summary(count('failing'), count('paused'))}
       </Text>
       <DataTable
         label={words.label}

@@ -1,69 +1,69 @@
 /**
- * Creates a key: its name, its rights, its caps and its expiry. Nothing beyond the rights of the session's key is
- * offered.
+ * Creates a key: its name, its scopes, its caps and its expiry. Nothing beyond what its creator may grant is offered:
+ * an account grants at most the rights of the session's key, an operator everything.
  */
 import { Button, Fieldset, Group, SimpleGrid, Stack, Text, TextInput } from '@mantine/core';
+import { useMutation } from '@tanstack/react-query';
+import { useState } from 'react';
+import type { FormEvent } from 'react';
+import type { CreatedKey, KeyActions } from '../../api/keys.ts';
 import { BusyButton } from '../../components/busy-button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { Note } from '../../components/note.tsx';
-import { useState } from 'react';
-import type { FormEvent } from 'react';
-import { useCreateKey } from '../../api/keys.ts';
-import type { Key, MadeKey } from '../../api/keys.ts';
 import { useNow } from '../../components/now.ts';
 import { ErrorState } from '../../components/states.tsx';
 import { formatExact } from '../../components/time.tsx';
-import { useSession } from '../../session/session.tsx';
 import { texts as common } from '../../texts/common.ts';
 import { texts } from '../../texts/keys.ts';
 import { ModelChoice } from './model-choice.tsx';
-import { ownRights, problemsOf, requestOf } from './new-key-form.ts';
-import type { KeyForm } from './new-key-form.ts';
+import { requestOf, validateKeyForm } from './new-key-form.ts';
+import type { Grantable, KeyForm } from './new-key-form.ts';
 import { ScopeChoice } from './scope-choice.tsx';
 
-const { dialog } = texts;
+const { creation: words } = texts;
+const FIRST_SCOPES = ['tasks:write', 'tasks:read', 'models:read'] as const;
 
 export function CreateKeyDialog(props: {
-  readonly keys: readonly Key[];
-  readonly onMade: (made: MadeKey) => void;
+  readonly grantable: Grantable;
+  /** Names of models that can be selected; undefined: they cannot be listed. */
+  readonly modelNames: readonly string[] | undefined;
+  readonly create: KeyActions['create'];
+  readonly onCreated: (created: CreatedKey) => void;
   readonly onClose: () => void;
 }) {
-  const session = useSession();
-  const own = ownRights(
-    props.keys.find(({ id }) => id === session.keyId),
-    session.models,
-  );
+  const { grantable, modelNames, onCreated, onClose } = props;
+  const { by, expiresAt } = grantable;
   const [form, setForm] = useState<KeyForm>(() => ({
     name: '',
-    scopes: (['tasks:write', 'tasks:read', 'models:read'] as const).filter((scope) => session.scopes.includes(scope)),
+    scopes: FIRST_SCOPES.filter((scope) => grantable.scopes.includes(scope)),
     models: [],
     capDay: '',
     capTotal: '',
     lastDay: '',
   }));
   const [isTried, setTried] = useState(false);
-  const create = useCreateKey();
+  const create = useMutation({ mutationFn: props.create });
   const change = (changes: Partial<KeyForm>): void => setForm((before) => ({ ...before, ...changes }));
-  const problems = problemsOf(form, own, useNow());
-  const shown = isTried ? problems : {};
+  const errors = validateKeyForm(form, grantable, useNow());
+  const shown = isTried ? errors : {};
 
   const submit = (event: FormEvent<HTMLFormElement>): void => {
     event.preventDefault();
     setTried(true);
-    if (Object.keys(problems).length > 0) {
-      focusFirstProblem(event.currentTarget);
+    if (Object.keys(errors).length > 0) {
+      focusFirstError(event.currentTarget);
       return;
     }
-    create.mutate(requestOf(form, own), { onSuccess: props.onMade });
+    create.mutate(requestOf(form, grantable), { onSuccess: onCreated });
   };
   return (
-    <Dialog isOpen onClose={props.onClose} title={dialog.create} size="lg">
+    <Dialog isOpen onClose={onClose} title={words.title} size="lg">
       <form onSubmit={submit} noValidate>
         <Stack>
           <TextInput
-            label={dialog.name}
-            description={dialog.nameHint}
-            placeholder={dialog.namePlaceholder}
+            label={words.name}
+            description={words.nameHint}
+            placeholder={words.namePlaceholder}
             value={form.name}
             onChange={({ currentTarget }) => change({ name: currentTarget.value })}
             maxLength={100}
@@ -72,27 +72,29 @@ export function CreateKeyDialog(props: {
             data-autofocus
           />
           <ScopeChoice
-            available={session.scopes}
+            available={grantable.scopes}
+            hint={by === 'operator' ? words.operatorScopesHint : words.scopesHint}
             chosen={form.scopes}
             onChange={(scopes) => change({ scopes })}
-            problem={shown.scopes}
+            error={shown.scopes}
           />
           <ModelChoice
-            allowed={own.models}
+            allowed={grantable.models}
+            names={modelNames}
             chosen={form.models}
             onChange={(models) => change({ models })}
-            problem={shown.models}
+            error={shown.models}
           />
-          <Fieldset legend={dialog.caps}>
+          <Fieldset legend={words.caps}>
             <Text size="sm" c="dimmed" mb="xs">
-              {dialog.capsHint}
+              {by === 'operator' ? words.capsHint : words.ownCapsHint}
             </Text>
             <SimpleGrid cols={{ base: 1, xs: 2 }}>
               {(['capDay', 'capTotal'] as const).map((field) => (
                 <TextInput
                   key={field}
-                  label={dialog[field]}
-                  placeholder={dialog.capPlaceholder}
+                  label={words[field]}
+                  placeholder={words.capPlaceholder}
                   leftSection="$"
                   inputMode="decimal"
                   value={form[field]}
@@ -104,25 +106,25 @@ export function CreateKeyDialog(props: {
           </Fieldset>
           <TextInput
             type="date"
-            label={dialog.expiry}
-            description={own.expiresAt === 0 ? dialog.expiryHint : dialog.expiryOwnHint(formatExact(own.expiresAt))}
+            label={words.expiry}
+            description={expiresAt === 0 ? words.expiryHint : words.restrictedExpiryHint(formatExact(expiresAt))}
             value={form.lastDay}
             onChange={({ currentTarget }) => change({ lastDay: currentTarget.value })}
             error={shown.lastDay}
             maw="16rem"
           />
           {create.error === null ? null : <ErrorState error={create.error} />}
-          {isTried && Object.keys(problems).length > 0 ? (
+          {isTried && Object.keys(errors).length > 0 ? (
             <Note color="red" role="status">
-              {Object.values(problems).join(' ')}
+              {Object.values(errors).join(' ')}
             </Note>
           ) : null}
           <Group justify="flex-end">
-            <Button variant="default" onClick={props.onClose}>
+            <Button variant="default" onClick={onClose}>
               {common.cancel}
             </Button>
             <BusyButton type="submit" isBusy={create.isPending}>
-              {dialog.submit}
+              {words.submit}
             </BusyButton>
           </Group>
         </Stack>
@@ -132,6 +134,6 @@ export function CreateKeyDialog(props: {
 }
 
 /** After the error marks are rendered. */
-function focusFirstProblem(form: HTMLFormElement): void {
+function focusFirstError(form: HTMLFormElement): void {
   requestAnimationFrame(() => form.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus());
 }

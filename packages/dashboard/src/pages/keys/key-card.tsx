@@ -21,7 +21,7 @@ import { useNow } from '../../components/now.ts';
 import { CopyIcon } from '../../components/copy.tsx';
 import { Time } from '../../components/time.tsx';
 import { texts } from '../../texts/keys.ts';
-import { stateOf, works } from './key-state.ts';
+import { isActive, stateOf } from './key-state.ts';
 import { Spending } from './spending.tsx';
 
 const COLOURS = { active: 'teal', ending: 'yellow', expired: 'gray', revoked: 'gray' } as const;
@@ -40,7 +40,7 @@ export function KeyCard(props: {
       <Group justify="space-between" align="flex-start" wrap="nowrap" mb="sm">
         <Box>
           <Group gap="xs">
-            <Title order={works(state) ? 2 : 3} size="h4">
+            <Title order={isActive(state) ? 2 : 3} size="h4">
               {key.name}
             </Title>
             <Badge color={COLOURS[state]} variant="light" tt="none">
@@ -64,23 +64,27 @@ export function KeyCard(props: {
             <Text size="sm">{texts.replacedBy(key.replacedBy)}</Text>
           ) : null}
         </Box>
-        {works(state) ? <Actions {...props} canRotate={state === 'active'} /> : null}
+        {isActive(state) ? <Actions {...props} canRotate={state === 'active'} /> : null}
       </Group>
       <SimpleGrid cols={{ base: 1, sm: 2, lg: 4 }} spacing="lg" verticalSpacing="sm">
-        <Fact name={texts.mayDo}>
+        <Fact name={texts.scopesTitle}>
           <Scopes scopes={key.scopes} />
         </Fact>
         <Fact name={texts.models}>
-          {key.models === null ? <Text size="sm">{texts.everyModel}</Text> : <Names names={key.models} />}
+          {key.models === null ? <Text size="sm">{texts.allModels}</Text> : <Names names={key.models} />}
         </Fact>
         <Fact name={texts.spending}>
           <Spending apiKey={key} />
         </Fact>
         <Stack gap={4}>
-          <When name={texts.made} seconds={key.created} />
+          <When name={texts.created} seconds={key.created} />
           <When name={texts.lastUsed} seconds={key.lastUsed} none={texts.never} />
           {key.revoked === 0 ? (
-            <When name={works(state) ? texts.ends : texts.ended} seconds={key.expiresAt} none={texts.neverEnds} />
+            <When
+              name={isActive(state) ? texts.expires : texts.expired}
+              seconds={key.expiresAt}
+              none={texts.neverExpires}
+            />
           ) : (
             <When name={texts.states.revoked} seconds={key.revoked} />
           )}
@@ -135,7 +139,7 @@ function Fact({ name, children }: { readonly name: string; readonly children: Re
 }
 
 function Scopes({ scopes }: { readonly scopes: Key['scopes'] }) {
-  if (scopes.length === ALL_SCOPES) return <Text size="sm">{texts.everything}</Text>;
+  if (scopes.length === ALL_SCOPES) return <Text size="sm">{texts.allScopes}</Text>;
   return (
     <List size="sm" spacing={2} listStyleType="none">
       {scopes.map((scope) => (

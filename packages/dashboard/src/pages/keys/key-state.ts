@@ -11,6 +11,6 @@ export function stateOf(key: Pick<Key, 'revoked' | 'expiresAt' | 'replacedBy'>, 
 }
 
 /** Whether it is still accepted. */
-export function works(state: KeyState): boolean {
+export function isActive(state: KeyState): boolean {
   return state === 'active' || state === 'ending';
 }

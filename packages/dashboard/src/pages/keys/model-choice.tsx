@@ -1,35 +1,33 @@
-/** The models to which a new key is restricted. If the session's key may not list models, their names are typed. */
+/** The models to which a new key is restricted. If they cannot be listed, their names are typed. */
 import { MultiSelect, TagsInput } from '@mantine/core';
-import { useModelNames } from '../../api/keys.ts';
-import { useMay } from '../../session/session.tsx';
 import { texts } from '../../texts/keys.ts';
 
-const { dialog } = texts;
+const { creation: words } = texts;
 
 export function ModelChoice(props: {
   /** Undefined: every model. */
   readonly allowed: readonly string[] | undefined;
+  /** Undefined: they cannot be listed. */
+  readonly names: readonly string[] | undefined;
   readonly chosen: readonly string[];
   readonly onChange: (models: readonly string[]) => void;
-  readonly problem: string | undefined;
+  readonly error: string | undefined;
 }) {
-  const { allowed, chosen, onChange, problem } = props;
-  const mayList = useMay('models:read');
-  const { data } = useModelNames(mayList && allowed === undefined);
-  const offered = allowed ?? data;
+  const { allowed, names, chosen, onChange, error } = props;
+  const offered = allowed ?? names;
   const shared = {
-    label: dialog.models,
+    label: words.models,
     value: [...chosen],
     onChange,
-    error: problem,
+    error,
     clearable: true,
-    ...(chosen.length === 0 && allowed === undefined ? { placeholder: dialog.modelsPlaceholder } : {}),
+    ...(chosen.length === 0 && allowed === undefined ? { placeholder: words.modelsPlaceholder } : {}),
   };
-  if (offered === undefined) return <TagsInput {...shared} description={dialog.modelsTyped} />;
+  if (offered === undefined) return <TagsInput {...shared} description={words.unlistedModelsHint} />;
   return (
     <MultiSelect
       {...shared}
-      description={allowed === undefined ? dialog.modelsHint : dialog.modelsOwnHint}
+      description={allowed === undefined ? words.modelsHint : words.restrictedModelsHint}
       data={[...offered]}
       searchable
     />

@@ -3,6 +3,7 @@
  */
 import type { Scope } from '@darkroom/api/facts/scopes';
 import type { Key, NewKey } from '../../api/keys.ts';
+import type { Session } from '../../session/session.tsx';
 import { texts } from '../../texts/keys.ts';
 
 export interface KeyForm {
@@ -15,40 +16,55 @@ export interface KeyForm {
   readonly lastDay: string;
 }
 
-export type KeyFormProblems = Partial<Readonly<Record<keyof KeyForm, string>>>;
+export type KeyFormErrors = Partial<Readonly<Record<keyof KeyForm, string>>>;
 
-/** The limits of the new key. */
-export interface OwnRights {
+/** The most that a new key may have. */
+export interface Grantable {
+  /** Who grants it: the account by its session's key, or an operator by the token, which allows everything. */
+  readonly by: 'account' | 'operator';
+  readonly scopes: readonly Scope[];
   /** Undefined: every model. */
   readonly models: readonly string[] | undefined;
   /** Unix seconds; 0: it does not expire. */
   readonly expiresAt: number;
 }
 
+export const GRANTABLE_BY_OPERATOR: Grantable = {
+  by: 'operator',
+  scopes: texts.scopeGroups.flatMap(({ scopes }) => scopes),
+  models: undefined,
+  expiresAt: 0,
+};
+
+/** @param own the session's key as listed; undefined: the list is not loaded yet. */
+export function grantableBy({ scopes, models }: Pick<Session, 'scopes' | 'models'>, own: Key | undefined): Grantable {
+  return { by: 'account', scopes, models, expiresAt: own?.expiresAt ?? 0 };
+}
+
 const AMOUNT = /^\d{1,12}(\.\d{1,6})?$/;
 
 /** @param nowMs milliseconds since 1970. @returns an empty object if the form can be sent. */
-export function problemsOf(form: KeyForm, own: OwnRights, nowMs: number): KeyFormProblems {
-  const { dialog } = texts;
+export function validateKeyForm(form: KeyForm, most: Grantable, nowMs: number): KeyFormErrors {
+  const { creation: words } = texts;
   const end = endOf(form.lastDay);
   return {
-    ...(form.name.trim() === '' ? { name: dialog.needsName } : {}),
-    ...(form.scopes.length === 0 ? { scopes: dialog.needsRight } : {}),
-    ...(own.models !== undefined && form.models.length === 0 ? { models: dialog.needsModel } : {}),
-    ...(isAmountOrNothing(form.capDay) ? {} : { capDay: dialog.badAmount }),
-    ...(isAmountOrNothing(form.capTotal) ? {} : { capTotal: dialog.badAmount }),
-    ...(Number.isNaN(end) || (end !== 0 && end * 1000 <= nowMs) ? { lastDay: dialog.badDay } : {}),
-    ...(own.expiresAt !== 0 && startOf(form.lastDay) > own.expiresAt ? { lastDay: dialog.dayTooLate } : {}),
+    ...(form.name.trim() === '' ? { name: words.needsName } : {}),
+    ...(form.scopes.length === 0 ? { scopes: words.needsScope } : {}),
+    ...(most.models !== undefined && form.models.length === 0 ? { models: words.needsModel } : {}),
+    ...(isAmountOrNothing(form.capDay) ? {} : { capDay: words.badAmount }),
+    ...(isAmountOrNothing(form.capTotal) ? {} : { capTotal: words.badAmount }),
+    ...(Number.isNaN(end) || (end !== 0 && end * 1000 <= nowMs) ? { lastDay: words.badDay } : {}),
+    ...(most.expiresAt !== 0 && startOf(form.lastDay) > most.expiresAt ? { lastDay: words.dayTooLate } : {}),
   };
 }
 
 /** @param form without errors. */
-export function requestOf(form: KeyForm, own: OwnRights): NewKey {
+export function requestOf(form: KeyForm, most: Grantable): NewKey {
   const day = form.capDay.trim();
   const total = form.capTotal.trim();
   const end = endOf(form.lastDay);
-  // If the session's own key ends on that day the new one ends with it, and so does one without a day.
-  const expiresAt = own.expiresAt === 0 ? end : end === 0 ? own.expiresAt : Math.min(end, own.expiresAt);
+  // If the session's key expires on that day the new one expires with it, and so does one without a day.
+  const expiresAt = most.expiresAt === 0 ? end : end === 0 ? most.expiresAt : Math.min(end, most.expiresAt);
   return {
     name: form.name.trim(),
     scopes: [...form.scopes],
@@ -58,11 +74,6 @@ export function requestOf(form: KeyForm, own: OwnRights): NewKey {
       ? {}
       : { spendCaps: { ...(day === '' ? {} : { day }), ...(total === '' ? {} : { total }) } }),
   };
-}
-
-/** @param own the session's key as listed; undefined: the list is not loaded yet. */
-export function ownRights(own: Key | undefined, sessionModels: readonly string[] | undefined): OwnRights {
-  return { models: sessionModels, expiresAt: own?.expiresAt ?? 0 };
 }
 
 function isAmountOrNothing(text: string): boolean {

@@ -1,30 +1,31 @@
-/** The scopes of a new key, in plain words; scopes that the session's key lacks are shown, but cannot be selected. */
+/** The scopes of a new key, in plain words; scopes that cannot be granted are shown, but cannot be selected. */
 import { Button, Checkbox, Code, Fieldset, Group, Input, Stack, Text } from '@mantine/core';
 import type { Scope } from '@darkroom/api/facts/scopes';
 import { texts } from '../../texts/keys.ts';
 
-const { dialog } = texts;
+const { creation: words } = texts;
 
 export function ScopeChoice(props: {
   readonly available: readonly Scope[];
+  readonly hint: string;
   readonly chosen: readonly Scope[];
   readonly onChange: (scopes: readonly Scope[]) => void;
-  readonly problem: string | undefined;
+  readonly error: string | undefined;
 }) {
-  const { available, chosen, onChange, problem } = props;
+  const { available, hint, chosen, onChange, error } = props;
   const toggle = (scope: Scope, isChosen: boolean): void =>
     onChange(isChosen ? [...chosen, scope] : chosen.filter((each) => each !== scope));
   return (
-    <Fieldset legend={dialog.rights}>
+    <Fieldset legend={words.scopes}>
       <Text size="sm" c="dimmed">
-        {dialog.rightsHint}
+        {hint}
       </Text>
       <Group gap="xs" my="xs">
         <Button size="compact-xs" variant="default" onClick={() => onChange(available)}>
-          {dialog.selectAll}
+          {words.selectAll}
         </Button>
         <Button size="compact-xs" variant="default" onClick={() => onChange([])}>
-          {dialog.selectNone}
+          {words.selectNone}
         </Button>
       </Group>
       <Stack gap="md">
@@ -42,20 +43,20 @@ export function ScopeChoice(props: {
                   description={
                     <>
                       <Code>{scope}</Code>
-                      {isAvailable ? null : ` ${dialog.lacks}`}
+                      {isAvailable ? null : ` ${words.missingScope}`}
                     </>
                   }
                   checked={chosen.includes(scope)}
                   disabled={!isAvailable}
                   onChange={({ currentTarget }) => toggle(scope, currentTarget.checked)}
-                  {...(problem === undefined ? {} : { 'aria-invalid': true })}
+                  {...(error === undefined ? {} : { 'aria-invalid': true })}
                 />
               );
             })}
           </Stack>
         ))}
       </Stack>
-      {problem === undefined ? null : <Input.Error mt="xs">{problem}</Input.Error>}
+      {error === undefined ? null : <Input.Error mt="xs">{error}</Input.Error>}
     </Fieldset>
   );
 }

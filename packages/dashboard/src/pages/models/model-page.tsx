@@ -41,7 +41,7 @@ export default function ModelPage({ name }: { readonly name: string }) {
         <>
           <PageHeader title={name} />
           {!mayRead ? (
-            <NeedsScope scope="models:read" what={texts.see} />
+            <NeedsScope scope="models:read" action={texts.see} />
           ) : isUnknown ? (
             <EmptyState icon={<IconQuestionMark size={32} aria-hidden />} title={texts.noSuchModel}>
               {texts.noSuchModelHint}
@@ -125,7 +125,7 @@ function KeyHint() {
     <>
       {texts.requestHint}{' '}
       <Anchor component={Link} href="/keys" c="inherit" underline="always" inherit>
-        {texts.makeKey}
+        {texts.createKey}
       </Anchor>
     </>
   );
@@ -145,23 +145,23 @@ function Examples({ model }: { readonly model: ModelDetail }) {
   return (
     <Part title={texts.examplesTitle}>
       <Stack>
-        {model.examples.map((example, place) => (
-          <Box key={place}>
+        {model.examples.map((example, index) => (
+          <Box key={index}>
             <Group justify="space-between" mb={4}>
               <Title order={3} size="h6">
-                {texts.example(place + 1)}
+                {texts.example(index + 1)}
               </Title>
               <Button
                 component={Link}
-                href={playgroundPath(model.id, { example: place })}
+                href={playgroundPath(model.id, { example: index })}
                 size="compact-sm"
                 variant="default"
-                aria-label={texts.tryExampleNumber(place + 1)}
+                aria-label={texts.tryExampleNumber(index + 1)}
               >
                 {texts.tryExample}
               </Button>
             </Group>
-            <CodeBlock code={JSON.stringify(example, null, 2)} label={texts.example(place + 1)} />
+            <CodeBlock code={JSON.stringify(example, null, 2)} label={texts.example(index + 1)} />
           </Box>
         ))}
       </Stack>

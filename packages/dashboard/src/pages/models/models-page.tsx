@@ -19,7 +19,7 @@ export default function ModelsPage() {
     <>
       <PageHeader title={texts.title}>{texts.about}</PageHeader>
       {!mayRead ? (
-        <NeedsScope scope="models:read" what={texts.see} />
+        <NeedsScope scope="models:read" action={texts.see} />
       ) : models !== undefined ? (
         <ModelList models={models} />
       ) : error !== null ? (

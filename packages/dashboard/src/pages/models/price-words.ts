@@ -52,7 +52,7 @@ function mediaWords(pricing: MediaPricing): PriceWords {
         ? [perUnit(usd)]
         : listed.map(([value, price]) => texts.price.where(perUnit(price), by?.field ?? '', value))),
       ...factors.map(({ field, value, factor }) => texts.price.factor(factor, field, String(value))),
-      ...(pricing.count === undefined ? [] : [texts.price.pictures(pricing.count.field, pricing.count.default ?? 1)]),
+      ...(pricing.count === undefined ? [] : [texts.price.images(pricing.count.field, pricing.count.default ?? 1)]),
       ...(pricing.duration === undefined
         ? []
         : [texts.price.seconds(pricing.duration.field, pricing.duration.default)]),
@@ -61,12 +61,12 @@ function mediaWords(pricing: MediaPricing): PriceWords {
   };
 }
 
-/** A decimal string times a power of ten. @param places the exponent. */
-function shifted(amount: string, places: number): string {
+/** A decimal string times a power of ten. @param exponent of ten. */
+function shifted(amount: string, exponent: number): string {
   const [whole = '0', fraction = ''] = amount.split('.');
-  const padded = fraction.padEnd(places, '0');
-  const digits = (whole + padded.slice(0, places)).replace(/^0+(?=\d)/, '');
-  const rest = padded.slice(places).replace(/0+$/, '');
+  const padded = fraction.padEnd(exponent, '0');
+  const digits = (whole + padded.slice(0, exponent)).replace(/^0+(?=\d)/, '');
+  const rest = padded.slice(exponent).replace(/0+$/, '');
   return rest === '' ? digits : `${digits}.${rest}`;
 }
 

@@ -45,10 +45,10 @@ export function knownFields({ properties = {} }: Schema, input: Input): Input {
 }
 
 /** An example of the model; the media URLs in it do not exist. */
-export function exampleInput({ input_schema: schema, examples }: ModelDetail, place: number): Input {
+export function exampleInput({ input_schema: schema, examples }: ModelDetail, index: number): Input {
   const { properties = {} } = schema as Schema;
   return Object.fromEntries(
-    Object.entries(examples[place] ?? {}).filter(([name]) => {
+    Object.entries(examples[index] ?? {}).filter(([name]) => {
       const field = properties[name] ?? {};
       return mediaKindOf(field) === undefined && mediaKindOf(field.items ?? {}) === undefined;
     }),

@@ -34,12 +34,12 @@ export function inputErrors(schema: Schema, input: unknown): readonly FieldError
   const seen = new Set<string>();
   // The validator treats an invalid field as one that no schema has evaluated, and so reports it as an unknown field
   // too.
-  const isLookedAt = (place: string): boolean =>
+  const hasError = (location: string): boolean =>
     errors.some(
-      ({ keyword, instanceLocation: at }) => keyword !== 'false' && (at === place || at.startsWith(`${place}/`)),
+      ({ keyword, instanceLocation: at }) => keyword !== 'false' && (at === location || at.startsWith(`${location}/`)),
     );
   return errors
-    .filter(({ keyword, instanceLocation }) => keyword !== 'false' || !isLookedAt(instanceLocation))
+    .filter(({ keyword, instanceLocation }) => keyword !== 'false' || !hasError(instanceLocation))
     .filter(({ keyword, keywordLocation }) => !WRAPPERS.has(keyword) && !BELOW_ALTERNATIVE.test(keywordLocation))
     .flatMap((unit) => errorsOf(schema, input, unit))
     .filter(({ path, message }) => {
@@ -94,7 +94,7 @@ function messageFor(keyword: string, field: Schema): string {
       return errors.wrongType([field.type ?? []].flat().join(' or '));
     case 'pattern':
       if (field.pattern === NOT_BLANK) return errors.blank;
-      return field.contentMediaType === undefined ? errors.pattern : errors.address;
+      return field.contentMediaType === undefined ? errors.pattern : errors.url;
     case 'format':
       return errors.pattern;
     case 'false':
@@ -113,17 +113,17 @@ export function serviceErrors(
   messages: readonly string[],
   known: readonly FieldError[],
 ): { readonly fields: readonly FieldError[]; readonly others: readonly string[] } {
-  const told = new Set(known.map(({ path: [name] }) => name));
+  const namesWithError = new Set(known.map(({ path: [name] }) => name));
   const fields: FieldError[] = [];
   const others: string[] = [];
   for (const message of messages) {
-    const [, place, what] = OF_FIELD.exec(message) ?? [];
-    const path = place?.split('.') ?? [];
+    const [, location, what] = OF_FIELD.exec(message) ?? [];
+    const path = location?.split('.') ?? [];
     const [name] = path;
     if (name === undefined || what === undefined || !Object.hasOwn(schema.properties ?? {}, name)) {
       // The form itself reports a missing field, at the field.
       if (!known.some(({ path: [each] }) => each !== undefined && message.includes(each))) others.push(message);
-    } else if (!told.has(name)) fields.push({ path, message: what });
+    } else if (!namesWithError.has(name)) fields.push({ path, message: what });
   }
   return { fields, others };
 }

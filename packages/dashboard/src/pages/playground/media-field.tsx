@@ -64,13 +64,13 @@ export function MediaField(props: MediaFieldProps) {
       <Stack gap="xs" mt={6} id={id} role="group" aria-label={label} tabIndex={-1}>
         {values.length === 0 ? null : (
           <Group gap="xs" align="stretch">
-            {values.map((value, place) => (
+            {values.map((value, index) => (
               <Item
-                key={`${place} ${value}`}
-                {...{ label, kind, value, place }}
+                key={`${index} ${value}`}
+                {...{ label, kind, value, index }}
                 count={values.length}
-                onRemove={() => onChange(values.filter((_, each) => each !== place))}
-                onMove={(by) => onChange(moved(values, place, by))}
+                onRemove={() => onChange(values.filter((_, each) => each !== index))}
+                onMove={(by) => onChange(moved(values, index, by))}
               />
             ))}
           </Group>
@@ -84,22 +84,22 @@ export function MediaField(props: MediaFieldProps) {
   );
 }
 
-function moved(values: readonly string[], place: number, by: -1 | 1): readonly string[] {
-  const others = values.filter((_, each) => each !== place);
-  return [...others.slice(0, place + by), ...values.slice(place, place + 1), ...others.slice(place + by)];
+function moved(values: readonly string[], index: number, by: -1 | 1): readonly string[] {
+  const others = values.filter((_, each) => each !== index);
+  return [...others.slice(0, index + by), ...values.slice(index, index + 1), ...others.slice(index + by)];
 }
 
 function Item(props: {
   readonly label: string;
   readonly kind: MediaKind;
   readonly value: string;
-  readonly place: number;
+  readonly index: number;
   readonly count: number;
   readonly onRemove: () => void;
   readonly onMove: (by: -1 | 1) => void;
 }) {
-  const { label, kind, value, place, count } = props;
-  const number = place + 1;
+  const { label, kind, value, index, count } = props;
+  const number = index + 1;
   return (
     <Paper withBorder p={6} w={150} pos="relative">
       <Preview kind={kind} url={value} alt={fields.previewAlt(label, number)} />
@@ -109,7 +109,7 @@ function Item(props: {
             <ActionIcon
               variant="subtle"
               color="gray"
-              disabled={place === 0}
+              disabled={index === 0}
               onClick={() => props.onMove(-1)}
               aria-label={fields.earlier(label, number)}
             >
@@ -161,7 +161,7 @@ function Preview({ kind, url, alt }: { readonly kind: MediaKind; readonly url: s
     return (
       <Stack h={90} justify="center" align="center" gap={4}>
         <IconMusic size={22} aria-hidden />
-        <audio src={url} controls aria-label={alt} onError={() => setBroken(true)} className={classes['sound']} />
+        <audio src={url} controls aria-label={alt} onError={() => setBroken(true)} className={classes['audio']} />
       </Stack>
     );
   }
@@ -174,7 +174,7 @@ function Preview({ kind, url, alt }: { readonly kind: MediaKind; readonly url: s
         controls
         aria-label={alt}
         onError={() => setBroken(true)}
-        className={classes['film']}
+        className={classes['video']}
       />
     );
   return <Image src={url} alt={alt} h={90} fit="contain" onError={() => setBroken(true)} />;
@@ -197,14 +197,14 @@ function Adder({
 }) {
   const mayUpload = useMay('storage:write');
   const upload = useUpload();
-  const [problem, setProblem] = useState<string>();
+  const [uploadError, setUploadError] = useState<string>();
   const [isOver, setOver] = useState(false);
-  const [address, setAddress] = useState('');
+  const [url, setUrl] = useState('');
   const take = async (files: readonly File[]): Promise<void> => {
-    setProblem(undefined);
+    setUploadError(undefined);
     const chosen = files.slice(0, room);
     if (chosen.some(({ size }) => size > MOST_BYTES)) {
-      setProblem(fields.tooLarge);
+      setUploadError(fields.tooLarge);
       return;
     }
     try {
@@ -212,7 +212,7 @@ function Adder({
       for (const file of chosen) uploaded.push((await upload.mutateAsync(file)).url);
       onAdd(uploaded);
     } catch (error) {
-      setProblem(fields.uploadFailed(error instanceof Error ? error.message : String(error)));
+      setUploadError(fields.uploadFailed(error instanceof Error ? error.message : String(error)));
     }
   };
   const drop = (event: DragEvent): void => {
@@ -220,10 +220,10 @@ function Adder({
     setOver(false);
     if (mayUpload) void take([...event.dataTransfer.files]);
   };
-  const addAddress = (): void => {
-    if (address.trim() === '') return;
-    onAdd([address.trim()]);
-    setAddress('');
+  const addUrl = (): void => {
+    if (url.trim() === '') return;
+    onAdd([url.trim()]);
+    setUrl('');
   };
   return (
     <Box
@@ -267,23 +267,23 @@ function Adder({
           size="xs"
           flex={1}
           type="url"
-          aria-label={fields.addressOf(label)}
-          placeholder={fields.addressPlaceholder}
-          value={address}
-          onChange={({ currentTarget }) => setAddress(currentTarget.value)}
-          onBlur={addAddress}
+          aria-label={fields.urlOf(label)}
+          placeholder={fields.urlPlaceholder}
+          value={url}
+          onChange={({ currentTarget }) => setUrl(currentTarget.value)}
+          onBlur={addUrl}
           onKeyDown={(event) => {
             if (event.key !== 'Enter') return;
             event.preventDefault();
-            addAddress();
+            addUrl();
           }}
         />
-        <Button size="xs" variant="default" onClick={addAddress} disabled={address.trim() === ''}>
-          {fields.takeAddress}
+        <Button size="xs" variant="default" onClick={addUrl} disabled={url.trim() === ''}>
+          {fields.addUrl}
         </Button>
       </Group>
       <Text size="sm" c="var(--mantine-color-error)" role="status">
-        {problem}
+        {uploadError}
       </Text>
     </Box>
   );

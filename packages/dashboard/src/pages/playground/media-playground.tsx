@@ -46,9 +46,9 @@ export default function MediaPlayground({ model }: { readonly model: ModelDetail
   );
 }
 
-function fromExample(model: ModelDetail, place: string | null): Draft | undefined {
-  if (place === null || !/^\d+$/.test(place)) return undefined;
-  return { input: exampleInput(model, Number(place)) };
+function fromExample(model: ModelDetail, index: string | null): Draft | undefined {
+  if (index === null || !/^\d+$/.test(index)) return undefined;
+  return { input: exampleInput(model, Number(index)) };
 }
 
 function fromTask(model: ModelDetail, { input, route, storage }: Task): Draft {

@@ -29,7 +29,7 @@ export default function PlaygroundPage({ model }: { readonly model?: string }) {
     <>
       <PageHeader title={texts.title}>{texts.about}</PageHeader>
       {!mayRead ? (
-        <NeedsScope scope="models:read" what={texts.seeModels} />
+        <NeedsScope scope="models:read" action={texts.seeModels} />
       ) : models !== undefined ? (
         <Chosen models={models} name={model} />
       ) : error !== null ? (
@@ -96,7 +96,7 @@ function Allowed({ model }: { readonly model: ModelDetail }) {
   const mayCreate = useMay('tasks:write');
   const mayChat = useMay('text:write');
   if (model.modality === 'text') {
-    return mayChat ? <TextPlayground model={model} /> : <NeedsScope scope="text:write" what={texts.chat} />;
+    return mayChat ? <TextPlayground model={model} /> : <NeedsScope scope="text:write" action={texts.chat} />;
   }
-  return mayCreate ? <MediaPlayground model={model} /> : <NeedsScope scope="tasks:write" what={texts.runTasks} />;
+  return mayCreate ? <MediaPlayground model={model} /> : <NeedsScope scope="tasks:write" action={texts.runTasks} />;
 }

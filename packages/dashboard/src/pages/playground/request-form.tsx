@@ -57,7 +57,7 @@ export function RequestForm({ model, draft: state }: { readonly model: ModelDeta
   const runByKey = (event: KeyboardEvent): void => {
     if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) submit(event);
   };
-  const beginWith = (input: Input): void => {
+  const startWith = (input: Input): void => {
     setTouched(new Set());
     setPressed(false);
     create.reset();
@@ -65,7 +65,7 @@ export function RequestForm({ model, draft: state }: { readonly model: ModelDeta
   };
   const [nextExample, setNextExample] = useState(0);
   const fillIn = (): void => {
-    beginWith(exampleInput(model, nextExample));
+    startWith(exampleInput(model, nextExample));
     setNextExample((nextExample + 1) % model.examples.length);
   };
   return (
@@ -89,7 +89,7 @@ export function RequestForm({ model, draft: state }: { readonly model: ModelDeta
             <Button
               size="compact-sm"
               variant="default"
-              onClick={() => beginWith({})}
+              onClick={() => startWith({})}
               leftSection={<IconRotate size={14} aria-hidden />}
             >
               {texts.reset}

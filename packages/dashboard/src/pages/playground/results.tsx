@@ -25,16 +25,16 @@ export function Results({ model, onUse }: { readonly model: ModelDetail; readonl
   const [chosen, choose] = useState<{ readonly taskId: string; readonly since: string | undefined }>();
   // A selection is replaced by a newer run.
   const current = ofModel.find(({ taskId }) => chosen?.since === newest?.taskId && taskId === chosen?.taskId) ?? newest;
-  const place = useRef<HTMLElement>(null);
+  const resultRef = useRef<HTMLElement>(null);
   const lastShown = useRef(newest?.taskId);
   useEffect(() => {
     if (lastShown.current === newest?.taskId) return;
     lastShown.current = newest?.taskId;
     // In a narrow window the results are below the form.
-    if (isBelowWindow(place.current)) place.current?.scrollIntoView({ block: 'start' });
-  }, [newest?.taskId, lastShown, place]);
+    if (isBelowWindow(resultRef.current)) resultRef.current?.scrollIntoView({ block: 'start' });
+  }, [newest?.taskId, lastShown, resultRef]);
   return (
-    <Paper ref={place} withBorder p="md" component="section" aria-labelledby="playground-result">
+    <Paper ref={resultRef} withBorder p="md" component="section" aria-labelledby="playground-result">
       <Title order={2} size="h5" id="playground-result" mb="sm">
         {texts.resultTitle}
       </Title>
@@ -86,7 +86,7 @@ function HistoryItem({
   readonly onChoose: () => void;
 }) {
   const { data: task } = useTask(run.taskId);
-  const picture = task?.output?.find(({ mimeType }) => mimeType.startsWith('image/')) ?? task?.output?.[0];
+  const preview = task?.output?.find(({ mimeType }) => mimeType.startsWith('image/')) ?? task?.output?.[0];
   const what = subjectOf(run);
   return (
     <li style={{ listStyle: 'none' }}>
@@ -98,7 +98,7 @@ function HistoryItem({
         aria-label={texts.showRun(what, common.status[task?.status ?? 'queued'])}
       >
         <Group gap="sm" wrap="nowrap">
-          <OutputThumbnail output={picture} size={44} />
+          <OutputThumbnail output={preview} size={44} />
           <Text size="sm" lineClamp={2} flex={1}>
             {what}
           </Text>

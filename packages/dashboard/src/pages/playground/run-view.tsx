@@ -19,7 +19,7 @@ import type { TaskRequest } from '../../api/task-request.ts';
 import { isOver } from '../../api/tasks.ts';
 import type { Task } from '../../api/tasks.ts';
 import type { ModelDetail } from '../../api/models.ts';
-import { downloadAddress } from '../../components/download-address.ts';
+import { downloadUrl } from '../../components/download-url.ts';
 import { Note } from '../../components/note.tsx';
 import { MediaView } from '../../components/media-view.tsx';
 import { formatUsd } from '../../components/money.ts';
@@ -137,7 +137,7 @@ export function Ended({ task }: { readonly task: Task }) {
         <Text size="sm">{error.message}</Text>
         <Text size="sm" mt="xs">
           {error.code === 'TASK_CANCELLED' ? null : error.retryable ? texts.retryable : texts.notRetryable}{' '}
-          {texts.nothingPaid}.
+          {texts.notCharged}.
         </Text>
       </Note>
     );
@@ -146,8 +146,8 @@ export function Ended({ task }: { readonly task: Task }) {
     <Stack gap="sm">
       {output.length === 0 ? <Text>{texts.outputGone}</Text> : null}
       <SimpleGrid cols={output.length > 1 ? { base: 1, lg: 2 } : 1} spacing="md">
-        {output.map((each, place) => (
-          <Shown key={each.id} output={each} place={place} model={model} isOnly={output.length === 1} />
+        {output.map((each, index) => (
+          <Shown key={each.id} output={each} index={index} model={model} isOnly={output.length === 1} />
         ))}
       </SimpleGrid>
       <Group gap="xs">
@@ -163,12 +163,12 @@ export function Ended({ task }: { readonly task: Task }) {
 
 function Shown({
   output,
-  place,
+  index,
   model,
   isOnly,
 }: {
   readonly output: NonNullable<Task['output']>[number];
-  readonly place: number;
+  readonly index: number;
   readonly model: string;
   readonly isOnly: boolean;
 }) {
@@ -177,16 +177,16 @@ function Shown({
   return (
     <Stack gap={6} align="flex-start">
       <Box w="100%" onError={() => setUrl(output.url)}>
-        <MediaView media={{ ...output, url }} alt={texts.outputAlt(place + 1, model)} />
+        <MediaView media={{ ...output, url }} alt={texts.outputAlt(index + 1, model)} />
       </Box>
       <Button
         component="a"
-        href={downloadAddress(output.url)}
+        href={downloadUrl(output.url)}
         download
         size="xs"
         variant="default"
         leftSection={<IconDownload size={14} aria-hidden />}
-        {...(isOnly ? {} : { 'aria-label': texts.downloadNumber(place + 1) })}
+        {...(isOnly ? {} : { 'aria-label': texts.downloadNumber(index + 1) })}
       >
         {texts.download}
       </Button>
@@ -200,7 +200,7 @@ function NextSteps({ run, task, model, onUse }: RunViewProps & { readonly task: 
   const schema = model.input_schema as Schema;
   const { request } = run;
   const again = (changed: TaskRequest): void => create.mutate(pressFor(changed));
-  const anew = (): void => {
+  const runWithNewSeed = (): void => {
     const seed = anotherSeed(schema);
     if (seed !== undefined) again({ ...request, input: { ...request.input, seed } });
   };
@@ -215,7 +215,7 @@ function NextSteps({ run, task, model, onUse }: RunViewProps & { readonly task: 
             leftSection={<IconRefresh size={14} aria-hidden />}
             onClick={() => again(request)}
           >
-            {texts.again}
+            {texts.retry}
           </BusyButton>
         ) : null}
         {task.status === 'success' && hasSeed ? (
@@ -224,7 +224,7 @@ function NextSteps({ run, task, model, onUse }: RunViewProps & { readonly task: 
             variant="default"
             isBusy={create.isPending}
             leftSection={<IconArrowsShuffle size={14} aria-hidden />}
-            onClick={anew}
+            onClick={runWithNewSeed}
           >
             {texts.otherSeed}
           </BusyButton>
@@ -241,7 +241,7 @@ function NextSteps({ run, task, model, onUse }: RunViewProps & { readonly task: 
           </BusyButton>
         ) : null}
         <Button size="xs" variant="default" onClick={() => onUse(request)}>
-          {texts.takeInput}
+          {texts.reuseInput}
         </Button>
         <Anchor
           component={Link}

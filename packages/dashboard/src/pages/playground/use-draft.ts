@@ -2,7 +2,7 @@
 import { useState } from 'react';
 import type { ModelDetail } from '../../api/models.ts';
 import type { TaskRequest } from '../../api/task-request.ts';
-import { keep, readKept } from '../../session/kept.ts';
+import { readMemory, writeMemory } from '../../session/memory.ts';
 import type { Schema } from '../models/schema-rows.ts';
 import { defaultsOf, sentInput } from './input-data.ts';
 import type { Input } from './input-data.ts';
@@ -29,9 +29,9 @@ export function useDraft(model: ModelDetail, prefill: Draft | undefined): DraftS
   const name = `playground draft ${model.id}`;
   const schema = model.input_schema as Schema;
   const whole = (draft: Draft): Draft => ({ ...draft, input: { ...defaultsOf(schema), ...draft.input } });
-  const [draft, setDraft] = useState<Draft>(() => whole(prefill ?? readKept<Draft>(name) ?? { input: {} }));
+  const [draft, setDraft] = useState<Draft>(() => whole(prefill ?? readMemory<Draft>(name) ?? { input: {} }));
   const set = (next: Draft): void => {
-    keep(name, next);
+    writeMemory(name, next);
     setDraft(next);
   };
   const { route = DEFAULT_ROUTE, storage = 'temp' } = draft;

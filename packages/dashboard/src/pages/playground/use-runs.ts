@@ -1,6 +1,6 @@
 /** The playground runs of this session. */
 import type { TaskRequest } from '../../api/task-request.ts';
-import { useKept } from '../../session/kept.ts';
+import { useMemory } from '../../session/memory.ts';
 
 export interface Run {
   readonly taskId: string;
@@ -13,7 +13,7 @@ const NO_RUNS: readonly Run[] = [];
 
 /** @returns the runs, newest first, and a function to add one. */
 export function useRuns(): { readonly runs: readonly Run[]; readonly add: (run: Run) => void } {
-  const [runs, change] = useKept('playground runs', NO_RUNS);
+  const [runs, change] = useMemory('playground runs', NO_RUNS);
   return {
     runs,
     add: (run) =>

@@ -101,16 +101,16 @@ function SeveralChoices(props: WidgetProps) {
     >
       <Chip.Group
         multiple
-        value={choices.flatMap((choice, place) => (values.includes(choice.value) ? [String(place)] : []))}
-        onChange={(places) =>
+        value={choices.flatMap((choice, index) => (values.includes(choice.value) ? [String(index)] : []))}
+        onChange={(indexes) =>
           onChange(
-            choices.filter((_, place) => places.includes(String(place))).map((choice) => choice.value as unknown),
+            choices.filter((_, index) => indexes.includes(String(index))).map((choice) => choice.value as unknown),
           )
         }
       >
         <Group gap={6} mt={6} id={id} role="group" aria-labelledby={`${group}-label`} tabIndex={-1}>
-          {choices.map((choice, place) => (
-            <Chip key={choice.label} value={String(place)} size="sm" radius="sm" disabled={disabled}>
+          {choices.map((choice, index) => (
+            <Chip key={choice.label} value={String(index)} size="sm" radius="sm" disabled={disabled}>
               {choice.label}
             </Chip>
           ))}
@@ -124,7 +124,7 @@ function OneChoice(props: WidgetProps) {
   const { options, value, onChange, required, schema } = props;
   const choices = (options.enumOptions ?? []).filter((choice) => choice.value !== null);
   const chosen = choices.findIndex((choice) => choice.value === value);
-  const choose = (place: string): void => onChange(place === '' ? undefined : choices[Number(place)]?.value);
+  const choose = (index: string): void => onChange(index === '' ? undefined : choices[Number(index)]?.value);
   const { id, label, description, withAsterisk, error, disabled } = around(props);
   const group = useId();
   if (choices.length > MOST_CHIPS || choices.some((choice) => choice.label.length > LONGEST_CHIP)) {
@@ -135,7 +135,7 @@ function OneChoice(props: WidgetProps) {
         onChange={({ currentTarget }) => choose(currentTarget.value)}
         data={[
           ...(chosen === -1 || required !== true ? [{ value: '', label: texts.fields.notSet }] : []),
-          ...choices.map((choice, place) => ({ value: String(place), label: choice.label })),
+          ...choices.map((choice, index) => ({ value: String(index), label: choice.label })),
         ]}
       />
     );
@@ -157,10 +157,10 @@ function OneChoice(props: WidgetProps) {
               {texts.fields.notSet}
             </Chip>
           ) : null}
-          {choices.map((choice, place) => (
+          {choices.map((choice, index) => (
             <Chip
               key={choice.label}
-              value={String(place)}
+              value={String(index)}
               size="sm"
               radius="sm"
               disabled={disabled}

@@ -8,7 +8,7 @@ import type { StorageDecision, StoredOutput } from '../../api/storage.ts';
 
 export const UNDO_SECONDS = 8;
 
-interface Waiting {
+interface PendingDeletion {
   readonly outputs: readonly StoredOutput[];
   /** Milliseconds since 1970: when it is sent. */
   readonly dueMs: number;
@@ -16,8 +16,8 @@ interface Waiting {
 
 export interface Deletion {
   /** The pending deletion; undefined: there is none. */
-  readonly waiting: Waiting | undefined;
-  /** Outputs that the gallery no longer shows: their deletion is pending, under way or done. */
+  readonly pending: PendingDeletion | undefined;
+  /** Outputs that the gallery no longer shows: their deletion is pending, in progress or done. */
   readonly hidden: ReadonlySet<string>;
   /** A pending deletion is sent first. */
   readonly start: (outputs: readonly StoredOutput[]) => void;
@@ -35,28 +35,28 @@ export function useDeletion(): Deletion {
   return deletion;
 }
 
-interface Told {
+interface DeletionListeners {
   onDone(outputs: readonly StoredOutput[], decision: StorageDecision): void;
   onFailed(error: Error): void;
 }
 
-export function useNewDeletion(told: Told): Deletion {
-  const [waiting, setWaiting] = useState<Waiting>();
+export function useNewDeletion(listeners: DeletionListeners): Deletion {
+  const [pending, setPending] = useState<PendingDeletion>();
   const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
-  const waitingRef = useRef<Waiting>(undefined);
+  const pendingRef = useRef<PendingDeletion>(undefined);
   const sendingRef = useRef<Promise<unknown>>(Promise.resolve());
-  const toldRef = useRef(told);
+  const listenersRef = useRef(listeners);
   const changed = useStorageChanged();
   const changedRef = useRef(changed);
   useEffect(() => {
-    toldRef.current = told;
+    listenersRef.current = listeners;
     changedRef.current = changed;
   });
 
-  const take = useCallback((): Waiting | undefined => {
-    const taken = waitingRef.current;
-    waitingRef.current = undefined;
-    setWaiting(undefined);
+  const take = useCallback((): PendingDeletion | undefined => {
+    const taken = pendingRef.current;
+    pendingRef.current = undefined;
+    setPending(undefined);
     return taken;
   }, []);
   const show = useCallback((ids: readonly string[]) => {
@@ -64,13 +64,13 @@ export function useNewDeletion(told: Told): Deletion {
   }, []);
 
   const sendTaken = useCallback(
-    async ({ outputs }: Waiting) => {
+    async ({ outputs }: PendingDeletion) => {
       try {
         const decision = await deleteOutputs(outputs.map(({ id }) => id));
-        toldRef.current.onDone(outputs, decision);
+        listenersRef.current.onDone(outputs, decision);
         show(decision.rejected.map(({ id }) => id));
       } catch (error) {
-        toldRef.current.onFailed(error instanceof Error ? error : new Error(String(error)));
+        listenersRef.current.onFailed(error instanceof Error ? error : new Error(String(error)));
         show(outputs.map(({ id }) => id));
       }
       changedRef.current();
@@ -87,8 +87,8 @@ export function useNewDeletion(told: Told): Deletion {
     (outputs: readonly StoredOutput[]) => {
       void send();
       const next = { outputs, dueMs: Date.now() + UNDO_SECONDS * 1000 };
-      waitingRef.current = next;
-      setWaiting(next);
+      pendingRef.current = next;
+      setPending(next);
       setHidden((before) => new Set([...before, ...outputs.map(({ id }) => id)]));
     },
     [send],
@@ -99,14 +99,14 @@ export function useNewDeletion(told: Told): Deletion {
   }, [take, show]);
 
   useEffect(() => {
-    if (waiting === undefined) return undefined;
-    const timer = setTimeout(() => void send(), Math.max(0, waiting.dueMs - Date.now()));
+    if (pending === undefined) return undefined;
+    const timer = setTimeout(() => void send(), Math.max(0, pending.dueMs - Date.now()));
     return () => clearTimeout(timer);
-  }, [waiting, send]);
+  }, [pending, send]);
   useEffect(() => {
     const leave = (): void => {
-      const taken = waitingRef.current;
-      waitingRef.current = undefined;
+      const taken = pendingRef.current;
+      pendingRef.current = undefined;
       if (taken !== undefined) deleteOutputsOnLeaving(taken.outputs.map(({ id }) => id));
     };
     window.addEventListener('pagehide', leave);
@@ -117,5 +117,5 @@ export function useNewDeletion(told: Told): Deletion {
     };
   }, [send]);
 
-  return { waiting, hidden, start, undo, sendNow: send };
+  return { pending, hidden, start, undo, sendNow: send };
 }

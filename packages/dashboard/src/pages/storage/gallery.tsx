@@ -6,11 +6,11 @@ import { useAccount } from '../../api/account.ts';
 import { STORAGE_PAGE_SIZE, usePromotion } from '../../api/storage.ts';
 import type { StorageList, StoredOutput } from '../../api/storage.ts';
 import { useNow } from '../../components/now.ts';
-import { tellProblem } from '../../components/tell.ts';
+import { notifyError } from '../../components/notify.ts';
 import { useMay } from '../../session/session.tsx';
 import { texts } from '../../texts/storage.ts';
 import { useDeletion } from './deletion.ts';
-import { tellDecision } from './refusals.tsx';
+import { notifyDecision } from './rejections.tsx';
 import { SelectionBar } from './selection-bar.tsx';
 import { useSelection } from './selection.ts';
 import { StorageTile } from './storage-tile.tsx';
@@ -49,9 +49,9 @@ export function Gallery({ list, page, onPage, children }: GalleryProps) {
       {
         onSuccess(decision) {
           replace([]);
-          tellDecision(outputs, decision, { done: texts.promoted, refused: texts.promotionRefused });
+          notifyDecision(outputs, decision, { done: texts.promoted, rejected: texts.promotionRejected });
         },
-        onError: (error) => tellProblem({ message: error.message }),
+        onError: (error) => notifyError({ message: error.message }),
       },
     );
   const remove = (outputs: readonly StoredOutput[]): void => {

@@ -4,13 +4,13 @@ import { useLocation, useSearch } from 'wouter';
 import type { StorageFilter } from '../../api/storage.ts';
 import { texts } from '../../texts/storage.ts';
 
-interface StoragePlace {
+interface StorageView {
   readonly filter: StorageFilter;
   /** From 1. */
   readonly page: number;
 }
 
-function placeOf(search: URLSearchParams): StoragePlace {
+function viewOf(search: URLSearchParams): StorageView {
   const tier = search.get('storage_tier');
   const status = search.get('status') ?? '';
   const page = search.get('page') ?? '';
@@ -33,12 +33,12 @@ export function isNarrowed(filter: StorageFilter): boolean {
   return Object.values(filter).some((value) => value !== undefined);
 }
 
-export function useStoragePlace(): readonly [StoragePlace, (place: StoragePlace) => void] {
+export function useStorageView(): readonly [StorageView, (view: StorageView) => void] {
   const search = useSearch();
   const [, navigate] = useLocation();
-  const place = useMemo(() => placeOf(new URLSearchParams(search)), [search]);
-  const setPlace = useCallback(
-    ({ filter, page }: StoragePlace) => {
+  const view = useMemo(() => viewOf(new URLSearchParams(search)), [search]);
+  const setView = useCallback(
+    ({ filter, page }: StorageView) => {
       const query = new URLSearchParams();
       if (filter.tier !== undefined) query.set('storage_tier', filter.tier);
       if (filter.type !== undefined) query.set('type', filter.type);
@@ -49,5 +49,5 @@ export function useStoragePlace(): readonly [StoragePlace, (place: StoragePlace)
     },
     [navigate],
   );
-  return [place, setPlace];
+  return [view, setView];
 }

@@ -10,7 +10,7 @@ import { EmptyState, ErrorState, LoadingState } from '../../components/states.ts
 import { useMay } from '../../session/session.tsx';
 import { texts } from '../../texts/storage.ts';
 import { Gallery } from './gallery.tsx';
-import { isNarrowed, useStoragePlace } from './storage-address.ts';
+import { isNarrowed, useStorageView } from './storage-address.ts';
 import { StorageFilters } from './storage-filters.tsx';
 import { StorageSummary } from './storage-summary.tsx';
 
@@ -20,27 +20,28 @@ export default function StoragePage() {
   if (mayRead) return <ReadableStorage />;
   return (
     <>
-      <PageHeader title={texts.title} />
-      <NeedsScope scope="storage:read" what={texts.readOutputs} />
+      <PageHeader title={texts.title}>{texts.about}</PageHeader>
+      <NeedsScope scope="storage:read" action={texts.readOutputs} />
     </>
   );
 }
 
 function ReadableStorage() {
-  const [{ filter, page }, setPlace] = useStoragePlace();
+  const [{ filter, page }, setView] = useStorageView();
   const { data: list, error, refetch } = useStorageList(filter, page);
-  const clear = (): void => setPlace({ filter: {}, page: 1 });
+  const clear = (): void => setView({ filter: {}, page: 1 });
   return (
     <>
       <PageHeader title={texts.title}>
+        {texts.about}{' '}
         <span role="status">{list === undefined ? ' ' : texts.total(list.total, list.totalIsCapped === true)}</span>
       </PageHeader>
       <StorageSummary />
-      <StorageFilters filter={filter} onChange={(next) => setPlace({ filter: next, page: 1 })} />
+      <StorageFilters filter={filter} onChange={(next) => setView({ filter: next, page: 1 })} />
       {list === undefined && error !== null ? <ErrorState error={error} onRetry={() => void refetch()} /> : null}
       {list === undefined && error === null ? <LoadingState /> : null}
       {list === undefined ? null : (
-        <Gallery list={list} page={page} onPage={(next) => setPlace({ filter, page: next })}>
+        <Gallery list={list} page={page} onPage={(next) => setView({ filter, page: next })}>
           <Nothing isNarrow={isNarrowed(filter) || page > 1} onClear={clear} />
         </Gallery>
       )}

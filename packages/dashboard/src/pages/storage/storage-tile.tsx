@@ -6,7 +6,7 @@ import type { KeyboardEvent, MouseEvent } from 'react';
 import type { StoredOutput } from '../../api/storage.ts';
 import { formatBytes, formatSeconds } from '../../components/quantities.ts';
 import { texts } from '../../texts/storage.ts';
-import { SoundButton } from './sound-button.tsx';
+import { AudioButton } from './audio-button.tsx';
 import styles from './storage.module.css';
 
 interface TileProps {
@@ -25,7 +25,7 @@ export function nameOf({ type, model }: StoredOutput): string {
 }
 
 /** In words: how long it is kept, or its next state. */
-export function keptText({ status, storage_tier: tier, retainUntil }: StoredOutput, nowMs: number): string {
+export function retentionText({ status, storage_tier: tier, retainUntil }: StoredOutput, nowMs: number): string {
   if (status === 'deleted') return texts.deleted;
   if (status === 'pending') return texts.pending;
   if (tier === 'persistent') return texts.persistent;
@@ -48,7 +48,7 @@ export const StorageTile = memo(function StorageTile(props: TileProps) {
         aria-label={isSelecting ? texts.select(name) : texts.open(name)}
         {...(isSelecting ? { 'aria-pressed': isSelected } : {})}
       >
-        <Picture output={output} />
+        <Thumbnail output={output} />
       </button>
       {canSelect ? (
         <Box className={styles['check']}>
@@ -61,7 +61,7 @@ export const StorageTile = memo(function StorageTile(props: TileProps) {
           />
         </Box>
       ) : null}
-      {output.mimeType.startsWith('audio/') && output.url !== '' ? <SoundButton url={output.url} name={name} /> : null}
+      {output.mimeType.startsWith('audio/') && output.url !== '' ? <AudioButton url={output.url} name={name} /> : null}
       <div className={styles['facts']}>
         <Text size="sm" fw={600} className={styles['line']} title={output.model}>
           {output.model}
@@ -70,7 +70,7 @@ export const StorageTile = memo(function StorageTile(props: TileProps) {
           {[texts.kindOf(output.type), formatBytes(output.size)].join(' · ')}
         </Text>
         <Text size="xs" className={styles['line']}>
-          {keptText(output, props.nowMs)}
+          {retentionText(output, props.nowMs)}
         </Text>
       </div>
     </li>
@@ -81,7 +81,7 @@ function isShift(event: Event): boolean {
   return 'shiftKey' in event && event.shiftKey === true;
 }
 
-function Picture({ output: { url, mimeType } }: { readonly output: StoredOutput }) {
+function Thumbnail({ output: { url, mimeType } }: { readonly output: StoredOutput }) {
   const [failedUrl, setFailedUrl] = useState<string>();
   const size = 36;
   if (url === '' || url === failedUrl) return <IconPhotoOff size={size} aria-hidden />;
@@ -97,7 +97,7 @@ function Picture({ output: { url, mimeType } }: { readonly output: StoredOutput 
 /** The arrow keys move between checkboxes according to the layout of the gallery. */
 function moveByArrows(event: KeyboardEvent<HTMLInputElement>): void {
   const boxes = [...document.querySelectorAll<HTMLInputElement>('input[data-select]')];
-  const place = boxes.indexOf(event.currentTarget);
+  const index = boxes.indexOf(event.currentTarget);
   const top = (box: Element): number => Math.round(box.getBoundingClientRect().top);
   const [first] = boxes;
   const perLine = first === undefined ? 1 : Math.max(1, boxes.filter((box) => top(box) === top(first)).length);
@@ -110,5 +110,5 @@ function moveByArrows(event: KeyboardEvent<HTMLInputElement>): void {
   const step = steps[event.key];
   if (step === undefined) return;
   event.preventDefault();
-  boxes[place + step]?.focus();
+  boxes[index + step]?.focus();
 }

@@ -6,12 +6,12 @@ import { Link } from 'wouter';
 import type { StoredOutput } from '../../api/storage.ts';
 import { CopyIcon } from '../../components/copy.tsx';
 import { Dialog } from '../../components/dialog.tsx';
-import { downloadAddress } from '../../components/download-address.ts';
+import { downloadUrl } from '../../components/download-url.ts';
 import { MediaView } from '../../components/media-view.tsx';
 import { formatBytes } from '../../components/quantities.ts';
 import { Time } from '../../components/time.tsx';
 import { texts } from '../../texts/storage.ts';
-import { keptText, nameOf } from './storage-tile.tsx';
+import { retentionText, nameOf } from './storage-tile.tsx';
 
 interface ViewerProps {
   readonly output: StoredOutput | undefined;
@@ -64,7 +64,7 @@ function Viewed(props: Omit<ViewerProps, 'output' | 'onClose'> & { readonly outp
       </Group>
       <Group justify="space-between" mt="md" gap="sm">
         <Text size="sm" component="div">
-          {formatBytes(output.size)} · {output.mimeType} · {keptText(output, props.nowMs)} ·{' '}
+          {formatBytes(output.size)} · {output.mimeType} · {retentionText(output, props.nowMs)} ·{' '}
           <Time seconds={output.created} />
           <br />
           <Anchor component={Link} href={`/tasks/${output.taskId}`} c="inherit" underline="always">
@@ -79,7 +79,7 @@ function Viewed(props: Omit<ViewerProps, 'output' | 'onClose'> & { readonly outp
           {output.url === '' ? null : (
             <Button
               component="a"
-              href={downloadAddress(output.url)}
+              href={downloadUrl(output.url)}
               download
               size="xs"
               variant="default"

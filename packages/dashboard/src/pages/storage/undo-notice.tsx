@@ -15,30 +15,30 @@ function focusIt(button: HTMLButtonElement | null): void {
 }
 
 export function UndoNotice({ deletion }: { readonly deletion: Deletion }) {
-  const { waiting } = deletion;
+  const { pending } = deletion;
   return (
     <>
       <VisuallyHidden role="status">
-        {waiting === undefined ? '' : texts.deletingNow(waiting.outputs.length)}
+        {pending === undefined ? '' : texts.deletingNow(pending.outputs.length)}
       </VisuallyHidden>
-      {waiting === undefined ? null : <Notice key={waiting.dueMs} waiting={waiting} deletion={deletion} />}
+      {pending === undefined ? null : <Notice key={pending.dueMs} pending={pending} deletion={deletion} />}
     </>
   );
 }
 
 function Notice({
-  waiting,
+  pending,
   deletion,
 }: {
-  readonly waiting: NonNullable<Deletion['waiting']>;
+  readonly pending: NonNullable<Deletion['pending']>;
   readonly deletion: Deletion;
 }) {
   const [leftMs, setLeftMs] = useState(UNDO_SECONDS * 1000);
   useEffect(() => {
-    const timer = setInterval(() => setLeftMs(Math.max(0, waiting.dueMs - Date.now())), EVERY_MS);
+    const timer = setInterval(() => setLeftMs(Math.max(0, pending.dueMs - Date.now())), EVERY_MS);
     return () => clearInterval(timer);
-  }, [waiting]);
-  const { length } = waiting.outputs;
+  }, [pending]);
+  const { length } = pending.outputs;
   return (
     <Affix position={{ bottom: 20, left: 20, right: 20 }}>
       <Paper component="section" aria-label={texts.undoNotice} withBorder shadow="md" p="sm" maw="30rem" mx="auto">

@@ -6,7 +6,7 @@ import { Link } from 'wouter';
 import { useTaskAction } from '../../api/task.ts';
 import { isOver } from '../../api/tasks.ts';
 import type { Task } from '../../api/tasks.ts';
-import { tell } from '../../components/tell.ts';
+import { notify } from '../../components/notify.ts';
 import { useMay, useSession } from '../../session/session.tsx';
 import { texts } from '../../texts/tasks.ts';
 import { ConfirmDialog } from './confirm-dialog.tsx';
@@ -62,7 +62,7 @@ function Cancel({ taskId }: { readonly taskId: string }) {
     cancel.mutate(undefined, {
       onSuccess() {
         close();
-        tell(texts.cancelAsked);
+        notify(texts.cancelRequested);
       },
     });
   return (
@@ -97,7 +97,7 @@ function Erase({ taskId }: { readonly taskId: string }) {
     erase.mutate(undefined, {
       onSuccess() {
         close();
-        tell(texts.erased);
+        notify(texts.erased);
       },
     });
   return (

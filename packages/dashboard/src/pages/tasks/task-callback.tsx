@@ -8,7 +8,7 @@ import { isOver } from '../../api/tasks.ts';
 import type { Task } from '../../api/tasks.ts';
 import { ErrorState, LoadingState } from '../../components/states.tsx';
 import { Time } from '../../components/time.tsx';
-import { tell, tellProblem } from '../../components/tell.ts';
+import { notify, notifyError } from '../../components/notify.ts';
 import { useMay } from '../../session/session.tsx';
 import { texts } from '../../texts/tasks.ts';
 import { Fact, Facts, Section } from './section.tsx';
@@ -81,7 +81,7 @@ function Attempts({ attempts }: { readonly attempts: CallbackAttempts['attempts'
 
 function answerOf({ status, errorClass }: CallbackAttempts['attempts'][number]): string {
   if (status !== null) return `HTTP ${status}`;
-  return errorClass === null ? texts.attemptUnderWay : texts.attemptProblem[errorClass];
+  return errorClass === null ? texts.attemptInProgress : texts.attemptError[errorClass];
 }
 
 function Redeliver({ task, isErased }: { readonly task: Task; readonly isErased: boolean }) {
@@ -97,8 +97,8 @@ function Redeliver({ task, isErased }: { readonly task: Task; readonly isErased:
         isBusy={redelivery.isPending}
         onClick={() =>
           redelivery.mutate(undefined, {
-            onSuccess: () => tell(texts.redelivering),
-            onError: (error) => tellProblem({ message: error.message }),
+            onSuccess: () => notify(texts.redelivering),
+            onError: (error) => notifyError({ message: error.message }),
           })
         }
       >

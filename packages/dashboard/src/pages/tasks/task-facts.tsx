@@ -16,7 +16,7 @@ export function TaskFacts({ task }: { readonly task: Task }) {
   const pairs = Object.entries(metadata ?? {});
   return (
     <Stack gap="lg">
-      <Section title={texts.about}>
+      <Section title={texts.details}>
         <Facts>
           <Fact name={texts.created}>
             <Time seconds={created} />

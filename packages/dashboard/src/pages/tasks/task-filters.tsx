@@ -72,14 +72,14 @@ type ChangeProps = Pick<FiltersProps, 'filter' | 'onChange'>;
 
 function SearchBox({ filter, onChange }: ChangeProps) {
   const [text, setText] = useState('');
-  const [problem, setProblem] = useState<string>();
+  const [searchError, setSearchError] = useState<string>();
   const [, navigate] = useLocation();
 
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     const sought = searchOf(text);
     if (sought === undefined) {
-      setProblem(text.trim() === '' ? undefined : texts.searchProblem);
+      setSearchError(text.trim() === '' ? undefined : texts.searchError);
       return;
     }
     if (sought.by === 'id') {
@@ -88,7 +88,7 @@ function SearchBox({ filter, onChange }: ChangeProps) {
     }
     const metadata = { ...filter.metadata, [sought.key]: sought.value };
     if (Object.keys(metadata).length > MAX_PAIRS) {
-      setProblem(texts.tooManyPairs);
+      setSearchError(texts.tooManyPairs);
       return;
     }
     setText('');
@@ -104,9 +104,9 @@ function SearchBox({ filter, onChange }: ChangeProps) {
         value={text}
         onChange={({ currentTarget }) => {
           setText(currentTarget.value);
-          setProblem(undefined);
+          setSearchError(undefined);
         }}
-        error={problem}
+        error={searchError}
         errorProps={{ role: 'alert' }}
         autoComplete="off"
         spellCheck={false}

@@ -10,7 +10,7 @@ import { useMediaQuery } from '@mantine/hooks';
 import { useEffect, useMemo, useRef } from 'react';
 import type { ReactNode } from 'react';
 import { useLocation } from 'wouter';
-import { beginAnew, putOnTop, useFreshRows, useNewTasks } from '../../api/tasks.ts';
+import { reloadList, putOnTop, useFreshRows, useNewTasks } from '../../api/tasks.ts';
 import type { NewTasks, TaskFilter, TaskPage, TaskRow, useTaskPages } from '../../api/tasks.ts';
 import { ErrorState } from '../../components/states.tsx';
 import { texts } from '../../texts/tasks.ts';
@@ -43,12 +43,12 @@ export function TaskList({ filter, pages, first, children }: ListProps) {
   const nowMs = useSecond();
   const [, navigate] = useLocation();
   const rem = useMemo(() => Number.parseFloat(getComputedStyle(document.documentElement).fontSize), []);
-  const place = JSON.stringify(filter);
+  const listName = JSON.stringify(filter);
   const { virtualizer, active, setActive } = useRows({
     rows,
     rowPx: (isCard ? CARD_REM : ROW_REM) * rem,
     gridRef,
-    place,
+    listName,
   });
   const items = virtualizer.getVirtualItems();
   const shown = items.map(({ index }) => rows[index]).filter((row): row is TaskRow => row !== undefined);
@@ -162,7 +162,7 @@ function NewTasksNote({ filter, rows, isAtTop, onShown }: NoteProps) {
   }, [client, filter, fresh, count, isAtTop, rows.length]);
 
   const show = (): void => {
-    if (fresh?.isTooMany === true) void beginAnew(client, filter);
+    if (fresh?.isTooMany === true) void reloadList(client, filter);
     else if (fresh !== undefined) putOnTop(client, filter, fresh);
     onShown();
   };

@@ -7,15 +7,15 @@ import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { deleteOutputs, usePromotion, useStorageChanged } from '../../api/storage.ts';
 import type { StorageDecision } from '../../api/storage.ts';
-import { useReadTaskAgain } from '../../api/task.ts';
+import { useRefreshTask } from '../../api/task.ts';
 import { isOver } from '../../api/tasks.ts';
 import type { Output, Task } from '../../api/tasks.ts';
 import { CopyIcon } from '../../components/copy.tsx';
-import { downloadAddress } from '../../components/download-address.ts';
+import { downloadUrl } from '../../components/download-url.ts';
 import { MediaView } from '../../components/media-view.tsx';
 import { formatBytes, formatSeconds } from '../../components/quantities.ts';
 import { Time } from '../../components/time.tsx';
-import { tell, tellProblem } from '../../components/tell.ts';
+import { notify, notifyError } from '../../components/notify.ts';
 import { useMay } from '../../session/session.tsx';
 import { texts as storageTexts } from '../../texts/storage.ts';
 import { texts } from '../../texts/tasks.ts';
@@ -31,11 +31,11 @@ export function TaskOutputs({ task }: { readonly task: Task }) {
           <Text c="dimmed">{texts.noOutputYet}</Text>
         </Center>
       )}
-      {isOver(task.status) && output.length === 0 ? <Text size="sm">{texts.noOutputKept}</Text> : null}
+      {isOver(task.status) && output.length === 0 ? <Text size="sm">{texts.noOutputStored}</Text> : null}
       <Stack gap="lg">
         <SimpleGrid cols={{ base: 1, sm: Math.min(2, output.length) }} spacing="lg" verticalSpacing="xl">
-          {output.map((each, place) => (
-            <OutputView key={each.id} output={each} number={place + 1} task={task} />
+          {output.map((each, index) => (
+            <OutputView key={each.id} output={each} number={index + 1} task={task} />
           ))}
         </SimpleGrid>
         {outputGone.map((each) => (
@@ -85,8 +85,8 @@ function OutputView({ output, number, task }: OutputProps) {
         )}
         {durationSeconds === undefined ? null : <Fact name={texts.length}>{formatSeconds(durationSeconds)}</Fact>}
         <Fact name={texts.mediaType}>{output.mimeType}</Fact>
-        <Fact name={texts.keptUntil}>
-          {output.retainUntil === 0 ? texts.keptForEver : <Time seconds={output.retainUntil} />}
+        <Fact name={texts.storedUntil}>
+          {output.retainUntil === 0 ? texts.storedUntilDeleted : <Time seconds={output.retainUntil} />}
         </Fact>
         <Fact name={texts.checksum}>
           <Copied value={output.sha256} shown={`${output.sha256.slice(0, 16)}…`} what={texts.copyChecksum} />
@@ -112,7 +112,7 @@ function Copied({ value, shown, what }: { readonly value: string; readonly shown
 
 function OutputActions({ output, task }: Omit<OutputProps, 'number'>) {
   const mayWrite = useMay('storage:write');
-  const readAgain = useReadTaskAgain(task.taskId);
+  const refresh = useRefreshTask(task.taskId);
   const storageChanged = useStorageChanged();
   const [isOpen, { open, close }] = useDisclosure(false);
   const promotion = usePromotion();
@@ -120,22 +120,22 @@ function OutputActions({ output, task }: Omit<OutputProps, 'number'>) {
     mutationFn: () => deleteOutputs([output.id]),
     onSuccess(decision) {
       close();
-      tellDecision(decision, texts.removed);
+      notifyDecision(decision, texts.removed);
       storageChanged();
-      readAgain();
+      refresh();
     },
   });
   const promote = (): void =>
     promotion.mutate([output.id], {
-      onSuccess: (decision) => tellDecision(decision, texts.promoteTask),
-      onError: (error) => tellProblem({ message: error.message }),
-      onSettled: readAgain,
+      onSuccess: (decision) => notifyDecision(decision, texts.promoteRequested),
+      onError: (error) => notifyError({ message: error.message }),
+      onSettled: refresh,
     });
   return (
     <Group gap="xs">
       <Button
         component="a"
-        href={downloadAddress(output.url)}
+        href={downloadUrl(output.url)}
         download
         size="xs"
         variant="default"
@@ -175,7 +175,7 @@ function OutputActions({ output, task }: Omit<OutputProps, 'number'>) {
 }
 
 /** The request was for one output: it was accepted or rejected. */
-function tellDecision({ rejected: [refusal] }: StorageDecision, accepted: string): void {
-  if (refusal === undefined) tell(accepted);
-  else tellProblem({ message: storageTexts.refusals[refusal.reason] });
+function notifyDecision({ rejected: [rejection] }: StorageDecision, accepted: string): void {
+  if (rejection === undefined) notify(accepted);
+  else notifyError({ message: storageTexts.rejections[rejection.reason] });
 }

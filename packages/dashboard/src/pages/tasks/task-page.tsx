@@ -42,7 +42,7 @@ function NotAllowed() {
   return (
     <>
       <PageHeader title={texts.task} />
-      <NeedsScope scope="tasks:read" what={texts.readTasks} />
+      <NeedsScope scope="tasks:read" action={texts.readTasks} />
     </>
   );
 }

@@ -21,8 +21,8 @@ export default function TasksPage() {
   if (mayRead) return <ReadableTasks />;
   return (
     <>
-      <PageHeader title={texts.title} />
-      <NeedsScope scope="tasks:read" what={texts.readTasks} />
+      <PageHeader title={texts.title}>{texts.about}</PageHeader>
+      <NeedsScope scope="tasks:read" action={texts.readTasks} />
     </>
   );
 }
@@ -43,6 +43,7 @@ function ReadableTasks() {
           </Button>
         }
       >
+        {texts.about}{' '}
         <span role="status">
           {first === undefined ? ' ' : (isNarrow ? texts.matching : texts.total)(first.total, first.isTotalCapped)}
         </span>

@@ -12,23 +12,23 @@ const OVERSCAN = 12;
 /** The height of what stays above the rows during scrolling: the page's header and the column names. */
 const HEAD_PX = 112;
 
-interface Place {
+interface ListPosition {
   readonly scrollY: number;
   readonly taskId: string | undefined;
 }
 
-const places = new Map<string, Place>();
+const positions = new Map<string, ListPosition>();
 
 interface RowsOptions {
   readonly rows: readonly TaskRow[];
   readonly rowPx: number;
   readonly gridRef: RefObject<HTMLElement | null>;
   /** The name of the list. */
-  readonly place: string;
+  readonly listName: string;
 }
 
-export function useRows({ rows, rowPx, gridRef, place }: RowsOptions) {
-  const [before] = useState(() => places.get(place));
+export function useRows({ rows, rowPx, gridRef, listName }: RowsOptions) {
+  const [before] = useState(() => positions.get(listName));
   const [activeId, setActiveId] = useState(before?.taskId);
   const [margin, setMargin] = useState(0);
   const found = activeId === undefined ? 0 : rows.findIndex(({ taskId }) => taskId === activeId);
@@ -77,12 +77,12 @@ export function useRows({ rows, rowPx, gridRef, place }: RowsOptions) {
   }, [before]);
   useEffect(() => {
     const remember = (): void => {
-      places.set(place, { scrollY: window.scrollY, taskId: activeId });
+      positions.set(listName, { scrollY: window.scrollY, taskId: activeId });
     };
     remember();
     window.addEventListener('scroll', remember, { passive: true });
     return () => window.removeEventListener('scroll', remember);
-  }, [place, activeId]);
+  }, [listName, activeId]);
 
   const setActive = useCallback((index: number) => setActiveId(rows[index]?.taskId), [rows]);
   return { virtualizer, active, setActive };

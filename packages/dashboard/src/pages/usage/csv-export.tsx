@@ -4,7 +4,7 @@ import { IconDownload } from '@tabler/icons-react';
 import { useEffect, useRef, useState } from 'react';
 import { readLedger } from '../../api/usage.ts';
 import type { LedgerFilter } from '../../api/usage.ts';
-import { tell, tellProblem } from '../../components/tell.ts';
+import { notify, notifyError } from '../../components/notify.ts';
 import { texts } from '../../texts/usage.ts';
 import { csvHead, csvLine } from './csv.ts';
 import { dayAt } from './days.ts';
@@ -26,7 +26,7 @@ export function CsvExport({ filter, isDisabled }: { readonly filter: LedgerFilte
     try {
       const pages = readLedger(filter, {
         signal,
-        onWait: (seconds, isLimit) => setProgress(isLimit ? words.waits(seconds) : words.triesAgain(seconds)),
+        onWait: (seconds, isLimit) => setProgress(isLimit ? words.rateLimited(seconds) : words.retrying(seconds)),
       });
       for await (const entries of pages) {
         lines.push(...entries.map(csvLine));
@@ -34,12 +34,12 @@ export function CsvExport({ filter, isDisabled }: { readonly filter: LedgerFilte
       }
       signal.throwIfAborted();
       download(new Blob(lines, { type: 'text/csv;charset=utf-8' }), words.fileName(dayAt(Date.now())));
-      tell(words.done(lines.length - 1));
+      notify(words.done(lines.length - 1));
     } catch (error) {
-      if (signal.aborted) tell(words.stopped);
+      if (signal.aborted) notify(words.stopped);
       else {
         const message = error instanceof Error ? error.message : String(error);
-        tellProblem({ title: words.failed, message, isLong: true });
+        notifyError({ title: words.failed, message, isLong: true });
       }
     } finally {
       setProgress(undefined);

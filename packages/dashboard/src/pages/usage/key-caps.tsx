@@ -8,7 +8,7 @@ import { useNow } from '../../components/now.ts';
 import { ErrorState } from '../../components/states.tsx';
 import { useMay } from '../../session/session.tsx';
 import { texts } from '../../texts/usage.ts';
-import { stateOf, works } from '../keys/key-state.ts';
+import { isActive, stateOf } from '../keys/key-state.ts';
 import { Spending } from '../keys/spending.tsx';
 
 const { limits: words } = texts;
@@ -22,7 +22,7 @@ export function KeyCaps() {
       <Title order={3} size="h6" mb="xs">
         {words.caps}
       </Title>
-      {mayManage ? <Caps /> : <Text size="sm">{words.capsNeedRight}</Text>}
+      {mayManage ? <Caps /> : <Text size="sm">{words.capsNeedScope}</Text>}
     </Box>
   );
 }
@@ -32,7 +32,7 @@ function Caps() {
   const now = useNow();
   if (keys === undefined) return error === null ? null : <ErrorState error={error} onRetry={() => void refetch()} />;
   const capped = keys
-    .filter((key) => key.spendCaps !== null && works(stateOf(key, now)))
+    .filter((key) => key.spendCaps !== null && isActive(stateOf(key, now)))
     .toSorted((one, other) => nearnessOf(other) - nearnessOf(one));
   if (capped.length === 0) return <Text size="sm">{words.noCaps}</Text>;
   return (

@@ -5,25 +5,25 @@ import type { FormEvent } from 'react';
 import type { LedgerKind } from '@darkroom/api/facts/ledger-kinds';
 import { useFilterChoices } from '../../api/filter-choices.ts';
 import { texts } from '../../texts/usage.ts';
-import type { UsagePlace } from './usage-address.ts';
+import type { UsageView } from './usage-address.ts';
 
 const { ledger: words } = texts;
 const KINDS = Object.keys(words.kinds) as readonly LedgerKind[];
 
 export const NO_FILTER = { kind: undefined, keyId: undefined, reference: undefined } as const;
 
-export function isNarrowed({ kind, keyId, reference }: UsagePlace): boolean {
+export function isNarrowed({ kind, keyId, reference }: UsageView): boolean {
   return kind !== undefined || keyId !== undefined || reference !== undefined;
 }
 
 interface LedgerFiltersProps {
-  readonly place: UsagePlace;
-  readonly onChange: (change: Partial<UsagePlace>) => void;
+  readonly view: UsageView;
+  readonly onChange: (change: Partial<UsageView>) => void;
 }
 
-export function LedgerFilters({ place, onChange }: LedgerFiltersProps) {
+export function LedgerFilters({ view, onChange }: LedgerFiltersProps) {
   const { keys } = useFilterChoices();
-  const { kind, keyId, reference, isAlways } = place;
+  const { kind, keyId, reference, isAlways } = view;
   const isKnown = keyId === undefined || keys.some(({ value }) => value === keyId);
   return (
     <Group role="search" aria-label={words.filters} gap="sm" align="flex-end">
@@ -59,7 +59,7 @@ export function LedgerFilters({ place, onChange }: LedgerFiltersProps) {
           { value: 'always', label: words.always },
         ]}
       />
-      {isNarrowed(place) ? (
+      {isNarrowed(view) ? (
         <Button variant="subtle" color="gray" onClick={() => onChange(NO_FILTER)}>
           {words.clear}
         </Button>

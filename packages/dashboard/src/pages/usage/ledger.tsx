@@ -8,22 +8,22 @@ import { BusyButton } from '../../components/busy-button.tsx';
 import { EmptyState, ErrorState, LoadingState } from '../../components/states.tsx';
 import { texts } from '../../texts/usage.ts';
 import { Section } from '../tasks/section.tsx';
-import { Awaited } from './awaited.tsx';
+import { StaleContent } from './stale-content.tsx';
 import { CsvExport } from './csv-export.tsx';
 import { LedgerFilters, NO_FILTER, isNarrowed } from './ledger-filters.tsx';
 import { LedgerTable } from './ledger-table.tsx';
-import type { UsagePlace } from './usage-address.ts';
+import type { UsageView } from './usage-address.ts';
 
 const { ledger: words } = texts;
 
 interface LedgerProps {
   readonly period: Period;
-  readonly place: UsagePlace;
-  readonly onChange: (change: Partial<UsagePlace>) => void;
+  readonly view: UsageView;
+  readonly onChange: (change: Partial<UsageView>) => void;
 }
 
-export function Ledger({ period, place, onChange }: LedgerProps) {
-  const { kind, keyId, reference, isAlways } = place;
+export function Ledger({ period, view, onChange }: LedgerProps) {
+  const { kind, keyId, reference, isAlways } = view;
   const filter = useMemo<LedgerFilter>(
     () => ({ kind, keyId, reference, period: isAlways ? undefined : period }),
     [kind, keyId, reference, isAlways, period],
@@ -33,23 +33,23 @@ export function Ledger({ period, place, onChange }: LedgerProps) {
   return (
     <Section title={words.title} actions={<CsvExport filter={filter} isDisabled={entries.length === 0} />}>
       <Stack gap="sm">
-        <LedgerFilters place={place} onChange={onChange} />
+        <LedgerFilters view={view} onChange={onChange} />
         {error === null || isFetchNextPageError ? null : <ErrorState error={error} onRetry={() => void refetch()} />}
         {data === undefined ? (
           error === null ? (
             <LoadingState />
           ) : null
         ) : (
-          <Awaited isStale={isPlaceholderData} words={words.loading}>
+          <StaleContent isStale={isPlaceholderData} words={words.loading}>
             {entries.length === 0 ? (
-              <Nothing place={place} onChange={onChange} />
+              <Nothing view={view} onChange={onChange} />
             ) : (
               <>
                 <LedgerTable entries={entries} />
                 <Older {...next} error={isFetchNextPageError ? error : null} shown={entries.length} />
               </>
             )}
-          </Awaited>
+          </StaleContent>
         )}
       </Stack>
     </Section>
@@ -96,21 +96,21 @@ function Older({ error, shown, hasNextPage, fetchNextPage, isFetchingNextPage }:
   );
 }
 
-function Nothing({ place, onChange }: Pick<LedgerProps, 'place' | 'onChange'>) {
-  if (!isNarrowed(place)) {
+function Nothing({ view, onChange }: Pick<LedgerProps, 'view' | 'onChange'>) {
+  if (!isNarrowed(view)) {
     return (
       <EmptyState
         icon={<IconBook size={32} aria-hidden />}
-        title={place.isAlways ? words.noneEver : words.none}
+        title={view.isAlways ? words.noneEver : words.none}
         action={
-          place.isAlways ? null : (
+          view.isAlways ? null : (
             <Button variant="default" onClick={() => onChange({ isAlways: true })}>
               {words.always}
             </Button>
           )
         }
       >
-        {place.isAlways ? words.noneEverHint : words.noneHint}
+        {view.isAlways ? words.noneEverHint : words.noneHint}
       </EmptyState>
     );
   }

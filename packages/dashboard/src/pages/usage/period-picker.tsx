@@ -6,23 +6,23 @@ import type { Period } from '../../api/usage.ts';
 import { texts } from '../../texts/usage.ts';
 import { MAX_DAYS, dayAt, daysOf, isDay } from './days.ts';
 import { LENGTHS } from './usage-address.ts';
-import type { UsagePlace } from './usage-address.ts';
+import type { UsageView } from './usage-address.ts';
 import { useNow } from '../../components/now.ts';
 
 const { period: words } = texts;
-const OWN = 'own';
+const CUSTOM = 'custom';
 
 interface PeriodPickerProps {
-  readonly period: UsagePlace['period'];
+  readonly period: UsageView['period'];
   /** The same, as days. */
   readonly shown: Period;
-  readonly onChange: (period: UsagePlace['period']) => void;
+  readonly onChange: (period: UsageView['period']) => void;
 }
 
 export function PeriodPicker({ period, shown, onChange }: PeriodPickerProps) {
   const today = dayAt(useNow());
   const isNarrow = useMediaQuery('(max-width: 30em)') ?? false;
-  const isOwn = typeof period !== 'number';
+  const isCustom = typeof period !== 'number';
   const choose = (chosen: string): void => {
     onChange(LENGTHS.find((length) => String(length) === chosen) ?? { from: shown.from, to: shown.to ?? today });
   };
@@ -34,20 +34,20 @@ export function PeriodPicker({ period, shown, onChange }: PeriodPickerProps) {
         size={isNarrow ? 'xs' : 'sm'}
         fullWidth={isNarrow}
         w={isNarrow ? '100%' : undefined}
-        value={isOwn ? OWN : String(period)}
+        value={isCustom ? CUSTOM : String(period)}
         onChange={choose}
         data={[
           ...LENGTHS.map((length) => ({ value: String(length), label: words.days(length) })),
-          { value: OWN, label: words.own },
+          { value: CUSTOM, label: words.custom },
         ]}
       />
-      {isOwn ? <OwnDays {...period} today={today} onChange={onChange} /> : null}
+      {isCustom ? <CustomDays {...period} today={today} onChange={onChange} /> : null}
     </Group>
   );
 }
 
 /** An incomplete period is kept here, and used as soon as it is valid. */
-function OwnDays(props: {
+function CustomDays(props: {
   readonly from: string;
   readonly to: string | undefined;
   readonly today: string;
@@ -55,11 +55,11 @@ function OwnDays(props: {
 }) {
   const [from, setFrom] = useState(props.from);
   const [to, setTo] = useState(props.to ?? props.today);
-  const problem = problemOf(from, to);
+  const error = validateDays(from, to);
   const apply = (first: string, last: string): void => {
     setFrom(first);
     setTo(last);
-    if (problemOf(first, last) === undefined) props.onChange({ from: first, to: last });
+    if (validateDays(first, last) === undefined) props.onChange({ from: first, to: last });
   };
   return (
     <Group align="flex-start" gap="sm">
@@ -69,7 +69,7 @@ function OwnDays(props: {
         value={from}
         max={props.today}
         onChange={({ currentTarget }) => apply(currentTarget.value, to)}
-        error={problem}
+        error={error}
         errorProps={{ role: 'alert' }}
       />
       <TextInput
@@ -78,13 +78,13 @@ function OwnDays(props: {
         value={to}
         max={props.today}
         onChange={({ currentTarget }) => apply(from, currentTarget.value)}
-        error={problem !== undefined}
+        error={error !== undefined}
       />
     </Group>
   );
 }
 
-function problemOf(from: string, to: string): string | undefined {
+function validateDays(from: string, to: string): string | undefined {
   if (!isDay(from) || !isDay(to)) return words.needsDays;
   const days = daysOf(from, to);
   if (days < 1) return words.wrongOrder;

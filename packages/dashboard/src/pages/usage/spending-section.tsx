@@ -11,7 +11,7 @@ import { formatUsd } from '../../components/money.ts';
 import { EmptyState, ErrorState, LoadingState } from '../../components/states.tsx';
 import { texts } from '../../texts/usage.ts';
 import { Section } from '../tasks/section.tsx';
-import { Awaited } from './awaited.tsx';
+import { StaleContent } from './stale-content.tsx';
 import { formatDay } from './days.ts';
 import { DayTable, SumTable } from './spending-tables.tsx';
 import type { Drawn } from './spending-tables.tsx';
@@ -52,9 +52,9 @@ export function SpendingSection({ period, by, onBy }: SpendingSectionProps) {
           <LoadingState />
         ) : null
       ) : (
-        <Awaited isStale={isPlaceholderData} words={words.loading}>
+        <StaleContent isStale={isPlaceholderData} words={words.loading}>
           <Spent usage={usage} />
-        </Awaited>
+        </StaleContent>
       )}
     </Section>
   );

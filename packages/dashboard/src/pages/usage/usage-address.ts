@@ -12,7 +12,7 @@ import { MAX_DAYS, daysOf, isDay } from './days.ts';
 export const LENGTHS = [7, 30, 90] as const;
 const DEFAULT_LENGTH = 30;
 
-export interface UsagePlace {
+export interface UsageView {
   /** A number of days up to today, or custom days. */
   readonly period: (typeof LENGTHS)[number] | Required<Period>;
   readonly by: 'model' | 'key';
@@ -24,7 +24,7 @@ export interface UsagePlace {
 }
 
 /** Unknown values are ignored: an address may be mistyped. */
-function placeOf(search: URLSearchParams): UsagePlace {
+function viewOf(search: URLSearchParams): UsageView {
   const kind = search.get('kind') ?? '';
   const keyId = search.get('keyId') ?? '';
   return {
@@ -37,7 +37,7 @@ function placeOf(search: URLSearchParams): UsagePlace {
   };
 }
 
-function periodOf(search: URLSearchParams): UsagePlace['period'] {
+function periodOf(search: URLSearchParams): UsageView['period'] {
   const from = search.get('from') ?? '';
   const to = search.get('to') ?? '';
   const days = isDay(from) && isDay(to) ? daysOf(from, to) : 0;
@@ -49,7 +49,7 @@ function isKind(text: string): text is LedgerKind {
   return Object.hasOwn(texts.ledger.kinds, text);
 }
 
-function addressOf({ period, by, kind, keyId, reference, isAlways }: UsagePlace): string {
+function addressOf({ period, by, kind, keyId, reference, isAlways }: UsageView): string {
   const query = new URLSearchParams();
   if (typeof period !== 'number') {
     query.set('from', period.from);
@@ -63,13 +63,13 @@ function addressOf({ period, by, kind, keyId, reference, isAlways }: UsagePlace)
   return query.size === 0 ? '/usage' : `/usage?${query.toString()}`;
 }
 
-export function useUsagePlace(): readonly [UsagePlace, (change: Partial<UsagePlace>) => void] {
+export function useUsageView(): readonly [UsageView, (change: Partial<UsageView>) => void] {
   const search = useSearch();
   const [, navigate] = useLocation();
-  const place = useMemo(() => placeOf(new URLSearchParams(search)), [search]);
+  const view = useMemo(() => viewOf(new URLSearchParams(search)), [search]);
   const change = useCallback(
-    (changed: Partial<UsagePlace>) => navigate(addressOf({ ...place, ...changed }), { replace: true }),
-    [navigate, place],
+    (changed: Partial<UsageView>) => navigate(addressOf({ ...view, ...changed }), { replace: true }),
+    [navigate, view],
   );
-  return [place, change];
+  return [view, change];
 }

@@ -3,7 +3,7 @@ import { ActionIcon, Stack, Text, Tooltip } from '@mantine/core';
 import { IconRefresh } from '@tabler/icons-react';
 import { useMemo } from 'react';
 import { useAccount } from '../../api/account.ts';
-import { useReadAgain } from '../../api/usage.ts';
+import { useRefresh } from '../../api/usage.ts';
 import type { Period } from '../../api/usage.ts';
 import { NeedsScope } from '../../components/needs-scope.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
@@ -17,12 +17,12 @@ import { Limits } from './limits.tsx';
 import { Money } from './money.tsx';
 import { PeriodPicker } from './period-picker.tsx';
 import { SpendingSection } from './spending-section.tsx';
-import { useUsagePlace } from './usage-address.ts';
+import { useUsageView } from './usage-address.ts';
 import { useNow } from '../../components/now.ts';
 
 export default function UsagePage() {
   const mayRead = useMay('billing:read');
-  const readAgain = useReadAgain();
+  const refresh = useRefresh();
   return (
     <>
       <PageHeader
@@ -30,7 +30,7 @@ export default function UsagePage() {
         actions={
           mayRead ? (
             <Tooltip label={texts.refresh}>
-              <ActionIcon variant="default" size="lg" aria-label={texts.refresh} onClick={readAgain}>
+              <ActionIcon variant="default" size="lg" aria-label={texts.refresh} onClick={refresh}>
                 <IconRefresh size={18} />
               </ActionIcon>
             </Tooltip>
@@ -39,18 +39,18 @@ export default function UsagePage() {
       >
         {texts.about}
       </PageHeader>
-      {mayRead ? <ReadableUsage /> : <NeedsScope scope="billing:read" what={texts.seeUsage} />}
+      {mayRead ? <ReadableUsage /> : <NeedsScope scope="billing:read" action={texts.seeUsage} />}
     </>
   );
 }
 
 function ReadableUsage() {
   const { data: account, error, refetch, dataUpdatedAt } = useAccount(true);
-  const [place, change] = useUsagePlace();
+  const [view, change] = useUsageView();
   const today = dayAt(useNow());
   const period = useMemo<Period>(
-    () => (typeof place.period === 'number' ? { from: firstDayOf(place.period, Date.parse(today)) } : place.period),
-    [place.period, today],
+    () => (typeof view.period === 'number' ? { from: firstDayOf(view.period, Date.parse(today)) } : view.period),
+    [view.period, today],
   );
   return (
     <Stack gap="lg">
@@ -66,9 +66,9 @@ function ReadableUsage() {
           <Limits account={account} />
         </>
       )}
-      <PeriodPicker period={place.period} shown={period} onChange={(next) => change({ period: next })} />
-      <SpendingSection period={period} by={place.by} onBy={(by) => change({ by })} />
-      <Ledger period={period} place={place} onChange={change} />
+      <PeriodPicker period={view.period} shown={period} onChange={(next) => change({ period: next })} />
+      <SpendingSection period={period} by={view.by} onBy={(by) => change({ by })} />
+      <Ledger period={period} view={view} onChange={change} />
     </Stack>
   );
 }

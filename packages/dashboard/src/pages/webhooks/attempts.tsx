@@ -25,7 +25,7 @@ const STATES = ['pending', 'delivered', 'exhausted', 'stopped'] as const satisfi
 interface AttemptsProps {
   readonly filter: AttemptFilter;
   readonly onFilter: (filter: AttemptFilter) => void;
-  /** Receivers that can be selected even if none of their attempts is shown. */
+  /** Endpoints that can be selected even if none of their attempts is shown. */
   readonly failingOrigins: readonly string[];
 }
 
@@ -111,8 +111,8 @@ function Filters(props: Pick<AttemptsProps, 'filter' | 'onFilter'> & { readonly 
         maw="20rem"
       />
       <Select
-        label={texts.attempts.receiver}
-        placeholder={texts.attempts.anyReceiver}
+        label={texts.attempts.endpoint}
+        placeholder={texts.attempts.anyEndpoint}
         data={[...offered].toSorted()}
         value={filter.origin ?? null}
         onChange={(value) => onFilter({ ...filter, origin: value ?? undefined })}
@@ -133,13 +133,13 @@ function Nothing({ isFiltered }: { readonly isFiltered: boolean }) {
 }
 
 function AttemptTable({ attempts }: { readonly attempts: readonly Attempt[] }) {
-  const { when, callback, attempt, answer, took, state } = texts.attempts;
+  const { when, callback, attempt, response, took, state } = texts.attempts;
   return (
     <Table.ScrollContainer minWidth={720} scrollAreaProps={{ viewportProps: { tabIndex: 0 } }}>
       <Table aria-label={texts.attempts.list} verticalSpacing="xs">
         <Table.Thead>
           <Table.Tr>
-            {[when, callback, attempt, answer, took, state].map((name) => (
+            {[when, callback, attempt, response, took, state].map((name) => (
               <Table.Th key={name} style={{ whiteSpace: 'nowrap' }}>
                 {name}
               </Table.Th>
@@ -179,7 +179,7 @@ function AttemptRow({
         </Anchor>
       </Table.Td>
       <Table.Td>{attempt}</Table.Td>
-      <Table.Td style={{ whiteSpace: 'nowrap' }}>{texts.attempts.told({ status, errorClass })}</Table.Td>
+      <Table.Td style={{ whiteSpace: 'nowrap' }}>{texts.attempts.outcome({ status, errorClass })}</Table.Td>
       <Table.Td style={{ whiteSpace: 'nowrap' }}>{durationMs === null ? '–' : formatMilliseconds(durationMs)}</Table.Td>
       <Table.Td>
         <Badge color={COLOURS[state]} variant="light" tt="none">

@@ -15,10 +15,10 @@ export function TestDeliverySection() {
   const [isTried, setTried] = useState(false);
   const test = useTestDelivery();
   // The service validates the address further.
-  const problem = URL.canParse(url.trim()) ? undefined : texts.test.needsUrl;
+  const error = URL.canParse(url.trim()) ? undefined : texts.test.needsUrl;
   const submit = (): void => {
     setTried(true);
-    if (problem === undefined) test.mutate(url.trim());
+    if (error === undefined) test.mutate(url.trim());
   };
   return (
     <Section title={texts.test.title}>
@@ -42,7 +42,7 @@ export function TestDeliverySection() {
                 // The result of another address does not apply to this one.
                 if (!test.isPending) test.reset();
               }}
-              error={isTried ? problem : undefined}
+              error={isTried ? error : undefined}
               maxLength={2048}
               autoComplete="url"
               flex="1 1 16rem"

@@ -1,5 +1,5 @@
 /**
- * Callbacks: failing receivers, the signing secret, a test delivery, recent attempts, and code that verifies
+ * Callbacks: failing endpoints, the signing secret, a test delivery, recent attempts, and code that verifies
  * callbacks.
  */
 import { Stack } from '@mantine/core';
@@ -11,8 +11,8 @@ import { PageHeader } from '../../components/page-header.tsx';
 import { useMay } from '../../session/session.tsx';
 import { texts } from '../../texts/webhooks.ts';
 import { Attempts } from './attempts.tsx';
-import { FailingReceivers } from './failing-receivers.tsx';
-import { SigningKeySection } from './signing-key-section.tsx';
+import { FailingEndpoints } from './failing-endpoints.tsx';
+import { SigningSecretSection } from './signing-secret-section.tsx';
 import { TestDeliverySection } from './test-delivery-section.tsx';
 import { VerificationCode } from './verification-code.tsx';
 
@@ -25,7 +25,7 @@ export default function WebhooksPage() {
   const [filter, setFilter] = useState(EVERYTHING);
   const attempts = useRef<HTMLDivElement>(null);
   const { data: account, error, refetch } = useAccount(mayReadAccount);
-  const problems = account?.callbackProblems ?? [];
+  const failing = account?.callbackProblems ?? [];
   const showAttempts = (origin: string): void => {
     setFilter({ state: undefined, origin });
     attempts.current?.scrollIntoView({ block: 'start' });
@@ -35,26 +35,26 @@ export default function WebhooksPage() {
     <>
       <PageHeader title={texts.title}>{texts.about}</PageHeader>
       <Stack gap="lg">
-        <FailingReceivers
+        <FailingEndpoints
           mayRead={mayReadAccount}
-          problems={problems}
+          endpoints={failing}
           error={account === undefined ? error : null}
           onRetry={() => void refetch()}
           onShowAttempts={mayReadTasks ? showAttempts : undefined}
         />
         {mayManage ? (
           <>
-            <SigningKeySection />
+            <SigningSecretSection />
             <TestDeliverySection />
           </>
         ) : (
-          <NeedsScope scope="webhooks:manage" what={texts.key.need} />
+          <NeedsScope scope="webhooks:manage" action={texts.secret.need} />
         )}
         <div ref={attempts} tabIndex={-1}>
           {mayReadTasks ? (
-            <Attempts filter={filter} onFilter={setFilter} failingOrigins={problems.map(({ origin }) => origin)} />
+            <Attempts filter={filter} onFilter={setFilter} failingOrigins={failing.map(({ origin }) => origin)} />
           ) : (
-            <NeedsScope scope="tasks:read" what={texts.attempts.need} />
+            <NeedsScope scope="tasks:read" action={texts.attempts.need} />
           )}
         </div>
         <VerificationCode />

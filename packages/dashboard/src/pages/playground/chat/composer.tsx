@@ -12,13 +12,13 @@ interface ComposerProps {
   readonly onStop: () => void;
   readonly isWriting: boolean;
   /** Why nothing can be sent. */
-  readonly problem: string | undefined;
+  readonly error: string | undefined;
   /** The model waits for something else first. */
   readonly isBlocked: boolean;
 }
 
-export function Composer({ field, value, onChange, onSend, onStop, isWriting, problem, isBlocked }: ComposerProps) {
-  const canSend = value.trim() !== '' && !isWriting && !isBlocked && problem === undefined;
+export function Composer({ field, value, onChange, onSend, onStop, isWriting, error, isBlocked }: ComposerProps) {
+  const canSend = value.trim() !== '' && !isWriting && !isBlocked && error === undefined;
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     if (canSend) onSend();
@@ -40,7 +40,7 @@ export function Composer({ field, value, onChange, onSend, onStop, isWriting, pr
         value={value}
         onChange={({ currentTarget }) => onChange(currentTarget.value)}
         onKeyDown={sendByKey}
-        error={problem}
+        error={error}
       />
       <Group justify="flex-end" mt="xs">
         {isWriting ? (

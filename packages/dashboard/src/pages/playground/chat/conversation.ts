@@ -30,7 +30,7 @@ export interface ChatSettings {
   readonly tools: readonly ToolDraft[];
 }
 
-/** Far more than anybody reads again: each request sends all of them. */
+/** Far more than a conversation needs: each request sends all of them. */
 export const MOST_TURNS = 200;
 
 /** The body that requests the next turn. A failed or empty turn is left out: the model never said it. */

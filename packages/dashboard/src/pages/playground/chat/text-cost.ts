@@ -6,9 +6,9 @@ import { amountOf } from '../../../components/amounts.ts';
 type TextPricing = Extract<Model['pricing'], { unit: 'token' }>;
 
 /** Prices have up to twelve decimals. */
-const PLACES = 12;
+const DECIMALS = 12;
 /** A price per million tokens with twelve decimals, times the tokens, is this many times a micro-dollar. */
-const PER_MICRO = 10n ** BigInt(PLACES);
+const PER_MICRO = 10n ** BigInt(DECIMALS);
 
 /** @returns micro-USD. */
 export function textCostMicros(pricing: TextPricing, usage: Usage): bigint {
@@ -30,5 +30,5 @@ export function textCost(pricing: TextPricing, usages: readonly Usage[]): string
 
 function digitsOf(usd: string): bigint {
   const [whole = '0', fraction = ''] = usd.split('.');
-  return BigInt(whole + fraction.padEnd(PLACES, '0'));
+  return BigInt(whole + fraction.padEnd(DECIMALS, '0'));
 }

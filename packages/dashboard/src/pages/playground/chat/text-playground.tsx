@@ -5,7 +5,7 @@ import { useRef } from 'react';
 import type { ModelDetail } from '../../../api/models.ts';
 import { formatUsd } from '../../../components/money.ts';
 import { EmptyState } from '../../../components/states.tsx';
-import { useKept } from '../../../session/kept.ts';
+import { useMemory } from '../../../session/memory.ts';
 import { useSession } from '../../../session/session.tsx';
 import { texts } from '../../../texts/chat.ts';
 import { texts as playgroundTexts } from '../../../texts/playground.ts';
@@ -25,8 +25,8 @@ const NO_SETTINGS: ChatSettings = { system: '', maxTokens: undefined, effort: ''
 
 export default function TextPlayground({ model }: { readonly model: ModelDetail }) {
   const { baseUrl } = useSession();
-  const [settings, changeSettings] = useKept(`conversation settings ${model.id}`, NO_SETTINGS);
-  const [draft, changeDraft] = useKept(`conversation draft ${model.id}`, '');
+  const [settings, changeSettings] = useMemory(`conversation settings ${model.id}`, NO_SETTINGS);
+  const [draft, changeDraft] = useMemory(`conversation draft ${model.id}`, '');
   const setDraft = (text: string): void => changeDraft(() => text);
   const composer = useRef<HTMLTextAreaElement>(null);
   const section = useRef<HTMLElement>(null);
@@ -48,7 +48,7 @@ export default function TextPlayground({ model }: { readonly model: ModelDetail 
       composer.current?.focus();
     };
   const send = (): void => {
-    conversation.say(draft);
+    conversation.send(draft);
     setDraft('');
   };
   return (
@@ -77,13 +77,13 @@ export default function TextPlayground({ model }: { readonly model: ModelDetail 
               </EmptyState>
             ) : (
               <Stack gap="md" role="log" aria-labelledby="chat-conversation" aria-busy={isWriting} mb="md">
-                {turns.map((turn, place) => (
+                {turns.map((turn, index) => (
                   <TurnView
-                    key={place}
+                    key={index}
                     turn={turn}
                     pricing={pricing}
-                    isLast={place === turns.length - 1}
-                    onAgain={thenWrite(conversation.again)}
+                    isLast={index === turns.length - 1}
+                    onRetry={thenWrite(conversation.retry)}
                     onAnswer={thenWrite(conversation.answerCalls)}
                   />
                 ))}
@@ -96,7 +96,7 @@ export default function TextPlayground({ model }: { readonly model: ModelDetail 
               onSend={thenWrite(send)}
               onStop={thenWrite(conversation.stop)}
               isWriting={isWriting}
-              problem={conversation.isFull ? texts.full : areToolsGood(settings.tools) ? undefined : texts.fixTools}
+              error={conversation.isFull ? texts.full : areToolsGood(settings.tools) ? undefined : texts.fixTools}
               isBlocked={hasOpenCalls}
             />
             {usages.length === 0 || pricing.unit !== 'token' ? null : (

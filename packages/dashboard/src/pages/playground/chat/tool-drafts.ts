@@ -12,13 +12,13 @@ export interface ToolDraft {
 const NAME = /^[A-Za-z0-9_.-]{1,64}$/;
 
 /** Its errors, by field. */
-export interface ToolProblems {
+export interface ToolErrors {
   readonly isNameWrong: boolean;
   readonly isNameTaken: boolean;
   readonly areParametersWrong: boolean;
 }
 
-export function problemsOf(draft: ToolDraft, all: readonly ToolDraft[]): ToolProblems {
+export function validateTool(draft: ToolDraft, all: readonly ToolDraft[]): ToolErrors {
   return {
     isNameWrong: !NAME.test(draft.name),
     isNameTaken: all.some((other) => other.key < draft.key && other.name === draft.name),
@@ -27,7 +27,7 @@ export function problemsOf(draft: ToolDraft, all: readonly ToolDraft[]): ToolPro
 }
 
 function isGood(draft: ToolDraft, all: readonly ToolDraft[]): boolean {
-  return Object.values(problemsOf(draft, all)).every((isWrong) => isWrong === false);
+  return Object.values(validateTool(draft, all)).every((isWrong) => isWrong === false);
 }
 
 export function areToolsGood(drafts: readonly ToolDraft[]): boolean {

@@ -2,8 +2,8 @@
 import { ActionIcon, Button, Fieldset, Group, Stack, Text, TextInput, Textarea } from '@mantine/core';
 import { IconPlus, IconTrash } from '@tabler/icons-react';
 import { texts } from '../../../texts/chat.ts';
-import { problemsOf } from './tool-drafts.ts';
-import type { ToolDraft, ToolProblems } from './tool-drafts.ts';
+import { validateTool } from './tool-drafts.ts';
+import type { ToolDraft, ToolErrors } from './tool-drafts.ts';
 
 const EXAMPLE_PARAMETERS = {
   type: 'object',
@@ -33,12 +33,12 @@ export function ToolsForm({ drafts, onChange: change }: ToolsFormProps) {
         {texts.toolsHint}
       </Text>
       <Stack gap="lg">
-        {drafts.map((draft, place) => (
+        {drafts.map((draft, index) => (
           <ToolEditor
             key={draft.key}
             draft={draft}
-            number={place + 1}
-            problems={problemsOf(draft, drafts)}
+            number={index + 1}
+            errors={validateTool(draft, drafts)}
             onChange={(next) => change(drafts.map((each) => (each.key === draft.key ? next : each)))}
             onRemove={() => change(drafts.filter(({ key }) => key !== draft.key))}
           />
@@ -54,11 +54,11 @@ export function ToolsForm({ drafts, onChange: change }: ToolsFormProps) {
 function ToolEditor(props: {
   readonly draft: ToolDraft;
   readonly number: number;
-  readonly problems: ToolProblems;
+  readonly errors: ToolErrors;
   readonly onChange: (draft: ToolDraft) => void;
   readonly onRemove: () => void;
 }) {
-  const { draft, number, problems, onChange } = props;
+  const { draft, number, errors, onChange } = props;
   return (
     <Stack gap="xs" role="group" aria-label={texts.tool(number)}>
       <Group align="flex-start" gap="xs" wrap="nowrap">
@@ -67,7 +67,7 @@ function ToolEditor(props: {
           label={texts.toolName}
           value={draft.name}
           onChange={({ currentTarget }) => onChange({ ...draft, name: currentTarget.value })}
-          error={problems.isNameWrong ? texts.toolNameError : problems.isNameTaken ? texts.toolNameTaken : undefined}
+          error={errors.isNameWrong ? texts.toolNameError : errors.isNameTaken ? texts.toolNameTaken : undefined}
         />
         <ActionIcon
           variant="default"
@@ -93,7 +93,7 @@ function ToolEditor(props: {
         spellCheck={false}
         value={draft.parameters}
         onChange={({ currentTarget }) => onChange({ ...draft, parameters: currentTarget.value })}
-        error={problems.areParametersWrong ? texts.toolParametersError : undefined}
+        error={errors.areParametersWrong ? texts.toolParametersError : undefined}
       />
     </Stack>
   );

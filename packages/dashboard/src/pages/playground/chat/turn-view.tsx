@@ -4,7 +4,7 @@ import { IconPlugConnectedX, IconRefresh } from '@tabler/icons-react';
 import { useState } from 'react';
 import type { FormEvent } from 'react';
 import type { Model } from '../../../api/models.ts';
-import { BrokenAnswerError } from '../../../api/text.ts';
+import { InterruptedAnswerError } from '../../../api/text.ts';
 import type { ChatAnswer, ToolCall } from '../../../api/text.ts';
 import { Note } from '../../../components/note.tsx';
 import { formatUsd } from '../../../components/money.ts';
@@ -18,18 +18,18 @@ interface TurnViewProps {
   readonly turn: Turn;
   readonly pricing: Model['pricing'];
   readonly isLast: boolean;
-  readonly onAgain: () => void;
+  readonly onRetry: () => void;
   readonly onAnswer: (results: readonly ToolResult[]) => void;
 }
 
-export function TurnView({ turn, pricing, isLast, onAgain, onAnswer }: TurnViewProps) {
+export function TurnView({ turn, pricing, isLast, onRetry, onAnswer }: TurnViewProps) {
   if (turn.who === 'user') {
     return (
       <Paper withBorder p="sm" ml={{ base: 'lg', sm: '20%' }} bg="var(--mantine-color-default-hover)">
         <Text size="xs" fw={600} mb={2}>
           {texts.you}
         </Text>
-        <Text className={classes['said']}>{turn.text}</Text>
+        <Text className={classes['message']}>{turn.text}</Text>
       </Paper>
     );
   }
@@ -54,17 +54,17 @@ export function TurnView({ turn, pricing, isLast, onAgain, onAnswer }: TurnViewP
     <Stack gap="xs">
       <Reasoning text={answer.reasoning} isOpen={state === 'writing' && answer.text === ''} />
       {answer.text === '' && state === 'writing' ? (
-        <Text>{answer.reasoning === '' ? '…' : `${texts.thinking} …`}</Text>
+        <Text>{answer.reasoning === '' ? '…' : `${texts.reasoningNow} …`}</Text>
       ) : null}
-      {answer.text === '' ? null : <Text className={classes['said']}>{answer.text}</Text>}
-      {answer.toolCalls.map((call, place) => (
-        <Call key={call.id || place} call={call} />
+      {answer.text === '' ? null : <Text className={classes['message']}>{answer.text}</Text>}
+      {answer.toolCalls.map((call, index) => (
+        <Call key={call.id || index} call={call} />
       ))}
       {isLast && state === 'complete' && answer.toolCalls.length > 0 ? (
         <CallResults calls={answer.toolCalls} onAnswer={onAnswer} />
       ) : null}
       {state === 'failed' && error !== undefined ? (
-        <Failure error={error} onRetry={isLast ? onAgain : undefined} />
+        <Failure error={error} onRetry={isLast ? onRetry : undefined} />
       ) : null}
       <Ending answer={answer} state={state} pricing={pricing} />
     </Stack>
@@ -73,16 +73,16 @@ export function TurnView({ turn, pricing, isLast, onAgain, onAnswer }: TurnViewP
 
 /** An interrupted answer is reported as such: a part of it is shown above. */
 function Failure({ error, onRetry }: { readonly error: Error; readonly onRetry: (() => void) | undefined }) {
-  if (!(error instanceof BrokenAnswerError)) {
+  if (!(error instanceof InterruptedAnswerError)) {
     return <ErrorState error={error} {...(onRetry === undefined ? {} : { onRetry })} />;
   }
   return (
-    <Note role="alert" color="orange" icon={<IconPlugConnectedX aria-hidden />} title={texts.broken}>
+    <Note role="alert" color="orange" icon={<IconPlugConnectedX aria-hidden />} title={texts.interrupted}>
       <Stack gap="xs" align="flex-start">
-        <Text size="sm">{error.message === '' ? texts.connectionBroke : error.message}</Text>
+        <Text size="sm">{error.message === '' ? texts.connectionLost : error.message}</Text>
         {onRetry === undefined ? null : (
           <Button size="xs" variant="default" leftSection={<IconRefresh size={14} aria-hidden />} onClick={onRetry}>
-            {texts.again}
+            {texts.retry}
           </Button>
         )}
       </Stack>
@@ -98,7 +98,15 @@ function Reasoning({ text, isOpen }: { readonly text: string; readonly isOpen: b
       <Text component="summary" size="sm" fw={600}>
         {texts.reasoning}
       </Text>
-      <Text size="sm" className={classes['said']} pl="md" mt={4} mah="16rem" style={{ overflowY: 'auto' }} tabIndex={0}>
+      <Text
+        size="sm"
+        className={classes['message']}
+        pl="md"
+        mt={4}
+        mah="16rem"
+        style={{ overflowY: 'auto' }}
+        tabIndex={0}
+      >
         {text}
       </Text>
     </Box>
@@ -156,7 +164,7 @@ function CallResults({
         ))}
         <Group>
           <Button type="submit" size="xs" disabled={calls.some(({ id }) => (results[id] ?? '').trim() === '')}>
-            {texts.answerCalls}
+            {texts.submitResults}
           </Button>
         </Group>
       </Stack>

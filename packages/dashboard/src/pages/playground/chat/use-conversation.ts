@@ -1,12 +1,12 @@
 /**
- * The state of a conversation: its turns, the answer that is being generated, and how to stop it. It is kept, and its
+ * The state of a conversation: its turns, the answer that is being generated, and how to stop it. It is state, and its
  * answer continues, while other pages are open.
  */
 import { useQueryClient } from '@tanstack/react-query';
 import { ACCOUNT_QUERY } from '../../../api/account.ts';
 import { NO_ANSWER, streamChat } from '../../../api/text.ts';
 import type { ChatAnswer } from '../../../api/text.ts';
-import { forgetting, useKept } from '../../../session/kept.ts';
+import { memoryCleared, useMemory } from '../../../session/memory.ts';
 import { MOST_TURNS, requestFor } from './conversation.ts';
 import type { ChatSettings, ToolResult, Turn } from './conversation.ts';
 
@@ -15,45 +15,45 @@ export interface Conversation {
   readonly isWriting: boolean;
   /** Whether it has reached the maximum length: a new one must be started. */
   readonly isFull: boolean;
-  readonly say: (text: string) => void;
+  readonly send: (text: string) => void;
   /** Sends the results of the functions to the model. */
   readonly answerCalls: (results: readonly ToolResult[]) => void;
   /** Retries the failed turn. */
-  readonly again: () => void;
+  readonly retry: () => void;
   readonly stop: () => void;
   readonly clear: () => void;
 }
 
-interface Kept {
+interface ConversationState {
   readonly turns: readonly Turn[];
   /** Aborts the current answer, or the last one. */
-  readonly ending?: AbortController;
+  readonly controller?: AbortController;
 }
 
-const NOTHING_SAID: Kept = { turns: [] };
+const EMPTY: ConversationState = { turns: [] };
 
 export function useConversation(model: string, settings: ChatSettings): Conversation {
   const client = useQueryClient();
-  const [{ turns, ending: current }, change] = useKept<Kept>(`conversation ${model}`, NOTHING_SAID);
+  const [{ turns, controller: current }, change] = useMemory<ConversationState>(`conversation ${model}`, EMPTY);
   const last = turns.at(-1);
 
-  const ask = async (said: readonly Turn[]): Promise<void> => {
-    const ending = new AbortController();
-    forgetting().addEventListener('abort', () => ending.abort(), { once: true, signal: ending.signal });
+  const request = async (sent: readonly Turn[]): Promise<void> => {
+    const controller = new AbortController();
+    memoryCleared().addEventListener('abort', () => controller.abort(), { once: true, signal: controller.signal });
     let answer: ChatAnswer = NO_ANSWER;
     const show = (turn: Omit<Extract<Turn, { who: 'model' }>, 'who' | 'answer'>): void =>
-      change((kept) =>
-        kept.ending === ending ? { ending, turns: [...said, { who: 'model', answer, ...turn }] } : kept,
+      change((state) =>
+        state.controller === controller ? { controller, turns: [...sent, { who: 'model', answer, ...turn }] } : state,
       );
-    change(() => ({ ending, turns: [...said, { who: 'model', answer, state: 'writing' }] }));
+    change(() => ({ controller, turns: [...sent, { who: 'model', answer, state: 'writing' }] }));
     try {
-      for await (const longer of streamChat(requestFor(model, said, settings), ending.signal)) {
+      for await (const longer of streamChat(requestFor(model, sent, settings), controller.signal)) {
         answer = longer;
         show({ state: 'writing' });
       }
       show({ state: 'complete' });
     } catch (error) {
-      if (ending.signal.aborted) show({ state: 'stopped' });
+      if (controller.signal.aborted) show({ state: 'stopped' });
       else show({ state: 'failed', error: error instanceof Error ? error : new Error(String(error)) });
     }
     void client.invalidateQueries({ queryKey: ACCOUNT_QUERY });
@@ -62,13 +62,13 @@ export function useConversation(model: string, settings: ChatSettings): Conversa
     turns,
     isWriting: last?.who === 'model' && last.state === 'writing',
     isFull: turns.length >= MOST_TURNS,
-    say: (text) => void ask([...turns, { who: 'user', text }]),
-    answerCalls: (results) => void ask([...turns, { who: 'functions', results }]),
-    again: () => void ask(turns.slice(0, -1)),
+    send: (text) => void request([...turns, { who: 'user', text }]),
+    answerCalls: (results) => void request([...turns, { who: 'functions', results }]),
+    retry: () => void request(turns.slice(0, -1)),
     stop: () => current?.abort(),
     clear() {
       current?.abort();
-      change(() => NOTHING_SAID);
+      change(() => EMPTY);
     },
   };
 }

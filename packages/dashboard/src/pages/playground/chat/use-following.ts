@@ -5,19 +5,19 @@
 import { useEffect } from 'react';
 import type { RefObject } from 'react';
 
-export function useFollowing(place: RefObject<HTMLElement | null>, within: RefObject<HTMLElement | null>): void {
+export function useFollowing(target: RefObject<HTMLElement | null>, within: RefObject<HTMLElement | null>): void {
   useEffect(() => {
-    let isFollowed = isInSight(place.current);
+    let isFollowed = isInSight(target.current);
     let lastY = window.scrollY;
     const look = (): void => {
       // The element may have moved out of view since it was last followed, which the user did not intend. Scrolling
       // back is intended.
-      if (isInSight(place.current)) isFollowed = true;
+      if (isInSight(target.current)) isFollowed = true;
       else if (window.scrollY < lastY) isFollowed = false;
       lastY = window.scrollY;
     };
     const follow = new ResizeObserver(() => {
-      if (isFollowed) place.current?.scrollIntoView({ block: 'nearest' });
+      if (isFollowed) target.current?.scrollIntoView({ block: 'nearest' });
     });
     if (within.current !== null) follow.observe(within.current);
     window.addEventListener('scroll', look, { passive: true });
@@ -25,7 +25,7 @@ export function useFollowing(place: RefObject<HTMLElement | null>, within: RefOb
       follow.disconnect();
       window.removeEventListener('scroll', look);
     };
-  }, [place, within]);
+  }, [target, within]);
 }
 
 function isInSight(element: HTMLElement | null): boolean {

@@ -1,4 +1,4 @@
-// Receives Darkroom's callbacks and takes only what Darkroom signed. Go 1.22 or newer, no packages.
+// Receives Darkroom's callbacks and accepts only what Darkroom signed. Go 1.22 or newer, no packages.
 //
 //	DARKROOM_WEBHOOK_SECRET=… PORT=3000 go run receiver.go
 package main
@@ -25,11 +25,11 @@ const (
 
 var secret = []byte(os.Getenv("DARKROOM_WEBHOOK_SECRET"))
 
-// rawBody: the bytes as they came. Parsed and written anew, they would be others.
+// rawBody: the bytes as received. Parsing and serializing them again would change them.
 func isGenuine(header http.Header, rawBody []byte) bool {
 	timestamp := header.Get(prefix + "-Timestamp")
 	seconds, err := strconv.ParseInt(timestamp, 10, 64)
-	// What somebody recorded is not taken again later.
+	// Prevents replays of recorded deliveries.
 	if err != nil || time.Since(time.Unix(seconds, 0)).Abs() > tolerance {
 		return false
 	}
@@ -37,7 +37,7 @@ func isGenuine(header http.Header, rawBody []byte) bool {
 	mac.Write([]byte(timestamp + "."))
 	mac.Write(rawBody)
 	expected := mac.Sum(nil)
-	// For a day after a rotation the key before signs too, in a header of its own.
+	// For a day after a rotation, the previous secret signs too, in its own header.
 	for _, name := range []string{"-Signature", "-Signature-Previous"} {
 		given, err := hex.DecodeString(header.Get(prefix + name))
 		if err == nil && hmac.Equal(given, expected) {
@@ -65,7 +65,7 @@ func receive(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusBadRequest)
 		return
 	}
-	// Answer within 10 seconds and work afterwards. The same task can come twice: do nothing the second time.
+	// Respond within 10 seconds and do the work afterwards. The same task can be delivered twice: ignore the second one.
 	w.WriteHeader(http.StatusNoContent)
 	log.Println(task.TaskID, task.Status)
 }

@@ -1,4 +1,4 @@
-// Receives Darkroom's callbacks and takes only what Darkroom signed. Node 20 or newer, no packages.
+// Receives Darkroom's callbacks and accepts only what Darkroom signed. Node 20 or newer, no packages.
 //   DARKROOM_WEBHOOK_SECRET=… PORT=3000 node receiver.mjs
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { createServer } from 'node:http';
@@ -9,15 +9,15 @@ const PREFIX = 'X-Darkroom';
 const TOLERANCE_SECONDS = 300;
 const MAX_BODY_BYTES = 1_000_000;
 
-/** @param rawBody the bytes as they came: parsed and written anew, they would be others. */
+/** @param rawBody the bytes as received: parsing and serializing them again would change them. */
 function isGenuine(headers, rawBody) {
   const header = (name) => headers[`${PREFIX}-${name}`.toLowerCase()] ?? '';
   const timestamp = header('Timestamp');
-  // What somebody recorded is not taken again later.
+  // Prevents replays of recorded deliveries.
   const ageSeconds = Math.abs(Date.now() / 1000 - Number(timestamp));
   if (!/^\d+$/.test(timestamp) || ageSeconds > TOLERANCE_SECONDS) return false;
   const expected = createHmac('sha256', SECRET).update(`${timestamp}.`).update(rawBody).digest();
-  // For a day after a rotation the key before signs too, in a header of its own.
+  // For a day after a rotation, the previous secret signs too, in its own header.
   return [header('Signature'), header('Signature-Previous')].some((signature) => {
     const given = Buffer.from(signature, 'hex');
     return given.length === expected.length && timingSafeEqual(given, expected);
@@ -35,7 +35,7 @@ async function receive(request, response) {
   const rawBody = Buffer.concat(chunks);
   if (!isGenuine(request.headers, rawBody)) return response.writeHead(401).end();
   const task = JSON.parse(rawBody);
-  // Answer within 10 seconds and work afterwards. The same task can come twice: do nothing the second time.
+  // Respond within 10 seconds and do the work afterwards. The same task can be delivered twice: ignore the second one.
   response.writeHead(204).end();
   console.log(task.taskId, task.status);
 }

@@ -1,5 +1,5 @@
 <?php
-// Receives Darkroom's callbacks and takes only what Darkroom signed. PHP 8 or newer, no packages.
+// Receives Darkroom's callbacks and accepts only what Darkroom signed. PHP 8 or newer, no packages.
 //   DARKROOM_WEBHOOK_SECRET=… php -S 127.0.0.1:3000 receiver.php
 declare(strict_types=1);
 
@@ -11,16 +11,16 @@ function header_of(string $name): string
     return $_SERVER['HTTP_' . strtoupper(str_replace('-', '_', PREFIX . '-' . $name))] ?? '';
 }
 
-/** @param string $rawBody the bytes as they came: parsed and written anew, they would be others. */
+/** @param string $rawBody the bytes as received: parsing and serializing them again would change them. */
 function is_genuine(string $secret, string $rawBody): bool
 {
     $timestamp = header_of('Timestamp');
-    // What somebody recorded is not taken again later.
+    // Prevents replays of recorded deliveries.
     if (!ctype_digit($timestamp) || abs(time() - (int) $timestamp) > TOLERANCE_SECONDS) {
         return false;
     }
     $expected = hash_hmac('sha256', $timestamp . '.' . $rawBody, $secret);
-    // For a day after a rotation the key before signs too, in a header of its own.
+    // For a day after a rotation, the previous secret signs too, in its own header.
     return hash_equals($expected, header_of('Signature'))
         || hash_equals($expected, header_of('Signature-Previous'));
 }
@@ -37,6 +37,6 @@ if (!is_genuine($secret, $rawBody)) {
     exit;
 }
 $task = json_decode($rawBody, true, 64, JSON_THROW_ON_ERROR);
-// Answer within 10 seconds and work afterwards. The same task can come twice: do nothing the second time.
+// Respond within 10 seconds and do the work afterwards. The same task can be delivered twice: ignore the second one.
 http_response_code(204);
 error_log($task['taskId'] . ' ' . $task['status']);

@@ -1,4 +1,4 @@
-# Receives Darkroom's callbacks and takes only what Darkroom signed. Python 3.9 or newer, no packages.
+# Receives Darkroom's callbacks and accepts only what Darkroom signed. Python 3.9 or newer, no packages.
 #   DARKROOM_WEBHOOK_SECRET=… PORT=3000 python3 receiver.py
 import hashlib
 import hmac
@@ -17,13 +17,13 @@ MAX_BODY_BYTES = 1_000_000
 
 
 def is_genuine(headers, raw_body):
-    """raw_body: the bytes as they came. Parsed and written anew, they would be others."""
+    """raw_body: the bytes as received. Parsing and serializing them again would change them."""
     timestamp = headers.get(f"{PREFIX}-Timestamp", "")
-    # What somebody recorded is not taken again later.
+    # Prevents replays of recorded deliveries.
     if not re.fullmatch("[0-9]{1,12}", timestamp) or abs(time.time() - int(timestamp)) > TOLERANCE_SECONDS:
         return False
     expected = hmac.new(SECRET, timestamp.encode() + b"." + raw_body, hashlib.sha256).hexdigest()
-    # For a day after a rotation the key before signs too, in a header of its own.
+    # For a day after a rotation, the previous secret signs too, in its own header.
     return any(
         hmac.compare_digest(expected.encode(), headers.get(f"{PREFIX}-{name}", "").encode())
         for name in ("Signature", "Signature-Previous")
@@ -39,7 +39,7 @@ class Receiver(BaseHTTPRequestHandler):
         if not is_genuine(self.headers, raw_body):
             return self.answer(401)
         task = json.loads(raw_body)
-        # Answer within 10 seconds and work afterwards. The same task can come twice: do nothing the second time.
+        # Respond within 10 seconds and do the work afterwards. The same task can be delivered twice: ignore the second one.
         self.answer(204)
         print(task["taskId"], task["status"], flush=True)
 

@@ -1,14 +1,14 @@
 /** Confirms that callbacks are no longer signed. */
 import { Button, Group, Stack, Text } from '@mantine/core';
-import { useDeleteSigningKey } from '../../api/webhooks.ts';
+import { useDeleteSigningSecret } from '../../api/webhooks.ts';
 import { BusyButton } from '../../components/busy-button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { ErrorState } from '../../components/states.tsx';
-import { tell } from '../../components/tell.ts';
+import { notify } from '../../components/notify.ts';
 import { texts as common } from '../../texts/common.ts';
 import { texts } from '../../texts/webhooks.ts';
 
-export function RemoveKeyDialog({ isOpen, onClose }: { readonly isOpen: boolean; readonly onClose: () => void }) {
+export function DeleteSecretDialog({ isOpen, onClose }: { readonly isOpen: boolean; readonly onClose: () => void }) {
   return (
     <Dialog isOpen={isOpen} title={texts.removal.title} onClose={onClose}>
       <Removal onClose={onClose} />
@@ -17,11 +17,11 @@ export function RemoveKeyDialog({ isOpen, onClose }: { readonly isOpen: boolean;
 }
 
 function Removal({ onClose }: { readonly onClose: () => void }) {
-  const remove = useDeleteSigningKey();
+  const remove = useDeleteSigningSecret();
   const submit = (): void =>
     remove.mutate(undefined, {
       onSuccess() {
-        tell(texts.key.isRemoved);
+        notify(texts.secret.isRemoved);
         onClose();
       },
     });

@@ -5,19 +5,19 @@ import { useRef, useState } from 'react';
 import { texts } from '../../texts/storage.ts';
 import styles from './storage.module.css';
 
-export function SoundButton({ url, name }: { readonly url: string; readonly name: string }) {
-  const soundRef = useRef<HTMLAudioElement>(null);
+export function AudioButton({ url, name }: { readonly url: string; readonly name: string }) {
+  const audioRef = useRef<HTMLAudioElement>(null);
   const [isPlaying, setIsPlaying] = useState(false);
   const toggle = (): void => {
-    const sound = soundRef.current;
-    if (sound === null) return;
-    if (sound.paused) void sound.play().catch(() => setIsPlaying(false));
-    else sound.pause();
+    const audio = audioRef.current;
+    if (audio === null) return;
+    if (audio.paused) void audio.play().catch(() => setIsPlaying(false));
+    else audio.pause();
   };
   return (
     <>
       <audio
-        ref={soundRef}
+        ref={audioRef}
         src={url}
         preload="none"
         onPlay={() => setIsPlaying(true)}
@@ -25,7 +25,7 @@ export function SoundButton({ url, name }: { readonly url: string; readonly name
         onEnded={() => setIsPlaying(false)}
       />
       <ActionIcon
-        className={styles['sound']}
+        className={styles['audio']}
         variant="default"
         radius="xl"
         onClick={toggle}

@@ -25,25 +25,25 @@ import { isOver } from '../../api/tasks.ts';
 import { EmptyState, ErrorState, LoadingState } from '../../components/states.tsx';
 import { useMay, useSession } from '../../session/session.tsx';
 import { texts as playgroundTexts } from '../../texts/playground.ts';
-import { texts } from '../../texts/home.ts';
+import { texts } from '../../texts/overview.ts';
 import { playgroundPath } from '../models/model-paths.ts';
 import { priceWords } from '../models/price-words.ts';
 import { RequestCodeTabs } from '../models/request-code-tabs.tsx';
 import { taskCode } from '../models/request-code.ts';
 import { SampleView } from '../models/sample-view.tsx';
 import { Ended, Running } from '../playground/run-view.tsx';
-import classes from './home.module.css';
+import classes from './overview.module.css';
 
 /** It needs nothing but a prompt, and no external provider. */
 const FIRST_MODEL = 'darkroom/scene';
 
-interface FirstPictureProps {
+interface FirstImageProps {
   /** Decimal USD; undefined: not known. */
   readonly available: string | undefined;
-  readonly onBegin: () => void;
+  readonly onStart: () => void;
 }
 
-export function FirstPicture({ available, onBegin }: FirstPictureProps) {
+export function FirstImage({ available, onStart }: FirstImageProps) {
   const mayRead = useMay('models:read');
   const { data: models, error, refetch } = useModels(mayRead);
   const model = models?.find(({ id }) => id === FIRST_MODEL);
@@ -65,24 +65,24 @@ export function FirstPicture({ available, onBegin }: FirstPictureProps) {
       </EmptyState>
     );
   }
-  return <FirstRun model={model} isBroke={available === '0'} onBegin={onBegin} />;
+  return <FirstRun model={model} hasNoBalance={available === '0'} onStart={onStart} />;
 }
 
 function FirstRun({
   model,
-  isBroke,
-  onBegin,
+  hasNoBalance,
+  onStart,
 }: {
   readonly model: Model;
-  readonly isBroke: boolean;
-  readonly onBegin: () => void;
+  readonly hasNoBalance: boolean;
+  readonly onStart: () => void;
 }) {
   const { baseUrl } = useSession();
   const [prompt, setPrompt] = useState<string>(texts.firstPrompt);
   const [taskId, setTaskId] = useState<string>();
   const create = useCreateTask((created) => {
     setTaskId(created);
-    onBegin();
+    onStart();
   });
   const request = { model: model.id, input: { prompt, aspect_ratio: '3:2' } };
   const submit = (event: FormEvent): void => {
@@ -91,13 +91,13 @@ function FirstRun({
   };
   return (
     <Stack gap="lg">
-      <Paper withBorder p="lg" component="section" aria-labelledby="first-picture">
+      <Paper withBorder p="lg" component="section" aria-labelledby="first-image">
         <Grid gap="xl">
           <Grid.Col span={{ base: 12, md: 5 }}>
             <form onSubmit={submit}>
               <Stack>
                 <Box>
-                  <Title order={2} size="h3" id="first-picture">
+                  <Title order={2} size="h3" id="first-image">
                     {texts.firstTitle}
                   </Title>
                   <Text size="sm">{texts.firstAbout(model.id, priceWords(model.pricing).short)}</Text>
@@ -116,13 +116,13 @@ function FirstRun({
                     type="submit"
                     size="md"
                     isBusy={create.isPending}
-                    disabled={prompt.trim() === '' || isBroke}
+                    disabled={prompt.trim() === '' || hasNoBalance}
                     leftSection={<IconWand size={18} aria-hidden />}
                   >
-                    {texts.make}
+                    {texts.generate}
                   </BusyButton>
                 </Group>
-                {isBroke ? <Text size="sm">{texts.noBalance}</Text> : null}
+                {hasNoBalance ? <Text size="sm">{texts.noBalance}</Text> : null}
                 {create.error === null ? null : (
                   <ErrorState
                     error={create.error}

@@ -33,24 +33,24 @@ export function noonBefore(days: number, minutes = 0): Date {
   return new Date(Date.parse(`${dayBefore(days)}T12:00:00Z`) + minutes * 60_000);
 }
 
-/** A request that was charged: three entries. @param keptMicroUsd of the hold. */
+/** A request that was charged: three entries. @param capturedMicroUsd of the hold. */
 export function paidRequest(
   reference: string,
   at: Date,
   by: { readonly model: string; readonly keyId: string },
   heldMicroUsd: bigint,
-  keptMicroUsd: bigint,
+  capturedMicroUsd: bigint,
 ): readonly PastEntry[] {
-  const released = heldMicroUsd - keptMicroUsd;
+  const released = heldMicroUsd - capturedMicroUsd;
   return [
     { kind: 'hold', reference, at, microUsd: heldMicroUsd, ...by },
-    { kind: 'capture', reference, at, microUsd: keptMicroUsd, ...by },
+    { kind: 'capture', reference, at, microUsd: capturedMicroUsd, ...by },
     ...(released === 0n ? [] : [{ kind: 'release' as const, reference, at, microUsd: released, ...by }]),
   ];
 }
 
 /** Records them in this order, after all earlier entries. */
-export async function writeBooks(
+export async function writeLedger(
   database: Database,
   { id }: Pick<TestAccount, 'id'>,
   entries: readonly PastEntry[],
@@ -58,7 +58,7 @@ export async function writeBooks(
   await database.transaction(async (transaction) => {
     const [counters] = await transaction.query<Counters>(
       {
-        name: 'test_books_counters',
+        name: 'test_ledger_counters',
         text: `SELECT available_micro_usd AS available, held_micro_usd AS held FROM account_counters
                 WHERE account_id = $1 FOR UPDATE`,
       },
@@ -74,20 +74,20 @@ export async function writeBooks(
     });
     await transaction.query(
       {
-        name: 'test_books_entries',
+        name: 'test_ledger_entries',
         text: `INSERT INTO ledger_entries (account_id, kind, reference, amount_micro_usd, created_at, model, key_id,
                                            available_after_micro_usd, held_after_micro_usd)
                SELECT $1, e.kind, e.reference, e.amount, e.at, e.model, e.key, e.available, e.held
                  FROM ROWS FROM (json_to_recordset($2::json) AS (kind text, reference text, amount bigint,
                         at timestamptz, model text, key text, available bigint, held bigint))
-                      WITH ORDINALITY AS e (kind, reference, amount, at, model, key, available, held, place)
-                ORDER BY e.place`,
+                      WITH ORDINALITY AS e (kind, reference, amount, at, model, key, available, held, position)
+                ORDER BY e.position`,
       },
       [id, JSON.stringify(rows)],
     );
     await transaction.query(
       {
-        name: 'test_books_balance',
+        name: 'test_ledger_balance',
         text: 'UPDATE account_counters SET available_micro_usd = $2, held_micro_usd = $3 WHERE account_id = $1',
       },
       [id, available, held],

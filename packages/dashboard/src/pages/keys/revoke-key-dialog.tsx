@@ -1,34 +1,41 @@
 /** Confirms that a key is revoked permanently. */
 import { Button, Group, Stack, Text } from '@mantine/core';
+import { IconAlertTriangle } from '@tabler/icons-react';
+import { useMutation } from '@tanstack/react-query';
+import type { Key, KeyActions } from '../../api/keys.ts';
 import { BusyButton } from '../../components/busy-button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { Note } from '../../components/note.tsx';
-import { tell } from '../../components/tell.ts';
-import { IconAlertTriangle } from '@tabler/icons-react';
-import { useRevokeKey } from '../../api/keys.ts';
-import type { Key } from '../../api/keys.ts';
+import { notify } from '../../components/notify.ts';
 import { ErrorState } from '../../components/states.tsx';
-import { useSession } from '../../session/session.tsx';
 import { texts as common } from '../../texts/common.ts';
 import { texts } from '../../texts/keys.ts';
 
-export function RevokeDialog({ target, onClose }: { readonly target: Key; readonly onClose: () => void }) {
-  const isOwn = useSession().keyId === target.id;
-  const revoke = useRevokeKey();
+const { revocation: words } = texts;
+
+export function RevokeKeyDialog(props: {
+  readonly target: Key;
+  /** Whether it is the key of the session. */
+  readonly isOwn: boolean;
+  readonly revoke: KeyActions['revoke'];
+  readonly onClose: () => void;
+}) {
+  const { target, isOwn, onClose } = props;
+  const revoke = useMutation({ mutationFn: props.revoke });
   const submit = (): void =>
     revoke.mutate(target.id, {
       onSuccess() {
-        tell(texts.revocation.done(target.name));
+        notify(words.done(target.name));
         onClose();
       },
     });
   return (
-    <Dialog isOpen onClose={onClose} title={texts.revocation.title(target.name)}>
+    <Dialog isOpen onClose={onClose} title={words.title(target.name)}>
       <Stack>
-        <Text>{texts.revocation.about}</Text>
+        <Text>{words.about}</Text>
         {isOwn ? (
           <Note color="yellow" icon={<IconAlertTriangle />}>
-            {texts.revocation.own}
+            {words.own}
           </Note>
         ) : null}
         {revoke.error === null ? null : <ErrorState error={revoke.error} />}
@@ -37,7 +44,7 @@ export function RevokeDialog({ target, onClose }: { readonly target: Key; readon
             {common.cancel}
           </Button>
           <BusyButton color="red.9" onClick={submit} isBusy={revoke.isPending}>
-            {isOwn ? texts.revocation.submitOwn : texts.revocation.submit}
+            {isOwn ? words.submitOwn : words.submit}
           </BusyButton>
         </Group>
       </Stack>

@@ -1,11 +1,11 @@
 /** Creates a new signing secret, and states beforehand how long the old one signs as well. */
 import { Alert, Button, Group, Stack, Text } from '@mantine/core';
 import { IconAlertTriangle } from '@tabler/icons-react';
-import { useRotateSigningKey } from '../../api/webhooks.ts';
+import { useRotateSigningSecret } from '../../api/webhooks.ts';
 import { BusyButton } from '../../components/busy-button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { ErrorState } from '../../components/states.tsx';
-import { tell } from '../../components/tell.ts';
+import { notify } from '../../components/notify.ts';
 import { formatExact } from '../../components/time.tsx';
 import { texts as common } from '../../texts/common.ts';
 import { texts } from '../../texts/webhooks.ts';
@@ -17,7 +17,7 @@ interface RotateKeyProps {
   readonly onClose: () => void;
 }
 
-export function RotateKeyDialog({ isOpen, ...props }: RotateKeyProps) {
+export function RotateSecretDialog({ isOpen, ...props }: RotateKeyProps) {
   return (
     <Dialog isOpen={isOpen} title={texts.rotation.title} onClose={props.onClose}>
       <Rotation {...props} />
@@ -26,11 +26,11 @@ export function RotateKeyDialog({ isOpen, ...props }: RotateKeyProps) {
 }
 
 function Rotation({ previousExpires, onClose }: Omit<RotateKeyProps, 'isOpen'>) {
-  const rotate = useRotateSigningKey();
+  const rotate = useRotateSigningSecret();
   const submit = (): void =>
     rotate.mutate(undefined, {
       onSuccess() {
-        tell(texts.key.isRotated);
+        notify(texts.secret.isRotated);
         onClose();
       },
     });

@@ -9,7 +9,7 @@ import { makeSignInLink, signInUrl } from '../../src/accounts/sign-in-links.ts';
 import { launchBrowser } from '../support/browser.ts';
 import { startDarkroom } from '../support/darkroom.ts';
 import { until } from '@darkroom/testing/until';
-import { isPictureDrawn } from './support/drawn.ts';
+import { waitForImage } from './support/loaded-image.ts';
 import { expectNoViolations, openPageByLink } from './support/signed-in-page.ts';
 
 const MODEL = 'darkroom/canvas';
@@ -27,7 +27,7 @@ interface Drawn {
   readonly src: string;
 }
 
-describe('the first picture', () => {
+describe('the first image', () => {
   it('comes from a link that signs in, by way of Models and Playground, and once more with another seed', async () => {
     const account = await darkroom.createAccount();
     const link = await makeSignInLink(darkroom.testDatabase.database, account.keyId, Date.now());
@@ -45,29 +45,29 @@ describe('the first picture', () => {
     await page.getByRole('textbox', { name: 'Prompt', exact: true }).fill('A tram in the rain');
     await page.getByRole('button', { name: 'Run' }).click();
 
-    const picture = page.getByRole('img', { name: `Output 1 of ${MODEL}` });
-    await picture.waitFor();
-    await isPictureDrawn(picture);
+    const image = page.getByRole('img', { name: `Output 1 of ${MODEL}` });
+    await image.waitFor();
+    await waitForImage(image);
     await expectNoViolations(page);
     const [first] = await tasksOf(account.client);
     assert.ok(first);
     const [output] = first.output ?? [];
-    const drawn = await picture.evaluate((image) => {
-      const { naturalWidth, naturalHeight, src } = image as unknown as Drawn;
+    const drawn = await image.evaluate((element) => {
+      const { naturalWidth, naturalHeight, src } = element as unknown as Drawn;
       return { naturalWidth, naturalHeight, src };
     });
     assert.deepEqual([drawn.naturalWidth, drawn.naturalHeight], [output?.width, output?.height]);
     assert.ok(drawn.src.startsWith(`${darkroom.url}/media/`), drawn.src);
 
-    await page.getByRole('button', { name: 'Same again, another seed' }).click();
-    await until('there is another picture in its place', async () => {
-      const shown = await picture.getAttribute('src').catch(() => null);
+    await page.getByRole('button', { name: 'Regenerate with new seed' }).click();
+    await until('another image replaces it', async () => {
+      const shown = await image.getAttribute('src').catch(() => null);
       return shown !== null && shown !== drawn.src;
     });
-    await isPictureDrawn(picture);
+    await waitForImage(image);
     const made = await tasksOf(account.client);
     assert.equal(made.length, 2, 'one task for each press');
-    assert.notEqual(made[0]?.output?.[0]?.sha256, made[1]?.output?.[0]?.sha256, 'another seed, another picture');
+    assert.notEqual(made[0]?.output?.[0]?.sha256, made[1]?.output?.[0]?.sha256, 'another seed, another image');
     await signedIn.close();
   });
 

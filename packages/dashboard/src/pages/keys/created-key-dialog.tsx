@@ -1,50 +1,56 @@
 /** A key that was just created: shown once, so the dialog closes only when the user confirms that it is stored. */
 import { Button, Checkbox, Group, Stack, Text, TextInput } from '@mantine/core';
-import { Dialog } from '../../components/dialog.tsx';
-import { Note } from '../../components/note.tsx';
 import { IconAlertTriangle } from '@tabler/icons-react';
 import { useState } from 'react';
-import type { MadeKey } from '../../api/keys.ts';
+import type { CreatedKey } from '../../api/keys.ts';
 import { CodeBlock, CopyIcon } from '../../components/copy.tsx';
-import { useSession } from '../../session/session.tsx';
+import { Dialog } from '../../components/dialog.tsx';
+import { Note } from '../../components/note.tsx';
 import { texts } from '../../texts/keys.ts';
-import { curlLine } from './curl-line.ts';
+import { curlCommand } from './curl-command.ts';
 
-export function NewKeyDialog({ made, onClose }: { readonly made: MadeKey; readonly onClose: () => void }) {
-  const { baseUrl } = useSession();
+const { reveal: words } = texts;
+
+export function CreatedKeyDialog(props: {
+  readonly created: CreatedKey;
+  /** With `/v1`. */
+  readonly baseUrl: string;
+  readonly onClose: () => void;
+}) {
+  const { created, baseUrl, onClose } = props;
   const [isStored, setStored] = useState(false);
   const close = (): void => {
     if (isStored) onClose();
   };
   return (
-    <Dialog isOpen onClose={close} title={texts.shown.title} size="lg" hasCloseButton={false}>
+    <Dialog isOpen onClose={close} title={words.title} size="lg" hasCloseButton={false}>
       <Stack>
         <Note color="yellow" icon={<IconAlertTriangle />}>
-          {texts.shown.warning}
+          {words.warning}
         </Note>
         <TextInput
-          label={texts.shown.key}
-          value={made.key}
+          label={words.key}
+          value={created.key}
           readOnly
           onFocus={({ currentTarget }) => currentTarget.select()}
-          rightSection={<CopyIcon value={made.key} what={texts.shown.copyKey} />}
+          rightSection={<CopyIcon value={created.key} what={words.copyKey} />}
           ff="monospace"
           data-autofocus
         />
         <div>
           <Text size="sm" fw={500} mb={4}>
-            {texts.shown.tryIt}
+            {words.tryIt}
           </Text>
-          <CodeBlock code={curlLine(baseUrl, made)} label={texts.shown.tryLabel} />
+          <CodeBlock code={curlCommand(baseUrl, created)} label={words.tryLabel} />
         </div>
         <Checkbox
-          label={texts.shown.stored}
+          label={words.isStored}
           checked={isStored}
           onChange={({ currentTarget }) => setStored(currentTarget.checked)}
         />
         <Group justify="flex-end">
           <Button onClick={close} disabled={!isStored}>
-            {texts.shown.done}
+            {words.done}
           </Button>
         </Group>
       </Stack>

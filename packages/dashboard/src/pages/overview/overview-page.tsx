@@ -9,15 +9,15 @@ import { Note } from '../../components/note.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { EmptyState, ErrorState, LoadingState } from '../../components/states.tsx';
 import { useMay, useSession } from '../../session/session.tsx';
-import { texts } from '../../texts/home.ts';
-import { FirstPicture } from './first-picture.tsx';
-import { Overview } from './overview.tsx';
-import { Problems } from './problems.tsx';
+import { texts } from '../../texts/overview.ts';
+import { Activity } from './activity.tsx';
+import { FailingEndpoints } from './failing-endpoints.tsx';
+import { FirstImage } from './first-image.tsx';
 
 /** More than are shown: some have no output. */
 const NEWEST = 24;
 
-export default function HomePage() {
+export default function OverviewPage() {
   const { accountName } = useSession();
   const mayRead = useMay('tasks:read');
   const mayCreate = useMay('tasks:write');
@@ -49,15 +49,15 @@ export default function HomePage() {
           {texts.suspendedHint}
         </Note>
       ) : null}
-      <Problems problems={account?.callbackProblems ?? []} />
+      <FailingEndpoints endpoints={account?.callbackProblems ?? []} />
       {!mayRead ? (
         <EmptyState icon={<IconLock size={32} aria-hidden />} title={texts.noTasksTitle}>
           {texts.noTasksHint}
         </EmptyState>
       ) : isNew ? (
-        <FirstPicture available={account?.available} onBegin={() => setFirst(true)} />
+        <FirstImage available={account?.available} onStart={() => setFirst(true)} />
       ) : list !== undefined ? (
-        <Overview tasks={list.tasks} total={list.total} account={account} />
+        <Activity tasks={list.tasks} total={list.total} account={account} />
       ) : error !== null ? (
         <ErrorState error={error} onRetry={() => void refetch()} />
       ) : (

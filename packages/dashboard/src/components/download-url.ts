@@ -4,7 +4,7 @@
  *
  * @param url as returned by the API.
  */
-export function downloadAddress(url: string): string {
+export function downloadUrl(url: string): string {
   const address = new URL(url);
   address.searchParams.set('download', '');
   return address.href;

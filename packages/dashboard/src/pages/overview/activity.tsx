@@ -11,13 +11,13 @@ import { useNow } from '../../components/now.ts';
 import { OutputThumbnail } from '../../components/output-thumbnail.tsx';
 import { StatusBadge } from '../../components/status-badge.tsx';
 import { Time, formatRelative } from '../../components/time.tsx';
-import { texts } from '../../texts/home.ts';
-import classes from './home.module.css';
+import { texts } from '../../texts/overview.ts';
+import classes from './overview.module.css';
 
 /** This many images fill a screen. */
 const SHOWN = 12;
 
-interface OverviewProps {
+interface ActivityProps {
   /** Newest first. */
   readonly tasks: readonly Task[];
   readonly total: number;
@@ -25,9 +25,9 @@ interface OverviewProps {
   readonly account: Account | undefined;
 }
 
-export function Overview({ tasks, total, account }: OverviewProps) {
+export function Activity({ tasks, total, account }: ActivityProps) {
   const running = tasks.filter(({ status }) => !isOver(status));
-  const made = tasks.filter(({ output = [] }) => output.length > 0).slice(0, SHOWN);
+  const withOutputs = tasks.filter(({ output = [] }) => output.length > 0).slice(0, SHOWN);
   return (
     <Stack gap="lg">
       <SimpleGrid cols={{ base: 1, xs: 3 }} spacing="lg">
@@ -66,12 +66,12 @@ export function Overview({ tasks, total, account }: OverviewProps) {
           </Anchor>
         }
       >
-        {made.length === 0 ? (
+        {withOutputs.length === 0 ? (
           <Text size="sm">{texts.noRecent}</Text>
         ) : (
           <ul className={classes['gallery']} aria-label={texts.recent}>
-            {made.map((task) => (
-              <Made key={task.taskId} task={task} />
+            {withOutputs.map((task) => (
+              <RecentOutput key={task.taskId} task={task} />
             ))}
           </ul>
         )}
@@ -139,14 +139,14 @@ function RunningTask({ task }: { readonly task: Task }) {
   );
 }
 
-function Made({ task }: { readonly task: Task }) {
+function RecentOutput({ task }: { readonly task: Task }) {
   const nowMs = useNow();
   const { output = [] } = task;
   const shown = output.find(({ mimeType }) => mimeType.startsWith('image/')) ?? output[0];
   const when = formatRelative(task.completed, nowMs);
   return (
     <li>
-      <Link href={pathOf(task)} className={classes['made']} aria-label={texts.outputOf(task.model, when)}>
+      <Link href={pathOf(task)} className={classes['output']} aria-label={texts.outputOf(task.model, when)}>
         <OutputThumbnail output={shown} size="100%" />
         <Text size="sm" fw={600} lineClamp={1} mt={4}>
           {task.model}

@@ -1,44 +1,48 @@
-/** Replaces a key with a new one, and asks how long the old one should keep working. */
+/** Replaces a key with a new one, and prompts for how long the old one should keep working. */
 import { Button, Group, Radio, Stack, Text } from '@mantine/core';
+import { IconAlertTriangle } from '@tabler/icons-react';
+import { useMutation } from '@tanstack/react-query';
+import { useState } from 'react';
+import type { CreatedKey, Key, KeyActions } from '../../api/keys.ts';
 import { BusyButton } from '../../components/busy-button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { Note } from '../../components/note.tsx';
-import { IconAlertTriangle } from '@tabler/icons-react';
-import { useState } from 'react';
-import { useRotateKey } from '../../api/keys.ts';
-import type { Key, MadeKey } from '../../api/keys.ts';
 import { ErrorState } from '../../components/states.tsx';
-import { useSession } from '../../session/session.tsx';
 import { texts as common } from '../../texts/common.ts';
 import { texts } from '../../texts/keys.ts';
+
+const { rotation: words } = texts;
 
 /** A day: the API's own default. */
 const DEFAULT_OVERLAP = '86400';
 
-export function RotateDialog(props: {
+export function RotateKeyDialog(props: {
   readonly target: Key;
-  readonly onMade: (made: MadeKey) => void;
+  /** Whether it is the key of the session. */
+  readonly isOwn: boolean;
+  readonly rotate: KeyActions['rotate'];
+  readonly onCreated: (created: CreatedKey) => void;
   readonly onClose: () => void;
 }) {
-  const { target, onMade, onClose } = props;
-  const isOwn = useSession().keyId === target.id;
+  const { target, isOwn, onCreated, onClose } = props;
   const [overlap, setOverlap] = useState(DEFAULT_OVERLAP);
-  const rotate = useRotateKey();
-  const submit = (): void => rotate.mutate({ id: target.id, overlapSeconds: Number(overlap) }, { onSuccess: onMade });
+  const rotate = useMutation({ mutationFn: props.rotate });
+  const submit = (): void =>
+    rotate.mutate({ id: target.id, overlapSeconds: Number(overlap) }, { onSuccess: onCreated });
   return (
-    <Dialog isOpen onClose={onClose} title={texts.rotation.title(target.name)}>
+    <Dialog isOpen onClose={onClose} title={words.title(target.name)}>
       <Stack>
-        <Text>{texts.rotation.about}</Text>
-        <Radio.Group label={texts.rotation.overlap} value={overlap} onChange={setOverlap}>
+        <Text>{words.about}</Text>
+        <Radio.Group label={words.overlap} value={overlap} onChange={setOverlap}>
           <Stack gap="xs" mt="xs">
-            {texts.rotation.overlaps.map(([seconds, words]) => (
-              <Radio key={seconds} value={seconds} label={words} />
+            {words.overlaps.map(([seconds, label]) => (
+              <Radio key={seconds} value={seconds} label={label} />
             ))}
           </Stack>
         </Radio.Group>
         {isOwn ? (
           <Note color="yellow" icon={<IconAlertTriangle />}>
-            {texts.rotation.own}
+            {words.own}
           </Note>
         ) : null}
         {rotate.error === null ? null : <ErrorState error={rotate.error} />}
@@ -47,7 +51,7 @@ export function RotateDialog(props: {
             {common.cancel}
           </Button>
           <BusyButton onClick={submit} isBusy={rotate.isPending}>
-            {texts.rotation.submit}
+            {words.submit}
           </BusyButton>
         </Group>
       </Stack>

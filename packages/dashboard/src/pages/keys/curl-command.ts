@@ -2,7 +2,7 @@
 import type { Scope } from '@darkroom/api/facts/scopes';
 
 /** The first one that the key allows is used. */
-const QUESTIONS: readonly (readonly [scope: Scope, path: string])[] = [
+const REQUESTS: readonly (readonly [scope: Scope, path: string])[] = [
   ['models:read', '/models'],
   ['tasks:read', '/tasks'],
   ['billing:read', '/account'],
@@ -12,9 +12,9 @@ const QUESTIONS: readonly (readonly [scope: Scope, path: string])[] = [
 ];
 
 /** @param baseUrl with `/v1`. */
-export function curlLine(baseUrl: string, key: { readonly key: string; readonly scopes: readonly Scope[] }): string {
-  const question = QUESTIONS.find(([scope]) => key.scopes.includes(scope));
+export function curlCommand(baseUrl: string, key: { readonly key: string; readonly scopes: readonly Scope[] }): string {
+  const request = REQUESTS.find(([scope]) => key.scopes.includes(scope));
   // If the key allows none of these, the rejection still shows that the key is known: it names the missing scope.
-  const path = question?.[1] ?? '/tasks';
+  const path = request?.[1] ?? '/tasks';
   return `curl ${baseUrl.replace(/\/+$/, '')}${path} \\\n  -H "Authorization: Bearer ${key.key}"`;
 }

@@ -1,4 +1,4 @@
-/** Receivers whose callbacks fail: since when, how the last attempt ended, and how the state ends. */
+/** Endpoints whose deliveries fail: since when, how the last attempt ended, and how the state ends. */
 import { Alert, Button, Group, Stack, Text } from '@mantine/core';
 import { IconAlertTriangle } from '@tabler/icons-react';
 import type { Account } from '../../api/account.ts';
@@ -6,11 +6,11 @@ import { ErrorState } from '../../components/states.tsx';
 import { Time } from '../../components/time.tsx';
 import { texts } from '../../texts/webhooks.ts';
 
-type Problem = NonNullable<Account['callbackProblems']>[number];
+type FailingEndpoint = NonNullable<Account['callbackProblems']>[number];
 
-interface FailingReceiversProps {
+interface FailingEndpointsProps {
   readonly mayRead: boolean;
-  readonly problems: readonly Problem[];
+  readonly endpoints: readonly FailingEndpoint[];
   /** Why nothing could be read. */
   readonly error: Error | null;
   readonly onRetry: () => void;
@@ -18,7 +18,7 @@ interface FailingReceiversProps {
   readonly onShowAttempts: ((origin: string) => void) | undefined;
 }
 
-export function FailingReceivers({ mayRead, problems, error, onRetry, onShowAttempts }: FailingReceiversProps) {
+export function FailingEndpoints({ mayRead, endpoints, error, onRetry, onShowAttempts }: FailingEndpointsProps) {
   if (!mayRead) {
     return (
       <Text size="sm" c="dimmed">
@@ -27,12 +27,12 @@ export function FailingReceivers({ mayRead, problems, error, onRetry, onShowAtte
     );
   }
   if (error !== null) return <ErrorState error={error} onRetry={onRetry} />;
-  if (problems.length === 0) return null;
+  if (endpoints.length === 0) return null;
   return (
     <Alert role="status" color="orange" icon={<IconAlertTriangle aria-hidden />} title={texts.failing.title}>
       <Stack gap="sm">
-        {problems.map((problem) => (
-          <Receiver key={problem.origin} problem={problem} onShowAttempts={onShowAttempts} />
+        {endpoints.map((endpoint) => (
+          <Endpoint key={endpoint.origin} endpoint={endpoint} onShowAttempts={onShowAttempts} />
         ))}
         <Text size="sm">{texts.failing.remedy}</Text>
       </Stack>
@@ -40,13 +40,13 @@ export function FailingReceivers({ mayRead, problems, error, onRetry, onShowAtte
   );
 }
 
-function Receiver(props: { readonly problem: Problem } & Pick<FailingReceiversProps, 'onShowAttempts'>) {
-  const { problem, onShowAttempts } = props;
-  const { origin, givenUp, failingSince, lastStatus: status, lastErrorClass: errorClass, isReduced } = problem;
+function Endpoint(props: { readonly endpoint: FailingEndpoint } & Pick<FailingEndpointsProps, 'onShowAttempts'>) {
+  const { endpoint, onShowAttempts } = props;
+  const { origin, givenUp, failingSince, lastStatus: status, lastErrorClass: errorClass, isReduced } = endpoint;
   return (
     <Group justify="space-between" gap="xs">
       <Text size="sm" component="div" flex="1 1 16rem">
-        {texts.failing.told(origin, givenUp)}{' '}
+        {texts.failing.of(origin, givenUp)}{' '}
         {texts.failing.last({ status, ...(errorClass === undefined ? {} : { errorClass }) })} {texts.failing.since}{' '}
         <Time seconds={failingSince} />. {isReduced ? texts.failing.reduced : null}
       </Text>

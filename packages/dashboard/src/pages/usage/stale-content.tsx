@@ -4,7 +4,7 @@
 import { Box, VisuallyHidden } from '@mantine/core';
 import type { ReactNode } from 'react';
 
-export function Awaited(props: {
+export function StaleContent(props: {
   /** Whether the shown result belongs to an earlier request. */
   readonly isStale: boolean;
   /** Announced while it is stale. */

@@ -5,18 +5,18 @@ import { texts } from '../texts/common.ts';
 
 const closeButtonProps = { 'aria-label': texts.close };
 
-export function tell(message: string): void {
+export function notify(message: string): void {
   notifications.show({ message, closeButtonProps });
 }
 
-interface Problem {
+interface ErrorNotification {
   readonly title?: string;
   readonly message: ReactNode;
   /** Whether it stays until it is closed: for text that takes longer to read. */
   readonly isLong?: boolean;
 }
 
-export function tellProblem({ title, message, isLong = false }: Problem): void {
+export function notifyError({ title, message, isLong = false }: ErrorNotification): void {
   notifications.show({
     color: 'red',
     message,
