@@ -5,7 +5,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { ErrorObject, ValidateFunction } from 'ajv/dist/2020.js';
 import { countCodePoints } from './code-points.ts';
-import { violation } from '@darkroom/api/facts/violation';
+import { fieldInRequest, violation } from '@darkroom/api/facts/violation';
 import type { Violation, ViolationPrefix } from '@darkroom/api/facts/violation';
 
 /** Returns what is wrong with a value, or undefined if nothing is. */
@@ -37,7 +37,7 @@ export function compileViolation(schema: object, prefix: ViolationPrefix): FindV
   return (value) => {
     if (validate(value)) return undefined;
     const [error] = validate.errors ?? [];
-    if (error === undefined) return { message: `${prefix}: not valid`, field: '', keyword: '' };
+    if (error === undefined) return { message: `${prefix}: not valid`, field: fieldInRequest(prefix, ''), keyword: '' };
     return violationOf(error, prefix);
   };
 }
@@ -118,13 +118,14 @@ function compile(schema: object, allErrors: boolean): ValidateFunction {
 }
 
 function violationOf(error: ErrorObject, prefix: ViolationPrefix): Violation {
-  const field = fieldOf(error);
+  const name = fieldOf(error);
+  const field = fieldInRequest(prefix, name);
   const { keyword } = error;
   if (keyword === 'additionalProperties') {
-    return { message: `additional properties not allowed: ${field}`, field, keyword };
+    return { message: `additional properties not allowed: ${name}`, field, keyword };
   }
-  if (keyword === 'required') return { message: `${prefix}: missing property: ${field}`, field, keyword };
-  return violation(prefix, field, keyword, `${keyword}: got ${got(error)}, want ${want(error)}`);
+  if (keyword === 'required') return { message: `${prefix}: missing property: ${name}`, field, keyword };
+  return violation(prefix, name, keyword, `${keyword}: got ${got(error)}, want ${want(error)}`);
 }
 
 /** The offending field: for a missing or an additional member, that member. */

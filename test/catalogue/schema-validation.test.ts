@@ -134,13 +134,13 @@ describe('all violations of a schema', () => {
     assert.deepEqual(
       find({ prompt: 'a', image_urls: ['1', 2], size: 1 }).map(({ field, keyword }) => [field, keyword]),
       [
-        ['size', 'additionalProperties'],
-        ['image_urls.1', 'type'],
+        ['input.size', 'additionalProperties'],
+        ['input.image_urls.1', 'type'],
       ],
     );
     assert.deepEqual(
       find({}).map(({ field, keyword }) => [field, keyword]),
-      [['prompt', 'required']],
+      [['input.prompt', 'required']],
     );
   });
 

@@ -2,7 +2,7 @@
 export interface Violation {
   /** For people: it names the field too. */
   readonly message: string;
-  /** The dotted position, within `input` for a model's input; '' for the whole value. */
+  /** The dotted position in the request: `input.image_urls.2`; '' for the whole of it. */
   readonly field: string;
   /** The violated keyword of JSON Schema, or a word of ours for a rule that no schema states: `unique`, `url`. */
   readonly keyword: string;
@@ -13,6 +13,12 @@ export type ViolationPrefix = 'invalid input' | 'invalid request' | 'invalid mod
 
 /** @param problem what is wrong with the field. */
 export function violation(prefix: ViolationPrefix, field: string, keyword: string, problem: string): Violation {
-  const place = field === '' ? '' : `${field}: `;
-  return { message: `${prefix}: ${place}${problem}`, field, keyword };
+  const position = field === '' ? '' : `${field}: `;
+  return { message: `${prefix}: ${position}${problem}`, field: fieldInRequest(prefix, field), keyword };
+}
+
+/** @param field its position in what the prefix is about. */
+export function fieldInRequest(prefix: ViolationPrefix, field: string): string {
+  if (prefix !== 'invalid input') return field;
+  return field === '' ? 'input' : `input.${field}`;
 }

@@ -98,7 +98,9 @@ export function TopUpDialog({ account, onClose }: { readonly account: Account; r
   );
 }
 
-/** The service's message for a reference that is already recorded (src/billing/operator-entries.ts). */
 function isUsedReference(error: Error): boolean {
-  return error instanceof ApiError && error.status === 400 && error.message.includes('was used before');
+  return (
+    error instanceof ApiError &&
+    error.violations.some(({ field, keyword }) => field === 'reference' && keyword === 'unique')
+  );
 }

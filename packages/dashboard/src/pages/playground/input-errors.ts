@@ -2,6 +2,7 @@
  * The errors of an input, by field: validated here against the model's own schema, with messages for people, and in
  * addition whatever only the service found (`POST /v1/tasks/estimate` lists everything with status 200).
  */
+import type { Violation } from '@darkroom/api/facts/violation';
 import { Validator } from '@cfworker/json-schema';
 import type { OutputUnit } from '@cfworker/json-schema';
 import { texts } from '../../texts/playground.ts';
@@ -104,28 +105,29 @@ function messageFor(keyword: string, field: Schema): string {
   }
 }
 
-/** The service's message about an input: `invalid input: image_urls.2: type: got integer, want string`. */
-const OF_FIELD = /^invalid input: ([\w-]+(?:\.[\w-]+)*): (.+)$/s;
-
 /** Assigns the service's errors to the fields of the form. @param known fields that already have an error. */
 export function serviceErrors(
   schema: Schema,
-  messages: readonly string[],
+  violations: readonly Violation[],
   known: readonly FieldError[],
 ): { readonly fields: readonly FieldError[]; readonly others: readonly string[] } {
   const namesWithError = new Set(known.map(({ path: [name] }) => name));
   const fields: FieldError[] = [];
   const others: string[] = [];
-  for (const message of messages) {
-    const [, location, what] = OF_FIELD.exec(message) ?? [];
-    const path = location?.split('.') ?? [];
+  for (const { message, field } of violations) {
+    const [root, ...path] = field.split('.');
     const [name] = path;
-    if (name === undefined || what === undefined || !Object.hasOwn(schema.properties ?? {}, name)) {
-      // The form itself reports a missing field, at the field.
-      if (!known.some(({ path: [each] }) => each !== undefined && message.includes(each))) others.push(message);
-    } else if (!namesWithError.has(name)) fields.push({ path, message: what });
+    if (root !== 'input' || name === undefined || !Object.hasOwn(schema.properties ?? {}, name)) others.push(message);
+    // The form itself reports a missing field, at the field.
+    else if (!namesWithError.has(name)) fields.push({ path, message: withoutField(message, path) });
   }
   return { fields, others };
+}
+
+/** The message for a place that shows which field it is about. */
+function withoutField(message: string, path: readonly string[]): string {
+  const beginning = `invalid input: ${path.join('.')}: `;
+  return message.startsWith(beginning) ? message.slice(beginning.length) : message;
 }
 
 /** @param pointer `#/image_urls/2`. */

@@ -42,7 +42,7 @@ export function RequestForm({ model, draft: state }: { readonly model: ModelDeta
   const create = useCreateTask((taskId, sent) => add({ taskId, request: sent }));
   const { estimate, isCurrent } = useEstimate(request, true);
   const own = useMemo(() => inputErrors(schema, request.input), [schema, request.input]);
-  const found = serviceErrors(schema, isCurrent ? (estimate?.errors ?? []) : [], own);
+  const found = serviceErrors(schema, isCurrent ? (estimate?.violations ?? []) : [], own);
   const errors = [...own, ...found.fields];
   // Errors of fields that the user has not reached yet are not shown.
   const shown = wasPressed ? errors : errors.filter(({ path: [name] }) => name !== undefined && touched.has(name));
