@@ -197,6 +197,5 @@ export const PACKAGES_THAT_DO_NOT: readonly string[] = [
   'spessasynth_core',
   'typebox',
   'ulid',
-  'yargs',
   'zod',
 ];
