@@ -8,8 +8,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import yargs from 'yargs';
-import { hideBin } from 'yargs/helpers';
+import { Command, Option } from '@commander-js/extra-typings';
 import { packageFile } from '../src/config/package-root.ts';
 import { MEASURES } from './measures.ts';
 import type { Measure } from './measures.ts';
@@ -17,27 +16,22 @@ import { summarise, table } from './report.ts';
 import type { Window } from './report.ts';
 import { Stage } from './stage/stage.ts';
 import type { Side } from './stage/stage.ts';
+import { wholeNumber } from '../src/commands/command-line.ts';
+import { positiveNumber } from '../test/support/number-options.ts';
 
 const say = (line: string): boolean => process.stdout.write(`${line}\n`);
 
 /** Before the first window that counts, everything has run once: compiled, connected, cached. */
 const WARM_UP_SECONDS = 2;
 
-const options = await yargs(hideBin(process.argv))
-  .scriptName('npm run bench --')
-  .usage('$0 [options]\n\nMeasures Darkroom beside raw Temporal and prints the ratios.')
-  .option('windows', { type: 'number', default: 5, describe: 'windows of each side for each measurement' })
-  .option('seconds', { type: 'number', default: 5, describe: 'length of a window' })
-  .option('only', { type: 'string', array: true, choices: MEASURES.map(({ name }) => name), describe: 'only these' })
-  .option('profile', { type: 'boolean', default: false, describe: 'write CPU profiles of the api and the worker' })
-  .check(({ windows, seconds }) => {
-    if (!Number.isInteger(windows) || windows < 1) throw new Error('--windows: want a whole number of at least 1');
-    if (!(seconds > 0)) throw new Error('--seconds: want more than 0');
-    return true;
-  })
-  .strict()
-  .version(false)
-  .parseAsync();
+const options = new Command('npm run bench --')
+  .description('Measures Darkroom beside raw Temporal and prints the ratios.')
+  .option('--windows <number>', 'windows of each side for each measurement', wholeNumber(1, 1_000_000), 5)
+  .option('--seconds <number>', 'length of a window', positiveNumber, 5)
+  .addOption(new Option('--only <names...>', 'only these').choices(MEASURES.map(({ name }) => name)))
+  .option('--profile', 'write CPU profiles of the api and the worker', false)
+  .parse()
+  .opts();
 
 const resultsFolder = packageFile('bench/results');
 const measures = MEASURES.filter(({ name }) => options.only === undefined || options.only.includes(name));

@@ -3,14 +3,9 @@
  * The program: one subcommand for each role (architecture, "Parts that run"). Roles load only what they need, so that
  * `admin` does not wait for Temporal's libraries.
  */
-import yargs from 'yargs';
-import { hideBin } from 'yargs/helpers';
+import type { Command } from '@commander-js/extra-typings';
+import { createProgram, runProgram } from './commands/command-line.ts';
 import { DarkroomError } from './domain/darkroom-error.ts';
-
-class UsageError extends DarkroomError {
-  override readonly name = 'UsageError';
-  override readonly kind = 'invalid_request';
-}
 
 /** EX_CONFIG of sysexits.h: a restart would change nothing (standalone/part.ts). */
 const UNUSABLE_CONFIGURATION = 78;
@@ -21,58 +16,62 @@ function isPlain(error: unknown): error is DarkroomError {
 }
 
 async function main(): Promise<void> {
-  await yargs(hideBin(process.argv))
-    .scriptName('darkroom')
-    .usage('$0 <command>\n\nOne HTTPS API in front of many generative media models.')
-    .command('start', 'run everything on this machine: PostgreSQL, Temporal, api and worker', {
-      builder: (y) => y.help(false).strict(false),
-      handler: async () => {
-        const { runEmbedded } = await import('./standalone/start.ts');
-        process.exitCode = await runEmbedded({ args: argumentsAfter('start'), environment: process.env });
-      },
-    })
-    .command('api', 'serve the HTTP API and launch tasks (configured by environment)', {}, async () => {
+  const program = createProgram('darkroom')
+    .usage('<command>')
+    .description('One HTTPS API in front of many generative media models.')
+    .enablePositionalOptions();
+  withOwnArguments(
+    program.command('start').description('run everything on this machine: PostgreSQL, Temporal, api and worker'),
+    async (args) => {
+      const { runEmbedded } = await import('./standalone/start.ts');
+      process.exitCode = await runEmbedded({ args, environment: process.env });
+    },
+  );
+  program
+    .command('api')
+    .description('serve the HTTP API and launch tasks (configured by environment)')
+    .action(async () => {
       const { runApi } = await import('./commands/api.ts');
       await runApi(process.env);
-    })
-    .command('worker', 'run tasks (configured by environment)', {}, async () => {
+    });
+  program
+    .command('worker')
+    .description('run tasks (configured by environment)')
+    .action(async () => {
       const { runWorker } = await import('./commands/worker.ts');
       await runWorker(process.env);
-    })
-    .command('migrate', 'prepare the database and the Temporal namespace; run it before the others', {}, async () => {
+    });
+  program
+    .command('migrate')
+    .description('prepare the database and the Temporal namespace; run it before the others')
+    .action(async () => {
       const { runMigrate } = await import('./commands/migrate.ts');
       await runMigrate(process.env);
-    })
-    .command('first-run', false, {}, async () => {
-      const { runFirstRun } = await import('./commands/first-run.ts');
-      await runFirstRun(process.env);
-    })
-    .command('admin', 'accounts, keys and money', {
-      builder: (y) => y.help(false).strict(false),
-      handler: async () => {
-        const { runAdmin } = await import('./commands/admin.ts');
-        await runAdmin(argumentsAfter('admin'), process.env);
-      },
-    })
-    .demandCommand(1, 'name a command')
-    .recommendCommands()
-    .strict()
-    .version(false)
-    .help()
-    .fail((message, error) => {
-      throw error ?? new UsageError(`${message}\ndarkroom --help lists the commands`);
-    })
-    .parseAsync();
+    });
+  program.command('first-run', { hidden: true }).action(async () => {
+    const { runFirstRun } = await import('./commands/first-run.ts');
+    await runFirstRun(process.env);
+  });
+  withOwnArguments(program.command('admin').description('accounts, keys and money'), async (args) => {
+    const { runAdmin } = await import('./commands/admin.ts');
+    await runAdmin(args, process.env);
+  });
+  await runProgram(program, process.argv.slice(2), 'name a command');
+}
+
+/** A command that parses its arguments, and shows its help, itself. */
+function withOwnArguments(command: Command, run: (args: readonly string[]) => Promise<void>): void {
+  command
+    .helpOption(false)
+    .allowUnknownOption()
+    .passThroughOptions()
+    .allowExcessArguments()
+    .action((_options, { args }) => run(args));
 }
 
 /** Errors of native code have no stack. */
 function describeError(error: unknown): string {
   return error instanceof Error ? (error.stack ?? `${error.name}: ${error.message}`) : String(error);
-}
-
-function argumentsAfter(command: string): readonly string[] {
-  const args = hideBin(process.argv);
-  return args.slice(args.indexOf(command) + 1);
 }
 
 try {

@@ -12,12 +12,12 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
-import yargs from 'yargs';
-import { hideBin } from 'yargs/helpers';
+import { Command } from '@commander-js/extra-typings';
 import { packageModule } from '../../src/config/package-root.ts';
 import { median } from '../measures.ts';
 import { surroundings } from '../stage/node-launch.ts';
 import type { Figures } from './copier.ts';
+import { count } from '../../test/support/number-options.ts';
 
 const LEAST_THROUGHPUT = 0.8;
 const MOST_MB_OVER_IDLE = 150;
@@ -25,16 +25,13 @@ const CHUNK = Buffer.alloc(256 * 1024, 7);
 
 const say = (line: string): boolean => process.stdout.write(`${line}\n`);
 
-const options = await yargs(hideBin(process.argv))
-  .scriptName('npm run bench --')
-  .usage('$0 archive [options]\n\nMeasures archiving of large files beside a bare copy of them.')
-  .command('archive', false)
-  .option('files', { type: 'number', default: 16, describe: 'files at once' })
-  .option('megabytes', { type: 'number', default: 256, describe: 'size of each' })
-  .option('rounds', { type: 'number', default: 3, describe: 'windows of each side' })
-  .strict()
-  .version(false)
-  .parseAsync();
+const options = new Command('npm run bench -- archive')
+  .description('Measures archiving of large files beside a bare copy of them.')
+  .option('--files <number>', 'files at once', count, 16)
+  .option('--megabytes <number>', 'size of each', count, 256)
+  .option('--rounds <number>', 'windows of each side', count, 3)
+  .parse()
+  .opts();
 
 const server = createServer((_request, response) => {
   let left = options.megabytes * 4;

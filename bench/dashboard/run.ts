@@ -7,12 +7,12 @@
  */
 import { loadavg } from 'node:os';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
-import yargs from 'yargs';
-import { hideBin } from 'yargs/helpers';
+import { Command } from '@commander-js/extra-typings';
 import { launchBrowser } from '../../test/support/browser.ts';
 import { startInstallation } from '../../tools/gallery/installation.ts';
 import type { Installation } from '../../tools/gallery/installation.ts';
 import { median } from '../measures.ts';
+import { count } from '../../test/support/number-options.ts';
 
 /** What was promised, on loopback. */
 const PROMISED_MS = 1000;
@@ -20,14 +20,11 @@ const PROMISED_BYTES = 250 * 1024;
 
 const say = (line: string): boolean => process.stdout.write(`${line}\n`);
 
-const options = await yargs(hideBin(process.argv))
-  .scriptName('npm run bench --')
-  .usage('$0 dashboard [options]\n\nMeasures how long until the dashboard can be used.')
-  .command('dashboard', false)
-  .option('times', { type: 'number', default: 15, describe: 'how often each page is opened' })
-  .strict()
-  .version(false)
-  .parseAsync();
+const options = new Command('npm run bench -- dashboard')
+  .description('Measures how long until the dashboard can be used.')
+  .option('--times <number>', 'how often each page is opened', count, 15)
+  .parse()
+  .opts();
 
 interface Opened {
   readonly name: string;

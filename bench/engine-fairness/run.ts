@@ -8,25 +8,23 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { performance } from 'node:perf_hooks';
-import yargs from 'yargs';
-import { hideBin } from 'yargs/helpers';
+import { Command } from '@commander-js/extra-typings';
 import type { EnginePool } from '../../src/providers/embedded/engine-pool.ts';
 import { createEnginePool } from '../../src/providers/embedded/engine-pool.ts';
 import type { EngineJob } from '@darkroom/engines/engine';
 import { silentLogger } from '../../src/telemetry/log.ts';
+import { counts, positiveNumber } from '../../test/support/number-options.ts';
 
 const FILMS = 4;
 
-const options = await yargs(hideBin(process.argv))
-  .scriptName('npm run bench -- engine-fairness')
-  .usage('$0 [options]\n\nMeasures how long an image waits for films of another account.')
-  .option('threads', { type: 'number', array: true, default: [1, 2, 4], describe: 'numbers of engine threads' })
-  .option('resolution', { type: 'string', default: '4k', describe: 'of the films' })
-  .option('seconds', { type: 'number', default: 30, describe: 'length of the films' })
-  .option('turns', { type: 'number', default: 2, describe: 'length of the film for the cost of taking turns, at 480p' })
-  .strict()
-  .version(false)
-  .parseAsync();
+const options = new Command('npm run bench -- engine-fairness')
+  .description('Measures how long an image waits for films of another account.')
+  .option('--threads <numbers...>', 'numbers of engine threads; default: 1 2 4', counts)
+  .option('--resolution <name>', 'of the films', '4k')
+  .option('--seconds <number>', 'length of the films', positiveNumber, 30)
+  .option('--turns <number>', 'length of the film for the cost of taking turns, at 480p', positiveNumber, 2)
+  .parse()
+  .opts();
 
 const say = (line: string): boolean => process.stdout.write(`${line}\n`);
 const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-fairness-'));
@@ -106,7 +104,7 @@ async function measureTurns(): Promise<void> {
 }
 
 try {
-  for (const threads of options.threads) await measureWait(threads);
+  for (const threads of options.threads ?? [1, 2, 4]) await measureWait(threads);
   await measureTurns();
 } finally {
   await rm(folder, { recursive: true, force: true });

@@ -9,27 +9,25 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { performance } from 'node:perf_hooks';
-import yargs from 'yargs';
-import { hideBin } from 'yargs/helpers';
+import { Command } from '@commander-js/extra-typings';
 import { planFilm, renderFilm } from '@darkroom/engines/film';
 import { renderFrames } from '@darkroom/engines/film-rendering';
 import { openVideo } from '@darkroom/media/encode';
 import { median } from '../measures.ts';
+import { count, positiveNumber } from '../../test/support/number-options.ts';
 
 const PROMISED = 1.5;
 const PROMPT =
   'A sailing boat on the sea at sunset, an island with palms, drifting clouds, birds, the camera pushes in';
 
-const options = await yargs(hideBin(process.argv))
-  .scriptName('npm run bench -- film')
-  .usage('$0 [options]\n\nMeasures films beside the encoder alone.')
-  .option('rounds', { type: 'number', default: 5, describe: 'films of each kind' })
-  .option('seconds', { type: 'number', default: 5, describe: 'length of a film' })
-  .option('resolution', { type: 'string', array: true, default: ['480p', '720p', '1080p'], describe: 'of the films' })
-  .option('prompt', { type: 'string', default: PROMPT, describe: 'what they show' })
-  .strict()
-  .version(false)
-  .parseAsync();
+const options = new Command('npm run bench -- film')
+  .description('Measures films beside the encoder alone.')
+  .option('--rounds <number>', 'films of each kind', count, 5)
+  .option('--seconds <number>', 'length of a film', positiveNumber, 5)
+  .option('--resolution <names...>', 'of the films', ['480p', '720p', '1080p'])
+  .option('--prompt <text>', 'what they show', PROMPT)
+  .parse()
+  .opts();
 
 const say = (line: string): boolean => process.stdout.write(`${line}\n`);
 const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-film-'));

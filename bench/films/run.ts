@@ -9,8 +9,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import yargs from 'yargs';
-import { hideBin } from 'yargs/helpers';
+import { Command, Option } from '@commander-js/extra-typings';
 import { packageFile } from '../../src/config/package-root.ts';
 import type { Database } from '../../src/database/database.ts';
 import { median } from '../measures.ts';
@@ -24,6 +23,7 @@ import { startProbes } from './probes.ts';
 import type { Latency } from './probes.ts';
 import { withService } from './service.ts';
 import type { Service } from './service.ts';
+import { count, positiveNumber } from '../../test/support/number-options.ts';
 
 /** The last small tasks wait for the last videos. */
 const LOOK_EVERY_MS = 1_000;
@@ -43,17 +43,14 @@ const countTasks = {
 
 const say = (line: string): boolean => process.stdout.write(`${line}\n`);
 
-const options = await yargs(hideBin(process.argv))
-  .scriptName('npm run bench --')
-  .usage('$0 films [options]\n\nMeasures the whole service while many films are made.')
-  .command('films', false)
-  .option('films', { type: 'number', default: 20, describe: 'films at once' })
-  .option('duration', { type: 'number', default: 5, describe: 'length of a film in seconds' })
-  .option('resolution', { choices: ['480p', '720p'] as const, default: '720p' as const, describe: 'of the films' })
-  .option('seconds', { type: 'number', default: 60, describe: 'length of the idle window' })
-  .strict()
-  .version(false)
-  .parseAsync();
+const options = new Command('npm run bench -- films')
+  .description('Measures the whole service while many films are made.')
+  .option('--films <number>', 'films at once', count, 20)
+  .option('--duration <number>', 'length of a film in seconds', positiveNumber, 5)
+  .addOption(new Option('--resolution <name>', 'of the films').choices(['480p', '720p']).default('720p'))
+  .option('--seconds <number>', 'length of the idle window', positiveNumber, 60)
+  .parse()
+  .opts();
 
 say('Starting PostgreSQL, Temporal, the api and the worker.');
 await withService(say, measure);

@@ -8,8 +8,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { performance } from 'node:perf_hooks';
-import yargs from 'yargs';
-import { hideBin } from 'yargs/helpers';
+import { Command } from '@commander-js/extra-typings';
 import { openDatabase } from '../../src/database/database.ts';
 import type { Database } from '../../src/database/database.ts';
 import { migrate } from '../../src/database/migrate.ts';
@@ -23,19 +22,18 @@ import { createBenchAccount } from '../stage/account.ts';
 import { stopAll } from '../stage/children.ts';
 import type { Child } from '../stage/children.ts';
 import { startBenchCluster } from '../stage/cluster.ts';
+import { count, positiveNumber } from '../../test/support/number-options.ts';
 
 const ACCOUNTS = 1_000;
 const PROMISED = 0.35;
 
-const options = await yargs(hideBin(process.argv))
-  .scriptName('npm run bench -- holds')
-  .usage('$0 [options]\n\nMeasures holds per second on one account beside a thousand accounts.')
-  .option('windows', { type: 'number', default: 5, describe: 'windows of each' })
-  .option('seconds', { type: 'number', default: 5, describe: 'length of a window' })
-  .option('clients', { type: 'number', default: 64, describe: 'creates under way at once' })
-  .strict()
-  .version(false)
-  .parseAsync();
+const options = new Command('npm run bench -- holds')
+  .description('Measures holds per second on one account beside a thousand accounts.')
+  .option('--windows <number>', 'windows of each', count, 5)
+  .option('--seconds <number>', 'length of a window', positiveNumber, 5)
+  .option('--clients <number>', 'creates under way at once', count, 64)
+  .parse()
+  .opts();
 
 const say = (line: string): boolean => process.stdout.write(`${line}\n`);
 const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-holds-'));

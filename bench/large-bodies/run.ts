@@ -12,8 +12,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import yargs from 'yargs';
-import { hideBin } from 'yargs/helpers';
+import { Command } from '@commander-js/extra-typings';
 import { packageFile, packageModule } from '../../src/config/package-root.ts';
 import { openDatabase } from '../../src/database/database.ts';
 import type { Database } from '../../src/database/database.ts';
@@ -31,6 +30,7 @@ import { loadLaunch, roleEnvironment, roleLaunch } from '../stage/node-launch.ts
 import { TASK_MODEL, TEXT_MODEL, largeBodies } from './bodies.ts';
 import type { LargeBody } from './bodies.ts';
 import type { Pauses } from './probe.ts';
+import { count, positiveNumber } from '../../test/support/number-options.ts';
 
 /** What is promised: for one body, and for twenty at once. */
 const MOST_PAUSE_MS = 50;
@@ -44,22 +44,15 @@ const SMALL_CLIENTS = { clients: 5, everyMs: 25, model: TASK_MODEL };
 
 const say = (line: string): boolean => process.stdout.write(`${line}\n`);
 
-const options = await yargs(hideBin(process.argv))
-  .scriptName('npm run bench --')
-  .usage('$0 large-bodies [options]\n\nMeasures what bodies of ten megabytes cost others.')
-  .command('large-bodies', false)
-  .option('rounds', { type: 'number', default: 5, describe: 'times each body is sent' })
-  .option('seconds', {
-    type: 'number',
-    default: 20,
-    describe: 'how long small requests are measured, quietly and beside',
-  })
-  .option('names', { type: 'number', default: 900_000, describe: 'bytes of all names of members in a body' })
-  .option('only', { type: 'string', array: true, describe: 'only bodies whose path or name has this in it' })
-  .option('profile', { type: 'boolean', default: false, describe: 'write a CPU profile of the api' })
-  .strict()
-  .version(false)
-  .parseAsync();
+const options = new Command('npm run bench -- large-bodies')
+  .description('Measures what bodies of ten megabytes cost others.')
+  .option('--rounds <number>', 'times each body is sent', count, 5)
+  .option('--seconds <number>', 'how long small requests are measured, quietly and beside', positiveNumber, 20)
+  .option('--names <number>', 'bytes of all names of members in a body', count, 900_000)
+  .option('--only <words...>', 'only bodies whose path or name has this in it')
+  .option('--profile', 'write a CPU profile of the api', false)
+  .parse()
+  .opts();
 
 const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-bench-bodies-'));
 const resultsFolder = packageFile('bench/results');

@@ -8,8 +8,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
-import yargs from 'yargs';
-import { hideBin } from 'yargs/helpers';
+import { Command } from '@commander-js/extra-typings';
 import { createPinnedDefinitions } from '../../src/catalogue/pinned-definitions.ts';
 import { openDatabase } from '../../src/database/database.ts';
 import type { Database } from '../../src/database/database.ts';
@@ -23,21 +22,20 @@ import { createBenchAccount } from '../stage/account.ts';
 import { stopAll } from '../stage/children.ts';
 import type { Child } from '../stage/children.ts';
 import { startBenchCluster } from '../stage/cluster.ts';
+import { count, counts } from '../../test/support/number-options.ts';
 
 const PROMISED = 0.8;
 /** The content of a model definition is not measured. */
 const DEFINITION = { name: 'bench/swatch', modality: 'image', limits: {}, routes: {} };
 
-const options = await yargs(hideBin(process.argv))
-  .scriptName('npm run bench -- launcher')
-  .usage('$0 [options]\n\nMeasures the starts per second of one launcher.')
-  .option('latency', { type: 'number', array: true, default: [20, 50, 100], describe: 'milliseconds of a start' })
-  .option('tasks', { type: 'number', default: 20_000, describe: 'tasks that wait at the beginning' })
-  .option('accounts', { type: 'number', default: 10, describe: 'accounts that have them' })
-  .option('windows', { type: 'number', default: 3, describe: 'runs at each latency' })
-  .strict()
-  .version(false)
-  .parseAsync();
+const options = new Command('npm run bench -- launcher')
+  .description('Measures the starts per second of one launcher.')
+  .option('--latency <numbers...>', 'milliseconds of a start; default: 20 50 100', counts)
+  .option('--tasks <number>', 'tasks that wait at the beginning', count, 20_000)
+  .option('--accounts <number>', 'accounts that have them', count, 10)
+  .option('--windows <number>', 'runs at each latency', count, 3)
+  .parse()
+  .opts();
 
 const say = (line: string): boolean => process.stdout.write(`${line}\n`);
 const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-launcher-'));
@@ -58,7 +56,7 @@ try {
     for (let count = 0; count < options.accounts; count++) {
       accountIds.push((await createBenchAccount(database)).accountId);
     }
-    for (const latencyMs of options.latency) {
+    for (const latencyMs of options.latency ?? [20, 50, 100]) {
       for (let window = 1; window <= options.windows; window++) await measure(database, accountIds, latencyMs);
     }
   } finally {

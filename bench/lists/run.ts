@@ -8,8 +8,7 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import yargs from 'yargs';
-import { hideBin } from 'yargs/helpers';
+import { Command } from '@commander-js/extra-typings';
 import { packageFile } from '../../src/config/package-root.ts';
 import { openDatabase } from '../../src/database/database.ts';
 import { migrate } from '../../src/database/migrate.ts';
@@ -27,6 +26,7 @@ import { UNBOUNDED, REQUESTS } from './requests.ts';
 import type { ListRequest } from './requests.ts';
 import { fill } from './rows.ts';
 import type { Known } from './rows.ts';
+import { count } from '../../test/support/number-options.ts';
 
 /** At most this much more than in the small account. */
 const BOUND = 1.3;
@@ -50,21 +50,15 @@ interface Finding {
   readonly ratio: number;
 }
 
-const options = await yargs(hideBin(process.argv))
-  .scriptName('npm run bench -- lists')
-  .usage('$0 [options]\n\nMeasures lists of a large account beside those of a small one.')
-  .option('small', { type: 'number', default: 1_000, describe: 'tasks of the small account, at least 1000' })
-  .option('large', { type: 'number', default: 1_000_000, describe: 'tasks of the large account' })
-  .option('requests', { type: 'number', default: 300, describe: 'requests of each kind to each account' })
-  .option('only', { type: 'string', array: true, describe: 'only requests whose name has this in it' })
-  .option('keep', {
-    type: 'boolean',
-    default: false,
-    describe: 'leave the database running, and say where, until Ctrl-C',
-  })
-  .strict()
-  .version(false)
-  .parseAsync();
+const options = new Command('npm run bench -- lists')
+  .description('Measures lists of a large account beside those of a small one.')
+  .option('--small <number>', 'tasks of the small account, at least 1000', count, 1_000)
+  .option('--large <number>', 'tasks of the large account', count, 1_000_000)
+  .option('--requests <number>', 'requests of each kind to each account', count, 300)
+  .option('--only <words...>', 'only requests whose name has this in it')
+  .option('--keep', 'leave the database running, and say where, until Ctrl-C', false)
+  .parse()
+  .opts();
 
 const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-bench-lists-'));
 const children = new Set<Child>();

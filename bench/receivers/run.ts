@@ -10,8 +10,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import yargs from 'yargs';
-import { hideBin } from 'yargs/helpers';
+import { Command } from '@commander-js/extra-typings';
 import { packageFile } from '../../src/config/package-root.ts';
 import type { Database } from '../../src/database/database.ts';
 import { withService } from '../films/service.ts';
@@ -22,6 +21,7 @@ import { createBenchAccount } from '../stage/account.ts';
 import type { BenchAccount } from '../stage/account.ts';
 import { loadLaunch } from '../stage/node-launch.ts';
 import type { ReceiverPorts } from './receivers.ts';
+import { count, positiveNumber } from '../../test/support/number-options.ts';
 
 const MOST_SLOWER = 1.5;
 /** 10 s: spec §6.2. One more second, because on busy cores start and end are timed late. */
@@ -62,17 +62,14 @@ const SELECT_DELIVERIES = {
 
 const say = (line: string): boolean => process.stdout.write(`${line}\n`);
 
-const options = await yargs(hideBin(process.argv))
-  .scriptName('npm run bench --')
-  .usage("$0 receivers [options]\n\nMeasures whether one account's receivers delay another account.")
-  .command('receivers', false)
-  .option('rounds', { type: 'number', default: 5, describe: 'windows of each kind' })
-  .option('seconds', { type: 'number', default: 15, describe: 'length of a window' })
-  .option('clients', { type: 'number', default: 2, describe: 'tasks of the measured account at once' })
-  .option('crowd', { type: 'number', default: 300, describe: 'callbacks of the other account in a window' })
-  .strict()
-  .version(false)
-  .parseAsync();
+const options = new Command('npm run bench -- receivers')
+  .description("Measures whether one account's receivers delay another account.")
+  .option('--rounds <number>', 'windows of each kind', count, 5)
+  .option('--seconds <number>', 'length of a window', positiveNumber, 15)
+  .option('--clients <number>', 'tasks of the measured account at once', count, 2)
+  .option('--crowd <number>', 'callbacks of the other account in a window', count, 300)
+  .parse()
+  .opts();
 
 const { command, args, environment } = loadLaunch('receivers/receivers.ts', []);
 const receivers = spawn(command, [...args], { env: environment, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });

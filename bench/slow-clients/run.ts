@@ -11,8 +11,7 @@ import { once } from 'node:events';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import yargs from 'yargs';
-import { hideBin } from 'yargs/helpers';
+import { Command } from '@commander-js/extra-typings';
 import { packageFile } from '../../src/config/package-root.ts';
 import { openDatabase } from '../../src/database/database.ts';
 import { migrate } from '../../src/database/migrate.ts';
@@ -25,6 +24,7 @@ import { Child, stopAll } from '../stage/children.ts';
 import { startBenchCluster } from '../stage/cluster.ts';
 import { loadLaunch, roleEnvironment, roleLaunch } from '../stage/node-launch.ts';
 import type { AttackReport } from './attackers.ts';
+import { count, positiveNumber } from '../../test/support/number-options.ts';
 
 /** The default configuration of an api: the limits are part of what is measured. */
 const DEFAULT_LIMITS = { MAX_CONNECTIONS: '10000', MAX_CONNECTIONS_PER_ADDRESS: '1000' };
@@ -35,17 +35,14 @@ const MEMORY_EVERY_MS = 500;
 
 const say = (line: string): boolean => process.stdout.write(`${line}\n`);
 
-const options = await yargs(hideBin(process.argv))
-  .scriptName('npm run bench --')
-  .usage('$0 slow-clients [options]\n\nMeasures healthy clients beside slow ones and garbage.')
-  .command('slow-clients', false)
-  .option('seconds', { type: 'number', default: 120, describe: 'how long the attack lasts' })
-  .option('quiet', { type: 'number', default: 20, describe: 'how long is measured without it' })
-  .option('slow', { type: 'number', default: 500, describe: 'slow connections' })
-  .option('garbage', { type: 'number', default: 200, describe: 'requests a second that are none' })
-  .strict()
-  .version(false)
-  .parseAsync();
+const options = new Command('npm run bench -- slow-clients')
+  .description('Measures healthy clients beside slow ones and garbage.')
+  .option('--seconds <number>', 'how long the attack lasts', positiveNumber, 120)
+  .option('--quiet <number>', 'how long is measured without it', positiveNumber, 20)
+  .option('--slow <number>', 'slow connections', count, 500)
+  .option('--garbage <number>', 'requests a second that are none', count, 200)
+  .parse()
+  .opts();
 
 const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-bench-slow-'));
 const children = new Set<Child>();

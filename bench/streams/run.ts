@@ -12,8 +12,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import yargs from 'yargs';
-import { hideBin } from 'yargs/helpers';
+import { Command } from '@commander-js/extra-typings';
 import { packageFile } from '../../src/config/package-root.ts';
 import { newTaskId } from '../../src/domain/ids.ts';
 import { openDatabase } from '../../src/database/database.ts';
@@ -29,6 +28,7 @@ import { createBenchAccount } from '../stage/account.ts';
 import { Child, stopAll } from '../stage/children.ts';
 import { startBenchCluster } from '../stage/cluster.ts';
 import { loadLaunch, roleEnvironment, roleLaunch } from '../stage/node-launch.ts';
+import { count, positiveNumber } from '../../test/support/number-options.ts';
 
 /** What a waiting client may cost, and by how much others may wait longer for their responses. */
 const MAX_KB_EACH = 40;
@@ -50,16 +50,13 @@ const copyTasks = {
 
 const say = (line: string): boolean => process.stdout.write(`${line}\n`);
 
-const options = await yargs(hideBin(process.argv))
-  .scriptName('npm run bench --')
-  .usage('$0 streams [options]\n\nMeasures what clients cost that watch tasks or wait for them.')
-  .command('streams', false)
-  .option('streams', { type: 'number', default: 5_000, describe: 'clients with a live stream' })
-  .option('waits', { type: 'number', default: 5_000, describe: 'clients that wait for a change' })
-  .option('seconds', { type: 'number', default: 10, describe: 'length of a window of plain reads' })
-  .strict()
-  .version(false)
-  .parseAsync();
+const options = new Command('npm run bench -- streams')
+  .description('Measures what clients cost that watch tasks or wait for them.')
+  .option('--streams <number>', 'clients with a live stream', count, 5_000)
+  .option('--waits <number>', 'clients that wait for a change', count, 5_000)
+  .option('--seconds <number>', 'length of a window of plain reads', positiveNumber, 10)
+  .parse()
+  .opts();
 
 const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-bench-streams-'));
 const children = new Set<Child>();

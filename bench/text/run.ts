@@ -11,8 +11,7 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import yargs from 'yargs';
-import { hideBin } from 'yargs/helpers';
+import { Command, Option } from '@commander-js/extra-typings';
 import { packageFile } from '../../src/config/package-root.ts';
 import { openDatabase } from '../../src/database/database.ts';
 import { migrate } from '../../src/database/migrate.ts';
@@ -26,6 +25,7 @@ import { Child, stopAll } from '../stage/children.ts';
 import { startBenchCluster } from '../stage/cluster.ts';
 import { loadLaunch, roleEnvironment, roleLaunch } from '../stage/node-launch.ts';
 import type { TextOrder, TextWindow } from './clients.ts';
+import { count, positiveNumber } from '../../test/support/number-options.ts';
 
 /** What is promised. */
 const LEAST_WHOLE = 0.35;
@@ -36,23 +36,16 @@ const MOST_GROWTH = 1.15;
 
 const say = (line: string): boolean => process.stdout.write(`${line}\n`);
 
-const options = await yargs(hideBin(process.argv))
-  .scriptName('npm run bench --')
-  .usage('$0 text [options]\n\nMeasures text calls beside a bare pass-through.')
-  .command('text', false)
-  .option('rounds', { type: 'number', default: 5, describe: 'windows of each kind' })
-  .option('seconds', { type: 'number', default: 5, describe: 'length of a window' })
-  .option('clients', { type: 'number', default: 32, describe: 'connections at once' })
-  .option('calls', { type: 'number', default: 100_000, describe: 'calls over which memory is watched; 0: not' })
-  .option('load', {
-    type: 'string',
-    choices: ['whole', 'stream'] as const,
-    describe: 'only put this load on ours, for a profile',
-  })
-  .option('profile', { type: 'boolean', default: false, describe: 'write a CPU profile of the api' })
-  .strict()
-  .version(false)
-  .parseAsync();
+const options = new Command('npm run bench -- text')
+  .description('Measures text calls beside a bare pass-through.')
+  .option('--rounds <number>', 'windows of each kind', count, 5)
+  .option('--seconds <number>', 'length of a window', positiveNumber, 5)
+  .option('--clients <number>', 'connections at once', count, 32)
+  .option('--calls <number>', 'calls over which memory is watched; 0: not', count, 100_000)
+  .addOption(new Option('--load <kind>', 'only put this load on ours, for a profile').choices(['whole', 'stream']))
+  .option('--profile', 'write a CPU profile of the api', false)
+  .parse()
+  .opts();
 
 const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-bench-text-'));
 const resultsFolder = packageFile('bench/results');

@@ -7,41 +7,25 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import process from 'node:process';
-import yargs from 'yargs';
-import { hideBin } from 'yargs/helpers';
+import { Command, Option } from '@commander-js/extra-typings';
 import { packageFile } from '../../src/config/package-root.ts';
 import { runCampaign } from './campaign.ts';
 import { MUTANTS } from './mutants/mutants.ts';
 import { reportOf, summaryOf } from './report.ts';
 import { TARGETS } from './schedule.ts';
 import type { FaultKind } from './schedule.ts';
+import { count, positiveNumber } from '../support/number-options.ts';
 
-const options = await yargs(hideBin(process.argv))
-  .scriptName('npm run chaos --')
-  .option('seed', { type: 'number', default: 1, describe: 'The same seed is the same schedule of faults and wishes.' })
-  .option('minutes', {
-    type: 'number',
-    default: 3,
-    describe: 'How long the storm lasts; healing and judging come after it.',
-  })
-  .option('mutant', {
-    type: 'string',
-    choices: MUTANTS.map(({ name }) => name),
-    describe: 'Runs the program with this mistake in it.',
-  })
-  .option('keep', {
-    type: 'boolean',
-    default: false,
-    describe: 'Keeps the folder with all logs; a violation keeps it too.',
-  })
-  .option('only', {
-    type: 'string',
-    array: true,
-    choices: Object.keys(TARGETS) as FaultKind[],
-    describe: 'Only faults of these kinds.',
-  })
-  .strict()
-  .parse();
+const options = new Command('npm run chaos --')
+  .option('--seed <number>', 'the same seed is the same schedule of faults and wishes', count, 1)
+  .option('--minutes <number>', 'how long the storm lasts; recovery and checks come after it', positiveNumber, 3)
+  .addOption(
+    new Option('--mutant <name>', 'runs the program with this mistake in it').choices(MUTANTS.map(({ name }) => name)),
+  )
+  .option('--keep', 'keeps the folder with all logs; a violation keeps it too', false)
+  .addOption(new Option('--only <kinds...>', 'only faults of these kinds').choices(Object.keys(TARGETS) as FaultKind[]))
+  .parse()
+  .opts();
 
 const say = (line: string): void => {
   process.stderr.write(`${line}\n`);

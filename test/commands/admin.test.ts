@@ -57,6 +57,34 @@ async function callerOf(apiKey: unknown): Promise<Caller> {
   return createAuthenticator(room.database).authenticate(`Bearer ${String(apiKey)}`);
 }
 
+describe('the help of admin', { concurrency: 2 }, () => {
+  it('shows at each level what may follow, with defaults, choices and the options of all commands', async () => {
+    const group = await run('keys', '--help');
+    assert.equal(group.code, 0);
+    assert.match(group.stdout, /^Usage: npm run admin -- keys <command>\n\nAPI keys\n/);
+    assert.match(group.stdout, /\n {2}rotate <key> +replace a key by one with the same rights/);
+
+    for (const args of [
+      ['keys', 'create', '-h'],
+      ['--json', 'keys', 'create', '--name', 'x', '--help'],
+      ['keys', 'help', 'create'],
+    ]) {
+      const { code, stdout, stderr } = await run(...args);
+      assert.equal(code, 0);
+      assert.equal(stderr, '');
+      assert.match(stdout, /^Usage: npm run admin -- keys create \[options\]\n\ncreate a key; it is shown once\n/);
+      assert.match(stdout, /--name <name> +what to call it \(default: "key"\)/);
+      assert.match(stdout, /--scopes <scopes\.\.\.> +default: all \(choices: "tasks:read", "tasks:write",/);
+      assert.match(stdout, /--json +print JSON/);
+    }
+
+    assert.match(
+      (await run('accounts', 'top-up', '--help')).stdout,
+      /--usd <amount> +decimal USD, e\.g\. 10 or 0\.5 \(required\)/,
+    );
+  });
+});
+
 describe('admin accounts', { concurrency: 2 }, () => {
   it('creates, shows and limits an account', async () => {
     const account = await newAccount('--usd', '2.5', '--running-cap', '3', '--creates-per-minute', '7');
@@ -201,20 +229,67 @@ describe('admin accounts', { concurrency: 2 }, () => {
     await refused(/--name: want 1 to 100 characters on one line/, 'accounts', 'limits', account, '--name', ' \u3000');
     await refused(/--usd: "1e3" is not a decimal amount/, 'accounts', 'create', '--name', 'x', '--usd', '1e3');
     await refused(/--usd: given more than once/, 'accounts', 'create', '--name', 'x', '--usd', '1', '--usd', '2');
-    await refused(/--running-cap: want a whole number/, 'accounts', 'limits', account, '--running-cap', '1.5');
-    await refused(/--text-streams-cap: want a whole number/, 'accounts', 'limits', account, '--text-streams-cap=-1');
-    await refused(/--queue-cap: want a whole number/, 'accounts', 'limits', account, '--queue-cap', 'many');
-    await refused(/name at least one of --name, --creates-per-minute/, 'accounts', 'limits', account);
+    await refused(
+      /'--running-cap <number>' argument '1\.5' is invalid\. Want a whole number from 0 to 1000000/,
+      'accounts',
+      'limits',
+      account,
+      '--running-cap',
+      '1.5',
+    );
+    await refused(
+      /'--text-streams-cap <number>' argument '-1' is invalid\. Want a whole number from 0/,
+      'accounts',
+      'limits',
+      account,
+      '--text-streams-cap=-1',
+    );
+    await refused(
+      /'--queue-cap <number>' argument 'many' is invalid\. Want a whole number from 0/,
+      'accounts',
+      'limits',
+      account,
+      '--queue-cap',
+      'many',
+    );
+    await refused(/name at least one of --creates-per-minute, .*, --name\n/, 'accounts', 'limits', account);
     await refused(/--usd: nothing to add/, 'accounts', 'top-up', account, '--usd', '0.0');
     await refused(/--usd: nothing to correct/, 'accounts', 'adjust', account, '--usd', '-0');
-    await refused(/Missing required argument: usd/, 'accounts', 'top-up', account);
+    await refused(/required option '--usd <amount>' not specified/, 'accounts', 'top-up', account);
     await refused(/no account acc_none/, 'accounts', 'suspend', 'acc_none');
     await refused(/--reason: want 1 to 500 characters on one line/, 'accounts', 'suspend', account, '--reason', ' ');
     await refused(/--reason: want 1 to 500/, 'accounts', 'suspend', account, '--reason', 'two\nlines');
     await refused(/--reference: want 1 to 200/, 'accounts', 'top-up', account, '--usd', '1', '--reference', 'a b');
-    await refused(/Unknown argument: limit/, 'accounts', 'list', '--limit', '3');
-    await refused(/Did you mean accounts\?/, 'account', 'list');
-    await refused(/name a command of accounts/, 'accounts');
+    await refused(
+      /unknown option '--limit'\nnpm run admin -- accounts list --help shows/,
+      'accounts',
+      'list',
+      '--limit',
+      '3',
+    );
+    await refused(
+      /unknown command 'account'\n\(Did you mean accounts\?\)\nnpm run admin -- --help lists/,
+      'account',
+      'list',
+    );
+    await refused(
+      /^Usage: npm run admin -- accounts <command>\n[^]* top-up <account> [^]*\n\nname a command of accounts\n$/,
+      'accounts',
+    );
+    await refused(/^Usage: npm run admin -- <group> <command>\n[^]*\n\nname a group of commands\n$/, '--json');
+    await refused(
+      /unknown option '--refrence'\n\(Did you mean --reference\?\)/,
+      'accounts',
+      'top-up',
+      account,
+      '--usd',
+      '1',
+      '--refrence',
+      'x',
+    );
+    await refused(/missing required argument 'account'/, 'accounts', 'show');
+    await refused(/too many arguments for 'show'/, 'accounts', 'show', account, account);
+    await refused(/--data-dir: given more than once/, '--data-dir', 'a', 'accounts', 'list', '--dataDir', 'b');
   });
 });
 
@@ -256,6 +331,23 @@ describe('admin keys', { concurrency: 2 }, () => {
     assert.ok(!JSON.stringify(listed).includes(String(made['apiKey'])));
   });
 
+  it('takes a list as one value, as several, and as an option that is repeated', async () => {
+    const account = await newAccount();
+    const spellings = [
+      ['--scopes', 'tasks:read,tasks:write', '--account', account],
+      ['--account', account, '--scopes', 'tasks:read', 'tasks:write'],
+      ['--scopes=tasks:read', '--account', account, '--scopes', 'tasks:write'],
+    ];
+
+    for (const spelling of spellings) await ask('keys', 'create', ...spelling);
+
+    const listed = await ask<Printed[]>('keys', 'list', '--account', account);
+    assert.deepEqual(
+      listed.map(({ scopes }) => scopes),
+      spellings.map(() => ['tasks:read', 'tasks:write']),
+    );
+  });
+
   it('rotates a key: both work, or the old one stops at once', async () => {
     const account = await newAccount();
     const old = await ask('keys', 'create', '--account', account);
@@ -282,13 +374,25 @@ describe('admin keys', { concurrency: 2 }, () => {
   it('refuses what cannot be meant', async () => {
     const account = await newAccount();
     const create = ['keys', 'create', '--account', account];
-    await refused(/Invalid values:[^]*scopes/, ...create, '--scopes', 'everything');
+    await refused(
+      /'--scopes <scopes\.\.\.>' argument 'everything' is invalid\. Allowed choices are tasks:read, tasks:write/,
+      ...create,
+      '--scopes',
+      'everything',
+    );
     await refused(/--models: "acme\/none" is not the name of a model/, ...create, '--models', 'acme/none');
     await refused(/--expires: "soon" is not a date/, ...create, '--expires', 'soon');
     await refused(/--expires: 2001-01-01 is not in the future/, ...create, '--expires', '2001-01-01');
     await refused(/--expires: "2027-02-31/, ...create, '--expires', '2027-02-31T25:00:00Z');
     await refused(/--cap-day: "-1" is not a decimal amount/, ...create, '--cap-day', '-1');
-    await refused(/--overlap: want a whole number from 0 to 604800/, 'keys', 'rotate', 'x', '--overlap', '604801');
+    await refused(
+      /'--overlap <seconds>' argument '604801' is invalid\. Want a whole number from 0 to 604800/,
+      'keys',
+      'rotate',
+      'x',
+      '--overlap',
+      '604801',
+    );
     await refused(/no key none/, 'keys', 'revoke', 'none');
     await refused(/no key none/, 'keys', 'rotate', 'none');
     await refused(/there is more than one account; name one/, 'keys', 'list');
@@ -369,10 +473,20 @@ describe('admin ledger, usage and queues', () => {
     assert.equal(ofTask.entries.length, 1);
     const usage = await ask<{ rows: Printed[] }>('usage', '--account', account, '--group-by', 'model,keyId');
     assert.deepEqual(usage.rows, [{ model: 'acme/pictures', keyId: made['keyId'], captured: '0.01', count: 1 }]);
+    const camelCase = await run('usage', '--json', '--account', account, '--groupBy=model', 'keyId', '--no-json');
+    assert.match(camelCase.stdout, new RegExp(`^account +${account}\n[^]*\ngroupBy +model keyId\n`));
     assert.deepEqual(await ask('ledger', 'verify'), { holds: true, violations: [] });
 
     await refused(/--cursor: not one that this list gave/, 'ledger', 'list', '--account', account, '--cursor', 'x');
-    await refused(/--size: want a whole number/, 'ledger', 'list', '--account', account, '--size', '0');
+    await refused(
+      /'--size <number>' argument '0' is invalid\. Want a whole number from 1 to 1000/,
+      'ledger',
+      'list',
+      '--account',
+      account,
+      '--size',
+      '0',
+    );
     const reversed = ['--from', '2026-11-02', '--to', '2026-11-01'];
     for (const command of [
       ['usage', '--account', account],
@@ -381,7 +495,14 @@ describe('admin ledger, usage and queues', () => {
       await refused(/--from: maximum: got 2026-11-02, want 2026-11-01, the value of to/, ...command, ...reversed);
     }
     await refused(/--from: there is no such day/, 'usage', '--account', account, '--from', '2026-02-31');
-    await refused(/Invalid values:[^]*group-by/, 'usage', '--account', account, '--group-by', 'week');
+    await refused(
+      /'--group-by <groups\.\.\.>' argument 'week' is invalid\. Allowed choices are day, /,
+      'usage',
+      '--account',
+      account,
+      '--group-by',
+      'week',
+    );
   });
 
   it('exits with 1 where the books do not add up, and says what does not', async () => {

@@ -110,7 +110,7 @@ describe('help before anything is installed', { concurrency: true }, () => {
       cwd: await newClone(),
     });
 
-    assert.match(stdout, /^npm run admin -- <group> <command>\n/);
+    assert.match(stdout, /^Usage: npm run admin -- <group> <command>\n/);
   });
 
   it('leaves the help of a subcommand to the program', async () => {

@@ -37,7 +37,7 @@ describe('a misspelt setting', () => {
   it('is told by admin beside its answer, which stays whole', async () => {
     const { out, error } = await run(['admin', '--help']);
     assert.equal(error.trimEnd(), MESSAGE);
-    assert.match(out, /^npm run admin -- <group> <command>/);
+    assert.match(out, /^Usage: npm run admin -- <group> <command>/);
   });
 
   it('is told once by npm start, and not again by what that runs', async () => {

@@ -163,6 +163,7 @@ export const PACKAGES_THAT_CONNECT: Readonly<
 
 /** Packages that open none as we use them. Media libraries get bytes or an open file, never a URL. */
 export const PACKAGES_THAT_DO_NOT: readonly string[] = [
+  '@commander-js/extra-typings',
   '@fastify/busboy',
   '@koa/router',
   '@modelcontextprotocol/sdk',
@@ -195,6 +196,5 @@ export const PACKAGES_THAT_DO_NOT: readonly string[] = [
   'spessasynth_core',
   'typebox',
   'ulid',
-  'yargs',
   'zod',
 ];

@@ -7,8 +7,7 @@
  */
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import yargs from 'yargs';
-import { hideBin } from 'yargs/helpers';
+import { Command } from '@commander-js/extra-typings';
 import { loadModels } from '../../src/catalogue/load-models.ts';
 import { isMediaModel } from '../../src/catalogue/text-definition.ts';
 import { packageFile } from '../../src/config/package-root.ts';
@@ -24,18 +23,16 @@ import { PROTOCOLS } from '../../src/providers/protocols.ts';
 
 const say = (line: string): boolean => process.stderr.write(`${line}\n`);
 
-const options = await yargs(hideBin(process.argv))
-  .scriptName('npm run gallery --')
-  .usage('$0 [options]\n\nShows what every embedded model makes.')
-  .option('out', { type: 'string', default: 'gallery', describe: 'folder for the page and its files' })
-  .option('only', { type: 'string', array: true, describe: 'only models whose name has this in it' })
-  .option('all', { type: 'boolean', default: false, describe: 'every example of a model, not only its first' })
-  .option('url', { type: 'string', describe: 'base URL (…/v1) of an installation that runs' })
-  .option('key', { type: 'string', describe: 'an API key of it' })
-  .implies('url', 'key')
-  .strict()
-  .version(false)
-  .parseAsync();
+const program = new Command('npm run gallery --')
+  .description('Shows what every embedded model makes.')
+  .option('--out <folder>', 'for the page and its files', 'gallery')
+  .option('--only <words...>', 'only models whose name has this in it')
+  .option('--all', 'every example of a model, not only its first', false)
+  .option('--url <url>', 'base URL (…/v1) of an installation that runs; needs --key')
+  .option('--key <key>', 'an API key of it')
+  .parse();
+const options = program.opts();
+if (options.url !== undefined && options.key === undefined) program.error('error: --url needs --key');
 
 const folder = path.resolve(options.out);
 const installation =

@@ -8,10 +8,10 @@
  */
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import yargs from 'yargs';
-import { hideBin } from 'yargs/helpers';
+import { Command } from '@commander-js/extra-typings';
 import { dumpDatabase } from './dump.ts';
 import { makeSampleData } from './sample-data.ts';
+import { count } from '../../test/support/number-options.ts';
 
 interface Instance {
   readonly apiUrl: string;
@@ -20,14 +20,13 @@ interface Instance {
   readonly environment: Readonly<Record<string, string>>;
 }
 
-const options = await yargs(hideBin(process.argv))
-  .option('release', { type: 'string', demandOption: true, describe: 'the version, e.g. 0.1.0' })
-  .option('checkout', { type: 'string', demandOption: true, describe: 'a checkout of the release' })
-  .option('data-dir', { type: 'string', demandOption: true, describe: 'data folder of its npm start' })
-  .option('callback-port', { type: 'number', demandOption: true, describe: 'loopback port for callbacks' })
-  .strict()
-  .version(false)
-  .parseAsync();
+const options = new Command()
+  .requiredOption('--release <version>', 'e.g. 0.1.0')
+  .requiredOption('--checkout <folder>', 'a checkout of the release')
+  .requiredOption('--data-dir <folder>', 'data folder of its npm start')
+  .requiredOption('--callback-port <number>', 'loopback port for callbacks', count)
+  .parse()
+  .opts();
 
 const instance = JSON.parse(await readFile(path.join(options.dataDir, 'instance.json'), 'utf8')) as Instance;
 const { ADMIN_TOKEN: adminToken = '', ENCRYPTION_KEY: encryptionKey = '' } = instance.environment;

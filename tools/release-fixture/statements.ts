@@ -9,8 +9,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import yargs from 'yargs';
-import { hideBin } from 'yargs/helpers';
+import { Command } from '@commander-js/extra-typings';
 
 interface Recorded {
   readonly name: string;
@@ -20,12 +19,11 @@ interface Recorded {
 
 type Release = Readonly<Record<string, (...args: readonly unknown[]) => Promise<unknown>>>;
 
-const options = await yargs(hideBin(process.argv))
-  .option('release', { type: 'string', demandOption: true, describe: 'the version, e.g. 0.1.0' })
-  .option('checkout', { type: 'string', demandOption: true, describe: 'a checkout of the release' })
-  .strict()
-  .version(false)
-  .parseAsync();
+const options = new Command()
+  .requiredOption('--release <version>', 'e.g. 0.1.0')
+  .requiredOption('--checkout <folder>', 'a checkout of the release')
+  .parse()
+  .opts();
 
 const recorded: Recorded[] = [];
 /** Answers each statement with no rows: what the caller makes of that does not matter. */

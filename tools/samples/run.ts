@@ -9,8 +9,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import yargs from 'yargs';
-import { hideBin } from 'yargs/helpers';
+import { Command } from '@commander-js/extra-typings';
 import { loadModels } from '../../src/catalogue/load-models.ts';
 import { isMediaModel } from '../../src/catalogue/text-definition.ts';
 import { packageFile } from '../../src/config/package-root.ts';
@@ -35,14 +34,13 @@ const LIST = path.resolve('packages/dashboard/src/pages/models/samples.ts');
 
 const say = (line: string): boolean => process.stderr.write(`${line}\n`);
 
-const options = await yargs(hideBin(process.argv))
-  .usage('$0 --url <base URL> --key <API key>\n\nMakes the samples that the dashboard shows.')
-  .option('url', { type: 'string', demandOption: true, describe: 'base URL (…/v1) of a Darkroom that runs' })
-  .option('key', { type: 'string', demandOption: true, describe: 'an API key of it' })
-  .option('only', { type: 'string', describe: 'only models whose name has this in it; the other samples stay' })
-  .strict()
-  .version(false)
-  .parseAsync();
+const options = new Command()
+  .description('Makes the samples that the dashboard shows.')
+  .requiredOption('--url <url>', 'base URL (…/v1) of a Darkroom that runs')
+  .requiredOption('--key <key>', 'an API key of it')
+  .option('--only <word>', 'only models whose name has this in it; the other samples stay')
+  .parse()
+  .opts();
 
 const scratch = await mkdtemp(path.join(os.tmpdir(), 'darkroom-samples-'));
 try {

@@ -8,8 +8,7 @@ import path from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import sharp from 'sharp';
 import type { Sharp } from 'sharp';
-import yargs from 'yargs';
-import { hideBin } from 'yargs/helpers';
+import { Command, Option } from '@commander-js/extra-typings';
 import { launchBrowser } from '../../test/support/browser.ts';
 import { startInstallation } from '../gallery/installation.ts';
 import type { Installation } from '../gallery/installation.ts';
@@ -44,15 +43,13 @@ const MOST_HEIGHT = 2400;
 
 const say = (line: string): boolean => process.stderr.write(`${line}\n`);
 
-const options = await yargs(hideBin(process.argv))
-  .scriptName('npm run screenshots --')
-  .usage('$0 [options]\n\nPhotographs every page of the dashboard, light, dark and narrow.')
-  .option('out', { type: 'string', default: 'docs/screenshots', describe: 'directory for the images' })
-  .option('only', { type: 'string', array: true, describe: 'only pages whose name has this in it' })
-  .option('format', { choices: ['webp', 'png'] as const, default: 'webp' as const, describe: 'of the images' })
-  .strict()
-  .version(false)
-  .parseAsync();
+const options = new Command('npm run screenshots --')
+  .description('Photographs every page of the dashboard, light, dark and narrow.')
+  .option('--out <folder>', 'directory for the images', 'docs/screenshots')
+  .option('--only <words...>', 'only pages whose name has this in it')
+  .addOption(new Option('--format <format>', 'of the images').choices(['webp', 'png']).default('webp'))
+  .parse()
+  .opts();
 
 const folder = path.resolve(options.out);
 const receiver = await startReceiver();

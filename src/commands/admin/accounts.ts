@@ -19,9 +19,9 @@ import { newId } from '../../domain/ids.ts';
 import { formatUsd } from '../../domain/money.ts';
 import { AdminError } from './admin-error.ts';
 import {
-  LIMIT_OPTIONS,
+  limitOptions,
+  limitsOf,
   readAmount,
-  readLimits,
   readName,
   readReason,
   readReference,
@@ -31,24 +31,17 @@ import type { Group } from './arguments.ts';
 import type { OnInstallation } from './installation.ts';
 import { presentAccount } from './print.ts';
 
-const ACCOUNT = { type: 'string', demandOption: true } as const;
-
-export function accountCommands(group: Group, onInstallation: OnInstallation) {
-  return group
-    .command(
-      'create',
-      'create an account and the key that signs its callbacks',
-      (y) =>
-        y
-          .option('name', { type: 'string', demandOption: true, describe: 'what to call it' })
-          .option('usd', { type: 'string', describe: 'starting balance, decimal USD' })
-          .options(LIMIT_OPTIONS),
-      onInstallation(async ({ name, usd, ...options }, { database, environment }) => {
+export function accountCommands(group: Group, onInstallation: OnInstallation): void {
+  limitOptions(group.command('create').description('create an account and the key that signs its callbacks'))
+    .requiredOption('--name <name>', 'what to call it')
+    .option('--usd <amount>', 'starting balance, decimal USD')
+    .action(
+      onInstallation(async ({ database, environment }, { name, usd, ...limits }) => {
         const amountMicroUsd = usd === undefined ? 0n : readAmount('usd', usd);
-        const [known, limits] = [readName(name), readLimits(options)];
+        const known = readName(name);
         const webhookKeys = createWebhookKeys(...loadEncryptionKeys(environment));
         const { id, printed } = await database.transaction(async (transaction) => {
-          const id = await createAccount(transaction, known, limits);
+          const id = await createAccount(transaction, known, limitsOf(limits));
           if (amountMicroUsd > 0n) await topUp(transaction, id, amountMicroUsd, newId('topup'));
           const { secret, whsec } = await createFirstSigningKey(transaction, webhookKeys, id);
           const account = presentAccount(await readAccount(transaction, id));
@@ -57,64 +50,54 @@ export function accountCommands(group: Group, onInstallation: OnInstallation) {
         if (amountMicroUsd === 0n) process.stderr.write(emptyHint(id, adminCommandOf(environment)));
         return printed;
       }),
-    )
-    .command(
-      'list',
-      'list the accounts',
-      (y) => y,
-      onInstallation(async (_options, { database }) => (await listAccounts(database)).map(presentAccount)),
-    )
-    .command(
-      'show <account>',
-      'show an account',
-      (y) => y.positional('account', ACCOUNT),
-      onInstallation(async ({ account }, { database }) => presentAccount(await readAccount(database, account))),
-    )
-    .command(
-      'top-up <account>',
-      'add money to an account',
-      (y) =>
-        y
-          .positional('account', ACCOUNT)
-          .option('usd', { type: 'string', demandOption: true, describe: 'decimal USD, e.g. 10 or 0.5' })
-          .option('reference', { type: 'string', describe: 'names the payment; the same one again is refused' }),
-      onInstallation(async ({ account, usd, reference }, { database }) => {
+    );
+  group
+    .command('list')
+    .description('list the accounts')
+    .action(onInstallation(async ({ database }) => (await listAccounts(database)).map(presentAccount)));
+  group
+    .command('show')
+    .description('show an account')
+    .argument('<account>')
+    .action(onInstallation(async ({ database }, account) => presentAccount(await readAccount(database, account))));
+  group
+    .command('top-up')
+    .description('add money to an account')
+    .argument('<account>')
+    .requiredOption('--usd <amount>', 'decimal USD, e.g. 10 or 0.5')
+    .option('--reference <reference>', 'names the payment; the same one again is refused')
+    .action(
+      onInstallation(async ({ database }, account, { usd, reference }) => {
         const amountMicroUsd = readAmount('usd', usd);
         if (amountMicroUsd === 0n) throw new AdminError('--usd: nothing to add');
         const entry = { accountId: account, amountMicroUsd, reference: readReference(reference) };
         const booked = await bookTopUp(database, entry);
         return { account, added: formatUsd(amountMicroUsd), ...presentBooked(booked) };
       }),
-    )
-    .command(
-      'adjust <account>',
-      'correct the balance of an account, up or down',
-      (y) =>
-        y
-          .positional('account', ACCOUNT)
-          .option('usd', { type: 'string', demandOption: true, describe: 'decimal USD with its sign, e.g. -0.5' })
-          .option('reference', { type: 'string', describe: 'names the correction; the same one again is refused' }),
-      onInstallation(async ({ account, usd, reference }, { database }) => {
+    );
+  group
+    .command('adjust')
+    .description('correct the balance of an account, up or down')
+    .argument('<account>')
+    .requiredOption('--usd <amount>', 'decimal USD with its sign, e.g. -0.5')
+    .option('--reference <reference>', 'names the correction; the same one again is refused')
+    .action(
+      onInstallation(async ({ database }, account, { usd, reference }) => {
         const amountMicroUsd = readSignedAmount('usd', usd);
         if (amountMicroUsd === 0n) throw new AdminError('--usd: nothing to correct');
         const entry = { accountId: account, amountMicroUsd, reference: readReference(reference) };
         const booked = await bookAdjustment(database, entry);
         return { account, adjusted: formatUsd(amountMicroUsd), ...presentBooked(booked) };
       }),
-    )
-    .command(
-      'limits <account>',
-      'change what an account may do; what is not named stays',
-      (y) =>
-        y
-          .positional('account', ACCOUNT)
-          .options(LIMIT_OPTIONS)
-          .option('name', { type: 'string', describe: 'what to call it from now on' }),
-      onInstallation(async ({ account, name, ...given }, { database }) => {
-        const limits = readLimits(given);
+    );
+  limitOptions(group.command('limits').description('change what an account may do; what is not named stays'))
+    .argument('<account>')
+    .option('--name <name>', 'what to call it from now on')
+    .action(
+      onInstallation(async ({ database }, account, { name, ...options }, command) => {
+        const limits = limitsOf(options);
         if (name === undefined && Object.keys(limits).length === 0) {
-          const options = ['name', ...Object.keys(LIMIT_OPTIONS)].map((option) => `--${option}`);
-          throw new AdminError(`name at least one of ${options.join(', ')}`);
+          throw new AdminError(`name at least one of ${command.options.map(({ long }) => long).join(', ')}`);
         }
         return database.transaction(async (transaction) => {
           if (name !== undefined) await renameAccount(transaction, account, readName(name));
@@ -122,23 +105,20 @@ export function accountCommands(group: Group, onInstallation: OnInstallation) {
           return presentAccount(await readAccount(transaction, account));
         });
       }),
-    )
-    .command(
-      'suspend <account>',
-      'refuse its requests; what runs finishes, what waits keeps waiting',
-      (y) =>
-        y
-          .positional('account', ACCOUNT)
-          .option('reason', { type: 'string', describe: 'why, for operators: the account never sees it' }),
-      onInstallation(({ account, reason }, { database }) => suspend(database, account, true, readReason(reason))),
-    )
-    .command(
-      'resume <account>',
-      'serve it again',
-      (y) => y.positional('account', ACCOUNT),
-      onInstallation(({ account }, { database }) => suspend(database, account, false)),
-    )
-    .demandCommand(1, 'name a command of accounts');
+    );
+  group
+    .command('suspend')
+    .description('refuse its requests; what runs finishes, what waits keeps waiting')
+    .argument('<account>')
+    .option('--reason <text>', 'why, for operators: the account never sees it')
+    .action(
+      onInstallation(({ database }, account, { reason }) => suspend(database, account, true, readReason(reason))),
+    );
+  group
+    .command('resume')
+    .description('serve it again')
+    .argument('<account>')
+    .action(onInstallation(({ database }, account) => suspend(database, account, false)));
 }
 
 /** On standard error, so that standard output remains valid JSON. */

@@ -2,39 +2,28 @@
  * How admin commands parse their arguments: the account, amounts, names, times. An invalid argument is reported with
  * the name of its option.
  */
-import type { Argv } from 'yargs';
+import { Option } from '@commander-js/extra-typings';
 import { listAccountPage, readAccount } from '../../accounts/accounts.ts';
 import type { AccountLimits } from '../../accounts/accounts.ts';
 import type { Queryable } from '../../database/database.ts';
 import { parseUsd } from '../../domain/money.ts';
+import { createProgram, wholeNumber } from '../command-line.ts';
 import { AdminError } from './admin-error.ts';
 
-/** A group of commands, with the options of all of them. */
-export type Group = Argv<{ json: boolean; 'data-dir': string | undefined }>;
-
-/** The option of commands that work on one account. */
-export const ACCOUNT = { type: 'string', describe: 'default: the only account' } as const;
-
-/** An option that takes several values: separated by spaces or commas, or given several times. */
-export function listOf<Value extends string = string>(choices?: readonly Value[]) {
-  return {
-    type: 'array',
-    string: true,
-    ...(choices === undefined ? {} : { choices }),
-    // yargs compares the result with the choices.
-    coerce: (values: readonly string[] | undefined) =>
-      values?.flatMap((value) => value.split(',')) as readonly Value[] | undefined,
-  } as const;
+/** `admin` with the options of all its commands, which may stand anywhere. */
+export function createAdminProgram() {
+  return createProgram('npm run admin --')
+    .usage('<group> <command>')
+    .option('--json', 'print JSON')
+    .addOption(new Option('--no-json').hideHelp())
+    .option('--data-dir <folder>', 'data folder of the installation that npm start runs');
 }
 
-/** @throws {AdminError} an option that takes one value was given several times. */
-export function requireSingle(options: Readonly<Record<string, unknown>>, lists: readonly string[]): true {
-  for (const [name, value] of Object.entries(options)) {
-    if (name === '_' || !Array.isArray(value) || lists.includes(name)) continue;
-    throw new AdminError(`--${name}: given more than once`);
-  }
-  return true;
-}
+/** A group of commands, or a single one, before it has arguments and options of its own. */
+export type Group = ReturnType<ReturnType<typeof createAdminProgram>['command']>;
+
+/** The option of commands that work on one account: flags and description. */
+export const ACCOUNT = ['--account <account>', 'default: the only account'] as const;
 
 /** @throws {AdminError} no account was named, and there is not exactly one. @throws {AccountNotFoundError} */
 export async function onlyAccount(database: Queryable, named: string | undefined): Promise<string> {
@@ -78,12 +67,6 @@ export function readReference(reference: string | undefined): string | undefined
   throw new AdminError('--reference: want 1 to 200 visible ASCII characters without blanks');
 }
 
-/** @throws {AdminError} */
-export function readWhole(option: string, value: number, minimum: number, maximum: number): number {
-  if (Number.isInteger(value) && value >= minimum && value <= maximum) return value;
-  throw new AdminError(`--${option}: want a whole number from ${minimum} to ${maximum}`);
-}
-
 const DAY_MS = 86_400_000;
 
 /**
@@ -113,60 +96,35 @@ export function readExpiry(option: string, text: string, now: number): Date {
   return new Date(at);
 }
 
-/** The options that set an account's limits. */
-export const LIMIT_OPTIONS = {
-  'creates-per-minute': { type: 'number', describe: 'creating requests per minute; as many at once' },
-  'reads-per-minute': { type: 'number', describe: 'all other requests per minute' },
-  'running-cap': { type: 'number', describe: 'tasks that run at once' },
-  'queue-cap': { type: 'number', describe: 'tasks that wait behind them' },
-  'storage-cap-gb': { type: 'number', describe: 'persistent storage in GB (10^9 bytes)' },
-  'text-requests-per-minute': { type: 'number', describe: 'text requests per minute; as many at once' },
-  'text-tokens-per-minute': { type: 'number', describe: 'tokens of text per minute, input and output together' },
-  'text-streams-cap': { type: 'number', describe: 'text calls under way at once, streamed or not' },
-} as const;
-
-/** The values of those options. */
-export interface LimitOptions {
-  readonly createsPerMinute?: number | undefined;
-  readonly readsPerMinute?: number | undefined;
-  readonly runningCap?: number | undefined;
-  readonly queueCap?: number | undefined;
-  readonly storageCapGb?: number | undefined;
-  readonly textRequestsPerMinute?: number | undefined;
-  readonly textTokensPerMinute?: number | undefined;
-  readonly textStreamsCap?: number | undefined;
-}
-
 const MAX_RATE = 10_000_000;
 const MAX_TASKS = 1_000_000;
 const MAX_TOKENS = 1_000_000_000;
 const MAX_GB = 1_000_000;
 const BYTES_PER_GB = 1_000_000_000;
 
-/** @returns the limits that were given. @throws {AdminError} */
-export function readLimits(options: LimitOptions): Partial<AccountLimits> {
-  const { createsPerMinute, readsPerMinute, runningCap, queueCap, storageCapGb } = options;
-  const { textRequestsPerMinute, textTokensPerMinute, textStreamsCap } = options;
-  return {
-    ...(createsPerMinute === undefined
-      ? {}
-      : { createsPerMinute: readWhole('creates-per-minute', createsPerMinute, 1, MAX_RATE) }),
-    ...(readsPerMinute === undefined
-      ? {}
-      : { readsPerMinute: readWhole('reads-per-minute', readsPerMinute, 1, MAX_RATE) }),
-    ...(runningCap === undefined ? {} : { runningCap: readWhole('running-cap', runningCap, 0, MAX_TASKS) }),
-    ...(queueCap === undefined ? {} : { queueCap: readWhole('queue-cap', queueCap, 0, MAX_TASKS) }),
-    ...(storageCapGb === undefined
-      ? {}
-      : { storageCapBytes: readWhole('storage-cap-gb', storageCapGb, 0, MAX_GB) * BYTES_PER_GB }),
-    ...(textRequestsPerMinute === undefined
-      ? {}
-      : { textRequestsPerMinute: readWhole('text-requests-per-minute', textRequestsPerMinute, 1, MAX_RATE) }),
-    ...(textTokensPerMinute === undefined
-      ? {}
-      : { textTokensPerMinute: readWhole('text-tokens-per-minute', textTokensPerMinute, 1, MAX_TOKENS) }),
-    ...(textStreamsCap === undefined
-      ? {}
-      : { textStreamsCap: readWhole('text-streams-cap', textStreamsCap, 0, MAX_TASKS) }),
-  };
+/** Adds the options that set an account's limits. */
+export function limitOptions(command: Group) {
+  const rate = wholeNumber(1, MAX_RATE);
+  const tasks = wholeNumber(0, MAX_TASKS);
+  return command
+    .option('--creates-per-minute <number>', 'creating requests per minute; as many at once', rate)
+    .option('--reads-per-minute <number>', 'all other requests per minute', rate)
+    .option('--running-cap <number>', 'tasks that run at once', tasks)
+    .option('--queue-cap <number>', 'tasks that wait behind them', tasks)
+    .option('--storage-cap-gb <number>', 'persistent storage in GB (10^9 bytes)', wholeNumber(0, MAX_GB))
+    .option('--text-requests-per-minute <number>', 'text requests per minute; as many at once', rate)
+    .option(
+      '--text-tokens-per-minute <number>',
+      'tokens of text per minute, input and output together',
+      wholeNumber(1, MAX_TOKENS),
+    )
+    .option('--text-streams-cap <number>', 'text calls under way at once, streamed or not', tasks);
+}
+
+/** The values of those options. */
+export type LimitOptions = Omit<Partial<AccountLimits>, 'storageCapBytes'> & { readonly storageCapGb?: number };
+
+/** @returns the limits that were given. */
+export function limitsOf({ storageCapGb, ...limits }: LimitOptions): Partial<AccountLimits> {
+  return { ...limits, ...(storageCapGb === undefined ? {} : { storageCapBytes: storageCapGb * BYTES_PER_GB }) };
 }

@@ -8,93 +8,92 @@ import { presentOperatorCosts } from '../../presenters/admin.ts';
 import { presentLedger, readLedgerCursor } from '../../presenters/ledger.ts';
 import { presentAdminUsage, usageQueryOf } from '../../presenters/usage.ts';
 import { AdminError } from './admin-error.ts';
-import { ACCOUNT, listOf, onlyAccount, readWhole } from './arguments.ts';
+import { listOption, wholeNumber } from '../command-line.ts';
+import { ACCOUNT, onlyAccount } from './arguments.ts';
 import type { Group } from './arguments.ts';
 import type { OnInstallation } from './installation.ts';
 import { presentEntry } from './print.ts';
 
 const MAX_ENTRIES = 1_000;
+const FROM = ['--from <day>', 'first UTC day, 2026-11-01; default: 30 days'] as const;
+const TO = ['--to <day>', 'last UTC day; default: today'] as const;
 
-export function ledgerCommands(group: Group, onInstallation: OnInstallation) {
-  return group
-    .command(
-      'list',
-      'list what was booked for an account, newest first',
-      (y) =>
-        y
-          .option('account', ACCOUNT)
-          .option('size', { type: 'number', default: 20, describe: `entries, at most ${MAX_ENTRIES}` })
-          .option('cursor', { type: 'string', describe: 'nextCursor of the page before' })
-          .option('kind', { ...listOf(LEDGER_KINDS), describe: 'any of them' })
-          .option('key', { type: 'string', describe: 'booked for requests of this key' })
-          .option('reference', { type: 'string', describe: 'a task, a payment, storage:<account>:<day>' }),
-      onInstallation(async ({ account, size, cursor, kind, key, reference }, { database }) => {
-        const count = readWhole('size', size, 1, MAX_ENTRIES);
+export function ledgerCommands(group: Group, onInstallation: OnInstallation): void {
+  group
+    .command('list')
+    .description('list what was booked for an account, newest first')
+    .option(...ACCOUNT)
+    .option('--size <number>', `entries, at most ${MAX_ENTRIES}`, wholeNumber(1, MAX_ENTRIES), 20)
+    .option('--cursor <cursor>', 'nextCursor of the page before')
+    .addOption(listOption('--kind <kinds...>', 'any of them', LEDGER_KINDS))
+    .option('--key <key>', 'booked for requests of this key')
+    .option('--reference <reference>', 'a task, a payment, storage:<account>:<day>')
+    .action(
+      onInstallation(async ({ database }, { account, size, cursor, kind, key, reference }) => {
         const after = cursor === undefined ? undefined : readLedgerCursor(cursor);
         if (cursor !== undefined && after === undefined) {
           throw new AdminError('--cursor: not one that this list gave');
         }
         const accountId = await onlyAccount(database, account);
         const { entries, hasMore } = await listLedger(database, accountId, {
-          size: count,
+          size,
           after,
           kinds: kind,
           keyId: key,
           reference,
         });
-        const { nextCursor } = presentLedger(count, entries, hasMore);
+        const { nextCursor } = presentLedger(size, entries, hasMore);
         return {
           account: accountId,
           entries: entries.map(presentEntry),
           ...(nextCursor === undefined ? {} : { nextCursor }),
         };
       }),
-    )
-    .command(
-      'verify',
-      'prove that all money adds up; exits with 1 where it does not',
-      (y) => y,
-      onInstallation(async (_options, { database }) => {
+    );
+  group
+    .command('verify')
+    .description('prove that all money adds up; exits with 1 where it does not')
+    .action(
+      onInstallation(async ({ database }) => {
         const violations = await verifyLedger(database);
         if (violations.length > 0) process.exitCode = 1;
         return { holds: violations.length === 0, violations };
       }),
-    )
-    .command(
-      'costs',
+    );
+  group
+    .command('costs')
+    .description(
       'sum up what you may have to pay although nobody was charged: time-outs, unknown outcomes, cancelled and empty tasks, text calls beyond their holds',
-      (y) =>
-        y
-          .option('from', { type: 'string', describe: 'first UTC day, 2026-11-01; default: 30 days' })
-          .option('to', { type: 'string', describe: 'last UTC day; default: today' }),
-      onInstallation(async ({ from, to }, { database }) => {
+    )
+    .option(...FROM)
+    .option(...TO)
+    .action(
+      onInstallation(async ({ database }, { from, to }) => {
         const days = readUsageQuery({ from, to });
         return presentOperatorCosts(days, await readOperatorCosts(database, days));
       }),
-    )
-    .demandCommand(1, 'name a command of ledger');
+    );
 }
 
-export function usageCommand(command: Group, onInstallation: OnInstallation) {
-  return command.command(
-    '$0',
-    'sum up what was captured of an account, and what its text calls cost beyond their holds',
-    (y) =>
-      y
-        .option('account', ACCOUNT)
-        .option('from', { type: 'string', describe: 'first UTC day, 2026-11-01; default: 30 days' })
-        .option('to', { type: 'string', describe: 'last UTC day; default: today' })
-        .option('group-by', { ...listOf(USAGE_GROUPS), describe: 'default: day' }),
-    onInstallation(async ({ account, from, to, groupBy }, { database }) => {
-      const query = readUsageQuery({ from, to, groupBy });
-      const accountId = await onlyAccount(database, account);
-      const [rows, exceeded] = await Promise.all([
-        readUsage(database, accountId, query),
-        readExceededHolds(database, accountId, query),
-      ]);
-      return { account: accountId, ...presentAdminUsage(query, rows, exceeded) };
-    }),
-  );
+export function usageCommand(command: Group, onInstallation: OnInstallation): void {
+  command
+    .summary('what was captured, by day, model and key')
+    .description('sum up what was captured of an account, and what its text calls cost beyond their holds')
+    .option(...ACCOUNT)
+    .option(...FROM)
+    .option(...TO)
+    .addOption(listOption('--group-by <groups...>', 'default: day', USAGE_GROUPS))
+    .action(
+      onInstallation(async ({ database }, { account, from, to, groupBy }) => {
+        const query = readUsageQuery({ from, to, groupBy });
+        const accountId = await onlyAccount(database, account);
+        const [rows, exceeded] = await Promise.all([
+          readUsage(database, accountId, query),
+          readExceededHolds(database, accountId, query),
+        ]);
+        return { account: accountId, ...presentAdminUsage(query, rows, exceeded) };
+      }),
+    );
 }
 
 /** The requested days, and the groups. @throws {AdminError} invalid days. */

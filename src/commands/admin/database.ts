@@ -7,33 +7,33 @@ import { AdminError } from './admin-error.ts';
 import type { Group } from './arguments.ts';
 import { print } from './print.ts';
 
-export function databaseCommands(group: Group) {
-  return group
-    .command(
-      'copy',
+export function databaseCommands(group: Group): void {
+  group
+    .command('copy')
+    .description(
       'copy everything into an empty database, of another release of PostgreSQL too; api and worker must be stopped',
-      (y) =>
-        y
-          .option('from', { type: 'string', demandOption: true, describe: 'postgres://… of the installation' })
-          .option('to', { type: 'string', demandOption: true, describe: 'postgres://… of an empty database' }),
-      async ({ from, to, json }) => {
-        const onCopied = ({ table, rows }: { table: string; rows: number }): void => {
-          process.stderr.write(`${table}: ${rows} rows\n`);
-        };
-        const logger = silentLogger();
-        const tables = await copyDatabase({ from, to, logger, onCopied }).catch((error: unknown) => {
-          throw error instanceof DatabaseCopyError ? new AdminError(error.message) : error;
-        });
-        const copy = openDatabase({ url: to, poolSize: 2 }, logger);
-        try {
-          const violations = await verifyLedger(copy);
-          if (violations.length > 0) process.exitCode = 1;
-          const rows = tables.reduce((sum, table) => sum + table.rows, 0);
-          print({ tables: tables.length, rows, ledgerHolds: violations.length === 0, violations }, json);
-        } finally {
-          await copy.close();
-        }
-      },
     )
-    .demandCommand(1, 'name a command of database');
+    .requiredOption('--from <url>', 'postgres://… of the installation')
+    .requiredOption('--to <url>', 'postgres://… of an empty database')
+    .action(async ({ from, to }, command) => {
+      const onCopied = ({ table, rows }: { table: string; rows: number }): void => {
+        process.stderr.write(`${table}: ${rows} rows\n`);
+      };
+      const logger = silentLogger();
+      const tables = await copyDatabase({ from, to, logger, onCopied }).catch((error: unknown) => {
+        throw error instanceof DatabaseCopyError ? new AdminError(error.message) : error;
+      });
+      const copy = openDatabase({ url: to, poolSize: 2 }, logger);
+      try {
+        const violations = await verifyLedger(copy);
+        if (violations.length > 0) process.exitCode = 1;
+        const rows = tables.reduce((sum, table) => sum + table.rows, 0);
+        print(
+          { tables: tables.length, rows, ledgerHolds: violations.length === 0, violations },
+          command.optsWithGlobals().json === true,
+        );
+      } finally {
+        await copy.close();
+      }
+    });
 }

@@ -18,28 +18,27 @@ export interface OpenInstallation {
 }
 
 /** The options of every admin command. */
-export interface CommonOptions {
-  readonly json?: boolean;
-  readonly dataDir?: string | undefined;
-}
+export type CommonOptions = Readonly<{ json?: boolean; dataDir?: string }>;
 
-/** Creates the handler of a command: opens the installation, prints what `work` returns, and closes it. */
-export type OnInstallation = <Options extends CommonOptions>(
-  work: (options: Options, installation: OpenInstallation) => Promise<unknown>,
-) => (options: Options) => Promise<void>;
+/** Creates the action of a command: opens the installation, prints what `work` returns, and closes it. */
+export type OnInstallation = <Parameters extends readonly unknown[]>(
+  work: (installation: OpenInstallation, ...parameters: Parameters) => Promise<unknown>,
+) => (...parameters: Parameters) => Promise<void>;
 
-/** @param environment of the process. */
-export function createRunner(environment: NodeJS.ProcessEnv): OnInstallation {
-  return (work) => async (options) => {
-    const installation = await openInstallation(environment, options.dataDir);
-    try {
-      print(await work(options, installation), options.json === true);
-    } catch (error) {
-      throw explained(error);
-    } finally {
-      await installation.database.close();
-    }
-  };
+/** @param environment of the process. @param readOptions called once the arguments are parsed. */
+export function createRunner(environment: NodeJS.ProcessEnv, readOptions: () => CommonOptions): OnInstallation {
+  return (work) =>
+    async (...parameters) => {
+      const { json, dataDir } = readOptions();
+      const installation = await openInstallation(environment, dataDir);
+      try {
+        print(await work(installation, ...parameters), json === true);
+      } catch (error) {
+        throw explained(error);
+      } finally {
+        await installation.database.close();
+      }
+    };
 }
 
 /**

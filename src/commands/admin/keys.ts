@@ -7,30 +7,27 @@ import { findUnknownModels } from '../../catalogue/known-models.ts';
 import { readDatabaseTime } from '../../database/database-clock.ts';
 import type { Queryable } from '../../database/database.ts';
 import { AdminError } from './admin-error.ts';
-import { ACCOUNT, listOf, onlyAccount, readAmount, readExpiry, readName, readWhole } from './arguments.ts';
+import { listOf, listOption, wholeNumber } from '../command-line.ts';
+import { ACCOUNT, onlyAccount, readAmount, readExpiry, readName } from './arguments.ts';
 import type { Group } from './arguments.ts';
 import type { OnInstallation } from './installation.ts';
 import { presentKey } from './print.ts';
 
-const KEY = { type: 'string', demandOption: true } as const;
 const MAX_MODELS = 100;
 
-export function keyCommands(group: Group, onInstallation: OnInstallation) {
-  return group
-    .command(
-      'create',
-      'create a key; it is shown once',
-      (y) =>
-        y
-          .option('account', ACCOUNT)
-          .option('name', { type: 'string', default: 'key', describe: 'what to call it' })
-          .option('scopes', { ...listOf(SCOPES), describe: 'default: all' })
-          .option('models', { ...listOf(), describe: 'models it may use, without routes; default: all' })
-          .option('expires', { type: 'string', describe: '2027-01-31, 2027-01-31T12:00:00Z or 30d; default: never' })
-          .option('cap-day', { type: 'string', describe: 'decimal USD that may be spent with it per UTC day' })
-          .option('cap-total', { type: 'string', describe: 'decimal USD that may be spent with it altogether' }),
-      onInstallation(async ({ account, name, scopes, models, expires, capDay, capTotal }, { database }) => {
-        if (scopes?.length === 0) throw new AdminError(`--scopes: name at least one of ${SCOPES.join(', ')}`);
+export function keyCommands(group: Group, onInstallation: OnInstallation): void {
+  group
+    .command('create')
+    .description('create a key; it is shown once')
+    .option(...ACCOUNT)
+    .option('--name <name>', 'what to call it', 'key')
+    .addOption(listOption('--scopes <scopes...>', 'default: all', SCOPES))
+    .option('--models <models...>', 'models it may use, without routes; default: all', listOf)
+    .option('--expires <time>', '2027-01-31, 2027-01-31T12:00:00Z or 30d; default: never')
+    .option('--cap-day <amount>', 'decimal USD that may be spent with it per UTC day')
+    .option('--cap-total <amount>', 'decimal USD that may be spent with it altogether')
+    .action(
+      onInstallation(async ({ database }, { account, name, scopes, models, expires, capDay, capTotal }) => {
         const rights = {
           name: readName(name),
           scopes: scopes ?? SCOPES,
@@ -44,51 +41,53 @@ export function keyCommands(group: Group, onInstallation: OnInstallation) {
         const key = await createKey(database, accountId, rights);
         return { account: accountId, keyId: key.id, apiKey: key.text };
       }),
-    )
-    .command(
-      'list',
-      'list the keys of an account',
-      (y) => y.option('account', ACCOUNT),
-      onInstallation(async ({ account }, { database }) => {
+    );
+  group
+    .command('list')
+    .description('list the keys of an account')
+    .option(...ACCOUNT)
+    .action(
+      onInstallation(async ({ database }, { account }) => {
         const keys = await listKeys(database, await onlyAccount(database, account));
         const capIds = keys.flatMap(({ spendCapId }) => spendCapId ?? []);
         const spending = await readCapSpending(database, [...new Set(capIds)], await readDatabaseTime(database));
         return keys.map((key) => presentKey(key, spending));
       }),
+    );
+  group
+    .command('rotate')
+    .description('replace a key by one with the same rights, which is shown once; both work for a while')
+    .argument('<key>')
+    .option(
+      '--overlap <seconds>',
+      'seconds that the old one works beside the new one; 0: it stops at once',
+      wholeNumber(0, ROTATION_OVERLAP_SECONDS.maximum),
+      ROTATION_OVERLAP_SECONDS.default,
     )
-    .command(
-      'rotate <key>',
-      'replace a key by one with the same rights, which is shown once; both work for a while',
-      (y) =>
-        y.positional('key', KEY).option('overlap', {
-          type: 'number',
-          default: ROTATION_OVERLAP_SECONDS.default,
-          describe: 'seconds that the old one works beside the new one; 0: it stops at once',
-        }),
-      onInstallation(async ({ key, overlap }, { database }) => {
-        const overlapSeconds = readWhole('overlap', overlap, 0, ROTATION_OVERLAP_SECONDS.maximum);
+    .action(
+      onInstallation(async ({ database }, key, { overlap }) => {
         const now = await readDatabaseTime(database);
-        const made = await database.transaction((transaction) => rotateKey(transaction, key, { now, overlapSeconds }));
+        const made = await database.transaction((transaction) =>
+          rotateKey(transaction, key, { now, overlapSeconds: overlap }),
+        );
         return { keyId: made.id, apiKey: made.text, replaces: key };
       }),
-    )
-    .command(
-      'revoke <key>',
-      'revoke a key for ever, by its id',
-      (y) => y.positional('key', KEY),
-      onInstallation(async ({ key }, { database }) => {
+    );
+  group
+    .command('revoke')
+    .description('revoke a key for ever, by its id')
+    .argument('<key>')
+    .action(
+      onInstallation(async ({ database }, key) => {
         if (!(await revokeKey(database, key))) throw new AdminError(`no key ${key}`);
         return { keyId: key, revoked: true };
       }),
-    )
-    .demandCommand(1, 'name a command of keys');
+    );
 }
 
 async function readModels(database: Queryable, models: readonly string[]): Promise<readonly string[]> {
   const names = [...new Set(models)];
-  if (names.length === 0 || names.length > MAX_MODELS) {
-    throw new AdminError(`--models: want 1 to ${MAX_MODELS} names of models`);
-  }
+  if (names.length > MAX_MODELS) throw new AdminError(`--models: want at most ${MAX_MODELS} names of models`);
   const [unknown] = await findUnknownModels(database, names);
   if (unknown !== undefined) {
     throw new AdminError(`--models: "${unknown}" is not the name of a model without its route`);

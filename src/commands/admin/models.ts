@@ -9,15 +9,12 @@ import { AdminError } from './admin-error.ts';
 import type { Group } from './arguments.ts';
 import { print } from './print.ts';
 
-export function modelCommands(group: Group) {
-  return group
-    .command(
-      'check <folder>',
-      'read the model files of a folder as the api would, and say what is wrong with them',
-      (y) => y.positional('folder', { type: 'string', demandOption: true, describe: 'what MODELS_DIR would be' }),
-      ({ folder, json }) => checkFolder(folder, json),
-    )
-    .demandCommand(1, 'name a command of models');
+export function modelCommands(group: Group): void {
+  group
+    .command('check')
+    .description('read the model files of a folder as the api would, and say what is wrong with them')
+    .argument('<folder>', 'what MODELS_DIR would be')
+    .action((folder, _options, command) => checkFolder(folder, command.optsWithGlobals().json === true));
 }
 
 /**

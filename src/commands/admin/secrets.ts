@@ -17,35 +17,33 @@ import { urlKeyId } from '../../objects/urls/url-keys.ts';
 import { readUrlKeyUse } from '../../tasks/record/url-key-use.ts';
 import type { UrlKeyUse } from '../../tasks/record/url-key-use.ts';
 import { silentLogger } from '../../telemetry/log.ts';
+import { wholeNumber } from '../command-line.ts';
 import { AdminError } from './admin-error.ts';
 import type { Group } from './arguments.ts';
-import type { CommonOptions, OnInstallation, OpenInstallation } from './installation.ts';
+import type { OnInstallation, OpenInstallation } from './installation.ts';
 import { print } from './print.ts';
 
 const BATCH_SIZE = 500;
+const MAX_BATCH_SIZE = 10_000;
 /**
  * Processes that still have the old key may encrypt with it between two passes; if this many passes do not suffice, no
  * number will.
  */
 const MOST_PASSES = 10;
 
-export function secretCommands(group: Group, onInstallation: OnInstallation, environment: NodeJS.ProcessEnv) {
-  return group
-    .command(
-      'status',
-      'count stored secrets by the key that decrypts them, and say which fallbacks can be removed',
-      (y) => y,
-      onInstallation(async (_options, installation) => report(installation)),
-    )
-    .command(
-      'reencrypt',
+export function secretCommands(group: Group, onInstallation: OnInstallation, environment: NodeJS.ProcessEnv): void {
+  group
+    .command('status')
+    .description('count stored secrets by the key that decrypts them, and say which fallbacks can be removed')
+    .action(onInstallation(async (installation) => report(installation)));
+  group
+    .command('reencrypt')
+    .description(
       'encrypt with ENCRYPTION_KEY what one of ENCRYPTION_KEY_FALLBACKS decrypts; may be interrupted and repeated',
-      (y) =>
-        y.option('batch-size', { type: 'number', default: BATCH_SIZE, describe: 'secrets that are read at a time' }),
-      onInstallation(async ({ batchSize }, installation) => {
-        if (!Number.isInteger(batchSize) || batchSize < 1 || batchSize > 10_000) {
-          throw new AdminError('--batch-size: want a whole number from 1 to 10000');
-        }
+    )
+    .option('--batch-size <number>', 'secrets that are read at a time', wholeNumber(1, MAX_BATCH_SIZE), BATCH_SIZE)
+    .action(
+      onInstallation(async (installation, { batchSize }) => {
         const { database } = installation;
         const cipher = createSecretCipher(...loadEncryptionKeys(installation.environment));
         let reencrypted = 0;
@@ -58,34 +56,31 @@ export function secretCommands(group: Group, onInstallation: OnInstallation, env
         }
         return { reencrypted, ...(await report(installation)) };
       }),
-    )
-    .command(
-      'rotate',
-      'make new keys in the secrets.json of npm start, and keep the old ones as fallbacks; restart it then',
-      (y) => y,
-      async ({ json, dataDir }: CommonOptions) => {
-        const folder = locateDataFolder(dataDir, environment);
-        const [secrets, instance] = [await readSecrets(folder), await readInstance(folder)];
-        if (instance !== undefined && !runsWith(instance, secrets)) throw new AdminError(NOT_FROM_FILE);
-        await rotateSecrets(folder);
-        print(
-          { rotated: folder, next: `restart npm start, then: ${adminCommand(folder)} secrets reencrypt` },
-          json === true,
-        );
-      },
-    )
-    .command(
-      'forget',
-      'remove the old keys from the secrets.json of npm start, where nothing needs them any more',
-      (y) => y,
-      async ({ json, dataDir }: CommonOptions) => {
-        const folder = locateDataFolder(dataDir, environment);
-        await requireUnused(folder);
-        await forgetFallbacks(folder);
-        print({ forgotten: folder, next: 'they are accepted until npm start is restarted' }, json === true);
-      },
-    )
-    .demandCommand(1, 'name a command of secrets');
+    );
+  group
+    .command('rotate')
+    .description('make new keys in the secrets.json of npm start, and keep the old ones as fallbacks; restart it then')
+    .action(async (_options, command) => {
+      const { json, dataDir } = command.optsWithGlobals();
+      const folder = locateDataFolder(dataDir, environment);
+      const [secrets, instance] = [await readSecrets(folder), await readInstance(folder)];
+      if (instance !== undefined && !runsWith(instance, secrets)) throw new AdminError(NOT_FROM_FILE);
+      await rotateSecrets(folder);
+      print(
+        { rotated: folder, next: `restart npm start, then: ${adminCommand(folder)} secrets reencrypt` },
+        json === true,
+      );
+    });
+  group
+    .command('forget')
+    .description('remove the old keys from the secrets.json of npm start, where nothing needs them any more')
+    .action(async (_options, command) => {
+      const { json, dataDir } = command.optsWithGlobals();
+      const folder = locateDataFolder(dataDir, environment);
+      await requireUnused(folder);
+      await forgetFallbacks(folder);
+      print({ forgotten: folder, next: 'they are accepted until npm start is restarted' }, json === true);
+    });
 }
 
 const NOT_FROM_FILE =

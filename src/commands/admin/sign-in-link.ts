@@ -5,36 +5,37 @@ import { SIGN_IN_LINK_SECONDS, makeSignInLink, signInUrl } from '../../accounts/
 import { loadPublicUrl } from '../../config/config.ts';
 import { readDatabaseTime } from '../../database/database-clock.ts';
 import type { Queryable } from '../../database/database.ts';
+import { Option } from '@commander-js/extra-typings';
 import { AdminError } from './admin-error.ts';
 import { ACCOUNT, onlyAccount } from './arguments.ts';
 import type { Group } from './arguments.ts';
 import type { OnInstallation } from './installation.ts';
 
-export function signInLinkCommand(command: Group, onInstallation: OnInstallation) {
-  return command.command(
-    '$0',
-    `make a link to the dashboard; it works once, within ${SIGN_IN_LINK_SECONDS / 60} minutes`,
-    (y) =>
-      y
-        .option('account', ACCOUNT)
-        .option('key', {
-          type: 'string',
-          describe: 'the id of the key whose rights the session has; default: the widest of the account',
-        })
-        .conflicts('account', 'key'),
-    onInstallation(async ({ account, key }, { database, environment }) => {
-      const publicUrl = loadPublicUrl(environment);
-      const now = await readDatabaseTime(database);
-      return database.transaction(async (transaction) => {
-        const keyId =
-          key === undefined
-            ? await dashboardKey(transaction, await onlyAccount(transaction, account), now)
-            : await requireUsable(transaction, key, now);
-        const link = await makeSignInLink(transaction, keyId, now);
-        return { key: keyId, url: signInUrl(publicUrl, link.secret), until: link.expiresAt.toISOString() };
-      });
-    }),
-  );
+export function signInLinkCommand(command: Group, onInstallation: OnInstallation): void {
+  command
+    .summary('a link to the dashboard')
+    .description(`make a link to the dashboard; it works once, within ${SIGN_IN_LINK_SECONDS / 60} minutes`)
+    .option(...ACCOUNT)
+    .addOption(
+      new Option(
+        '--key <key>',
+        'the id of the key whose rights the session has; default: the widest of the account',
+      ).conflicts('account'),
+    )
+    .action(
+      onInstallation(async ({ database, environment }, { account, key }) => {
+        const publicUrl = loadPublicUrl(environment);
+        const now = await readDatabaseTime(database);
+        return database.transaction(async (transaction) => {
+          const keyId =
+            key === undefined
+              ? await dashboardKey(transaction, await onlyAccount(transaction, account), now)
+              : await requireUsable(transaction, key, now);
+          const link = await makeSignInLink(transaction, keyId, now);
+          return { key: keyId, url: signInUrl(publicUrl, link.secret), until: link.expiresAt.toISOString() };
+        });
+      }),
+    );
 }
 
 /** @throws {AdminError} a session of this key would be rejected. */

@@ -16,42 +16,37 @@ import { AdminError } from './admin-error.ts';
 import type { Group } from './arguments.ts';
 import type { OnInstallation } from './installation.ts';
 
-const TASK = { type: 'string', demandOption: true } as const;
-
-export function taskCommands(group: Group, onInstallation: OnInstallation) {
-  return group
-    .command(
-      'show <task>',
-      'show a task with its timeline',
-      (y) => y.positional('task', TASK),
-      onInstallation(({ task }, { database }) => showTask(database, readTaskId(task))),
-    )
-    .command(
-      'cancel <task>',
-      'end a task that is queued or handling; its hold is released but for what the provider bills',
-      (y) => y.positional('task', TASK),
-      onInstallation(async ({ task }, { database, environment }) => {
+export function taskCommands(group: Group, onInstallation: OnInstallation): void {
+  group
+    .command('show')
+    .description('show a task with its timeline')
+    .argument('<task>')
+    .action(onInstallation(({ database }, task) => showTask(database, readTaskId(task))));
+  group
+    .command('cancel')
+    .description('end a task that is queued or handling; its hold is released but for what the provider bills')
+    .argument('<task>')
+    .action(
+      onInstallation(async ({ database, environment }, task) => {
         const taskId = readTaskId(task);
         const { accountId } = await readTask(database, taskId);
         await cancelTask(database, accountId, taskId, loadOutputRetentionDays(environment));
         return showTask(database, taskId);
       }),
-    )
-    .demandCommand(1, 'name a command of tasks');
+    );
 }
 
-export function outputCommands(group: Group, onInstallation: OnInstallation) {
-  return group
-    .command(
-      'delete <output>',
-      'take an output away from its readers at once; its bytes are deleted within minutes',
-      (y) => y.positional('output', { type: 'string', demandOption: true }),
-      onInstallation(async ({ output }, { database }) => {
+export function outputCommands(group: Group, onInstallation: OnInstallation): void {
+  group
+    .command('delete')
+    .description('take an output away from its readers at once; its bytes are deleted within minutes')
+    .argument('<output>')
+    .action(
+      onInstallation(async ({ database }, output) => {
         await markOutputDeleted(database, output);
         return { output, deleted: true };
       }),
-    )
-    .demandCommand(1, 'name a command of outputs');
+    );
 }
 
 function readTaskId(text: string): TaskId {

@@ -9,47 +9,43 @@ import type { Group } from './arguments.ts';
 import type { OnInstallation, OpenInstallation } from './installation.ts';
 import { readDatabaseTime } from '../../database/database-clock.ts';
 
-export function webhookKeyCommands(group: Group, onInstallation: OnInstallation) {
-  return group
-    .command(
-      'show',
-      'show the signing keys in force, the current one first',
-      (y) => y.option('account', ACCOUNT),
-      onInstallation(async ({ account }, installation) => {
+export function webhookKeyCommands(group: Group, onInstallation: OnInstallation): void {
+  group
+    .command('show')
+    .description('show the signing keys in force, the current one first')
+    .option(...ACCOUNT)
+    .action(
+      onInstallation(async (installation, { account }) => {
         const accountId = await onlyAccount(installation.database, account);
         const now = await readDatabaseTime(installation.database);
         const secrets = await keysOf(installation).activeSecrets(installation.database, accountId, now);
         if (secrets.length === 0) return { account: accountId, secret: 'none: callbacks are not signed' };
         return secrets.map((secret) => ({ account: accountId, secret, whsec: whsecSpelling(secret) }));
       }),
-    )
-    .command(
-      'set',
-      'set a signing key of your own; the old one signs beside it for 24 h',
-      (y) =>
-        y
-          .option('account', ACCOUNT)
-          .option('secret', { type: 'string', demandOption: true, describe: '16 to 256 characters' }),
-      onInstallation(({ account, secret }, installation) => replace(installation, account, secret)),
-    )
-    .command(
-      'rotate',
-      'make a new signing key; the old one signs beside it for 24 h',
-      (y) => y.option('account', ACCOUNT),
-      onInstallation(({ account }, installation) => replace(installation, account, newWebhookSecret())),
-    )
-    .command(
-      'delete',
-      'take the signing key away at once, an old one too: callbacks are not signed any more',
-      (y) => y.option('account', ACCOUNT),
-      onInstallation(async ({ account }, installation) => {
+    );
+  group
+    .command('set')
+    .description('set a signing key of your own; the old one signs beside it for 24 h')
+    .option(...ACCOUNT)
+    .requiredOption('--secret <secret>', '16 to 256 characters')
+    .action(onInstallation((installation, { account, secret }) => replace(installation, account, secret)));
+  group
+    .command('rotate')
+    .description('make a new signing key; the old one signs beside it for 24 h')
+    .option(...ACCOUNT)
+    .action(onInstallation((installation, { account }) => replace(installation, account, newWebhookSecret())));
+  group
+    .command('delete')
+    .description('take the signing key away at once, an old one too: callbacks are not signed any more')
+    .option(...ACCOUNT)
+    .action(
+      onInstallation(async (installation, { account }) => {
         const { database } = installation;
         const accountId = await onlyAccount(database, account);
         await database.transaction((transaction) => keysOf(installation).remove(transaction, accountId));
         return { account: accountId, deleted: true };
       }),
-    )
-    .demandCommand(1, 'name a command of webhook-key');
+    );
 }
 
 function keysOf({ environment }: OpenInstallation): WebhookKeys {

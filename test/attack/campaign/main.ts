@@ -6,27 +6,23 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import process from 'node:process';
-import yargs from 'yargs';
-import { hideBin } from 'yargs/helpers';
+import { Command } from '@commander-js/extra-typings';
 import { packageFile } from '../../../src/config/package-root.ts';
 import { runAttackCampaign } from './campaign.ts';
 import { isGood, summaryOf } from './report.ts';
+import { count, positiveNumber } from '../../support/number-options.ts';
 
-const options = await yargs(hideBin(process.argv))
-  .scriptName('npm run attack --')
-  .option('minutes', {
-    type: 'number',
-    default: 10,
-    describe: 'How long the attack lasts; the time without it before, and judging after it, come on top.',
-  })
-  .option('seed', { type: 'number', default: 1, describe: 'The same seed is the same files and the same pauses.' })
-  .option('keep', { type: 'boolean', default: false, describe: 'Leaves the folder with all logs.' })
-  .check(({ minutes }) => {
-    if (!(minutes > 0)) throw new Error('--minutes: want a number above 0');
-    return true;
-  })
-  .strict()
-  .parse();
+const options = new Command('npm run attack --')
+  .option(
+    '--minutes <number>',
+    'how long the attack lasts; the time without it before, and the checks after it, come on top',
+    positiveNumber,
+    10,
+  )
+  .option('--seed <number>', 'the same seed is the same files and the same pauses', count, 1)
+  .option('--keep', 'leaves the folder with all logs', false)
+  .parse()
+  .opts();
 
 const say = (line: string): void => {
   process.stderr.write(`${line}\n`);
