@@ -12,7 +12,7 @@ import { UndecodableMediaError } from '@darkroom/media/undecodable-media-error';
 import type { ArchivedOutput } from '../src/domain/archived-output.ts';
 import type { WorkingTask } from '../src/tasks/lifecycle/transitions.ts';
 import type { ActivityContext } from './context.ts';
-import { withScratch } from './scratch.ts';
+import { withScratch } from '../src/generation/scratch.ts';
 import { attemptKey } from './stage-files.ts';
 
 /**

@@ -17,7 +17,7 @@ import { generationOfThisRun, submitResultOf } from './earlier-work.ts';
 import { permanent } from './failures.ts';
 import { untilStopped } from './heartbeat.ts';
 import { leaveUpstream } from './leave-upstream.ts';
-import { createPollPace } from './poll-pace.ts';
+import { createPollPace } from '../src/generation/poll-pace.ts';
 import { stageFiles } from './stage-files.ts';
 import { routeAt } from './task-route.ts';
 import type { TaskRoute } from './task-route.ts';

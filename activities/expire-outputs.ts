@@ -12,7 +12,7 @@ import { requestStalledPromotions } from '../src/tasks/lifecycle/storage-operati
 import type { Activities, ExpireResult } from '../workflows/contracts.ts';
 import type { ActivityContext } from './context.ts';
 import { untilStopped } from './heartbeat.ts';
-import { passTools } from './passes.ts';
+import { passTools } from '../src/limits/pass-tools.ts';
 
 /** A create that received such a URL at the last moment has pinned the object by then. */
 const ACCEPTING_SECONDS = 120;

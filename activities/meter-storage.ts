@@ -7,7 +7,7 @@ import { returnUnpaidOutputs } from '../src/tasks/lifecycle/storage-operations.t
 import type { Activities } from '../workflows/contracts.ts';
 import type { ActivityContext } from './context.ts';
 import { untilStopped } from './heartbeat.ts';
-import { passTools } from './passes.ts';
+import { passTools } from '../src/limits/pass-tools.ts';
 
 export function createMeterStorage(context: ActivityContext): Activities['meterStorage'] {
   const { config, logger } = context;

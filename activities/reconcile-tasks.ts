@@ -11,8 +11,8 @@ import type { TaskId } from '../src/domain/workflow-ids.ts';
 import type { Activities, ReconcileResult } from '../workflows/contracts.ts';
 import type { ActivityContext } from './context.ts';
 import { untilStopped } from './heartbeat.ts';
-import { passTools } from './passes.ts';
-import type { PassTools } from './passes.ts';
+import { passTools } from '../src/limits/pass-tools.ts';
+import type { PassTools } from '../src/limits/pass-tools.ts';
 
 const PAGE = 100;
 /** Temporal receives this many queries at once: a pass over many tasks has a minute. */

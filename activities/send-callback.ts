@@ -27,8 +27,8 @@ import type { TaskDetail } from '../src/tasks/record/read.ts';
 import { presentTask } from '../src/presenters/task.ts';
 import type { Activities, DeliverCallbackInput, DeliveryResult } from '../workflows/contracts.ts';
 import type { ActivityContext } from './context.ts';
-import { KEEP_WITHIN_MS, RECORD_WITHIN_MS, recordInTime } from './record-callback.ts';
-import type { AttemptOutcome } from './record-callback.ts';
+import { KEEP_WITHIN_MS, RECORD_WITHIN_MS, recordInTime } from '../src/tasks/lifecycle/record-callback.ts';
+import type { AttemptOutcome } from '../src/tasks/lifecycle/record-callback.ts';
 
 /** Spec §6.2: the receiver answers within 10 s. */
 const EXCHANGE_TIMEOUT_MS = 10_000;

@@ -9,7 +9,7 @@ import type { TaskId } from '../src/domain/workflow-ids.ts';
 import type { ProducedFile } from '../src/providers/provider.ts';
 import type { GeneratedFile } from '../src/tasks/lifecycle/transitions.ts';
 import type { ActivityContext } from './context.ts';
-import { keepAnswer } from './keep-answer.ts';
+import { persistWithRetry } from '../src/tasks/lifecycle/persist-with-retry.ts';
 
 /** Identifies the attempt. */
 type AttemptInfo = Pick<Info, 'workflowExecution' | 'activityId' | 'attempt'>;
@@ -44,7 +44,7 @@ export async function stageFiles(
       continue;
     }
     const key = attemptKey(taskId, 'generated', position);
-    const put = await keepAnswer(signal, () => {
+    const put = await persistWithRetry(signal, () => {
       const body = file.from === 'bytes' ? file.bytes : createReadStream(file.path);
       return context.store.put(key, body, { mimeType: 'application/octet-stream', signal });
     });

@@ -18,7 +18,7 @@ import { faultOf, permanent } from './failures.ts';
 import { DeadlinePassedError, isStatedUnsent, untilStopped } from './heartbeat.ts';
 import type { StopSignals } from './heartbeat.ts';
 import { awaitLiveSubmit } from './live-submit.ts';
-import { withScratch } from './scratch.ts';
+import { withScratch } from '../src/generation/scratch.ts';
 import { enterProvider } from './submit-to.ts';
 import { routesOf } from './task-route.ts';
 import type { TaskRoute } from './task-route.ts';

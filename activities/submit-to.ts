@@ -22,7 +22,7 @@ import type { ActivityContext } from './context.ts';
 import { announceSubmit, submitResultOf, withdrawSubmit } from './earlier-work.ts';
 import { passing, permanent } from './failures.ts';
 import { DeadlinePassedError, isStatedUnsent, stateUnsent } from './heartbeat.ts';
-import { keepAnswer } from './keep-answer.ts';
+import { persistWithRetry } from '../src/tasks/lifecycle/persist-with-retry.ts';
 import { keepSubmitLive } from './live-submit.ts';
 import type { LiveSubmit } from './live-submit.ts';
 import { warnOfShortGrace } from './short-grace.ts';
@@ -220,7 +220,7 @@ async function announce(attempt: SubmitAttempt, route: TaskRoute): Promise<Decla
 /** Nothing was sent, and the next attempt may send: Temporal did not answer, or this attempt is over. */
 async function clearUnsent({ context, task }: SubmitAttempt, intent: DeclaredIntent): Promise<void> {
   try {
-    await keepAnswer(AbortSignal.timeout(CLEAR_WITHIN_MS), () => clearIntent(context.database, task.id, intent));
+    await persistWithRetry(AbortSignal.timeout(CLEAR_WITHIN_MS), () => clearIntent(context.database, task.id, intent));
     withdrawSubmit();
   } catch (error) {
     context.logger.warn({ err: error, taskId: task.id }, 'the intent of a submit that was not sent is left');
@@ -249,7 +249,7 @@ async function declare(
  */
 async function noteTaken({ context, task }: SubmitAttempt, route: TaskRoute): Promise<void> {
   if (route.gated === undefined) return;
-  const written = keepAnswer(AbortSignal.timeout(CLEAR_WITHIN_MS), () =>
+  const written = persistWithRetry(AbortSignal.timeout(CLEAR_WITHIN_MS), () =>
     declareIntent(context.database, task.id, route),
   );
   await written.catch((err: unknown) =>
@@ -272,12 +272,12 @@ async function keep(
 ): Promise<SubmitResult> {
   if (submission.kind === 'job') {
     const { jobId } = submission;
-    await keepAnswer(signal, () => recordJob(context.database, task, route, jobId));
+    await persistWithRetry(signal, () => recordJob(context.database, task, route, jobId));
     return submitResultOf(task, { state: 'submitted', jobId, place: route.place });
   }
   if (submission.files.length === 0) throw permanent('no_output');
   const files = await stageFiles(context, task.id, submission.files, signal);
-  await keepAnswer(signal, () => recordFiles(context.database, task, route, files));
+  await persistWithRetry(signal, () => recordFiles(context.database, task, route, files));
   // A video's frames have to be made, which takes more than checking that the files exist.
   const isStored = route.definition.modality !== 'video' && files.every((file) => 'key' in file);
   return { ...submitResultOf(task, { state: 'produced', jobId: null, place: route.place, files }), isStored };
@@ -324,7 +324,7 @@ async function noteRefusal(
 ): Promise<number> {
   if (intent === undefined) return recordRefusal(context.database, task.id, route, reason);
   try {
-    const refusals = await keepAnswer(AbortSignal.timeout(CLEAR_WITHIN_MS), () =>
+    const refusals = await persistWithRetry(AbortSignal.timeout(CLEAR_WITHIN_MS), () =>
       withdrawIntent(context.database, task.id, route, reason, intent),
     );
     withdrawSubmit();

@@ -13,8 +13,8 @@ import { isOurKey, listDoomedObjects, listUnnamedKeys, markBytesDeleted } from '
 import type { Activities, SweepInput } from '../workflows/contracts.ts';
 import type { ActivityContext } from './context.ts';
 import { untilStopped } from './heartbeat.ts';
-import { passTools } from './passes.ts';
-import type { PassTools } from './passes.ts';
+import { passTools } from '../src/limits/pass-tools.ts';
+import type { PassTools } from '../src/limits/pass-tools.ts';
 
 /** A task that was being accepted while its input was deleted has pinned it by then. */
 const DOOMED_AFTER_MS = 60_000;

@@ -29,6 +29,7 @@ export const MODULES = [
   'src/providers',
   'src/text',
   'src/tasks',
+  'src/generation',
   'src/presenters',
   'activities',
   'packages/mcp',
@@ -58,7 +59,7 @@ export const TYPES_ONLY = ['workflows'];
 
 /** The only files that import from a module, if not all of those after it may. */
 export const IMPORTED_BY = {
-  workflows: ['activities', 'src/processes', 'src/temporal'],
+  workflows: ['activities', 'src/generation', 'src/processes', 'src/temporal'],
   activities: ['src/processes', 'src/context.ts'],
   'packages/mcp': ['src/http/routes/mcp.ts', 'packages/cli'],
   'packages/cli': [],

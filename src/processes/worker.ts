@@ -8,7 +8,7 @@ import { createActivities } from '../../activities/index.ts';
 import { ARCHIVING_SLOTS } from '../../activities/archiving-slots.ts';
 import type { ActivityContext } from '../../activities/context.ts';
 import { workerStops } from '../../activities/heartbeat.ts';
-import { removeStaleScratch } from '../../activities/scratch.ts';
+import { removeStaleScratch } from '../generation/scratch.ts';
 import { STOP_SLOTS } from '../../activities/stop-slots.ts';
 import { CALLBACK_SLOTS } from '../callbacks/delivery-slots.ts';
 import { longRenderingsOf } from '../providers/embedded/long-renderings.ts';

@@ -3,14 +3,16 @@
  * is unavailable, because if it is lost the callback is sent twice. The attempt ends in time all the same: otherwise
  * Temporal would end it and begin the next beside it, without knowing when that is due.
  */
-import { receiverAnswered, receiverFailed } from '../src/accounts/callback-receivers.ts';
-import { finishAttempt } from '../src/callbacks/attempts.ts';
-import type { AttemptResult, CallbackState } from '../src/callbacks/attempts.ts';
-import { unlessAborted } from '../src/domain/unless-aborted.ts';
-import type { TaskId } from '../src/domain/workflow-ids.ts';
-import { addEvent, lockTask } from '../src/tasks/record/timeline.ts';
-import type { ActivityContext } from './context.ts';
-import { keepAnswer } from './keep-answer.ts';
+import { receiverAnswered, receiverFailed } from '../../accounts/callback-receivers.ts';
+import { finishAttempt } from '../../callbacks/attempts.ts';
+import type { AttemptResult, CallbackState } from '../../callbacks/attempts.ts';
+import { unlessAborted } from '../../domain/unless-aborted.ts';
+import type { TaskId } from '../../domain/workflow-ids.ts';
+import type { Database } from '../../database/database.ts';
+import type { Logger } from '../../telemetry/log.ts';
+import type { Metrics } from '../../telemetry/metrics.ts';
+import { addEvent, lockTask } from '../record/timeline.ts';
+import { persistWithRetry } from './persist-with-retry.ts';
 
 /**
  * How long an attempt waits for its record; together with the exchange well within its time
@@ -22,6 +24,13 @@ export const RECORD_WITHIN_MS = 5_000;
  * after that.
  */
 export const KEEP_WITHIN_MS = 60_000;
+
+/** What a process has for it. */
+export interface RecordDependencies {
+  readonly database: Database;
+  readonly logger: Logger;
+  readonly metrics: Pick<Metrics, 'callbacks'>;
+}
 
 /** The attempt to record. */
 export interface SentAttempt {
@@ -55,20 +64,20 @@ export interface RecordingBounds {
  *   logged.
  */
 export async function recordInTime(
-  context: ActivityContext,
+  { database, logger, metrics }: RecordDependencies,
   sent: SentAttempt,
   outcome: AttemptOutcome,
   { withinMs, steadyClock }: RecordingBounds,
 ): Promise<boolean> {
-  const isRecorded = keepAnswer(AbortSignal.timeout(KEEP_WITHIN_MS), () =>
-    record(context, sent, outcome, steadyClock),
+  const isRecorded = persistWithRetry(AbortSignal.timeout(KEEP_WITHIN_MS), () =>
+    record(database, sent, outcome, steadyClock),
   ).then(
     () => {
-      if (outcome.state !== 'pending') context.metrics.callbacks.ended(outcome.state);
+      if (outcome.state !== 'pending') metrics.callbacks.ended(outcome.state);
       return true;
     },
     (err: unknown) => {
-      context.logger.warn({ err, taskId: sent.task.id, attempt: sent.attempt }, 'a callback could not be recorded');
+      logger.warn({ err, taskId: sent.task.id, attempt: sent.attempt }, 'a callback could not be recorded');
       return false;
     },
   );
@@ -78,7 +87,7 @@ export async function recordInTime(
 
 /** Writes the record and the timeline event. */
 async function record(
-  { database }: ActivityContext,
+  database: Database,
   { task: { id: taskId }, accountId, attempt, origin }: SentAttempt,
   { result, state, delayMs, knownAt }: AttemptOutcome,
   steadyClock: () => number,

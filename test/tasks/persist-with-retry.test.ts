@@ -1,7 +1,7 @@
 /** A response that cannot be requested again, held in memory until it is recorded. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { keepAnswer } from '../../activities/keep-answer.ts';
+import { persistWithRetry } from '../../src/tasks/lifecycle/persist-with-retry.ts';
 import { DatabaseUnavailableError } from '../../src/database/database.ts';
 
 describe('an answer that is kept in hand', () => {
@@ -12,7 +12,7 @@ describe('an answer that is kept in hand', () => {
       return tries < 3 ? Promise.reject(new DatabaseUnavailableError('away')) : Promise.resolve(tries);
     };
 
-    assert.equal(await keepAnswer(new AbortController().signal, write), 3);
+    assert.equal(await persistWithRetry(new AbortController().signal, write), 3);
   });
 
   it('is written although the signal fires while it is being written', async () => {
@@ -22,7 +22,7 @@ describe('an answer that is kept in hand', () => {
       return Promise.resolve('written');
     };
 
-    assert.equal(await keepAnswer(stop.signal, write), 'written');
+    assert.equal(await persistWithRetry(stop.signal, write), 'written');
   });
 
   it('is given up where the signal fires and the database is still away', async () => {
@@ -34,7 +34,7 @@ describe('an answer that is kept in hand', () => {
       return Promise.reject(new DatabaseUnavailableError('away'));
     };
 
-    await assert.rejects(keepAnswer(stop.signal, write), /stopped/);
+    await assert.rejects(persistWithRetry(stop.signal, write), /stopped/);
     assert.equal(tries, 1);
   });
 });

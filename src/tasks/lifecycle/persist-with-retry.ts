@@ -1,10 +1,10 @@
 /**
- * Records what a provider has answered. The answer cannot be requested again, so while the database or the store is
- * unavailable it is kept in memory and written when they are back, for as long as the task has time.
+ * Persists the answer of a provider, or of a receiver of callbacks. It cannot be requested again, so while the database
+ * or the store is unavailable it is kept in memory and written when they are back, for as long as there is time.
  */
 import pRetry from 'p-retry';
-import { DatabaseUnavailableError } from '../src/database/database.ts';
-import { StoreUnavailableError } from '../src/objects/stores/store-unavailable-error.ts';
+import { DatabaseUnavailableError } from '../../database/database.ts';
+import { StoreUnavailableError } from '../../objects/stores/store-unavailable-error.ts';
 
 /** At short intervals at first, then every 2 s: the activity occupies its slot meanwhile. */
 const WAIT = { minTimeout: 200, maxTimeout: 2_000, factor: 2, retries: Number.POSITIVE_INFINITY };
@@ -14,7 +14,7 @@ const WAIT = { minTimeout: 200, maxTimeout: 2_000, factor: 2, retries: Number.PO
  * `write` must be safe to run again: whether the lost attempt took effect is not known. An attempt that is under way
  * when the signal fires is awaited, and counts as a success if it succeeds.
  */
-export async function keepAnswer<T>(signal: AbortSignal, write: () => Promise<T>): Promise<T> {
+export async function persistWithRetry<T>(signal: AbortSignal, write: () => Promise<T>): Promise<T> {
   let written: { readonly value: T } | undefined;
   const attempt = async (): Promise<void> => {
     written = { value: await write() };

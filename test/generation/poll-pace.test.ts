@@ -1,7 +1,7 @@
 /** How often a job is polled. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createPollPace } from '../../activities/poll-pace.ts';
+import { createPollPace } from '../../src/generation/poll-pace.ts';
 
 function waits(times: number, askedForMs: number | undefined, isHeard: boolean): number[] {
   const pace = createPollPace();
