@@ -18,7 +18,7 @@ import { attemptKey } from './stage-files.ts';
 /**
  * @param position of the first frame among the task's outputs.
  * @returns three frames, or none.
- * @throws {ApplicationFailure} retryable: too many tasks wait for a decoder, or this one would have to wait inside a
+ * @throws {GenerationFailure} retryable: too many tasks wait for a decoder, or this one would have to wait inside a
  *   workflow's worker.
  */
 export async function archiveFrames(

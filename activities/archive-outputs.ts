@@ -5,7 +5,6 @@
  */
 import type { Readable } from 'node:stream';
 import { Context } from '@temporalio/activity';
-import { ApplicationFailure } from '@temporalio/common';
 import { EgressError } from '../src/egress/egress-error.ts';
 import { ObjectTooLargeError } from '../src/objects/stores/object-store.ts';
 import { UnsupportedMediaError } from '@darkroom/media/inspect';
@@ -25,7 +24,7 @@ import { archiveFrames } from './archive-frames.ts';
 import { finishGeneration } from './await-generation.ts';
 import type { ActivityContext } from './context.ts';
 import { generationOfThisRun } from './earlier-work.ts';
-import { passing, permanent } from './failures.ts';
+import { GenerationFailure, permanentFailure, retryableFailure } from '../src/generation/failure.ts';
 import { untilStopped } from './heartbeat.ts';
 import { attemptKey } from './stage-files.ts';
 import { routesOf } from './task-route.ts';
@@ -40,7 +39,7 @@ export function createArchiveOutputs(context: ActivityContext): Activities['arch
     const task = await begin(context, input);
     if (isTerminal(task.status)) return { kind: 'over' };
     // Contract §4: a task that was still handling when its cancel was accepted does not go on to archiving.
-    if (task.status === 'handling' && task.isCancelRequested) throw permanent('cancelled');
+    if (task.status === 'handling' && task.isCancelRequested) throw permanentFailure('cancelled');
     // An attempt inside the workflow's worker has 4 s and takes none of these slots; one that waits may follow it.
     if (Context.current().info.isLocal) return archiveProduced(context, task);
     return inTurn(context, task, async () => {
@@ -86,7 +85,7 @@ async function inTurn(
 
 async function archiveProduced(context: ActivityContext, task: WorkingTask): Promise<ArchiveResult> {
   const generation = await producedGeneration(context, task);
-  if (generation?.state !== 'produced' || generation.files.length === 0) throw permanent('no_output');
+  if (generation?.state !== 'produced' || generation.files.length === 0) throw permanentFailure('no_output');
   const { files, place } = generation;
   return untilStopped(task.archivingDeadlineAt, context.stopping, async (signal, { deadline }) => {
     const outputs: ArchivedOutput[] = [];
@@ -94,7 +93,7 @@ async function archiveProduced(context: ActivityContext, task: WorkingTask): Pro
       const output = await archiveUnlessMissing(context, { task, place, position, file }, signal);
       if (output !== undefined) outputs.push(output);
     }
-    if (outputs.length === 0) throw permanent('no_output');
+    if (outputs.length === 0) throw permanentFailure('no_output');
     // The requested outputs come first (contract §3).
     const frames: ArchivedOutput[] = [];
     for (const film of outputs.filter(({ type }) => type === 'video')) {
@@ -152,7 +151,7 @@ async function archiveUnlessMissing(
   try {
     return await archive(context, source, signal);
   } catch (error) {
-    if (!(error instanceof ApplicationFailure) || error.type !== 'no_output') throw error;
+    if (!(error instanceof GenerationFailure) || error.reason !== 'no_output') throw error;
     const { task, position } = source;
     context.logger.warn({ taskId: task.id, position }, 'a provider listed a file that it does not deliver');
     return undefined;
@@ -167,7 +166,7 @@ async function archive(context: ActivityContext, source: Source, signal: AbortSi
       source.task.accountId,
       storedSource(context.store, stored.key, stored.sizeBytes),
     );
-    if (facts.isEmpty === true) throw permanent('no_output');
+    if (facts.isEmpty === true) throw permanentFailure('no_output');
     return {
       type: facts.kind,
       objectKey: stored.key,
@@ -179,7 +178,7 @@ async function archive(context: ActivityContext, source: Source, signal: AbortSi
       ...(facts.durationSeconds === undefined ? {} : { durationSeconds: facts.durationSeconds }),
     };
   } catch (error) {
-    if (error instanceof UnsupportedMediaError) throw permanent('no_output');
+    if (error instanceof UnsupportedMediaError) throw permanentFailure('no_output');
     throw error;
   }
 }
@@ -199,9 +198,9 @@ async function fetchInto(
     });
     return { key, ...put };
   } catch (error) {
-    if (error instanceof ObjectTooLargeError) throw permanent('no_output');
+    if (error instanceof ObjectTooLargeError) throw permanentFailure('no_output');
     if (!(error instanceof EgressError)) throw error;
-    throw isFinal(error) ? permanent('no_output') : passing('provider_unavailable');
+    throw isFinal(error) ? permanentFailure('no_output') : retryableFailure('provider_unavailable');
   }
 }
 

@@ -4,11 +4,10 @@
  * waiting, and never repeated blindly"). If all of them reject for now, the task waits outside the worker and is
  * retried.
  */
-import { ApplicationFailure } from '@temporalio/common';
 import type { WorkingTask } from '../src/tasks/lifecycle/transitions.ts';
 import type { SubmitResult } from '../workflows/contracts.ts';
 import type { ActivityContext } from './context.ts';
-import { passing, permanent } from './failures.ts';
+import { GenerationFailure, permanentFailure, retryableFailure } from '../src/generation/failure.ts';
 import type { StopSignals } from './heartbeat.ts';
 import { leaveUpstream } from './leave-upstream.ts';
 import { submitTo } from './submit-to.ts';
@@ -53,7 +52,7 @@ export interface SubmitAttempt {
   readonly onProgress: (fraction: number) => void;
 }
 
-/** @throws {ApplicationFailure} no upstream accepted the task: retryable, or permanent. */
+/** @throws {GenerationFailure} no upstream accepted the task: retryable, or permanent. */
 export async function askUpstreams(attempt: SubmitAttempt): Promise<SubmitResult> {
   const { routes, triedPlace } = attempt;
   const candidates = triedPlace === undefined ? routes : routes.filter(({ place }) => place === triedPlace);
@@ -63,7 +62,7 @@ export async function askUpstreams(attempt: SubmitAttempt): Promise<SubmitResult
     return result;
   } catch (error) {
     // After a retryable failure the next attempt finds the slots that this one had.
-    if (error instanceof ApplicationFailure && error.nonRetryable === true) await leaveSlots(attempt);
+    if (error instanceof GenerationFailure && error.isPermanent) await leaveSlots(attempt);
     throw error;
   }
 }
@@ -78,7 +77,7 @@ async function search(
   for (const route of candidates) {
     if (triedPlace !== undefined && !route.provider.isSubmitRepeatable) {
       await leaveUpstream(context, task.id, route);
-      throw permanent('outcome_unknown');
+      throw permanentFailure('outcome_unknown');
     }
     const answer = await submitTo(attempt, route);
     if ('result' in answer) return { result: answer.result, route };
@@ -108,20 +107,20 @@ function recheckMs({ deadlineAt }: WorkingTask, waitedMs: number): number {
 }
 
 /** The failure of a task that no upstream accepted. */
-function failureOf(obstacles: readonly Obstacle[], upstreams: number, task: WorkingTask): ApplicationFailure {
+function failureOf(obstacles: readonly Obstacle[], upstreams: number, task: WorkingTask): GenerationFailure {
   const last = obstacles.at(-1);
-  if (last === undefined) return permanent('model_unavailable');
-  if (last.kind === 'full') return passing('provider_unavailable', spread(RETRY_MS));
-  if (last.kind === 'refused' && last.endsSearch) return permanent(last.reason, last.fault);
+  if (last === undefined) return permanentFailure('model_unavailable');
+  if (last.kind === 'full') return retryableFailure('provider_unavailable', spread(RETRY_MS));
+  if (last.kind === 'refused' && last.endsSearch) return permanentFailure(last.reason, last.fault);
 
   const waits = obstacles.flatMap((obstacle) => (obstacle.kind === 'full' ? [] : (obstacle.waitMs ?? [])));
   const refusals = obstacles.filter((obstacle) => obstacle.kind === 'refused');
-  if (waits.length === 0) return permanent(refusals.at(-1)?.reason ?? 'provider_unavailable');
+  if (waits.length === 0) return permanentFailure(refusals.at(-1)?.reason ?? 'provider_unavailable');
   const isGivenUp = refusals.some(({ refusalsSoFar }) => refusalsSoFar >= MAX_REFUSALS * upstreams);
   const waitMs = spread(Math.min(...waits));
   const isTooLate = task.deadlineAt !== null && performance.now() + waitMs >= task.deadlineAt;
-  if (isGivenUp || isTooLate) return permanent('provider_unavailable');
-  return passing('provider_unavailable', waitMs);
+  if (isGivenUp || isTooLate) return permanentFailure('provider_unavailable');
+  return retryableFailure('provider_unavailable', waitMs);
 }
 
 /** No delay if we gave up the submit ourselves; otherwise a little longer than requested. */

@@ -3,7 +3,6 @@
  * another one polls the same job. A webhook of the provider only brings the next poll forward.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ApplicationFailure } from '@temporalio/common';
 import { isTerminal } from '../src/domain/task-status.ts';
 import { ProviderUnreachable } from '../src/providers/provider-unknown.ts';
 import { ProviderFailure } from '../src/providers/provider.ts';
@@ -14,7 +13,7 @@ import type { GeneratedFile, Generation, WorkingTask } from '../src/tasks/lifecy
 import type { Activities, MediaTaskInput, SubmitResult } from '../workflows/contracts.ts';
 import type { ActivityContext } from './context.ts';
 import { generationOfThisRun, submitResultOf } from './earlier-work.ts';
-import { permanent } from './failures.ts';
+import { GenerationFailure, permanentFailure } from '../src/generation/failure.ts';
 import { untilStopped } from './heartbeat.ts';
 import { leaveUpstream } from './leave-upstream.ts';
 import { createPollPace } from '../src/generation/poll-pace.ts';
@@ -53,8 +52,7 @@ export async function finishGeneration(
     await leaveUpstream(context, task.id, route);
     return submitResultOf(task, produced);
   } catch (error) {
-    if (error instanceof ApplicationFailure && error.nonRetryable === true)
-      await leaveUpstream(context, task.id, route);
+    if (error instanceof GenerationFailure && error.isPermanent) await leaveUpstream(context, task.id, route);
     throw error;
   }
 }
@@ -73,7 +71,7 @@ async function waitForJob(
   for (;;) {
     const answer = await ask(context, route, jobId, signal);
     if (answer.kind === 'done') {
-      if (answer.files.length === 0) throw permanent('no_output');
+      if (answer.files.length === 0) throw permanentFailure('no_output');
       const files = await stageFiles(context, task.id, answer.files, signal);
       await recordFiles(context.database, task, route, files);
       return files;
@@ -89,7 +87,7 @@ async function waitForJob(
       if (answer.isUnreadable && pace.unreadable()) {
         // If the job went on, it would have to be paid for, although its result cannot be read.
         await route.provider.cancel(route.request, jobId, { signal }).catch(() => undefined);
-        throw permanent('provider_error');
+        throw permanentFailure('provider_error');
       }
     }
     await wait(pace.next(answer.pollAfterMs, context.upstreams.hookFeed.isHeard(route.upstreamName)));
@@ -114,7 +112,7 @@ async function ask(
   try {
     return await route.provider.poll(route.request, jobId, { signal });
   } catch (error) {
-    if (error instanceof ProviderFailure) throw permanent(error.reason);
+    if (error instanceof ProviderFailure) throw permanentFailure(error.reason);
     if (!(error instanceof ProviderUnreachable)) throw error;
     const { status, retryAfterMs } = error;
     const isBusy = status === 429 || (status === 503 && retryAfterMs !== undefined);

@@ -6,6 +6,7 @@ import { Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import { formatUsd } from '../src/domain/money.ts';
 import type { TaskId } from '../src/domain/workflow-ids.ts';
+import { GenerationFailure } from '../src/generation/failure.ts';
 import { ProviderFailure } from '../src/providers/provider.ts';
 import type { CancelOutcome } from '../src/providers/provider.ts';
 import { readGeneration, readWorkingTask } from '../src/tasks/lifecycle/transitions.ts';
@@ -34,8 +35,8 @@ export function createCancelGeneration(context: ActivityContext): Activities['ca
         runId: info.workflowExecution?.runId,
       });
     } catch (error) {
-      // An `ApplicationFailure` states itself whether it is retried: a denied slot always is.
-      if (error instanceof ApplicationFailure || cancellationSignal.aborted) throw error;
+      // A `GenerationFailure` states itself whether it is retried: a denied slot always is.
+      if (error instanceof GenerationFailure || cancellationSignal.aborted) throw error;
       if (tries === undefined || info.attempt < tries) throw error;
       context.logger.warn({ err: error, taskId, attempt: info.attempt }, 'a provider could not be asked to stop');
       throw ApplicationFailure.nonRetryable('the provider could not be asked to stop', 'ProviderNotStopped');
@@ -47,7 +48,7 @@ export function createCancelGeneration(context: ActivityContext): Activities['ca
  * Asks the provider of a task's job, if there is one, to stop. Idempotent.
  *
  * @param attempt from 1. @param runId of the workflow, which knows of a job that the database has lost (docs/decisions/0037).
- * @throws {ApplicationFailure} retryable: too many requests of its account, or at its upstream, are under way.
+ * @throws {GenerationFailure} retryable: too many requests of its account, or at its upstream, are under way.
  */
 export async function stopJob(
   context: ActivityContext,

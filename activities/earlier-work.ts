@@ -14,7 +14,7 @@ import { countRefusals, readGeneration } from '../src/tasks/lifecycle/transition
 import type { Generation, WorkingTask } from '../src/tasks/lifecycle/transitions.ts';
 import type { SubmitResult } from '../workflows/contracts.ts';
 import type { ActivityContext } from './context.ts';
-import { permanent } from './failures.ts';
+import { permanentFailure } from '../src/generation/failure.ts';
 import { attachToHeartbeats } from './heartbeat.ts';
 import { routeAt, routesOf } from './task-route.ts';
 
@@ -37,7 +37,7 @@ export type EarlierWork =
  *
  * @param runId the run to read; if it had no result, the run before it, and so on.
  * @param onlyIfEnded takes over only a result that ended the task.
- * @throws {ApplicationFailure} `outcome_unknown`: the run was for another request under the same Idempotency-Key, or
+ * @throws {GenerationFailure} `outcome_unknown`: the run was for another request under the same Idempotency-Key, or
  *   it cannot be determined which of several upstreams may have the work.
  */
 export async function takeOver(
@@ -97,7 +97,7 @@ async function findRecord(
     if (record === undefined) return undefined;
     // Also for a run that is not known to have sent anything: a submit that can be repeated is not announced.
     const mayMatter = record.outcome !== undefined || record.hasBegun;
-    if (mayMatter && isForAnotherRequest(context, task, record.requestHash)) throw permanent('outcome_unknown');
+    if (mayMatter && isForAnotherRequest(context, task, record.requestHash)) throw permanentFailure('outcome_unknown');
     if (record.outcome !== undefined || record.mayHaveSubmitted) return record;
     runId = record.earlierRunId;
   }
@@ -140,19 +140,19 @@ async function writeDown(
 /** The upstream of a run that does not state which one it used. */
 async function onlyRoute(context: ActivityContext, task: WorkingTask) {
   const [route, ...others] = await routesOf(context, task);
-  if (route === undefined || others.length > 0) throw permanent('outcome_unknown');
+  if (route === undefined || others.length > 0) throw permanentFailure('outcome_unknown');
   return route;
 }
 
 /**
  * The generation of the run that this activity belongs to, for the case that the database has lost it.
  *
- * @throws {ApplicationFailure} `outcome_unknown`: the run does not record its outcome.
+ * @throws {GenerationFailure} `outcome_unknown`: the run does not record its outcome.
  */
 export async function generationOfThisRun(context: ActivityContext, task: WorkingTask): Promise<Generation> {
   const runId = Context.current().info.workflowExecution?.runId;
   const found = runId === undefined ? undefined : await takeOver(context, task, runId);
-  if (found?.kind !== 'going on' || found.generation.state === 'intent') throw permanent('outcome_unknown');
+  if (found?.kind !== 'going on' || found.generation.state === 'intent') throw permanentFailure('outcome_unknown');
   return found.generation;
 }
 

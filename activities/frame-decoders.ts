@@ -10,7 +10,7 @@ import { createTenantShares } from '../src/limits/tenant-shares.ts';
 import type { TenantShares } from '../src/limits/tenant-shares.ts';
 import type { ShareMetrics } from '../src/telemetry/metrics-shares.ts';
 import { FILM_SLOTS } from './archiving-slots.ts';
-import { passing } from './failures.ts';
+import { retryableFailure } from '../src/generation/failure.ts';
 
 /**
  * Rejects with a retryable failure.
@@ -28,7 +28,7 @@ export function createFrameDecoders(
     leavesFree: true,
     // There are no more tasks of video models than that; a task of another model releases its slot.
     waiting: { perTenant: FILM_SLOTS / 2, perProcess: FILM_SLOTS },
-    refusal: () => passing('provider_unavailable'),
+    refusal: () => retryableFailure('provider_unavailable'),
     metrics,
   });
 }

@@ -3,7 +3,8 @@
  * arrives only through heartbeats, at the task's own deadline, and when the worker is about to stop.
  */
 import { Context } from '@temporalio/activity';
-import { ApplicationFailure } from '@temporalio/common';
+import { GenerationFailure } from '../src/generation/failure.ts';
+import { DeadlinePassedError } from '../src/generation/stopped.ts';
 
 /** A third of the heartbeat time-out (workflows/activity-options.ts), so that one late heartbeat is tolerated. */
 const HEARTBEAT_INTERVAL_MS = 3_000;
@@ -121,25 +122,10 @@ export async function untilStopped<T>(
   } catch (error) {
     // Whatever an aborted call throws, the reason of the abort is what counts.
     if (deadline.signal.aborted) throw new DeadlinePassedError({ cause: error });
-    if (stopping.aborted && !cancellationSignal.aborted && !(error instanceof ApplicationFailure))
-      throw stopping.reason;
+    if (stopping.aborted && !cancellationSignal.aborted && !(error instanceof GenerationFailure)) throw stopping.reason;
     throw error;
   } finally {
     clearTimeout(timer);
     cancellationSignal.removeEventListener('abort', forwardRequest);
   }
-}
-
-/** The task's deadline passed while it was in progress. */
-export class DeadlinePassedError extends Error {
-  override readonly name = 'DeadlinePassedError';
-
-  constructor(options: { cause?: unknown } = {}) {
-    super('the deadline passed', options);
-  }
-}
-
-/** Why a stopping worker hands back its work: another worker gets it at once. */
-export function workerStops(): ApplicationFailure {
-  return ApplicationFailure.retryable('the worker stops', 'WorkerShutdown');
 }

@@ -6,7 +6,7 @@
 import { createTenantShares } from '../src/limits/tenant-shares.ts';
 import type { TenantShares } from '../src/limits/tenant-shares.ts';
 import type { ShareMetrics } from '../src/telemetry/metrics-shares.ts';
-import { passing } from './failures.ts';
+import { retryableFailure } from '../src/generation/failure.ts';
 
 /** In one worker: fewer than its staging slots (src/processes/worker.ts), so that another account finds a free one. */
 const FETCHES_AT_ONCE = 2;
@@ -18,7 +18,7 @@ export function createInputFetches(metrics?: ShareMetrics): TenantShares {
   return createTenantShares({
     resource: 'input_fetches',
     perTenant: FETCHES_AT_ONCE,
-    refusal: () => passing('provider_unavailable', Math.round(RETRY_MS * (1 + Math.random()))),
+    refusal: () => retryableFailure('provider_unavailable', Math.round(RETRY_MS * (1 + Math.random()))),
     metrics,
   });
 }

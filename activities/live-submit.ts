@@ -5,12 +5,13 @@
  * the task (docs/decisions/0004).
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { CancelledFailure, Context } from '@temporalio/activity';
+import { Context } from '@temporalio/activity';
 import { markIntentLive, readIntentMark } from '../src/tasks/lifecycle/intents.ts';
 import { readGeneration } from '../src/tasks/lifecycle/transitions.ts';
 import type { Generation, WorkingTask } from '../src/tasks/lifecycle/transitions.ts';
 import type { ActivityContext } from './context.ts';
-import { permanent } from './failures.ts';
+import { permanentFailure } from '../src/generation/failure.ts';
+import { TaskOverError } from '../src/generation/stopped.ts';
 import type { TaskRoute } from './task-route.ts';
 
 const MARK_EVERY_MS = 3_000;
@@ -44,7 +45,7 @@ export function keepSubmitLive({ database, logger }: ActivityContext, task: Work
       const { isOver, isCancelRequested } = await markIntentLive(database, task.id, route.place);
       // Until the attempt is over, it is Temporal that cancels it.
       const isCancelled = isCancelRequested && cancellationSignal.aborted;
-      if (isOver || isCancelled) unwanted.abort(new CancelledFailure('the task is over'));
+      if (isOver || isCancelled) unwanted.abort(new TaskOverError());
     } catch (error) {
       logger.debug({ err: error, taskId: task.id }, 'a submit could not be marked as live');
     } finally {
@@ -60,7 +61,7 @@ export function keepSubmitLive({ database, logger }: ActivityContext, task: Work
  *
  * @returns the generation as it is then: still an intent if the attempt is dead; undefined if the intent is gone.
  * @throws the signal's reason, unless the submit has had a result by then.
- * @throws {ApplicationFailure} `cancelled`: the attempt is dead, and the task was cancelled.
+ * @throws {GenerationFailure} `cancelled`: the attempt is dead, and the task was cancelled.
  */
 export async function awaitLiveSubmit(
   { database }: Pick<ActivityContext, 'database'>,
@@ -75,7 +76,7 @@ export async function awaitLiveSubmit(
     if (mark.markedAt !== watched?.markedAt) watched = { ...mark, since: performance.now() };
     if (isDead(watched, mark.ageMs)) {
       // A cancel ends the submit, and this attempt may learn of it from Temporal only later.
-      if (mark.isCancelRequested) throw permanent('cancelled');
+      if (mark.isCancelRequested) throw permanentFailure('cancelled');
       return readGeneration(database, taskId);
     }
     await sleep(LOOK_EVERY_MS, undefined, { signal }).catch(() => undefined);

@@ -104,7 +104,7 @@ export function createSendCallback(
     }
   }
 
-  /** @throws {ApplicationFailure} unless it was delivered, or nothing has to be sent any more. */
+  /** @throws {GenerationFailure} unless it was delivered, or nothing has to be sent any more. */
   async function attemptOnce(taskId: TaskId, leftMs: () => number): Promise<DeliveryResult> {
     const begun = await beginOrPostpone(taskId, leftMs);
     if (begun === undefined) return { state: 'nothing_to_send' };

@@ -5,7 +5,7 @@
 import { createReturnTimes } from '../src/limits/return-times.ts';
 import { createTenantShares } from '../src/limits/tenant-shares.ts';
 import type { TenantShareOptions } from '../src/limits/tenant-shares.ts';
-import { passing } from './failures.ts';
+import { retryableFailure } from '../src/generation/failure.ts';
 
 /** Most slots are held for less than a second. */
 const FIRST_RETURN_MS = 1_000;
@@ -28,7 +28,7 @@ export interface SlotShares {
    * Runs work in a slot of this tenant.
    *
    * @param attempt of the activity, from 1: the wait until the next attempt grows with it.
-   * @throws {ApplicationFailure} retryable: there is no free slot. Also whatever the work throws.
+   * @throws {GenerationFailure} retryable: there is no free slot. Also whatever the work throws.
    */
   run<T>(tenant: string, attempt: number, work: () => Promise<T>): Promise<T>;
 }
@@ -43,7 +43,7 @@ export function createSlotShares({ longestReturnMs, ...options }: SlotShareOptio
   return {
     async run(tenant, attempt, work) {
       const lease = shares.tryTake(tenant);
-      if (typeof lease === 'string') throw passing('provider_unavailable', returns.delayMs(tenant, attempt));
+      if (typeof lease === 'string') throw retryableFailure('provider_unavailable', returns.delayMs(tenant, attempt));
       try {
         return await work();
       } finally {

@@ -23,7 +23,7 @@ import { findInputObjects } from '../src/tasks/record/input-objects.ts';
 import type { InputObject } from '../src/tasks/record/input-objects.ts';
 import type { WorkingTask } from '../src/tasks/lifecycle/transitions.ts';
 import type { ActivityContext } from './context.ts';
-import { passing, unusable } from './failures.ts';
+import { invalidInput, retryableFailure } from '../src/generation/failure.ts';
 import type { TaskRoute } from './task-route.ts';
 
 /** Limit of one file, by its kind. */
@@ -54,7 +54,7 @@ const DATA_URL = /^data:[^,]*;base64,/i;
  *
  * @param scratch the directory of this attempt, for files.
  *
- * @throws {ApplicationFailure} `input_unreachable`: a file could not be fetched; `input_invalid`: it is too large, or
+ * @throws {GenerationFailure} `input_unreachable`: a file could not be fetched; `input_invalid`: it is too large, or
  *   not of a kind that its field accepts; a retryable one if enough other tasks of the account are fetching theirs.
  */
 export async function stageInputs(
@@ -94,7 +94,7 @@ function isElsewhere(value: string): boolean {
  * The provider fetches these itself, perhaps from within the operator's network: their host names are resolved, once
  * per host, as for a fetch of ours.
  *
- * @throws {ApplicationFailure} `input_unreachable`; a retryable one if the account has too many lookups under way.
+ * @throws {GenerationFailure} `input_unreachable`; a retryable one if the account has too many lookups under way.
  */
 async function checkAddresses(
   context: ActivityContext,
@@ -111,13 +111,15 @@ async function checkAddresses(
     const find = () => context.egress.findObstacle(value, { accountId, timeoutMs: CONNECT_MS, signal }).catch(busy);
     let obstacle = await find();
     if (obstacle?.isPassing === true) obstacle = await find();
-    if (obstacle !== undefined) throw unusable(obstacle.isPassing ? 'too_slow' : 'unreachable', place);
+    if (obstacle !== undefined) throw invalidInput(obstacle.isPassing ? 'too_slow' : 'unreachable', place);
   }
 }
 
 /** Not the fault of the address: too many others are being resolved for the same account. */
 function busy(error: unknown): never {
-  throw error instanceof ShareExhaustedError ? passing('provider_unavailable', error.retryAfterSeconds * 1000) : error;
+  throw error instanceof ShareExhaustedError
+    ? retryableFailure('provider_unavailable', error.retryAfterSeconds * 1000)
+    : error;
 }
 
 /**
@@ -145,7 +147,7 @@ function withUrls(
   return withTexts(task.input, texts);
 }
 
-/** @throws {ApplicationFailure} there never was such an object: the database was replaced under a running task. */
+/** @throws {GenerationFailure} there never was such an object: the database was replaced under a running task. */
 function referenced(
   { path: place, value }: Pick<MediaField, 'path' | 'value'>,
   objects: ReadonlyMap<string, InputObject>,
@@ -153,7 +155,7 @@ function referenced(
   const id = referencedId(value);
   if (id === undefined) return undefined;
   const object = objects.get(id);
-  if (object === undefined) throw unusable('gone', place);
+  if (object === undefined) throw invalidInput('gone', place);
   return object;
 }
 
@@ -170,7 +172,7 @@ async function load(
   await (object === undefined ? fetchFile(context, field.value, target) : readObject(context, object, target));
   try {
     const { mimeType } = await context.inspector.inspectBytes(accountId, await beginningOf(file));
-    if (!isAccepted(mimeType, field.accepts)) throw unusable('wrong_type', field.path);
+    if (!isAccepted(mimeType, field.accepts)) throw invalidInput('wrong_type', field.path);
     return { mimeType, path: file };
   } catch (error) {
     if (!(error instanceof UnsupportedMediaError)) throw error;
@@ -178,7 +180,7 @@ async function load(
     const { mimeType = '', problem } = error;
     const isBroken =
       problem !== undefined || (mediaTypeOf(mimeType) !== undefined && isAccepted(mimeType, field.accepts));
-    throw unusable(isBroken ? 'undecodable' : 'wrong_type', field.path);
+    throw invalidInput(isBroken ? 'undecodable' : 'wrong_type', field.path);
   }
 }
 
@@ -202,11 +204,11 @@ async function readObject(
   { objectKey, sizeBytes }: InputObject,
   { file, maxBytes, signal, place }: Target,
 ): Promise<void> {
-  if (sizeBytes > maxBytes) throw unusable('too_large', place);
+  if (sizeBytes > maxBytes) throw invalidInput('too_large', place);
   try {
     await pipeline(await context.store.read(objectKey), createWriteStream(file), { signal });
   } catch (error) {
-    if (error instanceof ObjectNotFoundError) throw unusable('gone', place);
+    if (error instanceof ObjectNotFoundError) throw invalidInput('gone', place);
     throw error;
   }
 }
@@ -238,7 +240,7 @@ async function fetchFile(
   } catch (error) {
     if (!(error instanceof EgressError)) throw error;
     if (error.cause instanceof ShareExhaustedError) busy(error.cause);
-    throw unusable(FAULT_OF_EGRESS[error.kind], place);
+    throw invalidInput(FAULT_OF_EGRESS[error.kind], place);
   }
 }
 

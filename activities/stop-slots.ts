@@ -22,7 +22,7 @@ export interface StopSlots {
    * Sends a request to an upstream if there is a free slot for it.
    *
    * @param attempt of the activity, from 1.
-   * @throws {ApplicationFailure} retryable: there is none. Also whatever the request throws.
+   * @throws {GenerationFailure} retryable: there is none. Also whatever the request throws.
    */
   run<T>(whose: { accountId: string; upstreamName: string }, attempt: number, ask: () => Promise<T>): Promise<T>;
 }

@@ -3,8 +3,8 @@
  * stored, and the task reports that (contract §3 `STORAGE_UNAVAILABLE`).
  */
 import type { ActivityContext } from './context.ts';
-import { permanent } from './failures.ts';
-import { DeadlinePassedError } from './heartbeat.ts';
+import { permanentFailure } from '../src/generation/failure.ts';
+import { DeadlinePassedError } from '../src/generation/stopped.ts';
 
 /** The store has this long to answer; the activity has some 30 s beyond the task's deadline. */
 const CHECK_WITHIN_MS = 5_000;
@@ -12,7 +12,7 @@ const CHECK_WITHIN_MS = 5_000;
 /**
  * Wraps an activity that stores something.
  *
- * @throws {ApplicationFailure} `storage_unavailable` instead of an exceeded deadline.
+ * @throws {GenerationFailure} `storage_unavailable` instead of an exceeded deadline.
  */
 export function blamingTheStore<Input, Result>(
   context: ActivityContext,
@@ -22,7 +22,8 @@ export function blamingTheStore<Input, Result>(
     try {
       return await activity(input);
     } catch (error) {
-      if (error instanceof DeadlinePassedError && !(await isThere(context))) throw permanent('storage_unavailable');
+      if (error instanceof DeadlinePassedError && !(await isThere(context)))
+        throw permanentFailure('storage_unavailable');
       throw error;
     }
   };

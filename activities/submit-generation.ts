@@ -14,8 +14,9 @@ import { askUpstreams } from './ask-upstreams.ts';
 import type { ActivityContext } from './context.ts';
 import { intentOfEarlierAttempt, isForAnotherRequest, submitResultOf, takeOver } from './earlier-work.ts';
 import type { EarlierWork } from './earlier-work.ts';
-import { faultOf, permanent } from './failures.ts';
-import { DeadlinePassedError, isStatedUnsent, untilStopped } from './heartbeat.ts';
+import { GenerationFailure, permanentFailure } from '../src/generation/failure.ts';
+import { isStatedUnsent, untilStopped } from './heartbeat.ts';
+import { DeadlinePassedError } from '../src/generation/stopped.ts';
 import type { StopSignals } from './heartbeat.ts';
 import { awaitLiveSubmit } from './live-submit.ts';
 import { withScratch } from '../src/generation/scratch.ts';
@@ -41,7 +42,7 @@ export function createSubmitGeneration(context: ActivityContext): Activities['su
     const earlier = await findEarlierWork(input, begun);
     const known = resultOf(task, earlier);
     if (known !== undefined) return known;
-    if (task.isCancelRequested) throw permanent('cancelled');
+    if (task.isCancelRequested) throw permanentFailure('cancelled');
     if (task.deadlineAt !== null && task.deadlineAt <= performance.now()) throw new DeadlinePassedError();
 
     const routes = await routesOf(context, task);
@@ -65,7 +66,7 @@ export function createSubmitGeneration(context: ActivityContext): Activities['su
       );
     };
     return untilStopped(task.deadlineAt, context.stopping, work, context.ending).catch(async (error: unknown) => {
-      const fault = faultOf(error);
+      const fault = error instanceof GenerationFailure ? error.fault : undefined;
       // Before the failure, which ends the task: the settlement that follows reports it to the owner.
       if (fault !== undefined) await recordFault(context.database, task.id, fault);
       throw error;
@@ -75,7 +76,7 @@ export function createSubmitGeneration(context: ActivityContext): Activities['su
   /** What was done before this attempt, even if the database does not know of it because it has lost commits. */
   async function findEarlierWork(input: MediaTaskInput, { task, generation }: BegunTask): Promise<EarlierWork> {
     // An earlier attempt may have sent the other request.
-    if (isForAnotherRequest(context, task, input.requestHash)) throw permanent('outcome_unknown');
+    if (isForAnotherRequest(context, task, input.requestHash)) throw permanentFailure('outcome_unknown');
     if (input.earlierRunId !== undefined) {
       const found = await takeOver(context, task, input.earlierRunId);
       if (found.kind !== 'none') return found;

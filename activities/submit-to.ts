@@ -2,8 +2,6 @@
  * One submit to one upstream: through its gate, announced if necessary, with its outcome classified. Whatever it shows
  * about the upstream itself is reported to the gate, for all tasks.
  */
-import { CancelledFailure } from '@temporalio/activity';
-import { ApplicationFailure } from '@temporalio/common';
 import type { FailureReason } from '../src/domain/failure-reason.ts';
 import type { InputFault } from '../src/domain/input-fault.ts';
 import { ShareExhaustedError } from '../src/limits/tenant-shares.ts';
@@ -20,8 +18,9 @@ import type { SubmitResult } from '../workflows/contracts.ts';
 import type { SubmitAttempt } from './ask-upstreams.ts';
 import type { ActivityContext } from './context.ts';
 import { announceSubmit, submitResultOf, withdrawSubmit } from './earlier-work.ts';
-import { passing, permanent } from './failures.ts';
-import { DeadlinePassedError, isStatedUnsent, stateUnsent } from './heartbeat.ts';
+import { GenerationFailure, permanentFailure, retryableFailure } from '../src/generation/failure.ts';
+import { isStatedUnsent, stateUnsent } from './heartbeat.ts';
+import { WorkerStoppingError } from '../src/generation/stopped.ts';
 import { persistWithRetry } from '../src/tasks/lifecycle/persist-with-retry.ts';
 import { keepSubmitLive } from './live-submit.ts';
 import type { LiveSubmit } from './live-submit.ts';
@@ -62,7 +61,7 @@ const REASONS_OF_THE_WORK: readonly FailureReason[] = ['content_rejected', 'inpu
 /**
  * Submits a task to one upstream.
  *
- * @throws {ApplicationFailure} the task is over, or another attempt of the activity has to continue.
+ * @throws {GenerationFailure} the task is over, or another attempt of the activity has to continue.
  */
 export async function submitTo(
   attempt: SubmitAttempt,
@@ -82,7 +81,7 @@ export async function submitTo(
     return answer;
   } catch (error) {
     // A job that may be under way there still counts: the next attempt of this task finds its slot.
-    keepsSlot = !(error instanceof ApplicationFailure);
+    keepsSlot = !(error instanceof GenerationFailure || error instanceof WorkerStoppingError);
     throw error;
   } finally {
     if (!keepsSlot && route.gated !== undefined) await gate.leave(route.gated, task.id);
@@ -106,7 +105,7 @@ async function exchangeWith(
  * Acquires a slot at a provider that has few, waiting for a moment if others are already waiting.
  *
  * @returns undefined: the provider has no limit.
- * @throws {ApplicationFailure} retryable: there is none. Another task gets the worker's slot meanwhile.
+ * @throws {GenerationFailure} retryable: there is none. Another task gets the worker's slot meanwhile.
  */
 export async function enterProvider(
   { provider, request }: TaskRoute,
@@ -114,8 +113,9 @@ export async function enterProvider(
   signal: AbortSignal,
 ): Promise<Lease | undefined> {
   return provider.enter?.(request.upstream, { accountId, signal }).catch((error: unknown) => {
-    if (error instanceof ShareExhaustedError) throw passing('provider_unavailable', spread(NO_PLACE_RETRY_MS));
-    throw signal.aborted && isStop(signal.reason) ? signal.reason : error;
+    if (error instanceof ShareExhaustedError) throw retryableFailure('provider_unavailable', spread(NO_PLACE_RETRY_MS));
+    signal.throwIfAborted();
+    throw error;
   });
 }
 
@@ -206,7 +206,7 @@ async function announce(attempt: SubmitAttempt, route: TaskRoute): Promise<Decla
   });
   // It belongs to another attempt, which may be under way, or about to be withdrawn: the next attempt waits for its
   // outcome.
-  if (intent === undefined) throw passing('provider_unavailable');
+  if (intent === undefined) throw retryableFailure('provider_unavailable');
   const submit = { place: route.place, refusals: intent.refusals };
   const isCurrent = await announceSubmit(context, submit).catch((error: unknown) => {
     context.logger.warn({ err: error, taskId: task.id }, 'a submit could not be announced, and was not sent');
@@ -214,7 +214,7 @@ async function announce(attempt: SubmitAttempt, route: TaskRoute): Promise<Decla
   });
   if (isCurrent) return intent;
   await clearUnsent(attempt, intent);
-  throw passing('provider_unavailable');
+  throw retryableFailure('provider_unavailable');
 }
 
 /** Nothing was sent, and the next attempt may send: Temporal did not answer, or this attempt is over. */
@@ -275,7 +275,7 @@ async function keep(
     await persistWithRetry(signal, () => recordJob(context.database, task, route, jobId));
     return submitResultOf(task, { state: 'submitted', jobId, place: route.place });
   }
-  if (submission.files.length === 0) throw permanent('no_output');
+  if (submission.files.length === 0) throw permanentFailure('no_output');
   const files = await stageFiles(context, task.id, submission.files, signal);
   await persistWithRetry(signal, () => recordFiles(context.database, task, route, files));
   // A video's frames have to be made, which takes more than checking that the files exist.
@@ -294,7 +294,7 @@ async function obstacleOf(
   await tell(attempt, route, healthOf(error));
   const refusalsSoFar = error instanceof ProviderRefusal ? await noteRefusal(attempt, route, error, intent) : 0;
   if (intent === undefined && mayBeBilled(error)) await noteTaken(attempt, route);
-  if (signal.aborted && isStop(signal.reason)) throw signal.reason;
+  signal.throwIfAborted();
   if (error instanceof ProviderRefusal) {
     const { reason, retryAfterMs, fault, note } = error;
     context.logger[note === undefined ? 'info' : 'error'](
@@ -304,10 +304,10 @@ async function obstacleOf(
     const endsSearch = REASONS_OF_THE_WORK.includes(reason);
     return { kind: 'refused', reason, fault, waitMs: retryAfterMs, refusalsSoFar, endsSearch };
   }
-  if (error instanceof ProviderFailure) throw permanent(error.reason, error.fault);
+  if (error instanceof ProviderFailure) throw permanentFailure(error.reason, error.fault);
   // It is unknown whether the work was accepted.
   if (error instanceof ProviderUnknown) await recordNoAnswer(context.database, task.id, route);
-  if (!route.provider.isSubmitRepeatable) throw permanent('outcome_unknown');
+  if (!route.provider.isSubmitRepeatable) throw permanentFailure('outcome_unknown');
   throw error;
 }
 
@@ -369,10 +369,4 @@ async function tell(
   if (health === undefined) return;
   context.metrics.outgoing.upstreamAsked(upstreamName, typeof health === 'string' ? health : 'paused');
   if (gated !== undefined) await context.upstreams.gate.report(gated, health);
-}
-
-function isStop(reason: unknown): reason is Error {
-  return (
-    reason instanceof DeadlinePassedError || reason instanceof CancelledFailure || reason instanceof ApplicationFailure
-  );
 }

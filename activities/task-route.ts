@@ -10,7 +10,7 @@ import type { UpstreamPlace, WorkingTask } from '../src/tasks/lifecycle/transiti
 import type { GatedUpstream } from '../src/upstreams/gate.ts';
 import { concurrencyOf, upstreamName } from '../src/upstreams/upstream-caps.ts';
 import type { ActivityContext } from './context.ts';
-import { permanent } from './failures.ts';
+import { permanentFailure } from '../src/generation/failure.ts';
 
 /** One upstream that a task's route names. */
 export interface TaskRoute extends UpstreamPlace {
@@ -24,7 +24,7 @@ export interface TaskRoute extends UpstreamPlace {
 /**
  * The upstreams of a task's route that this release knows, in the order in which they are tried.
  *
- * @throws {ApplicationFailure} `model_unavailable`: there are none.
+ * @throws {GenerationFailure} `model_unavailable`: there are none.
  */
 export async function routesOf(context: ActivityContext, task: WorkingTask): Promise<readonly TaskRoute[]> {
   const definition = await context.definitions.read(task.definitionHash);
@@ -52,7 +52,7 @@ export async function routesOf(context: ActivityContext, task: WorkingTask): Pro
       { taskId: task.id, model: task.model, protocols },
       'this release knows no protocol of the model',
     );
-    throw permanent('model_unavailable');
+    throw permanentFailure('model_unavailable');
   }
   return routes;
 }
@@ -61,7 +61,7 @@ export async function routesOf(context: ActivityContext, task: WorkingTask): Pro
  * The upstream that has a task's generation.
  *
  * @param place its recorded index.
- * @throws {ApplicationFailure} `model_unavailable`: this release does not know its protocol.
+ * @throws {GenerationFailure} `model_unavailable`: this release does not know its protocol.
  */
 export async function routeAt(context: ActivityContext, task: WorkingTask, place: number): Promise<TaskRoute> {
   const route = (await routesOf(context, task)).find((each) => each.place === place);
@@ -70,7 +70,7 @@ export async function routeAt(context: ActivityContext, task: WorkingTask, place
       { taskId: task.id, model: task.model, place },
       'this release knows no protocol of the upstream',
     );
-    throw permanent('model_unavailable');
+    throw permanentFailure('model_unavailable');
   }
   return route;
 }

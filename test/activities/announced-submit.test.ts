@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { asyncLocalStorage } from '@temporalio/activity';
 import type { Context } from '@temporalio/activity';
-import { ApplicationFailure } from '@temporalio/common';
+import { GenerationFailure } from '../../src/generation/failure.ts';
 import { heartbeating } from '../../activities/heartbeat.ts';
 import { intentOfEarlierAttempt } from '../../activities/earlier-work.ts';
 import { submitTo } from '../../activities/submit-to.ts';
@@ -133,7 +133,7 @@ describe('a submit that is announced', () => {
       beats,
     ).catch((error: unknown) => error);
 
-    assert.ok(failure instanceof ApplicationFailure && failure.nonRetryable === false, String(failure));
+    assert.ok(failure instanceof GenerationFailure && !failure.isPermanent, String(failure));
     assert.equal(isSent, false);
     assert.equal(await readGeneration(room.database, task.id), undefined);
     assert.deepEqual(beats.at(-1), {});
@@ -154,7 +154,7 @@ describe('a submit that is announced', () => {
       ),
     );
 
-    await assert.rejects(over, ApplicationFailure);
+    await assert.rejects(over, GenerationFailure);
     assert.equal(isSent, false);
     assert.equal(await readGeneration(room.database, task.id), undefined);
   });
@@ -234,7 +234,7 @@ describe('an intent of which the answer is lost', () => {
     };
     await inAttempt(() => submit(task, taken, ask, { place }), [], details, number).catch((error: unknown) => {
       // The attempt after it waits for the holder of the intent (live-submit.ts).
-      assert.ok(error instanceof ApplicationFailure && error.type === 'provider_unavailable', String(error));
+      assert.ok(error instanceof GenerationFailure && error.reason === 'provider_unavailable', String(error));
     });
     return sent;
   }
@@ -318,7 +318,7 @@ describe('an intent of which the answer is lost', () => {
       2,
     );
 
-    await assert.rejects(unannounced, ApplicationFailure);
+    await assert.rejects(unannounced, GenerationFailure);
     assert.equal(await readGeneration(room.database, task.id), undefined);
     assert.equal(await submits(task, beats.at(-1), 3), 1);
   });

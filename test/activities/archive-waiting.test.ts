@@ -7,14 +7,14 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { asyncLocalStorage } from '@temporalio/activity';
 import type { Context } from '@temporalio/activity';
-import { ApplicationFailure } from '@temporalio/common';
 import type { Caller } from '../../src/accounts/authenticate.ts';
 import { createArchiveOutputs } from '../../activities/archive-outputs.ts';
 import { FILM_SLOTS, createArchivingSlots, createFilmSlots } from '../../activities/archiving-slots.ts';
 import type { ByteSource } from '@darkroom/media/byte-source';
 import type { ActivityContext } from '../../activities/context.ts';
 import { createFrameDecoders } from '../../activities/frame-decoders.ts';
-import { workerStops } from '../../activities/heartbeat.ts';
+import { GenerationFailure } from '../../src/generation/failure.ts';
+import { WorkerStoppingError } from '../../src/generation/stopped.ts';
 import type { SlotShares } from '../../activities/slot-shares.ts';
 import { createPinnedDefinitions } from '../../src/catalogue/pinned-definitions.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
@@ -158,8 +158,8 @@ const refusedFor = async (attempt: Promise<unknown>): Promise<number> => {
     () => assert.fail('it had a slot'),
     (failure: unknown) => failure,
   );
-  assert.ok(error instanceof ApplicationFailure && error.nonRetryable !== true, String(error));
-  return Number(error.nextRetryDelay);
+  assert.ok(error instanceof GenerationFailure && !error.isPermanent, String(error));
+  return Number(error.retryAfterMs);
 };
 
 async function idle(taskId: TaskId): Promise<IdleTask> {
@@ -269,7 +269,7 @@ describe('films whose decoding takes long', () => {
     let refused = 0;
     const attempts = films.map((film) =>
       archiveAt(bench, film).catch((error: unknown) => {
-        if (error instanceof ApplicationFailure && error.nextRetryDelay !== undefined) refused += 1;
+        if (error instanceof GenerationFailure && error.retryAfterMs !== undefined) refused += 1;
         else if (!bench.stopping.signal.aborted) throw error;
       }),
     );
@@ -279,7 +279,7 @@ describe('films whose decoding takes long', () => {
       refused,
       waiting: usage().waiting,
       async end() {
-        bench.stopping.abort(workerStops());
+        bench.stopping.abort(new WorkerStoppingError());
         await Promise.all(attempts);
         decoder.release();
       },

@@ -107,7 +107,7 @@ describe('a submit that goes on after its attempt', () => {
     await cancelTask(room.database, task.accountId, task.id, 7);
     await age(task, 60);
 
-    await assert.rejects(found, { type: 'cancelled', nonRetryable: true });
+    await assert.rejects(found, { reason: 'cancelled', isPermanent: true });
   });
 
   it('may be sent by the next attempt where it was not sent', async () => {

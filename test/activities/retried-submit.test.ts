@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { after, before, describe, it } from 'node:test';
 import { asyncLocalStorage } from '@temporalio/activity';
 import type { Context } from '@temporalio/activity';
-import { ApplicationFailure } from '@temporalio/common';
+import { GenerationFailure } from '../../src/generation/failure.ts';
 import type { ActivityContext } from '../../activities/context.ts';
 import { createSubmitGeneration } from '../../activities/submit-generation.ts';
 import { createPinnedDefinitions } from '../../src/catalogue/pinned-definitions.ts';
@@ -112,7 +112,7 @@ describe('the next attempt of a submit that may not be sent twice', () => {
 
     await assert.rejects(
       result,
-      (error) => error instanceof ApplicationFailure && error.type === 'outcome_unknown' && error.nonRetryable === true,
+      (error) => error instanceof GenerationFailure && error.reason === 'outcome_unknown' && error.isPermanent,
     );
     assert.equal(sent(), 0);
     assert.equal((await readGeneration(room.database, task.id))?.state, 'intent');

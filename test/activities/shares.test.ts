@@ -1,7 +1,7 @@
 /** An account's maximum share of a worker's archiving slots and video decoders. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { ApplicationFailure } from '@temporalio/common';
+import { GenerationFailure } from '../../src/generation/failure.ts';
 import { ARCHIVING_SLOTS, FILM_SLOTS, createArchivingSlots } from '../../activities/archiving-slots.ts';
 import { createFrameDecoders } from '../../activities/frame-decoders.ts';
 import { STOP_SLOTS, STOP_SLOTS_OF_ACCOUNT, createStopSlots } from '../../activities/stop-slots.ts';
@@ -16,14 +16,14 @@ describe('slots for archiving', () => {
     await assert.rejects(
       slots.run('acc_one', 1, never),
       (error: unknown) =>
-        error instanceof ApplicationFailure && error.nonRetryable !== true && Number(error.nextRetryDelay) <= 2_000,
+        error instanceof GenerationFailure && !error.isPermanent && Number(error.retryAfterMs) <= 2_000,
     );
     assert.equal(await slots.run('acc_two', 1, () => Promise.resolve('archived')), 'archived');
   });
 });
 
 describe('slots for requests to stop', () => {
-  const busy = { message: 'passing: provider_unavailable', nonRetryable: false };
+  const busy = { message: 'passing: provider_unavailable', isPermanent: false };
 
   it('are held by one account up to its share, and at one upstream up to half, and others have some', async () => {
     const slots = createStopSlots();

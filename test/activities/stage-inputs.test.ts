@@ -2,9 +2,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { TestContext } from 'node:test';
-import { ApplicationFailure } from '@temporalio/common';
 import type { ActivityContext } from '../../activities/context.ts';
-import { faultOf } from '../../activities/failures.ts';
+import { GenerationFailure } from '../../src/generation/failure.ts';
 import { stageInputs } from '../../activities/stage-inputs.ts';
 import type { TaskRoute } from '../../activities/task-route.ts';
 import type { ResolveName } from '../../src/egress/name-resolver.ts';
@@ -42,8 +41,9 @@ const failing =
     Promise.reject(problem);
 const coded = (code: string): Error => Object.assign(new Error(code), { code });
 const fault = (kind: string, field: string) => (error: unknown) => {
-  assert.deepEqual(faultOf(error), { kind, field });
-  return error instanceof ApplicationFailure && error.nonRetryable === true;
+  assert.ok(error instanceof GenerationFailure);
+  assert.deepEqual(error.fault, { kind, field });
+  return error.isPermanent;
 };
 
 describe('addresses of media that a provider fetches itself', () => {
@@ -92,10 +92,10 @@ describe('addresses of media that a provider fetches itself', () => {
       await assert.rejects(
         stage(t, busy, ['https://one.test/a.png'], isForFiles),
         (error: unknown) =>
-          error instanceof ApplicationFailure &&
-          error.type === 'provider_unavailable' &&
-          error.nonRetryable !== true &&
-          Number(error.nextRetryDelay) >= 1_000,
+          error instanceof GenerationFailure &&
+          error.reason === 'provider_unavailable' &&
+          !error.isPermanent &&
+          Number(error.retryAfterMs) >= 1_000,
       );
     }
   });
