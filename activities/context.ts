@@ -19,8 +19,8 @@ import type { Provider } from '../src/providers/provider.ts';
 import type { Logger } from '../src/telemetry/log.ts';
 import type { Metrics } from '../src/telemetry/metrics.ts';
 import type { Upstreams } from '../src/upstreams/upstreams.ts';
-import type { SlotShares } from './slot-shares.ts';
-import type { StopSlots } from './stop-slots.ts';
+import type { SlotShares } from '../src/generation/slot-shares.ts';
+import type { StopSlots } from '../src/generation/stop-slots.ts';
 
 export interface ActivityContext {
   readonly config: Config;

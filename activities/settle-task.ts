@@ -10,7 +10,7 @@ import type { Verdict } from '../src/tasks/lifecycle/settle.ts';
 import { readGeneration, readWorkingTask } from '../src/tasks/lifecycle/transitions.ts';
 import type { Activities, SettleInput } from '../workflows/contracts.ts';
 import type { ActivityContext } from './context.ts';
-import { isForAnotherRequest } from './earlier-work.ts';
+import { isForAnotherRequest } from '../src/generation/earlier-work.ts';
 
 export function createSettleTask(context: ActivityContext): Activities['settleTask'] {
   return async (input: SettleInput) => {

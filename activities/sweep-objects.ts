@@ -22,7 +22,7 @@ const DOOMED_AFTER_MS = 60_000;
 const UNNAMED_AFTER_MS = 24 * 60 * 60_000;
 /** A bucket that was not used for an hour is full again, which is what a missing one counts as. */
 const IDLE_BUCKET_MS = 60 * 60_000;
-/** Prefixes of our own objects (activities/stage-files.ts, src/objects/uploads.ts). */
+/** Prefixes of our own objects (src/generation/stage-files.ts, src/objects/uploads.ts). */
 const PREFIXES = ['outputs/', 'files/'];
 const BATCH = 200;
 /**

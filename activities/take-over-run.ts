@@ -7,7 +7,7 @@ import { isTerminal } from '../src/domain/task-status.ts';
 import { readGeneration, readWorkingTask } from '../src/tasks/lifecycle/transitions.ts';
 import type { Activities, MediaTaskInput } from '../workflows/contracts.ts';
 import type { ActivityContext } from './context.ts';
-import { submitResultOf, takeOver } from './earlier-work.ts';
+import { submitResultOf, takeOver } from '../src/generation/earlier-work.ts';
 
 export function createTakeOverRun(context: ActivityContext): Activities['takeOverRun'] {
   return async ({ taskId, earlierRunId }: MediaTaskInput) => {

@@ -5,11 +5,11 @@
 import { Worker } from '@temporalio/worker';
 import type { NativeConnection, WorkerOptions } from '@temporalio/worker';
 import { createActivities } from '../../activities/index.ts';
-import { ARCHIVING_SLOTS } from '../../activities/archiving-slots.ts';
+import { ARCHIVING_SLOTS } from '../generation/archiving-slots.ts';
 import type { ActivityContext } from '../../activities/context.ts';
 import { WorkerStoppingError } from '../generation/stopped.ts';
 import { removeStaleScratch } from '../generation/scratch.ts';
-import { STOP_SLOTS } from '../../activities/stop-slots.ts';
+import { STOP_SLOTS } from '../generation/stop-slots.ts';
 import { CALLBACK_SLOTS } from '../callbacks/delivery-slots.ts';
 import { longRenderingsOf } from '../providers/embedded/long-renderings.ts';
 import { taskQueueOf } from '../domain/workflow-ids.ts';

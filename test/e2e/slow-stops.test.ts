@@ -1,6 +1,6 @@
 /**
  * An upstream that accepts stop requests and does not respond to them: those of one account delay neither another
- * account's requests nor its settlements (activities/stop-slots.ts).
+ * account's requests nor its settlements (src/generation/stop-slots.ts).
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
@@ -12,7 +12,7 @@ import { until } from '@darkroom/testing/until';
 const MANY = 41;
 /** An account's share of them. */
 const SHARE = 12;
-/** When a request to stop that is not answered is given up (activities/cancel-generation.ts). */
+/** When a request to stop that is not answered is given up (src/generation/stop-job.ts). */
 const STOP_TIMEOUT_MS = 9_000;
 
 describe('requests to stop that are not answered', () => {

@@ -113,7 +113,7 @@ export const MUTANTS: readonly Mutant[] = [
     judge: successStays,
     patches: [
       {
-        file: 'activities/earlier-work.js',
+        file: 'src/generation/earlier-work.js',
         find: 'const { outcome, files, job, mayHaveSubmitted } = record;',
         replace:
           "const { outcome, files, job, mayHaveSubmitted } = record; if (files !== undefined) throw permanent('outcome_unknown');",
@@ -174,7 +174,7 @@ export const MUTANTS: readonly Mutant[] = [
     judge: outputsAreWhatWasMade,
     patches: [
       {
-        file: 'activities/archive-outputs.js',
+        file: 'src/generation/archive-outputs.js',
         find: 'sha256: stored.sha256',
         replace: "sha256: stored.sha256.replace(/^./, (digit) => (digit === '0' ? '1' : '0'))",
       },

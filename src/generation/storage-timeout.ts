@@ -2,9 +2,9 @@
  * Determines why a task's deadline passed: if the store is unavailable at that moment, the outputs could not be
  * stored, and the task reports that (contract §3 `STORAGE_UNAVAILABLE`).
  */
-import type { ActivityContext } from './context.ts';
-import { permanentFailure } from '../src/generation/failure.ts';
-import { DeadlinePassedError } from '../src/generation/stopped.ts';
+import type { ActivityContext } from '../../activities/context.ts';
+import { permanentFailure } from './failure.ts';
+import { DeadlinePassedError } from './stopped.ts';
 
 /** The store has this long to answer; the activity has some 30 s beyond the task's deadline. */
 const CHECK_WITHIN_MS = 5_000;

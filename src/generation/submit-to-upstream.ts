@@ -2,26 +2,26 @@
  * One submit to one upstream: through its gate, announced if necessary, with its outcome classified. Whatever it shows
  * about the upstream itself is reported to the gate, for all tasks.
  */
-import type { FailureReason } from '../src/domain/failure-reason.ts';
-import type { InputFault } from '../src/domain/input-fault.ts';
-import { ShareExhaustedError } from '../src/limits/tenant-shares.ts';
-import type { Lease } from '../src/limits/tenant-shares.ts';
-import { ProviderUnknown } from '../src/providers/provider-unknown.ts';
-import { ProviderFailure, ProviderRefusal } from '../src/providers/provider.ts';
-import type { GenerationRequest, Submission } from '../src/providers/provider.ts';
-import { clearIntent, declareIntent, takeOnIntent, withdrawIntent } from '../src/tasks/lifecycle/intents.ts';
-import { recordFiles, recordJob, recordNoAnswer, recordRefusal } from '../src/tasks/lifecycle/transitions.ts';
-import type { DeclaredIntent } from '../src/tasks/lifecycle/intents.ts';
-import type { WorkingTask } from '../src/tasks/lifecycle/transitions.ts';
-import type { Health } from '../src/upstreams/gate.ts';
-import type { SubmitResult } from '../workflows/contracts.ts';
-import type { SubmitAttempt } from './ask-upstreams.ts';
-import type { ActivityContext } from './context.ts';
+import type { FailureReason } from '../domain/failure-reason.ts';
+import type { InputFault } from '../domain/input-fault.ts';
+import { ShareExhaustedError } from '../limits/tenant-shares.ts';
+import type { Lease } from '../limits/tenant-shares.ts';
+import { ProviderUnknown } from '../providers/provider-unknown.ts';
+import { ProviderFailure, ProviderRefusal } from '../providers/provider.ts';
+import type { GenerationRequest, Submission } from '../providers/provider.ts';
+import { clearIntent, declareIntent, takeOnIntent, withdrawIntent } from '../tasks/lifecycle/intents.ts';
+import { recordFiles, recordJob, recordNoAnswer, recordRefusal } from '../tasks/lifecycle/transitions.ts';
+import type { DeclaredIntent } from '../tasks/lifecycle/intents.ts';
+import type { WorkingTask } from '../tasks/lifecycle/transitions.ts';
+import type { Health } from '../upstreams/gate.ts';
+import type { SubmitResult } from '../../workflows/contracts.ts';
+import type { SubmitAttempt } from './submit-with-fallback.ts';
+import type { ActivityContext } from '../../activities/context.ts';
 import { announceSubmit, submitResultOf, withdrawSubmit } from './earlier-work.ts';
-import { GenerationFailure, permanentFailure, retryableFailure } from '../src/generation/failure.ts';
-import { isStatedUnsent, stateUnsent } from './heartbeat.ts';
-import { WorkerStoppingError } from '../src/generation/stopped.ts';
-import { persistWithRetry } from '../src/tasks/lifecycle/persist-with-retry.ts';
+import { GenerationFailure, permanentFailure, retryableFailure } from './failure.ts';
+import { isStatedUnsent, stateUnsent } from '../../activities/heartbeat.ts';
+import { WorkerStoppingError } from './stopped.ts';
+import { persistWithRetry } from '../tasks/lifecycle/persist-with-retry.ts';
 import { keepSubmitLive } from './live-submit.ts';
 import type { LiveSubmit } from './live-submit.ts';
 import { warnOfShortGrace } from './short-grace.ts';

@@ -3,10 +3,10 @@
  * or of an upstream, for as long as a third-party server takes; with this limit no account can hold them all. A task
  * that gets no slot releases the worker's slot and is retried.
  */
-import { createTenantShares } from '../src/limits/tenant-shares.ts';
-import type { TenantShares } from '../src/limits/tenant-shares.ts';
-import type { ShareMetrics } from '../src/telemetry/metrics-shares.ts';
-import { retryableFailure } from '../src/generation/failure.ts';
+import { createTenantShares } from '../limits/tenant-shares.ts';
+import type { TenantShares } from '../limits/tenant-shares.ts';
+import type { ShareMetrics } from '../telemetry/metrics-shares.ts';
+import { retryableFailure } from './failure.ts';
 
 /** In one worker: fewer than its staging slots (src/processes/worker.ts), so that another account finds a free one. */
 const FETCHES_AT_ONCE = 2;

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import type { ActivityContext } from '../../activities/context.ts';
-import { createSubmitGeneration } from '../../activities/submit-generation.ts';
+import { createSubmitGeneration } from '../../src/generation/submit-generation.ts';
 import { cancelTask } from '../../src/tasks/lifecycle/cancel.ts';
 import { claimOutbox } from '../../src/tasks/outbox/outbox.ts';
 import { readTask } from '../../src/tasks/record/read.ts';

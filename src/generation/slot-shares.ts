@@ -2,10 +2,10 @@
  * A tenant's share of the slots that a worker has for activities of one kind. A task that gets no slot waits in
  * Temporal and not here, where it would hold that very slot: its attempt ends at once, and another one comes later.
  */
-import { createReturnTimes } from '../src/limits/return-times.ts';
-import { createTenantShares } from '../src/limits/tenant-shares.ts';
-import type { TenantShareOptions } from '../src/limits/tenant-shares.ts';
-import { retryableFailure } from '../src/generation/failure.ts';
+import { createReturnTimes } from '../limits/return-times.ts';
+import { createTenantShares } from '../limits/tenant-shares.ts';
+import type { TenantShareOptions } from '../limits/tenant-shares.ts';
+import { retryableFailure } from './failure.ts';
 
 /** Most slots are held for less than a second. */
 const FIRST_RETURN_MS = 1_000;

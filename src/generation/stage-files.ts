@@ -5,11 +5,11 @@
 import { createReadStream } from 'node:fs';
 import { Context } from '@temporalio/activity';
 import type { Info } from '@temporalio/activity';
-import type { TaskId } from '../src/domain/workflow-ids.ts';
-import type { ProducedFile } from '../src/providers/provider.ts';
-import type { GeneratedFile } from '../src/tasks/lifecycle/transitions.ts';
-import type { ActivityContext } from './context.ts';
-import { persistWithRetry } from '../src/tasks/lifecycle/persist-with-retry.ts';
+import type { TaskId } from '../domain/workflow-ids.ts';
+import type { ProducedFile } from '../providers/provider.ts';
+import type { GeneratedFile } from '../tasks/lifecycle/transitions.ts';
+import type { ActivityContext } from '../../activities/context.ts';
+import { persistWithRetry } from '../tasks/lifecycle/persist-with-retry.ts';
 
 /** Identifies the attempt. */
 type AttemptInfo = Pick<Info, 'workflowExecution' | 'activityId' | 'attempt'>;

@@ -5,27 +5,27 @@
  */
 import type { Readable } from 'node:stream';
 import { Context } from '@temporalio/activity';
-import { EgressError } from '../src/egress/egress-error.ts';
-import { ObjectTooLargeError } from '../src/objects/stores/object-store.ts';
+import { EgressError } from '../egress/egress-error.ts';
+import { ObjectTooLargeError } from '../objects/stores/object-store.ts';
 import { UnsupportedMediaError } from '@darkroom/media/inspect';
-import { storedSource } from '../src/objects/stores/stored-source.ts';
-import type { ArchivedOutput } from '../src/domain/archived-output.ts';
-import { isTerminal } from '../src/domain/task-status.ts';
+import { storedSource } from '../objects/stores/stored-source.ts';
+import type { ArchivedOutput } from '../domain/archived-output.ts';
+import { isTerminal } from '../domain/task-status.ts';
 import {
   beginArchiving,
   beginHandling,
   pauseArchiving,
   readGeneration,
   startArchiving,
-} from '../src/tasks/lifecycle/transitions.ts';
-import type { GeneratedFile, Generation, WorkingTask } from '../src/tasks/lifecycle/transitions.ts';
-import type { Activities, ArchiveResult, MediaTaskInput } from '../workflows/contracts.ts';
+} from '../tasks/lifecycle/transitions.ts';
+import type { GeneratedFile, Generation, WorkingTask } from '../tasks/lifecycle/transitions.ts';
+import type { Activities, ArchiveResult, MediaTaskInput } from '../../workflows/contracts.ts';
 import { archiveFrames } from './archive-frames.ts';
 import { finishGeneration } from './await-generation.ts';
-import type { ActivityContext } from './context.ts';
+import type { ActivityContext } from '../../activities/context.ts';
 import { generationOfThisRun } from './earlier-work.ts';
-import { GenerationFailure, permanentFailure, retryableFailure } from '../src/generation/failure.ts';
-import { untilStopped } from './heartbeat.ts';
+import { GenerationFailure, permanentFailure, retryableFailure } from './failure.ts';
+import { untilStopped } from '../../activities/heartbeat.ts';
 import { attemptKey } from './stage-files.ts';
 import { routesOf } from './task-route.ts';
 

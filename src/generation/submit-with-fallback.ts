@@ -4,14 +4,14 @@
  * waiting, and never repeated blindly"). If all of them reject for now, the task waits outside the worker and is
  * retried.
  */
-import type { WorkingTask } from '../src/tasks/lifecycle/transitions.ts';
-import type { SubmitResult } from '../workflows/contracts.ts';
-import type { ActivityContext } from './context.ts';
-import { GenerationFailure, permanentFailure, retryableFailure } from '../src/generation/failure.ts';
-import type { StopSignals } from './heartbeat.ts';
-import { leaveUpstream } from './leave-upstream.ts';
-import { submitTo } from './submit-to.ts';
-import type { Obstacle } from './submit-to.ts';
+import type { WorkingTask } from '../tasks/lifecycle/transitions.ts';
+import type { SubmitResult } from '../../workflows/contracts.ts';
+import type { ActivityContext } from '../../activities/context.ts';
+import { GenerationFailure, permanentFailure, retryableFailure } from './failure.ts';
+import type { StopSignals } from '../../activities/heartbeat.ts';
+import { leaveUpstream } from './release-upstream-slot.ts';
+import { submitTo } from './submit-to-upstream.ts';
+import type { Obstacle } from './submit-to-upstream.ts';
 import type { TaskRoute } from './task-route.ts';
 
 /**

@@ -4,16 +4,16 @@
  */
 import { Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
-import { formatUsd } from '../src/domain/money.ts';
-import type { TaskId } from '../src/domain/workflow-ids.ts';
-import { GenerationFailure } from '../src/generation/failure.ts';
-import { ProviderFailure } from '../src/providers/provider.ts';
-import type { CancelOutcome } from '../src/providers/provider.ts';
-import { readGeneration, readWorkingTask } from '../src/tasks/lifecycle/transitions.ts';
-import type { Generation, WorkingTask } from '../src/tasks/lifecycle/transitions.ts';
-import type { Activities, StopResult } from '../workflows/contracts.ts';
-import type { ActivityContext } from './context.ts';
-import { leaveUpstream } from './leave-upstream.ts';
+import { formatUsd } from '../domain/money.ts';
+import type { TaskId } from '../domain/workflow-ids.ts';
+import { GenerationFailure } from './failure.ts';
+import { ProviderFailure } from '../providers/provider.ts';
+import type { CancelOutcome } from '../providers/provider.ts';
+import { readGeneration, readWorkingTask } from '../tasks/lifecycle/transitions.ts';
+import type { Generation, WorkingTask } from '../tasks/lifecycle/transitions.ts';
+import type { Activities, StopResult } from '../../workflows/contracts.ts';
+import type { ActivityContext } from '../../activities/context.ts';
+import { leaveUpstream } from './release-upstream-slot.ts';
 import { routeAt, routesOf } from './task-route.ts';
 import type { TaskRoute } from './task-route.ts';
 

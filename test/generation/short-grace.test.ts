@@ -1,8 +1,8 @@
 /** Operators learn for which models a deploy may interrupt a paid call. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { warnOfShortGrace } from '../../activities/short-grace.ts';
-import type { TaskRoute } from '../../activities/task-route.ts';
+import { warnOfShortGrace } from '../../src/generation/short-grace.ts';
+import type { TaskRoute } from '../../src/generation/task-route.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { definition } from '../catalogue/definitions.ts';
 

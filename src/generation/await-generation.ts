@@ -3,20 +3,20 @@
  * another one polls the same job. A webhook of the provider only brings the next poll forward.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isTerminal } from '../src/domain/task-status.ts';
-import { ProviderUnreachable } from '../src/providers/provider-unknown.ts';
-import { ProviderFailure } from '../src/providers/provider.ts';
-import type { JobState } from '../src/providers/provider.ts';
-import { createProgressRecord } from '../src/tasks/record/progress.ts';
-import { beginHandling, readGeneration, readWorkingTask, recordFiles } from '../src/tasks/lifecycle/transitions.ts';
-import type { GeneratedFile, Generation, WorkingTask } from '../src/tasks/lifecycle/transitions.ts';
-import type { Activities, MediaTaskInput, SubmitResult } from '../workflows/contracts.ts';
-import type { ActivityContext } from './context.ts';
+import { isTerminal } from '../domain/task-status.ts';
+import { ProviderUnreachable } from '../providers/provider-unknown.ts';
+import { ProviderFailure } from '../providers/provider.ts';
+import type { JobState } from '../providers/provider.ts';
+import { createProgressRecord } from '../tasks/record/progress.ts';
+import { beginHandling, readGeneration, readWorkingTask, recordFiles } from '../tasks/lifecycle/transitions.ts';
+import type { GeneratedFile, Generation, WorkingTask } from '../tasks/lifecycle/transitions.ts';
+import type { Activities, MediaTaskInput, SubmitResult } from '../../workflows/contracts.ts';
+import type { ActivityContext } from '../../activities/context.ts';
 import { generationOfThisRun, submitResultOf } from './earlier-work.ts';
-import { GenerationFailure, permanentFailure } from '../src/generation/failure.ts';
-import { untilStopped } from './heartbeat.ts';
-import { leaveUpstream } from './leave-upstream.ts';
-import { createPollPace } from '../src/generation/poll-pace.ts';
+import { GenerationFailure, permanentFailure } from './failure.ts';
+import { untilStopped } from '../../activities/heartbeat.ts';
+import { leaveUpstream } from './release-upstream-slot.ts';
+import { createPollPace } from './poll-pace.ts';
 import { stageFiles } from './stage-files.ts';
 import { routeAt } from './task-route.ts';
 import type { TaskRoute } from './task-route.ts';

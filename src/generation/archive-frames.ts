@@ -9,10 +9,10 @@ import { Context } from '@temporalio/activity';
 import { derivedFrames } from '@darkroom/media/frames';
 import type { DerivedFrames } from '@darkroom/media/frames';
 import { UndecodableMediaError } from '@darkroom/media/undecodable-media-error';
-import type { ArchivedOutput } from '../src/domain/archived-output.ts';
-import type { WorkingTask } from '../src/tasks/lifecycle/transitions.ts';
-import type { ActivityContext } from './context.ts';
-import { withScratch } from '../src/generation/scratch.ts';
+import type { ArchivedOutput } from '../domain/archived-output.ts';
+import type { WorkingTask } from '../tasks/lifecycle/transitions.ts';
+import type { ActivityContext } from '../../activities/context.ts';
+import { withScratch } from './scratch.ts';
 import { attemptKey } from './stage-files.ts';
 
 /**

@@ -6,12 +6,12 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Context } from '@temporalio/activity';
-import { markIntentLive, readIntentMark } from '../src/tasks/lifecycle/intents.ts';
-import { readGeneration } from '../src/tasks/lifecycle/transitions.ts';
-import type { Generation, WorkingTask } from '../src/tasks/lifecycle/transitions.ts';
-import type { ActivityContext } from './context.ts';
-import { permanentFailure } from '../src/generation/failure.ts';
-import { TaskOverError } from '../src/generation/stopped.ts';
+import { markIntentLive, readIntentMark } from '../tasks/lifecycle/intents.ts';
+import { readGeneration } from '../tasks/lifecycle/transitions.ts';
+import type { Generation, WorkingTask } from '../tasks/lifecycle/transitions.ts';
+import type { ActivityContext } from '../../activities/context.ts';
+import { permanentFailure } from './failure.ts';
+import { TaskOverError } from './stopped.ts';
 import type { TaskRoute } from './task-route.ts';
 
 const MARK_EVERY_MS = 3_000;

@@ -6,11 +6,11 @@
  * because other workflow tasks need its slot.
  */
 import os from 'node:os';
-import { createTenantShares } from '../src/limits/tenant-shares.ts';
-import type { TenantShares } from '../src/limits/tenant-shares.ts';
-import type { ShareMetrics } from '../src/telemetry/metrics-shares.ts';
+import { createTenantShares } from '../limits/tenant-shares.ts';
+import type { TenantShares } from '../limits/tenant-shares.ts';
+import type { ShareMetrics } from '../telemetry/metrics-shares.ts';
 import { FILM_SLOTS } from './archiving-slots.ts';
-import { retryableFailure } from '../src/generation/failure.ts';
+import { retryableFailure } from './failure.ts';
 
 /**
  * Rejects with a retryable failure.

@@ -4,9 +4,9 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { submitTo } from '../../activities/submit-to.ts';
-import type { SubmitAttempt } from '../../activities/ask-upstreams.ts';
-import type { TaskRoute } from '../../activities/task-route.ts';
+import { submitTo } from '../../src/generation/submit-to-upstream.ts';
+import type { SubmitAttempt } from '../../src/generation/submit-with-fallback.ts';
+import type { TaskRoute } from '../../src/generation/task-route.ts';
 import { ProviderUnknown } from '../../src/providers/provider-unknown.ts';
 import { ProviderFailure, ProviderRefusal } from '../../src/providers/provider.ts';
 import type { Submission } from '../../src/providers/provider.ts';

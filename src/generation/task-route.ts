@@ -2,15 +2,15 @@
  * From a task's row to the providers that do its work: the pinned definition's route and the providers of its
  * upstreams.
  */
-import { EMBEDDED_PROTOCOL, upstreamsOf } from '../src/catalogue/definition.ts';
-import type { ModelDefinition } from '../src/catalogue/definition.ts';
-import { withDefaults } from '../src/catalogue/input-defaults.ts';
-import type { GenerationRequest, Provider } from '../src/providers/provider.ts';
-import type { UpstreamPlace, WorkingTask } from '../src/tasks/lifecycle/transitions.ts';
-import type { GatedUpstream } from '../src/upstreams/gate.ts';
-import { concurrencyOf, upstreamName } from '../src/upstreams/upstream-caps.ts';
-import type { ActivityContext } from './context.ts';
-import { permanentFailure } from '../src/generation/failure.ts';
+import { EMBEDDED_PROTOCOL, upstreamsOf } from '../catalogue/definition.ts';
+import type { ModelDefinition } from '../catalogue/definition.ts';
+import { withDefaults } from '../catalogue/input-defaults.ts';
+import type { GenerationRequest, Provider } from '../providers/provider.ts';
+import type { UpstreamPlace, WorkingTask } from '../tasks/lifecycle/transitions.ts';
+import type { GatedUpstream } from '../upstreams/gate.ts';
+import { concurrencyOf, upstreamName } from '../upstreams/upstream-caps.ts';
+import type { ActivityContext } from '../../activities/context.ts';
+import { permanentFailure } from './failure.ts';
 
 /** One upstream that a task's route names. */
 export interface TaskRoute extends UpstreamPlace {

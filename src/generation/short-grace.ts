@@ -3,8 +3,8 @@
  * the submit is repeated, and may take longer than `UPSTREAM_GRACE_SECONDS` (docs/operations/scale.md, "Stopping a
  * worker").
  */
-import { limitsOf } from '../src/catalogue/definition.ts';
-import type { ActivityContext } from './context.ts';
+import { limitsOf } from '../catalogue/definition.ts';
+import type { ActivityContext } from '../../activities/context.ts';
 import type { TaskRoute } from './task-route.ts';
 
 type Context = Pick<ActivityContext, 'logger'> & { readonly config: { readonly worker: { upstreamGraceMs: number } } };

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { GenerationFailure } from '../../src/generation/failure.ts';
-import { ARCHIVING_SLOTS, FILM_SLOTS, createArchivingSlots } from '../../activities/archiving-slots.ts';
-import { createFrameDecoders } from '../../activities/frame-decoders.ts';
-import { STOP_SLOTS, STOP_SLOTS_OF_ACCOUNT, createStopSlots } from '../../activities/stop-slots.ts';
+import { ARCHIVING_SLOTS, FILM_SLOTS, createArchivingSlots } from '../../src/generation/archiving-slots.ts';
+import { createFrameDecoders } from '../../src/generation/frame-decoders.ts';
+import { STOP_SLOTS, STOP_SLOTS_OF_ACCOUNT, createStopSlots } from '../../src/generation/stop-slots.ts';
 
 const never = () => new Promise<void>(() => undefined);
 

@@ -3,9 +3,9 @@
  * webhook is expected for it. Only the next task in the queue depends on it: what was not written is swept
  * (src/upstreams/slots.ts).
  */
-import type { TaskId } from '../src/domain/workflow-ids.ts';
-import { forgetProviderHook } from '../src/upstreams/provider-hooks.ts';
-import type { ActivityContext } from './context.ts';
+import type { TaskId } from '../domain/workflow-ids.ts';
+import { forgetProviderHook } from '../upstreams/provider-hooks.ts';
+import type { ActivityContext } from '../../activities/context.ts';
 import type { TaskRoute } from './task-route.ts';
 
 /** Never fails. */

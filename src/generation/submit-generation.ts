@@ -4,23 +4,23 @@
  * as `outcome_unknown` instead of paying twice. Which of a route's upstreams is used, and when, is decided in
  * ask-upstreams.ts.
  */
-import { isTerminal } from '../src/domain/task-status.ts';
-import { createProgressRecord } from '../src/tasks/record/progress.ts';
-import type { Lease } from '../src/limits/tenant-shares.ts';
-import { beginHandling, readWorkingTask, recordFault } from '../src/tasks/lifecycle/transitions.ts';
-import type { Generation, WorkingTask } from '../src/tasks/lifecycle/transitions.ts';
-import type { Activities, MediaTaskInput, SubmitInput, SubmitResult } from '../workflows/contracts.ts';
-import { askUpstreams } from './ask-upstreams.ts';
-import type { ActivityContext } from './context.ts';
+import { isTerminal } from '../domain/task-status.ts';
+import { createProgressRecord } from '../tasks/record/progress.ts';
+import type { Lease } from '../limits/tenant-shares.ts';
+import { beginHandling, readWorkingTask, recordFault } from '../tasks/lifecycle/transitions.ts';
+import type { Generation, WorkingTask } from '../tasks/lifecycle/transitions.ts';
+import type { Activities, MediaTaskInput, SubmitInput, SubmitResult } from '../../workflows/contracts.ts';
+import { askUpstreams } from './submit-with-fallback.ts';
+import type { ActivityContext } from '../../activities/context.ts';
 import { intentOfEarlierAttempt, isForAnotherRequest, submitResultOf, takeOver } from './earlier-work.ts';
 import type { EarlierWork } from './earlier-work.ts';
-import { GenerationFailure, permanentFailure } from '../src/generation/failure.ts';
-import { isStatedUnsent, untilStopped } from './heartbeat.ts';
-import { DeadlinePassedError } from '../src/generation/stopped.ts';
-import type { StopSignals } from './heartbeat.ts';
+import { GenerationFailure, permanentFailure } from './failure.ts';
+import { isStatedUnsent, untilStopped } from '../../activities/heartbeat.ts';
+import { DeadlinePassedError } from './stopped.ts';
+import type { StopSignals } from '../../activities/heartbeat.ts';
 import { awaitLiveSubmit } from './live-submit.ts';
-import { withScratch } from '../src/generation/scratch.ts';
-import { enterProvider } from './submit-to.ts';
+import { withScratch } from './scratch.ts';
+import { enterProvider } from './submit-to-upstream.ts';
 import { routesOf } from './task-route.ts';
 import type { TaskRoute } from './task-route.ts';
 

@@ -5,17 +5,17 @@
  */
 import { Context } from '@temporalio/activity';
 import pRetry from 'p-retry';
-import type { RunRecord, StoredFile } from '../src/domain/run-record.ts';
-import { isPlainJobId } from '../src/domain/run-record.ts';
-import { ObjectNotFoundError } from '../src/objects/stores/object-store.ts';
-import { restoreGeneration } from '../src/tasks/repair/lost-commits.ts';
-import type { KnownGeneration } from '../src/tasks/repair/lost-commits.ts';
-import { countRefusals, readGeneration } from '../src/tasks/lifecycle/transitions.ts';
-import type { Generation, WorkingTask } from '../src/tasks/lifecycle/transitions.ts';
-import type { SubmitResult } from '../workflows/contracts.ts';
-import type { ActivityContext } from './context.ts';
-import { permanentFailure } from '../src/generation/failure.ts';
-import { attachToHeartbeats } from './heartbeat.ts';
+import type { RunRecord, StoredFile } from '../domain/run-record.ts';
+import { isPlainJobId } from '../domain/run-record.ts';
+import { ObjectNotFoundError } from '../objects/stores/object-store.ts';
+import { restoreGeneration } from '../tasks/repair/lost-commits.ts';
+import type { KnownGeneration } from '../tasks/repair/lost-commits.ts';
+import { countRefusals, readGeneration } from '../tasks/lifecycle/transitions.ts';
+import type { Generation, WorkingTask } from '../tasks/lifecycle/transitions.ts';
+import type { SubmitResult } from '../../workflows/contracts.ts';
+import type { ActivityContext } from '../../activities/context.ts';
+import { permanentFailure } from './failure.ts';
+import { attachToHeartbeats } from '../../activities/heartbeat.ts';
 import { routeAt, routesOf } from './task-route.ts';
 
 /** The maximum number of runs of one task that are searched: each of them but the last has found nothing to do. */

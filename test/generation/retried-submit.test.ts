@@ -9,7 +9,7 @@ import { asyncLocalStorage } from '@temporalio/activity';
 import type { Context } from '@temporalio/activity';
 import { GenerationFailure } from '../../src/generation/failure.ts';
 import type { ActivityContext } from '../../activities/context.ts';
-import { createSubmitGeneration } from '../../activities/submit-generation.ts';
+import { createSubmitGeneration } from '../../src/generation/submit-generation.ts';
 import { createPinnedDefinitions } from '../../src/catalogue/pinned-definitions.ts';
 import type { Provider } from '../../src/providers/provider.ts';
 import { declareIntent, withdrawIntent } from '../../src/tasks/lifecycle/intents.ts';
