@@ -11,7 +11,7 @@ import { deleteExpiredResponses } from '../src/text/responses/stored-responses.t
 import { requestStalledPromotions } from '../src/tasks/lifecycle/storage-operations.ts';
 import type { Activities, ExpireResult } from '../workflows/contracts.ts';
 import type { ActivityContext } from './context.ts';
-import { untilStopped } from './heartbeat.ts';
+import { untilWorkerStops } from './heartbeat.ts';
 import { passTools } from '../src/limits/pass-tools.ts';
 
 /** A create that received such a URL at the last moment has pinned the object by then. */
@@ -29,7 +29,7 @@ const PASS_MS = 30_000;
 export function createExpireOutputs(context: ActivityContext, passMs = PASS_MS): Activities['expireOutputs'] {
   const { config } = context;
   return () =>
-    untilStopped(null, context.stopping, async (signal) => {
+    untilWorkerStops(context, async (signal) => {
       const { database, isolate } = passTools(context, signal);
       const now = await context.clock.read();
       const urlGraceSeconds = config.urls.lifetimeSeconds + ROUNDING_SECONDS + ACCEPTING_SECONDS;

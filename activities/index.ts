@@ -1,8 +1,8 @@
 /** The entry point of the activities: all of them, made from one context, each wrapped (failures.ts). */
 import type { Activities } from '../workflows/contracts.ts';
-import { createArchiveOutputs } from '../src/generation/archive-outputs.ts';
-import { createAwaitGeneration } from '../src/generation/await-generation.ts';
-import { createCancelGeneration } from '../src/generation/stop-job.ts';
+import { createArchiveOutputs } from './archive-outputs.ts';
+import { createAwaitGeneration } from './await-generation.ts';
+import { createCancelGeneration } from './cancel-generation.ts';
 import type { ActivityContext } from './context.ts';
 import { createExpireOutputs } from './expire-outputs.ts';
 import { shielded } from './failures.ts';
@@ -12,7 +12,7 @@ import { createReconcileTasks } from './reconcile-tasks.ts';
 import { createSendCallback } from './send-callback.ts';
 import { createSettleTask } from './settle-task.ts';
 import { blamingTheStore } from '../src/generation/storage-timeout.ts';
-import { createSubmitGeneration } from '../src/generation/submit-generation.ts';
+import { createSubmitGeneration } from './submit-generation.ts';
 import { createSweepObjects } from './sweep-objects.ts';
 import { createTakeOverRun } from './take-over-run.ts';
 

@@ -10,7 +10,7 @@ import type { RepairDependencies } from '../src/tasks/repair/repair.ts';
 import type { TaskId } from '../src/domain/workflow-ids.ts';
 import type { Activities, ReconcileResult } from '../workflows/contracts.ts';
 import type { ActivityContext } from './context.ts';
-import { untilStopped } from './heartbeat.ts';
+import { untilWorkerStops } from './heartbeat.ts';
 import { passTools } from '../src/limits/pass-tools.ts';
 import type { PassTools } from '../src/limits/pass-tools.ts';
 
@@ -26,7 +26,7 @@ const DEADLINE_GRACE_SECONDS = 60;
 
 export function createReconcileTasks(context: ActivityContext): Activities['reconcileTasks'] {
   return ({ after = FIRST_IDLE_CURSOR } = {}) =>
-    untilStopped(null, context.stopping, async (signal) => {
+    untilWorkerStops(context, async (signal) => {
       const tools = passTools(context, signal);
       const endAt = performance.now() + PASS_MS;
       const dependencies = {

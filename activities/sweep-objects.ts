@@ -12,7 +12,7 @@ import type { StoreOperation } from '../src/objects/stores/store-unavailable-err
 import { isOurKey, listDoomedObjects, listUnnamedKeys, markBytesDeleted } from '../src/objects/outputs/sweep.ts';
 import type { Activities, SweepInput } from '../workflows/contracts.ts';
 import type { ActivityContext } from './context.ts';
-import { untilStopped } from './heartbeat.ts';
+import { untilWorkerStops } from './heartbeat.ts';
 import { passTools } from '../src/limits/pass-tools.ts';
 import type { PassTools } from '../src/limits/pass-tools.ts';
 
@@ -41,7 +41,7 @@ const AT_ONCE = 8;
 
 export function createSweepObjects(context: ActivityContext): Activities['sweepObjects'] {
   return ({ target }: SweepInput) =>
-    untilStopped(null, context.stopping, async (signal) => {
+    untilWorkerStops(context, async (signal) => {
       const tools = passTools(context, signal);
       const sweep = target === 'deleted' ? sweepDeleted : sweepUnnamed;
       const deleted = await sweep(context, tools, signal);

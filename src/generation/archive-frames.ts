@@ -5,13 +5,13 @@
 import { createWriteStream } from 'node:fs';
 import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { Context } from '@temporalio/activity';
 import { derivedFrames } from '@darkroom/media/frames';
 import type { DerivedFrames } from '@darkroom/media/frames';
 import { UndecodableMediaError } from '@darkroom/media/undecodable-media-error';
 import type { ArchivedOutput } from '../domain/archived-output.ts';
 import type { WorkingTask } from '../tasks/lifecycle/transitions.ts';
-import type { ActivityContext } from '../../activities/context.ts';
+import type { Attempt } from './attempt.ts';
+import type { GenerationContext } from './context.ts';
 import { withScratch } from './scratch.ts';
 import { attemptKey } from './stage-files.ts';
 
@@ -22,7 +22,8 @@ import { attemptKey } from './stage-files.ts';
  *   workflow's worker.
  */
 export async function archiveFrames(
-  context: ActivityContext,
+  context: GenerationContext,
+  attempt: Attempt,
   { id: taskId, accountId }: Pick<WorkingTask, 'id' | 'accountId'>,
   film: ArchivedOutput,
   position: number,
@@ -30,7 +31,7 @@ export async function archiveFrames(
 ): Promise<readonly ArchivedOutput[]> {
   const frames = await context.frameDecoders.run(accountId, () => decode(context, taskId, film, signal), {
     signal,
-    waitMs: Context.current().info.isLocal ? 0 : undefined,
+    waitMs: attempt.isLocal ? 0 : undefined,
   });
   if (frames === undefined) return [];
   const outputs: ArchivedOutput[] = [];
@@ -39,7 +40,7 @@ export async function archiveFrames(
     ['last_frame', frames.last],
     ['thumbnail', frames.thumbnail],
   ] as const) {
-    const objectKey = attemptKey(taskId, 'archived', position + outputs.length);
+    const objectKey = attemptKey(attempt, taskId, 'archived', position + outputs.length);
     const mimeType = 'image/jpeg';
     const put = await context.store.put(objectKey, jpeg, { mimeType, signal });
     outputs.push({ type, objectKey, mimeType, ...put, width, height });
@@ -48,7 +49,7 @@ export async function archiveFrames(
 }
 
 async function decode(
-  context: ActivityContext,
+  context: GenerationContext,
   taskId: WorkingTask['id'],
   film: ArchivedOutput,
   signal: AbortSignal,

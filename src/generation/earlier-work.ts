@@ -3,19 +3,19 @@
  * was restored (docs/decisions/0037). It is read from the run's history and recorded again, so that everything after
  * that proceeds as usual and nothing is paid for twice.
  */
-import { Context } from '@temporalio/activity';
-import pRetry from 'p-retry';
 import type { RunRecord, StoredFile } from '../domain/run-record.ts';
 import { isPlainJobId } from '../domain/run-record.ts';
+import { isTerminal } from '../domain/task-status.ts';
 import { ObjectNotFoundError } from '../objects/stores/object-store.ts';
 import { restoreGeneration } from '../tasks/repair/lost-commits.ts';
 import type { KnownGeneration } from '../tasks/repair/lost-commits.ts';
-import { countRefusals, readGeneration } from '../tasks/lifecycle/transitions.ts';
+import { countRefusals, readGeneration, readWorkingTask } from '../tasks/lifecycle/transitions.ts';
 import type { Generation, WorkingTask } from '../tasks/lifecycle/transitions.ts';
-import type { SubmitResult } from '../../workflows/contracts.ts';
-import type { ActivityContext } from '../../activities/context.ts';
+import type { MediaTaskInput, SubmitResult } from '../../workflows/contracts.ts';
+import { announcedSubmit } from './announcement.ts';
+import type { Attempt } from './attempt.ts';
+import type { GenerationContext } from './context.ts';
 import { permanentFailure } from './failure.ts';
-import { attachToHeartbeats } from '../../activities/heartbeat.ts';
 import { routeAt, routesOf } from './task-route.ts';
 
 /** The maximum number of runs of one task that are searched: each of them but the last has found nothing to do. */
@@ -41,7 +41,7 @@ export type EarlierWork =
  *   it cannot be determined which of several upstreams may have the work.
  */
 export async function takeOver(
-  context: ActivityContext,
+  context: GenerationContext,
   task: WorkingTask,
   runId: string,
   onlyIfEnded = false,
@@ -76,7 +76,7 @@ export async function takeOver(
  * @param requestHash of the run; undefined: not known.
  */
 export function isForAnotherRequest(
-  { logger }: Pick<ActivityContext, 'logger'>,
+  { logger }: Pick<GenerationContext, 'logger'>,
   task: WorkingTask,
   requestHash: string | undefined,
 ): boolean {
@@ -87,7 +87,7 @@ export function isForAnotherRequest(
 
 /** The last run that had a result. */
 async function findRecord(
-  context: ActivityContext,
+  context: GenerationContext,
   task: WorkingTask,
   firstRunId: string,
 ): Promise<RunRecord | undefined> {
@@ -104,7 +104,7 @@ async function findRecord(
   return undefined;
 }
 
-async function areStored({ store }: ActivityContext, files: readonly StoredFile[]): Promise<boolean> {
+async function areStored({ store }: GenerationContext, files: readonly StoredFile[]): Promise<boolean> {
   try {
     for (const { key, sizeBytes } of files) {
       const found = await store.head(key);
@@ -118,7 +118,7 @@ async function areStored({ store }: ActivityContext, files: readonly StoredFile[
 }
 
 async function writeDown(
-  context: ActivityContext,
+  context: GenerationContext,
   task: WorkingTask,
   place: number | undefined,
   known: KnownGeneration,
@@ -138,64 +138,58 @@ async function writeDown(
 }
 
 /** The upstream of a run that does not state which one it used. */
-async function onlyRoute(context: ActivityContext, task: WorkingTask) {
+async function onlyRoute(context: GenerationContext, task: WorkingTask) {
   const [route, ...others] = await routesOf(context, task);
   if (route === undefined || others.length > 0) throw permanentFailure('outcome_unknown');
   return route;
 }
 
 /**
- * The generation of the run that this activity belongs to, for the case that the database has lost it.
+ * Checks, for a run that is about to end as cancelled, whether an earlier run had ended the task with a different
+ * outcome: its receiver may have been notified of that, and a cancel that was accepted after the database had lost the
+ * end came too late.
+ *
+ * @returns undefined: it had not.
+ */
+export async function findDecision(
+  context: GenerationContext,
+  { taskId, earlierRunId }: Pick<MediaTaskInput, 'taskId' | 'earlierRunId'>,
+): Promise<SubmitResult | undefined> {
+  const task = await readWorkingTask(context.database, taskId);
+  if (earlierRunId === undefined || isTerminal(task.status)) return undefined;
+  // What is already recorded may be further along than the work of a run that had ended nothing.
+  const onlyIfEnded = (await readGeneration(context.database, taskId)) !== undefined;
+  const found = await takeOver(context, task, earlierRunId, onlyIfEnded);
+  if (found.kind === 'ended') return found.result;
+  if (found.kind === 'none' || !found.isDecided || found.generation.state === 'intent') return undefined;
+  return submitResultOf(task, found.generation);
+}
+
+/**
+ * The generation of the run that this attempt belongs to, for the case that the database has lost it.
  *
  * @throws {GenerationFailure} `outcome_unknown`: the run does not record its outcome.
  */
-export async function generationOfThisRun(context: ActivityContext, task: WorkingTask): Promise<Generation> {
-  const runId = Context.current().info.workflowExecution?.runId;
+export async function generationOfThisRun(
+  context: GenerationContext,
+  { runId }: Pick<Attempt, 'runId'>,
+  task: WorkingTask,
+): Promise<Generation> {
   const found = runId === undefined ? undefined : await takeOver(context, task, runId);
   if (found?.kind !== 'going on' || found.generation.state === 'intent') throw permanentFailure('outcome_unknown');
   return found.generation;
 }
 
-/** What is known outside the database about a submit that is about to be sent. */
-interface AnnouncedSubmit {
-  /** Index of the upstream in the route's list. */
-  readonly place: number;
-  /** How often the task had been rejected before: if more rejections are recorded, this submit was rejected as well. */
-  readonly refusals: number;
-}
-
-/** Retries within the time after which the attempt is considered dead. */
-const ANNOUNCE_RETRY = { retries: 2, minTimeout: 200, maxTimeout: 500 };
-
-/**
- * Announces to the next attempt, and to a later run, to which upstream the work is about to be sent, so that this is
- * known even if the database loses the intent. Temporal has recorded it when this returns, whatever happens to the
- * worker after that.
- *
- * @returns false if this attempt is over and nothing may be sent.
- * @throws if Temporal does not answer.
- */
-export async function announceSubmit(context: ActivityContext, submit: AnnouncedSubmit): Promise<boolean> {
-  attachToHeartbeats(submit);
-  const { taskToken } = Context.current().info;
-  return pRetry(() => context.recordHeartbeat(taskToken, submit), ANNOUNCE_RETRY);
-}
-
-/** Nothing was sent, or it was rejected, and the database has recorded that. */
-export function withdrawSubmit(): void {
-  attachToHeartbeats({});
-}
-
 /** The intent of an earlier attempt if the database has no generation of the task: it has lost the intent. */
 export async function intentOfEarlierAttempt(
-  context: ActivityContext,
+  context: GenerationContext,
+  attempt: Pick<Attempt, 'earlierDetails'>,
   task: WorkingTask,
 ): Promise<Generation | undefined> {
-  const { heartbeatDetails } = Context.current().info;
-  const { place, refusals = 0 } = (heartbeatDetails ?? {}) as Partial<AnnouncedSubmit>;
-  if (typeof place !== 'number') return undefined;
-  if ((await countRefusals(context.database, task.id)) > refusals) return undefined;
-  const found = await writeDown(context, task, place, { state: 'intent' }, false);
+  const announced = announcedSubmit(attempt);
+  if (announced === undefined) return undefined;
+  if ((await countRefusals(context.database, task.id)) > announced.refusals) return undefined;
+  const found = await writeDown(context, task, announced.place, { state: 'intent' }, false);
   return found.kind === 'going on' ? found.generation : undefined;
 }
 

@@ -5,11 +5,11 @@
  * the task (docs/decisions/0004).
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Context } from '@temporalio/activity';
 import { markIntentLive, readIntentMark } from '../tasks/lifecycle/intents.ts';
 import { readGeneration } from '../tasks/lifecycle/transitions.ts';
 import type { Generation, WorkingTask } from '../tasks/lifecycle/transitions.ts';
-import type { ActivityContext } from '../../activities/context.ts';
+import type { Attempt } from './attempt.ts';
+import type { GenerationContext } from './context.ts';
 import { permanentFailure } from './failure.ts';
 import { TaskOverError } from './stopped.ts';
 import type { TaskRoute } from './task-route.ts';
@@ -33,21 +33,25 @@ export interface LiveSubmit {
   stop(): void;
 }
 
-/** Marks the intent of a submit as live until it is stopped. */
-export function keepSubmitLive({ database, logger }: ActivityContext, task: WorkingTask, route: TaskRoute): LiveSubmit {
+/** Marks the intent of a submit as live until it is stopped. @param attempt that sends it. */
+export function keepSubmitLive(
+  { database, logger }: Pick<GenerationContext, 'database' | 'logger'>,
+  attempt: Pick<Attempt, 'signal'>,
+  { id: taskId }: Pick<WorkingTask, 'id'>,
+  { place }: Pick<TaskRoute, 'place'>,
+): LiveSubmit {
   const unwanted = new AbortController();
-  const { cancellationSignal } = Context.current();
   let isMarking = false;
   const mark = async (): Promise<void> => {
     if (isMarking) return;
     isMarking = true;
     try {
-      const { isOver, isCancelRequested } = await markIntentLive(database, task.id, route.place);
-      // Until the attempt is over, it is Temporal that cancels it.
-      const isCancelled = isCancelRequested && cancellationSignal.aborted;
+      const { isOver, isCancelRequested } = await markIntentLive(database, taskId, place);
+      // Until the attempt is over, it is cancelled by whoever started it.
+      const isCancelled = isCancelRequested && attempt.signal.aborted;
       if (isOver || isCancelled) unwanted.abort(new TaskOverError());
     } catch (error) {
-      logger.debug({ err: error, taskId: task.id }, 'a submit could not be marked as live');
+      logger.debug({ err: error, taskId }, 'a submit could not be marked as live');
     } finally {
       isMarking = false;
     }
@@ -64,7 +68,7 @@ export function keepSubmitLive({ database, logger }: ActivityContext, task: Work
  * @throws {GenerationFailure} `cancelled`: the attempt is dead, and the task was cancelled.
  */
 export async function awaitLiveSubmit(
-  { database }: Pick<ActivityContext, 'database'>,
+  { database }: Pick<GenerationContext, 'database'>,
   { id: taskId }: Pick<WorkingTask, 'id'>,
   signal: AbortSignal,
 ): Promise<Generation | undefined> {

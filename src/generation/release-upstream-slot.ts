@@ -5,12 +5,12 @@
  */
 import type { TaskId } from '../domain/workflow-ids.ts';
 import { forgetProviderHook } from '../upstreams/provider-hooks.ts';
-import type { ActivityContext } from '../../activities/context.ts';
+import type { GenerationContext } from './context.ts';
 import type { TaskRoute } from './task-route.ts';
 
 /** Never fails. */
 export async function leaveUpstream(
-  { upstreams, database, logger }: ActivityContext,
+  { upstreams, database, logger }: GenerationContext,
   taskId: TaskId,
   { gated, provider }: Pick<TaskRoute, 'gated' | 'provider'>,
 ): Promise<void> {

@@ -4,10 +4,12 @@
  * worker").
  */
 import { limitsOf } from '../catalogue/definition.ts';
-import type { ActivityContext } from '../../activities/context.ts';
+import type { GenerationContext } from './context.ts';
 import type { TaskRoute } from './task-route.ts';
 
-type Context = Pick<ActivityContext, 'logger'> & { readonly config: { readonly worker: { upstreamGraceMs: number } } };
+type Context = Pick<GenerationContext, 'logger'> & {
+  readonly config: { readonly worker: { upstreamGraceMs: number } };
+};
 
 /** By model and upstream: one warning per process is enough. */
 const warned = new WeakMap<object, Set<string>>();

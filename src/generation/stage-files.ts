@@ -3,16 +3,12 @@
  * that two attempts never write to the same key; objects that no settlement names are swept later.
  */
 import { createReadStream } from 'node:fs';
-import { Context } from '@temporalio/activity';
-import type { Info } from '@temporalio/activity';
 import type { TaskId } from '../domain/workflow-ids.ts';
 import type { ProducedFile } from '../providers/provider.ts';
 import type { GeneratedFile } from '../tasks/lifecycle/transitions.ts';
-import type { ActivityContext } from '../../activities/context.ts';
+import type { Attempt } from './attempt.ts';
+import type { GenerationContext } from './context.ts';
 import { persistWithRetry } from '../tasks/lifecycle/persist-with-retry.ts';
-
-/** Identifies the attempt. */
-type AttemptInfo = Pick<Info, 'workflowExecution' | 'activityId' | 'attempt'>;
 
 /**
  * A key that no other attempt uses. It contains the whole id of the run: ids of runs begin with the time, so that the
@@ -21,18 +17,18 @@ type AttemptInfo = Pick<Info, 'workflowExecution' | 'activityId' | 'attempt'>;
  * each time.
  */
 export function attemptKey(
+  { runId = 'run', stepId, number }: Pick<Attempt, 'runId' | 'stepId' | 'number'>,
   taskId: TaskId,
   stage: 'generated' | 'archived',
   position: number,
-  { workflowExecution, activityId, attempt }: AttemptInfo = Context.current().info,
 ): string {
-  const run = workflowExecution?.runId ?? 'run';
-  return `outputs/${taskId.slice(-2)}/${taskId}-${stage}-${run}-${activityId}-${attempt}-${position}`;
+  return `outputs/${taskId.slice(-2)}/${taskId}-${stage}-${runId}-${stepId}-${number}-${position}`;
 }
 
 /** Stages files in order. */
 export async function stageFiles(
-  context: ActivityContext,
+  context: GenerationContext,
+  attempt: Attempt,
   taskId: TaskId,
   files: readonly ProducedFile[],
   signal: AbortSignal,
@@ -43,7 +39,7 @@ export async function stageFiles(
       staged.push({ url: file.url });
       continue;
     }
-    const key = attemptKey(taskId, 'generated', position);
+    const key = attemptKey(attempt, taskId, 'generated', position);
     const put = await persistWithRetry(signal, () => {
       const body = file.from === 'bytes' ? file.bytes : createReadStream(file.path);
       return context.store.put(key, body, { mimeType: 'application/octet-stream', signal });

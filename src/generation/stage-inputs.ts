@@ -22,7 +22,7 @@ import type { MediaField } from '../tasks/record/input-media.ts';
 import { findInputObjects } from '../tasks/record/input-objects.ts';
 import type { InputObject } from '../tasks/record/input-objects.ts';
 import type { WorkingTask } from '../tasks/lifecycle/transitions.ts';
-import type { ActivityContext } from '../../activities/context.ts';
+import type { GenerationContext } from './context.ts';
 import { invalidInput, retryableFailure } from './failure.ts';
 import type { TaskRoute } from './task-route.ts';
 
@@ -58,7 +58,7 @@ const DATA_URL = /^data:[^,]*;base64,/i;
  *   not of a kind that its field accepts; a retryable one if enough other tasks of the account are fetching theirs.
  */
 export async function stageInputs(
-  context: ActivityContext,
+  context: GenerationContext,
   task: WorkingTask,
   route: TaskRoute,
   { scratch, signal }: { readonly scratch: string; readonly signal: AbortSignal },
@@ -97,7 +97,7 @@ function isElsewhere(value: string): boolean {
  * @throws {GenerationFailure} `input_unreachable`; a retryable one if the account has too many lookups under way.
  */
 async function checkAddresses(
-  context: ActivityContext,
+  context: GenerationContext,
   accountId: string,
   fields: readonly MediaField[],
   signal: AbortSignal,
@@ -127,7 +127,7 @@ function busy(error: unknown): never {
  * our task id compares what it receives under it.
  */
 function withUrls(
-  context: ActivityContext,
+  context: GenerationContext,
   task: WorkingTask,
   fields: readonly MediaField[],
   objects: ReadonlyMap<string, InputObject>,
@@ -161,7 +161,7 @@ function referenced(
 
 /** Writes one file of the input into the scratch directory. */
 async function load(
-  context: ActivityContext,
+  context: GenerationContext,
   field: MediaField,
   objects: ReadonlyMap<string, InputObject>,
   { file, signal, accountId }: Pick<Target, 'file' | 'signal' | 'accountId'>,
@@ -200,7 +200,7 @@ interface Target {
 }
 
 async function readObject(
-  context: ActivityContext,
+  context: GenerationContext,
   { objectKey, sizeBytes }: InputObject,
   { file, maxBytes, signal, place }: Target,
 ): Promise<void> {
@@ -214,7 +214,7 @@ async function readObject(
 }
 
 async function fetchFile(
-  context: ActivityContext,
+  context: GenerationContext,
   url: string,
   { file, maxBytes, signal, accountId, place }: Target,
 ): Promise<void> {

@@ -2,48 +2,22 @@
  * Asks the provider to stop a task's job, and returns what the task may still cost: the amount that the provider
  * bills, if it reports one, and how many files it had finished, if the model's price depends on that.
  */
-import { Context } from '@temporalio/activity';
-import { ApplicationFailure } from '@temporalio/common';
 import { formatUsd } from '../domain/money.ts';
 import type { TaskId } from '../domain/workflow-ids.ts';
-import { GenerationFailure } from './failure.ts';
 import { ProviderFailure } from '../providers/provider.ts';
 import type { CancelOutcome } from '../providers/provider.ts';
 import { readGeneration, readWorkingTask } from '../tasks/lifecycle/transitions.ts';
 import type { Generation, WorkingTask } from '../tasks/lifecycle/transitions.ts';
-import type { Activities, StopResult } from '../../workflows/contracts.ts';
-import type { ActivityContext } from '../../activities/context.ts';
+import type { StopResult } from '../../workflows/contracts.ts';
+import type { GenerationContext } from './context.ts';
 import { leaveUpstream } from './release-upstream-slot.ts';
 import { routeAt, routesOf } from './task-route.ts';
 import type { TaskRoute } from './task-route.ts';
 
 /**
- * Within an attempt of this activity, which has 10 s (workflows/activity-options.ts), after the provider was asked to
- * stop.
+ * Within an attempt, which has 10 s (workflows/activity-options.ts), after the provider was asked to stop.
  */
 const LOOK_WITHIN_MS = 3_000;
-/** An attempt ends this long before Temporal ends it, so that its slot is free when the next one begins. */
-const END_BEFORE_MS = 1_000;
-
-export function createCancelGeneration(context: ActivityContext): Activities['cancelGeneration'] {
-  return async ({ taskId, tries }) => {
-    const { cancellationSignal, info } = Context.current();
-    const end = AbortSignal.timeout(info.startToCloseTimeoutMs - END_BEFORE_MS);
-    try {
-      return await stopJob(context, taskId, AbortSignal.any([cancellationSignal, end]), {
-        attempt: info.attempt,
-        runId: info.workflowExecution?.runId,
-      });
-    } catch (error) {
-      // A `GenerationFailure` states itself whether it is retried: a denied slot always is.
-      if (error instanceof GenerationFailure || cancellationSignal.aborted) throw error;
-      if (tries === undefined || info.attempt < tries) throw error;
-      context.logger.warn({ err: error, taskId, attempt: info.attempt }, 'a provider could not be asked to stop');
-      throw ApplicationFailure.nonRetryable('the provider could not be asked to stop', 'ProviderNotStopped');
-    }
-  };
-}
-
 /**
  * Asks the provider of a task's job, if there is one, to stop. Idempotent.
  *
@@ -51,7 +25,7 @@ export function createCancelGeneration(context: ActivityContext): Activities['ca
  * @throws {GenerationFailure} retryable: too many requests of its account, or at its upstream, are under way.
  */
 export async function stopJob(
-  context: ActivityContext,
+  context: GenerationContext,
   taskId: TaskId,
   signal: AbortSignal,
   { attempt = 1, runId }: { readonly attempt?: number; readonly runId?: string | undefined } = {},
@@ -87,13 +61,13 @@ function jobIdOf(generation: Generation | undefined): string | null {
 }
 
 /** Releases the slots that the task holds, or waits for, at every upstream of its route. */
-async function leaveAll(context: ActivityContext, task: WorkingTask): Promise<void> {
+async function leaveAll(context: GenerationContext, task: WorkingTask): Promise<void> {
   for (const route of await routesOf(context, task)) await leaveUpstream(context, task.id, route);
 }
 
 /** The job of a run if the database has no generation: it may have lost the one of a cancelled task. */
 async function lostJob(
-  context: ActivityContext,
+  context: GenerationContext,
   taskId: TaskId,
   runId: string | undefined,
 ): Promise<Generation | undefined> {

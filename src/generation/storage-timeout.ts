@@ -2,7 +2,7 @@
  * Determines why a task's deadline passed: if the store is unavailable at that moment, the outputs could not be
  * stored, and the task reports that (contract §3 `STORAGE_UNAVAILABLE`).
  */
-import type { ActivityContext } from '../../activities/context.ts';
+import type { GenerationContext } from './context.ts';
 import { permanentFailure } from './failure.ts';
 import { DeadlinePassedError } from './stopped.ts';
 
@@ -15,7 +15,7 @@ const CHECK_WITHIN_MS = 5_000;
  * @throws {GenerationFailure} `storage_unavailable` instead of an exceeded deadline.
  */
 export function blamingTheStore<Input, Result>(
-  context: ActivityContext,
+  context: GenerationContext,
   activity: (input: Input) => Promise<Result>,
 ): (input: Input) => Promise<Result> {
   return async (input) => {
@@ -29,7 +29,7 @@ export function blamingTheStore<Input, Result>(
   };
 }
 
-async function isThere({ store }: ActivityContext): Promise<boolean> {
+async function isThere({ store }: GenerationContext): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
   const tooLate = new Promise<boolean>((resolve) => {
     timer = setTimeout(() => resolve(false), CHECK_WITHIN_MS);

@@ -12,14 +12,12 @@ import type { GenerationRequest, Submission } from '../providers/provider.ts';
 import { clearIntent, declareIntent, takeOnIntent, withdrawIntent } from '../tasks/lifecycle/intents.ts';
 import { recordFiles, recordJob, recordNoAnswer, recordRefusal } from '../tasks/lifecycle/transitions.ts';
 import type { DeclaredIntent } from '../tasks/lifecycle/intents.ts';
-import type { WorkingTask } from '../tasks/lifecycle/transitions.ts';
 import type { Health } from '../upstreams/gate.ts';
 import type { SubmitResult } from '../../workflows/contracts.ts';
 import type { SubmitAttempt } from './submit-with-fallback.ts';
-import type { ActivityContext } from '../../activities/context.ts';
-import { announceSubmit, submitResultOf, withdrawSubmit } from './earlier-work.ts';
+import { announceSubmit, isStatedUnsent, stateUnsent, withdrawSubmit } from './announcement.ts';
+import { submitResultOf } from './earlier-work.ts';
 import { GenerationFailure, permanentFailure, retryableFailure } from './failure.ts';
-import { isStatedUnsent, stateUnsent } from '../../activities/heartbeat.ts';
 import { WorkerStoppingError } from './stopped.ts';
 import { persistWithRetry } from '../tasks/lifecycle/persist-with-retry.ts';
 import { keepSubmitLive } from './live-submit.ts';
@@ -144,7 +142,7 @@ async function submitInPlace(
   // Before the intent: what fails until then was not sent.
   const request = await stageInputs(context, task, route, { scratch, signal: stopSignal });
   const intent = await announce(attempt, route);
-  const live = intent === undefined ? undefined : keepSubmitLive(context, task, route);
+  const live = intent === undefined ? undefined : keepSubmitLive(context, attempt, task, route);
   try {
     return await send(attempt, route, request, { intent, signal: submitSignal(attempt, route, live) });
   } finally {
@@ -199,16 +197,16 @@ async function announce(attempt: SubmitAttempt, route: TaskRoute): Promise<Decla
   const { context, task, routes, triedPlace } = attempt;
   const { isSubmitRepeatable } = route.provider;
   if (isSubmitRepeatable && (routes.length === 1 || triedPlace !== undefined)) return undefined;
-  const intent = await declare(context, task, route).catch((error: unknown) => {
+  const intent = await declare(attempt, route).catch((error: unknown) => {
     // Whether it was recorded is not known, but nothing was sent.
-    stateUnsent();
+    stateUnsent(attempt);
     throw error;
   });
   // It belongs to another attempt, which may be under way, or about to be withdrawn: the next attempt waits for its
   // outcome.
   if (intent === undefined) throw retryableFailure('provider_unavailable');
   const submit = { place: route.place, refusals: intent.refusals };
-  const isCurrent = await announceSubmit(context, submit).catch((error: unknown) => {
+  const isCurrent = await announceSubmit(attempt, submit).catch((error: unknown) => {
     context.logger.warn({ err: error, taskId: task.id }, 'a submit could not be announced, and was not sent');
     return false;
   });
@@ -218,13 +216,14 @@ async function announce(attempt: SubmitAttempt, route: TaskRoute): Promise<Decla
 }
 
 /** Nothing was sent, and the next attempt may send: Temporal did not answer, or this attempt is over. */
-async function clearUnsent({ context, task }: SubmitAttempt, intent: DeclaredIntent): Promise<void> {
+async function clearUnsent(attempt: SubmitAttempt, intent: DeclaredIntent): Promise<void> {
+  const { context, task } = attempt;
   try {
     await persistWithRetry(AbortSignal.timeout(CLEAR_WITHIN_MS), () => clearIntent(context.database, task.id, intent));
-    withdrawSubmit();
+    withdrawSubmit(attempt);
   } catch (error) {
     context.logger.warn({ err: error, taskId: task.id }, 'the intent of a submit that was not sent is left');
-    stateUnsent();
+    stateUnsent(attempt);
   }
 }
 
@@ -233,14 +232,11 @@ async function clearUnsent({ context, task }: SubmitAttempt, intent: DeclaredInt
  *
  * @returns undefined: there is one that may have been sent.
  */
-async function declare(
-  { database }: ActivityContext,
-  { id }: WorkingTask,
-  route: TaskRoute,
-): Promise<DeclaredIntent | undefined> {
-  const declared = await declareIntent(database, id, route);
-  if (declared !== undefined || !isStatedUnsent()) return declared;
-  return takeOnIntent(database, id, route);
+async function declare(attempt: SubmitAttempt, route: TaskRoute): Promise<DeclaredIntent | undefined> {
+  const { context, task } = attempt;
+  const declared = await declareIntent(context.database, task.id, route);
+  if (declared !== undefined || !isStatedUnsent(attempt)) return declared;
+  return takeOnIntent(context.database, task.id, route);
 }
 
 /**
@@ -265,18 +261,19 @@ function hookUrlOf({ context, task }: SubmitAttempt, { provider, request, upstre
 
 /** Records the result. */
 async function keep(
-  { context, task }: SubmitAttempt,
+  attempt: SubmitAttempt,
   route: TaskRoute,
   submission: Submission,
   signal: AbortSignal,
 ): Promise<SubmitResult> {
+  const { context, task } = attempt;
   if (submission.kind === 'job') {
     const { jobId } = submission;
     await persistWithRetry(signal, () => recordJob(context.database, task, route, jobId));
     return submitResultOf(task, { state: 'submitted', jobId, place: route.place });
   }
   if (submission.files.length === 0) throw permanentFailure('no_output');
-  const files = await stageFiles(context, task.id, submission.files, signal);
+  const files = await stageFiles(context, attempt, task.id, submission.files, signal);
   await persistWithRetry(signal, () => recordFiles(context.database, task, route, files));
   // A video's frames have to be made, which takes more than checking that the files exist.
   const isStored = route.definition.modality !== 'video' && files.every((file) => 'key' in file);
@@ -317,21 +314,22 @@ async function obstacleOf(
  * @returns how many rejections there are by now.
  */
 async function noteRefusal(
-  { context, task }: SubmitAttempt,
+  attempt: SubmitAttempt,
   route: TaskRoute,
   { reason }: ProviderRefusal,
   intent: DeclaredIntent | undefined,
 ): Promise<number> {
+  const { context, task } = attempt;
   if (intent === undefined) return recordRefusal(context.database, task.id, route, reason);
   try {
     const refusals = await persistWithRetry(AbortSignal.timeout(CLEAR_WITHIN_MS), () =>
       withdrawIntent(context.database, task.id, route, reason, intent),
     );
-    withdrawSubmit();
+    withdrawSubmit(attempt);
     return refusals;
   } catch (error) {
     // The intent may remain, but the submit that it stands for was not accepted.
-    stateUnsent();
+    stateUnsent(attempt);
     throw error;
   }
 }

@@ -6,9 +6,10 @@
  */
 import type { WorkingTask } from '../tasks/lifecycle/transitions.ts';
 import type { SubmitResult } from '../../workflows/contracts.ts';
-import type { ActivityContext } from '../../activities/context.ts';
+import type { Attempt } from './attempt.ts';
+import type { GenerationContext } from './context.ts';
 import { GenerationFailure, permanentFailure, retryableFailure } from './failure.ts';
-import type { StopSignals } from '../../activities/heartbeat.ts';
+import type { StopSignals } from './until-stopped.ts';
 import { leaveUpstream } from './release-upstream-slot.ts';
 import { submitTo } from './submit-to-upstream.ts';
 import type { Obstacle } from './submit-to-upstream.ts';
@@ -31,9 +32,9 @@ const RETRY_MS = 4_000;
 /** Spreads the retries of tasks that wait for the same upstream. */
 const SPREAD_MS = 1_000;
 
-/** One attempt of the activity. */
-export interface SubmitAttempt {
-  readonly context: ActivityContext;
+/** One attempt to submit a task. */
+export interface SubmitAttempt extends Attempt {
+  readonly context: GenerationContext;
   readonly task: WorkingTask;
   readonly routes: readonly TaskRoute[];
   /** The upstream that an earlier attempt may have submitted the work to: no other upstream may get it. */

@@ -9,7 +9,7 @@ import type { GenerationRequest, Provider } from '../providers/provider.ts';
 import type { UpstreamPlace, WorkingTask } from '../tasks/lifecycle/transitions.ts';
 import type { GatedUpstream } from '../upstreams/gate.ts';
 import { concurrencyOf, upstreamName } from '../upstreams/upstream-caps.ts';
-import type { ActivityContext } from '../../activities/context.ts';
+import type { GenerationContext } from './context.ts';
 import { permanentFailure } from './failure.ts';
 
 /** One upstream that a task's route names. */
@@ -26,7 +26,7 @@ export interface TaskRoute extends UpstreamPlace {
  *
  * @throws {GenerationFailure} `model_unavailable`: there are none.
  */
-export async function routesOf(context: ActivityContext, task: WorkingTask): Promise<readonly TaskRoute[]> {
+export async function routesOf(context: GenerationContext, task: WorkingTask): Promise<readonly TaskRoute[]> {
   const definition = await context.definitions.read(task.definitionHash);
   const routes = upstreamsOf(definition, task.route).flatMap((upstream, place) => {
     const known = context.providers.get(upstream.protocol);
@@ -63,7 +63,7 @@ export async function routesOf(context: ActivityContext, task: WorkingTask): Pro
  * @param place its recorded index.
  * @throws {GenerationFailure} `model_unavailable`: this release does not know its protocol.
  */
-export async function routeAt(context: ActivityContext, task: WorkingTask, place: number): Promise<TaskRoute> {
+export async function routeAt(context: GenerationContext, task: WorkingTask, place: number): Promise<TaskRoute> {
   const route = (await routesOf(context, task)).find((each) => each.place === place);
   if (route === undefined) {
     context.logger.error(

@@ -4,13 +4,10 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { asyncLocalStorage } from '@temporalio/activity';
-import type { Context } from '@temporalio/activity';
 import { GenerationFailure } from '../../src/generation/failure.ts';
-import { heartbeating } from '../../activities/heartbeat.ts';
 import { intentOfEarlierAttempt } from '../../src/generation/earlier-work.ts';
 import { submitTo } from '../../src/generation/submit-to-upstream.ts';
-import type { ActivityContext } from '../../activities/context.ts';
+import type { Attempt } from '../../src/generation/attempt.ts';
 import type { SubmitAttempt } from '../../src/generation/submit-with-fallback.ts';
 import type { TaskRoute } from '../../src/generation/task-route.ts';
 import { DatabaseUnavailableError } from '../../src/database/database.ts';
@@ -20,139 +17,118 @@ import type { Submission } from '../../src/providers/provider.ts';
 import { clearIntent, declareIntent, withdrawIntent } from '../../src/tasks/lifecycle/intents.ts';
 import { beginHandling, countRefusals, readGeneration } from '../../src/tasks/lifecycle/transitions.ts';
 import type { WorkingTask } from '../../src/tasks/lifecycle/transitions.ts';
-import { silentLogger } from '../../src/telemetry/log.ts';
 import { definition } from '../catalogue/definitions.ts';
+import { newAttempt } from './attempts.ts';
+import { openGenerationBench } from './contexts.ts';
+import type { GenerationBench } from './contexts.ts';
+import { scriptedProvider } from './scripted-provider.ts';
 import { body, openTaskRoom } from '../tasks/task-room.ts';
 import type { TaskRoom } from '../tasks/task-room.ts';
 
+const away = (): Promise<boolean> => Promise.reject(new Error('Temporal is away'));
 const JOB: Submission = { kind: 'job', jobId: 'job-1' };
 /** The statements that record an intent, or take one over. */
 const LOSABLE: readonly string[] = ['insert_generation_intent', 'take_on_generation_intent'];
-
-/** Runs a function as one attempt of an activity. @param beats the details of its heartbeats. */
-function inAttempt<T>(
-  work: () => Promise<T>,
-  beats: unknown[] = [],
-  heartbeatDetails?: unknown,
-  number = 1,
-): Promise<T> {
-  const attempt = {
-    info: { taskToken: new Uint8Array([1]), isLocal: false, heartbeatDetails, attempt: number },
-    cancellationSignal: new AbortController().signal,
-    heartbeat: (details: unknown) => beats.push(details),
-  } as unknown as Context;
-  return asyncLocalStorage.run(attempt, work);
-}
 
 async function begin(room: TaskRoom): Promise<WorkingTask> {
   const { taskId } = await room.creator.create(await room.newCaller(), body(), undefined);
   return (await beginHandling(room.database, taskId, 60)).task;
 }
 
-/** Submits a task to the only upstream. */
-function submitOf(roomOf: () => TaskRoom) {
+/** Submits a task to the only upstream, as one attempt. */
+function submitOf(benchOf: () => GenerationBench) {
   return function submit(
     task: WorkingTask,
-    recordHeartbeat: ActivityContext['recordHeartbeat'],
+    attempt: Attempt,
     ask: () => Promise<Submission>,
-    { database = roomOf().database, place = 0 }: { readonly database?: Database; readonly place?: number } = {},
+    {
+      database = benchOf().context.database,
+      place = 0,
+    }: { readonly database?: Database; readonly place?: number } = {},
   ): ReturnType<typeof submitTo> {
     const { signal } = new AbortController();
-    const route = {
+    const route: TaskRoute = {
       upstreamName: 'one',
       place,
       label: 1,
       definition: definition(),
       gated: undefined,
-      provider: { isSubmitRepeatable: false, worksWhileSubmitting: false, submit: ask },
+      provider: scriptedProvider({ submit: ask }),
       request: { taskId: task.id, upstream: { protocol: 'scripted', model: 'pictures' }, input: task.input },
-    } as unknown as TaskRoute;
-    const attempt = {
-      context: {
-        database,
-        logger: silentLogger(),
-        metrics: { outgoing: { upstreamAsked: () => undefined } },
-        upstreams: { gate: {} },
-        recordHeartbeat,
-      },
+    };
+    const submitAttempt: SubmitAttempt = {
+      ...attempt,
+      context: { ...benchOf().context, database },
       task,
       routes: [route],
       triedPlace: undefined,
       stopSignal: signal,
       stopSignals: { requested: signal, deadline: signal },
       hasPlace: true,
+      mayWait: false,
       scratch: '',
       onProgress: () => undefined,
-    } as unknown as SubmitAttempt;
-    return submitTo(attempt, route);
+    };
+    return submitTo(submitAttempt, route);
   };
 }
 
 describe('a submit that is announced', () => {
   let room: TaskRoom;
+  let bench: GenerationBench;
   before(async () => {
     room = await openTaskRoom();
+    bench = openGenerationBench(room);
   });
-  after(() => room.close());
+  after(async () => {
+    await bench.close();
+    await room.close();
+  });
 
-  const submit = submitOf(() => room);
+  const submit = submitOf(() => bench);
 
   it('is known to Temporal before it is sent', async () => {
     const task = await begin(room);
     const order: unknown[] = [];
-    const recordHeartbeat = (_token: Uint8Array, details: object): Promise<boolean> => {
-      order.push(details);
-      return Promise.resolve(true);
-    };
+    const attempt = newAttempt({
+      recordHeartbeat(details) {
+        order.push(details);
+        return Promise.resolve(true);
+      },
+    });
 
-    await inAttempt(() =>
-      submit(task, recordHeartbeat, () => {
-        order.push('sent');
-        return Promise.resolve(JOB);
-      }),
-    );
+    await submit(task, attempt, () => {
+      order.push('sent');
+      return Promise.resolve(JOB);
+    });
 
     assert.deepEqual(order, [{ place: 0, refusals: 0 }, 'sent']);
   });
 
   it('is not sent where Temporal does not answer, and leaves nothing that says that it was', async () => {
     const task = await begin(room);
-    const beats: unknown[] = [];
+    const attempt = newAttempt({ recordHeartbeat: away });
     let isSent = false;
 
-    const failure = await inAttempt(
-      () =>
-        submit(
-          task,
-          () => Promise.reject(new Error('Temporal is away')),
-          () => {
-            isSent = true;
-            return Promise.resolve(JOB);
-          },
-        ),
-      beats,
-    ).catch((error: unknown) => error);
+    const failure = await submit(task, attempt, () => {
+      isSent = true;
+      return Promise.resolve(JOB);
+    }).catch((error: unknown) => error);
 
     assert.ok(failure instanceof GenerationFailure && !failure.isPermanent, String(failure));
     assert.equal(isSent, false);
     assert.equal(await readGeneration(room.database, task.id), undefined);
-    assert.deepEqual(beats.at(-1), {});
+    assert.deepEqual(attempt.beats.at(-1), {});
   });
 
   it('is not sent by an attempt that is over, and leaves nothing that says that it was', async () => {
     const task = await begin(room);
     let isSent = false;
 
-    const over = inAttempt(() =>
-      submit(
-        task,
-        () => Promise.resolve(false),
-        () => {
-          isSent = true;
-          return Promise.resolve(JOB);
-        },
-      ),
-    );
+    const over = submit(task, newAttempt({ recordHeartbeat: () => Promise.resolve(false) }), () => {
+      isSent = true;
+      return Promise.resolve(JOB);
+    });
 
     await assert.rejects(over, GenerationFailure);
     assert.equal(isSent, false);
@@ -177,16 +153,15 @@ describe('a submit that is announced', () => {
   it('may be sent again after a refusal, also where the next attempt has not heard of that', async () => {
     const task = await begin(room);
     const announced: object[] = [];
-    const recordHeartbeat = (_token: Uint8Array, details: object): Promise<boolean> => {
-      announced.push(details);
-      return Promise.resolve(true);
-    };
+    const attempt = newAttempt({
+      recordHeartbeat(details) {
+        announced.push(details);
+        return Promise.resolve(true);
+      },
+    });
 
-    const refused = await inAttempt(() =>
-      submit(task, recordHeartbeat, () => Promise.reject(new ProviderRefusal('provider_unavailable'))),
-    );
-    const context = { database: room.database } as unknown as ActivityContext;
-    const lost = await inAttempt(() => intentOfEarlierAttempt(context, task), [], announced[0]);
+    const refused = await submit(task, attempt, () => Promise.reject(new ProviderRefusal('provider_unavailable')));
+    const lost = await intentOfEarlierAttempt(bench.context, { earlierDetails: announced[0] }, task);
 
     assert.equal('kind' in refused && refused.kind, 'refused');
     assert.deepEqual([await readGeneration(room.database, task.id), lost], [undefined, undefined]);
@@ -196,12 +171,16 @@ describe('a submit that is announced', () => {
 
 describe('an intent of which the answer is lost', () => {
   let room: TaskRoom;
+  let bench: GenerationBench;
   before(async () => {
     room = await openTaskRoom();
+    bench = openGenerationBench(room);
   });
-  after(() => room.close());
-  const submit = submitOf(() => room);
-  const taken = (): Promise<boolean> => Promise.resolve(true);
+  after(async () => {
+    await bench.close();
+    await room.close();
+  });
+  const submit = submitOf(() => bench);
 
   /** The heartbeat details at the end of an attempt that did not learn that its intent was recorded. */
   async function loseAnswer(task: WorkingTask, details?: unknown, number = 1): Promise<unknown> {
@@ -213,16 +192,11 @@ describe('an intent of which the answer is lost', () => {
         return rows;
       },
     };
-    const beats: unknown[] = [];
-    const lost = inAttempt(
-      () => submit(task, taken, () => assert.fail('nothing is to be sent'), { database }),
-      beats,
-      details,
-      number,
-    );
+    const attempt = newAttempt({ number, earlierDetails: details });
+    const lost = submit(task, attempt, () => assert.fail('nothing is to be sent'), { database });
     await assert.rejects(lost, DatabaseUnavailableError);
     assert.equal((await readGeneration(room.database, task.id))?.state, 'intent');
-    return beats.at(-1);
+    return attempt.beats.at(-1);
   }
 
   /** The next attempt. @returns how often it submitted. */
@@ -232,7 +206,8 @@ describe('an intent of which the answer is lost', () => {
       sent += 1;
       return Promise.resolve(JOB);
     };
-    await inAttempt(() => submit(task, taken, ask, { place }), [], details, number).catch((error: unknown) => {
+    const attempt = newAttempt({ number, earlierDetails: details });
+    await submit(task, attempt, ask, { place }).catch((error: unknown) => {
       // The attempt after it waits for the holder of the intent (live-submit.ts).
       assert.ok(error instanceof GenerationFailure && error.reason === 'provider_unavailable', String(error));
     });
@@ -293,68 +268,24 @@ describe('an intent of which the answer is lost', () => {
       ...room.database,
       transaction: () => Promise.reject(new Error('the database has lost the transaction')),
     };
-    const beats: unknown[] = [];
+    const attempt = newAttempt();
     const refuse = (): Promise<never> => Promise.reject(new ProviderRefusal('provider_unavailable'));
 
-    await assert.rejects(
-      inAttempt(() => submit(task, taken, refuse, { database }), beats),
-      /has lost the transaction/,
-    );
+    await assert.rejects(submit(task, attempt, refuse, { database }), /has lost the transaction/);
 
     assert.equal((await readGeneration(room.database, task.id))?.state, 'intent');
-    assert.equal(await submits(task, beats.at(-1), 2), 1);
+    assert.equal(await submits(task, attempt.beats.at(-1), 2), 1);
   });
 
   it('is gone where the next attempt cannot announce it, and can be sent by the one after it', async () => {
     const task = await begin(room);
     const details = await loseAnswer(task);
-    const beats: unknown[] = [];
-    const away = (): Promise<boolean> => Promise.reject(new Error('Temporal is away'));
+    const attempt = newAttempt({ number: 2, earlierDetails: details, recordHeartbeat: away });
 
-    const unannounced = inAttempt(
-      () => submit(task, away, () => assert.fail('nothing is to be sent')),
-      beats,
-      details,
-      2,
-    );
+    const unannounced = submit(task, attempt, () => assert.fail('nothing is to be sent'));
 
     await assert.rejects(unannounced, GenerationFailure);
     assert.equal(await readGeneration(room.database, task.id), undefined);
-    assert.equal(await submits(task, beats.at(-1), 3), 1);
-  });
-});
-
-describe('what an attempt attached to its heartbeats', () => {
-  it('is not erased by the heartbeats of the next one', async () => {
-    const beats: unknown[] = [];
-    const details = { place: 1, refusals: 2 };
-
-    await inAttempt(() => heartbeating(() => Promise.resolve()), beats, details);
-
-    assert.deepEqual(beats, [details]);
-  });
-
-  it('is said again by an attempt that came to nothing, where it says that nothing was sent', async () => {
-    const beats: unknown[] = [];
-    const fail = (): Promise<never> => Promise.reject(new DatabaseUnavailableError('it is still away'));
-
-    await assert.rejects(
-      inAttempt(() => heartbeating(fail), beats, { unsentBy: 1 }, 2),
-      DatabaseUnavailableError,
-    );
-    await assert.rejects(
-      inAttempt(() => heartbeating(fail), beats, { unsentBy: 1 }, 3),
-      DatabaseUnavailableError,
-    );
-
-    assert.deepEqual(beats, [undefined, { unsentBy: 2 }, undefined]);
-  });
-
-  it('is erased where it is for the next attempt alone', async () => {
-    const beats: unknown[] = [];
-
-    await inAttempt(() => heartbeating(() => Promise.resolve()), beats, { unsentBy: 1 }, 2);
-
-    assert.deepEqual(beats, [undefined]);
+    assert.equal(await submits(task, attempt.beats.at(-1), 3), 1);
   });
 });

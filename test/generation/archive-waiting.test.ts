@@ -5,13 +5,11 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { asyncLocalStorage } from '@temporalio/activity';
-import type { Context } from '@temporalio/activity';
 import type { Caller } from '../../src/accounts/authenticate.ts';
-import { createArchiveOutputs } from '../../src/generation/archive-outputs.ts';
+import { archiveOutputs } from '../../src/generation/archive.ts';
 import { FILM_SLOTS, createArchivingSlots, createFilmSlots } from '../../src/generation/archiving-slots.ts';
 import type { ByteSource } from '@darkroom/media/byte-source';
-import type { ActivityContext } from '../../activities/context.ts';
+import type { GenerationContext } from '../../src/generation/context.ts';
 import { createFrameDecoders } from '../../src/generation/frame-decoders.ts';
 import { GenerationFailure } from '../../src/generation/failure.ts';
 import { WorkerStoppingError } from '../../src/generation/stopped.ts';
@@ -28,6 +26,7 @@ import { silentLogger } from '../../src/telemetry/log.ts';
 import type { ArchiveResult } from '../../workflows/contracts.ts';
 import { definition } from '../catalogue/definitions.ts';
 import { until } from '@darkroom/testing/until';
+import { newAttempt } from './attempts.ts';
 import { body, openTaskRoom } from '../tasks/task-room.ts';
 import type { TaskRoom } from '../tasks/task-room.ts';
 
@@ -108,14 +107,12 @@ function archiveAt(bench: Bench, taskId: TaskId, options: Attempt = {}): Promise
       },
     },
     logger: silentLogger(),
-  } as unknown as ActivityContext;
-  const facts = { accountId: 'ac-1', model: 'any', handlingSeconds: 60, archivingSeconds };
-  const attemptContext = {
-    info: { attempt, isLocal },
-    cancellationSignal: new AbortController().signal,
-    heartbeat: () => undefined,
-  } as unknown as Context;
-  return asyncLocalStorage.run(attemptContext, () => createArchiveOutputs(context)({ taskId, ...facts }));
+  } as unknown as GenerationContext;
+  return archiveOutputs(context, newAttempt({ number: attempt, isLocal }), {
+    taskId,
+    handlingSeconds: 60,
+    archivingSeconds,
+  });
 }
 
 async function generatedTask(caller?: Caller, model = 'acme/pictures'): Promise<TaskId> {

@@ -10,8 +10,7 @@ const taskId = newTaskId();
 
 function keyOf(info: { readonly runId: string; readonly attempt?: number; readonly position?: number }): string {
   const { runId, attempt = 1, position = 0 } = info;
-  const workflowExecution = { workflowId: taskId, runId };
-  return attemptKey(taskId, 'generated', position, { workflowExecution, activityId: '1', attempt });
+  return attemptKey({ runId, stepId: '1', number: attempt }, taskId, 'generated', position);
 }
 
 describe('the key of an object that an attempt stores', () => {

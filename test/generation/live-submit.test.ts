@@ -4,12 +4,8 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { asyncLocalStorage } from '@temporalio/activity';
-import type { Context } from '@temporalio/activity';
-import type { ActivityContext } from '../../activities/context.ts';
 import { awaitLiveSubmit, keepSubmitLive } from '../../src/generation/live-submit.ts';
 import type { LiveSubmit } from '../../src/generation/live-submit.ts';
-import type { TaskRoute } from '../../src/generation/task-route.ts';
 import { cancelTask } from '../../src/tasks/lifecycle/cancel.ts';
 import { settleTask } from '../../src/tasks/lifecycle/settle.ts';
 import { clearIntent, declareIntent, readIntentMark } from '../../src/tasks/lifecycle/intents.ts';
@@ -45,10 +41,8 @@ describe('a submit that goes on after its attempt', () => {
     const { task } = await beginHandling(room.database, taskId, 60);
     const intent = await declareIntent(room.database, taskId, PLACE);
     assert.ok(intent !== undefined);
-    const context = { database: room.database, logger: silentLogger() } as unknown as ActivityContext;
-    const live = asyncLocalStorage.run({ cancellationSignal: attempt } as unknown as Context, () =>
-      keepSubmitLive(context, task, PLACE as unknown as TaskRoute),
-    );
+    const context = { database: room.database, logger: silentLogger() };
+    const live = keepSubmitLive(context, { signal: attempt }, task, PLACE);
     const waiting = new AbortController();
     const found = awaitLiveSubmit(context, task, waiting.signal);
     const end = async (): Promise<void> => {

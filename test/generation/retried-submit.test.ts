@@ -3,23 +3,21 @@
  * sent.
  */
 import assert from 'node:assert/strict';
-import { tmpdir } from 'node:os';
 import { after, before, describe, it } from 'node:test';
-import { asyncLocalStorage } from '@temporalio/activity';
-import type { Context } from '@temporalio/activity';
 import { GenerationFailure } from '../../src/generation/failure.ts';
-import type { ActivityContext } from '../../activities/context.ts';
-import { createSubmitGeneration } from '../../src/generation/submit-generation.ts';
+import { submitGeneration } from '../../src/generation/submit.ts';
 import { createPinnedDefinitions } from '../../src/catalogue/pinned-definitions.ts';
-import type { Provider } from '../../src/providers/provider.ts';
 import { declareIntent, withdrawIntent } from '../../src/tasks/lifecycle/intents.ts';
 import { beginHandling, readGeneration } from '../../src/tasks/lifecycle/transitions.ts';
 import type { DeclaredIntent } from '../../src/tasks/lifecycle/intents.ts';
 import type { WorkingTask } from '../../src/tasks/lifecycle/transitions.ts';
-import { silentLogger } from '../../src/telemetry/log.ts';
 import type { SubmitResult } from '../../workflows/contracts.ts';
 import { definition } from '../catalogue/definitions.ts';
 import { letPass } from '../support/let-pass.ts';
+import { newAttempt } from './attempts.ts';
+import { openGenerationBench } from './contexts.ts';
+import type { GenerationBench } from './contexts.ts';
+import { scriptedProvider } from './scripted-provider.ts';
 import { body, openTaskRoom } from '../tasks/task-room.ts';
 import type { TaskRoom } from '../tasks/task-room.ts';
 
@@ -34,11 +32,16 @@ describe('the next attempt of a submit that may not be sent twice', () => {
     routes: { default: { upstreams: [{ protocol: 'scripted', model: 'pictures', id: 'one' }] } },
   });
   let room: TaskRoom;
+  let bench: GenerationBench;
   before(async () => {
     room = await openTaskRoom(undefined, { models: [model] });
     await createPinnedDefinitions(room.database).pin([model]);
+    bench = openGenerationBench(room);
   });
-  after(() => room.close());
+  after(async () => {
+    await bench.close();
+    await room.close();
+  });
 
   interface Retry {
     readonly task: WorkingTask;
@@ -54,47 +57,17 @@ describe('the next attempt of a submit that may not be sent twice', () => {
     const { task } = await beginHandling(room.database, taskId, 60);
     const intent = await declareIntent(room.database, taskId, PLACE);
     assert.ok(intent !== undefined);
-    let sent = 0;
-    const provider = {
-      isSubmitRepeatable: false,
+    const provider = scriptedProvider({
       worksWhileSubmitting: true,
-      submit() {
-        sent += 1;
-        return Promise.resolve({ kind: 'job', jobId: `job-${sent}` });
-      },
-    } as unknown as Provider;
-    const { signal } = new AbortController();
-    const context = {
-      config: { worker: { scratchDir: tmpdir(), upstreamGraceMs: 600_000 } },
-      database: room.database,
-      definitions: createPinnedDefinitions(room.database),
-      providers: new Map([['scripted', provider]]),
-      logger: silentLogger(),
-      metrics: { outgoing: { upstreamAsked: () => undefined } },
-      urlSigner: room.creatorDependencies.urlSigner,
-      upstreams: {
-        gate: {
-          enter: () => Promise.resolve({ kind: 'open' }),
-          leave: () => Promise.resolve(),
-          report: () => Promise.resolve(),
-        },
-      },
-      stopping: signal,
-      ending: signal,
-      recordHeartbeat: () => Promise.resolve(true),
-    } as unknown as ActivityContext;
-    const attempt = {
-      info: { taskToken: new Uint8Array([1]), attempt: 2, heartbeatDetails: { place: 0, refusals: 0 } },
-      cancellationSignal: signal,
-      heartbeat: () => undefined,
-    } as unknown as Context;
+      submit: () => Promise.resolve({ kind: 'job', jobId: `job-${provider.sent()}` }),
+    });
+    const context = { ...bench.context, providers: new Map([['scripted', provider]]) };
+    const attempt = newAttempt({ number: 2, earlierDetails: { place: 0, refusals: 0 } });
     const facts = { accountId: task.accountId, model: MODEL, handlingSeconds: 60, archivingSeconds: 60 };
-    const result = asyncLocalStorage.run(attempt, () =>
-      createSubmitGeneration(context)({ taskId, isUpstream: true, ...facts }),
-    );
+    const result = submitGeneration(context, attempt, { taskId, isUpstream: true, ...facts });
     result.catch(() => undefined);
     await letPass(LOOKED_MS);
-    return { task, intent, result, sent: () => sent };
+    return { task, intent, result, sent: provider.sent };
   }
 
   it('sends it where the first was refused meanwhile', async () => {

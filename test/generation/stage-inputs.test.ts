@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { TestContext } from 'node:test';
-import type { ActivityContext } from '../../activities/context.ts';
+import type { GenerationContext } from '../../src/generation/context.ts';
 import { GenerationFailure } from '../../src/generation/failure.ts';
 import { stageInputs } from '../../src/generation/stage-inputs.ts';
 import type { TaskRoute } from '../../src/generation/task-route.ts';
@@ -25,7 +25,7 @@ function stage(t: TestContext, resolve: ResolveName, urls: readonly string[], is
     database: { query: () => Promise.resolve([]) },
     egress,
     inputFetches: { run: (_account: string, work: () => Promise<unknown>) => work() },
-  } as unknown as ActivityContext;
+  } as unknown as GenerationContext;
   const task = { accountId: 'ac-1', input } as unknown as WorkingTask;
   const route = {
     request: { input },

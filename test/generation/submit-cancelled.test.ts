@@ -1,11 +1,13 @@
 /** A start that arrives after its task was cancelled: it exits without a request to the provider. */
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
-import type { ActivityContext } from '../../activities/context.ts';
-import { createSubmitGeneration } from '../../src/generation/submit-generation.ts';
+import { submitGeneration } from '../../src/generation/submit.ts';
 import { cancelTask } from '../../src/tasks/lifecycle/cancel.ts';
 import { claimOutbox } from '../../src/tasks/outbox/outbox.ts';
 import { readTask } from '../../src/tasks/record/read.ts';
+import { newAttempt } from './attempts.ts';
+import { openGenerationBench } from './contexts.ts';
+import { scriptedProvider } from './scripted-provider.ts';
 import { body, openTaskRoom } from '../tasks/task-room.ts';
 import type { TaskRoom } from '../tasks/task-room.ts';
 
@@ -21,23 +23,15 @@ for (const isUpstream of [true, false]) {
     const { taskId } = await room.creator.create(caller, body(), undefined);
     await claimOutbox(room.database, 100);
     await cancelTask(room.database, caller.accountId, taskId, 7);
-    const asked: string[] = [];
-    const context = {
-      database: room.database,
-      urlSigner: room.creatorDependencies.urlSigner,
-      providers: {
-        get(protocol: string) {
-          asked.push(protocol);
-          return undefined;
-        },
-      },
-    } as unknown as ActivityContext;
+    const provider = scriptedProvider({ protocol: 'embedded' });
+    const bench = openGenerationBench(room, { embedded: provider });
     const facts = { accountId: caller.accountId, model: 'acme/pictures', handlingSeconds: 60, archivingSeconds: 60 };
 
-    const result = await createSubmitGeneration(context)({ taskId, isUpstream, ...facts });
+    const result = await submitGeneration(bench.context, newAttempt(), { taskId, isUpstream, ...facts });
+    await bench.close();
 
     assert.deepEqual(result, { kind: 'over' });
-    assert.deepEqual(asked, []);
+    assert.equal(provider.sent(), 0);
     assert.equal((await readTask(room.database, taskId)).errorReason, 'cancelled');
   });
 }

@@ -12,17 +12,25 @@ import { ProviderFailure, ProviderRefusal } from '../../src/providers/provider.t
 import type { Submission } from '../../src/providers/provider.ts';
 import { beginHandling, readGeneration } from '../../src/tasks/lifecycle/transitions.ts';
 import type { Generation } from '../../src/tasks/lifecycle/transitions.ts';
-import { silentLogger } from '../../src/telemetry/log.ts';
 import { definition } from '../catalogue/definitions.ts';
+import { newAttempt } from './attempts.ts';
+import { openGenerationBench } from './contexts.ts';
+import type { GenerationBench } from './contexts.ts';
+import { scriptedProvider } from './scripted-provider.ts';
 import { body, openTaskRoom } from '../tasks/task-room.ts';
 import type { TaskRoom } from '../tasks/task-room.ts';
 
 describe('a submit that can be repeated, and was not announced', () => {
   let room: TaskRoom;
+  let bench: GenerationBench;
   before(async () => {
     room = await openTaskRoom();
+    bench = openGenerationBench(room);
   });
-  after(() => room.close());
+  after(async () => {
+    await bench.close();
+    await room.close();
+  });
 
   /** @returns what is recorded after the submit to the only upstream. */
   async function submitted(
@@ -32,37 +40,32 @@ describe('a submit that can be repeated, and was not announced', () => {
     const { taskId } = await room.creator.create(await room.newCaller(), body(), undefined);
     const { task } = await beginHandling(room.database, taskId, 60);
     const cancel = new AbortController();
-    const route = {
+    const route: TaskRoute = {
       upstreamName: 'one',
       place: 0,
       label: 1,
       definition: definition(),
       gated: isOurs ? undefined : { name: 'one' },
-      provider: { isSubmitRepeatable: true, worksWhileSubmitting: true, submit: () => submit(cancel) },
+      provider: scriptedProvider({
+        isSubmitRepeatable: true,
+        worksWhileSubmitting: true,
+        submit: () => submit(cancel),
+      }),
       request: { taskId, upstream: { protocol: 'scripted', model: 'pictures' }, input: task.input },
-    } as unknown as TaskRoute;
-    const attempt = {
-      context: {
-        database: room.database,
-        logger: silentLogger(),
-        metrics: { outgoing: { upstreamAsked: () => undefined } },
-        upstreams: {
-          gate: {
-            enter: () => Promise.resolve({ kind: 'open' }),
-            leave: () => Promise.resolve(),
-            report: () => Promise.resolve(),
-          },
-        },
-      },
+    };
+    const attempt: SubmitAttempt = {
+      ...newAttempt(),
+      context: bench.context,
       task,
       routes: [route],
       triedPlace: undefined,
       stopSignal: cancel.signal,
       stopSignals: { requested: cancel.signal, deadline: cancel.signal },
       hasPlace: true,
+      mayWait: false,
       scratch: '',
       onProgress: () => undefined,
-    } as unknown as SubmitAttempt;
+    };
     await submitTo(attempt, route).catch(() => undefined);
     return readGeneration(room.database, taskId);
   }

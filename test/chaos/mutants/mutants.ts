@@ -174,7 +174,7 @@ export const MUTANTS: readonly Mutant[] = [
     judge: outputsAreWhatWasMade,
     patches: [
       {
-        file: 'src/generation/archive-outputs.js',
+        file: 'src/generation/archive.js',
         find: 'sha256: stored.sha256',
         replace: "sha256: stored.sha256.replace(/^./, (digit) => (digit === '0' ? '1' : '0'))",
       },

@@ -4,7 +4,6 @@
  * settlement names it.
  */
 import type { Readable } from 'node:stream';
-import { Context } from '@temporalio/activity';
 import { EgressError } from '../egress/egress-error.ts';
 import { ObjectTooLargeError } from '../objects/stores/object-store.ts';
 import { UnsupportedMediaError } from '@darkroom/media/inspect';
@@ -19,38 +18,44 @@ import {
   startArchiving,
 } from '../tasks/lifecycle/transitions.ts';
 import type { GeneratedFile, Generation, WorkingTask } from '../tasks/lifecycle/transitions.ts';
-import type { Activities, ArchiveResult, MediaTaskInput } from '../../workflows/contracts.ts';
+import type { ArchiveResult, MediaTaskInput } from '../../workflows/contracts.ts';
 import { archiveFrames } from './archive-frames.ts';
-import { finishGeneration } from './await-generation.ts';
-import type { ActivityContext } from '../../activities/context.ts';
+import { finishGeneration } from './wait.ts';
+import type { Attempt } from './attempt.ts';
+import type { GenerationContext } from './context.ts';
 import { generationOfThisRun } from './earlier-work.ts';
 import { GenerationFailure, permanentFailure, retryableFailure } from './failure.ts';
-import { untilStopped } from '../../activities/heartbeat.ts';
+import { untilStopped } from './until-stopped.ts';
 import { attemptKey } from './stage-files.ts';
 import { routesOf } from './task-route.ts';
+
+type ArchiveInput = Pick<MediaTaskInput, 'taskId' | 'handlingSeconds' | 'archivingSeconds'>;
 
 /** An hour of video at a good bit rate is below 2 GiB; anything larger is a mistake or an attack. */
 const MAX_OUTPUT_BYTES = 2 * 1024 ** 3;
 /** For one file; the deadline of the archiving stage bounds all of them together. */
 const DOWNLOAD_TIMEOUT_MS = 15 * 60_000;
 
-export function createArchiveOutputs(context: ActivityContext): Activities['archiveOutputs'] {
-  return async (input: MediaTaskInput) => {
-    const task = await begin(context, input);
-    if (isTerminal(task.status)) return { kind: 'over' };
-    // Contract §4: a task that was still handling when its cancel was accepted does not go on to archiving.
-    if (task.status === 'handling' && task.isCancelRequested) throw permanentFailure('cancelled');
-    // An attempt inside the workflow's worker has 4 s and takes none of these slots; one that waits may follow it.
-    if (Context.current().info.isLocal) return archiveProduced(context, task);
-    return inTurn(context, task, async () => {
-      const started = await startArchiving(context.database, task.id, input.archivingSeconds);
-      return isTerminal(started.status) ? { kind: 'over' } : archiveProduced(context, started);
-    });
-  };
+/** One attempt at it. */
+export async function archiveOutputs(
+  context: GenerationContext,
+  attempt: Attempt,
+  input: ArchiveInput,
+): Promise<ArchiveResult> {
+  const task = await begin(context, input);
+  if (isTerminal(task.status)) return { kind: 'over' };
+  // Contract §4: a task that was still handling when its cancel was accepted does not go on to archiving.
+  if (task.status === 'handling' && task.isCancelRequested) throw permanentFailure('cancelled');
+  // An attempt inside the workflow's worker has 4 s and takes none of these slots; one that waits may follow it.
+  if (attempt.isLocal) return archiveProduced(context, attempt, task);
+  return inTurn(context, attempt, task, async () => {
+    const started = await startArchiving(context.database, task.id, input.archivingSeconds);
+    return isTerminal(started.status) ? { kind: 'over' } : archiveProduced(context, attempt, started);
+  });
 }
 
 /** A database that has lost commits does not know that the task was started. */
-async function begin({ database }: ActivityContext, input: MediaTaskInput): Promise<WorkingTask> {
+async function begin({ database }: GenerationContext, input: ArchiveInput): Promise<WorkingTask> {
   const task = await beginArchiving(database, input.taskId);
   if (task.status !== 'queued') return task;
   await beginHandling(database, input.taskId, input.handlingSeconds);
@@ -62,35 +67,40 @@ async function begin({ database }: ActivityContext, input: MediaTaskInput): Prom
  * is paid for must not time out because other tasks, of other accounts or the same one, come first.
  */
 async function inTurn(
-  context: ActivityContext,
+  context: GenerationContext,
+  { number }: Attempt,
   task: WorkingTask,
   archiveIt: () => Promise<ArchiveResult>,
 ): Promise<ArchiveResult> {
   const { archivingSlots, filmSlots } = context;
-  const { attempt } = Context.current().info;
   const { modality } = await context.definitions.read(task.definitionHash);
   let isTurn = false;
   const inSlot = () =>
-    archivingSlots.run(task.accountId, attempt, () => {
+    archivingSlots.run(task.accountId, number, () => {
       isTurn = true;
       return archiveIt();
     });
   try {
-    return await (modality === 'video' ? filmSlots.run(task.accountId, attempt, inSlot) : inSlot());
+    return await (modality === 'video' ? filmSlots.run(task.accountId, number, inSlot) : inSlot());
   } finally {
     // An earlier attempt had a slot and failed with a retryable error.
     if (!isTurn && task.archivingDeadlineAt !== null) await pauseArchiving(context.database, task.id);
   }
 }
 
-async function archiveProduced(context: ActivityContext, task: WorkingTask): Promise<ArchiveResult> {
-  const generation = await producedGeneration(context, task);
+async function archiveProduced(
+  context: GenerationContext,
+  attempt: Attempt,
+  task: WorkingTask,
+): Promise<ArchiveResult> {
+  const generation = await producedGeneration(context, attempt, task);
   if (generation?.state !== 'produced' || generation.files.length === 0) throw permanentFailure('no_output');
   const { files, place } = generation;
-  return untilStopped(task.archivingDeadlineAt, context.stopping, async (signal, { deadline }) => {
+  const causes = { deadlineAt: task.archivingDeadlineAt, stopping: context.stopping };
+  return untilStopped(attempt, causes, async (signal, { deadline }) => {
     const outputs: ArchivedOutput[] = [];
     for (const [position, file] of files.entries()) {
-      const output = await archiveUnlessMissing(context, { task, place, position, file }, signal);
+      const output = await archiveUnlessMissing(context, { attempt, task, place, position, file }, signal);
       if (output !== undefined) outputs.push(output);
     }
     if (outputs.length === 0) throw permanentFailure('no_output');
@@ -98,7 +108,7 @@ async function archiveProduced(context: ActivityContext, task: WorkingTask): Pro
     const frames: ArchivedOutput[] = [];
     for (const film of outputs.filter(({ type }) => type === 'video')) {
       const position = files.length + frames.length;
-      const made = archiveFrames(context, task, film, position, signal);
+      const made = archiveFrames(context, attempt, task, film, position, signal);
       frames.push(...(await made.catch((error: unknown) => withoutFrames(context, task, deadline, error))));
     }
     return { kind: 'archived', outputs: [...outputs, ...frames] };
@@ -107,7 +117,7 @@ async function archiveProduced(context: ActivityContext, task: WorkingTask): Pro
 
 /** A video whose frames could not be made in time is delivered without them, like one that cannot be decoded. */
 function withoutFrames(
-  { logger }: ActivityContext,
+  { logger }: GenerationContext,
   { id: taskId }: WorkingTask,
   deadline: AbortSignal,
   error: unknown,
@@ -121,16 +131,21 @@ function withoutFrames(
  * The files that were generated, even if the database has lost them: the workflow reaches this stage only after
  * generation.
  */
-async function producedGeneration(context: ActivityContext, task: WorkingTask): Promise<Generation | undefined> {
+async function producedGeneration(
+  context: GenerationContext,
+  attempt: Attempt,
+  task: WorkingTask,
+): Promise<Generation | undefined> {
   const recorded = await readGeneration(context.database, task.id);
   if (recorded?.state === 'produced') return recorded;
   const isJob = recorded?.state === 'submitted';
-  await finishGeneration(context, task, isJob ? recorded : await generationOfThisRun(context, task));
+  await finishGeneration(context, attempt, task, isJob ? recorded : await generationOfThisRun(context, attempt, task));
   return readGeneration(context.database, task.id);
 }
 
 /** One file of a task's generation, and the task, upstream and position that it belongs to. */
 interface Source {
+  readonly attempt: Attempt;
   readonly task: WorkingTask;
   /** Index of the upstream that generated it. */
   readonly place: number;
@@ -144,7 +159,7 @@ interface Source {
  * @returns undefined if the file does not exist.
  */
 async function archiveUnlessMissing(
-  context: ActivityContext,
+  context: GenerationContext,
   source: Source,
   signal: AbortSignal,
 ): Promise<ArchivedOutput | undefined> {
@@ -158,7 +173,7 @@ async function archiveUnlessMissing(
   }
 }
 
-async function archive(context: ActivityContext, source: Source, signal: AbortSignal): Promise<ArchivedOutput> {
+async function archive(context: GenerationContext, source: Source, signal: AbortSignal): Promise<ArchivedOutput> {
   const { file } = source;
   const stored = 'key' in file ? file : await fetchInto(context, source, file.url, signal);
   try {
@@ -184,12 +199,12 @@ async function archive(context: ActivityContext, source: Source, signal: AbortSi
 }
 
 async function fetchInto(
-  context: ActivityContext,
+  context: GenerationContext,
   source: Source,
   url: string,
   signal: AbortSignal,
 ): Promise<{ readonly key: string; readonly sizeBytes: number; readonly sha256: string }> {
-  const key = attemptKey(source.task.id, 'archived', source.position);
+  const key = attemptKey(source.attempt, source.task.id, 'archived', source.position);
   try {
     const put = await context.store.put(key, await openFile(context, source, url, signal), {
       mimeType: 'application/octet-stream',
@@ -206,7 +221,7 @@ async function fetchInto(
 
 /** From the upstream itself if it serves the file on its own origin; from anywhere else through the guarded client. */
 async function openFile(
-  context: ActivityContext,
+  context: GenerationContext,
   { task, place }: Source,
   url: string,
   signal: AbortSignal,

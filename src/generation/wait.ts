@@ -10,32 +10,42 @@ import type { JobState } from '../providers/provider.ts';
 import { createProgressRecord } from '../tasks/record/progress.ts';
 import { beginHandling, readGeneration, readWorkingTask, recordFiles } from '../tasks/lifecycle/transitions.ts';
 import type { GeneratedFile, Generation, WorkingTask } from '../tasks/lifecycle/transitions.ts';
-import type { Activities, MediaTaskInput, SubmitResult } from '../../workflows/contracts.ts';
-import type { ActivityContext } from '../../activities/context.ts';
+import type { MediaTaskInput, SubmitResult } from '../../workflows/contracts.ts';
+import type { Attempt } from './attempt.ts';
+import type { GenerationContext } from './context.ts';
 import { generationOfThisRun, submitResultOf } from './earlier-work.ts';
 import { GenerationFailure, permanentFailure } from './failure.ts';
-import { untilStopped } from '../../activities/heartbeat.ts';
+import { untilStopped } from './until-stopped.ts';
 import { leaveUpstream } from './release-upstream-slot.ts';
 import { createPollPace } from './poll-pace.ts';
 import { stageFiles } from './stage-files.ts';
 import { routeAt } from './task-route.ts';
 import type { TaskRoute } from './task-route.ts';
 
-export function createAwaitGeneration(context: ActivityContext): Activities['awaitGeneration'] {
-  return async (input: MediaTaskInput) => {
-    let task = await readWorkingTask(context.database, input.taskId);
-    // A database that has lost commits does not know that the task was started.
-    if (task.status === 'queued') ({ task } = await beginHandling(context.database, task.id, input.handlingSeconds));
-    if (isTerminal(task.status)) return { kind: 'over' };
-    const recorded = await readGeneration(context.database, task.id);
-    const isKnown = recorded !== undefined && recorded.state !== 'intent';
-    return finishGeneration(context, task, isKnown ? recorded : await generationOfThisRun(context, task));
-  };
+/** One attempt at it. */
+export async function awaitGeneration(
+  context: GenerationContext,
+  attempt: Attempt,
+  input: Pick<MediaTaskInput, 'taskId' | 'handlingSeconds'>,
+): Promise<SubmitResult> {
+  let task = await readWorkingTask(context.database, input.taskId);
+  // A database that has lost commits does not know that the task was started.
+  if (task.status === 'queued') ({ task } = await beginHandling(context.database, task.id, input.handlingSeconds));
+  if (isTerminal(task.status)) return { kind: 'over' };
+  const recorded = await readGeneration(context.database, task.id);
+  const isKnown = recorded !== undefined && recorded.state !== 'intent';
+  return finishGeneration(
+    context,
+    attempt,
+    task,
+    isKnown ? recorded : await generationOfThisRun(context, attempt, task),
+  );
 }
 
 /** Waits until a generation is produced and its files are recorded. */
 export async function finishGeneration(
-  context: ActivityContext,
+  context: GenerationContext,
+  attempt: Attempt,
   task: WorkingTask,
   generation: Generation,
 ): Promise<SubmitResult> {
@@ -44,8 +54,10 @@ export async function finishGeneration(
     let produced = generation;
     if (generation.state === 'submitted') {
       const { jobId } = generation;
-      const files = await untilStopped(task.deadlineAt, context.stopping, (signal) =>
-        waitForJob(context, task, route, jobId, signal),
+      const { deadlineAt } = task;
+      const { stopping } = context;
+      const files = await untilStopped(attempt, { deadlineAt, stopping }, (signal) =>
+        waitForJob({ context, attempt, task, route, signal }, jobId),
       );
       produced = { state: 'produced', jobId, place: generation.place, files };
     }
@@ -57,13 +69,19 @@ export async function finishGeneration(
   }
 }
 
+/** What waiting for a job needs. */
+interface Waiting {
+  readonly context: GenerationContext;
+  readonly attempt: Attempt;
+  readonly task: WorkingTask;
+  readonly route: TaskRoute;
+  readonly signal: AbortSignal;
+}
+
 /** Polls until the job is done and its files are recorded. */
 async function waitForJob(
-  context: ActivityContext,
-  task: WorkingTask,
-  route: TaskRoute,
+  { context, attempt, task, route, signal }: Waiting,
   jobId: string,
-  signal: AbortSignal,
 ): Promise<readonly GeneratedFile[]> {
   const onProgress = createProgressRecord(context, task.id);
   const pace = createPollPace();
@@ -72,7 +90,7 @@ async function waitForJob(
     const answer = await ask(context, route, jobId, signal);
     if (answer.kind === 'done') {
       if (answer.files.length === 0) throw permanentFailure('no_output');
-      const files = await stageFiles(context, task.id, answer.files, signal);
+      const files = await stageFiles(context, attempt, task.id, answer.files, signal);
       await recordFiles(context.database, task, route, files);
       return files;
     }
@@ -104,7 +122,7 @@ interface NoAnswer {
 }
 
 async function ask(
-  context: ActivityContext,
+  context: GenerationContext,
   route: TaskRoute,
   jobId: string,
   signal: AbortSignal,
@@ -129,7 +147,7 @@ async function ask(
  * these.
  */
 function createWait(
-  { upstreams }: ActivityContext,
+  { upstreams }: GenerationContext,
   task: WorkingTask,
   { provider, request, upstreamName, gated }: TaskRoute,
   signal: AbortSignal,
