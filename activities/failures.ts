@@ -6,19 +6,19 @@
 import { CancelledFailure, CompleteAsyncError, Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import { DarkroomError, factsOf } from '../src/domain/darkroom-error.ts';
-import type { Logger } from '../src/telemetry/log.ts';
 import { TASK_NOT_FOUND } from '../src/domain/run-record.ts';
-import { TaskNotFoundError } from '../src/tasks/record/read.ts';
 import { isFormerQueue } from '../src/domain/workflow-ids.ts';
 import { GenerationFailure, permanentFailure } from '../src/generation/failure.ts';
 import { DeadlinePassedError, TaskOverError, WorkerStoppingError } from '../src/generation/stopped.ts';
+import { TaskNotFoundError } from '../src/tasks/record/read.ts';
+import type { Logger } from '../src/telemetry/log.ts';
 import { heartbeating } from './heartbeat.ts';
 
 /**
  * Wraps an activity so that it heartbeats all the time and everything it throws is a failure of ours. The original
  * error is logged here, once.
  */
-export function shielded<Arguments extends readonly unknown[], Result>(
+export function translateFailures<Arguments extends readonly unknown[], Result>(
   name: string,
   logger: Logger,
   activity: (...args: Arguments) => Promise<Result>,
@@ -27,7 +27,7 @@ export function shielded<Arguments extends readonly unknown[], Result>(
     try {
       return await heartbeating(() => activity(...args));
     } catch (error) {
-      throw shield(name, logger, error);
+      throw translate(name, logger, error);
     }
   };
 }
@@ -67,7 +67,7 @@ function workerStops(): ApplicationFailure {
   return ApplicationFailure.retryable('the worker stops', 'WorkerShutdown');
 }
 
-function shield(name: string, logger: Logger, error: unknown): unknown {
+function translate(name: string, logger: Logger, error: unknown): unknown {
   if (error instanceof CompleteAsyncError || error instanceof CancelledFailure) return error;
   if (error instanceof TaskOverError) return new CancelledFailure(error.message);
   const { workflowExecution, attempt, taskQueue } = Context.current().info;

@@ -3,11 +3,11 @@
  * were not paid for during a week to temporary storage (src/tasks/lifecycle/storage-operations.ts).
  */
 import { meterStorage } from '../src/billing/storage-metering.ts';
+import { passTools } from '../src/limits/pass-tools.ts';
 import { returnUnpaidOutputs } from '../src/tasks/lifecycle/storage-operations.ts';
 import type { Activities } from '../workflows/contracts.ts';
 import type { ActivityContext } from './context.ts';
 import { untilWorkerStops } from './heartbeat.ts';
-import { passTools } from '../src/limits/pass-tools.ts';
 
 export function createMeterStorage(context: ActivityContext): Activities['meterStorage'] {
   const { config, logger } = context;

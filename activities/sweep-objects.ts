@@ -2,19 +2,19 @@
  * Deletes from the object store what src/objects/outputs/sweep.ts says may be deleted. The deletion comes before its
  * record, so that a sweep that was killed is simply repeated.
  */
-import { deleteIdleBuckets } from '../src/limits/idle-buckets.ts';
 import type { Pass, PassResult } from '../src/database/failing-items.ts';
 import { readInstallationId } from '../src/database/migrate.ts';
 import { unlessAborted } from '../src/domain/unless-aborted.ts';
+import { deleteIdleBuckets } from '../src/limits/idle-buckets.ts';
+import { passTools } from '../src/limits/pass-tools.ts';
+import type { PassTools } from '../src/limits/pass-tools.ts';
+import { isOurKey, listDoomedObjects, listUnnamedKeys, markBytesDeleted } from '../src/objects/outputs/sweep.ts';
 import { assertAnswers, ownsStore } from '../src/objects/stores/store-owner.ts';
 import { StoreUnavailableError } from '../src/objects/stores/store-unavailable-error.ts';
 import type { StoreOperation } from '../src/objects/stores/store-unavailable-error.ts';
-import { isOurKey, listDoomedObjects, listUnnamedKeys, markBytesDeleted } from '../src/objects/outputs/sweep.ts';
 import type { Activities, SweepInput } from '../workflows/contracts.ts';
 import type { ActivityContext } from './context.ts';
 import { untilWorkerStops } from './heartbeat.ts';
-import { passTools } from '../src/limits/pass-tools.ts';
-import type { PassTools } from '../src/limits/pass-tools.ts';
 
 /** A task that was being accepted while its input was deleted has pinned it by then. */
 const DOOMED_AFTER_MS = 60_000;

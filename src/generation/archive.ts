@@ -4,12 +4,12 @@
  * settlement names it.
  */
 import type { Readable } from 'node:stream';
-import { EgressError } from '../egress/egress-error.ts';
-import { ObjectTooLargeError } from '../objects/stores/object-store.ts';
 import { UnsupportedMediaError } from '@darkroom/media/inspect';
-import { storedSource } from '../objects/stores/stored-source.ts';
 import type { ArchivedOutput } from '../domain/archived-output.ts';
 import { isTerminal } from '../domain/task-status.ts';
+import { EgressError } from '../egress/egress-error.ts';
+import { ObjectTooLargeError } from '../objects/stores/object-store.ts';
+import { storedSource } from '../objects/stores/stored-source.ts';
 import {
   beginArchiving,
   beginHandling,
@@ -20,14 +20,14 @@ import {
 import type { GeneratedFile, Generation, WorkingTask } from '../tasks/lifecycle/transitions.ts';
 import type { ArchiveResult, MediaTaskInput } from '../../workflows/contracts.ts';
 import { archiveFrames } from './archive-frames.ts';
-import { finishGeneration } from './wait.ts';
 import type { Attempt } from './attempt.ts';
 import type { GenerationContext } from './context.ts';
 import { generationOfThisRun } from './earlier-work.ts';
 import { GenerationFailure, permanentFailure, retryableFailure } from './failure.ts';
-import { untilStopped } from './until-stopped.ts';
 import { attemptKey } from './stage-files.ts';
 import { routesOf } from './task-route.ts';
+import { untilStopped } from './until-stopped.ts';
+import { finishGeneration } from './wait.ts';
 
 type ArchiveInput = Pick<MediaTaskInput, 'taskId' | 'handlingSeconds' | 'archivingSeconds'>;
 

@@ -3,14 +3,14 @@
  * was restored (docs/decisions/0037). It is read from the run's history and recorded again, so that everything after
  * that proceeds as usual and nothing is paid for twice.
  */
-import type { RunRecord, StoredFile } from '../domain/run-record.ts';
 import { isPlainJobId } from '../domain/run-record.ts';
+import type { RunRecord, StoredFile } from '../domain/run-record.ts';
 import { isTerminal } from '../domain/task-status.ts';
 import { ObjectNotFoundError } from '../objects/stores/object-store.ts';
-import { restoreGeneration } from '../tasks/repair/lost-commits.ts';
-import type { KnownGeneration } from '../tasks/repair/lost-commits.ts';
 import { countRefusals, readGeneration, readWorkingTask } from '../tasks/lifecycle/transitions.ts';
 import type { Generation, WorkingTask } from '../tasks/lifecycle/transitions.ts';
+import { restoreGeneration } from '../tasks/repair/lost-commits.ts';
+import type { KnownGeneration } from '../tasks/repair/lost-commits.ts';
 import type { MediaTaskInput, SubmitResult } from '../../workflows/contracts.ts';
 import { announcedSubmit } from './announcement.ts';
 import type { Attempt } from './attempt.ts';

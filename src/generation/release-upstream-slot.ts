@@ -9,7 +9,7 @@ import type { GenerationContext } from './context.ts';
 import type { TaskRoute } from './task-route.ts';
 
 /** Never fails. */
-export async function leaveUpstream(
+export async function releaseUpstreamSlot(
   { upstreams, database, logger }: GenerationContext,
   taskId: TaskId,
   { gated, provider }: Pick<TaskRoute, 'gated' | 'provider'>,

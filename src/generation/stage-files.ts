@@ -5,10 +5,10 @@
 import { createReadStream } from 'node:fs';
 import type { TaskId } from '../domain/workflow-ids.ts';
 import type { ProducedFile } from '../providers/provider.ts';
+import { persistWithRetry } from '../tasks/lifecycle/persist-with-retry.ts';
 import type { GeneratedFile } from '../tasks/lifecycle/transitions.ts';
 import type { Attempt } from './attempt.ts';
 import type { GenerationContext } from './context.ts';
-import { persistWithRetry } from '../tasks/lifecycle/persist-with-retry.ts';
 
 /**
  * A key that no other attempt uses. It contains the whole id of the run: ids of runs begin with the time, so that the

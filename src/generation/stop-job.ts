@@ -10,7 +10,7 @@ import { readGeneration, readWorkingTask } from '../tasks/lifecycle/transitions.
 import type { Generation, WorkingTask } from '../tasks/lifecycle/transitions.ts';
 import type { StopResult } from '../../workflows/contracts.ts';
 import type { GenerationContext } from './context.ts';
-import { leaveUpstream } from './release-upstream-slot.ts';
+import { releaseUpstreamSlot } from './release-upstream-slot.ts';
 import { routeAt, routesOf } from './task-route.ts';
 import type { TaskRoute } from './task-route.ts';
 
@@ -51,7 +51,7 @@ export async function stopJob(
       ...(finishedFiles === undefined ? {} : { finishedFiles }),
     };
   });
-  await leaveUpstream(context, taskId, route);
+  await releaseUpstreamSlot(context, taskId, route);
   return answer;
 }
 
@@ -62,7 +62,7 @@ function jobIdOf(generation: Generation | undefined): string | null {
 
 /** Releases the slots that the task holds, or waits for, at every upstream of its route. */
 async function leaveAll(context: GenerationContext, task: WorkingTask): Promise<void> {
-  for (const route of await routesOf(context, task)) await leaveUpstream(context, task.id, route);
+  for (const route of await routesOf(context, task)) await releaseUpstreamSlot(context, task.id, route);
 }
 
 /** The job of a run if the database has no generation: it may have lost the one of a cancelled task. */

@@ -14,7 +14,7 @@ const CHECK_WITHIN_MS = 5_000;
  *
  * @throws {GenerationFailure} `storage_unavailable` instead of an exceeded deadline.
  */
-export function blamingTheStore<Input, Result>(
+export function classifyStorageTimeout<Input, Result>(
   context: GenerationContext,
   activity: (input: Input) => Promise<Result>,
 ): (input: Input) => Promise<Result> {

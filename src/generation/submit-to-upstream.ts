@@ -10,21 +10,21 @@ import { ProviderUnknown } from '../providers/provider-unknown.ts';
 import { ProviderFailure, ProviderRefusal } from '../providers/provider.ts';
 import type { GenerationRequest, Submission } from '../providers/provider.ts';
 import { clearIntent, declareIntent, takeOnIntent, withdrawIntent } from '../tasks/lifecycle/intents.ts';
-import { recordFiles, recordJob, recordNoAnswer, recordRefusal } from '../tasks/lifecycle/transitions.ts';
 import type { DeclaredIntent } from '../tasks/lifecycle/intents.ts';
+import { persistWithRetry } from '../tasks/lifecycle/persist-with-retry.ts';
+import { recordFiles, recordJob, recordNoAnswer, recordRefusal } from '../tasks/lifecycle/transitions.ts';
 import type { Health } from '../upstreams/gate.ts';
 import type { SubmitResult } from '../../workflows/contracts.ts';
-import type { SubmitAttempt } from './submit-with-fallback.ts';
 import { announceSubmit, isStatedUnsent, stateUnsent, withdrawSubmit } from './announcement.ts';
 import { submitResultOf } from './earlier-work.ts';
 import { GenerationFailure, permanentFailure, retryableFailure } from './failure.ts';
-import { WorkerStoppingError } from './stopped.ts';
-import { persistWithRetry } from '../tasks/lifecycle/persist-with-retry.ts';
 import { keepSubmitLive } from './live-submit.ts';
 import type { LiveSubmit } from './live-submit.ts';
 import { warnOfShortGrace } from './short-grace.ts';
 import { stageFiles } from './stage-files.ts';
 import { stageInputs } from './stage-inputs.ts';
+import { WorkerStoppingError } from './stopped.ts';
+import type { SubmitAttempt } from './submit-with-fallback.ts';
 import type { TaskRoute } from './task-route.ts';
 
 /** Also after the signal has fired: a remaining intent would wrongly state that something may have been sent. */
@@ -61,7 +61,7 @@ const REASONS_OF_THE_WORK: readonly FailureReason[] = ['content_rejected', 'inpu
  *
  * @throws {GenerationFailure} the task is over, or another attempt of the activity has to continue.
  */
-export async function submitTo(
+export async function submitToUpstream(
   attempt: SubmitAttempt,
   route: TaskRoute,
 ): Promise<{ readonly result: SubmitResult } | Obstacle> {
@@ -178,9 +178,9 @@ async function send(
   } catch (error) {
     return await obstacleOf(attempt, route, error, sending);
   }
-  await tell(attempt, route, 'answered');
+  await reportHealth(attempt, route, 'answered');
   try {
-    return { result: await keep(attempt, route, submission, signal) };
+    return { result: await persistResult(attempt, route, submission, signal) };
   } catch (error) {
     if (intent === undefined) await noteTaken(attempt, route);
     throw error;
@@ -260,7 +260,7 @@ function hookUrlOf({ context, task }: SubmitAttempt, { provider, request, upstre
 }
 
 /** Records the result. */
-async function keep(
+async function persistResult(
   attempt: SubmitAttempt,
   route: TaskRoute,
   submission: Submission,
@@ -288,7 +288,7 @@ async function obstacleOf(
   { intent, signal }: Sending,
 ): Promise<Obstacle> {
   const { context, task } = attempt;
-  await tell(attempt, route, healthOf(error));
+  await reportHealth(attempt, route, healthOf(error));
   const refusalsSoFar = error instanceof ProviderRefusal ? await noteRefusal(attempt, route, error, intent) : 0;
   if (intent === undefined && mayBeBilled(error)) await noteTaken(attempt, route);
   signal.throwIfAborted();
@@ -359,7 +359,7 @@ function healthOf(error: unknown): Health | undefined {
   return retryAfterMs === 0 && error.reason === 'provider_unavailable' ? undefined : 'answered';
 }
 
-async function tell(
+async function reportHealth(
   { context }: SubmitAttempt,
   { gated, upstreamName }: TaskRoute,
   health: Health | undefined,

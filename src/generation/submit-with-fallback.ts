@@ -9,11 +9,11 @@ import type { SubmitResult } from '../../workflows/contracts.ts';
 import type { Attempt } from './attempt.ts';
 import type { GenerationContext } from './context.ts';
 import { GenerationFailure, permanentFailure, retryableFailure } from './failure.ts';
-import type { StopSignals } from './until-stopped.ts';
-import { leaveUpstream } from './release-upstream-slot.ts';
-import { submitTo } from './submit-to-upstream.ts';
+import { releaseUpstreamSlot } from './release-upstream-slot.ts';
+import { submitToUpstream } from './submit-to-upstream.ts';
 import type { Obstacle } from './submit-to-upstream.ts';
 import type { TaskRoute } from './task-route.ts';
+import type { StopSignals } from './until-stopped.ts';
 
 /**
  * Providers that keep rejecting are given up after this many rejections by each: a few minutes, with the pauses that
@@ -54,7 +54,7 @@ export interface SubmitAttempt extends Attempt {
 }
 
 /** @throws {GenerationFailure} no upstream accepted the task: retryable, or permanent. */
-export async function askUpstreams(attempt: SubmitAttempt): Promise<SubmitResult> {
+export async function submitWithFallback(attempt: SubmitAttempt): Promise<SubmitResult> {
   const { routes, triedPlace } = attempt;
   const candidates = triedPlace === undefined ? routes : routes.filter(({ place }) => place === triedPlace);
   try {
@@ -77,10 +77,10 @@ async function search(
   const obstacles: Obstacle[] = [];
   for (const route of candidates) {
     if (triedPlace !== undefined && !route.provider.isSubmitRepeatable) {
-      await leaveUpstream(context, task.id, route);
+      await releaseUpstreamSlot(context, task.id, route);
       throw permanentFailure('outcome_unknown');
     }
-    const answer = await submitTo(attempt, route);
+    const answer = await submitToUpstream(attempt, route);
     if ('result' in answer) return { result: answer.result, route };
     if (answer.kind === 'full' && mayWait) {
       return { result: { kind: 'waiting', waitMs: recheckMs(task, answer.waitedMs) }, route };

@@ -5,26 +5,26 @@
  * submit-with-fallback.ts.
  */
 import { isTerminal } from '../domain/task-status.ts';
-import { createProgressRecord } from '../tasks/record/progress.ts';
 import type { Lease } from '../limits/tenant-shares.ts';
 import { beginHandling, readWorkingTask, recordFault } from '../tasks/lifecycle/transitions.ts';
 import type { Generation, WorkingTask } from '../tasks/lifecycle/transitions.ts';
+import { createProgressRecord } from '../tasks/record/progress.ts';
 import type { SubmitInput, SubmitResult } from '../../workflows/contracts.ts';
-import { askUpstreams } from './submit-with-fallback.ts';
 import { isStatedUnsent } from './announcement.ts';
 import type { Attempt } from './attempt.ts';
 import type { GenerationContext } from './context.ts';
 import { intentOfEarlierAttempt, isForAnotherRequest, submitResultOf, takeOver } from './earlier-work.ts';
 import type { EarlierWork } from './earlier-work.ts';
 import { GenerationFailure, permanentFailure } from './failure.ts';
-import { DeadlinePassedError } from './stopped.ts';
-import { untilStopped } from './until-stopped.ts';
-import type { StopSignals } from './until-stopped.ts';
 import { awaitLiveSubmit } from './live-submit.ts';
 import { withScratch } from './scratch.ts';
+import { DeadlinePassedError } from './stopped.ts';
 import { enterProvider } from './submit-to-upstream.ts';
+import { submitWithFallback } from './submit-with-fallback.ts';
 import { routesOf } from './task-route.ts';
 import type { TaskRoute } from './task-route.ts';
+import { untilStopped } from './until-stopped.ts';
+import type { StopSignals } from './until-stopped.ts';
 
 /** One attempt at it. */
 export async function submitGeneration(
@@ -64,7 +64,7 @@ async function submit(submitting: Submitting, hasPlace: boolean): Promise<Submit
     const brought = resultOf(task, found);
     if (brought !== undefined) return brought;
     return withScratch(context.config.worker.scratchDir, (scratch) =>
-      askUpstreams({
+      submitWithFallback({
         ...attempt,
         context,
         task,

@@ -7,20 +7,20 @@ import { isTerminal } from '../domain/task-status.ts';
 import { ProviderUnreachable } from '../providers/provider-unknown.ts';
 import { ProviderFailure } from '../providers/provider.ts';
 import type { JobState } from '../providers/provider.ts';
-import { createProgressRecord } from '../tasks/record/progress.ts';
 import { beginHandling, readGeneration, readWorkingTask, recordFiles } from '../tasks/lifecycle/transitions.ts';
 import type { GeneratedFile, Generation, WorkingTask } from '../tasks/lifecycle/transitions.ts';
+import { createProgressRecord } from '../tasks/record/progress.ts';
 import type { MediaTaskInput, SubmitResult } from '../../workflows/contracts.ts';
 import type { Attempt } from './attempt.ts';
 import type { GenerationContext } from './context.ts';
 import { generationOfThisRun, submitResultOf } from './earlier-work.ts';
 import { GenerationFailure, permanentFailure } from './failure.ts';
-import { untilStopped } from './until-stopped.ts';
-import { leaveUpstream } from './release-upstream-slot.ts';
 import { createPollPace } from './poll-pace.ts';
+import { releaseUpstreamSlot } from './release-upstream-slot.ts';
 import { stageFiles } from './stage-files.ts';
 import { routeAt } from './task-route.ts';
 import type { TaskRoute } from './task-route.ts';
+import { untilStopped } from './until-stopped.ts';
 
 /** One attempt at it. */
 export async function awaitGeneration(
@@ -61,10 +61,10 @@ export async function finishGeneration(
       );
       produced = { state: 'produced', jobId, place: generation.place, files };
     }
-    await leaveUpstream(context, task.id, route);
+    await releaseUpstreamSlot(context, task.id, route);
     return submitResultOf(task, produced);
   } catch (error) {
-    if (error instanceof GenerationFailure && error.isPermanent) await leaveUpstream(context, task.id, route);
+    if (error instanceof GenerationFailure && error.isPermanent) await releaseUpstreamSlot(context, task.id, route);
     throw error;
   }
 }

@@ -4,26 +4,26 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { GenerationFailure } from '../../src/generation/failure.ts';
-import { intentOfEarlierAttempt } from '../../src/generation/earlier-work.ts';
-import { submitTo } from '../../src/generation/submit-to-upstream.ts';
-import type { Attempt } from '../../src/generation/attempt.ts';
-import type { SubmitAttempt } from '../../src/generation/submit-with-fallback.ts';
-import type { TaskRoute } from '../../src/generation/task-route.ts';
 import { DatabaseUnavailableError } from '../../src/database/database.ts';
 import type { Database, Statement } from '../../src/database/database.ts';
+import type { Attempt } from '../../src/generation/attempt.ts';
+import { intentOfEarlierAttempt } from '../../src/generation/earlier-work.ts';
+import { GenerationFailure } from '../../src/generation/failure.ts';
+import { submitToUpstream } from '../../src/generation/submit-to-upstream.ts';
+import type { SubmitAttempt } from '../../src/generation/submit-with-fallback.ts';
+import type { TaskRoute } from '../../src/generation/task-route.ts';
 import { ProviderRefusal } from '../../src/providers/provider.ts';
 import type { Submission } from '../../src/providers/provider.ts';
 import { clearIntent, declareIntent, withdrawIntent } from '../../src/tasks/lifecycle/intents.ts';
 import { beginHandling, countRefusals, readGeneration } from '../../src/tasks/lifecycle/transitions.ts';
 import type { WorkingTask } from '../../src/tasks/lifecycle/transitions.ts';
 import { definition } from '../catalogue/definitions.ts';
+import { body, openTaskRoom } from '../tasks/task-room.ts';
+import type { TaskRoom } from '../tasks/task-room.ts';
 import { newAttempt } from './attempts.ts';
 import { openGenerationBench } from './contexts.ts';
 import type { GenerationBench } from './contexts.ts';
 import { scriptedProvider } from './scripted-provider.ts';
-import { body, openTaskRoom } from '../tasks/task-room.ts';
-import type { TaskRoom } from '../tasks/task-room.ts';
 
 const away = (): Promise<boolean> => Promise.reject(new Error('Temporal is away'));
 const JOB: Submission = { kind: 'job', jobId: 'job-1' };
@@ -45,7 +45,7 @@ function submitOf(benchOf: () => GenerationBench) {
       database = benchOf().context.database,
       place = 0,
     }: { readonly database?: Database; readonly place?: number } = {},
-  ): ReturnType<typeof submitTo> {
+  ): ReturnType<typeof submitToUpstream> {
     const { signal } = new AbortController();
     const route: TaskRoute = {
       upstreamName: 'one',
@@ -69,7 +69,7 @@ function submitOf(benchOf: () => GenerationBench) {
       scratch: '',
       onProgress: () => undefined,
     };
-    return submitTo(submitAttempt, route);
+    return submitToUpstream(submitAttempt, route);
   };
 }
 

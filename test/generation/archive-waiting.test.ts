@@ -5,30 +5,30 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import type { Caller } from '../../src/accounts/authenticate.ts';
-import { archiveOutputs } from '../../src/generation/archive.ts';
-import { FILM_SLOTS, createArchivingSlots, createFilmSlots } from '../../src/generation/archiving-slots.ts';
 import type { ByteSource } from '@darkroom/media/byte-source';
-import type { GenerationContext } from '../../src/generation/context.ts';
-import { createFrameDecoders } from '../../src/generation/frame-decoders.ts';
-import { GenerationFailure } from '../../src/generation/failure.ts';
-import { WorkerStoppingError } from '../../src/generation/stopped.ts';
-import type { SlotShares } from '../../src/generation/slot-shares.ts';
+import { until } from '@darkroom/testing/until';
+import type { Caller } from '../../src/accounts/authenticate.ts';
 import { createPinnedDefinitions } from '../../src/catalogue/pinned-definitions.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
+import { archiveOutputs } from '../../src/generation/archive.ts';
+import { FILM_SLOTS, createArchivingSlots, createFilmSlots } from '../../src/generation/archiving-slots.ts';
+import type { GenerationContext } from '../../src/generation/context.ts';
+import { GenerationFailure } from '../../src/generation/failure.ts';
+import { createFrameDecoders } from '../../src/generation/frame-decoders.ts';
+import type { SlotShares } from '../../src/generation/slot-shares.ts';
+import { WorkerStoppingError } from '../../src/generation/stopped.ts';
 import type { TenantShares } from '../../src/limits/tenant-shares.ts';
+import { beginHandling, readWorkingTask, recordFiles } from '../../src/tasks/lifecycle/transitions.ts';
 import { FIRST_IDLE_CURSOR, findIdleTasks } from '../../src/tasks/record/open-tasks.ts';
 import type { IdleTask } from '../../src/tasks/record/open-tasks.ts';
 import { readTroubledTasks } from '../../src/tasks/record/overdue.ts';
 import { readTask } from '../../src/tasks/record/read.ts';
-import { beginHandling, readWorkingTask, recordFiles } from '../../src/tasks/lifecycle/transitions.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
-import type { ArchiveResult } from '../../workflows/contracts.ts';
 import { definition } from '../catalogue/definitions.ts';
-import { until } from '@darkroom/testing/until';
-import { newAttempt } from './attempts.ts';
 import { body, openTaskRoom } from '../tasks/task-room.ts';
 import type { TaskRoom } from '../tasks/task-room.ts';
+import type { ArchiveResult } from '../../workflows/contracts.ts';
+import { newAttempt } from './attempts.ts';
 
 const ARCHIVING_SECONDS = 600;
 /** Longer than it takes to notice a passed deadline. */

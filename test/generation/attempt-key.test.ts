@@ -1,10 +1,10 @@
 /** Where attempts put their files: no two of them under the same key. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { attemptKey } from '../../src/generation/stage-files.ts';
 import { newTaskId } from '../../src/domain/ids.ts';
-import { isObjectKey } from '../../src/objects/stores/object-key.ts';
+import { attemptKey } from '../../src/generation/stage-files.ts';
 import { isOurKey } from '../../src/objects/outputs/sweep.ts';
+import { isObjectKey } from '../../src/objects/stores/object-key.ts';
 
 const taskId = newTaskId();
 

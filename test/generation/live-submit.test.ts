@@ -4,16 +4,16 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { until } from '@darkroom/testing/until';
 import { awaitLiveSubmit, keepSubmitLive } from '../../src/generation/live-submit.ts';
 import type { LiveSubmit } from '../../src/generation/live-submit.ts';
 import { cancelTask } from '../../src/tasks/lifecycle/cancel.ts';
-import { settleTask } from '../../src/tasks/lifecycle/settle.ts';
 import { clearIntent, declareIntent, readIntentMark } from '../../src/tasks/lifecycle/intents.ts';
-import { beginHandling, recordJob } from '../../src/tasks/lifecycle/transitions.ts';
 import type { DeclaredIntent } from '../../src/tasks/lifecycle/intents.ts';
+import { settleTask } from '../../src/tasks/lifecycle/settle.ts';
+import { beginHandling, recordJob } from '../../src/tasks/lifecycle/transitions.ts';
 import type { Generation, WorkingTask } from '../../src/tasks/lifecycle/transitions.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
-import { until } from '@darkroom/testing/until';
 import { body, openTaskRoom } from '../tasks/task-room.ts';
 import type { TaskRoom } from '../tasks/task-room.ts';
 

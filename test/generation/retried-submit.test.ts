@@ -4,22 +4,22 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { createPinnedDefinitions } from '../../src/catalogue/pinned-definitions.ts';
 import { GenerationFailure } from '../../src/generation/failure.ts';
 import { submitGeneration } from '../../src/generation/submit.ts';
-import { createPinnedDefinitions } from '../../src/catalogue/pinned-definitions.ts';
 import { declareIntent, withdrawIntent } from '../../src/tasks/lifecycle/intents.ts';
-import { beginHandling, readGeneration } from '../../src/tasks/lifecycle/transitions.ts';
 import type { DeclaredIntent } from '../../src/tasks/lifecycle/intents.ts';
+import { beginHandling, readGeneration } from '../../src/tasks/lifecycle/transitions.ts';
 import type { WorkingTask } from '../../src/tasks/lifecycle/transitions.ts';
-import type { SubmitResult } from '../../workflows/contracts.ts';
 import { definition } from '../catalogue/definitions.ts';
 import { letPass } from '../support/let-pass.ts';
+import { body, openTaskRoom } from '../tasks/task-room.ts';
+import type { TaskRoom } from '../tasks/task-room.ts';
+import type { SubmitResult } from '../../workflows/contracts.ts';
 import { newAttempt } from './attempts.ts';
 import { openGenerationBench } from './contexts.ts';
 import type { GenerationBench } from './contexts.ts';
 import { scriptedProvider } from './scripted-provider.ts';
-import { body, openTaskRoom } from '../tasks/task-room.ts';
-import type { TaskRoom } from '../tasks/task-room.ts';
 
 const MODEL = 'acme/once';
 const PLACE = { upstreamName: 'one', place: 0, label: 1 };

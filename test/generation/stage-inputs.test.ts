@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { TestContext } from 'node:test';
+import type { ResolveName } from '../../src/egress/name-resolver.ts';
 import type { GenerationContext } from '../../src/generation/context.ts';
 import { GenerationFailure } from '../../src/generation/failure.ts';
 import { stageInputs } from '../../src/generation/stage-inputs.ts';
 import type { TaskRoute } from '../../src/generation/task-route.ts';
-import type { ResolveName } from '../../src/egress/name-resolver.ts';
 import { ShareExhaustedError } from '../../src/limits/tenant-shares.ts';
 import type { WorkingTask } from '../../src/tasks/lifecycle/transitions.ts';
 import { egressOf } from '../egress/loopback.ts';

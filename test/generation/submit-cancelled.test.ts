@@ -5,11 +5,11 @@ import { submitGeneration } from '../../src/generation/submit.ts';
 import { cancelTask } from '../../src/tasks/lifecycle/cancel.ts';
 import { claimOutbox } from '../../src/tasks/outbox/outbox.ts';
 import { readTask } from '../../src/tasks/record/read.ts';
+import { body, openTaskRoom } from '../tasks/task-room.ts';
+import type { TaskRoom } from '../tasks/task-room.ts';
 import { newAttempt } from './attempts.ts';
 import { openGenerationBench } from './contexts.ts';
 import { scriptedProvider } from './scripted-provider.ts';
-import { body, openTaskRoom } from '../tasks/task-room.ts';
-import type { TaskRoom } from '../tasks/task-room.ts';
 
 let room: TaskRoom;
 before(async () => {

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { submitTo } from '../../src/generation/submit-to-upstream.ts';
+import { submitToUpstream } from '../../src/generation/submit-to-upstream.ts';
 import type { SubmitAttempt } from '../../src/generation/submit-with-fallback.ts';
 import type { TaskRoute } from '../../src/generation/task-route.ts';
 import { ProviderUnknown } from '../../src/providers/provider-unknown.ts';
@@ -13,12 +13,12 @@ import type { Submission } from '../../src/providers/provider.ts';
 import { beginHandling, readGeneration } from '../../src/tasks/lifecycle/transitions.ts';
 import type { Generation } from '../../src/tasks/lifecycle/transitions.ts';
 import { definition } from '../catalogue/definitions.ts';
+import { body, openTaskRoom } from '../tasks/task-room.ts';
+import type { TaskRoom } from '../tasks/task-room.ts';
 import { newAttempt } from './attempts.ts';
 import { openGenerationBench } from './contexts.ts';
 import type { GenerationBench } from './contexts.ts';
 import { scriptedProvider } from './scripted-provider.ts';
-import { body, openTaskRoom } from '../tasks/task-room.ts';
-import type { TaskRoom } from '../tasks/task-room.ts';
 
 describe('a submit that can be repeated, and was not announced', () => {
   let room: TaskRoom;
@@ -66,7 +66,7 @@ describe('a submit that can be repeated, and was not announced', () => {
       scratch: '',
       onProgress: () => undefined,
     };
-    await submitTo(attempt, route).catch(() => undefined);
+    await submitToUpstream(attempt, route).catch(() => undefined);
     return readGeneration(room.database, taskId);
   }
 

@@ -6,9 +6,9 @@
 import { receiverAnswered, receiverFailed } from '../../accounts/callback-receivers.ts';
 import { finishAttempt } from '../../callbacks/attempts.ts';
 import type { AttemptResult, CallbackState } from '../../callbacks/attempts.ts';
+import type { Database } from '../../database/database.ts';
 import { unlessAborted } from '../../domain/unless-aborted.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
-import type { Database } from '../../database/database.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import { addEvent, lockTask } from '../record/timeline.ts';
