@@ -11,10 +11,10 @@ import type { Launcher } from '../../src/processes/launcher.ts';
 import { claimOutbox } from '../../src/tasks/outbox/outbox.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { NO_TRACES } from '../../src/telemetry/tracing.ts';
+import { openTaskRoom } from '../tasks/task-room.ts';
+import type { TaskRoom } from '../tasks/task-room.ts';
 import { HeldGateway, watchDatabase } from './held-gateway.ts';
 import type { WatchedDatabase } from './held-gateway.ts';
-import { openTaskRoom } from './task-room.ts';
-import type { TaskRoom } from './task-room.ts';
 
 let room: TaskRoom;
 before(async () => {

@@ -5,7 +5,8 @@
  */
 import type { Database } from '../../src/database/database.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
-import type { StartResult, TaskStart, WorkflowGateway } from '../../src/temporal/workflow-gateway.ts';
+import type { StartResult, TaskStart } from '../../src/temporal/workflow-gateway.ts';
+import { scriptedGateway } from './scripted-gateway.ts';
 
 /** After this many turns of the event loop without a running statement, none will follow by itself. */
 const QUIET_TURNS = 5;
@@ -22,10 +23,10 @@ export class HeldGateway {
   answersAtOnce = false;
   #held: (() => void)[] = [];
 
-  readonly gateway = {
+  readonly gateway = scriptedGateway({
     startTask: (task: TaskStart) => this.#start(task),
     cancelTask: () => (this.isAway ? Promise.reject(new Error('Temporal is away')) : Promise.resolve(true)),
-  } as unknown as WorkflowGateway;
+  });
 
   /** How many starts wait for their answer. */
   get inFlight(): number {
@@ -56,6 +57,10 @@ export interface WatchedDatabase {
   quiet(): Promise<void>;
 }
 
+function isFirstClaim(row: unknown): boolean {
+  return typeof row === 'object' && row !== null && 'deliveries' in row && row.deliveries === 0;
+}
+
 /** @param rows the total number of rows to claim. */
 export function watchDatabase(database: Database, rows: number): WatchedDatabase {
   const emptyClaims: number[] = [];
@@ -66,10 +71,7 @@ export function watchDatabase(database: Database, rows: number): WatchedDatabase
     try {
       const found = await database.query<Row>(statement, values);
       if (statement.name === 'claim_outbox') {
-        const items: readonly unknown[] = found;
-        claimed += (items as readonly { deliveries: number | null }[]).filter(
-          ({ deliveries }) => deliveries === 0,
-        ).length;
+        claimed += found.filter(isFirstClaim).length;
         if (found.length === 0) emptyClaims.push(rows - claimed);
       }
       return found;
