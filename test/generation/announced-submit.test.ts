@@ -87,22 +87,33 @@ describe('a submit that is announced', () => {
 
   const submit = submitOf(() => bench);
 
-  it('is known to Temporal before it is sent', async () => {
+  it('is recorded as an intent, announced, and only then sent, and its job is recorded at last', async () => {
     const task = await begin(room);
     const order: unknown[] = [];
+    const note = async (step: unknown): Promise<void> => {
+      order.push([step, (await readGeneration(room.database, task.id))?.state]);
+    };
     const attempt = newAttempt({
-      recordHeartbeat(details) {
-        order.push(details);
-        return Promise.resolve(true);
+      async recordHeartbeat(details) {
+        await note(details);
+        return true;
       },
     });
 
-    await submit(task, attempt, () => {
-      order.push('sent');
-      return Promise.resolve(JOB);
+    await note('before');
+    await submit(task, attempt, async () => {
+      await note('sent');
+      return JOB;
     });
+    await note('after');
 
-    assert.deepEqual(order, [{ place: 0, refusals: 0 }, 'sent']);
+    assert.deepEqual(order, [
+      ['before', undefined],
+      [{ place: 0, refusals: 0 }, 'intent'],
+      ['sent', 'intent'],
+      ['after', 'submitted'],
+    ]);
+    assert.deepEqual(attempt.beats, [{ place: 0, refusals: 0 }]);
   });
 
   it('is not sent where Temporal does not answer, and leaves nothing that says that it was', async () => {
