@@ -65,6 +65,9 @@ export const IMPORTED_BY = {
   'packages/cli': [],
 };
 
+/** Modules that do what activities do, and know nothing of Temporal: its context comes in as plain values. */
+export const WITHOUT_TEMPORAL = ['src/generation'];
+
 /**
  * Why a file may not import what a specifier names.
  *
@@ -74,6 +77,9 @@ export const IMPORTED_BY = {
 export function problemOfSpecifier(from, specifier, isTypeOnly) {
   if (specifier.startsWith(SCOPE)) {
     return problemOfImport(from, `packages/${specifier.slice(SCOPE.length)}`, isTypeOnly);
+  }
+  if (specifier.startsWith('@temporalio/') && WITHOUT_TEMPORAL.some((path) => isBelow(from, path))) {
+    return 'activities connect this module to Temporal';
   }
   if (!specifier.startsWith('.')) return undefined;
   const to = path.posix.join(path.posix.dirname(from), specifier);

@@ -13,7 +13,7 @@ const FETCHES_AT_ONCE = 2;
 /** Most fetches take less than a second; spread, so that waiting tasks do not all retry at the same moment. */
 const RETRY_MS = 1_000;
 
-/** Throws a retryable `ApplicationFailure` if the account has no free slot. */
+/** Throws a retryable `GenerationFailure` if the account has no free slot. */
 export function createInputFetches(metrics?: ShareMetrics): TenantShares {
   return createTenantShares({
     resource: 'input_fetches',

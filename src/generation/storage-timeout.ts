@@ -6,21 +6,21 @@ import type { GenerationContext } from './context.ts';
 import { permanentFailure } from './failure.ts';
 import { DeadlinePassedError } from './stopped.ts';
 
-/** The store has this long to answer; the activity has some 30 s beyond the task's deadline. */
+/** The store has this long to answer; an attempt has some 30 s beyond the task's deadline. */
 const CHECK_WITHIN_MS = 5_000;
 
 /**
- * Wraps an activity that stores something.
+ * Wraps work that stores something.
  *
  * @throws {GenerationFailure} `storage_unavailable` instead of an exceeded deadline.
  */
 export function classifyStorageTimeout<Input, Result>(
-  context: GenerationContext,
-  activity: (input: Input) => Promise<Result>,
+  context: Pick<GenerationContext, 'store'>,
+  work: (input: Input) => Promise<Result>,
 ): (input: Input) => Promise<Result> {
   return async (input) => {
     try {
-      return await activity(input);
+      return await work(input);
     } catch (error) {
       if (error instanceof DeadlinePassedError && !(await isThere(context)))
         throw permanentFailure('storage_unavailable');
@@ -29,7 +29,7 @@ export function classifyStorageTimeout<Input, Result>(
   };
 }
 
-async function isThere({ store }: GenerationContext): Promise<boolean> {
+async function isThere({ store }: Pick<GenerationContext, 'store'>): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
   const tooLate = new Promise<boolean>((resolve) => {
     timer = setTimeout(() => resolve(false), CHECK_WITHIN_MS);

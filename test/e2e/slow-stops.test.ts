@@ -12,7 +12,7 @@ import { until } from '@darkroom/testing/until';
 const MANY = 41;
 /** An account's share of them. */
 const SHARE = 12;
-/** When a request to stop that is not answered is given up (src/generation/stop-job.ts). */
+/** When a request to stop that is not answered is given up (activities/cancel-generation.ts). */
 const STOP_TIMEOUT_MS = 9_000;
 
 describe('requests to stop that are not answered', () => {

@@ -188,6 +188,7 @@ describe('the classes of errors of the service', () => {
     'EgressError',
     'ExchangeLost',
     'ExpressionError',
+    'GenerationFailure',
     'HandshakeError',
     'JsonBoundsError',
     'Misfit',
@@ -197,8 +198,10 @@ describe('the classes of errors of the service', () => {
     'ProviderRefusal',
     'ProviderUnknown',
     'ProviderUnreachable',
+    'TaskOverError',
     'ThreadEndedError',
     'UniqueViolationError',
+    'WorkerStoppingError',
   ];
 
   it('are of one family, but for those that never reach an edge', () => {

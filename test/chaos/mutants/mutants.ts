@@ -116,7 +116,7 @@ export const MUTANTS: readonly Mutant[] = [
         file: 'src/generation/earlier-work.js',
         find: 'const { outcome, files, job, mayHaveSubmitted } = record;',
         replace:
-          "const { outcome, files, job, mayHaveSubmitted } = record; if (files !== undefined) throw permanent('outcome_unknown');",
+          "const { outcome, files, job, mayHaveSubmitted } = record; if (files !== undefined) throw permanentFailure('outcome_unknown');",
       },
     ],
     plan: [{ kind: 'lost-commits', target: 'postgres', atMs: 12_000, forMs: 8_000 }],
