@@ -10,12 +10,12 @@ import { DeadlinePassedError, TaskOverError, WorkerStoppingError } from '../../s
 import { silentLogger } from '../../src/telemetry/log.ts';
 
 /** What an activity that throws an error reports. */
-async function reported(error: Error): Promise<unknown> {
+async function reported(thrown: Error): Promise<unknown> {
   const running = {
     info: { attempt: 1, isLocal: true, taskQueue: 'media' },
     cancellationSignal: new AbortController().signal,
   } as unknown as Context;
-  const fail = (): Promise<never> => Promise.reject(error);
+  const fail = (): Promise<never> => Promise.reject(thrown);
   const activity = translateFailures('submitGeneration', silentLogger(), fail);
   return asyncLocalStorage.run(running, activity).catch((failure: unknown) => failure);
 }
