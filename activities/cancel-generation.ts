@@ -1,26 +1,13 @@
 /**
- * Asks the provider to stop a task's job, and returns what the task may still cost: the amount that the provider
- * bills, if it reports one, and how many files it had finished, if the model's price depends on that.
+ * Asks the provider to stop a task's job (src/generation/stop-job.ts), as often as the workflow wants to wait for it.
  */
 import { Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
-import { formatUsd } from '../src/domain/money.ts';
-import type { TaskId } from '../src/domain/workflow-ids.ts';
-import { ProviderFailure } from '../src/providers/provider.ts';
-import type { CancelOutcome } from '../src/providers/provider.ts';
-import { readGeneration, readWorkingTask } from '../src/tasks/lifecycle/transitions.ts';
-import type { Generation, WorkingTask } from '../src/tasks/lifecycle/transitions.ts';
-import type { Activities, StopResult } from '../workflows/contracts.ts';
+import { GenerationFailure } from '../src/generation/failure.ts';
+import { stopJob } from '../src/generation/stop-job.ts';
+import type { Activities } from '../workflows/contracts.ts';
 import type { ActivityContext } from './context.ts';
-import { leaveUpstream } from './leave-upstream.ts';
-import { routeAt, routesOf } from './task-route.ts';
-import type { TaskRoute } from './task-route.ts';
 
-/**
- * Within an attempt of this activity, which has 10 s (workflows/activity-options.ts), after the provider was asked to
- * stop.
- */
-const LOOK_WITHIN_MS = 3_000;
 /** An attempt ends this long before Temporal ends it, so that its slot is free when the next one begins. */
 const END_BEFORE_MS = 1_000;
 
@@ -34,93 +21,11 @@ export function createCancelGeneration(context: ActivityContext): Activities['ca
         runId: info.workflowExecution?.runId,
       });
     } catch (error) {
-      // An `ApplicationFailure` states itself whether it is retried: a denied slot always is.
-      if (error instanceof ApplicationFailure || cancellationSignal.aborted) throw error;
+      // A `GenerationFailure` states itself whether it is retried: a denied slot always is.
+      if (error instanceof GenerationFailure || cancellationSignal.aborted) throw error;
       if (tries === undefined || info.attempt < tries) throw error;
       context.logger.warn({ err: error, taskId, attempt: info.attempt }, 'a provider could not be asked to stop');
       throw ApplicationFailure.nonRetryable('the provider could not be asked to stop', 'ProviderNotStopped');
     }
   };
-}
-
-/**
- * Asks the provider of a task's job, if there is one, to stop. Idempotent.
- *
- * @param attempt from 1. @param runId of the workflow, which knows of a job that the database has lost (docs/decisions/0037).
- * @throws {ApplicationFailure} retryable: too many requests of its account, or at its upstream, are under way.
- */
-export async function stopJob(
-  context: ActivityContext,
-  taskId: TaskId,
-  signal: AbortSignal,
-  { attempt = 1, runId }: { readonly attempt?: number; readonly runId?: string | undefined } = {},
-): Promise<StopResult> {
-  const task = await readWorkingTask(context.database, taskId);
-  const recorded = await readGeneration(context.database, taskId);
-  // First, so that a history that is slow or cannot be read holds no slot.
-  if (jobIdOf(recorded) === null) await leaveAll(context, task);
-  const generation = recorded ?? (await lostJob(context, taskId, runId));
-  const jobId = jobIdOf(generation);
-  if (generation === undefined || jobId === null) return {};
-  const route = await routeAt(context, task, generation.place);
-  const { upstreamName } = route;
-  const answer = await context.stopSlots.run({ accountId: task.accountId, upstreamName }, attempt, async () => {
-    const { outcome, billedMicroUsd } = await route.provider.cancel(route.request, jobId, { signal });
-    context.logger.info({ taskId, upstream: upstreamName, outcome }, 'the provider was told to stop');
-    // The settlement knows the files of a job if they are recorded.
-    const isKnown = generation.state === 'produced';
-    const finishedFiles = isKnown ? undefined : await countFinished(route, jobId, outcome, signal);
-    return {
-      outcome,
-      ...(billedMicroUsd === undefined ? {} : { billedUsd: formatUsd(billedMicroUsd) }),
-      ...(finishedFiles === undefined ? {} : { finishedFiles }),
-    };
-  });
-  await leaveUpstream(context, taskId, route);
-  return answer;
-}
-
-/** Also for work that is already finished: it may be billed, and only the provider can report that. */
-function jobIdOf(generation: Generation | undefined): string | null {
-  return generation === undefined || generation.state === 'intent' ? null : generation.jobId;
-}
-
-/** Releases the slots that the task holds, or waits for, at every upstream of its route. */
-async function leaveAll(context: ActivityContext, task: WorkingTask): Promise<void> {
-  for (const route of await routesOf(context, task)) await leaveUpstream(context, task.id, route);
-}
-
-/** The job of a run if the database has no generation: it may have lost the one of a cancelled task. */
-async function lostJob(
-  context: ActivityContext,
-  taskId: TaskId,
-  runId: string | undefined,
-): Promise<Generation | undefined> {
-  const record = runId === undefined ? undefined : await context.readRun(taskId, runId);
-  return record?.job === undefined ? undefined : { state: 'submitted', ...record.job };
-}
-
-/**
- * Polls a job that did not stop, if the model defines what a late cancel costs.
- *
- * @returns how many files it had finished; 0: it had finished, but does not report how many; undefined: it had not
- *   finished, or the number is not needed.
- */
-async function countFinished(
-  { definition, provider, request }: TaskRoute,
-  jobId: string,
-  outcome: CancelOutcome,
-  signal: AbortSignal,
-): Promise<number | undefined> {
-  const { lateCancel = 'billed' } = definition.pricing;
-  if (lateCancel === 'billed' || outcome === 'cancelled') return undefined;
-  try {
-    const look = AbortSignal.any([signal, AbortSignal.timeout(LOOK_WITHIN_MS)]);
-    const state = await provider.poll(request, jobId, { signal: look });
-    return state.kind === 'done' ? state.files.length : undefined;
-  } catch (error) {
-    // It ended without a result.
-    if (error instanceof ProviderFailure) return undefined;
-    return outcome === 'too_late' ? 0 : undefined;
-  }
 }

@@ -3,16 +3,16 @@
  * (src/objects/uploads.ts), inputs of tasks (src/tasks/lifecycle/erase.ts), responses (src/text/responses/), and the
  * promotions that seem abandoned.
  */
-import { ROUNDING_SECONDS } from '../src/objects/urls/signed-url.ts';
-import { expireFiles } from '../src/objects/uploads.ts';
+import { passTools } from '../src/limits/pass-tools.ts';
 import { expireOutputs } from '../src/objects/outputs/retention.ts';
+import { expireFiles } from '../src/objects/uploads.ts';
+import { ROUNDING_SECONDS } from '../src/objects/urls/signed-url.ts';
 import { eraseOldInputs } from '../src/tasks/lifecycle/erase.ts';
-import { deleteExpiredResponses } from '../src/text/responses/stored-responses.ts';
 import { requestStalledPromotions } from '../src/tasks/lifecycle/storage-operations.ts';
+import { deleteExpiredResponses } from '../src/text/responses/stored-responses.ts';
 import type { Activities, ExpireResult } from '../workflows/contracts.ts';
 import type { ActivityContext } from './context.ts';
-import { untilStopped } from './heartbeat.ts';
-import { passTools } from './passes.ts';
+import { untilWorkerStops } from './heartbeat.ts';
 
 /** A create that received such a URL at the last moment has pinned the object by then. */
 const ACCEPTING_SECONDS = 120;
@@ -29,7 +29,7 @@ const PASS_MS = 30_000;
 export function createExpireOutputs(context: ActivityContext, passMs = PASS_MS): Activities['expireOutputs'] {
   const { config } = context;
   return () =>
-    untilStopped(null, context.stopping, async (signal) => {
+    untilWorkerStops(context, async (signal) => {
       const { database, isolate } = passTools(context, signal);
       const now = await context.clock.read();
       const urlGraceSeconds = config.urls.lifetimeSeconds + ROUNDING_SECONDS + ACCEPTING_SECONDS;

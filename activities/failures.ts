@@ -6,52 +6,19 @@
 import { CancelledFailure, CompleteAsyncError, Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import { DarkroomError, factsOf } from '../src/domain/darkroom-error.ts';
-import type { FailureReason } from '../src/domain/failure-reason.ts';
-import { inputFault, isFaultKind, reasonOfFault } from '../src/domain/input-fault.ts';
-import type { FaultKind, InputFault } from '../src/domain/input-fault.ts';
-import type { Logger } from '../src/telemetry/log.ts';
 import { TASK_NOT_FOUND } from '../src/domain/run-record.ts';
-import { TaskNotFoundError } from '../src/tasks/record/read.ts';
 import { isFormerQueue } from '../src/domain/workflow-ids.ts';
-import { DeadlinePassedError, heartbeating } from './heartbeat.ts';
-
-/**
- * The task can no longer succeed.
- *
- * @param fault the failure's one detail: a field's path and a member of a closed list.
- */
-export function permanent(reason: FailureReason, fault?: InputFault): ApplicationFailure {
-  return ApplicationFailure.nonRetryable(`permanent: ${reason}`, reason, ...(fault === undefined ? [] : [fault]));
-}
-
-/** The same for an invalid field of the input. @param path of the field, as in the model's schema. */
-export function unusable(kind: FaultKind, path: readonly string[]): ApplicationFailure {
-  return permanent(reasonOfFault(kind), inputFault(kind, path.join('.')));
-}
-
-/** What a failure says about the input; undefined: nothing. */
-export function faultOf(error: unknown): InputFault | undefined {
-  if (!(error instanceof ApplicationFailure)) return undefined;
-  const [detail] = (error.details ?? []) as readonly Partial<Record<keyof InputFault, unknown>>[];
-  if (!isFaultKind(detail?.kind)) return undefined;
-  return inputFault(detail.kind, typeof detail.field === 'string' ? detail.field : undefined);
-}
-
-/** The attempt failed; another may well succeed, after `retryAfterMs` if that is known. */
-export function passing(reason: FailureReason, retryAfterMs?: number): ApplicationFailure {
-  return ApplicationFailure.create({
-    message: `passing: ${reason}`,
-    type: reason,
-    nonRetryable: false,
-    ...(retryAfterMs === undefined ? {} : { nextRetryDelay: retryAfterMs }),
-  });
-}
+import { GenerationFailure, permanentFailure } from '../src/generation/failure.ts';
+import { DeadlinePassedError, TaskOverError, WorkerStoppingError } from '../src/generation/stopped.ts';
+import { TaskNotFoundError } from '../src/tasks/record/read.ts';
+import type { Logger } from '../src/telemetry/log.ts';
+import { heartbeating } from './heartbeat.ts';
 
 /**
  * Wraps an activity so that it heartbeats all the time and everything it throws is a failure of ours. The original
  * error is logged here, once.
  */
-export function shielded<Arguments extends readonly unknown[], Result>(
+export function translateFailures<Arguments extends readonly unknown[], Result>(
   name: string,
   logger: Logger,
   activity: (...args: Arguments) => Promise<Result>,
@@ -60,7 +27,7 @@ export function shielded<Arguments extends readonly unknown[], Result>(
     try {
       return await heartbeating(() => activity(...args));
     } catch (error) {
-      throw shield(name, logger, error);
+      throw translate(name, logger, error);
     }
   };
 }
@@ -84,13 +51,35 @@ function taskElsewhere(): ApplicationFailure {
   return ApplicationFailure.retryable('the task is not in this database', 'TaskElsewhere');
 }
 
-function shield(name: string, logger: Logger, error: unknown): unknown {
+/** @param failure its reason becomes the type, by which workflows know it (workflows/failure.ts). */
+function ofGeneration({ message, reason, isPermanent, fault, retryAfterMs }: GenerationFailure): ApplicationFailure {
+  if (isPermanent) return ApplicationFailure.nonRetryable(message, reason, ...(fault === undefined ? [] : [fault]));
+  return ApplicationFailure.create({
+    message,
+    type: reason,
+    nonRetryable: false,
+    ...(retryAfterMs === undefined ? {} : { nextRetryDelay: retryAfterMs }),
+  });
+}
+
+/** Another worker gets the work at once. */
+function workerStops(): ApplicationFailure {
+  return ApplicationFailure.retryable('the worker stops', 'WorkerShutdown');
+}
+
+function translate(name: string, logger: Logger, error: unknown): unknown {
   if (error instanceof CompleteAsyncError || error instanceof CancelledFailure) return error;
+  if (error instanceof TaskOverError) return new CancelledFailure(error.message);
   const { workflowExecution, attempt, taskQueue } = Context.current().info;
   const fields = { activity: name, workflowId: workflowExecution?.workflowId, attempt };
-  if (error instanceof ApplicationFailure) {
-    logger.info({ ...fields, failure: error.type, ...faultOf(error) }, 'an activity failed');
-    return error;
+  if (error instanceof GenerationFailure) {
+    logger.info({ ...fields, failure: error.reason, ...error.fault }, 'an activity failed');
+    return ofGeneration(error);
+  }
+  const failure = error instanceof WorkerStoppingError ? workerStops() : error;
+  if (failure instanceof ApplicationFailure) {
+    logger.info({ ...fields, failure: failure.type }, 'an activity failed');
+    return failure;
   }
   if (error instanceof TaskNotFoundError && isFormerQueue(taskQueue)) {
     logger.info(fields, 'an activity on a former queue has no task here: it is left to the installation that has it');
@@ -102,7 +91,7 @@ function shield(name: string, logger: Logger, error: unknown): unknown {
   }
   if (error instanceof DeadlinePassedError) {
     logger.info(fields, 'an activity reached the deadline of its task');
-    return permanent('timed_out');
+    return ofGeneration(permanentFailure('timed_out'));
   }
   const { cancellationSignal } = Context.current();
   if (cancellationSignal.aborted && cancellationSignal.reason instanceof CancelledFailure) {

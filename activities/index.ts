@@ -1,17 +1,17 @@
 /** The entry point of the activities: all of them, made from one context, each wrapped (failures.ts). */
+import { classifyStorageTimeout } from '../src/generation/storage-timeout.ts';
 import type { Activities } from '../workflows/contracts.ts';
 import { createArchiveOutputs } from './archive-outputs.ts';
 import { createAwaitGeneration } from './await-generation.ts';
 import { createCancelGeneration } from './cancel-generation.ts';
 import type { ActivityContext } from './context.ts';
 import { createExpireOutputs } from './expire-outputs.ts';
-import { shielded } from './failures.ts';
+import { translateFailures } from './failures.ts';
 import { createMeterStorage } from './meter-storage.ts';
 import { createPromoteOutput } from './promote-output.ts';
 import { createReconcileTasks } from './reconcile-tasks.ts';
 import { createSendCallback } from './send-callback.ts';
 import { createSettleTask } from './settle-task.ts';
-import { blamingTheStore } from './store-deadline.ts';
 import { createSubmitGeneration } from './submit-generation.ts';
 import { createSweepObjects } from './sweep-objects.ts';
 import { createTakeOverRun } from './take-over-run.ts';
@@ -19,17 +19,29 @@ import { createTakeOverRun } from './take-over-run.ts';
 export function createActivities(context: ActivityContext): Activities {
   const { logger } = context;
   return {
-    submitGeneration: shielded('submitGeneration', logger, blamingTheStore(context, createSubmitGeneration(context))),
-    takeOverRun: shielded('takeOverRun', logger, createTakeOverRun(context)),
-    awaitGeneration: shielded('awaitGeneration', logger, blamingTheStore(context, createAwaitGeneration(context))),
-    cancelGeneration: shielded('cancelGeneration', logger, createCancelGeneration(context)),
-    archiveOutputs: shielded('archiveOutputs', logger, blamingTheStore(context, createArchiveOutputs(context))),
-    settleTask: shielded('settleTask', logger, createSettleTask(context)),
-    sendCallback: shielded('sendCallback', logger, createSendCallback(context)),
-    reconcileTasks: shielded('reconcileTasks', logger, createReconcileTasks(context)),
-    promoteOutput: shielded('promoteOutput', logger, createPromoteOutput(context)),
-    expireOutputs: shielded('expireOutputs', logger, createExpireOutputs(context)),
-    sweepObjects: shielded('sweepObjects', logger, createSweepObjects(context)),
-    meterStorage: shielded('meterStorage', logger, createMeterStorage(context)),
+    submitGeneration: translateFailures(
+      'submitGeneration',
+      logger,
+      classifyStorageTimeout(context, createSubmitGeneration(context)),
+    ),
+    takeOverRun: translateFailures('takeOverRun', logger, createTakeOverRun(context)),
+    awaitGeneration: translateFailures(
+      'awaitGeneration',
+      logger,
+      classifyStorageTimeout(context, createAwaitGeneration(context)),
+    ),
+    cancelGeneration: translateFailures('cancelGeneration', logger, createCancelGeneration(context)),
+    archiveOutputs: translateFailures(
+      'archiveOutputs',
+      logger,
+      classifyStorageTimeout(context, createArchiveOutputs(context)),
+    ),
+    settleTask: translateFailures('settleTask', logger, createSettleTask(context)),
+    sendCallback: translateFailures('sendCallback', logger, createSendCallback(context)),
+    reconcileTasks: translateFailures('reconcileTasks', logger, createReconcileTasks(context)),
+    promoteOutput: translateFailures('promoteOutput', logger, createPromoteOutput(context)),
+    expireOutputs: translateFailures('expireOutputs', logger, createExpireOutputs(context)),
+    sweepObjects: translateFailures('sweepObjects', logger, createSweepObjects(context)),
+    meterStorage: translateFailures('meterStorage', logger, createMeterStorage(context)),
   };
 }

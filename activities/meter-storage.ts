@@ -3,16 +3,16 @@
  * were not paid for during a week to temporary storage (src/tasks/lifecycle/storage-operations.ts).
  */
 import { meterStorage } from '../src/billing/storage-metering.ts';
+import { passTools } from '../src/limits/pass-tools.ts';
 import { returnUnpaidOutputs } from '../src/tasks/lifecycle/storage-operations.ts';
 import type { Activities } from '../workflows/contracts.ts';
 import type { ActivityContext } from './context.ts';
-import { untilStopped } from './heartbeat.ts';
-import { passTools } from './passes.ts';
+import { untilWorkerStops } from './heartbeat.ts';
 
 export function createMeterStorage(context: ActivityContext): Activities['meterStorage'] {
   const { config, logger } = context;
   return () =>
-    untilStopped(null, context.stopping, async (signal) => {
+    untilWorkerStops(context, async (signal) => {
       const { database, isolate } = passTools(context, signal);
       const now = await context.clock.read();
       const assertWanted = (): void => signal.throwIfAborted();

@@ -2,17 +2,17 @@
  * One pass of the repair over all unfinished tasks (src/tasks/repair/repair.ts), a page at a time.
  */
 import { pruneFailingItems } from '../src/database/failing-items.ts';
+import type { TaskId } from '../src/domain/workflow-ids.ts';
+import { passTools } from '../src/limits/pass-tools.ts';
+import type { PassTools } from '../src/limits/pass-tools.ts';
 import { FIRST_IDLE_CURSOR, findIdleTasks } from '../src/tasks/record/open-tasks.ts';
 import type { IdleCursor } from '../src/tasks/record/open-tasks.ts';
 import { pruneRepairs } from '../src/tasks/repair/repair-record.ts';
 import { repairCallbacks, repairTask } from '../src/tasks/repair/repair.ts';
 import type { RepairDependencies } from '../src/tasks/repair/repair.ts';
-import type { TaskId } from '../src/domain/workflow-ids.ts';
 import type { Activities, ReconcileResult } from '../workflows/contracts.ts';
 import type { ActivityContext } from './context.ts';
-import { untilStopped } from './heartbeat.ts';
-import { passTools } from './passes.ts';
-import type { PassTools } from './passes.ts';
+import { untilWorkerStops } from './heartbeat.ts';
 
 const PAGE = 100;
 /** Temporal receives this many queries at once: a pass over many tasks has a minute. */
@@ -26,7 +26,7 @@ const DEADLINE_GRACE_SECONDS = 60;
 
 export function createReconcileTasks(context: ActivityContext): Activities['reconcileTasks'] {
   return ({ after = FIRST_IDLE_CURSOR } = {}) =>
-    untilStopped(null, context.stopping, async (signal) => {
+    untilWorkerStops(context, async (signal) => {
       const tools = passTools(context, signal);
       const endAt = performance.now() + PASS_MS;
       const dependencies = {

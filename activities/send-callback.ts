@@ -2,10 +2,10 @@
  * One attempt of a callback (contract §6): recorded, sent, and its outcome recorded. The number of the attempt is
  * stored in PostgreSQL, so that an attempt whose worker died counts as used.
  */
-import { ApplicationFailure } from '@temporalio/common';
 import { Context } from '@temporalio/activity';
-import { WrongEncryptionKeyError } from '../src/accounts/secret-cipher.ts';
+import { ApplicationFailure } from '@temporalio/common';
 import { isReduced, listFailingReceivers } from '../src/accounts/callback-receivers.ts';
+import { WrongEncryptionKeyError } from '../src/accounts/secret-cipher.ts';
 import {
   accountOfCallback,
   beginAttempt,
@@ -15,20 +15,20 @@ import {
   takeBackAttempt,
 } from '../src/callbacks/attempts.ts';
 import type { AttemptResult, PendingCallback } from '../src/callbacks/attempts.ts';
-import { recordFailingItem } from '../src/database/failing-items.ts';
 import { createDeliverySlots } from '../src/callbacks/delivery-slots.ts';
 import { signCallback } from '../src/callbacks/signing.ts';
+import { recordFailingItem } from '../src/database/failing-items.ts';
 import { MAX_CALLBACK_RETRY_AFTER_MS, nextCallbackDelayMs, nextKeyAttemptMs } from '../src/domain/callback-schedule.ts';
 import { parseRetryAfterMs } from '../src/domain/retry-after.ts';
 import type { TaskId } from '../src/domain/workflow-ids.ts';
 import { EgressError } from '../src/egress/egress-error.ts';
+import { presentTask } from '../src/presenters/task.ts';
+import { KEEP_WITHIN_MS, RECORD_WITHIN_MS, recordInTime } from '../src/tasks/lifecycle/record-callback.ts';
+import type { AttemptOutcome } from '../src/tasks/lifecycle/record-callback.ts';
 import { readTask } from '../src/tasks/record/read.ts';
 import type { TaskDetail } from '../src/tasks/record/read.ts';
-import { presentTask } from '../src/presenters/task.ts';
 import type { Activities, DeliverCallbackInput, DeliveryResult } from '../workflows/contracts.ts';
 import type { ActivityContext } from './context.ts';
-import { KEEP_WITHIN_MS, RECORD_WITHIN_MS, recordInTime } from './record-callback.ts';
-import type { AttemptOutcome } from './record-callback.ts';
 
 /** Spec §6.2: the receiver answers within 10 s. */
 const EXCHANGE_TIMEOUT_MS = 10_000;
@@ -104,7 +104,7 @@ export function createSendCallback(
     }
   }
 
-  /** @throws {ApplicationFailure} unless it was delivered, or nothing has to be sent any more. */
+  /** @throws {GenerationFailure} unless it was delivered, or nothing has to be sent any more. */
   async function attemptOnce(taskId: TaskId, leftMs: () => number): Promise<DeliveryResult> {
     const begun = await beginOrPostpone(taskId, leftMs);
     if (begun === undefined) return { state: 'nothing_to_send' };

@@ -2,19 +2,19 @@
  * Deletes from the object store what src/objects/outputs/sweep.ts says may be deleted. The deletion comes before its
  * record, so that a sweep that was killed is simply repeated.
  */
-import { deleteIdleBuckets } from '../src/limits/idle-buckets.ts';
 import type { Pass, PassResult } from '../src/database/failing-items.ts';
 import { readInstallationId } from '../src/database/migrate.ts';
 import { unlessAborted } from '../src/domain/unless-aborted.ts';
+import { deleteIdleBuckets } from '../src/limits/idle-buckets.ts';
+import { passTools } from '../src/limits/pass-tools.ts';
+import type { PassTools } from '../src/limits/pass-tools.ts';
+import { isOurKey, listDoomedObjects, listUnnamedKeys, markBytesDeleted } from '../src/objects/outputs/sweep.ts';
 import { assertAnswers, ownsStore } from '../src/objects/stores/store-owner.ts';
 import { StoreUnavailableError } from '../src/objects/stores/store-unavailable-error.ts';
 import type { StoreOperation } from '../src/objects/stores/store-unavailable-error.ts';
-import { isOurKey, listDoomedObjects, listUnnamedKeys, markBytesDeleted } from '../src/objects/outputs/sweep.ts';
 import type { Activities, SweepInput } from '../workflows/contracts.ts';
 import type { ActivityContext } from './context.ts';
-import { untilStopped } from './heartbeat.ts';
-import { passTools } from './passes.ts';
-import type { PassTools } from './passes.ts';
+import { untilWorkerStops } from './heartbeat.ts';
 
 /** A task that was being accepted while its input was deleted has pinned it by then. */
 const DOOMED_AFTER_MS = 60_000;
@@ -22,7 +22,7 @@ const DOOMED_AFTER_MS = 60_000;
 const UNNAMED_AFTER_MS = 24 * 60 * 60_000;
 /** A bucket that was not used for an hour is full again, which is what a missing one counts as. */
 const IDLE_BUCKET_MS = 60 * 60_000;
-/** Prefixes of our own objects (activities/stage-files.ts, src/objects/uploads.ts). */
+/** Prefixes of our own objects (src/generation/stage-files.ts, src/objects/uploads.ts). */
 const PREFIXES = ['outputs/', 'files/'];
 const BATCH = 200;
 /**
@@ -41,7 +41,7 @@ const AT_ONCE = 8;
 
 export function createSweepObjects(context: ActivityContext): Activities['sweepObjects'] {
   return ({ target }: SweepInput) =>
-    untilStopped(null, context.stopping, async (signal) => {
+    untilWorkerStops(context, async (signal) => {
       const tools = passTools(context, signal);
       const sweep = target === 'deleted' ? sweepDeleted : sweepUnnamed;
       const deleted = await sweep(context, tools, signal);

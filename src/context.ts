@@ -3,10 +3,10 @@
  * creates these objects; modules receive what they need.
  */
 import type { ActivityContext } from '../activities/context.ts';
-import { createArchivingSlots, createFilmSlots } from '../activities/archiving-slots.ts';
-import { createFrameDecoders } from '../activities/frame-decoders.ts';
-import { createInputFetches } from '../activities/input-fetches.ts';
-import { createStopSlots } from '../activities/stop-slots.ts';
+import { createArchivingSlots, createFilmSlots } from './generation/archiving-slots.ts';
+import { createFrameDecoders } from './generation/frame-decoders.ts';
+import { createInputFetches } from './generation/input-fetches.ts';
+import { createStopSlots } from './generation/stop-slots.ts';
 import { createWebhookKeys } from './accounts/webhook-key.ts';
 import { createPinnedDefinitions } from './catalogue/pinned-definitions.ts';
 import type { Config } from './config/config.ts';

@@ -179,7 +179,7 @@ export const SETTLE_OPTIONS: ActivityOptions = {
 /**
  * One attempt of a callback: 10 s for the exchange (spec §6.2) and 10 s for reading the task and recording the
  * attempt. An attempt with too little time left is neither counted nor sent (activities/send-callback.ts), and one
- * whose record takes too long ends without it (activities/record-callback.ts): otherwise the next would run beside it.
+ * whose record takes too long ends without it (src/tasks/lifecycle/record-callback.ts): otherwise the next would run beside it.
  * The activity determines when the next attempt comes (`nextRetryDelay`); the intervals here are for attempts that
  * could not even begin because the database was unavailable.
  */

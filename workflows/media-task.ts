@@ -46,12 +46,14 @@ import { submitInTurn } from './submit-in-turn.ts';
 type Failed = Extract<SettleInput, { readonly status: 'fail' }>;
 type Cost = Pick<StopResult, 'billedUsd' | 'finishedFiles'>;
 
-const inside = proxyLocalActivities<Pick<Activities, 'archiveOutputs'>>(ARCHIVE_LOCALLY);
-const local = proxyLocalActivities<Pick<Activities, 'settleTask'>>(SETTLE_LOCALLY);
-const regular = proxyActivities<Pick<Activities, 'settleTask'>>(SETTLE_OPTIONS);
-const courtesy = proxyActivities<Pick<Activities, 'cancelGeneration'>>(CANCEL_OPTIONS);
-const asking = proxyActivities<Pick<Activities, 'cancelGeneration'>>(ASK_TO_STOP_OPTIONS);
-const earlier = proxyActivities<Pick<Activities, 'takeOverRun'>>(TAKE_OVER_OPTIONS);
+const { archiveOutputs: archiveOutputsLocally } =
+  proxyLocalActivities<Pick<Activities, 'archiveOutputs'>>(ARCHIVE_LOCALLY);
+const { settleTask: settleTaskLocally } = proxyLocalActivities<Pick<Activities, 'settleTask'>>(SETTLE_LOCALLY);
+const { settleTask } = proxyActivities<Pick<Activities, 'settleTask'>>(SETTLE_OPTIONS);
+const { cancelGeneration } = proxyActivities<Pick<Activities, 'cancelGeneration'>>(CANCEL_OPTIONS);
+const { cancelGeneration: cancelGenerationBeforeSettlement } =
+  proxyActivities<Pick<Activities, 'cancelGeneration'>>(ASK_TO_STOP_OPTIONS);
+const { takeOverRun } = proxyActivities<Pick<Activities, 'takeOverRun'>>(TAKE_OVER_OPTIONS);
 
 /** Since the second release: histories before it settle a cancelled task first. */
 const ASKS_FOR_BILL = 'asks-what-a-cancelled-task-costs';
@@ -156,7 +158,7 @@ async function decidedBefore(
 ): Promise<SettleInput | undefined> {
   let decided: SubmitResult | undefined;
   try {
-    ({ decided } = await earlier.takeOverRun(input));
+    ({ decided } = await takeOverRun(input));
     if (decided === undefined) return undefined;
     return await finish(input, decided.kind === 'job' ? await awaitGeneration(input) : decided, archiveOutputs);
   } catch (error) {
@@ -221,7 +223,7 @@ function mayStillRun({ reason }: SettleResult): boolean {
  */
 async function askToStop(input: MediaTaskInput): Promise<StopResult | undefined> {
   try {
-    return await asking.cancelGeneration({ taskId: input.taskId, tries: ASK_TO_STOP_TRIES });
+    return await cancelGenerationBeforeSettlement({ taskId: input.taskId, tries: ASK_TO_STOP_TRIES });
   } catch {
     return undefined;
   }
@@ -233,7 +235,7 @@ async function askToStop(input: MediaTaskInput): Promise<StopResult | undefined>
  */
 async function tellProvider(input: MediaTaskInput): Promise<void> {
   try {
-    await courtesy.cancelGeneration({ taskId: input.taskId, tries: CANCEL_TRIES });
+    await cancelGeneration({ taskId: input.taskId, tries: CANCEL_TRIES });
   } catch {
     log.warn('the provider could not be told to stop', { taskId: input.taskId });
   }
@@ -245,7 +247,7 @@ async function archiveInside(
   archiveOutputs: Activities['archiveOutputs'],
 ): Promise<ArchiveResult> {
   try {
-    return await inside.archiveOutputs(input);
+    return await archiveOutputsLocally(input);
   } catch (error) {
     if (isPermanent(error) || hasLostTask(error)) throw error;
     return archiveOutputs(input);
@@ -258,12 +260,12 @@ async function archiveInside(
  */
 async function settle(settlement: SettleInput): Promise<SettleResult> {
   try {
-    return await local.settleTask(settlement);
+    return await settleTaskLocally(settlement);
   } catch (error) {
     if (hasLostTask(error)) throw taskNotFound();
   }
   try {
-    return await regular.settleTask(settlement);
+    return await settleTask(settlement);
   } catch (error) {
     throw hasLostTask(error) ? taskNotFound() : error;
   }

@@ -29,6 +29,7 @@ export const MODULES = [
   'src/providers',
   'src/text',
   'src/tasks',
+  'src/generation',
   'src/presenters',
   'activities',
   'packages/mcp',
@@ -58,11 +59,14 @@ export const TYPES_ONLY = ['workflows'];
 
 /** The only files that import from a module, if not all of those after it may. */
 export const IMPORTED_BY = {
-  workflows: ['activities', 'src/processes', 'src/temporal'],
+  workflows: ['activities', 'src/generation', 'src/processes', 'src/temporal'],
   activities: ['src/processes', 'src/context.ts'],
   'packages/mcp': ['src/http/routes/mcp.ts', 'packages/cli'],
   'packages/cli': [],
 };
+
+/** Modules that do what activities do, and know nothing of Temporal: its context comes in as plain values. */
+export const WITHOUT_TEMPORAL = ['src/generation'];
 
 /**
  * Why a file may not import what a specifier names.
@@ -73,6 +77,9 @@ export const IMPORTED_BY = {
 export function problemOfSpecifier(from, specifier, isTypeOnly) {
   if (specifier.startsWith(SCOPE)) {
     return problemOfImport(from, `packages/${specifier.slice(SCOPE.length)}`, isTypeOnly);
+  }
+  if (specifier.startsWith('@temporalio/') && WITHOUT_TEMPORAL.some((path) => isBelow(from, path))) {
+    return 'activities connect this module to Temporal';
   }
   if (!specifier.startsWith('.')) return undefined;
   const to = path.posix.join(path.posix.dirname(from), specifier);

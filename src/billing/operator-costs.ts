@@ -12,7 +12,7 @@ import type { CostReason } from '@darkroom/api/facts/cost-reasons';
 
 export type { CostReason } from '@darkroom/api/facts/cost-reasons';
 
-/** What is recorded for the embedded engines' work (activities/task-route.ts): no provider bills that. */
+/** What is recorded for the embedded engines' work (src/generation/task-route.ts): no provider bills that. */
 const EMBEDDED_UPSTREAM = 'embedded';
 
 const insertCost: Statement = {

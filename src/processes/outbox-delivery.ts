@@ -15,9 +15,15 @@ import type { Tracing } from '../telemetry/tracing.ts';
 import type { WorkflowGateway } from '../temporal/workflow-gateway.ts';
 import { concurrencyOf } from '../upstreams/upstream-caps.ts';
 
+/** What deliveries ask of Temporal. */
+export type DeliveryGateway = Pick<
+  WorkflowGateway,
+  'startTask' | 'startCallback' | 'deliverAgain' | 'startStop' | 'startPromotion' | 'wakeTask' | 'cancelTask'
+>;
+
 export interface DeliveryDependencies {
   readonly database: Queryable;
-  readonly gateway: WorkflowGateway;
+  readonly gateway: DeliveryGateway;
   readonly definitions: PinnedDefinitions;
   readonly tracing: Tracing;
 }

@@ -5,11 +5,11 @@
 import { Worker } from '@temporalio/worker';
 import type { NativeConnection, WorkerOptions } from '@temporalio/worker';
 import { createActivities } from '../../activities/index.ts';
-import { ARCHIVING_SLOTS } from '../../activities/archiving-slots.ts';
+import { ARCHIVING_SLOTS } from '../generation/archiving-slots.ts';
 import type { ActivityContext } from '../../activities/context.ts';
-import { workerStops } from '../../activities/heartbeat.ts';
-import { removeStaleScratch } from '../../activities/scratch.ts';
-import { STOP_SLOTS } from '../../activities/stop-slots.ts';
+import { WorkerStoppingError } from '../generation/stopped.ts';
+import { removeStaleScratch } from '../generation/scratch.ts';
+import { STOP_SLOTS } from '../generation/stop-slots.ts';
 import { CALLBACK_SLOTS } from '../callbacks/delivery-slots.ts';
 import { longRenderingsOf } from '../providers/embedded/long-renderings.ts';
 import { taskQueueOf } from '../domain/workflow-ids.ts';
@@ -91,9 +91,12 @@ export async function startWorker(dependencies: WorkerDependencies): Promise<Run
   const running = () =>
     new Map(config.worker.queues.map((queue, place) => [queue, workers[place]?.getState() === 'RUNNING']));
   const handBack = (): void => {
-    stopping.abort(workerStops());
+    stopping.abort(new WorkerStoppingError());
     // Temporal's SDK reports this as well, but not to an activity whose attempt has already been ended.
-    setTimeout(() => ending.abort(workerStops()), config.worker.upstreamGraceMs - config.shutdownGraceMs).unref();
+    setTimeout(
+      () => ending.abort(new WorkerStoppingError()),
+      config.worker.upstreamGraceMs - config.shutdownGraceMs,
+    ).unref();
     const place = config.worker.queues.indexOf('waiting');
     const inFlight = workers[place]?.getStatus().numInFlightActivities ?? 0;
     if (inFlight === 0) return;

@@ -34,7 +34,7 @@ import type { UpstreamState } from './states.ts';
 
 /** An upstream as the gate knows it. */
 export interface GatedUpstream {
-  /** The same for every binding that goes to the same destination (activities/task-route.ts). */
+  /** The same for every binding that goes to the same destination (src/generation/task-route.ts). */
   readonly name: string;
   /**
    * How many of its jobs may be under way at once, according to the task's definition, if no API process has published

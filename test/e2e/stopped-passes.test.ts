@@ -7,7 +7,7 @@ import { randomBytes } from 'node:crypto';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import { ActivityFailure, ApplicationFailure, WorkflowFailedError } from '@temporalio/client';
 import { DefaultLogger, Runtime } from '@temporalio/worker';
-import { workerStops } from '../../activities/heartbeat.ts';
+import { WorkerStoppingError } from '../../src/generation/stopped.ts';
 import type { Database, Queryable } from '../../src/database/database.ts';
 import { listFailingItems } from '../../src/database/failing-items.ts';
 import { claimOutbox, removeOutbox } from '../../src/tasks/outbox/outbox.ts';
@@ -38,7 +38,7 @@ describe('a worker that stops in the middle', () => {
   after(() => served.close());
   beforeEach(async () => {
     const stopping = new AbortController();
-    stop = () => stopping.abort(workerStops());
+    stop = () => stopping.abort(new WorkerStoppingError());
     maintenance = await startMaintenanceWorker(served, {
       database: watched(served.room.database),
       stopping: stopping.signal,

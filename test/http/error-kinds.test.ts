@@ -209,6 +209,7 @@ describe('the classes of errors of the service', () => {
     'EgressError',
     'ExchangeLost',
     'ExpressionError',
+    'GenerationFailure',
     'HandshakeError',
     'JsonBoundsError',
     'Misfit',
@@ -218,8 +219,10 @@ describe('the classes of errors of the service', () => {
     'ProviderRefusal',
     'ProviderUnknown',
     'ProviderUnreachable',
+    'TaskOverError',
     'ThreadEndedError',
     'UniqueViolationError',
+    'WorkerStoppingError',
   ];
 
   it('are of one family, but for those that never reach an edge', () => {

@@ -75,6 +75,16 @@ describe('the order of modules', () => {
     );
   });
 
+  it('keeps Temporal out of what activities do', async () => {
+    assert.deepEqual(
+      await lint({
+        'activities/a.ts': `import '@temporalio/activity';`,
+        'src/generation/a.ts': `import '@temporalio/activity';`,
+      }),
+      { 'src/generation/a.ts': 'activities connect this module to Temporal (scripts/lint/modules.mjs)' },
+    );
+  });
+
   it('lets a package be imported by its name only, and lets it import only packages', async () => {
     assert.deepEqual(
       await lint({
@@ -114,7 +124,7 @@ describe('the order of modules', () => {
         'workflows/a.ts': 'workflows does not import from packages/api (scripts/lint/modules.mjs)',
         'src/temporal/b.ts': 'only types are imported from workflows (scripts/lint/modules.mjs)',
         'src/tasks/a.ts':
-          'only activities and src/processes and src/temporal import from workflows (scripts/lint/modules.mjs)',
+          'only activities and src/generation and src/processes and src/temporal import from workflows (scripts/lint/modules.mjs)',
         'packages/mcp/src/a.ts': 'packages/cli comes after packages/mcp (scripts/lint/modules.mjs)',
         'packages/cli/src/a.ts': 'packages/cli does not import from packages/media (scripts/lint/modules.mjs)',
         'packages/dashboard/src/a.ts':

@@ -4,20 +4,21 @@ import { after, before, describe, it } from 'node:test';
 import { createPinnedDefinitions } from '../../src/catalogue/pinned-definitions.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
 import { createDelivery } from '../../src/processes/outbox-delivery.ts';
-import { FIRST_IDLE_CURSOR, findIdleTasks } from '../../src/tasks/record/open-tasks.ts';
-import type { IdleTask } from '../../src/tasks/record/open-tasks.ts';
+import { settleTask } from '../../src/tasks/lifecycle/settle.ts';
 import { claimOutbox } from '../../src/tasks/outbox/outbox.ts';
 import type { OutboxItem } from '../../src/tasks/outbox/outbox.ts';
+import { FIRST_IDLE_CURSOR, findIdleTasks } from '../../src/tasks/record/open-tasks.ts';
+import type { IdleTask } from '../../src/tasks/record/open-tasks.ts';
 import { readTask } from '../../src/tasks/record/read.ts';
 import { repairTask } from '../../src/tasks/repair/repair.ts';
 import type { Repair } from '../../src/tasks/repair/repair.ts';
-import { settleTask } from '../../src/tasks/lifecycle/settle.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { NO_TRACES } from '../../src/telemetry/tracing.ts';
-import type { StartResult, WorkflowGateway } from '../../src/temporal/workflow-gateway.ts';
+import type { StartResult } from '../../src/temporal/workflow-gateway.ts';
 import { body, openTaskRoom } from '../tasks/task-room.ts';
 import type { TaskRoom } from '../tasks/task-room.ts';
+import { scriptedGateway } from './scripted-gateway.ts';
 
 const IDLE = { idleSeconds: 0, graceSeconds: 60, after: FIRST_IDLE_CURSOR, limit: 1_000 };
 
@@ -62,7 +63,7 @@ describe('a start that meets a closed run of an open task', () => {
       return { kind: 'running' };
     };
     const { database } = room;
-    const gateway = { startTask } as unknown as WorkflowGateway;
+    const gateway = scriptedGateway({ startTask });
     const definitions = createPinnedDefinitions(database);
     assert.equal(await createDelivery({ database, gateway, definitions, tracing: NO_TRACES })(item), true);
     return asked;

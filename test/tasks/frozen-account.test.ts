@@ -24,7 +24,7 @@ import { NO_TRACES } from '../../src/telemetry/tracing.ts';
 import { until } from '@darkroom/testing/until';
 import { openAccountWork } from './account-work.ts';
 import type { AccountWork } from './account-work.ts';
-import { HeldGateway } from './held-gateway.ts';
+import { HeldGateway } from '../processes/held-gateway.ts';
 import { body, openTaskRoom } from './task-room.ts';
 import type { TaskRoom } from './task-room.ts';
 

@@ -21,7 +21,7 @@ import { lockRows } from '../support/locked-rows.ts';
 import { until } from '@darkroom/testing/until';
 import { openAccountWork } from './account-work.ts';
 import type { AccountWork } from './account-work.ts';
-import { HeldGateway } from './held-gateway.ts';
+import { HeldGateway } from '../processes/held-gateway.ts';
 import { body, openTaskRoom } from './task-room.ts';
 import type { TaskRoom } from './task-room.ts';
 

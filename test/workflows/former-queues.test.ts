@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { shielded } from '../../activities/failures.ts';
+import { translateFailures } from '../../activities/failures.ts';
 import type { QueueName } from '../../src/domain/workflow-ids.ts';
 import { TaskNotFoundError } from '../../src/tasks/record/read.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
@@ -25,7 +25,7 @@ function takenByNeighbour<Arguments extends readonly unknown[], Result>(
   attempts = ATTEMPTS_OF_NEIGHBOUR,
 ): (...args: Arguments) => Promise<Result> {
   let left = attempts;
-  return shielded(name, silentLogger(), (...args: Arguments) =>
+  return translateFailures(name, silentLogger(), (...args: Arguments) =>
     left-- > 0 ? Promise.reject(new TaskNotFoundError()) : Promise.resolve(result(...args)),
   );
 }

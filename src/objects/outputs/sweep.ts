@@ -72,7 +72,7 @@ export async function markBytesDeleted(
   return outputs.length + files.length;
 }
 
-/** The forms of key that attempts and uploads use (activities/stage-files.ts, src/objects/uploads.ts), and nothing else. */
+/** The forms of key that attempts and uploads use (src/generation/stage-files.ts, src/objects/uploads.ts), and nothing else. */
 const OUR_KEY =
   /^(?:outputs\/[0-9A-Z]{2}\/tk-svc-[0-9A-HJKMNP-TV-Z]{26}-(?:generated|archived)-|files\/[0-9A-Z]{2}\/file_)[\w-]+$/;
 

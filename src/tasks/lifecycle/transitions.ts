@@ -159,7 +159,7 @@ export type GeneratedFile = StoredFile | { readonly url: string };
 
 /** The upstream of its route that has a task. */
 export interface UpstreamPlace {
-  /** Its name in records and limits (activities/task-route.ts). */
+  /** Its name in records and limits (src/generation/task-route.ts). */
   readonly upstreamName: string;
   /** Its position in the route's list, from 0. */
   readonly place: number;

@@ -1,7 +1,7 @@
 /**
  * Whether anything open may still need a signing key that was replaced: the providers of tasks that were begun with
  * it fetch inputs and call back at URLs that it signed, and a submit that is repeated has to be the same. All of that
- * is over when the task's generation is, or its deadline has passed (activities/stage-inputs.ts).
+ * is over when the task's generation is, or its deadline has passed (src/generation/stage-inputs.ts).
  */
 import type { Queryable, Statement } from '../../database/database.ts';
 

@@ -113,10 +113,10 @@ export const MUTANTS: readonly Mutant[] = [
     judge: successStays,
     patches: [
       {
-        file: 'activities/earlier-work.js',
+        file: 'src/generation/earlier-work.js',
         find: 'const { outcome, files, job, mayHaveSubmitted } = record;',
         replace:
-          "const { outcome, files, job, mayHaveSubmitted } = record; if (files !== undefined) throw permanent('outcome_unknown');",
+          "const { outcome, files, job, mayHaveSubmitted } = record; if (files !== undefined) throw permanentFailure('outcome_unknown');",
       },
     ],
     plan: [{ kind: 'lost-commits', target: 'postgres', atMs: 12_000, forMs: 8_000 }],
@@ -174,7 +174,7 @@ export const MUTANTS: readonly Mutant[] = [
     judge: outputsAreWhatWasMade,
     patches: [
       {
-        file: 'activities/archive-outputs.js',
+        file: 'src/generation/archive.js',
         find: 'sha256: stored.sha256',
         replace: "sha256: stored.sha256.replace(/^./, (digit) => (digit === '0' ? '1' : '0'))",
       },

@@ -1,0 +1,248 @@
+/**
+ * Copies every generated file into the object store and detects its real type (architecture, "Archiving really
+ * copies"). The type is read from the bytes and never taken from the provider; nothing is readable before the
+ * settlement names it.
+ */
+import type { Readable } from 'node:stream';
+import { UnsupportedMediaError } from '@darkroom/media/inspect';
+import type { ArchivedOutput } from '../domain/archived-output.ts';
+import { isTerminal } from '../domain/task-status.ts';
+import { EgressError } from '../egress/egress-error.ts';
+import { ObjectTooLargeError } from '../objects/stores/object-store.ts';
+import { storedSource } from '../objects/stores/stored-source.ts';
+import {
+  beginArchiving,
+  beginHandling,
+  pauseArchiving,
+  readGeneration,
+  startArchiving,
+} from '../tasks/lifecycle/transitions.ts';
+import type { GeneratedFile, Generation, WorkingTask } from '../tasks/lifecycle/transitions.ts';
+import type { ArchiveResult, MediaTaskInput } from '../../workflows/contracts.ts';
+import { archiveFrames } from './archive-frames.ts';
+import type { Attempt } from './attempt.ts';
+import type { GenerationContext } from './context.ts';
+import { generationOfThisRun } from './earlier-work.ts';
+import { GenerationFailure, permanentFailure, retryableFailure } from './failure.ts';
+import { attemptKey } from './stage-files.ts';
+import { routesOf } from './task-route.ts';
+import { untilStopped } from './until-stopped.ts';
+import { finishGeneration } from './wait.ts';
+
+type ArchiveInput = Pick<MediaTaskInput, 'taskId' | 'handlingSeconds' | 'archivingSeconds'>;
+
+/** An hour of video at a good bit rate is below 2 GiB; anything larger is a mistake or an attack. */
+const MAX_OUTPUT_BYTES = 2 * 1024 ** 3;
+/** For one file; the deadline of the archiving stage bounds all of them together. */
+const DOWNLOAD_TIMEOUT_MS = 15 * 60_000;
+
+/** One attempt at it. */
+export async function archiveOutputs(
+  context: GenerationContext,
+  attempt: Attempt,
+  input: ArchiveInput,
+): Promise<ArchiveResult> {
+  const task = await begin(context, input);
+  if (isTerminal(task.status)) return { kind: 'over' };
+  // Contract §4: a task that was still handling when its cancel was accepted does not go on to archiving.
+  if (task.status === 'handling' && task.isCancelRequested) throw permanentFailure('cancelled');
+  // An attempt inside the workflow's worker has 4 s and takes none of these slots; one that waits may follow it.
+  if (attempt.isLocal) return archiveProduced(context, attempt, task);
+  return inTurn(context, attempt, task, async () => {
+    const started = await startArchiving(context.database, task.id, input.archivingSeconds);
+    return isTerminal(started.status) ? { kind: 'over' } : archiveProduced(context, attempt, started);
+  });
+}
+
+/** A database that has lost commits does not know that the task was started. */
+async function begin({ database }: GenerationContext, input: ArchiveInput): Promise<WorkingTask> {
+  const task = await beginArchiving(database, input.taskId);
+  if (task.status !== 'queued') return task;
+  await beginHandling(database, input.taskId, input.handlingSeconds);
+  return beginArchiving(database, input.taskId);
+}
+
+/**
+ * Archives a task when its account has a slot for it. The wait for a slot does not count as archiving time: work that
+ * is paid for must not time out because other tasks, of other accounts or the same one, come first.
+ */
+async function inTurn(
+  context: GenerationContext,
+  { number }: Attempt,
+  task: WorkingTask,
+  archiveIt: () => Promise<ArchiveResult>,
+): Promise<ArchiveResult> {
+  const { archivingSlots, filmSlots } = context;
+  const { modality } = await context.definitions.read(task.definitionHash);
+  let isTurn = false;
+  const inSlot = () =>
+    archivingSlots.run(task.accountId, number, () => {
+      isTurn = true;
+      return archiveIt();
+    });
+  try {
+    return await (modality === 'video' ? filmSlots.run(task.accountId, number, inSlot) : inSlot());
+  } finally {
+    // An earlier attempt had a slot and failed with a retryable error.
+    if (!isTurn && task.archivingDeadlineAt !== null) await pauseArchiving(context.database, task.id);
+  }
+}
+
+async function archiveProduced(
+  context: GenerationContext,
+  attempt: Attempt,
+  task: WorkingTask,
+): Promise<ArchiveResult> {
+  const generation = await producedGeneration(context, attempt, task);
+  if (generation?.state !== 'produced' || generation.files.length === 0) throw permanentFailure('no_output');
+  const { files, place } = generation;
+  const causes = { deadlineAt: task.archivingDeadlineAt, stopping: context.stopping };
+  return untilStopped(attempt, causes, async (signal, { deadline }) => {
+    const outputs: ArchivedOutput[] = [];
+    for (const [position, file] of files.entries()) {
+      const output = await archiveUnlessMissing(context, { attempt, task, place, position, file }, signal);
+      if (output !== undefined) outputs.push(output);
+    }
+    if (outputs.length === 0) throw permanentFailure('no_output');
+    // The requested outputs come first (contract §3).
+    const frames: ArchivedOutput[] = [];
+    for (const film of outputs.filter(({ type }) => type === 'video')) {
+      const position = files.length + frames.length;
+      const made = archiveFrames(context, attempt, task, film, position, signal);
+      frames.push(...(await made.catch((error: unknown) => withoutFrames(context, task, deadline, error))));
+    }
+    return { kind: 'archived', outputs: [...outputs, ...frames] };
+  });
+}
+
+/** A video whose frames could not be made in time is delivered without them, like one that cannot be decoded. */
+function withoutFrames(
+  { logger }: GenerationContext,
+  { id: taskId }: WorkingTask,
+  deadline: AbortSignal,
+  error: unknown,
+): readonly ArchivedOutput[] {
+  if (!deadline.aborted) throw error;
+  logger.warn({ taskId }, 'no time is left for the frames of a film, which comes without them');
+  return [];
+}
+
+/**
+ * The files that were generated, even if the database has lost them: the workflow reaches this stage only after
+ * generation.
+ */
+async function producedGeneration(
+  context: GenerationContext,
+  attempt: Attempt,
+  task: WorkingTask,
+): Promise<Generation | undefined> {
+  const recorded = await readGeneration(context.database, task.id);
+  if (recorded?.state === 'produced') return recorded;
+  const isJob = recorded?.state === 'submitted';
+  await finishGeneration(context, attempt, task, isJob ? recorded : await generationOfThisRun(context, attempt, task));
+  return readGeneration(context.database, task.id);
+}
+
+/** One file of a task's generation, and the task, upstream and position that it belongs to. */
+interface Source {
+  readonly attempt: Attempt;
+  readonly task: WorkingTask;
+  /** Index of the upstream that generated it. */
+  readonly place: number;
+  readonly position: number;
+  readonly file: GeneratedFile;
+}
+
+/**
+ * Contract §3: if a provider delivers only some of the files that it lists, those are kept.
+ *
+ * @returns undefined if the file does not exist.
+ */
+async function archiveUnlessMissing(
+  context: GenerationContext,
+  source: Source,
+  signal: AbortSignal,
+): Promise<ArchivedOutput | undefined> {
+  try {
+    return await archive(context, source, signal);
+  } catch (error) {
+    if (!(error instanceof GenerationFailure) || error.reason !== 'no_output') throw error;
+    const { task, position } = source;
+    context.logger.warn({ taskId: task.id, position }, 'a provider listed a file that it does not deliver');
+    return undefined;
+  }
+}
+
+async function archive(context: GenerationContext, source: Source, signal: AbortSignal): Promise<ArchivedOutput> {
+  const { file } = source;
+  const stored = 'key' in file ? file : await fetchInto(context, source, file.url, signal);
+  try {
+    const facts = await context.inspector.inspect(
+      source.task.accountId,
+      storedSource(context.store, stored.key, stored.sizeBytes),
+    );
+    if (facts.isEmpty === true) throw permanentFailure('no_output');
+    return {
+      type: facts.kind,
+      objectKey: stored.key,
+      mimeType: facts.mimeType,
+      sizeBytes: stored.sizeBytes,
+      sha256: stored.sha256,
+      ...(facts.width === undefined ? {} : { width: facts.width }),
+      ...(facts.height === undefined ? {} : { height: facts.height }),
+      ...(facts.durationSeconds === undefined ? {} : { durationSeconds: facts.durationSeconds }),
+    };
+  } catch (error) {
+    if (error instanceof UnsupportedMediaError) throw permanentFailure('no_output');
+    throw error;
+  }
+}
+
+async function fetchInto(
+  context: GenerationContext,
+  source: Source,
+  url: string,
+  signal: AbortSignal,
+): Promise<{ readonly key: string; readonly sizeBytes: number; readonly sha256: string }> {
+  const key = attemptKey(source.attempt, source.task.id, 'archived', source.position);
+  try {
+    const put = await context.store.put(key, await openFile(context, source, url, signal), {
+      mimeType: 'application/octet-stream',
+      maxBytes: MAX_OUTPUT_BYTES,
+      signal,
+    });
+    return { key, ...put };
+  } catch (error) {
+    if (error instanceof ObjectTooLargeError) throw permanentFailure('no_output');
+    if (!(error instanceof EgressError)) throw error;
+    throw isFinal(error) ? permanentFailure('no_output') : retryableFailure('provider_unavailable');
+  }
+}
+
+/** From the upstream itself if it serves the file on its own origin; from anywhere else through the guarded client. */
+async function openFile(
+  context: GenerationContext,
+  { task, place }: Source,
+  url: string,
+  signal: AbortSignal,
+): Promise<Readable> {
+  const bounds = { timeoutMs: DOWNLOAD_TIMEOUT_MS, maxBytes: MAX_OUTPUT_BYTES, signal };
+  const route = (await routesOf(context, task)).find((each) => each.place === place);
+  const own = await route?.provider.download?.(route.request, url, bounds);
+  if (own?.from === 'upstream') return own.body;
+  const { body } = await context.egress.download(own?.url ?? url, { ...bounds, accountId: task.accountId });
+  return body;
+}
+
+/**
+ * Whether a retry is pointless: the provider named a file that it does not serve, a file that is far too large, or an
+ * address that we never connect to, also when reached by a redirect.
+ */
+function isFinal({ kind, status, isBarred }: EgressError): boolean {
+  return isBarred || kind === 'too_large' || (kind === 'status' && !isPassingStatus(status));
+}
+
+/** A server that is temporarily busy or failing: the archiving stage has time to retry. */
+function isPassingStatus(status: number | undefined): boolean {
+  return status !== undefined && (status >= 500 || status === 408 || status === 425 || status === 429);
+}

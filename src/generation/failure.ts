@@ -1,0 +1,48 @@
+/**
+ * How the generation of a task fails: for good, with a reason from the closed list, or so that another attempt may
+ * succeed. It knows nothing of Temporal: `activities/failures.ts` makes of it what a history keeps.
+ */
+import type { FailureReason } from '../domain/failure-reason.ts';
+import { inputFault, reasonOfFault } from '../domain/input-fault.ts';
+import type { FaultKind, InputFault } from '../domain/input-fault.ts';
+
+interface FailureDetails {
+  readonly isPermanent: boolean;
+  readonly fault?: InputFault | undefined;
+  readonly retryAfterMs?: number | undefined;
+}
+
+/** Its message is kept in histories, and so contains nothing but the reason. */
+export class GenerationFailure extends Error {
+  override readonly name = 'GenerationFailure';
+  readonly reason: FailureReason;
+  /** The task can no longer succeed; otherwise another attempt may. */
+  readonly isPermanent: boolean;
+  /** What is wrong with the input: a field's path and a member of a closed list. */
+  readonly fault: InputFault | undefined;
+  /** The time until the next attempt, if it is known. */
+  readonly retryAfterMs: number | undefined;
+
+  constructor(reason: FailureReason, { isPermanent, fault, retryAfterMs }: FailureDetails) {
+    super(`${isPermanent ? 'permanent' : 'passing'}: ${reason}`);
+    this.reason = reason;
+    this.isPermanent = isPermanent;
+    this.fault = fault;
+    this.retryAfterMs = retryAfterMs;
+  }
+}
+
+/** The task can no longer succeed. */
+export function permanentFailure(reason: FailureReason, fault?: InputFault): GenerationFailure {
+  return new GenerationFailure(reason, { isPermanent: true, fault });
+}
+
+/** The same for an invalid field of the input. @param path of the field, as in the model's schema. */
+export function invalidInput(kind: FaultKind, path: readonly string[]): GenerationFailure {
+  return permanentFailure(reasonOfFault(kind), inputFault(kind, path.join('.')));
+}
+
+/** The attempt failed; another may well succeed, after `retryAfterMs` if that is known. */
+export function retryableFailure(reason: FailureReason, retryAfterMs?: number): GenerationFailure {
+  return new GenerationFailure(reason, { isPermanent: false, retryAfterMs });
+}

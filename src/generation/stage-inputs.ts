@@ -1,0 +1,263 @@
+/**
+ * Makes the media of a task's input available to its provider: a reference to an object of ours becomes a URL that
+ * gives access to it until the task's deadline, or, for a provider that fetches nothing itself, all media become
+ * files. Our own objects are read from the store and never over the network (contract §7 "Uploads").
+ */
+import { createWriteStream } from 'node:fs';
+import { open, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { UnsupportedMediaError } from '@darkroom/media/inspect';
+import { extensionFor, mediaTypeOf } from '@darkroom/media/media-types';
+import pRetry from 'p-retry';
+import type { FaultKind } from '../domain/input-fault.ts';
+import { EgressError } from '../egress/egress-error.ts';
+import type { EgressFailureKind } from '../egress/egress-error.ts';
+import { ShareExhaustedError } from '../limits/tenant-shares.ts';
+import { ObjectNotFoundError } from '../objects/stores/object-store.ts';
+import { referencedId, signedInputId } from '../objects/urls/own-url.ts';
+import type { GenerationRequest, InputFile } from '../providers/provider.ts';
+import type { WorkingTask } from '../tasks/lifecycle/transitions.ts';
+import { isAccepted, mediaOf, withTexts } from '../tasks/record/input-media.ts';
+import type { MediaField } from '../tasks/record/input-media.ts';
+import { findInputObjects } from '../tasks/record/input-objects.ts';
+import type { InputObject } from '../tasks/record/input-objects.ts';
+import type { GenerationContext } from './context.ts';
+import { invalidInput, retryableFailure } from './failure.ts';
+import type { TaskRoute } from './task-route.ts';
+
+/** Limit of one file, by its kind. */
+const MAX_BYTES: Readonly<Record<string, number>> = { image: 50_000_000, audio: 100_000_000, video: 500_000_000 };
+/** The number of bytes from which the type is detected. */
+const BEGINNING_BYTES = 1024 * 1024;
+/** For the whole file: at a reasonable pace the largest image takes a minute, the largest video eight and a half. */
+const CONNECT_MS = 10_000;
+const BYTES_PER_MS = 1_000;
+/** If a server fails this often, the error is reported to the caller, who supplied the address. */
+const MAX_ATTEMPTS = 4;
+/** A server that keeps us waiting does so at the expense of others. */
+const MAX_TIMEOUTS = 2;
+const FIRST_PAUSE_MS = 500;
+/** The error of an address as reported to the task's owner; an address that may not be reached is `unreachable`. */
+const FAULT_OF_EGRESS: Readonly<Record<EgressFailureKind, FaultKind>> = {
+  unreachable: 'unreachable',
+  timeout: 'too_slow',
+  status: 'not_served',
+  tls: 'untrusted',
+  too_large: 'too_large',
+};
+/** Occurs only if the schema's pattern allows it (tasks/record/input-media.ts). */
+const DATA_URL = /^data:[^,]*;base64,/i;
+
+/**
+ * The request as the provider receives it.
+ *
+ * @param scratch the directory of this attempt, for files.
+ *
+ * @throws {GenerationFailure} `input_unreachable`: a file could not be fetched; `input_invalid`: it is too large, or
+ *   not of a kind that its field accepts; a retryable one if enough other tasks of the account are fetching theirs.
+ */
+export async function stageInputs(
+  context: GenerationContext,
+  task: WorkingTask,
+  route: TaskRoute,
+  { scratch, signal }: { readonly scratch: string; readonly signal: AbortSignal },
+): Promise<GenerationRequest> {
+  const { request, provider, definition } = route;
+  const fields = mediaOf(definition.inputSchema, task.input);
+  if (fields.length === 0) return request;
+  const ids = fields.flatMap(({ value }) => referencedId(value) ?? []);
+  const objects = await findInputObjects(context.database, ids);
+  if (provider.takesMediaAsFiles !== true) {
+    await checkAddresses(context, task.accountId, fields, signal);
+    return { ...request, input: withUrls(context, task, fields, objects) };
+  }
+
+  const loadAll = async (): Promise<ReadonlyMap<string, InputFile>> => {
+    const media = new Map<string, InputFile>();
+    for (const [place, field] of fields.entries()) {
+      const file = path.join(scratch, `input-${place}`);
+      media.set(field.path.join('.'), await load(context, field, objects, { file, signal, accountId: task.accountId }));
+    }
+    return media;
+  };
+  const fetches = fields.some(({ value }) => isElsewhere(value));
+  return { ...request, media: await (fetches ? context.inputFetches.run(task.accountId, loadAll) : loadAll()) };
+}
+
+/** Whether a file has to be fetched from an address that the caller chose. */
+function isElsewhere(value: string): boolean {
+  return referencedId(value) === undefined && !DATA_URL.test(value);
+}
+
+/**
+ * The provider fetches these itself, perhaps from within the operator's network: their host names are resolved, once
+ * per host, as for a fetch of ours.
+ *
+ * @throws {GenerationFailure} `input_unreachable`; a retryable one if the account has too many lookups under way.
+ */
+async function checkAddresses(
+  context: GenerationContext,
+  accountId: string,
+  fields: readonly MediaField[],
+  signal: AbortSignal,
+): Promise<void> {
+  const byOrigin = new Map<string, MediaField>();
+  for (const field of fields.filter(({ value }) => isElsewhere(value))) {
+    const origin = URL.canParse(field.value) ? new URL(field.value).origin : field.value;
+    if (!byOrigin.has(origin)) byOrigin.set(origin, field);
+  }
+  for (const { path: place, value } of byOrigin.values()) {
+    const find = () => context.egress.findObstacle(value, { accountId, timeoutMs: CONNECT_MS, signal }).catch(busy);
+    let obstacle = await find();
+    if (obstacle?.isPassing === true) obstacle = await find();
+    if (obstacle !== undefined) throw invalidInput(obstacle.isPassing ? 'too_slow' : 'unreachable', place);
+  }
+}
+
+/** Not the fault of the address: too many others are being resolved for the same account. */
+function busy(error: unknown): never {
+  throw error instanceof ShareExhaustedError
+    ? retryableFailure('provider_unavailable', error.retryAfterSeconds * 1000)
+    : error;
+}
+
+/**
+ * The same for every attempt of a task, as long as the key that it was started with is accepted: a provider that knows
+ * our task id compares what it receives under it.
+ */
+function withUrls(
+  context: GenerationContext,
+  task: WorkingTask,
+  fields: readonly MediaField[],
+  objects: ReadonlyMap<string, InputObject>,
+): WorkingTask['input'] {
+  const texts = new Map<readonly string[], string>();
+  for (const { path: place, value } of fields) {
+    const object = referenced({ path: place, value }, objects);
+    if (object === undefined) continue;
+    const { url } = context.urlSigner.sign({
+      outputId: signedInputId(object.id),
+      fileName: `${object.id}.${extensionFor(object.mimeType)}`,
+      ...(task.deadlineSeconds === null ? {} : { expireAt: task.deadlineSeconds }),
+      keyId: task.urlKeyId,
+    });
+    texts.set(place, url);
+  }
+  return withTexts(task.input, texts);
+}
+
+/** @throws {GenerationFailure} there never was such an object: the database was replaced under a running task. */
+function referenced(
+  { path: place, value }: Pick<MediaField, 'path' | 'value'>,
+  objects: ReadonlyMap<string, InputObject>,
+): InputObject | undefined {
+  const id = referencedId(value);
+  if (id === undefined) return undefined;
+  const object = objects.get(id);
+  if (object === undefined) throw invalidInput('gone', place);
+  return object;
+}
+
+/** Writes one file of the input into the scratch directory. */
+async function load(
+  context: GenerationContext,
+  field: MediaField,
+  objects: ReadonlyMap<string, InputObject>,
+  { file, signal, accountId }: Pick<Target, 'file' | 'signal' | 'accountId'>,
+): Promise<InputFile> {
+  const object = referenced(field, objects);
+  const maxBytes = largestOf(field.accepts);
+  const target = { file, maxBytes, signal, accountId, place: field.path };
+  await (object === undefined ? fetchFile(context, field.value, target) : readObject(context, object, target));
+  try {
+    const { mimeType } = await context.inspector.inspectBytes(accountId, await beginningOf(file));
+    if (!isAccepted(mimeType, field.accepts)) throw invalidInput('wrong_type', field.path);
+    return { mimeType, path: file };
+  } catch (error) {
+    if (!(error instanceof UnsupportedMediaError)) throw error;
+    // A truncated header of an image that the field accepts, or a completely different type.
+    const { mimeType = '', problem } = error;
+    const isBroken =
+      problem !== undefined || (mediaTypeOf(mimeType) !== undefined && isAccepted(mimeType, field.accepts));
+    throw invalidInput(isBroken ? 'undecodable' : 'wrong_type', field.path);
+  }
+}
+
+/** The size limit of a field's files in bytes: the largest of the kinds that it accepts. */
+function largestOf(accepts: readonly string[]): number {
+  const kinds = accepts.map((accepted) => accepted.split('/')[0] ?? '');
+  return Math.max(...kinds.map((kind) => MAX_BYTES[kind] ?? MAX_BYTES['image'] ?? 0));
+}
+
+interface Target {
+  readonly file: string;
+  readonly maxBytes: number;
+  readonly signal: AbortSignal;
+  readonly accountId: string;
+  /** Its path in the input. */
+  readonly place: readonly string[];
+}
+
+async function readObject(
+  context: GenerationContext,
+  { objectKey, sizeBytes }: InputObject,
+  { file, maxBytes, signal, place }: Target,
+): Promise<void> {
+  if (sizeBytes > maxBytes) throw invalidInput('too_large', place);
+  try {
+    await pipeline(await context.store.read(objectKey), createWriteStream(file), { signal });
+  } catch (error) {
+    if (error instanceof ObjectNotFoundError) throw invalidInput('gone', place);
+    throw error;
+  }
+}
+
+async function fetchFile(
+  context: GenerationContext,
+  url: string,
+  { file, maxBytes, signal, accountId, place }: Target,
+): Promise<void> {
+  const base64 = DATA_URL.exec(url);
+  if (base64 !== null) return writeFile(file, Buffer.from(url.slice(base64[0].length), 'base64'));
+  const timeoutMs = CONNECT_MS + maxBytes / BYTES_PER_MS;
+  let timeouts = 0;
+  const download = async (): Promise<void> => {
+    const { body } = await context.egress.download(url, { accountId, timeoutMs, maxBytes, signal });
+    await pipeline(body, createWriteStream(file), { signal });
+  };
+  try {
+    await pRetry(download, {
+      retries: MAX_ATTEMPTS - 1,
+      minTimeout: FIRST_PAUSE_MS,
+      signal,
+      shouldRetry: ({ error }) => {
+        if (!(error instanceof EgressError) || isFinal(error)) return false;
+        if (error.kind === 'timeout') timeouts += 1;
+        return timeouts < MAX_TIMEOUTS;
+      },
+    });
+  } catch (error) {
+    if (!(error instanceof EgressError)) throw error;
+    if (error.cause instanceof ShareExhaustedError) busy(error.cause);
+    throw invalidInput(FAULT_OF_EGRESS[error.kind], place);
+  }
+}
+
+async function beginningOf(file: string): Promise<Buffer> {
+  const handle = await open(file);
+  try {
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(BEGINNING_BYTES), 0, BEGINNING_BYTES, 0);
+    return buffer.subarray(0, bytesRead);
+  } finally {
+    await handle.close();
+  }
+}
+
+/**
+ * A retry would change nothing, or must wait: rejected, missing, untrusted certificate, no free slot in the resolver.
+ */
+function isFinal({ kind, status = 0, isBarred, cause }: EgressError): boolean {
+  if (isBarred || cause instanceof ShareExhaustedError || kind === 'tls' || kind === 'too_large') return true;
+  return kind === 'status' && status < 500 && ![408, 425, 429].includes(status);
+}

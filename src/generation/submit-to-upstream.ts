@@ -1,0 +1,370 @@
+/**
+ * One submit to one upstream: through its gate, announced if necessary, with its outcome classified. Whatever it shows
+ * about the upstream itself is reported to the gate, for all tasks.
+ */
+import type { FailureReason } from '../domain/failure-reason.ts';
+import type { InputFault } from '../domain/input-fault.ts';
+import { ShareExhaustedError } from '../limits/tenant-shares.ts';
+import type { Lease } from '../limits/tenant-shares.ts';
+import { ProviderUnknown } from '../providers/provider-unknown.ts';
+import { ProviderFailure, ProviderRefusal } from '../providers/provider.ts';
+import type { GenerationRequest, Submission } from '../providers/provider.ts';
+import { clearIntent, declareIntent, takeOnIntent, withdrawIntent } from '../tasks/lifecycle/intents.ts';
+import type { DeclaredIntent } from '../tasks/lifecycle/intents.ts';
+import { persistWithRetry } from '../tasks/lifecycle/persist-with-retry.ts';
+import { recordFiles, recordJob, recordNoAnswer, recordRefusal } from '../tasks/lifecycle/transitions.ts';
+import type { Health } from '../upstreams/gate.ts';
+import type { SubmitResult } from '../../workflows/contracts.ts';
+import { announceSubmit, isStatedUnsent, stateUnsent, withdrawSubmit } from './announcement.ts';
+import { submitResultOf } from './earlier-work.ts';
+import { GenerationFailure, permanentFailure, retryableFailure } from './failure.ts';
+import { keepSubmitLive } from './live-submit.ts';
+import type { LiveSubmit } from './live-submit.ts';
+import { warnOfShortGrace } from './short-grace.ts';
+import { stageFiles } from './stage-files.ts';
+import { stageInputs } from './stage-inputs.ts';
+import { WorkerStoppingError } from './stopped.ts';
+import type { SubmitAttempt } from './submit-with-fallback.ts';
+import type { TaskRoute } from './task-route.ts';
+
+/** Also after the signal has fired: a remaining intent would wrongly state that something may have been sent. */
+const CLEAR_WITHIN_MS = 15_000;
+
+/**
+ * Until a long rendering without a slot is retried. Other tasks wait in the process for the next slot that becomes
+ * free, so that none stays unused meanwhile.
+ */
+const NO_PLACE_RETRY_MS = 3_000;
+
+/** Why an upstream did not accept a task: nothing was sent to it, or it certainly accepted nothing. */
+export type Obstacle =
+  /** Known to be rejecting all requests for this long. */
+  | { readonly kind: 'closed'; readonly waitMs: number; readonly endsSearch: boolean }
+  /** It has as many jobs as it may have: the task is in its queue, and has been handled for this long. */
+  | { readonly kind: 'full'; readonly waitedMs: number; readonly endsSearch: true }
+  | {
+      readonly kind: 'refused';
+      readonly reason: FailureReason;
+      readonly fault: InputFault | undefined;
+      /** Undefined: trying again is pointless. */
+      readonly waitMs: number | undefined;
+      readonly refusalsSoFar: number;
+      /** The work itself was rejected, which other upstreams would do as well. */
+      readonly endsSearch: boolean;
+    };
+
+/** Rejections of the work, not of us. */
+const REASONS_OF_THE_WORK: readonly FailureReason[] = ['content_rejected', 'input_invalid'];
+
+/**
+ * Submits a task to one upstream.
+ *
+ * @throws {GenerationFailure} the task is over, or another attempt of the activity has to continue.
+ */
+export async function submitToUpstream(
+  attempt: SubmitAttempt,
+  route: TaskRoute,
+): Promise<{ readonly result: SubmitResult } | Obstacle> {
+  const { context, task } = attempt;
+  const { gate } = context.upstreams;
+  const who = { taskId: task.id, accountId: task.accountId };
+  const entry = route.gated === undefined ? { kind: 'open' as const } : await gate.enter(route.gated, who);
+  if (entry.kind === 'closed') return { ...entry, endsSearch: false };
+  if (entry.kind === 'full') return { ...entry, endsSearch: true };
+
+  let keepsSlot = false;
+  try {
+    const answer = await exchangeWith(attempt, route);
+    keepsSlot = 'result' in answer && answer.result.kind === 'job';
+    return answer;
+  } catch (error) {
+    // A job that may be under way there still counts: the next attempt of this task finds its slot.
+    keepsSlot = !(error instanceof GenerationFailure || error instanceof WorkerStoppingError);
+    throw error;
+  } finally {
+    if (!keepsSlot && route.gated !== undefined) await gate.leave(route.gated, task.id);
+  }
+}
+
+async function exchangeWith(
+  attempt: SubmitAttempt,
+  route: TaskRoute,
+): Promise<{ readonly result: SubmitResult } | Obstacle> {
+  if (attempt.hasPlace) return submitInPlace(attempt, route);
+  const place = await enterProvider(route, attempt.task.accountId, attempt.stopSignal);
+  try {
+    return await submitInPlace(attempt, route);
+  } finally {
+    place?.release();
+  }
+}
+
+/**
+ * Acquires a slot at a provider that has few, waiting for a moment if others are already waiting.
+ *
+ * @returns undefined: the provider has no limit.
+ * @throws {GenerationFailure} retryable: there is none. Another task gets the worker's slot meanwhile.
+ */
+export async function enterProvider(
+  { provider, request }: TaskRoute,
+  accountId: string,
+  signal: AbortSignal,
+): Promise<Lease | undefined> {
+  return provider.enter?.(request.upstream, { accountId, signal }).catch((error: unknown) => {
+    if (error instanceof ShareExhaustedError) throw retryableFailure('provider_unavailable', spread(NO_PLACE_RETRY_MS));
+    signal.throwIfAborted();
+    throw error;
+  });
+}
+
+/** Up to twice as long, so that waiting tasks do not all retry at the same moment. */
+function spread(milliseconds: number): number {
+  return Math.round(milliseconds * (1 + Math.random()));
+}
+
+/**
+ * What aborts a submit. One that only hands over the work takes a short time, and if it were aborted the job would be
+ * lost; one that does the work itself is aborted if the caller no longer wants it. A stopping worker aborts it only if
+ * it may be repeated.
+ */
+function submitSignal({ stopSignal, stopSignals }: SubmitAttempt, { provider }: TaskRoute, live?: LiveSubmit) {
+  if (!provider.worksWhileSubmitting) return stopSignals.deadline;
+  const signal = provider.isSubmitRepeatable ? stopSignal : stopSignals.requested;
+  return live === undefined ? signal : AbortSignal.any([signal, live.unwanted]);
+}
+
+async function submitInPlace(
+  attempt: SubmitAttempt,
+  route: TaskRoute,
+): Promise<{ readonly result: SubmitResult } | Obstacle> {
+  const { context, task, stopSignal, scratch } = attempt;
+  warnOfShortGrace(context, route);
+  // Before the intent: what fails until then was not sent.
+  const request = await stageInputs(context, task, route, { scratch, signal: stopSignal });
+  const intent = await announce(attempt, route);
+  const live = intent === undefined ? undefined : keepSubmitLive(context, attempt, task, route);
+  try {
+    return await send(attempt, route, request, { intent, signal: submitSignal(attempt, route, live) });
+  } finally {
+    live?.stop();
+  }
+}
+
+/** What is known about a submit that is sent. */
+interface Sending {
+  /** Undefined: it was not announced. */
+  readonly intent: DeclaredIntent | undefined;
+  readonly signal: AbortSignal;
+}
+
+async function send(
+  attempt: SubmitAttempt,
+  route: TaskRoute,
+  request: GenerationRequest,
+  sending: Sending,
+): Promise<{ readonly result: SubmitResult } | Obstacle> {
+  const { task, scratch, onProgress } = attempt;
+  const { intent, signal } = sending;
+  const hookUrl = hookUrlOf(attempt, route);
+  let submission: Submission;
+  try {
+    submission = await route.provider.submit(request, {
+      accountId: task.accountId,
+      signal,
+      scratch,
+      onProgress,
+      ...(hookUrl === undefined ? {} : { hookUrl }),
+    });
+  } catch (error) {
+    return await obstacleOf(attempt, route, error, sending);
+  }
+  await reportHealth(attempt, route, 'answered');
+  try {
+    return { result: await persistResult(attempt, route, submission, signal) };
+  } catch (error) {
+    if (intent === undefined) await noteTaken(attempt, route);
+    throw error;
+  }
+}
+
+/**
+ * Records to which upstream the work is about to be sent, unless repeating it there does no harm and no other upstream
+ * is possible.
+ *
+ * @returns undefined: it is not announced.
+ */
+async function announce(attempt: SubmitAttempt, route: TaskRoute): Promise<DeclaredIntent | undefined> {
+  const { context, task, routes, triedPlace } = attempt;
+  const { isSubmitRepeatable } = route.provider;
+  if (isSubmitRepeatable && (routes.length === 1 || triedPlace !== undefined)) return undefined;
+  const intent = await declare(attempt, route).catch((error: unknown) => {
+    // Whether it was recorded is not known, but nothing was sent.
+    stateUnsent(attempt);
+    throw error;
+  });
+  // It belongs to another attempt, which may be under way, or about to be withdrawn: the next attempt waits for its
+  // outcome.
+  if (intent === undefined) throw retryableFailure('provider_unavailable');
+  const submit = { place: route.place, refusals: intent.refusals };
+  const isCurrent = await announceSubmit(attempt, submit).catch((error: unknown) => {
+    context.logger.warn({ err: error, taskId: task.id }, 'a submit could not be announced, and was not sent');
+    return false;
+  });
+  if (isCurrent) return intent;
+  await clearUnsent(attempt, intent);
+  throw retryableFailure('provider_unavailable');
+}
+
+/** Nothing was sent, and the next attempt may send: Temporal did not answer, or this attempt is over. */
+async function clearUnsent(attempt: SubmitAttempt, intent: DeclaredIntent): Promise<void> {
+  const { context, task } = attempt;
+  try {
+    await persistWithRetry(AbortSignal.timeout(CLEAR_WITHIN_MS), () => clearIntent(context.database, task.id, intent));
+    withdrawSubmit(attempt);
+  } catch (error) {
+    context.logger.warn({ err: error, taskId: task.id }, 'the intent of a submit that was not sent is left');
+    stateUnsent(attempt);
+  }
+}
+
+/**
+ * Records the intent, or takes over that of the previous attempt.
+ *
+ * @returns undefined: there is one that may have been sent.
+ */
+async function declare(attempt: SubmitAttempt, route: TaskRoute): Promise<DeclaredIntent | undefined> {
+  const { context, task } = attempt;
+  const declared = await declareIntent(context.database, task.id, route);
+  if (declared !== undefined || !isStatedUnsent(attempt)) return declared;
+  return takeOnIntent(context.database, task.id, route);
+}
+
+/**
+ * Records that an upstream has, or may have, work that was not announced: it may bill it, whatever happens to the task
+ * (src/billing/operator-costs.ts). Never throws, because the error that led here is the one to throw.
+ */
+async function noteTaken({ context, task }: SubmitAttempt, route: TaskRoute): Promise<void> {
+  if (route.gated === undefined) return;
+  const written = persistWithRetry(AbortSignal.timeout(CLEAR_WITHIN_MS), () =>
+    declareIntent(context.database, task.id, route),
+  );
+  await written.catch((err: unknown) =>
+    context.logger.warn({ err, taskId: task.id }, 'the upstream of a task could not be recorded'),
+  );
+}
+
+function hookUrlOf({ context, task }: SubmitAttempt, { provider, request, upstreamName }: TaskRoute) {
+  if (provider.callsBack !== true) return undefined;
+  const { baseUrl } = request.upstream;
+  return context.upstreams.hookUrls.urlFor({ name: upstreamName, baseUrl }, task.id, task.urlKeyId);
+}
+
+/** Records the result. */
+async function persistResult(
+  attempt: SubmitAttempt,
+  route: TaskRoute,
+  submission: Submission,
+  signal: AbortSignal,
+): Promise<SubmitResult> {
+  const { context, task } = attempt;
+  if (submission.kind === 'job') {
+    const { jobId } = submission;
+    await persistWithRetry(signal, () => recordJob(context.database, task, route, jobId));
+    return submitResultOf(task, { state: 'submitted', jobId, place: route.place });
+  }
+  if (submission.files.length === 0) throw permanentFailure('no_output');
+  const files = await stageFiles(context, attempt, task.id, submission.files, signal);
+  await persistWithRetry(signal, () => recordFiles(context.database, task, route, files));
+  // A video's frames have to be made, which takes more than checking that the files exist.
+  const isStored = route.definition.modality !== 'video' && files.every((file) => 'key' in file);
+  return { ...submitResultOf(task, { state: 'produced', jobId: null, place: route.place, files }), isStored };
+}
+
+/** Classifies an error. @throws what ends the attempt, or the task. */
+async function obstacleOf(
+  attempt: SubmitAttempt,
+  route: TaskRoute,
+  error: unknown,
+  { intent, signal }: Sending,
+): Promise<Obstacle> {
+  const { context, task } = attempt;
+  await reportHealth(attempt, route, healthOf(error));
+  const refusalsSoFar = error instanceof ProviderRefusal ? await noteRefusal(attempt, route, error, intent) : 0;
+  if (intent === undefined && mayBeBilled(error)) await noteTaken(attempt, route);
+  signal.throwIfAborted();
+  if (error instanceof ProviderRefusal) {
+    const { reason, retryAfterMs, fault, note } = error;
+    context.logger[note === undefined ? 'info' : 'error'](
+      { taskId: task.id, upstream: route.upstreamName, protocol: route.request.upstream.protocol, reason, note },
+      'the provider refused a task',
+    );
+    const endsSearch = REASONS_OF_THE_WORK.includes(reason);
+    return { kind: 'refused', reason, fault, waitMs: retryAfterMs, refusalsSoFar, endsSearch };
+  }
+  if (error instanceof ProviderFailure) throw permanentFailure(error.reason, error.fault);
+  // It is unknown whether the work was accepted.
+  if (error instanceof ProviderUnknown) await recordNoAnswer(context.database, task.id, route);
+  if (!route.provider.isSubmitRepeatable) throw permanentFailure('outcome_unknown');
+  throw error;
+}
+
+/**
+ * Records that nothing was accepted, so that another attempt may submit again, also to another upstream.
+ *
+ * @returns how many rejections there are by now.
+ */
+async function noteRefusal(
+  attempt: SubmitAttempt,
+  route: TaskRoute,
+  { reason }: ProviderRefusal,
+  intent: DeclaredIntent | undefined,
+): Promise<number> {
+  const { context, task } = attempt;
+  if (intent === undefined) return recordRefusal(context.database, task.id, route, reason);
+  try {
+    const refusals = await persistWithRetry(AbortSignal.timeout(CLEAR_WITHIN_MS), () =>
+      withdrawIntent(context.database, task.id, route, reason, intent),
+    );
+    withdrawSubmit(attempt);
+    return refusals;
+  } catch (error) {
+    // The intent may remain, but the submit that it stands for was not accepted.
+    stateUnsent(attempt);
+    throw error;
+  }
+}
+
+/** False for work that the upstream certainly did not accept, and for work that it reports as failed. */
+function mayBeBilled(error: unknown): boolean {
+  if (error instanceof ProviderFailure) return error.reason === 'no_output';
+  return !(error instanceof ProviderRefusal);
+}
+
+/**
+ * Statuses that say nothing about the upstream's own condition: this work took too long, or it already knows the work.
+ */
+const STATUSES_OF_THE_WORK: readonly number[] = [408, 409, 499];
+
+/** What an error shows about the upstream; undefined: nothing, because we gave up ourselves. */
+function healthOf(error: unknown): Health | undefined {
+  if (error instanceof ProviderFailure) return 'answered';
+  if (error instanceof ProviderUnknown) {
+    return error.status !== undefined && STATUSES_OF_THE_WORK.includes(error.status) ? 'answered' : 'failed';
+  }
+  if (!(error instanceof ProviderRefusal)) return undefined;
+  const { condition, retryAfterMs = 0 } = error;
+  if (condition === 'busy') return { pauseMs: retryAfterMs };
+  if (condition === 'down') return 'failed';
+  // A submit that we gave up before it was sent.
+  return retryAfterMs === 0 && error.reason === 'provider_unavailable' ? undefined : 'answered';
+}
+
+async function reportHealth(
+  { context }: SubmitAttempt,
+  { gated, upstreamName }: TaskRoute,
+  health: Health | undefined,
+): Promise<void> {
+  if (health === undefined) return;
+  context.metrics.outgoing.upstreamAsked(upstreamName, typeof health === 'string' ? health : 'paused');
+  if (gated !== undefined) await context.upstreams.gate.report(gated, health);
+}

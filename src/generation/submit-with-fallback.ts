@@ -1,0 +1,130 @@
+/**
+ * Offers a task to the upstreams of its route, in order, until one accepts it. The next upstream is tried only after a
+ * definite rejection, or if one is known to reject all requests for now (architecture, "Submitting is split from
+ * waiting, and never repeated blindly"). If all of them reject for now, the task waits outside the worker and is
+ * retried.
+ */
+import type { WorkingTask } from '../tasks/lifecycle/transitions.ts';
+import type { SubmitResult } from '../../workflows/contracts.ts';
+import type { Attempt } from './attempt.ts';
+import type { GenerationContext } from './context.ts';
+import { GenerationFailure, permanentFailure, retryableFailure } from './failure.ts';
+import { releaseUpstreamSlot } from './release-upstream-slot.ts';
+import { submitToUpstream } from './submit-to-upstream.ts';
+import type { Obstacle } from './submit-to-upstream.ts';
+import type { TaskRoute } from './task-route.ts';
+import type { StopSignals } from './until-stopped.ts';
+
+/**
+ * Providers that keep rejecting are given up after this many rejections by each: a few minutes, with the pauses that
+ * they request.
+ */
+const MAX_REFUSALS = 6;
+/**
+ * A task that waits for a slot is woken when it gets one. In case the wake-up is lost, the task checks again after as
+ * long as it has already waited, and not before this interval, so that a day of waiting takes about ten checks.
+ */
+const LEAST_RECHECK_MS = 60_000;
+/** The activity itself detects the deadline, so it must not be woken too early. */
+const AFTER_DEADLINE_MS = 500;
+/** A workflow of an earlier release does not wait: the activity is retried and finds the slot that it was given. */
+const RETRY_MS = 4_000;
+/** Spreads the retries of tasks that wait for the same upstream. */
+const SPREAD_MS = 1_000;
+
+/** One attempt to submit a task. */
+export interface SubmitAttempt extends Attempt {
+  readonly context: GenerationContext;
+  readonly task: WorkingTask;
+  readonly routes: readonly TaskRoute[];
+  /** The upstream that an earlier attempt may have submitted the work to: no other upstream may get it. */
+  readonly triedPlace: number | undefined;
+  /** Fires on cancellation, at the deadline and when the worker stops. */
+  readonly stopSignal: AbortSignal;
+  /** These fire for fewer reasons. */
+  readonly stopSignals: StopSignals;
+  /** Whether a slot at the provider was acquired before the task's time began to run. */
+  readonly hasPlace: boolean;
+  /** Whether the workflow waits if an upstream is at its concurrency limit. */
+  readonly mayWait: boolean;
+  /** The attempt's own directory. */
+  readonly scratch: string;
+  /** Receives the progress, 0 to 1. */
+  readonly onProgress: (fraction: number) => void;
+}
+
+/** @throws {GenerationFailure} no upstream accepted the task: retryable, or permanent. */
+export async function submitWithFallback(attempt: SubmitAttempt): Promise<SubmitResult> {
+  const { routes, triedPlace } = attempt;
+  const candidates = triedPlace === undefined ? routes : routes.filter(({ place }) => place === triedPlace);
+  try {
+    const { result, route } = await search(attempt, candidates);
+    await leaveSlots(attempt, route);
+    return result;
+  } catch (error) {
+    // After a retryable failure the next attempt finds the slots that this one had.
+    if (error instanceof GenerationFailure && error.isPermanent) await leaveSlots(attempt);
+    throw error;
+  }
+}
+
+/** @returns the result, and the upstream where the task is now. */
+async function search(
+  attempt: SubmitAttempt,
+  candidates: readonly TaskRoute[],
+): Promise<{ readonly result: SubmitResult; readonly route: TaskRoute }> {
+  const { context, triedPlace, task, mayWait } = attempt;
+  const obstacles: Obstacle[] = [];
+  for (const route of candidates) {
+    if (triedPlace !== undefined && !route.provider.isSubmitRepeatable) {
+      await releaseUpstreamSlot(context, task.id, route);
+      throw permanentFailure('outcome_unknown');
+    }
+    const answer = await submitToUpstream(attempt, route);
+    if ('result' in answer) return { result: answer.result, route };
+    if (answer.kind === 'full' && mayWait) {
+      return { result: { kind: 'waiting', waitMs: recheckMs(task, answer.waitedMs) }, route };
+    }
+    obstacles.push(answer);
+    if (answer.endsSearch) break;
+  }
+  throw failureOf(obstacles, candidates.length, task);
+}
+
+/**
+ * Releases the slots that the task holds, or waits for, at upstreams with a concurrency limit.
+ *
+ * @param except the upstream where the task stays.
+ */
+async function leaveSlots({ context, routes, task }: SubmitAttempt, except?: TaskRoute): Promise<void> {
+  for (const { place, gated } of routes) {
+    if (place !== except?.place && gated !== undefined) await context.upstreams.gate.leave(gated, task.id);
+  }
+}
+
+function recheckMs({ deadlineAt }: WorkingTask, waitedMs: number): number {
+  const leftMs = deadlineAt === null ? Infinity : deadlineAt - performance.now();
+  return Math.round(Math.max(0, Math.min(Math.max(waitedMs, LEAST_RECHECK_MS), leftMs + AFTER_DEADLINE_MS)));
+}
+
+/** The failure of a task that no upstream accepted. */
+function failureOf(obstacles: readonly Obstacle[], upstreams: number, task: WorkingTask): GenerationFailure {
+  const last = obstacles.at(-1);
+  if (last === undefined) return permanentFailure('model_unavailable');
+  if (last.kind === 'full') return retryableFailure('provider_unavailable', spread(RETRY_MS));
+  if (last.kind === 'refused' && last.endsSearch) return permanentFailure(last.reason, last.fault);
+
+  const waits = obstacles.flatMap((obstacle) => (obstacle.kind === 'full' ? [] : (obstacle.waitMs ?? [])));
+  const refusals = obstacles.filter((obstacle) => obstacle.kind === 'refused');
+  if (waits.length === 0) return permanentFailure(refusals.at(-1)?.reason ?? 'provider_unavailable');
+  const isGivenUp = refusals.some(({ refusalsSoFar }) => refusalsSoFar >= MAX_REFUSALS * upstreams);
+  const waitMs = spread(Math.min(...waits));
+  const isTooLate = task.deadlineAt !== null && performance.now() + waitMs >= task.deadlineAt;
+  if (isGivenUp || isTooLate) return permanentFailure('provider_unavailable');
+  return retryableFailure('provider_unavailable', waitMs);
+}
+
+/** No delay if we gave up the submit ourselves; otherwise a little longer than requested. */
+function spread(waitMs: number): number {
+  return waitMs === 0 ? 0 : Math.round(waitMs + Math.random() * SPREAD_MS);
+}

@@ -1,0 +1,76 @@
+/**
+ * From a task's row to the providers that do its work: the pinned definition's route and the providers of its
+ * upstreams.
+ */
+import { EMBEDDED_PROTOCOL, upstreamsOf } from '../catalogue/definition.ts';
+import type { ModelDefinition } from '../catalogue/definition.ts';
+import { withDefaults } from '../catalogue/input-defaults.ts';
+import type { GenerationRequest, Provider } from '../providers/provider.ts';
+import type { UpstreamPlace, WorkingTask } from '../tasks/lifecycle/transitions.ts';
+import type { GatedUpstream } from '../upstreams/gate.ts';
+import { concurrencyOf, upstreamName } from '../upstreams/upstream-caps.ts';
+import type { GenerationContext } from './context.ts';
+import { permanentFailure } from './failure.ts';
+
+/** One upstream that a task's route names. */
+export interface TaskRoute extends UpstreamPlace {
+  readonly definition: ModelDefinition;
+  readonly provider: Provider;
+  readonly request: GenerationRequest;
+  /** Undefined: an embedded engine, which has no limits but those of the pool. */
+  readonly gated: GatedUpstream | undefined;
+}
+
+/**
+ * The upstreams of a task's route that this release knows, in the order in which they are tried.
+ *
+ * @throws {GenerationFailure} `model_unavailable`: there are none.
+ */
+export async function routesOf(context: GenerationContext, task: WorkingTask): Promise<readonly TaskRoute[]> {
+  const definition = await context.definitions.read(task.definitionHash);
+  const routes = upstreamsOf(definition, task.route).flatMap((upstream, place) => {
+    const known = context.providers.get(upstream.protocol);
+    if (known === undefined) return [];
+    const provider = known.boundTo?.(upstream, definition.modality) ?? known;
+    const name = upstreamName(upstream);
+    // One engine serves models with different defaults; an upstream has its own, and receives what the caller sent.
+    const isOurs = upstream.protocol === EMBEDDED_PROTOCOL;
+    const input = isOurs ? withDefaults(definition.inputSchema, task.input) : task.input;
+    return {
+      definition,
+      provider,
+      request: { taskId: task.id, upstream, input },
+      upstreamName: name,
+      place,
+      label: upstream.id ?? place + 1,
+      gated: isOurs ? undefined : { name, concurrency: concurrencyOf(upstream) },
+    };
+  });
+  if (routes.length === 0) {
+    const protocols = upstreamsOf(definition, task.route).map(({ protocol }) => protocol);
+    context.logger.error(
+      { taskId: task.id, model: task.model, protocols },
+      'this release knows no protocol of the model',
+    );
+    throw permanentFailure('model_unavailable');
+  }
+  return routes;
+}
+
+/**
+ * The upstream that has a task's generation.
+ *
+ * @param place its recorded index.
+ * @throws {GenerationFailure} `model_unavailable`: this release does not know its protocol.
+ */
+export async function routeAt(context: GenerationContext, task: WorkingTask, place: number): Promise<TaskRoute> {
+  const route = (await routesOf(context, task)).find((each) => each.place === place);
+  if (route === undefined) {
+    context.logger.error(
+      { taskId: task.id, model: task.model, place },
+      'this release knows no protocol of the upstream',
+    );
+    throw permanentFailure('model_unavailable');
+  }
+  return route;
+}

@@ -1,0 +1,61 @@
+/** How a settlement ends a task: what a success costs, and what a failure does (src/tasks/lifecycle/settle.ts). */
+import { actualCost, finishedCost } from '../catalogue/price.ts';
+import { parseUsd } from '../domain/money.ts';
+import { isTerminal } from '../domain/task-status.ts';
+import type { Verdict } from '../tasks/lifecycle/settle.ts';
+import { readGeneration, readWorkingTask } from '../tasks/lifecycle/transitions.ts';
+import type { SettleInput } from '../../workflows/contracts.ts';
+import type { GenerationContext } from './context.ts';
+import { isForAnotherRequest } from './earlier-work.ts';
+
+type VerdictContext = Pick<GenerationContext, 'database' | 'definitions' | 'logger'>;
+
+/** @param input the end that the workflow asks for; the verdict is another if that is the end of another request. */
+export async function verdictOf(context: VerdictContext, input: SettleInput): Promise<Verdict> {
+  // The outcome of one request is not the outcome of the other.
+  if (await isOfAnotherRequest(context, input)) return { status: 'fail', reason: 'outcome_unknown' };
+  if (input.status === 'fail') {
+    const { status, reason } = input;
+    return reason === 'cancelled' ? cancelledVerdict(context, input) : { status, reason };
+  }
+  const task = await readWorkingTask(context.database, input.taskId);
+  const { pricing } = await context.definitions.read(task.definitionHash);
+  const capturedMicroUsd = isTerminal(task.status) ? 0n : actualCost(pricing, task.input, input.outputs);
+  return { status: 'success', outputs: input.outputs, capturedMicroUsd };
+}
+
+/** Whether the database has lost the task that the workflow is for, and has another under its key (docs/decisions/0037). */
+async function isOfAnotherRequest(context: VerdictContext, { taskId, requestHash }: SettleInput): Promise<boolean> {
+  if (requestHash === undefined) return false;
+  return isForAnotherRequest(context, await readWorkingTask(context.database, taskId), requestHash);
+}
+
+/**
+ * What a cancelled task costs (contract §4): what its provider bills, if it reports that; if the provider had finished
+ * all the same, what the model's `lateCancel` defines. Never more than was held (settle.ts).
+ */
+async function cancelledVerdict(
+  { database, definitions }: VerdictContext,
+  { taskId, status, reason, billedUsd, finishedFiles }: Extract<SettleInput, { status: 'fail' }>,
+): Promise<Verdict> {
+  const billed = billedUsd === undefined ? undefined : parseUsd(billedUsd);
+  const asBilled: Verdict = {
+    status,
+    reason,
+    ...(billed === undefined ? {} : { capturedMicroUsd: billed, billedMicroUsd: billed }),
+  };
+  const task = await readWorkingTask(database, taskId);
+  if (isTerminal(task.status)) return asBilled;
+  const { pricing } = await definitions.read(task.definitionHash);
+  const { lateCancel = 'billed' } = pricing;
+  if (lateCancel === 'billed') return asBilled;
+
+  const generation = await readGeneration(database, taskId);
+  const finished = generation?.state === 'produced' ? generation.files.length : finishedFiles;
+  if (finished === undefined) return asBilled;
+  if (lateCancel === 'free') return { ...asBilled, capturedMicroUsd: 0n };
+  if (finished === 0) return asBilled;
+  const price = finishedCost(pricing, task.input, finished);
+  // The price of finished work covers what it cost, unless the provider reports otherwise.
+  return { status, reason, capturedMicroUsd: price, billedMicroUsd: billed ?? price };
+}

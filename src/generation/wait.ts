@@ -1,0 +1,164 @@
+/**
+ * Waits for a provider's job by polling it until it is finished or the task's deadline passes. If a worker dies,
+ * another one polls the same job. A webhook of the provider only brings the next poll forward.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isTerminal } from '../domain/task-status.ts';
+import { ProviderUnreachable } from '../providers/provider-unknown.ts';
+import { ProviderFailure } from '../providers/provider.ts';
+import type { JobState } from '../providers/provider.ts';
+import { beginHandling, readGeneration, readWorkingTask, recordFiles } from '../tasks/lifecycle/transitions.ts';
+import type { GeneratedFile, Generation, WorkingTask } from '../tasks/lifecycle/transitions.ts';
+import { createProgressRecord } from '../tasks/record/progress.ts';
+import type { MediaTaskInput, SubmitResult } from '../../workflows/contracts.ts';
+import type { Attempt } from './attempt.ts';
+import type { GenerationContext } from './context.ts';
+import { generationOfThisRun, submitResultOf } from './earlier-work.ts';
+import { GenerationFailure, permanentFailure } from './failure.ts';
+import { createPollPace } from './poll-pace.ts';
+import { releaseUpstreamSlot } from './release-upstream-slot.ts';
+import { stageFiles } from './stage-files.ts';
+import { routeAt } from './task-route.ts';
+import type { TaskRoute } from './task-route.ts';
+import { untilStopped } from './until-stopped.ts';
+
+/** One attempt at it. */
+export async function awaitGeneration(
+  context: GenerationContext,
+  attempt: Attempt,
+  input: Pick<MediaTaskInput, 'taskId' | 'handlingSeconds'>,
+): Promise<SubmitResult> {
+  let task = await readWorkingTask(context.database, input.taskId);
+  // A database that has lost commits does not know that the task was started.
+  if (task.status === 'queued') ({ task } = await beginHandling(context.database, task.id, input.handlingSeconds));
+  if (isTerminal(task.status)) return { kind: 'over' };
+  const recorded = await readGeneration(context.database, task.id);
+  const isKnown = recorded !== undefined && recorded.state !== 'intent';
+  return finishGeneration(
+    context,
+    attempt,
+    task,
+    isKnown ? recorded : await generationOfThisRun(context, attempt, task),
+  );
+}
+
+/** Waits until a generation is produced and its files are recorded. */
+export async function finishGeneration(
+  context: GenerationContext,
+  attempt: Attempt,
+  task: WorkingTask,
+  generation: Generation,
+): Promise<SubmitResult> {
+  const route = await routeAt(context, task, generation.place);
+  try {
+    let produced = generation;
+    if (generation.state === 'submitted') {
+      const { jobId } = generation;
+      const { deadlineAt } = task;
+      const { stopping } = context;
+      const files = await untilStopped(attempt, { deadlineAt, stopping }, (signal) =>
+        waitForJob({ context, attempt, task, route, signal }, jobId),
+      );
+      produced = { state: 'produced', jobId, place: generation.place, files };
+    }
+    await releaseUpstreamSlot(context, task.id, route);
+    return submitResultOf(task, produced);
+  } catch (error) {
+    if (error instanceof GenerationFailure && error.isPermanent) await releaseUpstreamSlot(context, task.id, route);
+    throw error;
+  }
+}
+
+/** What waiting for a job needs. */
+interface Waiting {
+  readonly context: GenerationContext;
+  readonly attempt: Attempt;
+  readonly task: WorkingTask;
+  readonly route: TaskRoute;
+  readonly signal: AbortSignal;
+}
+
+/** Polls until the job is done and its files are recorded. */
+async function waitForJob(
+  { context, attempt, task, route, signal }: Waiting,
+  jobId: string,
+): Promise<readonly GeneratedFile[]> {
+  const onProgress = createProgressRecord(context, task.id);
+  const pace = createPollPace();
+  const wait = createWait(context, task, route, signal);
+  for (;;) {
+    const answer = await ask(context, route, jobId, signal);
+    if (answer.kind === 'done') {
+      if (answer.files.length === 0) throw permanentFailure('no_output');
+      const files = await stageFiles(context, attempt, task.id, answer.files, signal);
+      await recordFiles(context.database, task, route, files);
+      return files;
+    }
+    if (answer.kind === 'running') {
+      pace.readable();
+      if (answer.progress !== undefined) onProgress(answer.progress);
+    } else {
+      context.logger.info(
+        { taskId: task.id, upstream: route.upstreamName, status: answer.status },
+        'the provider told nothing of a job',
+      );
+      if (answer.isUnreadable && pace.unreadable()) {
+        // If the job went on, it would have to be paid for, although its result cannot be read.
+        await route.provider.cancel(route.request, jobId, { signal }).catch(() => undefined);
+        throw permanentFailure('provider_error');
+      }
+    }
+    await wait(pace.next(answer.pollAfterMs, context.upstreams.hookFeed.isHeard(route.upstreamName)));
+  }
+}
+
+/** No usable answer; the job goes on: poll again until the deadline. */
+interface NoAnswer {
+  readonly kind: 'silent';
+  readonly status: number | undefined;
+  /** It answered with success, but the body could not be understood. */
+  readonly isUnreadable: boolean;
+  readonly pollAfterMs: number | undefined;
+}
+
+async function ask(
+  context: GenerationContext,
+  route: TaskRoute,
+  jobId: string,
+  signal: AbortSignal,
+): Promise<(JobState & { readonly pollAfterMs?: number }) | NoAnswer> {
+  try {
+    return await route.provider.poll(route.request, jobId, { signal });
+  } catch (error) {
+    if (error instanceof ProviderFailure) throw permanentFailure(error.reason);
+    if (!(error instanceof ProviderUnreachable)) throw error;
+    const { status, retryAfterMs } = error;
+    const isBusy = status === 429 || (status === 503 && retryAfterMs !== undefined);
+    if (isBusy && route.gated !== undefined && retryAfterMs !== undefined) {
+      await context.upstreams.gate.report(route.gated, { pauseMs: retryAfterMs });
+    }
+    const isUnreadable = status !== undefined && status >= 200 && status < 300;
+    return { kind: 'silent', status, isUnreadable, pollAfterMs: retryAfterMs };
+  }
+}
+
+/**
+ * Waits as long as requested, and as long as the upstream wants to be left alone; a webhook shortens only the first of
+ * these.
+ */
+function createWait(
+  { upstreams }: GenerationContext,
+  task: WorkingTask,
+  { provider, request, upstreamName, gated }: TaskRoute,
+  signal: AbortSignal,
+): (waitMs: number) => Promise<void> {
+  const upstream = { name: upstreamName, baseUrl: request.upstream.baseUrl };
+  const mayCallBack = provider.callsBack === true && upstreams.hookUrls.urlFor(upstream, task.id) !== undefined;
+  let seen = 0;
+  return async (waitMs) => {
+    if (mayCallBack) seen = await upstreams.hookFeed.wait(task.id, seen, waitMs, signal);
+    else await sleep(waitMs, undefined, { signal });
+    const pausedMs = gated === undefined ? 0 : await upstreams.gate.pausedMs(gated);
+    if (pausedMs > 0) await sleep(pausedMs, undefined, { signal });
+  };
+}

@@ -1,0 +1,109 @@
+/**
+ * Records the outcome of a callback attempt (contract §6). The receiver's answer is kept in memory while the database
+ * is unavailable, because if it is lost the callback is sent twice. The attempt ends in time all the same: otherwise
+ * Temporal would end it and begin the next beside it, without knowing when that is due.
+ */
+import { receiverAnswered, receiverFailed } from '../../accounts/callback-receivers.ts';
+import { finishAttempt } from '../../callbacks/attempts.ts';
+import type { AttemptResult, CallbackState } from '../../callbacks/attempts.ts';
+import type { Database } from '../../database/database.ts';
+import { unlessAborted } from '../../domain/unless-aborted.ts';
+import type { TaskId } from '../../domain/workflow-ids.ts';
+import type { Logger } from '../../telemetry/log.ts';
+import type { Metrics } from '../../telemetry/metrics.ts';
+import { addEvent, lockTask } from '../record/timeline.ts';
+import { persistWithRetry } from './persist-with-retry.ts';
+
+/**
+ * How long an attempt waits for its record; together with the exchange well within its time
+ * (workflows/activity-options.ts).
+ */
+export const RECORD_WITHIN_MS = 5_000;
+/**
+ * How long recording is retried, also after the attempt has ended. If the delivery may be over, the next attempt comes
+ * after that.
+ */
+export const KEEP_WITHIN_MS = 60_000;
+
+/** What a process has for it. */
+export interface RecordDependencies {
+  readonly database: Database;
+  readonly logger: Logger;
+  readonly metrics: Pick<Metrics, 'callbacks'>;
+}
+
+/** The attempt to record. */
+export interface SentAttempt {
+  readonly task: { readonly id: TaskId };
+  readonly accountId: string;
+  readonly attempt: number;
+  /** Of the receiver's URL. */
+  readonly origin: string;
+}
+
+/** The outcome of an attempt. */
+export interface AttemptOutcome {
+  readonly result: AttemptResult;
+  /** The resulting state of the delivery. */
+  readonly state: Exclude<CallbackState, 'waiting'>;
+  /** Until the next attempt, counted from when the outcome was known; undefined if there is none. */
+  readonly delayMs: number | undefined;
+  /** By the monotonic clock. */
+  readonly knownAt: number;
+}
+
+export interface RecordingBounds {
+  /** The time that the attempt has left. */
+  readonly withinMs: number;
+  /** Milliseconds since an arbitrary moment; never adjusted. */
+  readonly steadyClock: () => number;
+}
+
+/**
+ * @returns false if the outcome was not recorded in time: recording is still being retried, or it failed, which was
+ *   logged.
+ */
+export async function recordInTime(
+  { database, logger, metrics }: RecordDependencies,
+  sent: SentAttempt,
+  outcome: AttemptOutcome,
+  { withinMs, steadyClock }: RecordingBounds,
+): Promise<boolean> {
+  const isRecorded = persistWithRetry(AbortSignal.timeout(KEEP_WITHIN_MS), () =>
+    record(database, sent, outcome, steadyClock),
+  ).then(
+    () => {
+      if (outcome.state !== 'pending') metrics.callbacks.ended(outcome.state);
+      return true;
+    },
+    (err: unknown) => {
+      logger.warn({ err, taskId: sent.task.id, attempt: sent.attempt }, 'a callback could not be recorded');
+      return false;
+    },
+  );
+  const time = AbortSignal.timeout(Math.max(0, Math.min(RECORD_WITHIN_MS, Math.floor(withinMs))));
+  return unlessAborted(isRecorded, time).catch(() => false);
+}
+
+/** Writes the record and the timeline event. */
+async function record(
+  database: Database,
+  { task: { id: taskId }, accountId, attempt, origin }: SentAttempt,
+  { result, state, delayMs, knownAt }: AttemptOutcome,
+  steadyClock: () => number,
+): Promise<void> {
+  await database.transaction(async (transaction) => {
+    // From here on the database's `now()` counts.
+    const leftMs = delayMs === undefined ? undefined : Math.max(0, delayMs - (steadyClock() - knownAt));
+    await lockTask(transaction, taskId);
+    const finished = await finishAttempt(transaction, taskId, attempt, result, state, leftMs);
+    // Already recorded by an attempt to write whose answer was lost.
+    if (finished === undefined) return;
+    const { durationMs, isDecisive } = finished;
+    const { httpStatus, errorClass = 'unreachable' } = result;
+    if (state === 'delivered') await receiverAnswered(transaction, accountId, origin);
+    if (state === 'exhausted' && isDecisive) await receiverFailed(transaction, accountId, origin, result);
+    const answer = httpStatus === undefined ? { errorClass } : { status: httpStatus };
+    await addEvent(transaction, taskId, 'callback_attempted', { attempt, ...answer, durationMs });
+  });
+}

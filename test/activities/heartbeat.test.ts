@@ -1,0 +1,57 @@
+/** What the heartbeats of an activity carry to its next attempt. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { asyncLocalStorage } from '@temporalio/activity';
+import type { Context } from '@temporalio/activity';
+import { heartbeating } from '../../activities/heartbeat.ts';
+import { DatabaseUnavailableError } from '../../src/database/database.ts';
+
+/** Runs a function as one attempt of an activity. @param beats the details of its heartbeats. */
+function inAttempt<T>(
+  work: () => Promise<T>,
+  beats: unknown[] = [],
+  heartbeatDetails?: unknown,
+  number = 1,
+): Promise<T> {
+  const attempt = {
+    info: { taskToken: new Uint8Array([1]), isLocal: false, heartbeatDetails, attempt: number },
+    cancellationSignal: new AbortController().signal,
+    heartbeat: (details: unknown) => beats.push(details),
+  } as unknown as Context;
+  return asyncLocalStorage.run(attempt, work);
+}
+
+describe('what an attempt attached to its heartbeats', () => {
+  it('is not erased by the heartbeats of the next one', async () => {
+    const beats: unknown[] = [];
+    const details = { place: 1, refusals: 2 };
+
+    await inAttempt(() => heartbeating(() => Promise.resolve()), beats, details);
+
+    assert.deepEqual(beats, [details]);
+  });
+
+  it('is said again by an attempt that came to nothing, where it says that nothing was sent', async () => {
+    const beats: unknown[] = [];
+    const fail = (): Promise<never> => Promise.reject(new DatabaseUnavailableError('it is still away'));
+
+    await assert.rejects(
+      inAttempt(() => heartbeating(fail), beats, { unsentBy: 1 }, 2),
+      DatabaseUnavailableError,
+    );
+    await assert.rejects(
+      inAttempt(() => heartbeating(fail), beats, { unsentBy: 1 }, 3),
+      DatabaseUnavailableError,
+    );
+
+    assert.deepEqual(beats, [undefined, { unsentBy: 2 }, undefined]);
+  });
+
+  it('is erased where it is for the next attempt alone', async () => {
+    const beats: unknown[] = [];
+
+    await inAttempt(() => heartbeating(() => Promise.resolve()), beats, { unsentBy: 1 }, 2);
+
+    assert.deepEqual(beats, [undefined]);
+  });
+});

@@ -1,0 +1,302 @@
+/**
+ * A submit that may not be sent twice is announced to Temporal before it is sent, so that the next attempt knows
+ * about it whatever happens to this worker and to the database's last commits (docs/decisions/0037).
+ */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { DatabaseUnavailableError } from '../../src/database/database.ts';
+import type { Database, Statement } from '../../src/database/database.ts';
+import type { Attempt } from '../../src/generation/attempt.ts';
+import { intentOfEarlierAttempt } from '../../src/generation/earlier-work.ts';
+import { GenerationFailure } from '../../src/generation/failure.ts';
+import { submitToUpstream } from '../../src/generation/submit-to-upstream.ts';
+import type { SubmitAttempt } from '../../src/generation/submit-with-fallback.ts';
+import type { TaskRoute } from '../../src/generation/task-route.ts';
+import { ProviderRefusal } from '../../src/providers/provider.ts';
+import type { Submission } from '../../src/providers/provider.ts';
+import { clearIntent, declareIntent, withdrawIntent } from '../../src/tasks/lifecycle/intents.ts';
+import { beginHandling, countRefusals, readGeneration } from '../../src/tasks/lifecycle/transitions.ts';
+import type { WorkingTask } from '../../src/tasks/lifecycle/transitions.ts';
+import { definition } from '../catalogue/definitions.ts';
+import { body, openTaskRoom } from '../tasks/task-room.ts';
+import type { TaskRoom } from '../tasks/task-room.ts';
+import { newAttempt } from './attempts.ts';
+import { openGenerationBench } from './contexts.ts';
+import type { GenerationBench } from './contexts.ts';
+import { scriptedProvider } from './scripted-provider.ts';
+
+const away = (): Promise<boolean> => Promise.reject(new Error('Temporal is away'));
+const JOB: Submission = { kind: 'job', jobId: 'job-1' };
+/** The statements that record an intent, or take one over. */
+const LOSABLE: readonly string[] = ['insert_generation_intent', 'take_on_generation_intent'];
+
+async function begin(room: TaskRoom): Promise<WorkingTask> {
+  const { taskId } = await room.creator.create(await room.newCaller(), body(), undefined);
+  return (await beginHandling(room.database, taskId, 60)).task;
+}
+
+/** Submits a task to the only upstream, as one attempt. */
+function submitOf(benchOf: () => GenerationBench) {
+  return function submit(
+    task: WorkingTask,
+    attempt: Attempt,
+    ask: () => Promise<Submission>,
+    {
+      database = benchOf().context.database,
+      place = 0,
+    }: { readonly database?: Database; readonly place?: number } = {},
+  ): ReturnType<typeof submitToUpstream> {
+    const { signal } = new AbortController();
+    const route: TaskRoute = {
+      upstreamName: 'one',
+      place,
+      label: 1,
+      definition: definition(),
+      gated: undefined,
+      provider: scriptedProvider({ submit: ask }),
+      request: { taskId: task.id, upstream: { protocol: 'scripted', model: 'pictures' }, input: task.input },
+    };
+    const submitAttempt: SubmitAttempt = {
+      ...attempt,
+      context: { ...benchOf().context, database },
+      task,
+      routes: [route],
+      triedPlace: undefined,
+      stopSignal: signal,
+      stopSignals: { requested: signal, deadline: signal },
+      hasPlace: true,
+      mayWait: false,
+      scratch: '',
+      onProgress: () => undefined,
+    };
+    return submitToUpstream(submitAttempt, route);
+  };
+}
+
+describe('a submit that is announced', () => {
+  let room: TaskRoom;
+  let bench: GenerationBench;
+  before(async () => {
+    room = await openTaskRoom();
+    bench = openGenerationBench(room);
+  });
+  after(async () => {
+    await bench.close();
+    await room.close();
+  });
+
+  const submit = submitOf(() => bench);
+
+  it('is recorded as an intent, announced, and only then sent, and its job is recorded at last', async () => {
+    const task = await begin(room);
+    const order: unknown[] = [];
+    const note = async (step: unknown): Promise<void> => {
+      order.push([step, (await readGeneration(room.database, task.id))?.state]);
+    };
+    const attempt = newAttempt({
+      async recordHeartbeat(details) {
+        await note(details);
+        return true;
+      },
+    });
+
+    await note('before');
+    await submit(task, attempt, async () => {
+      await note('sent');
+      return JOB;
+    });
+    await note('after');
+
+    assert.deepEqual(order, [
+      ['before', undefined],
+      [{ place: 0, refusals: 0 }, 'intent'],
+      ['sent', 'intent'],
+      ['after', 'submitted'],
+    ]);
+    assert.deepEqual(attempt.beats, [{ place: 0, refusals: 0 }]);
+  });
+
+  it('is not sent where Temporal does not answer, and leaves nothing that says that it was', async () => {
+    const task = await begin(room);
+    const attempt = newAttempt({ recordHeartbeat: away });
+    let isSent = false;
+
+    const failure = await submit(task, attempt, () => {
+      isSent = true;
+      return Promise.resolve(JOB);
+    }).catch((error: unknown) => error);
+
+    assert.ok(failure instanceof GenerationFailure && !failure.isPermanent, String(failure));
+    assert.equal(isSent, false);
+    assert.equal(await readGeneration(room.database, task.id), undefined);
+    assert.deepEqual(attempt.beats.at(-1), {});
+  });
+
+  it('is not sent by an attempt that is over, and leaves nothing that says that it was', async () => {
+    const task = await begin(room);
+    let isSent = false;
+
+    const over = submit(task, newAttempt({ recordHeartbeat: () => Promise.resolve(false) }), () => {
+      isSent = true;
+      return Promise.resolve(JOB);
+    });
+
+    await assert.rejects(over, GenerationFailure);
+    assert.equal(isSent, false);
+    assert.equal(await readGeneration(room.database, task.id), undefined);
+  });
+
+  it('leaves the intent that another attempt has declared since', async () => {
+    const task = await begin(room);
+    const place = { upstreamName: 'one', place: 0, label: 1 };
+    const first = await declareIntent(room.database, task.id, place);
+    assert.ok(first !== undefined);
+    await clearIntent(room.database, task.id, first);
+    await declareIntent(room.database, task.id, place);
+
+    await clearIntent(room.database, task.id, first);
+    await withdrawIntent(room.database, task.id, place, 'provider_unavailable', first);
+
+    assert.equal((await readGeneration(room.database, task.id))?.state, 'intent');
+    assert.equal(await countRefusals(room.database, task.id), 0);
+  });
+
+  it('may be sent again after a refusal, also where the next attempt has not heard of that', async () => {
+    const task = await begin(room);
+    const announced: object[] = [];
+    const attempt = newAttempt({
+      recordHeartbeat(details) {
+        announced.push(details);
+        return Promise.resolve(true);
+      },
+    });
+
+    const refused = await submit(task, attempt, () => Promise.reject(new ProviderRefusal('provider_unavailable')));
+    const lost = await intentOfEarlierAttempt(bench.context, { earlierDetails: announced[0] }, task);
+
+    assert.equal('kind' in refused && refused.kind, 'refused');
+    assert.deepEqual([await readGeneration(room.database, task.id), lost], [undefined, undefined]);
+    assert.equal(await countRefusals(room.database, task.id), 1);
+  });
+});
+
+describe('an intent of which the answer is lost', () => {
+  let room: TaskRoom;
+  let bench: GenerationBench;
+  before(async () => {
+    room = await openTaskRoom();
+    bench = openGenerationBench(room);
+  });
+  after(async () => {
+    await bench.close();
+    await room.close();
+  });
+  const submit = submitOf(() => bench);
+
+  /** The heartbeat details at the end of an attempt that did not learn that its intent was recorded. */
+  async function loseAnswer(task: WorkingTask, details?: unknown, number = 1): Promise<unknown> {
+    const database: Database = {
+      ...room.database,
+      async query<Row>(statement: Statement, values?: readonly unknown[]): Promise<readonly Row[]> {
+        const rows = await room.database.query<Row>(statement, values);
+        if (LOSABLE.includes(statement.name)) throw new DatabaseUnavailableError('the answer is lost');
+        return rows;
+      },
+    };
+    const attempt = newAttempt({ number, earlierDetails: details });
+    const lost = submit(task, attempt, () => assert.fail('nothing is to be sent'), { database });
+    await assert.rejects(lost, DatabaseUnavailableError);
+    assert.equal((await readGeneration(room.database, task.id))?.state, 'intent');
+    return attempt.beats.at(-1);
+  }
+
+  /** The next attempt. @returns how often it submitted. */
+  async function submits(task: WorkingTask, details: unknown, number: number, place = 0): Promise<number> {
+    let sent = 0;
+    const ask = (): Promise<Submission> => {
+      sent += 1;
+      return Promise.resolve(JOB);
+    };
+    const attempt = newAttempt({ number, earlierDetails: details });
+    await submit(task, attempt, ask, { place }).catch((error: unknown) => {
+      // The attempt after it waits for the holder of the intent (live-submit.ts).
+      assert.ok(error instanceof GenerationFailure && error.reason === 'provider_unavailable', String(error));
+    });
+    return sent;
+  }
+
+  it('is sent by the next attempt, which knows that this one did not', async () => {
+    const task = await begin(room);
+    const details = await loseAnswer(task);
+
+    assert.equal(await submits(task, details, 2), 1);
+    assert.deepEqual(await readGeneration(room.database, task.id), {
+      state: 'submitted',
+      jobId: 'job-1',
+      place: 0,
+      files: null,
+    });
+  });
+
+  it('is sent by the next attempt but one, where the next lost an answer as well', async () => {
+    const task = await begin(room);
+    const details = await loseAnswer(task, await loseAnswer(task), 2);
+
+    assert.equal(await submits(task, details, 3), 1);
+  });
+
+  it('is not sent where the attempt right before said nothing of it, or an older one did', async () => {
+    const task = await begin(room);
+    const details = await loseAnswer(task);
+
+    for (const [said, number] of [
+      [details, 3],
+      [details, 1],
+      [undefined, 2],
+      [{}, 2],
+      [{ place: 0, refusals: 0 }, 2],
+    ] as const) {
+      assert.equal(await submits(task, said, number), 0, JSON.stringify([said, number]));
+    }
+  });
+
+  it('is sent by the next attempt to another upstream, where that is the one to ask now', async () => {
+    const task = await begin(room);
+    const details = await loseAnswer(task);
+
+    assert.equal(await submits(task, details, 2, 1), 1);
+    assert.deepEqual(await readGeneration(room.database, task.id), {
+      state: 'submitted',
+      jobId: 'job-1',
+      place: 1,
+      files: null,
+    });
+  });
+
+  it('is sent again where the upstream refused it, and the database did not record that', async () => {
+    const task = await begin(room);
+    const database: Database = {
+      ...room.database,
+      transaction: () => Promise.reject(new Error('the database has lost the transaction')),
+    };
+    const attempt = newAttempt();
+    const refuse = (): Promise<never> => Promise.reject(new ProviderRefusal('provider_unavailable'));
+
+    await assert.rejects(submit(task, attempt, refuse, { database }), /has lost the transaction/);
+
+    assert.equal((await readGeneration(room.database, task.id))?.state, 'intent');
+    assert.equal(await submits(task, attempt.beats.at(-1), 2), 1);
+  });
+
+  it('is gone where the next attempt cannot announce it, and can be sent by the one after it', async () => {
+    const task = await begin(room);
+    const details = await loseAnswer(task);
+    const attempt = newAttempt({ number: 2, earlierDetails: details, recordHeartbeat: away });
+
+    const unannounced = submit(task, attempt, () => assert.fail('nothing is to be sent'));
+
+    await assert.rejects(unannounced, GenerationFailure);
+    assert.equal(await readGeneration(room.database, task.id), undefined);
+    assert.equal(await submits(task, attempt.beats.at(-1), 3), 1);
+  });
+});

@@ -1,0 +1,41 @@
+/** How often a job is polled. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { createPollPace } from '../../src/generation/poll-pace.ts';
+
+function waits(times: number, askedForMs: number | undefined, isHeard: boolean): number[] {
+  const pace = createPollPace();
+  return Array.from({ length: times }, () => pace.next(askedForMs, isHeard));
+}
+
+describe('the pace of asking for a job', () => {
+  it('is quick at first and every 5 s in the end', () => {
+    const all = waits(20, undefined, false);
+
+    assert.equal(all[0], 500);
+    assert.ok(all.every((wait, place) => wait >= (all[place - 1] ?? 0)));
+    assert.equal(all.at(-1), 5_000);
+    assert.ok(all.slice(0, 6).reduce((sum, wait) => sum + wait, 0) < 7_000, all.join());
+  });
+
+  it('is every 15 s in the end where hooks are known to arrive, and 5 s again where they stop', () => {
+    assert.equal(waits(20, undefined, true).at(-1), 15_000);
+    const pace = createPollPace();
+    for (let times = 0; times < 20; times++) pace.next(undefined, true);
+    assert.equal(pace.next(undefined, false), 5_000);
+  });
+
+  it('is never quicker than the provider asks for', () => {
+    assert.deepEqual(waits(2, 60_000, false), [60_000, 60_000]);
+    assert.deepEqual(waits(2, 1, false), [500, 650]);
+  });
+
+  it('is over after twenty answers in a row that make no sense, and not where one in between does', () => {
+    const pace = createPollPace();
+    const ends = (times: number): boolean[] => Array.from({ length: times }, () => pace.unreadable());
+
+    assert.ok(!ends(19).includes(true));
+    pace.readable();
+    assert.deepEqual(ends(20).indexOf(true), 19);
+  });
+});

@@ -1,0 +1,102 @@
+/** URLs of media that a provider fetches itself: a name that resolves into the operator's network is not passed on. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { TestContext } from 'node:test';
+import type { ResolveName } from '../../src/egress/name-resolver.ts';
+import type { GenerationContext } from '../../src/generation/context.ts';
+import { GenerationFailure } from '../../src/generation/failure.ts';
+import { stageInputs } from '../../src/generation/stage-inputs.ts';
+import type { TaskRoute } from '../../src/generation/task-route.ts';
+import { ShareExhaustedError } from '../../src/limits/tenant-shares.ts';
+import type { WorkingTask } from '../../src/tasks/lifecycle/transitions.ts';
+import { egressOf } from '../egress/loopback.ts';
+
+const image = { type: 'string', contentMediaType: 'image/*' };
+const inputSchema = {
+  type: 'object',
+  properties: { image_urls: { type: 'array', items: image } },
+};
+
+/** @param isForFiles whether the provider takes files and we fetch them. */
+function stage(t: TestContext, resolve: ResolveName, urls: readonly string[], isForFiles = false): Promise<unknown> {
+  const { egress } = egressOf(t, [], { resolve });
+  const input = { image_urls: urls };
+  const context = {
+    database: { query: () => Promise.resolve([]) },
+    egress,
+    inputFetches: { run: (_account: string, work: () => Promise<unknown>) => work() },
+  } as unknown as GenerationContext;
+  const task = { accountId: 'ac-1', input } as unknown as WorkingTask;
+  const route = {
+    request: { input },
+    provider: { takesMediaAsFiles: isForFiles },
+    definition: { inputSchema },
+  } as unknown as TaskRoute;
+  return stageInputs(context, task, route, { scratch: '/nowhere', signal: new AbortController().signal });
+}
+
+const failing =
+  (problem: Error): ResolveName =>
+  () =>
+    Promise.reject(problem);
+const coded = (code: string): Error => Object.assign(new Error(code), { code });
+const fault = (kind: string, field: string) => (error: unknown) => {
+  assert.ok(error instanceof GenerationFailure);
+  assert.deepEqual(error.fault, { kind, field });
+  return error.isPermanent;
+};
+
+describe('addresses of media that a provider fetches itself', () => {
+  it('are handed on as they are where every name is public, and each host is resolved once', async (t) => {
+    const asked: string[] = [];
+    const urls = [
+      'https://one.test/a.png',
+      'https://one.test/b.png',
+      'https://two.test/c.png',
+      'https://8.8.8.8/d.png',
+    ];
+
+    const request = await stage(
+      t,
+      async (name) => {
+        asked.push(name);
+        return ['8.8.8.8'];
+      },
+      urls,
+    );
+
+    assert.deepEqual(asked, ['one.test', 'two.test']);
+    assert.deepEqual((request as { input: unknown }).input, { image_urls: urls });
+  });
+
+  it('fail the task by their field where the name leads to an address that is not public', async (t) => {
+    const resolve: ResolveName = async (name) => [name === 'inside.test' ? '10.0.0.5' : '8.8.8.8'];
+
+    await assert.rejects(
+      stage(t, resolve, ['https://one.test/a.png', 'https://inside.test/a.png']),
+      fault('unreachable', 'image_urls.1'),
+    );
+  });
+
+  it('fail it where the name does not exist here, and where nobody says what it leads to', async (t) => {
+    const urls = ['https://minio.storage/a.png'];
+
+    await assert.rejects(stage(t, failing(coded('ENOTFOUND')), urls), fault('unreachable', 'image_urls.0'));
+    await assert.rejects(stage(t, failing(coded('ESERVFAIL')), urls), fault('too_slow', 'image_urls.0'));
+  });
+
+  it('get another try where the account has too many lookups under way, whoever fetches', async (t) => {
+    const busy = failing(new ShareExhaustedError('resolver', 'tenant', 1));
+
+    for (const isForFiles of [false, true]) {
+      await assert.rejects(
+        stage(t, busy, ['https://one.test/a.png'], isForFiles),
+        (error: unknown) =>
+          error instanceof GenerationFailure &&
+          error.reason === 'provider_unavailable' &&
+          !error.isPermanent &&
+          Number(error.retryAfterMs) >= 1_000,
+      );
+    }
+  });
+});

@@ -1,0 +1,111 @@
+/**
+ * What an upstream received of a task whose submit was not announced because it can be repeated: it may bill it, and
+ * the operator's costs include it (src/billing/operator-costs.ts).
+ */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { submitToUpstream } from '../../src/generation/submit-to-upstream.ts';
+import type { SubmitAttempt } from '../../src/generation/submit-with-fallback.ts';
+import type { TaskRoute } from '../../src/generation/task-route.ts';
+import { ProviderUnknown } from '../../src/providers/provider-unknown.ts';
+import { ProviderFailure, ProviderRefusal } from '../../src/providers/provider.ts';
+import type { Submission } from '../../src/providers/provider.ts';
+import { beginHandling, readGeneration } from '../../src/tasks/lifecycle/transitions.ts';
+import type { Generation } from '../../src/tasks/lifecycle/transitions.ts';
+import { definition } from '../catalogue/definitions.ts';
+import { body, openTaskRoom } from '../tasks/task-room.ts';
+import type { TaskRoom } from '../tasks/task-room.ts';
+import { newAttempt } from './attempts.ts';
+import { openGenerationBench } from './contexts.ts';
+import type { GenerationBench } from './contexts.ts';
+import { scriptedProvider } from './scripted-provider.ts';
+
+describe('a submit that can be repeated, and was not announced', () => {
+  let room: TaskRoom;
+  let bench: GenerationBench;
+  before(async () => {
+    room = await openTaskRoom();
+    bench = openGenerationBench(room);
+  });
+  after(async () => {
+    await bench.close();
+    await room.close();
+  });
+
+  /** @returns what is recorded after the submit to the only upstream. */
+  async function submitted(
+    submit: (cancel: AbortController) => Promise<Submission>,
+    isOurs = false,
+  ): Promise<Generation | undefined> {
+    const { taskId } = await room.creator.create(await room.newCaller(), body(), undefined);
+    const { task } = await beginHandling(room.database, taskId, 60);
+    const cancel = new AbortController();
+    const route: TaskRoute = {
+      upstreamName: 'one',
+      place: 0,
+      label: 1,
+      definition: definition(),
+      gated: isOurs ? undefined : { name: 'one' },
+      provider: scriptedProvider({
+        isSubmitRepeatable: true,
+        worksWhileSubmitting: true,
+        submit: () => submit(cancel),
+      }),
+      request: { taskId, upstream: { protocol: 'scripted', model: 'pictures' }, input: task.input },
+    };
+    const attempt: SubmitAttempt = {
+      ...newAttempt(),
+      context: bench.context,
+      task,
+      routes: [route],
+      triedPlace: undefined,
+      stopSignal: cancel.signal,
+      stopSignals: { requested: cancel.signal, deadline: cancel.signal },
+      hasPlace: true,
+      mayWait: false,
+      scratch: '',
+      onProgress: () => undefined,
+    };
+    await submitToUpstream(attempt, route).catch(() => undefined);
+    return readGeneration(room.database, taskId);
+  }
+
+  const taken = { state: 'intent', place: 0 };
+  const placeOf = (generation: Generation | undefined) =>
+    generation && { state: generation.state, place: generation.place };
+
+  it('is known of where nobody can tell whether it was taken', async () => {
+    const unanswered = await submitted(() => Promise.reject(new ProviderUnknown({ code: 'ECONNRESET' })));
+
+    assert.deepEqual(placeOf(unanswered), taken);
+  });
+
+  it('is known of where it was cut off by the end of its task', async () => {
+    const cutOff = await submitted((cancel) => {
+      cancel.abort(new Error('cancelled'));
+      return Promise.reject(new Error('aborted'));
+    });
+
+    assert.deepEqual(placeOf(cutOff), taken);
+  });
+
+  it('is known of where it brought nothing, whoever found that out', async () => {
+    const empty = await submitted(() => Promise.resolve({ kind: 'done', files: [] }));
+    const told = await submitted(() => Promise.reject(new ProviderFailure('no_output')));
+
+    assert.deepEqual([placeOf(empty), placeOf(told)], [taken, taken]);
+  });
+
+  it('is known of to nobody where the upstream refused it, or says that it failed', async () => {
+    const refused = await submitted(() => Promise.reject(new ProviderRefusal('provider_unavailable')));
+    const failed = await submitted(() => Promise.reject(new ProviderFailure('provider_error')));
+
+    assert.deepEqual([refused, failed], [undefined, undefined]);
+  });
+
+  it('is known of to nobody where it is an engine of our own, which sends no bill', async () => {
+    const ours = await submitted(() => Promise.reject(new ProviderFailure('no_output')), true);
+
+    assert.equal(ours, undefined);
+  });
+});

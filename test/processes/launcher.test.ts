@@ -1,0 +1,72 @@
+/** The launcher when Temporal rejects a row, or fails while the machine's clock is set. */
+import assert from 'node:assert/strict';
+import { after, before, it } from 'node:test';
+import { until } from '@darkroom/testing/until';
+import { createPinnedDefinitions } from '../../src/catalogue/pinned-definitions.ts';
+import { newTaskId } from '../../src/domain/ids.ts';
+import { startLauncher } from '../../src/processes/launcher.ts';
+import type { OutboxItem } from '../../src/tasks/outbox/outbox.ts';
+import { silentLogger } from '../../src/telemetry/log.ts';
+import { createMetrics } from '../../src/telemetry/metrics.ts';
+import { NO_TRACES } from '../../src/telemetry/tracing.ts';
+import { openTaskRoom } from '../tasks/task-room.ts';
+import type { TaskRoom } from '../tasks/task-room.ts';
+import { scriptedGateway } from './scripted-gateway.ts';
+
+const HOUR_MS = 3_600_000;
+const TASK_ID = newTaskId();
+
+/** A row of the outbox that asks a provider to stop. */
+function stopOf(id: bigint): OutboxItem {
+  return { id, kind: 'stop_generation', subjectId: TASK_ID, accountId: 'acc', deliveries: 0 };
+}
+
+let room: TaskRoom;
+before(async () => {
+  room = await openTaskRoom();
+});
+after(() => room.close());
+
+it('counts what Temporal refuses, which stays so, apart from what fails', async () => {
+  const answers = [new Error('away'), Object.assign(new Error('no such attribute'), { code: 3 })];
+  const gateway = scriptedGateway({ startStop: () => Promise.reject(answers.shift()) });
+  const { database } = room;
+  const metrics = createMetrics();
+  const dependencies = { definitions: createPinnedDefinitions(database), tracing: NO_TRACES, logger: silentLogger() };
+  const launcher = startLauncher({ database, gateway, ...dependencies, outboxMetrics: metrics.outbox });
+  const item = stopOf(2n);
+  const refused = async (): Promise<number | undefined> => {
+    const { values } = await metrics.registry.getSingleMetric('darkroom_outbox_refused_total')!.get();
+    return values.find(({ labels }) => labels['kind'] === item.kind)?.value;
+  };
+  try {
+    launcher.wake(item);
+    await until('the failure is noticed', () => answers.length === 1);
+    assert.equal(await refused(), 0);
+
+    launcher.wake(item);
+
+    await until('the refusal is counted', async () => (await refused()) === 1);
+  } finally {
+    await launcher.close();
+  }
+});
+
+it('rests for a moment after a failure, and no longer where the clock is set back meanwhile', async (t) => {
+  const away = scriptedGateway({ startStop: () => Promise.reject(new Error('Temporal is away')) });
+  const { database } = room;
+  const definitions = createPinnedDefinitions(database);
+  const clock = t.mock.method(Date, 'now', () => performance.timeOrigin + performance.now() + HOUR_MS);
+  const launcher = startLauncher({ database, gateway: away, definitions, tracing: NO_TRACES, logger: silentLogger() });
+  try {
+    launcher.wake(stopOf(1n));
+    await until('the failure is noticed', () => !launcher.hasRoom(), 1);
+
+    clock.mock.restore();
+
+    await until('it goes on', () => launcher.hasRoom());
+    assert.ok(launcher.hasRoom());
+  } finally {
+    await launcher.close();
+  }
+});
