@@ -95,6 +95,7 @@ export function Shell({ children }: { readonly children: ReactNode }) {
         </AppShell.Section>
         <AppShell.Section>
           <NavLink component="a" href="/docs" label={texts.apiReference} />
+          <NavLink component="a" href="/guide/" label={texts.guide} />
         </AppShell.Section>
       </AppShell.Navbar>
       <AppShell.Main id={CONTENT_ID} tabIndex={-1}>

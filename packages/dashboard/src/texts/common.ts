@@ -38,6 +38,7 @@ export const texts = {
   lightColours: 'Light colours',
   darkColours: 'Dark colours',
   apiReference: 'API reference',
+  guide: 'Guide',
   available: (usd: string) => `${usd} available`,
   status: {
     queued: 'queued',
