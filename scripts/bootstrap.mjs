@@ -99,6 +99,7 @@ async function check() {
     { name: 'lint', command: bin('oxlint'), args: ['--type-aware'] },
     { name: 'types', command: bin('tsc'), args: ['--noEmit', '-p', 'tsconfig.json'] },
     { name: 'types of the dashboard', command: bin('tsc'), args: ['--noEmit', '-p', 'packages/dashboard'] },
+    { name: 'types of the guide', command: bin('tsc'), args: ['--noEmit', '-p', 'packages/guide'] },
     { name: 'unused code', command: bin('knip'), args: [] },
   ];
   const failed = [];

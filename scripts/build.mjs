@@ -1,17 +1,20 @@
 /**
- * Builds `dist`: the compiled program, the bundle of the workflows that workers run, the dashboard, the command-line
- * client as one file, and for developers the compiled tests and benchmarks. Each is skipped while the content of its sources has not changed.
+ * Builds `dist`: the compiled program, the bundle of the workflows that workers run, the dashboard, the guide, the
+ * command-line client as one file, and for developers the compiled tests and benchmarks. Each is skipped while the
+ * content of its sources has not changed.
  */
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readFile, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { compress } from './compress.mjs';
 
 /** Packages of the workspace that the program does not contain. */
 const OF_DEVELOPERS = ['testing'];
-/** Built by Vite, and not compiled. */
+/** Built by Vite and VitePress, and not compiled. */
 const DASHBOARD = 'dashboard';
+const GUIDE = 'guide';
 
 /** What is built, from which sources, and where the result is. */
 async function partsOf(root) {
@@ -57,23 +60,38 @@ async function partsOf(root) {
     sources: [
       ...inPackages([DASHBOARD], 'src', 'public', 'index.html', 'vite.config.ts'),
       'packages/api/src',
+      'scripts/compress.mjs',
       'package-lock.json',
     ],
     stamp: 'dist/.dashboard-hash',
     products: ['dist/dashboard/index.html'],
+  };
+  const guide = {
+    sources: [
+      'docs',
+      // The documents outside docs/ (packages/guide/src/documents.ts).
+      'CONTRIBUTING.md',
+      'SECURITY.md',
+      'packages/cli/README.md',
+      ...inPackages([GUIDE], '.vitepress/config.ts', '.vitepress/theme', 'src'),
+      'scripts/compress.mjs',
+      'package-lock.json',
+    ],
+    stamp: 'dist/.guide-hash',
+    products: ['dist/guide/index.html'],
   };
   const client = {
     sources: [...inPackages(['api', 'cli', 'mcp'], 'src', 'package.json'), 'package-lock.json'],
     stamp: 'dist/.client-hash',
     products: ['packages/cli/dist/darkroom-cli.mjs'],
   };
-  return { program, tests, bundle, dashboard, client };
+  return { program, tests, bundle, dashboard, guide, client };
 }
 
 async function listPackages(root) {
   const entries = await readdir(path.join(root, 'packages'), { withFileTypes: true }).catch(() => []);
   return entries
-    .filter((entry) => entry.isDirectory() && entry.name !== DASHBOARD)
+    .filter((entry) => entry.isDirectory() && ![DASHBOARD, GUIDE].includes(entry.name))
     .map(({ name }) => name)
     .toSorted();
 }
@@ -85,7 +103,7 @@ async function listPackages(root) {
  *   a type error is reported, and they run nevertheless.
  */
 export async function build(root, { say, withTests }) {
-  const { program, tests, bundle, dashboard, client } = await partsOf(root);
+  const { program, tests, bundle, dashboard, guide, client } = await partsOf(root);
   const compile = async (project) => run(root, path.join(root, 'node_modules/.bin/tsc'), ['--build', project]);
   if (withTests) {
     await unlessCurrent(root, tests, async () => {
@@ -119,6 +137,14 @@ export async function build(root, { say, withTests }) {
     say('Building the dashboard.');
     const vite = path.join(root, 'node_modules/.bin/vite');
     if (!(await run(root, vite, ['build', 'packages/dashboard']))) throw new Error('The dashboard could not be built.');
+    await compress(path.join(root, 'dist/dashboard'));
+    return true;
+  });
+  await unlessCurrent(root, guide, async () => {
+    say('Building the guide.');
+    const vitepress = path.join(root, 'node_modules/.bin/vitepress');
+    if (!(await run(root, vitepress, ['build', 'packages/guide']))) throw new Error('The guide could not be built.');
+    await compress(path.join(root, 'dist/guide'));
     return true;
   });
 }

@@ -41,6 +41,7 @@ export const MODULES = [
   'src/commands',
   'src/main.ts',
   'packages/dashboard',
+  'packages/guide',
 ];
 
 /** The scope of the packages' names: `@darkroom/media` is in `packages/media`. */
@@ -52,6 +53,7 @@ export const IMPORTS = {
   'packages/mcp': ['packages/api'],
   'packages/cli': ['packages/api', 'packages/mcp'],
   'packages/dashboard': ['packages/api'],
+  'packages/guide': [],
 };
 
 /** Modules that are imported only as types: what they do runs in a bundle of its own. */
@@ -63,6 +65,7 @@ export const IMPORTED_BY = {
   activities: ['src/processes', 'src/context.ts'],
   'packages/mcp': ['src/http/routes/mcp.ts', 'packages/cli'],
   'packages/cli': [],
+  'packages/guide': [],
 };
 
 /** Modules that do what activities do, and know nothing of Temporal: its context comes in as plain values. */

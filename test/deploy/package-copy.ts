@@ -35,7 +35,7 @@ export async function copyPackage(target: string): Promise<string> {
 }
 
 /** Packages of the workspace that the service does not need. */
-const OF_OTHERS = ['packages/cli', 'packages/dashboard', 'packages/testing'];
+const OF_OTHERS = ['packages/cli', 'packages/dashboard', 'packages/guide', 'packages/testing'];
 
 /** A package in the lock file; `link`: one of the workspace, in the directory `resolved`. */
 interface LockedPackage {

@@ -94,6 +94,8 @@ describe('the paths of the public listener', () => {
       '/assets/{file...}',
       '/docs',
       '/docs/{file}',
+      '/guide',
+      '/guide/{file...}',
       '/healthz',
       '/hooks/{upstream}/{token}',
       '/mcp',

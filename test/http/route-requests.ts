@@ -171,6 +171,8 @@ export const REQUESTS: Readonly<Record<string, Maker>> = {
   },
   getHealth: nothing,
   getReadiness: nothing,
+  getGuide: nothing,
+  getGuideFile: async () => ({ params: { file: 'contract' } }),
   getOpenApi: nothing,
   getReference: nothing,
   getReferenceFile: async () => ({ params: { file: 'start.js' } }),

@@ -49,6 +49,7 @@ describe('security headers', () => {
   it('are on what every route answers to anybody', async () => {
     const pages: Readonly<Record<string, Record<string, string>>> = {
       '/docs': {},
+      '/guide': {},
       // A page without a referrer sends no origin either, which its requests are identified by.
       '/': { 'referrer-policy': 'same-origin' },
     };

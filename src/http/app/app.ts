@@ -21,6 +21,7 @@ import { countRequests } from '../middleware/request-metrics.ts';
 import { traceRequests } from '../middleware/request-tracing.ts';
 import type { Route } from './route.ts';
 import { createDashboard } from '../routes/dashboard.ts';
+import { createGuide } from '../routes/guide.ts';
 import { refuseUnservedResponsePaths } from '../routes/responses.ts';
 
 /** Errors that a client causes by disconnecting in the middle: not errors of ours. */
@@ -29,12 +30,14 @@ const GONE_CLIENT_CODES = new Set(['ECONNRESET', 'EPIPE', 'ERR_STREAM_PREMATURE_
 /** The public application. */
 export function createApp(http: HttpContext): Koa<RequestState> {
   const { routes, pages } = createDashboard(http, 'public');
-  return assembleApp(http, http.config.http, publicRoutes(http, routes), pages);
+  const { startPage } = createGuide();
+  const unrouted: Middleware<RequestState> = (ctx, next) => startPage(ctx, () => pages(ctx, next));
+  return assembleApp(http, http.config.http, publicRoutes(http, routes), unrouted);
 }
 
 /**
  * @param listener how the listener that serves it is protected.
- * @param pages the dashboard's, tried where no route matched the request.
+ * @param pages those of the dashboard and the guide, tried where no route matched the request.
  */
 export function assembleApp(
   http: HttpContext,

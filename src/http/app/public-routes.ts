@@ -8,6 +8,7 @@ import { accountCallbackRoutes } from '../routes/account-callbacks.ts';
 import { accountRoutes } from '../routes/account.ts';
 import { estimateRoutes } from '../routes/estimate.ts';
 import { fileRoutes } from '../routes/files.ts';
+import { createGuide } from '../routes/guide.ts';
 import { healthRoutes } from '../routes/health.ts';
 import { hookRoutes } from '../routes/hooks.ts';
 import { keyRoutes } from '../routes/keys.ts';
@@ -56,6 +57,7 @@ export function publicRoutes(
     ...mediaRoutes(http),
     ...hookRoutes(http),
     ...healthRoutes(http),
+    ...createGuide().routes,
   ];
   return [...routes, ...referenceRoutes(http, routes)];
 }

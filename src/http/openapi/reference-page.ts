@@ -5,27 +5,11 @@
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import path from 'node:path';
-
-export interface PageFile {
-  readonly mimeType: string;
-  readonly content: Buffer;
-}
-
-/** Everything from this origin; Swagger UI draws its icons as data URLs. Verified in Chromium. */
-export const PAGE_POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self' data:",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ');
+import type { StaticFile } from '../app/static-files.ts';
 
 /** URLs are relative: the page works at any address that leads here. */
-export const PAGE: PageFile = {
-  mimeType: 'text/html; charset=utf-8',
+export const PAGE: StaticFile = {
+  type: 'text/html; charset=utf-8',
   content: Buffer.from(`<!doctype html>
 <html lang="en">
   <head>
@@ -69,16 +53,16 @@ const PACKAGE_FILES: Readonly<Record<string, string>> = {
   'favicon-32x32.png': 'image/png',
 };
 
-const read = new Map<string, Promise<PageFile>>();
+const read = new Map<string, Promise<StaticFile>>();
 
 /** A file that the page refers to, read once. @returns undefined: the page has no such file. */
-export async function pageFile(name: string): Promise<PageFile | undefined> {
-  if (name === 'start.js') return { mimeType: 'text/javascript; charset=utf-8', content: Buffer.from(START_SCRIPT) };
-  const mimeType = Object.hasOwn(PACKAGE_FILES, name) ? PACKAGE_FILES[name] : undefined;
-  if (mimeType === undefined) return undefined;
+export async function pageFile(name: string): Promise<StaticFile | undefined> {
+  if (name === 'start.js') return { type: 'text/javascript; charset=utf-8', content: Buffer.from(START_SCRIPT) };
+  const type = Object.hasOwn(PACKAGE_FILES, name) ? PACKAGE_FILES[name] : undefined;
+  if (type === undefined) return undefined;
   let file = read.get(name);
   if (file === undefined) {
-    file = readFile(path.join(packageFolder(), name)).then((content) => ({ mimeType, content }));
+    file = readFile(path.join(packageFolder(), name)).then((content) => ({ type, content }));
     read.set(name, file);
   }
   return file;

@@ -3,10 +3,8 @@
  * pages, the admin listener the operator's; both are the same build (web/).
  */
 import { randomBytes } from 'node:crypto';
-import path from 'node:path';
-import etag from 'etag';
 import type { Middleware, ParameterizedContext } from 'koa';
-import { dashboardFiles } from '../app/dashboard-files.ts';
+import { packageFile } from '../../config/package-root.ts';
 import { answerOtherMethod } from '../middleware/allow.ts';
 import type { HttpContext } from '../app/context.ts';
 import { notFound } from '../app/errors.ts';
@@ -14,6 +12,11 @@ import { methodsOfPath } from '../app/matched-route.ts';
 import type { RequestState } from '../middleware/middleware.ts';
 import { defineRoute } from '../app/route.ts';
 import type { Route } from '../app/route.ts';
+import { CACHE_AN_HOUR, CACHE_FOREVER, answerFile, createStaticFiles } from '../app/static-files.ts';
+
+const dashboardFiles = createStaticFiles(packageFile('dist/dashboard'));
+/** It has placeholders, `{{nonce}}` and `{{listener}}`, which each response fills in. */
+const PAGE = 'index.html';
 
 /** The first path segments that show the page; what follows is for the router in the browser. */
 const PAGES: Readonly<Record<'public' | 'admin', readonly string[]>> = {
@@ -24,11 +27,8 @@ const PAGES: Readonly<Record<'public' | 'admin', readonly string[]>> = {
 /** Paths whose responses are for programs, even where a browser requests them. */
 const FOR_PROGRAMS = new Set(['v1', 'admin', 'assets']);
 
-/** For file names that contain a hash of the content. */
-const FOREVER = 'public, max-age=31536000, immutable';
+/** File names that contain a hash of the content: all but a few. */
 const HASHED = /-[\w-]{8}\.\w+$/;
-/** For the few that do not. */
-const AN_HOUR = 'public, max-age=3600';
 
 /**
  * Nothing comes from elsewhere, and nothing runs that is not a file of ours. The component library adds some of its
@@ -65,8 +65,8 @@ export function createDashboard(http: HttpContext, listener: 'public' | 'admin')
   const mediaOrigins = (): Promise<readonly string[]> => (origins ??= findMediaOrigins(http));
 
   const answerPage = async (ctx: ParameterizedContext<RequestState>, status: 200 | 404): Promise<void> => {
-    const files = await dashboardFiles();
-    if (files === undefined) throw notFound();
+    const page = (await dashboardFiles())?.get(PAGE);
+    if (page === undefined) throw notFound();
     const nonce = randomBytes(16).toString('base64url');
     ctx.set('Content-Security-Policy', pagePolicy(nonce, await mediaOrigins()));
     // For browsers that do not support `frame-ancestors`.
@@ -78,7 +78,7 @@ export function createDashboard(http: HttpContext, listener: 'public' | 'admin')
     ctx.set('Cache-Control', 'no-store');
     ctx.status = status;
     ctx.type = 'html';
-    ctx.body = files.page.replaceAll('{{nonce}}', nonce).replaceAll('{{listener}}', listener);
+    ctx.body = page.content.toString().replaceAll('{{nonce}}', nonce).replaceAll('{{listener}}', listener);
   };
 
   const pages: Middleware<RequestState> = async (ctx, next) => {
@@ -124,22 +124,9 @@ export function createDashboard(http: HttpContext, listener: 'public' | 'admin')
       errors: ['NOT_FOUND'],
       async handle({ ctx, params }) {
         const name = params['file'] ?? '';
-        const file = (await dashboardFiles())?.assets.get(name);
+        const file = (await dashboardFiles())?.get(`assets/${name}`);
         if (file === undefined) throw notFound();
-        const encoding = ctx.acceptsEncodings(...file.encoded.keys(), 'identity');
-        const encoded = encoding === false ? undefined : file.encoded.get(encoding);
-        ctx.vary('Accept-Encoding');
-        if (encoded !== undefined && encoding !== false) ctx.set('Content-Encoding', encoding);
-        const content = encoded ?? file.content;
-        ctx.set('Cache-Control', HASHED.test(name) ? FOREVER : AN_HOUR);
-        ctx.set('ETag', etag(content));
-        ctx.status = 200;
-        ctx.type = path.extname(name);
-        ctx.body = content;
-        if (ctx.fresh) {
-          ctx.status = 304;
-          ctx.body = null;
-        }
+        answerFile(ctx, file, HASHED.test(name) ? CACHE_FOREVER : CACHE_AN_HOUR);
         return undefined;
       },
     }),

@@ -2,24 +2,19 @@
  * `/openapi.json`: the reference for programs, generated from the routes and the live catalogue. `/docs`: the same
  * for people. `/admin/openapi.json`: that of the admin listener.
  */
-import etag from 'etag';
 import { Type } from 'typebox';
-import type { ParameterizedContext } from 'koa';
 import { isMediaModel } from '../../catalogue/text-definition.ts';
 import type { CatalogueModel } from '../../catalogue/text-definition.ts';
 import type { HttpContext } from '../app/context.ts';
 import { notFound } from '../app/errors.ts';
-import type { RequestState } from '../middleware/middleware.ts';
+import { protectPage } from '../middleware/security-headers.ts';
 import { openApiDocument } from '../openapi/document.ts';
 import type { OpenApiNode } from '../openapi/parts.ts';
 import { ADMIN_DESCRIPTION, API_DESCRIPTION } from '../openapi/text.ts';
-import { PAGE, PAGE_POLICY, pageFile } from '../openapi/reference-page.ts';
-import type { PageFile } from '../openapi/reference-page.ts';
+import { PAGE, pageFile } from '../openapi/reference-page.ts';
 import { defineRoute } from '../app/route.ts';
 import type { Route } from '../app/route.ts';
-
-/** Long enough for one visit; afterwards browsers revalidate with the entity tag. */
-const ASSET_CACHE = 'public, max-age=3600';
+import { CACHE_AN_HOUR, CACHE_REVALIDATED, answerFile } from '../app/static-files.ts';
 
 const DocumentSchema = Type.Unsafe<OpenApiNode>({ type: 'object', description: 'OpenAPI 3.1.' });
 
@@ -71,10 +66,8 @@ export function referenceRoutes(http: HttpContext, others: readonly Route[]): re
       answer: { kind: 'other', mimeTypes: ['text/html'], description: 'The page.' },
       otherAnswers: { 304: { description: 'What you have (`If-None-Match`) is current.' } },
       async handle({ ctx }) {
-        ctx.set('Content-Security-Policy', PAGE_POLICY);
-        // For browsers that do not support `frame-ancestors`.
-        ctx.set('X-Frame-Options', 'DENY');
-        answerFile(ctx, PAGE, 'public, no-cache');
+        protectPage(ctx);
+        answerFile(ctx, PAGE, CACHE_REVALIDATED);
         return undefined;
       },
     }),
@@ -96,7 +89,7 @@ export function referenceRoutes(http: HttpContext, others: readonly Route[]): re
       async handle({ ctx, params }) {
         const file = await pageFile(params['file'] ?? '');
         if (file === undefined) throw notFound();
-        answerFile(ctx, file, ASSET_CACHE);
+        answerFile(ctx, file, CACHE_AN_HOUR);
         return undefined;
       },
     }),
@@ -135,16 +128,4 @@ export function adminReferenceRoutes(others: readonly Route[]): readonly Route[]
 /** A definition that is read again is the same object, unless its content differs. */
 function isSameList(one: readonly CatalogueModel[], other: readonly CatalogueModel[]): boolean {
   return one.length === other.length && one.every((definition, place) => definition === other[place]);
-}
-
-function answerFile(ctx: ParameterizedContext<RequestState>, file: PageFile, cacheControl: string): void {
-  ctx.status = 200;
-  ctx.set('Cache-Control', cacheControl);
-  ctx.set('ETag', etag(file.content));
-  ctx.type = file.mimeType;
-  ctx.body = file.content;
-  if (ctx.fresh) {
-    ctx.status = 304;
-    ctx.body = null;
-  }
 }

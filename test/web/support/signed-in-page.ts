@@ -1,5 +1,5 @@
 /**
- * A page of the dashboard as a user sees it: a real browser that signed in with a key. Any unexpected error fails the
+ * A page as a user sees it, in a real browser: of the dashboard, signed in with a key, or of the guide. Any unexpected error fails the
  * test when the page is closed: errors on the console, violations of the page's policy, and requests to third
  * parties.
  */
@@ -54,6 +54,14 @@ export async function openPageByLink(browser: Browser, link: string): Promise<Si
   const { signedIn, untilSignedIn } = await openPage(browser, new URL(link).origin, {});
   await signedIn.page.goto(link);
   await untilSignedIn();
+  return signedIn;
+}
+
+/** A page for which nobody signs in. */
+export async function openPublicPage(browser: Browser, options: Omit<PageOptions, 'key'>): Promise<SignedInPage> {
+  const { url, path = '/' } = options;
+  const { signedIn } = await openPage(browser, new URL(url).origin, options);
+  await signedIn.page.goto(url + path);
   return signedIn;
 }
 
@@ -115,14 +123,17 @@ const COLOURS_SETTLED = `(async () => {
   await drawn();
 })()`;
 
+/** The document while it is in a colour scheme, as the dashboard marks it. */
+const schemeOfDashboard = (colorScheme: 'light' | 'dark'): string => `html[data-mantine-color-scheme="${colorScheme}"]`;
+
 /**
  * Measures the page in its current state with axe, in both colour schemes. @throws {assert.AssertionError} the
  * violations.
  */
-export async function expectNoViolations(page: Page): Promise<void> {
+export async function expectNoViolations(page: Page, documentIn = schemeOfDashboard): Promise<void> {
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme });
-    await page.locator(`html[data-mantine-color-scheme="${colorScheme}"]`).waitFor({ state: 'attached' });
+    await page.locator(documentIn(colorScheme)).waitFor({ state: 'attached' });
     await page.evaluate(COLOURS_SETTLED);
     const { violations } = await new AxeBuilder({ page }).setLegacyMode().analyze();
     const found = violations.flatMap(({ id, help, nodes }) =>

@@ -42,7 +42,12 @@ export function AccountShell({ children }: { readonly children: ReactNode }) {
           <AccountMenu />
         </>
       }
-      links={<NavLink component="a" href="/docs" label={texts.apiReference} />}
+      links={
+        <>
+          <NavLink component="a" href="/docs" label={texts.apiReference} />
+          <NavLink component="a" href="/guide/" label={texts.guide} />
+        </>
+      }
     >
       {children}
     </Shell>

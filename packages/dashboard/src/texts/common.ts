@@ -39,6 +39,7 @@ export const texts = {
   lightTheme: 'Light theme',
   darkTheme: 'Dark theme',
   apiReference: 'API reference',
+  guide: 'Guide',
   available: (usd: string) => `${usd} available`,
   /** The words of the API. */
   status: {
