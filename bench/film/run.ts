@@ -11,8 +11,8 @@ import path from 'node:path';
 import { performance } from 'node:perf_hooks';
 import yargs from 'yargs';
 import { hideBin } from 'yargs/helpers';
-import { planFilm, renderFilm } from '@darkroom/engines/film';
-import { renderFrames } from '@darkroom/engines/film-rendering';
+import { planFilm, renderFilm } from '@darkroom/engines/video';
+import { renderFrames } from '@darkroom/engines/video-rendering';
 import { openVideo } from '@darkroom/media/encode';
 import { median } from '../measures.ts';
 

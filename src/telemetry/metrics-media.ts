@@ -1,8 +1,8 @@
 /** How well the processes that read third-party media are isolated on this machine, and which of them were killed. */
 import { Counter, Gauge } from 'prom-client';
 import type { Registry } from 'prom-client';
-import { INSPECTION_ENDS } from '@darkroom/media/inspection-end';
-import type { InspectionEnd } from '@darkroom/media/inspection-end';
+import { INSPECTION_ENDS } from '@darkroom/media/inspection-failure';
+import type { InspectionEnd } from '@darkroom/media/inspection-failure';
 
 export interface MediaMetrics {
   /** What can be isolated, and whether it is: detected once, when the process starts. */

@@ -7,7 +7,7 @@
  */
 import type { Engine } from './engine.ts';
 import type { EngineName } from './engine-names.ts';
-import { renderFilm } from './film/film.ts';
+import { renderFilm } from './video/video.ts';
 import { renderEdit } from './image/edit/edit.ts';
 import { renderPoster } from './image/poster.ts';
 import { renderScene } from './image/scene.ts';

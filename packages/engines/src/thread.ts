@@ -5,7 +5,7 @@
 import type { MessagePort } from 'node:worker_threads';
 import { lowerThreadPriority } from '@darkroom/media/process-priority';
 import { endMediaChildren } from '@darkroom/media/media-child';
-import { createPausePoint } from './pausing.ts';
+import { createPausePoint } from './pause-control.ts';
 import { ENGINES, UnknownEngineError } from './registry.ts';
 import { UnusableInputError } from './unusable-input-error.ts';
 import { UndecodableMediaError } from './engine.ts';

@@ -15,7 +15,7 @@ import {
 } from 'node-av/constants';
 import { Codec, CodecContext, Dictionary, FFmpegError, FormatContext, Frame, Log, Packet } from 'node-av/lib';
 import type { Stream } from 'node-av/lib';
-import { MAX_FILM_EDGE, MAX_SECONDS } from './film-bounds.ts';
+import { MAX_FILM_EDGE, MAX_SECONDS } from './video-bounds.ts';
 import { UndecodableMediaError } from './undecodable-media-error.ts';
 
 /** FFmpeg's names of the containers in media-types.ts. */

@@ -1,9 +1,9 @@
 /** Entry of the child process that decodes one untrusted file. Found by path from `decode.ts`. */
 import { serveParent } from './child-channel.ts';
 import type { ParentChannel } from './child-channel.ts';
-import type { ClipRequest, FilmPicture, Still } from './film-decoding.ts';
+import type { ClipRequest, FilmPicture, Still } from './video-decoding.ts';
 import type { PreviewBounds } from './preview.ts';
-import type { SoundRequest } from './sound-decoding.ts';
+import type { SoundRequest } from './audio-decoding.ts';
 
 /** A small copy of an image whose bytes follow (preview.ts). */
 type PreviewRequest = { readonly decode: 'preview' } & PreviewBounds;
@@ -33,23 +33,23 @@ await serveParent(async (asked, channel) => {
     const given = await channel.next();
     channel.expectNothing();
     if (given.kind !== 'bytes') throw new TypeError('a preview is made of bytes');
-    const { previewPicture } = await import('./picture-preview.ts');
+    const { previewPicture } = await import('./image-preview.ts');
     await givePicture(await previewPicture(given.bytes, request), channel);
     return;
   }
   channel.expectNothing();
   if (request.decode === 'picture') {
-    const { decodePictureFile } = await import('./picture-decoding.ts');
+    const { decodePictureFile } = await import('./image-decoding.ts');
     await givePicture(await decodePictureFile(request.path, request.maxEdge), channel);
   } else if (request.decode === 'sound') {
-    const { decodeSound } = await import('./sound-decoding.ts');
+    const { decodeSound } = await import('./audio-decoding.ts');
     await decodeSound(request, channel);
   } else if (request.decode === 'clip') {
-    const { decodeClip } = await import('./film-decoding.ts');
+    const { decodeClip } = await import('./video-decoding.ts');
     await decodeClip(request, channel);
   } else {
-    const { decodeStill } = await import('./film-decoding.ts');
-    const { asJpeg } = await import('./picture-decoding.ts');
+    const { decodeStill } = await import('./video-decoding.ts');
+    const { asJpeg } = await import('./image-decoding.ts');
     for (const still of request.stills) {
       const picture = await decodeStill(request.path, still);
       await givePicture(request.as === 'jpeg' ? { ...picture, rgba: await asJpeg(picture) } : picture, channel);

@@ -8,8 +8,8 @@
 import { resolve } from 'node:path';
 import { CollectedBytes } from './collected-bytes.ts';
 import type { DecodeRequest } from './decode-child.ts';
-import { MAX_FILM_EDGE, MAX_SECONDS } from './film-bounds.ts';
-import type { Moment, Still } from './film-decoding.ts';
+import { MAX_FILM_EDGE, MAX_SECONDS } from './video-bounds.ts';
+import type { Moment, Still } from './video-decoding.ts';
 import { MediaChild } from './media-child.ts';
 import { childModule } from './program-files.ts';
 

@@ -5,11 +5,11 @@
  */
 import { rm } from 'node:fs/promises';
 import type { EncodeRequest } from './encode-child.ts';
-import { MAX_FILM_EDGE } from './film-bounds.ts';
-import type { FilmQuality } from './film-encoding.ts';
+import { MAX_FILM_EDGE } from './video-bounds.ts';
+import type { FilmQuality } from './video-encoding.ts';
 import { MediaChild } from './media-child.ts';
 import { childModule } from './program-files.ts';
-import type { SoundFormat } from './sound-encoding.ts';
+import type { SoundFormat } from './audio-encoding.ts';
 
 export type { FilmQuality, SoundFormat };
 

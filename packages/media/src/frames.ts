@@ -4,7 +4,7 @@
  */
 import { jpegsAt } from './decode.ts';
 import type { Jpeg } from './decode.ts';
-import { MAX_FILM_EDGE } from './film-bounds.ts';
+import { MAX_FILM_EDGE } from './video-bounds.ts';
 
 /** The longest edge of a thumbnail, in pixels: sharp in a list on any screen, some 50 kB. */
 const THUMBNAIL_EDGE = 512;

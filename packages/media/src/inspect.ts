@@ -8,15 +8,15 @@
  * new child, so that no account's file is rejected because of another account's.
  */
 import type { ByteSource } from './byte-source.ts';
-import type { InspectionEnd } from './inspection-end.ts';
+import type { InspectionEnd } from './inspection-failure.ts';
 import { KilledChildError } from './killed-child-error.ts';
 import { MediaChild } from './media-child.ts';
 import { childModule } from './program-files.ts';
-import type { MediaFacts } from './media-facts.ts';
+import type { MediaFacts } from './media-metadata.ts';
 import { UndecodableMediaError } from './undecodable-media-error.ts';
 import { UnsupportedMediaError } from './unsupported-media-error.ts';
 
-export type { MediaFacts } from './media-facts.ts';
+export type { MediaFacts } from './media-metadata.ts';
 export { UnsupportedMediaError } from './unsupported-media-error.ts';
 
 /** Resident memory of a child: Node takes some 80, the tables of the longest video some 50. */
@@ -37,7 +37,7 @@ const FILES_PER_CHILD = 500;
 /** A child that is idle for this long ends, unless it is the last one. */
 const IDLE_MS = 60_000;
 /**
- * What a child may request of one file, as container-facts.ts bounds it: checked here too, because the child may be
+ * What a child may request of one file, as container-metadata.ts bounds it: checked here too, because the child may be
  * compromised.
  */
 const MAX_READS = 80;

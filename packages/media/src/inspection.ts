@@ -7,10 +7,10 @@
 import { fileTypeFromBuffer } from 'file-type/core';
 import { mediaTypeOf } from './media-types.ts';
 import type { ByteSource } from './byte-source.ts';
-import { containerFacts } from './container-facts.ts';
+import { containerFacts } from './container-metadata.ts';
 import { imageSize } from './image-size.ts';
 import { UnsupportedMediaError } from './unsupported-media-error.ts';
-import type { MediaFacts } from './media-facts.ts';
+import type { MediaFacts } from './media-metadata.ts';
 
 // Enough for nearly every file; images with large colour profiles or previews before the size need the second look.
 const FIRST_LOOK_BYTES = 16 * 1024;

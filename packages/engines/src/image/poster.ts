@@ -21,8 +21,8 @@ import { createRandom, hashText } from '@darkroom/seeded-random/random';
 import type { Random } from '@darkroom/seeded-random/random';
 import { paintScene } from './scene-painting.ts';
 import { pixelSize } from './sizes.ts';
-import { readPicture } from './picture/given.ts';
-import { printPicture } from './picture-print.ts';
+import { readPicture } from './analysis/input-images.ts';
+import { printPicture } from './image-print.ts';
 import type { Context, Stage } from './stage.ts';
 
 /** Pixels of the longer side of a printed image: the largest poster. */

@@ -10,7 +10,7 @@ import { drawGuitar } from './layers/belongings.ts';
 import * as furniture from './layers/furniture.ts';
 import { drawWindow } from './layers/windows.ts';
 import type { Thing } from './lexicon.ts';
-import { drawAll, placeOnGround, Room, subjectsOf } from './placing.ts';
+import { drawAll, placeOnGround, Room, subjectsOf } from './placement.ts';
 import type { Mention } from './prompt-reading.ts';
 import type { DrawThing, Stage } from './stage.ts';
 import { TABLE_THINGS } from './tabletop.ts';

@@ -6,7 +6,7 @@ import type { Colour } from './colour.ts';
 import type { Composition } from './composition.ts';
 import { drawBroadleaf, drawCactus, drawConifer, drawPalm } from './layers/trees.ts';
 import type { TreeLook } from './layers/trees.ts';
-import type { PlacingGround } from './placing.ts';
+import type { PlacingGround } from './placement.ts';
 import type { Point, Stage } from './stage.ts';
 
 export const TREE_KINDS = ['pine', 'tree', 'blossom', 'palm', 'cactus'] as const;

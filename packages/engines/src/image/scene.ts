@@ -12,7 +12,7 @@ import { avoidColours } from './finish/avoidance.ts';
 import { applyBloom } from './layers/richness.ts';
 import type { Style } from './lexicon.ts';
 import { choosePalette } from './palette.ts';
-import { readPictures } from './picture/given.ts';
+import { readPictures } from './analysis/input-images.ts';
 import { upsampled } from './prompt-upsampling.ts';
 import { createRandom, hashText } from '@darkroom/seeded-random/random';
 import { requireLetterable } from './lettering.ts';

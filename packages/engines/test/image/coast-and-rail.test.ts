@@ -7,7 +7,7 @@ import { describe, it } from 'node:test';
 import { compose } from '../../src/image/composition.ts';
 import type { Composition } from '../../src/image/composition.ts';
 import { railAt } from '../../src/image/layers/railway.ts';
-import { placeOnGround } from '../../src/image/placing.ts';
+import { placeOnGround } from '../../src/image/placement.ts';
 import { readPrompt } from '../../src/image/prompt-reading.ts';
 import { createRandom } from '@darkroom/seeded-random/random';
 import { castOf, makeGrounds } from '../../src/image/scene-painting.ts';
@@ -16,7 +16,7 @@ import { stageFor } from '../../src/image/scene-stage.ts';
 import { choosePalette } from '../../src/image/palette.ts';
 import type { Stage } from '../../src/image/stage.ts';
 import { createCanvas } from '@napi-rs/canvas';
-import { differenceOf, pixelsOf, render } from './image-work.ts';
+import { differenceOf, pixelsOf, render } from './image-samples.ts';
 
 interface Scene {
   readonly stage: Stage;

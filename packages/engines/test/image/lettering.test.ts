@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { UnusableInputError } from '../../src/unusable-input-error.ts';
 import { isLetterable } from '../../src/image/fonts.ts';
-import { differenceOf, landscape, pixelsOf, png, render } from './image-work.ts';
+import { differenceOf, landscape, pixelsOf, png, render } from './image-samples.ts';
 
 const SCRIPTS = ['汉字漢字', 'ภาษาไทย', '한국어', '🔥🔥', '𒀀𒁀', '𒾐𒾑'];
 /** A script without a font on this machine: hardly any machine has fonts for all of these scripts. */

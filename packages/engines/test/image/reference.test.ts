@@ -1,11 +1,11 @@
 /** Promises of how reference images are placed into a scene: what of them is cut out, and how it is lit. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { inOnePiece, isFace } from '../../src/image/picture/one-piece.ts';
-import { findNamed } from '../../src/image/picture/named-thing.ts';
-import { findSubject } from '../../src/image/picture/subject-mask.ts';
+import { inOnePiece, isFace } from '../../src/image/analysis/one-piece.ts';
+import { findNamed } from '../../src/image/analysis/named-thing.ts';
+import { findSubject } from '../../src/image/analysis/subject-mask.ts';
 import { readPrompt } from '../../src/image/prompt-reading.ts';
-import { meanOf, painted, pixelsOf, png, render, shareOf } from './image-work.ts';
+import { meanOf, painted, pixelsOf, png, render, shareOf } from './image-samples.ts';
 
 const SMALL = '256x256';
 

@@ -10,7 +10,7 @@ import { readPrompt } from '../../src/image/prompt-reading.ts';
 import { upsampled } from '../../src/image/prompt-upsampling.ts';
 import { createRandom } from '@darkroom/seeded-random/random';
 import { readSceneRequest } from '../../src/image/scene-request.ts';
-import { detailOf, differenceOf, meanOf, painted, pixelsOf, png, render, renderAll, shareOf } from './image-work.ts';
+import { detailOf, differenceOf, meanOf, painted, pixelsOf, png, render, renderAll, shareOf } from './image-samples.ts';
 
 const SMALL = '256x256';
 

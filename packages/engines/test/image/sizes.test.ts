@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import sharp from 'sharp';
 import { matchingSize, namedSize, pixelSize } from '../../src/image/sizes.ts';
-import { render } from './image-work.ts';
+import { render } from './image-samples.ts';
 
 /** The service's own models; this module is compiled to `dist/test/image`. */
 const MODEL_FILES = new URL('../../../../../models/', import.meta.url);

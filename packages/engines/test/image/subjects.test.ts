@@ -8,7 +8,7 @@ import { readPrompt } from '../../src/image/prompt-reading.ts';
 import { createRandom } from '@darkroom/seeded-random/random';
 import { SUBJECTS } from '../../src/image/subjects.ts';
 import { TABLE_THINGS } from '../../src/image/tabletop.ts';
-import { meanOf, pixelsOf, render, shareOf } from './image-work.ts';
+import { meanOf, pixelsOf, render, shareOf } from './image-samples.ts';
 
 const SMALL = '256x256';
 

@@ -3,12 +3,12 @@
  * find in the conversation it does not know, and its answer says so.
  */
 import type { Conversation } from '../reading/conversation.ts';
-import type { WantedForm } from '../reading/wanted-form.ts';
+import type { WantedForm } from '../reading/requested-form.ts';
 import { meaningfulWords, sentencesOf } from '../reading/words.ts';
 import { workOut } from './arithmetic.ts';
 import { echo, standingEcho } from './echo.ts';
-import { countUp, firstSentences, inWords } from './given-text.ts';
-import { describePictures } from './pictures.ts';
+import { countUp, firstSentences, inWords } from './text-tasks.ts';
+import { describePictures } from './images.ts';
 import { askingSentence, onlyNumber, ownRole, recall } from './recall.ts';
 
 /** @param maxTokens the limit of the answer. @returns undefined: the prompt only names a topic to write about. */

@@ -4,7 +4,7 @@
  */
 import type { Random } from '@darkroom/seeded-random/random';
 import type { Verbosity } from '../request.ts';
-import type { WantedForm } from '../reading/wanted-form.ts';
+import type { WantedForm } from '../reading/requested-form.ts';
 import { capitalised, meaningfulWords } from '../reading/words.ts';
 
 type Words = readonly [string, ...string[]];

@@ -10,14 +10,14 @@ import { compose } from '../composition.ts';
 import { letter } from '../lettering.ts';
 import type { Thing } from '../lexicon.ts';
 import { choosePalette } from '../palette.ts';
-import { drawAll, placeInArea, placeOnGround, Room, subjectsOf } from '../placing.ts';
-import type { Entry } from '../placing.ts';
+import { drawAll, placeInArea, placeOnGround, Room, subjectsOf } from '../placement.ts';
+import type { Entry } from '../placement.ts';
 import { readPrompt } from '../prompt-reading.ts';
 import { paintSky } from '../scene-backdrop.ts';
 import { paintTrees, TREE_KINDS } from '../scene-trees.ts';
 import type { Stage, Surface } from '../stage.ts';
 import { drawInSky } from './light.ts';
-import { stageOver } from './picture-stage.ts';
+import { stageOver } from './image-stage.ts';
 import type { Workpiece } from './workpiece.ts';
 
 /** The ground of an image for things to stand on: level, at the height of the near ground of a scene. */

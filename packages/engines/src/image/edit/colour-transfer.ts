@@ -5,7 +5,7 @@
 import { fromLab, mix, toLab } from '../colour.ts';
 import type { Colour } from '../colour.ts';
 import type { Pixels } from '../finish/pixels.ts';
-import { changeColours } from '../picture/colour-cube.ts';
+import { changeColours } from '../analysis/colour-cube.ts';
 
 /** Zones of lightness, from black to white. */
 const ZONES = 6;

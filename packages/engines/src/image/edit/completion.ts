@@ -5,9 +5,9 @@
  */
 import { createCanvas } from '@napi-rs/canvas';
 import type { Pixels } from '../finish/pixels.ts';
-import { canvasOf, pixelsIn } from '../picture/given.ts';
-import { boxBlur } from '../picture/planes.ts';
-import type { SubjectMask } from '../picture/subject-mask.ts';
+import { canvasOf, pixelsIn } from '../analysis/input-images.ts';
+import { boxBlur } from '../analysis/planes.ts';
+import type { SubjectMask } from '../analysis/subject-mask.ts';
 import type { Random } from '@darkroom/seeded-random/random';
 import { Matcher } from './patch-matching.ts';
 import type { Level, Matches, Pull } from './patch-matching.ts';

@@ -5,10 +5,10 @@
 import { createCanvas } from '@napi-rs/canvas';
 import type { Pixels } from '../finish/pixels.ts';
 import { grainTile } from '../finish/pixels.ts';
-import { blendInto } from '../picture/colour-cube.ts';
-import { canvasOf, pixelsIn } from '../picture/given.ts';
-import { smoothStep } from '../picture/planes.ts';
-import { findSubject } from '../picture/subject-mask.ts';
+import { blendInto } from '../analysis/colour-cube.ts';
+import { canvasOf, pixelsIn } from '../analysis/input-images.ts';
+import { smoothStep } from '../analysis/planes.ts';
+import { findSubject } from '../analysis/subject-mask.ts';
 import type { Random } from '@darkroom/seeded-random/random';
 import { blurred } from './blur.ts';
 import { fillSubject } from './completion.ts';

@@ -5,8 +5,8 @@
 import { createCanvas } from '@napi-rs/canvas';
 import { adjust, css, hex } from '../colour.ts';
 import { createLineNoise } from '../noise.ts';
-import { canvasOf, pixelsIn } from '../picture/given.ts';
-import { coverCrop } from '../picture/cut-out.ts';
+import { canvasOf, pixelsIn } from '../analysis/input-images.ts';
+import { coverCrop } from '../analysis/cut-out.ts';
 import type { FrameForm } from './plan-rules.ts';
 import type { Workpiece } from './workpiece.ts';
 

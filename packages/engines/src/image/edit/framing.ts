@@ -4,8 +4,8 @@
 import { createCanvas } from '@napi-rs/canvas';
 import sharp from 'sharp';
 import type { Pixels } from '../finish/pixels.ts';
-import { canvasOf, pixelsIn } from '../picture/given.ts';
-import { coverCrop } from '../picture/cut-out.ts';
+import { canvasOf, pixelsIn } from '../analysis/input-images.ts';
+import { coverCrop } from '../analysis/cut-out.ts';
 import type { Random } from '@darkroom/seeded-random/random';
 import type { PixelSize } from '../sizes.ts';
 import { extended } from './extension.ts';

@@ -3,8 +3,8 @@
  */
 import type { Style } from '../lexicon.ts';
 import type { Pixels } from '../finish/pixels.ts';
-import { guided } from '../picture/planes.ts';
-import type { Plane } from '../picture/planes.ts';
+import { guided } from '../analysis/planes.ts';
+import type { Plane } from '../analysis/planes.ts';
 
 /** How plain a style requires it: the variance below which an area is one, and steps of light if it uses them. */
 const PLAINNESS: { readonly [Name in Style]?: { readonly softness: number; readonly steps?: number } } = {

@@ -4,9 +4,9 @@
  */
 import { adjust, fromLab, hex, hueOf, mix, tint, toLab } from '../colour.ts';
 import type { Colour } from '../colour.ts';
-import { changeColours } from '../picture/colour-cube.ts';
-import { guided, lightPlane, mapPlane, planeOf, smoothStep } from '../picture/planes.ts';
-import type { Plane } from '../picture/planes.ts';
+import { changeColours } from '../analysis/colour-cube.ts';
+import { guided, lightPlane, mapPlane, planeOf, smoothStep } from '../analysis/planes.ts';
+import type { Plane } from '../analysis/planes.ts';
 import type { Tone } from './plan-rules.ts';
 import type { Workpiece } from './workpiece.ts';
 

@@ -5,14 +5,14 @@
 import type { Canvas } from '@napi-rs/canvas';
 import { toLab } from '../colour.ts';
 import type { Pixels } from '../finish/pixels.ts';
-import { factsOf } from '../picture/facts.ts';
-import type { PictureFacts } from '../picture/facts.ts';
-import { canvasOf, pixelsIn } from '../picture/given.ts';
-import { mapPlane, planeOf, sharpened, smoothStep } from '../picture/planes.ts';
-import { boxBlur, lightPlane } from '../picture/planes.ts';
-import type { Plane } from '../picture/planes.ts';
-import { findSubject } from '../picture/subject-mask.ts';
-import type { SubjectMask } from '../picture/subject-mask.ts';
+import { factsOf } from '../analysis/image-features.ts';
+import type { PictureFacts } from '../analysis/image-features.ts';
+import { canvasOf, pixelsIn } from '../analysis/input-images.ts';
+import { mapPlane, planeOf, sharpened, smoothStep } from '../analysis/planes.ts';
+import { boxBlur, lightPlane } from '../analysis/planes.ts';
+import type { Plane } from '../analysis/planes.ts';
+import { findSubject } from '../analysis/subject-mask.ts';
+import type { SubjectMask } from '../analysis/subject-mask.ts';
 import type { Random } from '@darkroom/seeded-random/random';
 
 /** Below this clarity a guess of the subject is worse than the middle of the image. */

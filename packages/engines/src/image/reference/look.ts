@@ -6,7 +6,7 @@ import type { Colour } from '../colour.ts';
 import type { Composition } from '../composition.ts';
 import type { TimeOfDay } from '../lexicon.ts';
 import type { Palette } from '../palette.ts';
-import type { PictureFacts } from '../picture/facts.ts';
+import type { PictureFacts } from '../analysis/image-features.ts';
 import type { PromptReading } from '../prompt-reading.ts';
 import type { Stage } from '../stage.ts';
 

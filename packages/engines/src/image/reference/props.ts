@@ -6,7 +6,7 @@ import { adjust, css, hex, mix } from '../colour.ts';
 import type { Colour } from '../colour.ts';
 import { fillBox, fillEllipse, fillShape, strokeLine } from '../draw.ts';
 import { lit } from '../palette.ts';
-import { coverCrop } from '../picture/cut-out.ts';
+import { coverCrop } from '../analysis/cut-out.ts';
 import type { Point, Stage } from '../stage.ts';
 
 interface Sheet {

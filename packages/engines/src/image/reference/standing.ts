@@ -9,7 +9,7 @@ import { fillEllipse } from '../draw.ts';
 import { drawTufts } from '../layers/flora.ts';
 import { groundColour } from '../layers/ground.ts';
 import type { GroundKind } from '../layers/ground.ts';
-import type { CutOut } from '../picture/cut-out.ts';
+import type { CutOut } from '../analysis/cut-out.ts';
 import { lightSide } from '../stage.ts';
 import type { Point, Stage } from '../stage.ts';
 

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import sharp from 'sharp';
 import { UndecodableMediaError } from '../../../src/engine.ts';
-import { landscape, meanOf, painted, pixelsOf, png, render } from '../image-work.ts';
+import { landscape, meanOf, painted, pixelsOf, png, render } from '../image-samples.ts';
 
 const PICTURE = await png(landscape(300, 200));
 const OTHER = await png(painted(200, 200, (x) => [40, 40 + x * 120, 190]));

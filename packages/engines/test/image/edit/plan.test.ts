@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { planEdits } from '../../../src/image/edit/plan.ts';
-import { joiningOf } from '../../../src/image/edit/several.ts';
+import { joiningOf } from '../../../src/image/edit/joining.ts';
 
 /** The plan in short: kinds with their distinguishing properties. */
 function planned(prompt: string): string[] {
