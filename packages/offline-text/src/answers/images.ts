@@ -21,7 +21,7 @@ const KINDS: readonly Kind[] = [
   { name: 'JPEG', begins: /^\xff\xd8\xff/, size: jpegSize },
 ];
 
-export function describePictures(images: Conversation['images']): string | undefined {
+export function describeImages(images: Conversation['images']): string | undefined {
   if (images.length === 0) return undefined;
   return images.map(({ url }) => describe(url)).join(' ');
 }

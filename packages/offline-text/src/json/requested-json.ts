@@ -22,22 +22,22 @@ const KEYS =
 const QUOTED_KEY = /["“'`]([\p{L}_$][\p{L}\p{N}_ $-]{0,63})["”'`]([^"“'`]{0,60})/gu;
 
 /** JSON that a prompt asks for. */
-export interface AskedJson {
+export interface RequestedJson {
   readonly schema: JsonSchema;
   /** The text without the description of the JSON: it may contain values. */
   readonly rest: string;
 }
 
 /** @returns undefined: the prompt does not specify the JSON. */
-export function askedJson({ instructions, question }: Conversation): AskedJson | undefined {
-  const asked = question.slice(0, MAX_JSON);
-  const own = schemaIn(asked) ?? keysIn(asked);
+export function findRequestedJson({ instructions, prompt }: Conversation): RequestedJson | undefined {
+  const excerpt = prompt.slice(0, MAX_JSON);
+  const own = schemaIn(excerpt) ?? keysIn(excerpt);
   if (own !== undefined) return own;
   const instructed = schemaIn(instructions.slice(0, MAX_JSON)) ?? keysIn(instructions.slice(0, 8192));
-  return instructed === undefined ? exampleIn(asked) : { schema: instructed.schema, rest: question };
+  return instructed === undefined ? exampleIn(excerpt) : { schema: instructed.schema, rest: prompt };
 }
 
-function schemaIn(text: string): AskedJson | undefined {
+function schemaIn(text: string): RequestedJson | undefined {
   const from = text.search(/schema/i);
   const found = from < 0 ? undefined : firstObject(text, from);
   const isSchema =
@@ -45,13 +45,13 @@ function schemaIn(text: string): AskedJson | undefined {
   return isSchema ? found : undefined;
 }
 
-function exampleIn(text: string): AskedJson | undefined {
+function exampleIn(text: string): RequestedJson | undefined {
   const found = firstObject(text, 0);
   return found === undefined ? undefined : { schema: schemaOfExample(found.schema), rest: found.rest };
 }
 
 /** The first JSON object in a text, if what looks like one is valid. */
-function firstObject(text: string, after: number): AskedJson | undefined {
+function firstObject(text: string, after: number): RequestedJson | undefined {
   const from = text.indexOf('{', after);
   if (from < 0) return undefined;
   let depth = 0;
@@ -86,7 +86,7 @@ function objectOf(properties: JsonSchema): JsonSchema {
   return { type: 'object', properties, required: Object.keys(properties) };
 }
 
-function keysIn(text: string): AskedJson | undefined {
+function keysIn(text: string): RequestedJson | undefined {
   const [whole = '', listed] = KEYS.exec(text) ?? [];
   if (listed === undefined) return undefined;
   const quoted = [...listed.matchAll(QUOTED_KEY)].map(([, name = '', hint = '']) => [name, typeIn(hint)]);

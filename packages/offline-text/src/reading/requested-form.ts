@@ -5,7 +5,7 @@
 import type { Conversation } from './conversation.ts';
 import { NUMBER_PATTERN, capitalised, isEmptyWord, numberFrom, sentencesOf, wordsOf } from './words.ts';
 
-export interface WantedForm {
+export interface RequestedForm {
   readonly words: number | undefined;
   readonly sentences: number | undefined;
   /** Nothing but the requested value: "reply with just the number". */
@@ -24,8 +24,8 @@ const TERSE = [
 const EDGE =
   /\b(begin|start|end|finish)\b[^".“\n]{0,60}\b(?:reply|replies|answer|answers|response|responses|message|messages)\b[^".“\n]{0,20}\bwith\b(?: the)?(?: exact)?(?: words?| phrase)?[: ]{1,2}["“']?([^"“”.'\n]{1,80})/i;
 
-export function wantedForm({ instructions, asked }: Conversation): WantedForm {
-  const text = `${instructions.slice(0, 8192)}\n${asked}`;
+export function readRequestedForm({ instructions, excerpt }: Conversation): RequestedForm {
+  const text = `${instructions.slice(0, 8192)}\n${excerpt}`;
   const edges = sentencesOf(text).map((sentence) => EDGE.exec(sentence));
   const edge = (verbs: RegExp): string | undefined => edges.find((found) => verbs.test(found?.[1] ?? ''))?.[2]?.trim();
   return {
@@ -48,7 +48,7 @@ function amount(word: string | undefined): number | undefined {
 }
 
 /** Converts an answer to the form. */
-export function inForm(answer: string, form: WantedForm): string {
+export function inForm(answer: string, form: RequestedForm): string {
   let text = answer;
   if (form.sentences !== undefined && form.sentences > 0) {
     const sentences = sentencesOf(text);
