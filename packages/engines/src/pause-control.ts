@@ -5,9 +5,9 @@
  */
 
 /** The values of the one shared number. */
-const GOES_ON = 0;
-const IS_ASKED = 1;
-const IS_PAUSED = 2;
+const RUNNING = 0;
+const PAUSE_REQUESTED = 1;
+const PAUSED = 2;
 
 /** The least time in milliseconds that a rendering works between two pauses, so that taking turns costs little. */
 const SLICE_MS = 250;
@@ -17,7 +17,7 @@ export interface PauseControl {
   /** Passed to the thread. */
   readonly shared: Int32Array;
   /** Requests that the job pause at its next opportunity, or withdraws the request if the job has not paused yet. */
-  ask(isWanted: boolean): void;
+  setRequested(isRequested: boolean): void;
   /** Resumes a paused job. */
   resume(): void;
 }
@@ -26,12 +26,12 @@ export function createPauseControl(): PauseControl {
   const shared = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
   return {
     shared,
-    ask(isWanted) {
-      if (isWanted) Atomics.compareExchange(shared, 0, GOES_ON, IS_ASKED);
-      else Atomics.compareExchange(shared, 0, IS_ASKED, GOES_ON);
+    setRequested(isRequested) {
+      if (isRequested) Atomics.compareExchange(shared, 0, RUNNING, PAUSE_REQUESTED);
+      else Atomics.compareExchange(shared, 0, PAUSE_REQUESTED, RUNNING);
     },
     resume() {
-      Atomics.store(shared, 0, GOES_ON);
+      Atomics.store(shared, 0, RUNNING);
       Atomics.notify(shared, 0);
     },
   };
@@ -41,15 +41,15 @@ export function createPauseControl(): PauseControl {
  * The thread's side: a function to be called between two steps of the work, where no timer of the rendering runs. Costs
  * nothing if no pause is requested; else it blocks the thread until the pool resumes it.
  *
- * @param tellPaused is called before it blocks.
+ * @param onPaused is called before it blocks.
  */
-export function createPausePoint(shared: Int32Array, tellPaused: () => void): () => void {
+export function createPausePoint(shared: Int32Array, onPaused: () => void): () => void {
   let workingSince = Date.now();
   return () => {
     if (Date.now() - workingSince < SLICE_MS) return;
-    if (Atomics.compareExchange(shared, 0, IS_ASKED, IS_PAUSED) !== IS_ASKED) return;
-    tellPaused();
-    Atomics.wait(shared, 0, IS_PAUSED);
+    if (Atomics.compareExchange(shared, 0, PAUSE_REQUESTED, PAUSED) !== PAUSE_REQUESTED) return;
+    onPaused();
+    Atomics.wait(shared, 0, PAUSED);
     workingSince = Date.now();
   };
 }

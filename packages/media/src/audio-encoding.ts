@@ -13,7 +13,7 @@ import { AvOutput } from './av-output.ts';
 import type { OutputTrack } from './av-output.ts';
 import type { ParentChannel } from './child-channel.ts';
 import { FilterChain } from './filter-chain.ts';
-import { SampleQueue, addSoundTrack, layoutOf, planesIn, soundFrame } from './audio-track.ts';
+import { SampleQueue, addAudioTrack, channelLayoutOf, parsePlanes, createAudioFrame } from './audio-track.ts';
 import type { Planes } from './audio-track.ts';
 
 /** What each format is to FFmpeg. `bitsPerSecond` per channel, for the lossy ones: where few listeners hear a loss. */
@@ -25,12 +25,12 @@ const FORMATS = {
   aac: { container: 'ipod', encoder: FF_ENCODER_AAC, bitsPerSecond: 80_000 },
 } as const satisfies Record<string, { container: string; encoder: FFEncoderCodec; bitsPerSecond?: number }>;
 
-export type SoundFormat = keyof typeof FORMATS;
+export type AudioFormat = keyof typeof FORMATS;
 
 /** The request for an audio file (encode.ts). */
-export interface SoundFileRequest {
+export interface AudioFileRequest {
   readonly path: string;
-  readonly format: SoundFormat;
+  readonly format: AudioFormat;
   readonly sampleRate: number;
   readonly inputRate: number;
   readonly channels: number;
@@ -41,36 +41,36 @@ export interface SoundFileRequest {
 const ANY_FRAME_SIZE = 4096;
 
 /** Encodes the samples that arrive until the parent says that the audio is complete. */
-export async function encodeSound(request: SoundFileRequest, channel: ParentChannel): Promise<void> {
+export async function encodeAudio(request: AudioFileRequest, channel: ParentChannel): Promise<void> {
   const { container, encoder, ...format } = FORMATS[request.format];
   const output = new AvOutput(container, request.path);
-  const track = await addSoundTrack(output, encoder, {
+  const track = await addAudioTrack(output, encoder, {
     sampleRate: request.sampleRate,
     channels: request.channels,
     bitsPerSecond:
       request.bitsPerSecond ?? ('bitsPerSecond' in format ? format.bitsPerSecond * request.channels : undefined),
   });
   await output.begin(request.format === 'aac' ? { movflags: '+faststart' } : {});
-  const writer = new SoundWriter(track, request.channels);
+  const writer = new AudioWriter(track, request.channels);
   const resampler = await InputResampler.open(request);
   let samplesIn = 0;
   for (;;) {
-    const message = await channel.next();
-    if (message.kind === 'facts') break;
-    const planes = planesIn(message.bytes, request.channels);
+    const message = await channel.receive();
+    if (message.kind === 'json') break;
+    const planes = parsePlanes(message.bytes, request.channels);
     samplesIn += planes[0]?.length ?? 0;
-    for (const piece of await resampler.pass(planes)) await writer.add(piece);
+    for (const piece of await resampler.process(planes)) await writer.add(piece);
   }
-  channel.expectNothing();
-  for (const piece of await resampler.pass(undefined)) await writer.add(piece);
+  channel.endWithParent();
+  for (const piece of await resampler.process(undefined)) await writer.add(piece);
   const samples = Math.round((samplesIn * request.sampleRate) / request.inputRate);
   await writer.finish(samples);
   await output.finish();
-  await channel.tell({ samples });
+  await channel.sendJson({ samples });
 }
 
 /** Sends whole codec frames to an encoder, and in the end exactly as many samples as there should be. */
-class SoundWriter {
+class AudioWriter {
   readonly #track: OutputTrack;
   readonly #queue: SampleQueue;
   readonly #frameSize: number;
@@ -95,7 +95,7 @@ class SoundWriter {
   }
 
   async #encode(samples: number): Promise<void> {
-    const frame = soundFrame(this.#queue.take(samples), this.#encoded, this.#track.encoder);
+    const frame = createAudioFrame(this.#queue.take(samples), this.#encoded, this.#track.encoder);
     await this.#track.encode(frame);
     frame.free();
     this.#encoded += samples;
@@ -105,31 +105,31 @@ class SoundWriter {
 /** From the rate of the samples to the file's; the same samples if the rates are the same. */
 class InputResampler {
   readonly #chain: FilterChain | undefined;
-  readonly #request: SoundFileRequest;
-  #taken = 0;
+  readonly #request: AudioFileRequest;
+  #samplesIn = 0;
 
-  private constructor(chain: FilterChain | undefined, request: SoundFileRequest) {
+  private constructor(chain: FilterChain | undefined, request: AudioFileRequest) {
     this.#chain = chain;
     this.#request = request;
   }
 
-  static async open(request: SoundFileRequest): Promise<InputResampler> {
+  static async open(request: AudioFileRequest): Promise<InputResampler> {
     const { inputRate, sampleRate, channels } = request;
     if (inputRate === sampleRate) return new InputResampler(undefined, request);
-    const takes = `sample_rate=${inputRate}:sample_fmt=fltp:channel_layout=${channels === 1 ? 'mono' : 'stereo'}`;
+    const inputFormat = `sample_rate=${inputRate}:sample_fmt=fltp:channel_layout=${channels === 1 ? 'mono' : 'stereo'}`;
     // A longer filter than FFmpeg's own: steep enough to keep what is below half the rate and nothing above.
     const resample = `aresample=${sampleRate}:filter_size=64:phase_shift=10:cutoff=0.97`;
-    const chain = await FilterChain.open('sound', takes, `${resample},aformat=sample_fmts=fltp`);
+    const chain = await FilterChain.open('audio', inputFormat, `${resample},aformat=sample_fmts=fltp`);
     return new InputResampler(chain, request);
   }
 
   /** @param planes undefined: there are no more. */
-  async pass(planes: Planes | undefined): Promise<readonly Planes[]> {
+  async process(planes: Planes | undefined): Promise<readonly Planes[]> {
     if (this.#chain === undefined) return planes === undefined ? [] : [planes];
     const frame = planes === undefined ? null : this.#frame(planes);
-    const passed = await this.#chain.pass(frame);
+    const frames = await this.#chain.process(frame);
     frame?.free();
-    return passed.map((out) => {
+    return frames.map((out) => {
       const copied = (out.data ?? []).map(
         (bytes) => new Float32Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + out.nbSamples * 4)),
       );
@@ -139,12 +139,12 @@ class InputResampler {
   }
 
   #frame(planes: Planes): Frame {
-    const frame = soundFrame(planes, this.#taken, {
+    const frame = createAudioFrame(planes, this.#samplesIn, {
       sampleFormat: AV_SAMPLE_FMT_FLTP,
       sampleRate: this.#request.inputRate,
-      channelLayout: layoutOf(this.#request.channels),
+      channelLayout: channelLayoutOf(this.#request.channels),
     });
-    this.#taken += planes[0]?.length ?? 0;
+    this.#samplesIn += planes[0]?.length ?? 0;
     return frame;
   }
 }

@@ -13,7 +13,7 @@ import {
 import type { AVSampleFormat, FFEncoderCodec } from 'node-av/constants';
 import { Frame, Rational } from 'node-av/lib';
 import type { ChannelLayout } from 'node-av/lib';
-import { checked } from './av-input.ts';
+import { requireSuccess } from './av-input.ts';
 import type { AvOutput, OutputTrack } from './av-output.ts';
 
 /** The samples of some channels, the same number for each. */
@@ -28,30 +28,30 @@ const FORMATS = [AV_SAMPLE_FMT_FLTP, AV_SAMPLE_FMT_FLT, AV_SAMPLE_FMT_S16] as co
  */
 const AAC_OPTIONS = { aac_coder: 'fast' } as const;
 
-const MOST_S16 = 32_767;
+const MAX_S16 = 32_767;
 
-/** Adds an audio track. @param sound.bitsPerSecond for the lossy encoders. */
-export async function addSoundTrack(
+/** Adds an audio track. @param options.bitsPerSecond for the lossy encoders. */
+export async function addAudioTrack(
   output: AvOutput,
   encoderName: FFEncoderCodec,
-  sound: { readonly sampleRate: number; readonly channels: number; readonly bitsPerSecond?: number | undefined },
+  options: { readonly sampleRate: number; readonly channels: number; readonly bitsPerSecond?: number | undefined },
 ): Promise<OutputTrack> {
   return output.addTrack(encoderName, encoderName === FF_ENCODER_AAC ? AAC_OPTIONS : {}, (encoder, codec) => {
     encoder.sampleFormat = FORMATS.find((format) => codec.sampleFormats?.includes(format)) ?? AV_SAMPLE_FMT_S16;
-    encoder.sampleRate = sound.sampleRate;
-    encoder.channelLayout = layoutOf(sound.channels);
-    encoder.timeBase = new Rational(1, sound.sampleRate);
-    if (sound.bitsPerSecond !== undefined) encoder.bitRate = BigInt(sound.bitsPerSecond);
+    encoder.sampleRate = options.sampleRate;
+    encoder.channelLayout = channelLayoutOf(options.channels);
+    encoder.timeBase = new Rational(1, options.sampleRate);
+    if (options.bitsPerSecond !== undefined) encoder.bitRate = BigInt(options.bitsPerSecond);
   });
 }
 
 /** FFmpeg's description of one or two channels. */
-export function layoutOf(channels: number): ChannelLayout {
+export function channelLayoutOf(channels: number): ChannelLayout {
   return channels === 1 ? AV_CHANNEL_LAYOUT_MONO : AV_CHANNEL_LAYOUT_STEREO;
 }
 
 /** The planes that follow one another in a message. */
-export function planesIn(piece: Buffer, channels: number): Planes {
+export function parsePlanes(piece: Buffer, channels: number): Planes {
   const samples = piece.length / Float32Array.BYTES_PER_ELEMENT / channels;
   return Array.from(
     { length: channels },
@@ -97,26 +97,26 @@ export class SampleQueue {
 }
 
 /** The layout of samples in a frame, as an encoder or a filter takes it. */
-export interface SoundShape {
+export interface SampleFormat {
   readonly sampleFormat: AVSampleFormat;
   readonly sampleRate: number;
   readonly channelLayout: ChannelLayout;
 }
 
 /** A frame of samples, which the caller must free. @param at how many samples went before it. */
-export function soundFrame(planes: Planes, at: number, shape: SoundShape): Frame {
+export function createAudioFrame(planes: Planes, at: number, format: SampleFormat): Frame {
   const samples = planes[0]?.length ?? 0;
   const frame = new Frame();
   frame.alloc();
   frame.nbSamples = samples;
-  frame.format = shape.sampleFormat;
-  frame.sampleRate = shape.sampleRate;
-  frame.channelLayout = shape.channelLayout;
+  frame.format = format.sampleFormat;
+  frame.sampleRate = format.sampleRate;
+  frame.channelLayout = format.channelLayout;
   frame.pts = BigInt(at);
-  checked(frame.getBuffer(), 'making room for samples');
+  requireSuccess(frame.getBuffer(), 'allocating samples');
   for (const [channel, plane] of planes.entries()) {
-    if (shape.sampleFormat === AV_SAMPLE_FMT_FLTP) floatsIn(frame, channel).set(plane);
-    else if (shape.sampleFormat === AV_SAMPLE_FMT_FLT) interleave(plane, floatsIn(frame, 0), channel, planes.length);
+    if (format.sampleFormat === AV_SAMPLE_FMT_FLTP) floatsIn(frame, channel).set(plane);
+    else if (format.sampleFormat === AV_SAMPLE_FMT_FLT) interleave(plane, floatsIn(frame, 0), channel, planes.length);
     else interleave(plane.map(toS16), shortsIn(frame), channel, planes.length);
   }
   return frame;
@@ -137,5 +137,5 @@ function interleave(from: Float32Array, into: Float32Array | Int16Array, channel
 }
 
 function toS16(sample: number): number {
-  return Math.round(Math.min(Math.max(sample, -1), 1) * MOST_S16);
+  return Math.round(Math.min(Math.max(sample, -1), 1) * MAX_S16);
 }

@@ -1,7 +1,7 @@
 /** Images as pixels, by sharp. Runs in media children only. */
 import { readFile, stat } from 'node:fs/promises';
 import sharp from 'sharp';
-import type { FilmPicture } from './video-decoding.ts';
+import type { DecodedFrame } from './video-decoding.ts';
 import { UndecodableMediaError } from './undecodable-media-error.ts';
 
 /**
@@ -20,27 +20,27 @@ const MAX_BYTES = 200_000_000;
  *
  * @throws {UndecodableMediaError}
  */
-export async function decodePictureFile(path: string, maxEdge: number): Promise<FilmPicture> {
+export async function decodeImageFile(path: string, maxEdge: number): Promise<DecodedFrame> {
   if ((await stat(path)).size > MAX_BYTES) {
     throw new UndecodableMediaError(`larger than ${MAX_BYTES / 1_000_000} MB`, { kind: 'too_large' });
   }
   // Bytes and not a name: libvips reads options out of names.
-  return decodePictureBytes(await readFile(path), maxEdge);
+  return decodeImageBytes(await readFile(path), maxEdge);
 }
 
 /** The same for a file in memory. @throws {UndecodableMediaError} */
-export async function decodePictureBytes(bytes: Buffer, maxEdge: number): Promise<FilmPicture> {
+export async function decodeImageBytes(bytes: Buffer, maxEdge: number): Promise<DecodedFrame> {
   sharp.block({ operation: ['VipsForeignLoad'] });
   sharp.unblock({ operation: LOADERS.map((loader) => `VipsForeignLoad${loader}`) });
   sharp.concurrency(1);
   sharp.cache(false);
-  if (bytes.length === 0) throw notAPicture();
-  const picture = sharp(bytes, { limitInputPixels: MAX_PIXELS, failOn: 'error', sequentialRead: true });
-  const { width, height } = await picture.metadata().catch((cause: unknown) => {
-    throw isTooLarge(cause) ? tooLarge() : notAPicture(cause);
+  if (bytes.length === 0) throw notAnImage();
+  const image = sharp(bytes, { limitInputPixels: MAX_PIXELS, failOn: 'error', sequentialRead: true });
+  const { width, height } = await image.metadata().catch((cause: unknown) => {
+    throw isPixelLimitError(cause) ? tooLarge() : notAnImage(cause);
   });
   if (width * height > MAX_PIXELS) throw tooLarge();
-  const { data, info } = await picture
+  const { data, info } = await image
     .autoOrient()
     .resize({ width: maxEdge, height: maxEdge, fit: 'inside', withoutEnlargement: true })
     .toColourspace('srgb')
@@ -48,25 +48,25 @@ export async function decodePictureBytes(bytes: Buffer, maxEdge: number): Promis
     .raw({ depth: 'uchar' })
     .toBuffer({ resolveWithObject: true })
     .catch((cause: unknown) => {
-      throw new UndecodableMediaError('damaged: the picture cannot be read to its end', { cause });
+      throw new UndecodableMediaError('damaged: the image cannot be decoded completely', { cause });
     });
   return { width: info.width, height: info.height, rgba: data };
 }
 
 /** A JPEG of pixels that are ours already. */
-export async function asJpeg({ width, height, rgba }: FilmPicture): Promise<Buffer> {
+export async function encodeJpeg({ width, height, rgba }: DecodedFrame): Promise<Buffer> {
   return sharp(rgba, { raw: { width, height, channels: 4 } })
     .removeAlpha()
     .jpeg({ quality: JPEG_QUALITY })
     .toBuffer();
 }
 
-function isTooLarge(error: unknown): boolean {
+function isPixelLimitError(error: unknown): boolean {
   return error instanceof Error && error.message.includes('pixel limit');
 }
 
-function notAPicture(cause?: unknown): UndecodableMediaError {
-  return new UndecodableMediaError('not a picture that can be read', { cause });
+function notAnImage(cause?: unknown): UndecodableMediaError {
+  return new UndecodableMediaError('not an image that can be read', { cause });
 }
 
 function tooLarge(): UndecodableMediaError {

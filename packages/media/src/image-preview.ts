@@ -1,7 +1,7 @@
 /** A small copy of an image within a number of bytes, by sharp. Runs in media children only. */
 import sharp from 'sharp';
-import { decodePictureBytes } from './image-decoding.ts';
-import type { FilmPicture } from './video-decoding.ts';
+import { decodeImageBytes } from './image-decoding.ts';
+import type { DecodedFrame } from './video-decoding.ts';
 import type { PreviewBounds } from './preview.ts';
 
 /** Good to look at, and good enough where the first is too large: noise takes many bytes at any quality. */
@@ -10,8 +10,8 @@ const QUALITIES = [80, 55];
 const SHRINK = 0.7;
 
 /** @returns a JPEG in `rgba`, with its size in pixels. @throws {UndecodableMediaError} */
-export async function previewPicture(bytes: Buffer, { maxEdge, maxBytes }: PreviewBounds): Promise<FilmPicture> {
-  const { width, height, rgba } = await decodePictureBytes(bytes, maxEdge);
+export async function createPreview(bytes: Buffer, { maxEdge, maxBytes }: PreviewBounds): Promise<DecodedFrame> {
+  const { width, height, rgba } = await decodeImageBytes(bytes, maxEdge);
   for (let scale = 1; ; scale *= SHRINK) {
     const size = { width: Math.max(1, Math.round(width * scale)), height: Math.max(1, Math.round(height * scale)) };
     for (const quality of QUALITIES) {
@@ -22,6 +22,6 @@ export async function previewPicture(bytes: Buffer, { maxEdge, maxBytes }: Previ
         .toBuffer();
       if (jpeg.length <= maxBytes) return { ...size, rgba: jpeg };
     }
-    if (size.width === 1 && size.height === 1) throw new RangeError(`no picture has ${maxBytes} bytes`);
+    if (size.width === 1 && size.height === 1) throw new RangeError(`no image fits into ${maxBytes} bytes`);
   }
 }

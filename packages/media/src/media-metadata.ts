@@ -2,7 +2,7 @@
 import type { MediaKind } from './media-types.ts';
 
 /** What is known about a media file. Images always have a size; video and audio what their containers state. */
-export interface MediaFacts {
+export interface MediaMetadata {
   /** Lower case, without parameters. */
   readonly mimeType: string;
   readonly kind: MediaKind;

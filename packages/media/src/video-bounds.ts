@@ -6,4 +6,4 @@
  */
 export const MAX_SECONDS = 600;
 /** The longest edge of a video, in pixels. */
-export const MAX_FILM_EDGE = 4096;
+export const MAX_VIDEO_EDGE = 4096;

@@ -9,7 +9,7 @@ import {
   AV_PKT_DATA_DISPLAYMATRIX,
 } from 'node-av/constants';
 import type { Frame } from 'node-av/lib';
-import { checkFilmSize, openTrack } from './av-input.ts';
+import { requireVideoSize, openTrack } from './av-input.ts';
 import type { Track } from './av-input.ts';
 import type { ParentChannel } from './child-channel.ts';
 import { FilterChain } from './filter-chain.ts';
@@ -29,7 +29,7 @@ export interface Still {
 }
 
 /** One frame as RGBA pixels. */
-export interface FilmPicture {
+export interface DecodedFrame {
   readonly width: number;
   readonly height: number;
   readonly rgba: Buffer;
@@ -48,61 +48,61 @@ export interface ClipRequest {
   readonly maxFrames: number;
 }
 
-/** Sends the video's facts, then its frames, then a message that it is over. */
+/** Sends the video's metadata, then its frames, then a message that it is over. */
 export async function decodeClip(request: ClipRequest, channel: ParentChannel): Promise<void> {
-  const track = await openTrack(request.path, 'film');
-  const painter = new Painter(track, { cover: request });
+  const track = await openTrack(request.path, 'video');
+  const converter = new FrameConverter(track, { cover: request });
   const size = displaySize(track);
-  await channel.tell({ durationSeconds: track.durationSeconds ?? 0, hasSound: track.hasSound, ...size });
+  await channel.sendJson({ durationSeconds: track.durationSeconds ?? 0, hasAudio: track.hasAudio, ...size });
   const from = track.startSeconds + request.startSeconds;
   if (request.startSeconds > 0) await track.seek(from);
-  let given = 0;
+  let sent = 0;
   const isDue = (until: number): boolean =>
-    given < request.maxFrames && from + given / request.fps + ROUNDING_SECONDS < until;
+    sent < request.maxFrames && from + sent / request.fps + ROUNDING_SECONDS < until;
   // A frame is shown until the next begins, whatever duration it states; it is painted when a moment first shows it.
-  let [shown, painted, shownUntil]: [Frame | undefined, FilmPicture | undefined, number] = [undefined, undefined, 0];
+  let [shown, converted, shownUntil]: [Frame | undefined, DecodedFrame | undefined, number] = [undefined, undefined, 0];
   const show = async (until: number): Promise<void> => {
     while (shown !== undefined && isDue(until)) {
-      painted ??= await painter.paint(shown);
-      await channel.give(painted.rgba);
-      given += 1;
+      converted ??= await converter.convert(shown);
+      await channel.sendBytes(converted.rgba);
+      sent += 1;
     }
   };
   for await (const frame of track.frames()) {
     const begins = timeOf(frame, track);
     await show(begins);
-    if (given >= request.maxFrames) break;
+    if (sent >= request.maxFrames) break;
     shown?.free();
-    [shown, painted, shownUntil] = [frame.clone() ?? undefined, undefined, begins + durationOf(frame, track)];
+    [shown, converted, shownUntil] = [frame.clone() ?? undefined, undefined, begins + durationOf(frame, track)];
   }
   await show(shownUntil);
-  if (shown === undefined) throw new UndecodableMediaError('damaged: none of its frames can be read');
-  await channel.tell({ isOver: true });
+  if (shown === undefined) throw new UndecodableMediaError('damaged: none of its frames can be decoded');
+  await channel.sendJson({ isOver: true });
 }
 
 /** The frame that a video shows at a moment. @throws {UndecodableMediaError} */
-export async function decodeStill(path: string, { moment, maxEdge }: Still): Promise<FilmPicture> {
-  const track = await openTrack(path, 'film');
+export async function decodeStill(path: string, { moment, maxEdge }: Still): Promise<DecodedFrame> {
+  const track = await openTrack(path, 'video');
   try {
-    const picture = await pictureAt(track, moment, maxEdge);
-    if (picture === undefined) throw new UndecodableMediaError('damaged: none of its frames can be read');
-    return picture;
+    const image = await decodeFrameAt(track, moment, maxEdge);
+    if (image === undefined) throw new UndecodableMediaError('damaged: none of its frames can be decoded');
+    return image;
   } finally {
     await track.close();
   }
 }
 
-async function pictureAt(track: Track, moment: Moment, maxEdge: number): Promise<FilmPicture | undefined> {
-  const painter = new Painter(track, { maxEdge });
+async function decodeFrameAt(track: Track, moment: Moment, maxEdge: number): Promise<DecodedFrame | undefined> {
+  const converter = new FrameConverter(track, { maxEdge });
   const at = track.startSeconds + secondsOf(moment, track.durationSeconds ?? 0);
   if (moment !== 'first') await track.seek(at);
   const kept = await lastFrameUntil(track, at);
-  if (kept !== undefined) return painter.paint(kept).finally(() => kept.free());
+  if (kept !== undefined) return converter.convert(kept).finally(() => kept.free());
   // A wrong index, or a file that ends before it says: decode from the beginning then.
   if (moment === 'first') return undefined;
   await track.seek(track.startSeconds);
   const found = await lastFrameUntil(track, at);
-  return found === undefined ? undefined : painter.paint(found).finally(() => found.free());
+  return found === undefined ? undefined : converter.convert(found).finally(() => found.free());
 }
 
 async function lastFrameUntil(track: Track, seconds: number): Promise<Frame | undefined> {
@@ -126,8 +126,8 @@ function timeOf(frame: Frame, track: Track): number {
 }
 
 function durationOf(frame: Frame, track: Track): number {
-  const told = Number(frame.duration) * track.stream.timeBase.toDouble();
-  if (told > 0) return told;
+  const statedSeconds = Number(frame.duration) * track.stream.timeBase.toDouble();
+  if (statedSeconds > 0) return statedSeconds;
   const rate = track.stream.avgFrameRate;
   return rate.num > 0 && rate.den > 0 ? rate.den / rate.num : 1 / 25;
 }
@@ -136,43 +136,43 @@ function durationOf(frame: Frame, track: Track): number {
  * Turns decoded frames into pixels of the requested size, upright and in sRGB. Videos may change their size partway
  * through.
  */
-class Painter {
+class FrameConverter {
   readonly #track: Track;
   readonly #fit: Fit;
   #chain: FilterChain | undefined;
-  #takes = '';
+  #inputFormat = '';
 
   constructor(track: Track, fit: Fit) {
     this.#track = track;
     this.#fit = fit;
   }
 
-  async paint(frame: Frame): Promise<FilmPicture> {
-    checkFilmSize(frame.width, frame.height);
+  async convert(frame: Frame): Promise<DecodedFrame> {
+    requireVideoSize(frame.width, frame.height);
     if (frame.colorSpace === AVCOL_SPC_UNSPECIFIED) {
       // What players assume if a video does not state it: the standard of television for SD, that of HD for HD.
       frame.colorSpace = frame.height > 576 ? AVCOL_SPC_BT709 : AVCOL_SPC_SMPTE170M;
     }
     const { num, den } = this.#track.stream.timeBase;
-    const takes =
+    const inputFormat =
       `video_size=${frame.width}x${frame.height}:pix_fmt=${frame.format}:time_base=${num}/${den}` +
       `:colorspace=${frame.colorSpace}:range=${frame.colorRange}`;
-    if (takes !== this.#takes) {
+    if (inputFormat !== this.#inputFormat) {
       this.#chain?.close();
-      this.#chain = await FilterChain.open('picture', takes, this.#filters(frame));
-      this.#takes = takes;
+      this.#chain = await FilterChain.open('video', inputFormat, this.#filters(frame));
+      this.#inputFormat = inputFormat;
     }
-    const [painted] = (await this.#chain?.pass(frame)) ?? [];
-    if (painted === undefined) throw new Error('a frame did not come out of its filters');
-    const { width, height } = painted;
-    const rgba = painted.toBuffer();
-    painted.free();
+    const [converted] = (await this.#chain?.process(frame)) ?? [];
+    if (converted === undefined) throw new Error('the filters returned no frame');
+    const { width, height } = converted;
+    const rgba = converted.toBuffer();
+    converted.free();
     return { width, height, rgba };
   }
 
   #filters(frame: Frame): string {
-    const filters = [...upright(this.#track)];
-    const { num, den } = pixelShape(this.#track);
+    const filters = [...rotationFilters(this.#track)];
+    const { num, den } = pixelAspectRatio(this.#track);
     if (num !== den) filters.unshift(`scale=w=iw*${num}/${den}:h=ih:flags=bicubic`);
     if ('cover' in this.#fit) {
       const { width, height } = this.#fit.cover;
@@ -190,7 +190,7 @@ class Painter {
 }
 
 /** How wide a pixel is relative to its height: 1:1 unless the file says otherwise, within reason. */
-function pixelShape(track: Track): { readonly num: number; readonly den: number } {
+function pixelAspectRatio(track: Track): { readonly num: number; readonly den: number } {
   const { num, den } =
     track.stream.sampleAspectRatio.num > 0 ? track.stream.sampleAspectRatio : track.stream.codecpar.sampleAspectRatio;
   const isSensible = num > 0 && den > 0 && num / den <= 4 && den / num <= 4;
@@ -198,7 +198,7 @@ function pixelShape(track: Track): { readonly num: number; readonly den: number 
 }
 
 /** The filters that rotate a video as its display matrix says: phones write one instead of rotating the image. */
-function upright(track: Track): readonly string[] {
+function rotationFilters(track: Track): readonly string[] {
   const matrix = track.stream.codecpar.getCodedSideData(AV_PKT_DATA_DISPLAYMATRIX);
   if (matrix === null || matrix.length < 36) return [];
   const at = (index: number): number => matrix.readInt32LE(index * 4);
@@ -211,8 +211,8 @@ function upright(track: Track): readonly string[] {
 /** The size at which a player shows the video. */
 function displaySize(track: Track): { readonly width: number; readonly height: number } {
   const { width, height } = track.stream.codecpar;
-  const { num, den } = pixelShape(track);
+  const { num, den } = pixelAspectRatio(track);
   const shown = { width: Math.round((width * num) / den), height };
-  const isTurned = upright(track).some((filter) => filter.startsWith('transpose'));
-  return isTurned ? { width: shown.height, height: shown.width } : shown;
+  const isRotated = rotationFilters(track).some((filter) => filter.startsWith('transpose'));
+  return isRotated ? { width: shown.height, height: shown.width } : shown;
 }

@@ -22,11 +22,11 @@ const ACCENT_REACH = 90;
 const STRONG = 80;
 
 /** The pixels of an image that fills a window, row by row, red, green and blue; the least interesting part is cut. */
-async function fill(picture: Pixels, width: number, height: number): Promise<Uint8Array> {
+async function fill(source: Pixels, width: number, height: number): Promise<Uint8Array> {
   sharp.concurrency(1);
   sharp.cache(false);
-  const { buffer, byteOffset, byteLength } = picture.data;
-  const raw = { width: picture.width, height: picture.height, channels: 4 as const };
+  const { buffer, byteOffset, byteLength } = source.data;
+  const raw = { width: source.width, height: source.height, channels: 4 as const };
   const isStrip = Math.max(raw.width, raw.height) > Math.min(raw.width, raw.height) * LONGEST_SHAPE;
   return await sharp(Buffer.from(buffer, byteOffset, byteLength), { raw })
     .removeAlpha()
@@ -42,15 +42,15 @@ async function fill(picture: Pixels, width: number, height: number): Promise<Uin
  * image is least interesting.
  * @param scale pixels in one logical unit.
  */
-export async function printPicture(
-  picture: Pixels,
+export async function printImage(
+  source: Pixels,
   inks: Inks,
   frame: { readonly width: number; readonly height: number },
   scale: number,
 ): Promise<Canvas> {
   const canvas = createCanvas(Math.ceil(frame.width * scale), Math.ceil(frame.height * scale));
   const context = canvas.getContext('2d');
-  const pixels = await fill(picture, canvas.width, canvas.height);
+  const pixels = await fill(source, canvas.width, canvas.height);
   const image = context.createImageData(canvas.width, canvas.height);
   const [dark, light] = extremes(pixels);
   const hasAccent = strength(...inks.accent) > STRONG;
@@ -77,8 +77,8 @@ function lightOf(red: number, green: number, blue: number): number {
 /** The light of the darkest and of the lightest hundredth of the pixels, so that a dull image uses all inks too. */
 function extremes(pixels: Uint8Array): readonly [dark: number, light: number] {
   const counts = new Uint32Array(256);
-  for (let place = 0; place < pixels.length; place += 3) {
-    const light = Math.round(lightOf(pixels[place] ?? 0, pixels[place + 1] ?? 0, pixels[place + 2] ?? 0));
+  for (let position = 0; position < pixels.length; position += 3) {
+    const light = Math.round(lightOf(pixels[position] ?? 0, pixels[position + 1] ?? 0, pixels[position + 2] ?? 0));
     counts[light] = (counts[light] ?? 0) + 1;
   }
   const hundredth = pixels.length / 300;
@@ -94,10 +94,10 @@ function extremes(pixels: Uint8Array): readonly [dark: number, light: number] {
 
 /** The ramp's colour for a share of light; below 0 and above 1 its ends. */
 function onRamp(share: number, { ramp }: Inks): Colour {
-  const place = Math.max(0, Math.min(1, share)) * (ramp.length - 1);
-  const below = Math.min(ramp.length - 2, Math.floor(place));
+  const position = Math.max(0, Math.min(1, share)) * (ramp.length - 1);
+  const below = Math.min(ramp.length - 2, Math.floor(position));
   const [from, to] = [ramp[below] ?? ramp[0], ramp[below + 1] ?? ramp[4]];
-  return mix(from, to, place - below);
+  return mix(from, to, position - below);
 }
 
 /** Whether a colour is strong, and close to the accent. */

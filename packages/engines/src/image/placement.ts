@@ -17,7 +17,7 @@ import type { Subject } from './subjects.ts';
 export interface Placed {
   readonly thing: Thing;
   readonly subject: Subject;
-  readonly place: Point;
+  readonly position: Point;
   readonly size: number;
   readonly look: Look;
 }
@@ -108,7 +108,7 @@ export function placeOnGround(entry: Entry, ground: PlacingGround, limit: number
     return {
       thing: mention.thing,
       subject,
-      place: { x, y },
+      position: { x, y },
       size,
       look: {
         colour: mention.colour,
@@ -147,7 +147,7 @@ export function placeInArea(
     return {
       thing: mention.thing,
       subject,
-      place: { x, y },
+      position: { x, y },
       size,
       look: { colour: mention.colour, depth, facing, word: mention.word, random: chance.fork(`look ${copy}`) },
     };
@@ -156,10 +156,10 @@ export function placeInArea(
 
 /** From far to near: a lower position in the image is in front. */
 function farToNear(things: readonly Placed[]): Placed[] {
-  return things.toSorted((first, second) => first.place.y - second.place.y);
+  return things.toSorted((first, second) => first.position.y - second.position.y);
 }
 
 /** Draws things in their order. */
 export function drawAll(things: readonly Placed[], stage: Parameters<Subject['draw']>[0]): void {
-  for (const { subject, place, size, look } of farToNear(things)) subject.draw(stage, place, size, look);
+  for (const { subject, position, size, look } of farToNear(things)) subject.draw(stage, position, size, look);
 }

@@ -67,7 +67,7 @@ function withBeat(random: Random, beat: number): Random {
  * @param surface the ground that it follows when it travels.
  */
 export function actorPart(stage: Omit<Stage, 'context'>, placed: Placed, nearness: number, surface?: Surface): Part {
-  const { thing, place, size, look } = placed;
+  const { thing, position, size, look } = placed;
   const images = imagesOf(stage, placed);
   const mover: Mover = { facing: look.facing, size, phase: look.random.fork('phase').next() };
   const { scale } = stage;
@@ -77,8 +77,9 @@ export function actorPart(stage: Omit<Stage, 'context'>, placed: Placed, nearnes
     const image = images[Math.floor(pose.beat * images.length) % images.length];
     if (image === undefined) return;
     const seen = project(moment.view, nearness);
-    const follow = surface === undefined || pose.x === 0 ? 0 : surface.yAt(place.x + pose.x) - surface.yAt(place.x);
-    const [x, y] = [(place.x + pose.x) * scale, (place.y + pose.y + follow) * scale];
+    const follow =
+      surface === undefined || pose.x === 0 ? 0 : surface.yAt(position.x + pose.x) - surface.yAt(position.x);
+    const [x, y] = [(position.x + pose.x) * scale, (position.y + pose.y + follow) * scale];
     const foot = y * seen.scale + seen.y;
     if (flames !== undefined) {
       draw(frame, flames.bitmap, {
@@ -90,39 +91,39 @@ export function actorPart(stage: Omit<Stage, 'context'>, placed: Placed, nearnes
       });
     }
     draw(frame, image.bitmap, {
-      x: (x + (image.left - place.x * scale) * pose.wide) * seen.scale + seen.x,
-      y: foot + (image.top - place.y * scale) * pose.tall * seen.scale,
+      x: (x + (image.left - position.x * scale) * pose.wide) * seen.scale + seen.x,
+      y: foot + (image.top - position.y * scale) * pose.tall * seen.scale,
       scale: seen.scale * pose.wide,
       scaleY: seen.scale * pose.tall,
       strength: pose.strength,
       ...(moment.shade === undefined ? {} : { shade: moment.shade }),
       ...(pose.lean === 0 ? {} : { lean: { foot, by: pose.lean } }),
-      ...(pose.isCutAtFoot ? { bottom: Math.round(place.y * scale * seen.scale + seen.y) } : {}),
+      ...(pose.isCutAtFoot ? { bottom: Math.round(position.y * scale * seen.scale + seen.y) } : {}),
     });
   };
 }
 
 /** One image, or a bird's wings in several positions. */
 function imagesOf(stage: Omit<Stage, 'context'>, placed: Placed): readonly PlacedBitmap[] {
-  const { thing, subject, place, size, look } = placed;
+  const { thing, subject, position, size, look } = placed;
   // By night a lamp or a fire lights the air around it.
   const halo = stage.palette.isDark && GLOWING.has(thing) ? 3.2 : 0;
   const half = size * (subject.half + 0.9 + halo);
   const box = {
-    left: place.x - half,
-    top: place.y - size * (1.7 + halo),
+    left: position.x - half,
+    top: position.y - size * (1.7 + halo),
     width: half * 2,
     height: size * (2.7 + halo * 2),
   };
-  const isStanding = subject.place === 'near' && stage.season !== 'winter';
+  const isStanding = subject.zone === 'near' && stage.season !== 'winter';
   const paint = (random: Random): PlacedBitmap | undefined =>
     paintBox(
       stage,
       box,
       (layer) => {
-        subject.draw(layer, place, size, { ...look, random });
+        subject.draw(layer, position, size, { ...look, random });
         if (isStanding && subject.habitat === 'meadow' && !stage.isFlat) {
-          drawTufts(layer, place, size * 0.24, adjust(groundColour(layer, 'meadow'), -0.03));
+          drawTufts(layer, position, size * 0.24, adjust(groundColour(layer, 'meadow'), -0.03));
         }
       },
       true,
@@ -141,9 +142,9 @@ function imagesOf(stage: Omit<Stage, 'context'>, placed: Placed): readonly Place
 }
 
 /** The light of a fire on its surroundings. */
-function firelight(stage: Omit<Stage, 'context'>, { place, size }: Placed): PlacedBitmap | undefined {
+function firelight(stage: Omit<Stage, 'context'>, { position, size }: Placed): PlacedBitmap | undefined {
   const reach = size * (stage.palette.isDark ? 6.5 : 3);
-  const centre = { x: place.x, y: place.y - size * 0.4 };
+  const centre = { x: position.x, y: position.y - size * 0.4 };
   const box = { left: centre.x - reach, top: centre.y - reach, width: reach * 2, height: reach * 2 };
   return paintBox(stage, box, ({ context }) => {
     glow(context, centre, reach, hex('#ff9a3c'), stage.palette.isDark ? 0.42 : 0.2);

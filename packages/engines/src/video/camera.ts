@@ -106,7 +106,7 @@ export interface View {
   readonly camera: CameraState;
 }
 
-/** A point of the world in the frame: `place * scale + offset`. */
+/** A point of the world in the frame: `position * scale + offset`. */
 interface Projection {
   readonly scale: number;
   readonly x: number;

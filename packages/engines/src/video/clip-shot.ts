@@ -4,15 +4,15 @@
  */
 import type { Clip } from '@darkroom/media/decode';
 import type { EngineMedia } from '../engine.ts';
-import { framesOf, readClip } from './input-media.ts';
-import type { FilmSize } from './video-size.ts';
+import { framesWithField, readClip } from './input-media.ts';
+import type { VideoSize } from './video-size.ts';
 import { grade } from './raster/blending.ts';
 import type { Look } from './raster/blending.ts';
 import type { ShotPainter } from './shot.ts';
 
 interface ClipPlan {
   /** Its path in the input: `reference_video_urls.0`. */
-  readonly place: string;
+  readonly field: string;
   readonly startSeconds: number;
   readonly maxFrames: number;
   readonly look: Look | undefined;
@@ -22,16 +22,16 @@ interface ClipPlan {
 export async function openClipShot(
   media: EngineMedia,
   plan: ClipPlan,
-  size: FilmSize,
+  size: VideoSize,
   fps: number,
 ): Promise<ShotPainter> {
-  const { place, maxFrames, look } = plan;
+  const { field, maxFrames, look } = plan;
   let clip: Clip | undefined;
   let frames: AsyncGenerator<Buffer, void> | undefined;
   const begin = async (startSeconds: number): Promise<void> => {
     await frames?.return();
-    clip = await readClip(media, place, { ...size, fps, startSeconds, maxFrames });
-    frames = framesOf(place, clip);
+    clip = await readClip(media, field, { ...size, fps, startSeconds, maxFrames });
+    frames = framesWithField(field, clip);
   };
   await begin(plan.startSeconds);
   return {

@@ -2,8 +2,8 @@
  * Styles that are applied to whole frames: photographs that are faded or have no colour, and large pixels.
  */
 import type { Style } from '../image/lexicon.ts';
-import type { FilmSize } from './video-size.ts';
-import { lookOf } from './look.ts';
+import type { VideoSize } from './video-size.ts';
+import { createLook } from './look.ts';
 import { grade } from './raster/blending.ts';
 import { createFrame } from './raster/drawing.ts';
 import type { Frame } from './raster/drawing.ts';
@@ -17,21 +17,21 @@ const TONES = 10;
 const ORDER = [0, 8, 2, 10, 12, 4, 14, 6, 3, 11, 1, 9, 15, 7, 13, 5] as const;
 
 /** The size at which the shots of a style are painted. */
-export function paintedSize(style: Style, size: FilmSize): FilmSize {
+export function paintedSize(style: Style, size: VideoSize): VideoSize {
   if (style !== 'pixel') return size;
   const block = blockOf(size);
   return { width: Math.ceil(size.width / block), height: Math.ceil(size.height / block) };
 }
 
-function blockOf({ width, height }: FilmSize): number {
+function blockOf({ width, height }: VideoSize): number {
   return Math.max(2, Math.round(Math.sqrt(width * height) / LARGE_PIXELS));
 }
 
 /** A shot in the finish of its style. @param open paints frames of `paintedSize`. */
-export function inStyle(style: Style, size: FilmSize, painter: ShotPainter): ShotPainter {
+export function inStyle(style: Style, size: VideoSize, painter: ShotPainter): ShotPainter {
   const close = painter.close === undefined ? {} : { close: () => painter.close?.() ?? Promise.resolve() };
   if (style === 'noir' || style === 'vintage') {
-    const look = lookOf(style);
+    const look = createLook(style);
     return {
       ...close,
       async paint(frame, time) {

@@ -6,8 +6,8 @@ import { drawFog } from '../image/layers/weather.ts';
 import type { Random } from '@darkroom/seeded-random/random';
 import type { Stage } from '../image/stage.ts';
 import { paintBox } from './actors.ts';
-import type { FilmReading } from './prompt-reading.ts';
-import type { FilmSize } from './video-size.ts';
+import type { VideoPromptReading } from './prompt-reading.ts';
+import type { VideoSize } from './video-size.ts';
 import { brightest } from './light-transition.ts';
 import type { Palettes } from './light-transition.ts';
 import { layerPart } from './scene-parts.ts';
@@ -15,17 +15,22 @@ import type { Part } from './scene-parts.ts';
 import { dustPart, fireflyPart, leafPart, rainPart, snowPart, sparkPart } from './weather-parts.ts';
 
 /** The parts to draw over an image of a given size. */
-export function pictureAir(reading: FilmReading, palettes: Palettes, size: FilmSize, random: Random): Part[] {
-  const { picture } = reading;
-  const text = picture.scenery.toLowerCase();
+export function imageAtmosphereParts(
+  reading: VideoPromptReading,
+  palettes: Palettes,
+  size: VideoSize,
+  random: Random,
+): Part[] {
+  const { scene } = reading;
+  const text = scene.scenery.toLowerCase();
   const scale = Math.sqrt((size.width * size.height) / 1_000_000);
   const palette = brightest(palettes);
-  const look = { scale, palette, random: random.fork('air'), weather: picture.weather };
+  const look = { scale, palette, random: random.fork('air'), weather: scene.weather };
   const says = (words: RegExp): boolean => words.test(text);
   const parts: Part[] = [];
-  if (picture.weather.has('fog')) parts.push(...fogParts(size, scale, palettes, random));
-  if (picture.weather.has('rain') || picture.weather.has('storm')) parts.push(rainPart(look, 1));
-  const isSnowing = picture.weather.has('snow') || (says(/\bsnow(flakes?|s|y)?\b/) && !says(/\bno snow\b/));
+  if (scene.weather.has('fog')) parts.push(...fogParts(size, scale, palettes, random));
+  if (scene.weather.has('rain') || scene.weather.has('storm')) parts.push(rainPart(look, 1));
+  const isSnowing = scene.weather.has('snow') || (says(/\bsnow(flakes?|s|y)?\b/) && !says(/\bno snow\b/));
   if (isSnowing) parts.push(snowPart(look, 1));
   if (says(/\b(petals?|blossoms?|sakura)\b/)) parts.push(leafPart(look, hex('#f6bccd'), 60, 0.7));
   else if (says(/\b(leaves|leaf|autumn)\b/)) parts.push(leafPart(look, hex('#c9682a'), 50, 1));
@@ -37,7 +42,7 @@ export function pictureAir(reading: FilmReading, palettes: Palettes, size: FilmS
   return parts;
 }
 
-function fogParts(size: FilmSize, scale: number, palettes: Palettes, random: Random): Part[] {
+function fogParts(size: VideoSize, scale: number, palettes: Palettes, random: Random): Part[] {
   const [width, height] = [size.width / scale, size.height / scale];
   const palette = { ...brightest(palettes), haze: hex('#dfe4e8') };
   const reach = width * 0.5;

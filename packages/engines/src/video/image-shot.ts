@@ -3,17 +3,17 @@
  * water ripples if there is any, and weather and light come in as the prompt requests.
  */
 import sharp from 'sharp';
-import type { DecodedPicture } from '@darkroom/media/decode';
+import type { DecodedImage } from '@darkroom/media/decode';
 import { hex } from '../image/colour.ts';
 import { glow } from '../image/draw.ts';
-import type { FilmReading } from './prompt-reading.ts';
-import type { FilmSize } from './video-size.ts';
+import type { VideoPromptReading } from './prompt-reading.ts';
+import type { VideoSize } from './video-size.ts';
 import type { Move } from './camera.ts';
 import { easeIn } from './camera.ts';
 import type { Palettes } from './light-transition.ts';
 import { lightOf } from './light-transition.ts';
-import { pictureAir } from './image-atmosphere.ts';
-import { waterOf } from './image-water.ts';
+import { imageAtmosphereParts } from './image-atmosphere.ts';
+import { findWater } from './image-water.ts';
 import type { Random } from '@darkroom/seeded-random/random';
 import { bitmapOfRgba } from './raster/bitmap.ts';
 import type { Bitmap } from './raster/bitmap.ts';
@@ -24,9 +24,9 @@ import { createSprite, stamp } from './raster/sprites.ts';
 import type { ShotPainter } from './shot.ts';
 
 /** The parameters of the shot. */
-export interface PicturePlan {
-  readonly picture: DecodedPicture;
-  readonly reading: FilmReading;
+export interface ImageShotPlan {
+  readonly image: DecodedImage;
+  readonly reading: VideoPromptReading;
   readonly move: Move;
   readonly seconds: number;
   readonly random: Random;
@@ -42,8 +42,8 @@ export interface PicturePlan {
 const ARRIVAL_SECONDS = 1.1;
 
 /** The part of an image that covers a frame, as a bitmap of the frame's size. Transparent images are laid on white. */
-async function coverBitmap(picture: DecodedPicture, size: FilmSize): Promise<Bitmap> {
-  const { width, height, rgba } = picture;
+async function coverBitmap(image: DecodedImage, size: VideoSize): Promise<Bitmap> {
+  const { width, height, rgba } = image;
   const fitted = await sharp(rgba, { raw: { width, height, channels: 4 } })
     .flatten({ background: '#ffffff' })
     .resize(size.width, size.height, { fit: 'cover', position: 'centre' })
@@ -95,25 +95,25 @@ function cameraAt(move: Move, share: number, strength: number): { zoom: number; 
 }
 
 /** Opens a shot of an image. */
-export async function openPicture(plan: PicturePlan, size: FilmSize): Promise<ShotPainter> {
-  const bitmap = await coverBitmap(plan.picture, size);
-  return openBitmap(bitmap, plan, size);
+export async function openImageShot(plan: ImageShotPlan, size: VideoSize): Promise<ShotPainter> {
+  const bitmap = await coverBitmap(plan.image, size);
+  return openBitmapShot(bitmap, plan, size);
 }
 
 /** The same for an image that is already painted at the frame's size. */
-export function openBitmap(bitmap: Bitmap, plan: Omit<PicturePlan, 'picture'>, size: FilmSize): ShotPainter {
+export function openBitmapShot(bitmap: Bitmap, plan: Omit<ImageShotPlan, 'image'>, size: VideoSize): ShotPainter {
   const { reading, move, random, strength } = plan;
   const { width, height } = size;
-  const water = waterOf(bitmap, reading);
+  const water = findWater(bitmap, reading);
   const light = lightOf(plan.palettes);
-  const air = pictureAir(reading, plan.palettes, size, random);
+  const air = imageAtmosphereParts(reading, plan.palettes, size, random);
   const sweep = plan.hasLightSweep ? lightSweep(size) : undefined;
   let spare: Frame | undefined;
   return {
-    paint(frame, { seconds, share, filmShare }) {
+    paint(frame, { seconds, share, videoShare }) {
       const { zoom, x, y } = cameraAt(move, share, strength);
       const bend = placeRows(size, zoom, x, y);
-      const shade = light?.(filmShare);
+      const shade = light?.(videoShare);
       const lit = shade === undefined ? {} : { shade };
       if (zoom === 1) draw(frame, bitmap, { x: 0, y: 0, ...lit });
       else draw(frame, bitmap, { x: 0, y: 0, bend, isFine: true, ...lit });
@@ -129,10 +129,10 @@ export function openBitmap(bitmap: Bitmap, plan: Omit<PicturePlan, 'picture'>, s
           x: 0,
           y: 0,
           ...lit,
-          bend: (row, place) => {
-            bend?.(row, place);
-            place.x += wave(row);
-            place.row += wave(row * 1.3 + 40) * 0.6;
+          bend: (row, position) => {
+            bend?.(row, position);
+            position.x += wave(row);
+            position.row += wave(row * 1.3 + 40) * 0.6;
           },
         });
       }
@@ -140,7 +140,7 @@ export function openBitmap(bitmap: Bitmap, plan: Omit<PicturePlan, 'picture'>, s
       if (air.length === 0 || arrival === 0) return;
       const view = { width, height, left: 0, top: 0, focus: width / 2, horizon: height * 0.5 };
       const camera = { x: x * 1.4, y: 0, rise: 0, zoom: 1, pivot: 0 };
-      const moment = { view: { ...view, camera }, seconds, progress: filmShare, shade: undefined };
+      const moment = { view: { ...view, camera }, seconds, progress: videoShare, shade: undefined };
       if (arrival < 1) {
         spare ??= createFrame(width, height);
         spare.pixels.set(frame.pixels);
@@ -152,18 +152,18 @@ export function openBitmap(bitmap: Bitmap, plan: Omit<PicturePlan, 'picture'>, s
 }
 
 /** Rows further down are closer: they grow and move more. */
-function placeRows({ width, height }: FilmSize, zoom: number, x: number, y: number): NonNullable<Placing['bend']> {
-  return (row, place) => {
+function placeRows({ width, height }: VideoSize, zoom: number, x: number, y: number): NonNullable<Placing['bend']> {
+  return (row, position) => {
     const down = row / height;
     const near = 0.86 + 0.28 * down * down;
     const scale = 1 + (zoom - 1) * near;
-    place.scale = scale;
+    position.scale = scale;
     // Never beyond the edges of the image.
     const slack = ((scale - 1) * width) / 2;
-    place.x = -slack - Math.max(-slack, Math.min(slack, x * width * near));
+    position.x = -slack - Math.max(-slack, Math.min(slack, x * width * near));
     const tall = ((zoom - 1) * height) / 2;
     const shift = Math.max(-tall, Math.min(tall, y * height));
-    place.row = (row + 0.5 + tall + shift) / zoom - 0.5;
+    position.row = (row + 0.5 + tall + shift) / zoom - 0.5;
   };
 }
 
@@ -177,7 +177,7 @@ function copyEdges({ width, height, pixels }: Frame): void {
 }
 
 /** A broad soft light that passes from one side to the other. */
-function lightSweep({ width, height }: FilmSize): (frame: Frame, share: number, strength: number) => void {
+function lightSweep({ width, height }: VideoSize): (frame: Frame, share: number, strength: number) => void {
   const reach = Math.round(Math.min(width, height) * 0.42);
   const sprite = createSprite({ width: reach * 2, height: reach * 2 }, (context) => {
     glow(context, { x: 0, y: 0 }, reach, hex('#ffe9c4'), 0.3);

@@ -3,7 +3,7 @@
  * if the prompt mentions water or the image clearly contains some.
  */
 import type { Thing } from '../image/lexicon.ts';
-import type { FilmReading } from './prompt-reading.ts';
+import type { VideoPromptReading } from './prompt-reading.ts';
 import { createBitmap } from './raster/bitmap.ts';
 import type { Bitmap } from './raster/bitmap.ts';
 
@@ -24,11 +24,11 @@ function wateriness(pixel: number): number {
 }
 
 /** The water of an image as a layer of its own, soft at its edges; undefined where there is none. */
-export function waterOf(bitmap: Bitmap, reading: FilmReading): Bitmap | undefined {
+export function findWater(bitmap: Bitmap, reading: VideoPromptReading): Bitmap | undefined {
   const { width, height, pixels } = bitmap;
   const isNamed =
-    reading.picture.mentions.some(({ thing }) => WATERS.includes(thing)) ||
-    /\b(ripples?|water)\b/i.test(reading.picture.scenery);
+    reading.scene.mentions.some(({ thing }) => WATERS.includes(thing)) ||
+    /\b(ripples?|water)\b/i.test(reading.scene.scenery);
   const map = new Float32Array(COLUMNS * ROWS);
   let found = 0;
   for (let row = ROWS / 2; row < ROWS; row++) {

@@ -61,10 +61,10 @@ function isInside({ width, height, pixels }: PlacedBitmap['bitmap'], x: number, 
 }
 
 /** A beam that turns: to one side, towards the viewer, to the other. */
-export function beamPart(world: WorldStage, { place, size }: Placed, nearness: number): Part {
+export function beamPart(world: WorldStage, { position, size }: Placed, nearness: number): Part {
   const { stage } = world;
   // The position of the lamp in the image engine's lighthouse.
-  const lamp = { x: place.x, y: place.y - size * 0.93 };
+  const lamp = { x: position.x, y: position.y - size * 0.93 };
   const long = stage.width * 0.62;
   const beam = (side: 1 | -1): PlacedBitmap | undefined => {
     const box = { left: side === 1 ? lamp.x : lamp.x - long, top: lamp.y - 70, width: long, height: 140 };

@@ -11,7 +11,7 @@ import type { Shade } from './raster/drawing.ts';
 export type Palettes = readonly [first: Palette, between: Palette, last: Palette];
 
 /** Whether the light changes. */
-export function isPassage([first, , last]: Palettes): boolean {
+export function hasLightTransition([first, , last]: Palettes): boolean {
   return first !== last;
 }
 
@@ -44,7 +44,7 @@ export function brightestProgress(palettes: Palettes): number {
 
 /** The light on the land, or on the given surfaces, over the video; undefined if constant. @see Moment.shade */
 export function lightOf(palettes: Palettes, lit: Lit = LAND): ((progress: number) => Shade) | undefined {
-  if (!isPassage(palettes)) return undefined;
+  if (!hasLightTransition(palettes)) return undefined;
   const full = levels(brightest(palettes), lit);
   const [first, between, last] = palettes.map((palette) => {
     const level = levels(palette, lit);

@@ -52,7 +52,7 @@ const TONES: readonly (readonly [RegExp, Partial<Tone>])[] = [
 ];
 
 /** The look that a text describes. @param colours of the whole, not of single things. */
-export function lookOf(text: string, colours: readonly Colour[] = []): Look {
+export function createLook(text: string, colours: readonly Colour[] = []): Look {
   let tone = PLAIN;
   for (const [words, change] of TONES) if (words.test(text)) tone = { ...tone, ...change };
   const [first] = colours;

@@ -2,16 +2,16 @@
  * Plans a video that is cut from the caller's clips: they alternate, each continuing where it stopped, with the
  * caller's images between them, all in the look of the prompt, over the caller's audio.
  */
-import { framesOf, readClip, readPicture, readSound } from './input-media.ts';
-import { planOf } from './video-plan.ts';
-import type { FilmPlan, PlanningContext } from './video-plan.ts';
-import type { FilmSize } from './video-size.ts';
-import { lookOf } from './look.ts';
+import { framesWithField, readClip, readImage, readAudio } from './input-media.ts';
+import { createPlan } from './video-plan.ts';
+import type { VideoPlan, PlanningContext } from './video-plan.ts';
+import type { VideoSize } from './video-size.ts';
+import { createLook } from './look.ts';
 import { openClipShot } from './clip-shot.ts';
-import { openPicture } from './image-shot.ts';
+import { openImageShot } from './image-shot.ts';
 import { grade } from './raster/blending.ts';
 import type { Shot } from './shot.ts';
-import { overlaysOverGiven } from './titles.ts';
+import { createInputOverlays } from './titles.ts';
 import { stageWorld } from './world-stage.ts';
 import type { Move } from './camera.ts';
 
@@ -23,28 +23,28 @@ const PACES = {
   none: { seconds: 3, dissolveSeconds: 0.9 },
 } as const;
 /** An image follows after this many pieces of clips. */
-const PIECES_A_PICTURE = 2;
+const PIECES_PER_IMAGE = 2;
 const INSERT_MOVES: readonly [Move, ...Move[]] = ['push', 'left', 'right', 'pull'];
 
 /** A piece of the video before its time is known. */
 interface Piece {
-  readonly kind: 'clip' | 'picture';
-  readonly place: string;
+  readonly kind: 'clip' | 'image';
+  readonly field: string;
 }
 
 /** Which clip or image each piece shows: each one from the input appears at least once if there is time. */
-function pieces(clips: readonly string[], pictures: readonly string[], count: number): readonly Piece[] {
+function planPieces(clips: readonly string[], images: readonly string[], count: number): readonly Piece[] {
   const list: Piece[] = [];
-  let [clip, picture] = [0, 0];
+  let [clip, image] = [0, 0];
   while (list.length < count) {
     const left = count - list.length;
-    const isDue = list.length % (PIECES_A_PICTURE + 1) === PIECES_A_PICTURE || left <= pictures.length - picture;
-    const insert = pictures[picture];
+    const isDue = list.length % (PIECES_PER_IMAGE + 1) === PIECES_PER_IMAGE || left <= images.length - image;
+    const insert = images[image];
     if (insert !== undefined && isDue && list.length > 0) {
-      list.push({ kind: 'picture', place: insert });
-      picture += 1;
+      list.push({ kind: 'image', field: insert });
+      image += 1;
     } else {
-      list.push({ kind: 'clip', place: clips[clip % clips.length] ?? '' });
+      list.push({ kind: 'clip', field: clips[clip % clips.length] ?? '' });
       clip += 1;
     }
   }
@@ -52,25 +52,28 @@ function pieces(clips: readonly string[], pictures: readonly string[], count: nu
 }
 
 /** The duration of each clip; also fails early if one cannot be read. @throws {UndecodableMediaError} */
-async function durations({ media, request }: PlanningContext, size: FilmSize): Promise<ReadonlyMap<string, number>> {
+async function readDurations(
+  { media, request }: PlanningContext,
+  size: VideoSize,
+): Promise<ReadonlyMap<string, number>> {
   const found = new Map<string, number>();
-  for (const place of request.clips) {
-    const clip = await readClip(media, place, { ...size, fps: request.fps, startSeconds: 0, maxFrames: 1 });
-    const frames = framesOf(place, clip);
+  for (const field of request.clips) {
+    const clip = await readClip(media, field, { ...size, fps: request.fps, startSeconds: 0, maxFrames: 1 });
+    const frames = framesWithField(field, clip);
     await frames.next();
     await frames.return();
-    found.set(place, clip.durationSeconds);
+    found.set(field, clip.durationSeconds);
   }
   return found;
 }
 
 /** Cuts the caller's clips and images together, over the caller's audio. */
-export async function planBlend(context: PlanningContext): Promise<FilmPlan> {
+export async function planBlend(context: PlanningContext): Promise<VideoPlan> {
   const { request, media, random, sizeFor } = context;
   const { reading, seconds, fps, clips, inserts, track } = request;
   const size = sizeFor();
-  const lengths = await durations(context, size);
-  const look = lookOf(reading.picture.scenery, reading.picture.colours);
+  const lengths = await readDurations(context, size);
+  const look = createLook(reading.scene.scenery, reading.scene.colours);
   const pace = PACES[reading.cutting];
   const least = clips.length + inserts.length;
   const count = Math.max(1, Math.min(Math.floor(seconds * 2), Math.max(least, Math.round(seconds / pace.seconds))));
@@ -78,15 +81,15 @@ export async function planBlend(context: PlanningContext): Promise<FilmPlan> {
   const beat = seconds / count;
   const used = new Map<string, number>();
   const shots: Shot[] = [];
-  for (const [index, piece] of pieces(clips, inserts, count).entries()) {
+  for (const [index, piece] of planPieces(clips, inserts, count).entries()) {
     const from = Math.round(index * beat * fps) / fps;
     const to = index === count - 1 ? seconds : Math.round((index + 1) * beat * fps) / fps;
     const dissolveSeconds = index === 0 ? 0 : Math.min(pace.dissolveSeconds, beat * 0.5);
     const shown = to - from + pace.dissolveSeconds;
-    if (piece.kind === 'picture') {
-      const picture = await readPicture(media, piece.place);
-      const move = random.fork(piece.place).pick(INSERT_MOVES);
-      const stage = stageWorld(reading.picture, {
+    if (piece.kind === 'image') {
+      const image = await readImage(media, piece.field);
+      const move = random.fork(piece.field).pick(INSERT_MOVES);
+      const stage = stageWorld(reading.scene, {
         size,
         framing: { name: 'look', size: 1, horizon: 0 },
         light: undefined,
@@ -97,13 +100,13 @@ export async function planBlend(context: PlanningContext): Promise<FilmPlan> {
         to,
         dissolveSeconds,
         async open() {
-          const painter = await openPicture(
+          const painter = await openImageShot(
             {
-              picture,
+              image,
               reading,
               move,
               seconds: shown,
-              random: random.fork(piece.place),
+              random: random.fork(piece.field),
               hasLightSweep: false,
               palettes: [stage.palettes[0], stage.palettes[0], stage.palettes[0]],
               strength: 0.8,
@@ -120,19 +123,19 @@ export async function planBlend(context: PlanningContext): Promise<FilmPlan> {
       });
       continue;
     }
-    const length = lengths.get(piece.place) ?? 0;
-    const before = used.get(piece.place) ?? 0;
+    const length = lengths.get(piece.field) ?? 0;
+    const before = used.get(piece.field) ?? 0;
     // If less than half a piece is left, the clip begins again.
     const startSeconds = length > 0 && before > length - shown / 2 ? 0 : before;
-    used.set(piece.place, startSeconds + (to - from));
-    const plan = { place: piece.place, startSeconds, maxFrames: Math.ceil(shown * fps) + 2, look };
+    used.set(piece.field, startSeconds + (to - from));
+    const plan = { field: piece.field, startSeconds, maxFrames: Math.ceil(shown * fps) + 2, look };
     shots.push({ from, to, dissolveSeconds, open: () => openClipShot(media, plan, size, fps) });
   }
-  return planOf(request, {
+  return createPlan(request, {
     size,
     shots,
-    overlays: overlaysOverGiven(context, reading.picture, size),
-    sound:
-      track === undefined ? undefined : { kind: 'given', seconds, sound: await readSound(media, track, seconds + 1) },
+    overlays: createInputOverlays(context, reading.scene, size),
+    audio:
+      track === undefined ? undefined : { kind: 'given', seconds, audio: await readAudio(media, track, seconds + 1) },
   });
 }

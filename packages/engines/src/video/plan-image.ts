@@ -2,34 +2,34 @@
  * Plans videos that begin with an input of the caller: an image that comes to life, or the last frame of a clip that
  * turns into a new scene.
  */
-import type { DecodedPicture } from '@darkroom/media/decode';
+import type { DecodedImage } from '@darkroom/media/decode';
 import { mix } from '../image/colour.ts';
 import type { Colour } from '../image/colour.ts';
 import { choosePalette } from '../image/palette.ts';
 import type { Random } from '@darkroom/seeded-random/random';
 import type { Move } from './camera.ts';
-import { readLastFrame, readPicture } from './input-media.ts';
-import { planOf } from './video-plan.ts';
-import type { FilmPlan, PlanningContext } from './video-plan.ts';
-import type { FilmReading } from './prompt-reading.ts';
-import type { FilmSize } from './video-size.ts';
-import { openPicture } from './image-shot.ts';
-import type { PicturePlan } from './image-shot.ts';
+import { readLastFrame, readImage } from './input-media.ts';
+import { createPlan } from './video-plan.ts';
+import type { VideoPlan, PlanningContext } from './video-plan.ts';
+import type { VideoPromptReading } from './prompt-reading.ts';
+import type { VideoSize } from './video-size.ts';
+import { openImageShot } from './image-shot.ts';
+import type { ImageShotPlan } from './image-shot.ts';
 import { sceneShots } from './plan-scene.ts';
 import type { Palettes } from './light-transition.ts';
 import { planShots } from './shot-list.ts';
 import type { Shot } from './shot.ts';
-import { overlaysOverGiven } from './titles.ts';
+import { createInputOverlays } from './titles.ts';
 
 /** How long the image is shown before the scene comes through, and how long that takes. */
 const HOLD_SECONDS = 1.1;
 const CHANGE_SECONDS = 1.7;
 
 /** The colours between which an image's light changes. */
-function palettesOf(reading: FilmReading, random: Random): Palettes {
-  const { picture, light } = reading;
-  const season = picture.season ?? 'summer';
-  const plain = { ...picture, weather: new Set<never>(), colours: [] };
+function palettesOf(reading: VideoPromptReading, random: Random): Palettes {
+  const { scene, light } = reading;
+  const season = scene.season ?? 'summer';
+  const plain = { ...scene, weather: new Set<never>(), colours: [] };
   const at = (
     time: 'noon' | 'sunset' | 'dawn' | 'night' | 'dusk' | 'morning' | 'afternoon',
   ): ReturnType<typeof choosePalette> => choosePalette(plain, time, season, random.fork('palette'));
@@ -51,20 +51,20 @@ function fittingMove(size: { readonly width: number; readonly height: number }, 
 }
 
 /** The shot of an image at the beginning of a video. */
-function pictureShot(plan: PicturePlan, size: FilmSize): Shot {
-  return { from: 0, to: plan.seconds, dissolveSeconds: 0, open: () => openPicture(plan, size) };
+function createImageShot(plan: ImageShotPlan, size: VideoSize): Shot {
+  return { from: 0, to: plan.seconds, dissolveSeconds: 0, open: () => openImageShot(plan, size) };
 }
 
 /** Begins with the unchanged image, and brings it to life. */
-export async function planPictureFilm(context: PlanningContext, place: string): Promise<FilmPlan> {
+export async function planImageVideo(context: PlanningContext, field: string): Promise<VideoPlan> {
   const { request, media, random, sizeFor } = context;
-  const picture = await readPicture(media, place);
-  const size = sizeFor(picture);
+  const image = await readImage(media, field);
+  const size = sizeFor(image);
   const { reading, seconds, isOptimized } = request;
   const [named] = reading.moves;
-  const shot = pictureShot(
+  const shot = createImageShot(
     {
-      picture,
+      image,
       reading,
       move: named ?? (isOptimized ? fittingMove(size, random.fork('move')) : 'calm'),
       seconds,
@@ -75,11 +75,11 @@ export async function planPictureFilm(context: PlanningContext, place: string): 
     },
     size,
   );
-  return planOf(request, { size, shots: [shot], overlays: overlaysOverGiven(context, reading.picture, size) });
+  return createPlan(request, { size, shots: [shot], overlays: createInputOverlays(context, reading.scene, size) });
 }
 
 /** The mean colour of an image's upper half. */
-function skyColour({ width, height, rgba }: DecodedPicture): Colour {
+function skyColour({ width, height, rgba }: DecodedImage): Colour {
   const sums = [0, 0, 0];
   let count = 0;
   for (let row = 0; row < height / 2; row += Math.ceil(height / 64)) {
@@ -94,18 +94,18 @@ function skyColour({ width, height, rgba }: DecodedPicture): Colour {
 }
 
 /** Begins with the clip's last frame, moves into it, and continues with the scene of the prompt. */
-export async function planContinuation(context: PlanningContext, place: string): Promise<FilmPlan> {
+export async function planContinuation(context: PlanningContext, field: string): Promise<VideoPlan> {
   const { request, media, random, sizeFor } = context;
-  const picture = await readLastFrame(media, place);
-  const size = sizeFor(picture);
+  const image = await readLastFrame(media, field);
+  const size = sizeFor(image);
   const { seconds } = request;
   // The new scene keeps some of the old light, unless the prompt has colours of its own.
-  const { picture: words } = request.reading;
+  const { scene: words } = request.reading;
   const colours =
     words.colours.length > 0 || words.time !== undefined
       ? words.colours
-      : [mix(skyColour(picture), [128, 128, 128], 0.15)];
-  const reading: FilmReading = { ...request.reading, picture: { ...words, colours } };
+      : [mix(skyColour(image), [128, 128, 128], 0.15)];
+  const reading: VideoPromptReading = { ...request.reading, scene: { ...words, colours } };
   const rest = seconds - HOLD_SECONDS;
   const planned = planShots(reading, rest, random).map((shot, index) => ({
     ...shot,
@@ -116,10 +116,10 @@ export async function planContinuation(context: PlanningContext, place: string):
     move: index === 0 && request.reading.moves.length === 0 ? ('push' as const) : shot.move,
   }));
   const { shots } = sceneShots(reading, planned, size, random);
-  const opening = pictureShot(
+  const opening = createImageShot(
     {
-      picture,
-      reading: { ...reading, picture: { ...words, weather: new Set(), scenery: '' } },
+      image,
+      reading: { ...reading, scene: { ...words, weather: new Set(), scenery: '' } },
       move: 'push',
       seconds: HOLD_SECONDS + CHANGE_SECONDS,
       random,
@@ -129,9 +129,9 @@ export async function planContinuation(context: PlanningContext, place: string):
     },
     size,
   );
-  return planOf(request, {
+  return createPlan(request, {
     size,
     shots: [opening, ...shots],
-    overlays: overlaysOverGiven(context, reading.picture, size),
+    overlays: createInputOverlays(context, reading.scene, size),
   });
 }

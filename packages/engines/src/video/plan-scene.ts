@@ -6,14 +6,14 @@ import { paintScene } from '../image/scene-painting.ts';
 import { applyFinish } from '../image/finish.ts';
 import { upsampled } from '../image/prompt-upsampling.ts';
 import type { Random } from '@darkroom/seeded-random/random';
-import type { FilmReading } from './prompt-reading.ts';
-import type { FilmSize } from './video-size.ts';
-import { planOf } from './video-plan.ts';
-import type { FilmPlan, PlanningContext } from './video-plan.ts';
+import type { VideoPromptReading } from './prompt-reading.ts';
+import type { VideoSize } from './video-size.ts';
+import { createPlan } from './video-plan.ts';
+import type { VideoPlan, PlanningContext } from './video-plan.ts';
 import { inStyle, paintedSize } from './frame-finish.ts';
-import { openBitmap } from './image-shot.ts';
+import { openBitmapShot } from './image-shot.ts';
 import { createBitmap, pixelsOf } from './raster/bitmap.ts';
-import { openScene, worldOf } from './scene-shot.ts';
+import { openSceneShot, worldOf } from './scene-shot.ts';
 import type { ScenePlan } from './scene-shot.ts';
 import { planShots } from './shot-list.ts';
 import type { PlannedShot } from './shot-list.ts';
@@ -21,16 +21,16 @@ import type { Shot, ShotPainter } from './shot.ts';
 import { eventsOf, voicesOf } from './audio/voices.ts';
 import type { Mood } from './audio/music-bed.ts';
 import type { TrackPlan } from './audio/track.ts';
-import { overlaysOf } from './titles.ts';
+import { createOverlays } from './titles.ts';
 import type { WorldStage } from './world-stage.ts';
 
 /** Scenes that are close by or indoors: they have no layers of their own, and are painted as one image. */
 const CLOSE_SETTINGS: ReadonlySet<string> = new Set(['portrait', 'table', 'room']);
 
 /** `prompt_extend`: season, light, weather and materials that fit, things in the air, and a light that changes. */
-export function extended(reading: FilmReading, random: Random): FilmReading {
-  const picture = upsampled(reading.picture, random.fork('extension'));
-  const time = picture.time;
+export function extended(reading: VideoPromptReading, random: Random): VideoPromptReading {
+  const scene = upsampled(reading.scene, random.fork('extension'));
+  const time = scene.time;
   const light =
     reading.light ??
     (time === 'night'
@@ -41,22 +41,22 @@ export function extended(reading: FilmReading, random: Random): FilmReading {
   const isSame = light === undefined || light.time === light.until;
   return {
     ...reading,
-    picture,
+    scene,
     light: isSame ? undefined : light,
     moves: reading.moves.length > 0 ? reading.moves : ['rise', 'orbit', 'push'],
   };
 }
 
-function openShot(plan: ScenePlan, reading: FilmReading, filmSize: FilmSize): ShotPainter {
+function openShot(plan: ScenePlan, reading: VideoPromptReading, videoSize: VideoSize): ShotPainter {
   const { style } = plan.reading;
-  return inStyle(style, filmSize, openPlain(plan, reading, paintedSize(style, filmSize)));
+  return inStyle(style, videoSize, openPlain(plan, reading, paintedSize(style, videoSize)));
 }
 
-function openPlain(plan: ScenePlan, reading: FilmReading, size: FilmSize): ShotPainter {
+function openPlain(plan: ScenePlan, reading: VideoPromptReading, size: VideoSize): ShotPainter {
   const world = worldOf(plan, size);
-  if (!CLOSE_SETTINGS.has(world.composition.setting)) return openScene(plan, size);
+  if (!CLOSE_SETTINGS.has(world.composition.setting)) return openSceneShot(plan, size);
   const bitmap = paintClose(world, size);
-  return openBitmap(
+  return openBitmapShot(
     bitmap,
     {
       reading,
@@ -72,7 +72,7 @@ function openPlain(plan: ScenePlan, reading: FilmReading, size: FilmSize): ShotP
 }
 
 /** A scene without a horizon, as the image engine paints it. */
-function paintClose(world: WorldStage, size: FilmSize): ReturnType<typeof createBitmap> {
+function paintClose(world: WorldStage, size: VideoSize): ReturnType<typeof createBitmap> {
   const canvas = createCanvas(size.width, size.height);
   const context = canvas.getContext('2d');
   const { scale } = world.stage;
@@ -86,13 +86,13 @@ function paintClose(world: WorldStage, size: FilmSize): ReturnType<typeof create
 
 /** The shots of a scene, from a given second of the video on. */
 export function sceneShots(
-  reading: FilmReading,
+  reading: VideoPromptReading,
   planned: readonly PlannedShot[],
-  size: FilmSize,
+  size: VideoSize,
   random: Random,
 ): { readonly shots: readonly Shot[]; readonly plans: readonly ScenePlan[] } {
   const plans = planned.map(({ from, to, move, framing }): ScenePlan => ({
-    reading: reading.picture,
+    reading: reading.scene,
     framing,
     move,
     light: reading.light,
@@ -119,7 +119,7 @@ function moodOf({ composition, palettes }: WorldStage): Mood {
 function sceneTrack(
   plans: readonly ScenePlan[],
   planned: readonly PlannedShot[],
-  size: FilmSize,
+  size: VideoSize,
   seconds: number,
   random: Random,
 ): TrackPlan | undefined {
@@ -140,18 +140,18 @@ function sceneTrack(
 }
 
 /** Shows the scene of the prompt, with its titles and its audio. */
-export function planSceneFilm({ request, random, sizeFor }: PlanningContext): FilmPlan {
+export function planSceneVideo({ request, random, sizeFor }: PlanningContext): VideoPlan {
   const { seconds } = request;
   const size = sizeFor();
   const reading = request.isExtended ? extended(request.reading, random) : request.reading;
   const planned = planShots(reading, seconds, random);
   const { shots, plans } = sceneShots(reading, planned, size, random);
   const [first] = plans;
-  if (first === undefined) throw new RangeError('a film without a shot');
-  return planOf(request, {
+  if (first === undefined) throw new RangeError('a video without a shot');
+  return createPlan(request, {
     size,
     shots,
-    overlays: overlaysOf(request, reading.picture, size, () => worldOf(first, size).stage),
-    sound: request.hasSound ? sceneTrack(plans, planned, size, seconds, random) : undefined,
+    overlays: createOverlays(request, reading.scene, size, () => worldOf(first, size).stage),
+    audio: request.hasAudio ? sceneTrack(plans, planned, size, seconds, random) : undefined,
   });
 }

@@ -7,16 +7,16 @@ import type { TimeOfDay } from '../image/lexicon.ts';
 import { readPrompt } from '../image/prompt-reading.ts';
 import type { PromptReading } from '../image/prompt-reading.ts';
 import type { Move } from './camera.ts';
-import type { FilmLight } from './world-stage.ts';
+import type { LightChange } from './world-stage.ts';
 
 /** How shots follow each other. */
 type Cutting = 'quick' | 'usual' | 'slow' | 'none';
 
-export interface FilmReading {
-  readonly picture: PromptReading;
+export interface VideoPromptReading {
+  readonly scene: PromptReading;
   /** The moves that the prompt names, in its order. */
   readonly moves: readonly Move[];
-  readonly light: FilmLight | undefined;
+  readonly light: LightChange | undefined;
   readonly cutting: Cutting;
 }
 
@@ -66,7 +66,7 @@ function readMoves(text: string): Move[] {
 const DARK: ReadonlySet<TimeOfDay> = new Set(['night', 'dusk']);
 
 /** The first and last time of day of a video with changing light. */
-function readLight(text: string, picture: PromptReading): FilmLight | undefined {
+function readLight(text: string, scene: PromptReading): LightChange | undefined {
   const words = text.toLowerCase().match(/[a-z]+(?:-[a-z]+)?/g) ?? [];
   const times = words.flatMap((word) => {
     const time = TIMES.get(word);
@@ -85,7 +85,7 @@ function readLight(text: string, picture: PromptReading): FilmLight | undefined 
     return { time: 'dusk', until: 'morning' };
   }
   if (/\b(time[- ]?lapse|hyper[- ]?lapse|day (in)?to night|a whole day)\b/i.test(text)) {
-    const from = picture.time;
+    const from = scene.time;
     if (from === 'night' || from === 'dusk') return { time: from, until: 'morning' };
     return { time: from ?? 'afternoon', until: 'night' };
   }
@@ -100,8 +100,8 @@ function readCutting(text: string): Cutting {
 }
 
 /** Reads a prompt of any content; never fails. */
-export function readFilmPrompt(prompt: string): FilmReading {
-  const picture = readPrompt(prompt);
-  const text = picture.scenery;
-  return { picture, moves: readMoves(text), light: readLight(text, picture), cutting: readCutting(text) };
+export function readVideoPrompt(prompt: string): VideoPromptReading {
+  const scene = readPrompt(prompt);
+  const text = scene.scenery;
+  return { scene, moves: readMoves(text), light: readLight(text, scene), cutting: readCutting(text) };
 }

@@ -4,7 +4,7 @@
 import type { View } from './camera.ts';
 import { project } from './camera.ts';
 import { draw } from './raster/drawing.ts';
-import type { Frame, RowPlace, Shade } from './raster/drawing.ts';
+import type { Frame, RowPosition, Shade } from './raster/drawing.ts';
 import type { PlacedBitmap } from './raster/bitmap.ts';
 
 /** One moment of a shot. */
@@ -30,7 +30,7 @@ interface LayerOptions {
   readonly sway?: number;
   readonly strength?: (moment: Moment) => number;
   readonly isLight?: boolean;
-  readonly bend?: (y: number, place: RowPlace, moment: Moment) => void;
+  readonly bend?: (y: number, position: RowPosition, moment: Moment) => void;
 }
 
 /** A painted layer as a part: moves with the camera, and drifts or sways. */
@@ -53,13 +53,13 @@ export function layerPart(placed: PlacedBitmap | undefined, nearness: number, op
       ...(sway === 0 ? {} : { lean: { foot, by: lean } }),
       ...(options.bend === undefined
         ? {}
-        : { bend: (row: number, place: RowPlace) => options.bend?.(row, place, moment) }),
+        : { bend: (row: number, position: RowPosition) => options.bend?.(row, position, moment) }),
     });
   };
 }
 
-/** Wind that comes and goes, -1 to 1. @param place where: neighbours move one after the other. */
-export function gust(seconds: number, place: number): number {
-  const phase = place * 0.004;
+/** Wind that comes and goes, -1 to 1. @param position where it blows: neighbours move one after the other. */
+export function gust(seconds: number, position: number): number {
+  const phase = position * 0.004;
   return 0.6 * Math.sin(seconds * 1.3 - phase) + 0.4 * Math.sin(seconds * 2.9 - phase * 1.7 + 1);
 }

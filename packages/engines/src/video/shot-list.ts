@@ -4,7 +4,7 @@
  */
 import type { Random } from '@darkroom/seeded-random/random';
 import type { Move } from './camera.ts';
-import type { FilmReading } from './prompt-reading.ts';
+import type { VideoPromptReading } from './prompt-reading.ts';
 import type { Framing } from './world-stage.ts';
 
 export interface PlannedShot {
@@ -30,7 +30,7 @@ const FRAMINGS: readonly (Omit<Framing, 'name'> & { readonly moves: readonly [Mo
 ];
 
 /** Plans a video of a given length in seconds. */
-export function planShots(reading: FilmReading, seconds: number, random: Random): readonly PlannedShot[] {
+export function planShots(reading: VideoPromptReading, seconds: number, random: Random): readonly PlannedShot[] {
   const chance = random.fork('shots');
   const { cutting, moves } = reading;
   const count = seconds <= ONE_SHOT_SECONDS ? 1 : Math.max(1, Math.round(seconds / SHOT_SECONDS[cutting]));

@@ -11,7 +11,7 @@ interface ShotTime {
   /** The elapsed share of the shot, 0 to 1. */
   readonly share: number;
   /** The elapsed share of the video, 0 to 1. */
-  readonly filmShare: number;
+  readonly videoShare: number;
 }
 
 export interface ShotPainter {

@@ -17,7 +17,7 @@ import { project } from './camera.ts';
 import { fireworkParts } from './firework-parts.ts';
 import type { LayerPainter } from './layer-painter.ts';
 import { lightningPart } from './lightning.ts';
-import { isPassage } from './light-transition.ts';
+import { hasLightTransition } from './light-transition.ts';
 import type { Palettes } from './light-transition.ts';
 import { createSprite, stamp } from './raster/sprites.ts';
 import type { Sprite } from './raster/sprites.ts';
@@ -51,7 +51,7 @@ function calmSky(composition: Composition, isChanging: boolean): Composition {
 /** The sky from far to near. @param seconds length of the shot: how far clouds drift. */
 export function skyParts(painter: LayerPainter, world: WorldStage, seconds: number): SkyParts {
   const { stage, composition, palettes } = world;
-  const isChanging = isPassage(palettes);
+  const isChanging = hasLightTransition(palettes);
   const calm = calmSky(composition, isChanging);
   const cut = { bottom: composition.setting === 'space' ? Infinity : stage.horizon + 24 };
   const paint = (palette: Palette, strength: (progress: number) => number): Part => {
@@ -160,7 +160,7 @@ function shootingStar(stage: Omit<Stage, 'context'>, every: number): Part {
 function cloudParts({ stage, composition, palettes }: WorldStage, seconds: number): Part[] {
   const { mentions, weather } = composition;
   const isWindy = weather.has('wind') || weather.has('storm');
-  const isPassing = isPassage(palettes);
+  const isPassing = hasLightTransition(palettes);
   const speed = (isWindy ? 26 : 11) * (isPassing ? 3.2 : 1);
   const side = stage.random.fork('wind').chance(0.5) ? 1 : -1;
   const cloud = mentions.get('cloud');
@@ -240,9 +240,9 @@ function auroraParts(painter: LayerPainter): Part[] {
       isLight: true,
       isShaded: false,
       strength: ({ seconds }) => 0.42 + 0.22 * Math.sin(seconds * 0.7 + curtain * 2.4),
-      bend: (y, place, { seconds }) => {
-        place.x += Math.sin(y * 0.011 + seconds * 0.55 + curtain * 3) * 16 * painter.stage.scale;
-        place.x += Math.sin(seconds * 0.21 + curtain) * 30 * painter.stage.scale;
+      bend: (y, position, { seconds }) => {
+        position.x += Math.sin(y * 0.011 + seconds * 0.55 + curtain * 3) * 16 * painter.stage.scale;
+        position.x += Math.sin(seconds * 0.21 + curtain) * 30 * painter.stage.scale;
       },
     });
   });

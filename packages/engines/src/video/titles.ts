@@ -9,8 +9,8 @@ import { letterScene } from '../image/scene-lettering.ts';
 import type { Stage } from '../image/stage.ts';
 import { paintBox } from './actors.ts';
 import type { PlanningContext } from './video-plan.ts';
-import type { FilmRequest } from './video-request.ts';
-import type { FilmSize } from './video-size.ts';
+import type { VideoRequest } from './video-request.ts';
+import type { VideoSize } from './video-size.ts';
 import { pixelsOf, trimmed } from './raster/bitmap.ts';
 import { draw } from './raster/drawing.ts';
 import type { Overlay } from './shot.ts';
@@ -27,10 +27,10 @@ const LONGEST_SECONDS = 6;
  *
  * @param stageOf makes the stage that the titles' colours are taken from; only called if there are titles.
  */
-export function overlaysOf(
-  { seconds, hasWatermark }: FilmRequest,
+export function createOverlays(
+  { seconds, hasWatermark }: VideoRequest,
   { quotations }: PromptReading,
-  size: FilmSize,
+  size: VideoSize,
   stageOf: () => Omit<Stage, 'context'>,
 ): Overlay[] {
   const titles = quotations.length === 0 ? [] : titleOverlays(quotations, stageOf(), size, seconds);
@@ -38,13 +38,13 @@ export function overlaysOf(
 }
 
 /** The same over the caller's own media, which have no world of their own: one is staged for the titles alone. */
-export function overlaysOverGiven(
+export function createInputOverlays(
   { request, random }: PlanningContext,
   reading: PromptReading,
-  size: FilmSize,
+  size: VideoSize,
 ): Overlay[] {
   const framing = { name: 'titles', size: 1, horizon: 0 };
-  return overlaysOf(
+  return createOverlays(
     request,
     reading,
     size,
@@ -56,7 +56,7 @@ export function overlaysOverGiven(
 function titleOverlays(
   quotations: readonly string[],
   stage: Omit<Stage, 'context'>,
-  size: FilmSize,
+  size: VideoSize,
   seconds: number,
 ): Overlay[] {
   const scale = Math.sqrt((size.width * size.height) / 1_000_000);
@@ -89,7 +89,7 @@ function titleOverlays(
 const MARK = 'Darkroom';
 
 /** A small watermark in the lower right corner. */
-function watermarkOverlay(size: FilmSize): Overlay {
+function watermarkOverlay(size: VideoSize): Overlay {
   const letters = Math.max(10, Math.round(Math.min(size.width, size.height) * 0.032));
   const canvas = createCanvas(letters * 7, letters * 2);
   const context = canvas.getContext('2d');

@@ -30,8 +30,8 @@ export function underseaParts(painter: LayerPainter, world: WorldStage, placed: 
   placed.push(...things);
   return [
     layerPart(sea, 0.4, {
-      bend: (y, place, { seconds }) => {
-        place.x += Math.sin(y * 0.021 + seconds * 1.1) * 1.7 * stage.scale;
+      bend: (y, position, { seconds }) => {
+        position.x += Math.sin(y * 0.021 + seconds * 1.1) * 1.7 * stage.scale;
       },
     }),
     ...[0, 1, 2].map((shaft) => shaftPart(stage, shaft)),

@@ -2,16 +2,16 @@
  * Renders the frames of a video one after the other and passes them to the encoder, which runs in a process of its own:
  * one frame is painted while the one before it is encoded. Holds three frames, whatever the video's length.
  */
-import type { FilmWriter } from '@darkroom/media/encode';
+import type { VideoWriter } from '@darkroom/media/encode';
 import type { EngineWork } from '../engine.ts';
-import type { FilmSize } from './video-size.ts';
+import type { VideoSize } from './video-size.ts';
 import { dissolve } from './raster/blending.ts';
 import { createFrame } from './raster/drawing.ts';
 import type { Frame } from './raster/drawing.ts';
 import type { Overlay, Shot, ShotPainter } from './shot.ts';
 
-export interface Film {
-  readonly size: FilmSize;
+export interface Video {
+  readonly size: VideoSize;
   readonly fps: number;
   readonly frames: number;
   /** In their order, without gaps, from 0 to the video's end. */
@@ -24,11 +24,11 @@ const PROGRESS_FRAMES = 6;
 
 /** Paints the video's frames in their order, each into one of two buffers that take turns. */
 export async function renderFrames(
-  film: Film,
+  video: Video,
   take: (frame: Frame, index: number) => Promise<void>,
   pausePoint?: () => void,
 ): Promise<void> {
-  const { size, fps, frames, shots, overlays } = film;
+  const { size, fps, frames, shots, overlays } = video;
   const buffers = [createFrame(size.width, size.height), createFrame(size.width, size.height)] as const;
   let spare: Frame | undefined;
   const open = new Map<Shot, ShotPainter>();
@@ -37,8 +37,8 @@ export async function renderFrames(
     for (let index = 0; index < frames; index++) {
       const seconds = index / fps;
       const frame = buffers[index % 2 === 0 ? 0 : 1];
-      const seen = shots.filter((shot, place) => {
-        const after = shots[place + 1];
+      const seen = shots.filter((shot, shotIndex) => {
+        const after = shots[shotIndex + 1];
         const end = after === undefined ? Infinity : after.from + after.dissolveSeconds;
         return seconds >= shot.from && seconds < end;
       });
@@ -53,7 +53,7 @@ export async function renderFrames(
         const time = {
           seconds: seconds - shot.from,
           share: Math.min(1, (seconds - shot.from) / (shot.to - shot.from)),
-          filmShare: index / Math.max(1, frames - 1),
+          videoShare: index / Math.max(1, frames - 1),
         };
         if (layer === 0) {
           await painter.paint(frame, time);
@@ -79,17 +79,17 @@ export async function renderFrames(
 }
 
 /** Renders a video into an encoder. */
-export async function encodeFilm(
-  film: Film,
-  writer: FilmWriter,
+export async function encodeVideo(
+  video: Video,
+  writer: VideoWriter,
   { progress, pausePoint }: Pick<EngineWork, 'progress' | 'pausePoint'>,
 ): Promise<void> {
   try {
     const take = async ({ bytes }: Frame, index: number): Promise<void> => {
       await writer.write(bytes);
-      if (index % PROGRESS_FRAMES === 0) progress(index / film.frames);
+      if (index % PROGRESS_FRAMES === 0) progress(index / video.frames);
     };
-    await renderFrames(film, take, pausePoint);
+    await renderFrames(video, take, pausePoint);
     await writer.finish();
   } catch (error) {
     await writer.abort();

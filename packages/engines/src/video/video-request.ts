@@ -5,23 +5,23 @@
 import { UndecodableMediaError } from '../engine.ts';
 import type { EngineInput, EngineMedia } from '../engine.ts';
 import { readNegation, without } from '../image/negative-prompt.ts';
-import { placesOf } from './input-media.ts';
-import { readFilmPrompt } from './prompt-reading.ts';
-import type { FilmReading } from './prompt-reading.ts';
+import { fieldPathsOf } from './input-media.ts';
+import { readVideoPrompt } from './prompt-reading.ts';
+import type { VideoPromptReading } from './prompt-reading.ts';
 
-export interface FilmRequest {
-  readonly reading: FilmReading;
+export interface VideoRequest {
+  readonly reading: VideoPromptReading;
   readonly seconds: number;
   readonly fps: number;
   readonly isDraft: boolean;
-  readonly hasSound: boolean;
+  readonly hasAudio: boolean;
   readonly hasWatermark: boolean;
   /** `prompt_extend`: adds details to a short prompt. */
   readonly isExtended: boolean;
   /** `prompt_optimizer`: adds a suitable camera move. */
   readonly isOptimized: boolean;
   /** The image that the video begins with. */
-  readonly firstPicture: string | undefined;
+  readonly firstImage: string | undefined;
   /** The clip whose last frame the video begins with. */
   readonly startVideo: string | undefined;
   /** The clips that the video is cut from; empty for all other kinds. */
@@ -42,11 +42,11 @@ function secondsOf(value: unknown): number {
 }
 
 /** Reads an input. @throws {UndecodableMediaError} a list of files that cannot be empty is empty. */
-export function readFilmRequest(input: EngineInput, media: EngineMedia): FilmRequest {
+export function readVideoRequest(input: EngineInput, media: EngineMedia): VideoRequest {
   const text = (name: string): string => (typeof input[name] === 'string' ? input[name] : '');
-  const reading = readFilmPrompt(text('prompt'));
+  const reading = readVideoPrompt(text('prompt'));
   const negative = text('negative_prompt');
-  const clips = placesOf(media, 'reference_video_urls');
+  const clips = fieldPathsOf(media, 'reference_video_urls');
   if (input['reference_video_urls'] !== undefined && clips.length === 0) {
     throw new UndecodableMediaError('reference_video_urls.0: missing', {
       kind: 'missing',
@@ -59,26 +59,26 @@ export function readFilmRequest(input: EngineInput, media: EngineMedia): FilmReq
     seconds: secondsOf(input['duration']),
     fps: isDraft ? DRAFT_FPS : FPS,
     isDraft,
-    hasSound: input['generate_audio'] === true,
+    hasAudio: input['generate_audio'] === true,
     hasWatermark: input['watermark'] === true,
     isExtended: input['prompt_extend'] === true,
     isOptimized: input['prompt_optimizer'] === true,
-    firstPicture: media.has('image_url') ? 'image_url' : placesOf(media, 'image_urls')[0],
+    firstImage: media.has('image_url') ? 'image_url' : fieldPathsOf(media, 'image_urls')[0],
     startVideo: media.has('start_video') ? 'start_video' : undefined,
     clips,
-    inserts: placesOf(media, 'reference_image_urls'),
-    track: placesOf(media, 'reference_audio_urls')[0],
+    inserts: fieldPathsOf(media, 'reference_image_urls'),
+    track: fieldPathsOf(media, 'reference_audio_urls')[0],
   };
 }
 
 /** The reading without what a `negative_prompt` names: things, weather, lettering, and moves of the camera. */
-function withoutNamed(reading: FilmReading, negative: string): FilmReading {
-  const unwanted = readFilmPrompt(negative);
+function withoutNamed(reading: VideoPromptReading, negative: string): VideoPromptReading {
+  const unwanted = readVideoPrompt(negative);
   const moves = reading.moves.filter((move) => !unwanted.moves.includes(move));
   const isStill = /\b(camera (move(ment)?s?|motion)|motion)\b/i.test(negative);
   return {
     ...reading,
-    picture: without(reading.picture, readNegation(negative)),
+    scene: without(reading.scene, readNegation(negative)),
     moves: isStill ? ['still'] : moves,
     cutting: /\b(cuts?|cutting|dissolves?)\b/i.test(negative) ? 'none' : reading.cutting,
   };

@@ -4,7 +4,7 @@
  */
 
 /** Width and height in pixels. */
-export interface FilmSize {
+export interface VideoSize {
   readonly width: number;
   readonly height: number;
 }
@@ -32,11 +32,11 @@ function shapeOf(aspectRatio: unknown): number | undefined {
  * @param source the image or clip that the video begins with: its shape is kept if no `aspect_ratio` is requested.
  * @param isDraft half the size.
  */
-export function filmSize(
+export function videoSize(
   input: { readonly aspect_ratio?: unknown; readonly resolution?: unknown },
-  source: FilmSize | undefined,
+  source: VideoSize | undefined,
   isDraft: boolean,
-): FilmSize {
+): VideoSize {
   const ofSource = source === undefined ? undefined : source.width / source.height;
   const wanted = shapeOf(input.aspect_ratio) ?? ofSource ?? 16 / 9;
   const shape = Math.max(1 / WIDEST, Math.min(WIDEST, wanted));

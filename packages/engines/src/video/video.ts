@@ -7,14 +7,14 @@ import path from 'node:path';
 import { openVideo } from '@darkroom/media/encode';
 import type { EngineWork, RenderedFile } from '../engine.ts';
 import { createRandom, hashText } from '@darkroom/seeded-random/random';
-import { filmSize } from './video-size.ts';
-import { encodeFilm } from './video-rendering.ts';
-import type { Film } from './video-rendering.ts';
-import { readFilmRequest } from './video-request.ts';
+import { videoSize } from './video-size.ts';
+import { encodeVideo } from './video-rendering.ts';
+import type { Video } from './video-rendering.ts';
+import { readVideoRequest } from './video-request.ts';
 import { planBlend } from './plan-blend.ts';
-import { planContinuation, planPictureFilm } from './plan-image.ts';
-import { planSceneFilm } from './plan-scene.ts';
-import type { FilmPlan } from './video-plan.ts';
+import { planContinuation, planImageVideo } from './plan-image.ts';
+import { planSceneVideo } from './plan-scene.ts';
+import type { VideoPlan } from './video-plan.ts';
 import { writeTrack } from './audio/track.ts';
 
 /**
@@ -22,40 +22,40 @@ import { writeTrack } from './audio/track.ts';
  *
  * @throws {UndecodableMediaError} a file of the input cannot be used.
  */
-export async function planFilm({
+export async function planVideo({
   input,
   seed,
   media,
-}: Pick<EngineWork, 'input' | 'seed' | 'media'>): Promise<FilmPlan> {
-  const request = readFilmRequest(input, media);
-  const random = createRandom(hashText(`${seed}/${request.reading.picture.scenery}`));
+}: Pick<EngineWork, 'input' | 'seed' | 'media'>): Promise<VideoPlan> {
+  const request = readVideoRequest(input, media);
+  const random = createRandom(hashText(`${seed}/${request.reading.scene.scenery}`));
   const context = {
     request,
     media,
     random,
-    sizeFor: (source?: Film['size']) => filmSize(input, source, request.isDraft),
+    sizeFor: (source?: Video['size']) => videoSize(input, source, request.isDraft),
   };
   if (request.clips.length > 0) return planBlend(context);
   if (request.startVideo !== undefined) return planContinuation(context, request.startVideo);
-  if (request.firstPicture !== undefined) return planPictureFilm(context, request.firstPicture);
-  return planSceneFilm(context);
+  if (request.firstImage !== undefined) return planImageVideo(context, request.firstImage);
+  return planSceneVideo(context);
 }
 
 /** Renders a video. Input: the fields of the video models (models/*.json with the engine `film`). */
-export async function renderFilm(work: EngineWork): Promise<readonly RenderedFile[]> {
-  const plan = await planFilm(work);
-  const { size, fps } = plan.film;
-  const sound = plan.sound === undefined ? undefined : path.join(work.scratch, 'sound.wav');
-  if (plan.sound !== undefined && sound !== undefined) await writeTrack(sound, plan.sound);
+export async function renderVideo(work: EngineWork): Promise<readonly RenderedFile[]> {
+  const plan = await planVideo(work);
+  const { size, fps } = plan.video;
+  const audio = plan.audio === undefined ? undefined : path.join(work.scratch, 'audio.wav');
+  if (plan.audio !== undefined && audio !== undefined) await writeTrack(audio, plan.audio);
   work.pausePoint?.();
-  const file = path.join(work.scratch, 'film.mp4');
+  const file = path.join(work.scratch, 'video.mp4');
   const writer = await openVideo({
     path: file,
     ...size,
     fps,
     quality: plan.isDraft ? 'draft' : 'standard',
-    ...(sound === undefined ? {} : { sound: { path: sound } }),
+    ...(audio === undefined ? {} : { audio: { path: audio } }),
   });
-  await encodeFilm(plan.film, writer, work);
+  await encodeVideo(plan.video, writer, work);
   return [{ path: file }];
 }

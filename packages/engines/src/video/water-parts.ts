@@ -99,16 +99,16 @@ function surfacePart(world: WorldStage, mirror: PlacedBitmap, isSea: boolean): P
       y: 0,
       top,
       ...(shade === undefined ? {} : { shade }),
-      bend: (y, place) => {
+      bend: (y, position) => {
         const near = (y - top) / deep;
         const seen = project(view, nearnessAt(near));
         const depth = Math.log(1 + near * 14);
         const swell = Math.sin(depth * 19 - seconds * 1.7) + 0.6 * Math.sin(depth * 41 + seconds * 2.3);
         const sway = Math.sin(depth * 27 - seconds * 1.2) + 0.6 * Math.sin(depth * 58 - seconds * 2.9);
-        place.x = seen.x + sway * wave * (0.1 + near);
-        place.scale = seen.scale;
+        position.x = seen.x + sway * wave * (0.1 + near);
+        position.scale = seen.scale;
         // The first row stays at the horizon, whatever the waves do.
-        place.row = Math.max(0, (y - seen.y) / seen.scale - mirror.top + swell * wave * 0.55 * near);
+        position.row = Math.max(0, (y - seen.y) / seen.scale - mirror.top + swell * wave * 0.55 * near);
       },
     });
   };

@@ -91,20 +91,20 @@ function splashes(stage: Look, colour: Colour, count: number): Part {
       context.stroke();
     }),
   );
-  const places = Array.from({ length: count }, () => ({
+  const splashPoints = Array.from({ length: count }, () => ({
     x: random.next(),
     y: 0.74 + 0.26 * random.next(),
     phase: random.next(),
     pace: random.between(1.6, 2.6),
   }));
   return (frame, { seconds }) => {
-    for (const place of places) {
-      const life = place.phase + seconds * place.pace;
+    for (const point of splashPoints) {
+      const life = point.phase + seconds * point.pace;
       const age = life - Math.floor(life);
       const sprite = sprites[Math.min(2, Math.floor(age * 3))];
       if (sprite === undefined) continue;
-      const x = wrap(place.x + Math.floor(life) * 0.381, 1);
-      stamp(frame, sprite, x * frame.width, place.y * frame.height, (1 - age) * 0.8);
+      const x = wrap(point.x + Math.floor(life) * 0.381, 1);
+      stamp(frame, sprite, x * frame.width, point.y * frame.height, (1 - age) * 0.8);
     }
   };
 }
@@ -156,7 +156,7 @@ export function leafPart(stage: Look, colour: Colour, count: number, wind: numbe
   const random = stage.random.fork('leaves');
   // Turned and tilted in steps: a leaf tumbles by changing its image.
   const turns = 10;
-  const pictures = [4, 6.5, 9].map((size) =>
+  const sprites = [4, 6.5, 9].map((size) =>
     [-0.07, 0, 0.09].map((tone) =>
       Array.from({ length: turns }, (_, turn) => {
         const long = size * stage.scale;
@@ -186,7 +186,7 @@ export function leafPart(stage: Look, colour: Colour, count: number, wind: numbe
       const x = wrap(leaf.x + seconds * leaf.blow + swing * leaf.swing - view.camera.x * 0.8, 1.1) - 0.05;
       const y = wrap(leaf.y + seconds * leaf.fall + Math.cos(seconds * leaf.pace * 2 + leaf.phase) * 0.008, 1.1) - 0.05;
       const turn = Math.floor(wrap(seconds * leaf.spin + leaf.phase + swing * 0.3, 1) * turns);
-      const sprite = pictures[leaf.size]?.[leaf.tone]?.[turn];
+      const sprite = sprites[leaf.size]?.[leaf.tone]?.[turn];
       if (sprite !== undefined) stamp(frame, sprite, x * frame.width, y * frame.height, 0.92);
     }
   };

@@ -12,7 +12,7 @@ import type { Random } from '@darkroom/seeded-random/random';
 import type { Stage } from '../image/stage.ts';
 import { MARGIN } from './camera.ts';
 import type { View } from './camera.ts';
-import type { FilmSize } from './video-size.ts';
+import type { VideoSize } from './video-size.ts';
 import { brightest } from './light-transition.ts';
 import type { Palettes } from './light-transition.ts';
 
@@ -30,7 +30,7 @@ export interface Framing {
 }
 
 /** The colours of the video's first time of day, and of its last if it differs. */
-export interface FilmLight {
+export interface LightChange {
   readonly time: TimeOfDay;
   readonly until: TimeOfDay;
 }
@@ -47,9 +47,9 @@ export interface WorldStage {
 export function stageWorld(
   reading: PromptReading,
   options: {
-    readonly size: FilmSize;
+    readonly size: VideoSize;
     readonly framing: Framing;
-    readonly light: FilmLight | undefined;
+    readonly light: LightChange | undefined;
     readonly random: Random;
   },
 ): WorldStage {
@@ -73,7 +73,7 @@ export function stageWorld(
   const times = light ?? { time: composed.time, until: composed.time };
   const paletteOf = (time: TimeOfDay): Palette =>
     inSpace(composition, choosePalette(reading, time, composed.season, random.fork('palette')));
-  const palettes = passageBetween(times, paletteOf);
+  const palettes = lightTransitionBetween(times, paletteOf);
   const palette = brightest(palettes);
   const time = palette === palettes[2] ? times.until : times.time;
   const arranged = random.fork(framing.name);
@@ -108,7 +108,7 @@ export function stageWorld(
 }
 
 /** By way of the low sun if day and night meet, else half-way. */
-function passageBetween({ time, until }: FilmLight, paletteOf: (time: TimeOfDay) => Palette): Palettes {
+function lightTransitionBetween({ time, until }: LightChange, paletteOf: (time: TimeOfDay) => Palette): Palettes {
   const first = paletteOf(time);
   if (time === until) return [first, first, first];
   const last = paletteOf(until);

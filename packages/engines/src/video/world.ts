@@ -60,7 +60,7 @@ export function paintWorld(world: WorldStage, seconds: number): PaintedWorld {
   const [first] = [...world.composition.mentions.keys()].flatMap((thing) =>
     cast.filter((placed) => placed.thing === thing),
   );
-  return { parts, hero: first === undefined ? undefined : first.place.x * world.stage.scale };
+  return { parts, hero: first === undefined ? undefined : first.position.x * world.stage.scale };
 }
 
 /** @param placed receives all single things. */
@@ -206,10 +206,10 @@ function landParts(
   const area = { left: width * 0.16, right: width * 0.84, top: horizon + (height - horizon) * 0.1, bottom };
   const afloat = cast.afloat
     .flatMap((entry) => placeInArea(entry, area, new Room(), { random, isWater: true }))
-    .toSorted((first, second) => first.place.y - second.place.y);
+    .toSorted((first, second) => first.position.y - second.position.y);
   placed.push(...afloat);
   for (const thing of afloat) {
-    const share = (thing.place.y - horizon) / (height - horizon);
+    const share = (thing.position.y - horizon) / (height - horizon);
     parts.push(actorPart(stage, thing, NEAR.ranges + share * (NEAR.close - NEAR.ranges)));
   }
   return parts;
@@ -267,7 +267,7 @@ function closeParts(painter: LayerPainter, composition: Composition, { cast, gro
       { sway: 2.6 * stage.scale },
     ),
     ...things
-      .toSorted((first, second) => first.place.y - second.place.y)
+      .toSorted((first, second) => first.position.y - second.position.y)
       .map((thing) => actorPart(stage, thing, hasWay ? 0.7 : NEAR.close, near.surface)),
   ];
 }

@@ -37,8 +37,8 @@ async function lightOf(bytes: Buffer, left: number, top: number, right: number, 
   return (await sharp(part).stats()).channels[0]?.mean ?? 0;
 }
 
-describe('a poster of a picture', () => {
-  it('shows the picture in its window, dark where it is dark, and the title on the paper', async () => {
+describe('a poster of an image', () => {
+  it('shows the image in its window with its light and dark areas, and the title on the paper', async () => {
     const bytes = await poster(await halves().toBuffer(), { ...INPUT, aspect_ratio: '1:1' });
 
     const [left, right] = [await lightOf(bytes, 0.25, 0.2, 0.45, 0.6), await lightOf(bytes, 0.55, 0.2, 0.75, 0.6)];
@@ -47,10 +47,13 @@ describe('a poster of a picture', () => {
     assert.ok((await lightOf(bytes, 0.1, 0.8, 0.9, 0.9)) < 225, 'the title is printed');
   });
 
-  it('uses no more than the inks of a print', async () => {
-    const gradient = sharp(Buffer.from(Uint8Array.from({ length: 256 * 256 * 3 }, (_, place) => (place / 3) % 256)), {
-      raw: { width: 256, height: 256, channels: 3 },
-    }).png();
+  it('uses only the inks of a print', async () => {
+    const gradient = sharp(
+      Buffer.from(Uint8Array.from({ length: 256 * 256 * 3 }, (_, position) => (position / 3) % 256)),
+      {
+        raw: { width: 256, height: 256, channels: 3 },
+      },
+    ).png();
     const bytes = await poster(await gradient.toBuffer());
     const { width, height } = await sharp(bytes).metadata();
     const window = await sharp(bytes)
@@ -64,8 +67,8 @@ describe('a poster of a picture', () => {
       .toBuffer({ resolveWithObject: true });
     const counts = new Map<number, number>();
     const { channels, width: across, height: down } = window.info;
-    for (let place = 0; place < window.data.length; place += channels) {
-      const colour = window.data.readUIntBE(place, 3);
+    for (let position = 0; position < window.data.length; position += channels) {
+      const colour = window.data.readUIntBE(position, 3);
       counts.set(colour, (counts.get(colour) ?? 0) + 1);
     }
     // Where the print is not aligned with the poster's pixels, neighbours mix at the edges of the dots.
@@ -75,15 +78,15 @@ describe('a poster of a picture', () => {
     assert.ok(share > 0.75, `${share} of the pixels are pure ink`);
   });
 
-  it('is the same bytes for the same picture, and others for another', async () => {
+  it('is the same bytes for the same image, and different bytes for another', async () => {
     const [first, second] = [await halves().toBuffer(), await halves().negate().toBuffer()];
     assert.ok((await poster(first)).equals(await poster(first)));
     assert.ok(!(await poster(first)).equals(await poster(second)));
   });
 
-  it('takes every kind of picture that the service takes, of any shape, turned as its camera says', async () => {
+  it('accepts every supported image type and shape, and applies the EXIF orientation', async () => {
     const base = halves();
-    const pictures: readonly [string, Buffer][] = [
+    const images: readonly [string, Buffer][] = [
       ['jpeg', await base.clone().jpeg().toBuffer()],
       ['webp', await base.clone().webp().toBuffer()],
       ['gif', await base.clone().gif().toBuffer()],
@@ -131,7 +134,7 @@ describe('a poster of a picture', () => {
           .toBuffer(),
       ],
     ];
-    for (const [name, bytes] of pictures) {
+    for (const [name, bytes] of images) {
       const { width, height } = await sharp(await poster(bytes)).metadata();
       assert.deepEqual([width, height], [832, 1248], name);
     }
@@ -140,7 +143,7 @@ describe('a poster of a picture', () => {
     assert.ok((await lightOf(bytes, 0.25, 0.2, 0.45, 0.6)) > (await lightOf(bytes, 0.55, 0.2, 0.75, 0.6)) + 100);
   });
 
-  it('is refused where the bytes are no whole picture, another format, or far too large', async () => {
+  it('is rejected when the file is truncated, of another format, or far too large', async () => {
     const whole = await halves().toBuffer();
     const bomb = Buffer.from(whole);
     bomb.writeUInt32BE(60_000, 16);

@@ -9,7 +9,7 @@ import type { EngineFile, EngineInput } from '../../src/engine.ts';
 import type { Pixels } from '../../src/image/finish/pixels.ts';
 import { ENGINES } from '../../src/registry.ts';
 
-const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-pictures-'));
+const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-images-'));
 after(() => rm(folder, { recursive: true, force: true }));
 let files = 0;
 
@@ -24,8 +24,8 @@ export async function fileOf(bytes: Uint8Array): Promise<string> {
 /** Files as an engine receives them: field → bytes. */
 export async function mediaOf(given: Readonly<Record<string, Uint8Array>>): Promise<ReadonlyMap<string, EngineFile>> {
   const media = new Map<string, EngineFile>();
-  for (const [place, bytes] of Object.entries(given))
-    media.set(place, { mimeType: 'image/png', path: await fileOf(bytes) });
+  for (const [position, bytes] of Object.entries(given))
+    media.set(position, { mimeType: 'image/png', path: await fileOf(bytes) });
   return media;
 }
 
@@ -100,7 +100,10 @@ export interface Area {
   readonly bottom?: number;
 }
 
-function* placesIn({ width, height }: Pixels, { left = 0, top = 0, right = 1, bottom = 1 }: Area): Generator<number> {
+function* positionsIn(
+  { width, height }: Pixels,
+  { left = 0, top = 0, right = 1, bottom = 1 }: Area,
+): Generator<number> {
   for (let row = Math.floor(top * height); row < Math.floor(bottom * height); row++) {
     for (let column = Math.floor(left * width); column < Math.floor(right * width); column++)
       yield (row * width + column) * 4;
@@ -111,9 +114,9 @@ function* placesIn({ width, height }: Pixels, { left = 0, top = 0, right = 1, bo
 export function meanOf(pixels: Pixels, area: Area = {}): { red: number; green: number; blue: number; light: number } {
   const sums = [0, 0, 0];
   let count = 0;
-  for (const place of placesIn(pixels, area)) {
+  for (const position of positionsIn(pixels, area)) {
     for (let channel = 0; channel < 3; channel++)
-      sums[channel] = (sums[channel] ?? 0) + (pixels.data[place + channel] ?? 0);
+      sums[channel] = (sums[channel] ?? 0) + (pixels.data[position + channel] ?? 0);
     count += 1;
   }
   const [red = 0, green = 0, blue = 0] = sums.map((sum) => sum / count);
@@ -124,9 +127,9 @@ export function meanOf(pixels: Pixels, area: Area = {}): { red: number; green: n
 export function differenceOf(first: Pixels, second: Pixels, area: Area = {}): number {
   assert.deepEqual([first.width, first.height], [second.width, second.height]);
   let [sum, count] = [0, 0];
-  for (const place of placesIn(first, area)) {
+  for (const position of positionsIn(first, area)) {
     for (let channel = 0; channel < 3; channel++) {
-      sum += Math.abs((first.data[place + channel] ?? 0) - (second.data[place + channel] ?? 0));
+      sum += Math.abs((first.data[position + channel] ?? 0) - (second.data[position + channel] ?? 0));
     }
     count += 3;
   }
@@ -136,8 +139,8 @@ export function differenceOf(first: Pixels, second: Pixels, area: Area = {}): nu
 /** How much neighbours differ in a part: detail, 0 to 255. */
 export function detailOf(pixels: Pixels, area: Area = {}): number {
   let [sum, count] = [0, 0];
-  for (const place of placesIn(pixels, area)) {
-    sum += Math.abs((pixels.data[place + 1] ?? 0) - (pixels.data[place + 5] ?? pixels.data[place + 1] ?? 0));
+  for (const position of positionsIn(pixels, area)) {
+    sum += Math.abs((pixels.data[position + 1] ?? 0) - (pixels.data[position + 5] ?? pixels.data[position + 1] ?? 0));
     count += 1;
   }
   return sum / count;
@@ -150,8 +153,8 @@ export function shareOf(
   area: Area = {},
 ): number {
   let [found, count] = [0, 0];
-  for (const place of placesIn(pixels, area)) {
-    if (holds(pixels.data[place] ?? 0, pixels.data[place + 1] ?? 0, pixels.data[place + 2] ?? 0)) found += 1;
+  for (const position of positionsIn(pixels, area)) {
+    if (holds(pixels.data[position] ?? 0, pixels.data[position + 1] ?? 0, pixels.data[position + 2] ?? 0)) found += 1;
     count += 1;
   }
   return found / count;

@@ -42,21 +42,21 @@ async function meanColour(
 }
 
 describe('the scene engine', () => {
-  it('gives the same bytes for the same prompt, seed, size and format', async () => {
+  it('renders the same bytes for the same prompt, seed, size and format', async () => {
     for (const output_format of ['png', 'jpeg', 'webp']) {
       const input = { prompt: 'a cat in the snow at night, watercolour, "Miau"', output_format };
       assert.ok((await render('scene', input)).equals(await render('scene', input)), output_format);
     }
   });
 
-  it('gives another picture for another seed or another prompt', async () => {
+  it('renders a different image for another seed or another prompt', async () => {
     const plain = await render('scene', { prompt: 'a house by a lake, noon' });
 
     assert.ok((await difference(plain, await render('scene', { prompt: 'a house by a lake, noon' }, 2))) > 2);
     assert.ok((await difference(plain, await render('scene', { prompt: 'a castle by a lake, noon' }))) > 2);
   });
 
-  it('paints styles as what they are called', async () => {
+  it('renders each style with its characteristics', async () => {
     const shape = { aspect_ratio: '21:9' };
     const channels = async (style: string): Promise<{ red: number; green: number; blue: number }> =>
       meanColour(await render('scene', { ...shape, prompt: `red house, mountains at noon, ${style}` }), 0, 0.6);
@@ -105,7 +105,7 @@ describe('the scene engine', () => {
     assert.ok(Math.min(ground.red, ground.green, ground.blue) > 150, JSON.stringify(ground));
   });
 
-  it('paints something for a prompt without a known word, and another thing for another one', async () => {
+  it('renders an image for a prompt without known words, a different one for each prompt', async () => {
     const [first, second] = await Promise.all([
       render('scene', { prompt: 'qwertz' }),
       render('scene', { prompt: 'epistemology' }),
@@ -116,7 +116,7 @@ describe('the scene engine', () => {
     assert.ok((await difference(first, second)) > 4);
   });
 
-  it('letters what stands in quotes over the same picture, in the alphabets that the font has', async () => {
+  it('letters quoted text over the same image, in the alphabets of the font', async () => {
     const shape = { aspect_ratio: '16:9' };
     for (const style of ['', ', neon', ', ink']) {
       const [bare, ...lettered] = await Promise.all(
@@ -125,9 +125,9 @@ describe('the scene engine', () => {
         ),
       );
       assert.ok(bare);
-      for (const [index, picture] of lettered.entries()) {
-        assert.ok((await difference(bare, picture, 0, 0.4)) > 3, `no lettering ${index}${style}`);
-        assert.ok((await difference(bare, picture, 0.55, 1)) < 0.01, `another picture ${index}${style}`);
+      for (const [index, image] of lettered.entries()) {
+        assert.ok((await difference(bare, image, 0, 0.4)) > 3, `no lettering ${index}${style}`);
+        assert.ok((await difference(bare, image, 0.55, 1)) < 0.01, `another picture ${index}${style}`);
       }
     }
   });
@@ -145,7 +145,7 @@ describe('the scene engine', () => {
     assert.ok((await difference(bare, long, 0.5, 1)) < 0.01);
   });
 
-  it('encodes in the format that was asked for', async () => {
+  it('encodes in the requested format', async () => {
     const prompt = 'hills';
     assert.equal((await render('scene', { prompt })).subarray(0, 8).toString('latin1'), '\u0089PNG\r\n\u001a\n');
     assert.equal((await render('scene', { prompt, output_format: 'jpeg' })).subarray(0, 3).toString('hex'), 'ffd8ff');
@@ -155,7 +155,7 @@ describe('the scene engine', () => {
 });
 
 describe('the poster engine', () => {
-  it('ignores the seed of the task: the same prompt gives the same bytes, another variation others', async () => {
+  it('ignores the seed of the task: the same prompt gives the same bytes, another variation different ones', async () => {
     const input = { prompt: 'a ship, "NORTH"' };
     const poster = await render('poster', input, 1);
 
@@ -167,8 +167,8 @@ describe('the poster engine', () => {
     const bytes = await render('poster', { prompt: 'mountains and a lake at sunset' });
     const pixels = await sharp(bytes).removeAlpha().raw().toBuffer();
     const counts = new Map<number, number>();
-    for (let place = 0; place < pixels.length; place += 3)
-      counts.set(pixels.readUIntBE(place, 3), (counts.get(pixels.readUIntBE(place, 3)) ?? 0) + 1);
+    for (let position = 0; position < pixels.length; position += 3)
+      counts.set(pixels.readUIntBE(position, 3), (counts.get(pixels.readUIntBE(position, 3)) ?? 0) + 1);
     const largest = [...counts.values()].toSorted((first, second) => second - first).slice(0, 8);
 
     assert.ok(largest.reduce((sum, count) => sum + count, 0) > (pixels.length / 3) * 0.85);
@@ -176,7 +176,7 @@ describe('the poster engine', () => {
 });
 
 describe('the swatch engine', () => {
-  it('renders one colour, 16 pixels wide and high unless asked otherwise', async () => {
+  it('renders one colour, 16 x 16 pixels by default', async () => {
     const { width, height } = await sharp(await render('swatch', { prompt: 'x' })).metadata();
     assert.deepEqual([width, height], [16, 16]);
     const large = await sharp(await render('swatch', { prompt: 'x', width: 40, height: 20 })).metadata();
@@ -197,7 +197,7 @@ describe('hostile prompts', () => {
     'of quotes': '"'.repeat(1001),
   };
   for (const [name, prompt] of Object.entries(prompts)) {
-    it(`${name} give a picture`, async () => {
+    it(`${name} give an image`, async () => {
       const input = { prompt, aspect_ratio: '21:9', output_format: 'jpeg' };
       assert.ok((await render('scene', input)).length > 1000);
       assert.ok((await render('poster', { prompt: prompt.slice(0, 1000), aspect_ratio: '1:1' })).length > 1000);

@@ -1,7 +1,7 @@
 /** Promises of a video's audio: its length, its loudness, and that events are heard when they are seen. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { planFilm } from '../../src/video/video.ts';
+import { planVideo } from '../../src/video/video.ts';
 import { renderTrack, wavOf } from '../../src/video/audio/track.ts';
 import type { TrackPlan } from '../../src/video/audio/track.ts';
 import { integratedLoudness } from '../../src/sound/signal/loudness.ts';
@@ -10,9 +10,9 @@ const RATE = 48_000;
 
 async function trackOf(prompt: string, duration: number): Promise<Extract<TrackPlan, { kind: 'scene' }>> {
   const input = { prompt, duration, resolution: '480p', generate_audio: true };
-  const { sound } = await planFilm({ input, seed: 3, media: new Map() });
-  assert.ok(sound?.kind === 'scene');
-  return sound;
+  const { audio } = await planVideo({ input, seed: 3, media: new Map() });
+  assert.ok(audio?.kind === 'scene');
+  return audio;
 }
 
 function energy(samples: Float32Array, from: number, to: number): number {
@@ -21,8 +21,8 @@ function energy(samples: Float32Array, from: number, to: number): number {
   return sum / (to - from);
 }
 
-describe('the sound of a scene', () => {
-  it('is as long as the film, to the sample, stereo, never clipped, and of one loudness', async () => {
+describe('the audio of a scene', () => {
+  it('is as long as the video to the sample, in stereo, never clipped, and of one loudness', async () => {
     const plan = await trackOf('a river in spring with birds', 5);
     const [left, right] = renderTrack(plan);
 
@@ -34,13 +34,13 @@ describe('the sound of a scene', () => {
     assert.ok(loudness > -22 && loudness < -16, String(loudness));
   });
 
-  it('is the same for the same film', async () => {
+  it('is the same for the same video', async () => {
     const [first, again] = [renderTrack(await trackOf('the sea', 2)), renderTrack(await trackOf('the sea', 2))];
 
     assert.deepEqual(first[0], again[0]);
   });
 
-  it('is what is seen: each scene has its own voices', async () => {
+  it('matches the scene: each scene has its own sounds', async () => {
     for (const [prompt, name] of [
       ['rain over a lake', 'rain'],
       ['waves at the sea', 'wave'],
@@ -57,7 +57,7 @@ describe('the sound of a scene', () => {
     }
   });
 
-  it('lets thunder follow its lightning', async () => {
+  it('plays thunder after its lightning', async () => {
     const plan = await trackOf('a thunderstorm over the sea', 8);
     const [thunder] = plan.events;
     assert.ok(thunder?.name === 'thunder' && thunder.at > 0.3);
@@ -76,22 +76,22 @@ describe('the sound of a scene', () => {
   });
 });
 
-describe('a given sound', () => {
-  it('is cut where it is too long and repeated where it is too short', () => {
+describe('audio from the input', () => {
+  it('is cut when it is too long and repeated when it is too short', () => {
     const tone = Float32Array.from(
       { length: 2 * RATE },
       (_, index) => 0.3 * Math.sin((index * 440 * 2 * Math.PI) / RATE),
     );
-    const sound = { channels: [tone, tone] as const, seconds: 2 };
-    const short = renderTrack({ kind: 'given', seconds: 1, sound });
-    const long = renderTrack({ kind: 'given', seconds: 5, sound });
+    const audio = { channels: [tone, tone] as const, seconds: 2 };
+    const short = renderTrack({ kind: 'given', seconds: 1, audio });
+    const long = renderTrack({ kind: 'given', seconds: 5, audio });
 
     assert.equal(short[0].length, RATE);
     assert.equal(long[0].length, 5 * RATE);
     for (const at of [0.6, 1.9, 2.6, 3.4, 4.2]) assert.ok(energy(long[0], at, at + 0.2) > 500, String(at));
   });
 
-  it('is written as a WAV file that says what it is', () => {
+  it('is written as a WAV file with a correct header', () => {
     const wav = wavOf([new Float32Array(480), new Float32Array(480)]);
 
     assert.equal(wav.toString('latin1', 0, 4), 'RIFF');

@@ -7,8 +7,8 @@ import path from 'node:path';
 import { describe, it } from 'node:test';
 import sharp from 'sharp';
 import { UndecodableMediaError } from '../../src/engine.ts';
-import { planFilm } from '../../src/video/video.ts';
-import { lookOf } from '../../src/video/look.ts';
+import { planVideo } from '../../src/video/video.ts';
+import { createLook } from '../../src/video/look.ts';
 import { hex } from '../../src/image/colour.ts';
 import { lastFrameOf } from '@darkroom/media/decode';
 import { clip, difference, folder, meanColour, mediaOf, quarters, sample } from './video-samples.ts';
@@ -16,8 +16,8 @@ import { clip, difference, folder, meanColour, mediaOf, quarters, sample } from 
 const RED = [230, 30, 30] as const;
 const BLUE = [30, 40, 230] as const;
 
-describe('films that begin with a picture', () => {
-  it('begin with exactly that picture, and then move', async () => {
+describe('videos that begin with an image', () => {
+  it('begin with exactly that image, and then move', async () => {
     const image_url = await quarters('picture.png', 640, 480);
     for (const prompt of ['pan right', 'push in, rain, night falls']) {
       const [first, ...rest] = await sample({ prompt, image_url: 'x', duration: 4 }, { media: { image_url } });
@@ -32,18 +32,18 @@ describe('films that begin with a picture', () => {
     }
   });
 
-  it('keep the shape of the picture', async () => {
+  it('keep the shape of the image', async () => {
     const image_url = await quarters('tall.png', 400, 600);
-    const plan = await planFilm({
+    const plan = await planVideo({
       input: { image_url: 'x', resolution: '480p' },
       seed: 1,
       media: mediaOf({ image_url }),
     });
 
-    assert.deepEqual(plan.film.size, { width: 480, height: 720 });
+    assert.deepEqual(plan.video.size, { width: 480, height: 720 });
   });
 
-  it('move further by prompt_optimizer', async () => {
+  it('move further with prompt_optimizer', async () => {
     const image_url = await quarters('plain.png', 640, 480);
     const [plain, optimized] = await Promise.all(
       [false, true].map((prompt_optimizer) =>
@@ -54,11 +54,11 @@ describe('films that begin with a picture', () => {
     assert.ok(difference(optimized?.[0], optimized?.[3]) > difference(plain?.[0], plain?.[3]));
   });
 
-  it('take the first of image_urls, and need none', async () => {
-    const picture = await quarters('first.png', 640, 480);
+  it('use the first of image_urls, and do not require one', async () => {
+    const image = await quarters('first.png', 640, 480);
     const [given] = await sample(
       { prompt: 'a lake', duration: '6', image_urls: ['x'] },
-      { media: { 'image_urls.0': picture } },
+      { media: { 'image_urls.0': image } },
     );
     const [made] = await sample({ prompt: 'a lake', duration: '6', aspect_ratio: '4:3' });
 
@@ -66,7 +66,7 @@ describe('films that begin with a picture', () => {
   });
 });
 
-describe('films that go on where a clip ends', () => {
+describe('videos that continue a clip', () => {
   it('begin with its last frame and end in the scene of the prompt', async () => {
     const start_video = await clip('start.mp4', RED, 1);
     const last = await lastFrameOf(start_video, { maxEdge: 4096 });
@@ -81,8 +81,8 @@ describe('films that go on where a clip ends', () => {
   });
 });
 
-describe('films that are cut from clips', () => {
-  it('show every clip and every picture, and last as long as was asked', async () => {
+describe('videos that are cut from clips', () => {
+  it('show every clip and every image, and have the requested duration', async () => {
     const media = {
       'reference_video_urls.0': await clip('red.mp4', RED, 1),
       'reference_video_urls.1': await clip('blue.mp4', BLUE, 2),
@@ -100,37 +100,37 @@ describe('films that are cut from clips', () => {
     assert.ok(colours.some(([, green]) => green > 70));
   });
 
-  it('have the given sound', async () => {
+  it('have the audio of the input', async () => {
     const video = await clip('silent.mp4', RED, 1);
     const tone = path.join(folder, 'tone.wav');
     await writeFile(tone, sineWav(1));
     const input = { prompt: 'slow', duration: 3, reference_video_urls: ['a'], resolution: '720p' };
     const media = mediaOf({ 'reference_video_urls.0': video, 'reference_audio_urls.0': tone });
-    const { sound } = await planFilm({ input, seed: 1, media });
+    const { audio } = await planVideo({ input, seed: 1, media });
 
-    assert.ok(sound?.kind === 'given');
-    assert.equal(sound.seconds, 3);
-    assert.ok(Math.abs(sound.sound.seconds - 1) < 0.01);
+    assert.ok(audio?.kind === 'given');
+    assert.equal(audio.seconds, 3);
+    assert.ok(Math.abs(audio.audio.seconds - 1) < 0.01);
   });
 });
 
-describe('the look of a film', () => {
-  it('is that of its words and colours', () => {
-    const [warm, cold] = [lookOf('warm summer sunset'), lookOf('cold winter night')];
-    const [plain, red] = [lookOf('a film'), lookOf('a film', [hex('#d0342c')])];
+describe('the look of a video', () => {
+  it('follows its words and colours', () => {
+    const [warm, cold] = [createLook('warm summer sunset'), createLook('cold winter night')];
+    const [plain, red] = [createLook('a film'), createLook('a film', [hex('#d0342c')])];
 
     assert.ok((warm.red[128] ?? 0) - (warm.blue[128] ?? 0) > (cold.red[128] ?? 0) - (cold.blue[128] ?? 0) + 20);
     assert.ok((red.red[128] ?? 0) - (red.blue[128] ?? 0) > (plain.red[128] ?? 0) - (plain.blue[128] ?? 0) + 20);
-    assert.equal(lookOf('black and white').strength, 0);
+    assert.equal(createLook('black and white').strength, 0);
   });
 });
 
 describe('files that cannot be used', () => {
-  it('are refused with their place in the input', async () => {
+  it('are rejected with their path in the input', async () => {
     const text = path.join(folder, 'text.txt');
     await writeFile(text, 'no picture, no film, no sound');
     const video = await clip('good.mp4', RED, 1);
-    for (const [input, media, place] of [
+    for (const [input, media, position] of [
       [{ image_url: 'x' }, { image_url: text }, 'image_url'],
       [{ prompt: 'a', image_urls: ['x'] }, { 'image_urls.0': text }, 'image_urls.0'],
       [{ prompt: 'a', start_video: 'x' }, { start_video: text }, 'start_video'],
@@ -151,12 +151,12 @@ describe('files that cannot be used', () => {
       ],
     ] as const) {
       await assert.rejects(
-        planFilm({ input: { ...input, duration: 5 }, seed: 1, media: mediaOf(media) }),
+        planVideo({ input: { ...input, duration: 5 }, seed: 1, media: mediaOf(media) }),
         (error) =>
           error instanceof UndecodableMediaError &&
-          error.message.startsWith(`${place}: `) &&
-          error.fault.field === place,
-        place,
+          error.message.startsWith(`${position}: `) &&
+          error.fault.field === position,
+        position,
       );
     }
   });

@@ -1,10 +1,10 @@
 /** Promises of how a video's prompt is read: camera, light and cutting, in addition to the subjects. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { readFilmPrompt } from '../../src/video/prompt-reading.ts';
+import { readVideoPrompt } from '../../src/video/prompt-reading.ts';
 
-describe('reading a film prompt', () => {
-  it('finds the moves of the camera in their order', () => {
+describe('reading a video prompt', () => {
+  it('finds the camera moves in their order', () => {
     for (const [prompt, moves] of [
       ['A lake, the camera slowly pushes in', ['push']],
       ['A lake, slow zoom out', ['pull']],
@@ -18,11 +18,11 @@ describe('reading a film prompt', () => {
       ['A calm lake', ['calm']],
       ['A lake', []],
     ] as const) {
-      assert.deepEqual(readFilmPrompt(prompt).moves, moves, prompt);
+      assert.deepEqual(readVideoPrompt(prompt).moves, moves, prompt);
     }
   });
 
-  it('finds from when to when the light changes, and nothing where it stays', () => {
+  it('finds the first and last time of day when the light changes, and nothing when it does not', () => {
     for (const [prompt, light] of [
       ['A meadow, from noon to night', { time: 'noon', until: 'night' }],
       ['A city at sunset, night falls', { time: 'sunset', until: 'night' }],
@@ -32,21 +32,21 @@ describe('reading a film prompt', () => {
       ['A city at night', undefined],
       ['A lake at sunset', undefined],
     ] as const) {
-      assert.deepEqual(readFilmPrompt(prompt).light, light, prompt);
+      assert.deepEqual(readVideoPrompt(prompt).light, light, prompt);
     }
   });
 
-  it('finds how it is cut', () => {
-    assert.equal(readFilmPrompt('A lake, one take').cutting, 'none');
-    assert.equal(readFilmPrompt('A lake, quick cuts').cutting, 'quick');
-    assert.equal(readFilmPrompt('A lake, long dissolves').cutting, 'slow');
-    assert.equal(readFilmPrompt('A lake').cutting, 'usual');
+  it('finds the pace of cutting', () => {
+    assert.equal(readVideoPrompt('A lake, one take').cutting, 'none');
+    assert.equal(readVideoPrompt('A lake, quick cuts').cutting, 'quick');
+    assert.equal(readVideoPrompt('A lake, long dissolves').cutting, 'slow');
+    assert.equal(readVideoPrompt('A lake').cutting, 'usual');
   });
 
-  it('keeps titles apart from what is seen', () => {
-    const { picture, moves } = readFilmPrompt('A lake, "PUSH IN"');
+  it('separates titles from the scene', () => {
+    const { scene, moves } = readVideoPrompt('A lake, "PUSH IN"');
 
-    assert.deepEqual(picture.quotations, ['PUSH IN']);
+    assert.deepEqual(scene.quotations, ['PUSH IN']);
     assert.deepEqual(moves, []);
   });
 });

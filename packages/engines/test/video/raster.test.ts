@@ -17,7 +17,7 @@ function stripes(width: number, height: number, wide: number): Uint32Array {
 }
 
 describe('drawing a bitmap', () => {
-  it('copies it as it is where it is neither moved nor scaled', () => {
+  it('copies it unchanged when it is neither moved nor scaled', () => {
     const bitmap = createBitmap(stripes(40, 30, 3), 40, 30, true);
     const frame = createFrame(40, 30);
 
@@ -52,7 +52,7 @@ describe('drawing a bitmap', () => {
     assert.equal(frame.pixels[20 * 60 + 50], BLACK);
   });
 
-  it('leaves alone what is empty, covers where it is full, and mixes what is half transparent', () => {
+  it('skips empty pixels, covers with opaque ones, and blends half transparent ones', () => {
     const pixels = new Uint32Array(64 * 8);
     for (let index = 0; index < pixels.length; index++) {
       const x = index % 64;
@@ -68,7 +68,7 @@ describe('drawing a bitmap', () => {
     assert.ok(grey > 120 && grey < 136, String(grey));
   });
 
-  it('adds light without going past white, and shades', () => {
+  it('adds light up to white, and shades', () => {
     const frame = createFrame(32, 8);
     const bitmap = createBitmap(new Uint32Array(32 * 8).fill(0xff8080c0), 32, 8, true);
 
@@ -80,7 +80,7 @@ describe('drawing a bitmap', () => {
     assert.equal((frame.pixels[3 * 32 + 3] ?? 0) & 255, 255);
   });
 
-  it('touches nothing outside the frame, wherever it is', () => {
+  it('never writes outside the frame', () => {
     const bitmap = createBitmap(stripes(40, 30, 3), 40, 30, true);
     const frame = createFrame(16, 16);
     for (const [x, y] of [
@@ -100,7 +100,7 @@ describe('drawing a bitmap', () => {
 });
 
 describe('bitmaps', () => {
-  it('are cut to what they hold', () => {
+  it('are trimmed to their content', () => {
     const pixels = new Uint32Array(50 * 40);
     pixels[20 * 50 + 30] = WHITE;
     const found = trimmed(pixels, 50, 40);
@@ -117,7 +117,7 @@ describe('bitmaps', () => {
 });
 
 describe('sprites and whole frames', () => {
-  it('a sprite lies where it is stamped, between pixels too', () => {
+  it('a sprite is drawn where it is stamped, also between pixels', () => {
     const dot = createSprite({ width: 4, height: 4 }, (context) => {
       context.fillStyle = '#ffffff';
       context.fillRect(-2, -2, 4, 4);
@@ -144,7 +144,7 @@ describe('sprites and whole frames', () => {
     assert.equal(frame.pixels[9], WHITE);
   });
 
-  it('a look without colour makes all channels alike', () => {
+  it('a look without colour makes all channels equal', () => {
     const frame = createFrame(4, 4);
     frame.pixels.fill(0xff2040c0);
     const same = Uint8Array.from({ length: 256 }, (_, value) => value);

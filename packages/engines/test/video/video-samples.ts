@@ -4,12 +4,12 @@ import os from 'node:os';
 import path from 'node:path';
 import { after } from 'node:test';
 import sharp from 'sharp';
-import { planFilm } from '../../src/video/video.ts';
+import { planVideo } from '../../src/video/video.ts';
 import { renderFrames } from '../../src/video/video-rendering.ts';
 import type { EngineFile, EngineInput } from '../../src/engine.ts';
 import { openVideo } from '@darkroom/media/encode';
 
-export const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-films-'));
+export const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-videos-'));
 after(() => rm(folder, { recursive: true, force: true }));
 
 type Media = Readonly<Record<string, string>>;
@@ -17,7 +17,7 @@ type Media = Readonly<Record<string, string>>;
 /** Files as an engine receives them: field → path. */
 export function mediaOf(files: Media): ReadonlyMap<string, EngineFile> {
   return new Map(
-    Object.entries(files).map(([place, file]) => [place, { mimeType: 'application/octet-stream', path: file }]),
+    Object.entries(files).map(([position, file]) => [position, { mimeType: 'application/octet-stream', path: file }]),
   );
 }
 
@@ -34,10 +34,10 @@ export async function sample(
   options: { seed?: number; media?: Media; perSecond?: number } = {},
 ): Promise<Sample[]> {
   const { seed = 1, media = {}, perSecond = 1 } = options;
-  const plan = await planFilm({ input: { resolution: '480p', draft: true, ...input }, seed, media: mediaOf(media) });
-  const seconds = plan.film.frames / plan.film.fps;
+  const plan = await planVideo({ input: { resolution: '480p', draft: true, ...input }, seed, media: mediaOf(media) });
+  const seconds = plan.video.frames / plan.video.fps;
   const found: Sample[] = [];
-  await renderFrames({ ...plan.film, fps: perSecond, frames: Math.floor(seconds * perSecond) }, async (frame) => {
+  await renderFrames({ ...plan.video, fps: perSecond, frames: Math.floor(seconds * perSecond) }, async (frame) => {
     found.push({ width: frame.width, height: frame.height, rgba: Buffer.from(frame.bytes) });
   });
   return found;
@@ -60,8 +60,8 @@ export function difference(first: Sample | undefined, second: Sample | undefined
   for (let y = Math.floor(top * first.height); y < Math.floor(bottom * first.height); y++) {
     for (let x = Math.floor(left * first.width); x < Math.floor(right * first.width); x++) {
       for (let channel = 0; channel < 3; channel++) {
-        const place = (y * first.width + x) * 4 + channel;
-        sum += Math.abs((first.rgba[place] ?? 0) - (second.rgba[place] ?? 0));
+        const position = (y * first.width + x) * 4 + channel;
+        sum += Math.abs((first.rgba[position] ?? 0) - (second.rgba[position] ?? 0));
         count += 1;
       }
     }
@@ -72,10 +72,10 @@ export function difference(first: Sample | undefined, second: Sample | undefined
 /** The mean colour of a frame: red, green, blue. */
 export function meanColour({ rgba }: Pick<Sample, 'rgba'>): [number, number, number] {
   const sums: [number, number, number] = [0, 0, 0];
-  for (let place = 0; place < rgba.length; place += 4) {
-    sums[0] += rgba[place] ?? 0;
-    sums[1] += rgba[place + 1] ?? 0;
-    sums[2] += rgba[place + 2] ?? 0;
+  for (let position = 0; position < rgba.length; position += 4) {
+    sums[0] += rgba[position] ?? 0;
+    sums[1] += rgba[position + 1] ?? 0;
+    sums[2] += rgba[position + 2] ?? 0;
   }
   const count = rgba.length / 4;
   return [sums[0] / count, sums[1] / count, sums[2] / count];

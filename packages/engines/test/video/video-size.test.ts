@@ -4,17 +4,17 @@
  */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { filmSize } from '../../src/video/video-size.ts';
+import { videoSize } from '../../src/video/video-size.ts';
 
 const RATIOS = ['16:9', '9:16', '1:1', '4:3', '3:4', '21:9'];
 const SIDES = { '480p': 480, '720p': 720, '1080p': 1080, '4k': 2160 } as const;
 
-describe('the size of a film', () => {
-  it('has even sides, the named shorter side and the asked shape, for every ratio and resolution', () => {
+describe('the size of a video', () => {
+  it('has even sides, the named shorter side and the requested shape, for every ratio and resolution', () => {
     for (const aspect_ratio of RATIOS) {
       const [across = 1, down = 1] = aspect_ratio.split(':').map(Number);
       for (const [resolution, side] of Object.entries(SIDES)) {
-        const { width, height } = filmSize({ aspect_ratio, resolution }, undefined, false);
+        const { width, height } = videoSize({ aspect_ratio, resolution }, undefined, false);
 
         assert.equal(width % 2, 0);
         assert.equal(height % 2, 0);
@@ -26,30 +26,30 @@ describe('the size of a film', () => {
     }
   });
 
-  it('is that of television where it can be', () => {
-    assert.deepEqual(filmSize({ resolution: '720p' }, undefined, false), { width: 1280, height: 720 });
-    assert.deepEqual(filmSize({ resolution: '1080p' }, undefined, false), { width: 1920, height: 1080 });
-    assert.deepEqual(filmSize({ resolution: '4k' }, undefined, false), { width: 3840, height: 2160 });
+  it('is a television format where possible', () => {
+    assert.deepEqual(videoSize({ resolution: '720p' }, undefined, false), { width: 1280, height: 720 });
+    assert.deepEqual(videoSize({ resolution: '1080p' }, undefined, false), { width: 1920, height: 1080 });
+    assert.deepEqual(videoSize({ resolution: '4k' }, undefined, false), { width: 3840, height: 2160 });
   });
 
-  it('is half as large as a draft', () => {
-    assert.deepEqual(filmSize({ resolution: '720p' }, undefined, true), { width: 640, height: 360 });
+  it('is halved for a draft', () => {
+    assert.deepEqual(videoSize({ resolution: '720p' }, undefined, true), { width: 640, height: 360 });
   });
 
-  it('is 768 pixels high where the model has no resolution', () => {
-    assert.deepEqual(filmSize({}, undefined, false), { width: 1366, height: 768 });
+  it('is 768 pixels high when the model has no resolution', () => {
+    assert.deepEqual(videoSize({}, undefined, false), { width: 1366, height: 768 });
   });
 
-  it('keeps the shape of the picture that the film begins with, within 21:9', () => {
-    assert.deepEqual(filmSize({ resolution: '480p' }, { width: 3000, height: 2000 }, false), {
+  it('keeps the shape of the first image, within 21:9', () => {
+    assert.deepEqual(videoSize({ resolution: '480p' }, { width: 3000, height: 2000 }, false), {
       width: 720,
       height: 480,
     });
-    assert.deepEqual(filmSize({ resolution: '480p' }, { width: 9000, height: 100 }, false), {
+    assert.deepEqual(videoSize({ resolution: '480p' }, { width: 9000, height: 100 }, false), {
       width: 1120,
       height: 480,
     });
-    assert.deepEqual(filmSize({ resolution: '480p' }, { width: 100, height: 9000 }, false), {
+    assert.deepEqual(videoSize({ resolution: '480p' }, { width: 100, height: 9000 }, false), {
       width: 480,
       height: 1120,
     });

@@ -6,15 +6,15 @@ import assert from 'node:assert/strict';
 import { mkdtemp } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, it } from 'node:test';
-import { planFilm, renderFilm } from '../../src/video/video.ts';
+import { planVideo, renderVideo } from '../../src/video/video.ts';
 import { openClip } from '@darkroom/media/decode';
 import { difference, folder, sample } from './video-samples.ts';
 import type { EngineInput } from '../../src/engine.ts';
 
 const LAKE = { prompt: 'a mountain lake with a red canoe, noon', duration: 2 };
 
-describe('films of scenes', () => {
-  it('have the same frames for the same input and seed, and others for another seed or prompt', async () => {
+describe('videos of scenes', () => {
+  it('have the same frames for the same input and seed, and different ones for another seed or prompt', async () => {
     const [first, again, seeded, other] = await Promise.all([
       sample(LAKE),
       sample(LAKE),
@@ -27,7 +27,7 @@ describe('films of scenes', () => {
     assert.ok(difference(first[0], other[0]) > 10);
   });
 
-  it('move from frame to frame', async () => {
+  it('change from frame to frame', async () => {
     for (const prompt of [
       'a sailing boat at sea, dusk',
       'a snowy forest with a deer, snowfall',
@@ -51,14 +51,14 @@ describe('films of scenes', () => {
     assert.ok(difference(panning[0], panning[3]) > 2 * difference(still[0], still[3]));
   });
 
-  it('turn day into night where the prompt says so', async () => {
+  it('turn day into night when the prompt says so', async () => {
     const frames = await sample({ prompt: 'a meadow with a house, from noon to night', duration: 6 });
     const light = frames.map(({ rgba }) => rgba.reduce((sum, value) => sum + value, 0) / rgba.length);
 
     assert.ok((light[0] ?? 0) > 1.4 * (light[5] ?? 0), light.join(' '));
   });
 
-  it('leave out what the negative prompt names', async () => {
+  it('exclude what the negative prompt names', async () => {
     const rain = { prompt: 'a lake in the rain, noon', duration: 1 };
     const [wet, dry, plain] = await Promise.all([
       sample(rain),
@@ -83,7 +83,7 @@ describe('films of scenes', () => {
     assert.equal(shown.at(-1), 0);
   });
 
-  it('mark the lower right corner and nothing else where a watermark is asked for', async () => {
+  it('mark only the lower right corner when a watermark is requested', async () => {
     const [plain, marked] = await Promise.all([sample(LAKE), sample({ ...LAKE, watermark: true })]);
 
     assert.ok(difference(plain[0], marked[0], { left: 0.75, top: 0.88 }) > 1);
@@ -91,14 +91,14 @@ describe('films of scenes', () => {
     assert.equal(difference(plain[0], marked[0], { bottom: 0.85 }), 0);
   });
 
-  it('become richer by prompt_extend', async () => {
+  it('gain detail with prompt_extend', async () => {
     const [plain, extended] = await Promise.all([sample(LAKE), sample({ ...LAKE, prompt_extend: true })]);
 
     assert.ok(difference(plain[1], extended[1]) > 2);
   });
 
-  it('are cut from several shots where they are long, and from one where the prompt says so', async () => {
-    const shots = async (input: EngineInput) => (await planFilm({ input, seed: 1, media: new Map() })).film.shots;
+  it('are cut from several shots when they are long, and from one when the prompt says so', async () => {
+    const shots = async (input: EngineInput) => (await planVideo({ input, seed: 1, media: new Map() })).video.shots;
     const long = await shots({ prompt: 'a lake', duration: 20 });
 
     assert.ok(long.length >= 3);
@@ -126,46 +126,52 @@ describe('films of scenes', () => {
   });
 });
 
-describe('the film file', () => {
+describe('the video file', () => {
   async function render(input: EngineInput): Promise<Awaited<ReturnType<typeof openClip>> & { frameCount: number }> {
     const scratch = await mkdtemp(path.join(folder, 'work-'));
-    const told: number[] = [];
-    const [file] = await renderFilm({ input, seed: 1, media: new Map(), scratch, progress: (part) => told.push(part) });
+    const reported: number[] = [];
+    const [file] = await renderVideo({
+      input,
+      seed: 1,
+      media: new Map(),
+      scratch,
+      progress: (part) => reported.push(part),
+    });
     assert.ok(file !== undefined && 'path' in file);
-    assert.ok(told.length > 1 && told.every((part, index) => part >= (told[index - 1] ?? 0) && part <= 1));
+    assert.ok(reported.length > 1 && reported.every((part, index) => part >= (reported[index - 1] ?? 0) && part <= 1));
     const clip = await openClip(file.path, { width: 64, height: 36, fps: 24, maxFrames: 1000 });
     let frameCount = 0;
     for await (const frame of clip.frames) frameCount += frame.length > 0 ? 1 : 0;
     return { ...clip, frameCount };
   }
 
-  it('has the asked size and exactly the asked duration, and no sound', async () => {
-    const film = await render({ prompt: 'a lake', duration: 1, resolution: '480p', aspect_ratio: '4:3' });
+  it('has the requested size and exactly the requested duration, and no audio', async () => {
+    const video = await render({ prompt: 'a lake', duration: 1, resolution: '480p', aspect_ratio: '4:3' });
 
-    assert.deepEqual([film.width, film.height, film.hasSound], [640, 480, false]);
-    assert.equal(film.durationSeconds, 1);
-    assert.equal(film.frameCount, 24);
+    assert.deepEqual([video.width, video.height, video.hasAudio], [640, 480, false]);
+    assert.equal(video.durationSeconds, 1);
+    assert.equal(video.frameCount, 24);
   });
 
-  it('takes a duration that is a text', async () => {
-    const plan = await planFilm({ input: { prompt: 'a lake', duration: '6' }, seed: 1, media: new Map() });
+  it('accepts a duration given as a string', async () => {
+    const plan = await planVideo({ input: { prompt: 'a lake', duration: '6' }, seed: 1, media: new Map() });
 
-    assert.equal(plan.film.frames, 144);
-    assert.deepEqual(plan.film.size, { width: 1366, height: 768 });
+    assert.equal(plan.video.frames, 144);
+    assert.deepEqual(plan.video.size, { width: 1366, height: 768 });
   });
 
-  it('has half the size and half the frames as a draft', async () => {
-    const plan = await planFilm({
+  it('has half the size and half the frame rate as a draft', async () => {
+    const plan = await planVideo({
       input: { prompt: 'a lake', duration: 3, draft: true, resolution: '720p' },
       seed: 1,
       media: new Map(),
     });
 
-    assert.deepEqual([plan.film.size, plan.film.fps, plan.film.frames], [{ width: 640, height: 360 }, 12, 36]);
+    assert.deepEqual([plan.video.size, plan.video.fps, plan.video.frames], [{ width: 640, height: 360 }, 12, 36]);
   });
 
-  it('has a sound track where generate_audio asks for one', async () => {
-    const film = await render({
+  it('has an audio track when generate_audio is set', async () => {
+    const video = await render({
       prompt: 'a thunderstorm over the sea',
       duration: 1,
       draft: true,
@@ -173,6 +179,6 @@ describe('the film file', () => {
       generate_audio: true,
     });
 
-    assert.equal(film.hasSound, true);
+    assert.equal(video.hasAudio, true);
   });
 });

@@ -12,12 +12,12 @@ const STEP = 255 / (GRID - 1);
 
 function gridOf(change: (colour: Colour) => Colour): Float32Array {
   const grid = new Float32Array(GRID ** 3 * 3);
-  let place = 0;
+  let position = 0;
   for (let red = 0; red < GRID; red++) {
     for (let green = 0; green < GRID; green++) {
       for (let blue = 0; blue < GRID; blue++) {
-        grid.set(change([red * STEP, green * STEP, blue * STEP]), place);
-        place += 3;
+        grid.set(change([red * STEP, green * STEP, blue * STEP]), position);
+        position += 3;
       }
     }
   }
@@ -32,12 +32,12 @@ function gridOf(change: (colour: Colour) => Colour): Float32Array {
 export function changeColours(pixels: Pixels, change: (colour: Colour) => Colour, mask?: Plane): void {
   const grid = gridOf(change);
   const { data } = pixels;
-  for (let place = 0, index = 0; place < data.length; place += 4, index++) {
+  for (let position = 0, index = 0; position < data.length; position += 4, index++) {
     const share = mask === undefined ? 1 : (mask.values[index] ?? 0);
     if (share <= 0.002) continue;
-    const red = (data[place] ?? 0) / STEP;
-    const green = (data[place + 1] ?? 0) / STEP;
-    const blue = (data[place + 2] ?? 0) / STEP;
+    const red = (data[position] ?? 0) / STEP;
+    const green = (data[position + 1] ?? 0) / STEP;
+    const blue = (data[position + 2] ?? 0) / STEP;
     const [lowRed, lowGreen, lowBlue] = [
       Math.min(GRID - 2, red | 0),
       Math.min(GRID - 2, green | 0),
@@ -48,8 +48,8 @@ export function changeColours(pixels: Pixels, change: (colour: Colour) => Colour
     for (let channel = 0; channel < 3; channel++) {
       const from = near + channel;
       const value = mixAlong(grid, from, partRed, partGreen, partBlue);
-      const old = data[place + channel] ?? 0;
-      data[place + channel] = old + (value - old) * share;
+      const old = data[position + channel] ?? 0;
+      data[position + channel] = old + (value - old) * share;
     }
   }
 }
@@ -64,19 +64,19 @@ function mixAlong(grid: Float32Array, from: number, red: number, green: number, 
   return near * (1 - red) + far * red;
 }
 
-function between(grid: Float32Array, place: number, share: number): number {
-  return (grid[place] ?? 0) * (1 - share) + (grid[place + 3] ?? 0) * share;
+function between(grid: Float32Array, position: number, share: number): number {
+  return (grid[position] ?? 0) * (1 - share) + (grid[position + 3] ?? 0) * share;
 }
 
 /** Blends the colours of a whole image into another: 0 is the first, 1 the second. Same size; the first changes. */
 export function blendInto(pixels: Pixels, other: Pixels, share: (index: number) => number): void {
   const { data } = pixels;
-  for (let place = 0, index = 0; place < data.length; place += 4, index++) {
+  for (let position = 0, index = 0; position < data.length; position += 4, index++) {
     const part = share(index);
     if (part <= 0) continue;
     for (let channel = 0; channel < 3; channel++) {
-      const old = data[place + channel] ?? 0;
-      data[place + channel] = old + ((other.data[place + channel] ?? 0) - old) * part;
+      const old = data[position + channel] ?? 0;
+      data[position + channel] = old + ((other.data[position + channel] ?? 0) - old) * part;
     }
   }
 }

@@ -31,11 +31,11 @@ export function cutOut(pixels: Pixels, subject: SubjectMask): CutOut {
 
 /** The part of an image that fills a shape, as large as possible, around a centre that must be visible. */
 export function coverCrop(
-  picture: { readonly width: number; readonly height: number },
+  image: { readonly width: number; readonly height: number },
   shape: number,
   centre = { x: 0.5, y: 0.45 },
 ): { left: number; top: number; width: number; height: number } {
-  const { width, height } = picture;
+  const { width, height } = image;
   const [across, down] = width / height > shape ? [height * shape, height] : [width, width / shape];
   const left = Math.max(0, Math.min(width - across, width * centre.x - across / 2));
   const top = Math.max(0, Math.min(height - down, height * centre.y - down / 2));

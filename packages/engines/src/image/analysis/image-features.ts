@@ -11,7 +11,7 @@ export interface Leading {
   readonly share: number;
 }
 
-export interface PictureFacts {
+export interface ImageFeatures {
   /** The largest share first. */
   readonly palette: readonly [Leading, ...Leading[]];
   /** Perceived lightness, 0 to 1: the mean, and of the upper part. */
@@ -19,7 +19,7 @@ export interface PictureFacts {
   /** How much warmer than grey, about -0.1 to 0.1. */
   readonly warmth: number;
   /** The position of the greatest change between above and below, as a share of the height; its clarity, 0 to 1. */
-  readonly horizon: { readonly place: number; readonly clarity: number };
+  readonly horizon: { readonly position: number; readonly clarity: number };
   /** The brightest point of the upper part, as fractions of the sides. */
   readonly brightest: { readonly x: number; readonly y: number; readonly colour: Colour };
   /** Means of four bands from the top to the horizon. */
@@ -43,10 +43,10 @@ function gridOf({ width, height, data }: Pixels): Lab[] {
     let [red, green, blue, count] = [0, 0, 0, 0];
     for (let y = top; y < bottom; y += step) {
       for (let x = left; x < right; x += step) {
-        const place = (y * width + x) * 4;
-        red += data[place] ?? 0;
-        green += data[place + 1] ?? 0;
-        blue += data[place + 2] ?? 0;
+        const position = (y * width + x) * 4;
+        red += data[position] ?? 0;
+        green += data[position + 1] ?? 0;
+        blue += data[position + 2] ?? 0;
         count += 1;
       }
     }
@@ -94,22 +94,22 @@ function cluster(labs: readonly Lab[]): [Leading, ...Leading[]] {
 /** Rows of the grid on both sides that are compared. */
 const WINDOW = 6;
 
-function findHorizon(labs: readonly Lab[]): { place: number; clarity: number } {
+function findHorizon(labs: readonly Lab[]): { position: number; clarity: number } {
   const rows = (from: number, to: number): Lab => meanOf(labs.slice(from * SIDE, to * SIDE));
-  let best = { place: 0.58, clarity: 0 };
+  let best = { position: 0.58, clarity: 0 };
   for (let row = Math.round(SIDE * 0.25); row <= SIDE * 0.78; row++) {
     const clarity = Math.min(1, Math.sqrt(distance(rows(row - WINDOW, row), rows(row, row + WINDOW))) * 3);
-    if (clarity > best.clarity) best = { place: row / SIDE, clarity };
+    if (clarity > best.clarity) best = { position: row / SIDE, clarity };
   }
   return best;
 }
 
 /** Analyses an image. */
-export function factsOf(pixels: Pixels): PictureFacts {
+export function measureFeatures(pixels: Pixels): ImageFeatures {
   const labs = gridOf(pixels);
   const mean = meanOf(labs);
   const horizon = findHorizon(labs);
-  const edge = Math.max(4, Math.round(horizon.place * SIDE));
+  const edge = Math.max(4, Math.round(horizon.position * SIDE));
   const band = (index: number): Colour => {
     const [from, to] = [Math.floor((edge * index) / 4), Math.max(1, Math.floor((edge * (index + 1)) / 4))];
     return fromLab(meanOf(labs.slice(from * SIDE, Math.max(to, from + 1) * SIDE)));

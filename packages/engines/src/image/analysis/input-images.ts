@@ -4,30 +4,30 @@
  */
 import { createCanvas } from '@napi-rs/canvas';
 import type { Canvas } from '@napi-rs/canvas';
-import { decodePicture } from '@darkroom/media/decode';
+import { decodeImage } from '@darkroom/media/decode';
 import { UndecodableMediaError } from '../../engine.ts';
 import type { EngineMedia } from '../../engine.ts';
 import type { Pixels } from '../finish/pixels.ts';
 
 /** Child processes that decode at the same time. */
-const AT_ONCE = 2;
+const MAX_CONCURRENT_DECODINGS = 2;
 
 /** The paths of an input's images, in the order of the list: `image`, `image_url`, or `image_urls.0` and so on. */
-function placesOf(media: EngineMedia): string[] {
-  const position = (place: string): number => Number(/\.(\d+)$/.exec(place)?.[1] ?? 0);
+function fieldPathsOf(media: EngineMedia): string[] {
+  const indexOf = (position: string): number => Number(/\.(\d+)$/.exec(position)?.[1] ?? 0);
   return [...media.keys()]
-    .filter((place) => /^(image|image_url|image_urls\.\d+)$/.test(place))
-    .toSorted((first, second) => position(first) - position(second));
+    .filter((position) => /^(image|image_url|image_urls\.\d+)$/.test(position))
+    .toSorted((first, second) => indexOf(first) - indexOf(second));
 }
 
 function layOnWhite(data: Uint8ClampedArray): void {
-  for (let place = 0; place < data.length; place += 4) {
-    const alpha = data[place + 3] ?? 255;
+  for (let position = 0; position < data.length; position += 4) {
+    const alpha = data[position + 3] ?? 255;
     if (alpha === 255) continue;
     for (let channel = 0; channel < 3; channel++) {
-      data[place + channel] = 255 + (((data[place + channel] ?? 0) - 255) * alpha) / 255;
+      data[position + channel] = 255 + (((data[position + channel] ?? 0) - 255) * alpha) / 255;
     }
-    data[place + 3] = 255;
+    data[position + 3] = 255;
   }
 }
 
@@ -37,29 +37,29 @@ function layOnWhite(data: Uint8ClampedArray): void {
  * @param maxEdge the most pixels of its longer side.
  * @throws {UndecodableMediaError} it cannot be used; the message begins with its path in the input.
  */
-export async function readPicture(media: EngineMedia, place: string, maxEdge: number): Promise<Pixels> {
-  const file = media.get(place);
-  if (file === undefined) throw new UndecodableMediaError(`${place}: missing`, { kind: 'missing', field: place });
+export async function readImage(media: EngineMedia, position: string, maxEdge: number): Promise<Pixels> {
+  const file = media.get(position);
+  if (file === undefined) throw new UndecodableMediaError(`${position}: missing`, { kind: 'missing', field: position });
   try {
-    const { width, height, rgba } = await decodePicture(file.path, { maxEdge });
+    const { width, height, rgba } = await decodeImage(file.path, { maxEdge });
     const data = new Uint8ClampedArray(rgba.buffer, rgba.byteOffset, rgba.byteLength);
     layOnWhite(data);
     return { width, height, data };
   } catch (error) {
     if (!(error instanceof UndecodableMediaError)) throw error;
-    throw error.at(place);
+    throw error.at(position);
   }
 }
 
-/** Decodes all images of an input, in their order. @throws {UndecodableMediaError} as `readPicture`. */
-export async function readPictures(media: EngineMedia, maxEdge: number): Promise<readonly Pixels[]> {
-  const places = placesOf(media);
-  const pictures: Pixels[] = [];
-  for (let from = 0; from < places.length; from += AT_ONCE) {
-    const some = places.slice(from, from + AT_ONCE);
-    pictures.push(...(await Promise.all(some.map((place) => readPicture(media, place, maxEdge)))));
+/** Decodes all images of an input, in their order. @throws {UndecodableMediaError} as `readImage`. */
+export async function readImages(media: EngineMedia, maxEdge: number): Promise<readonly Pixels[]> {
+  const fields = fieldPathsOf(media);
+  const images: Pixels[] = [];
+  for (let from = 0; from < fields.length; from += MAX_CONCURRENT_DECODINGS) {
+    const some = fields.slice(from, from + MAX_CONCURRENT_DECODINGS);
+    images.push(...(await Promise.all(some.map((position) => readImage(media, position, maxEdge)))));
   }
-  return pictures;
+  return images;
 }
 
 /** A canvas with the pixels of an image. */

@@ -46,12 +46,12 @@ const USUAL: { readonly [Name in Thing]?: Colour } = {
 
 function expectedOf({ thing, colour }: Mention): Expected {
   const subject = SUBJECTS[thing];
-  const place = subject?.place;
-  const isAloft = place === 'air' || LIGHTS.includes(thing);
+  const zone = subject?.zone;
+  const isAloft = zone === 'air' || LIGHTS.includes(thing);
   return {
-    middle: isAloft ? 0.24 : place === 'middle' ? 0.52 : place === 'water' ? 0.62 : 0.64,
+    middle: isAloft ? 0.24 : zone === 'middle' ? 0.52 : zone === 'water' ? 0.62 : 0.64,
     // Low in water there are only reflections.
-    reach: isAloft ? 0.24 : place === 'water' ? 0.22 : 0.32,
+    reach: isAloft ? 0.24 : zone === 'water' ? 0.22 : 0.32,
     shape: subject === undefined ? 1 : subject.half * 2,
     tall: subject === undefined ? (LIGHTS.includes(thing) ? 0.12 : 0.32) : (subject.height / 1000) * SEEN,
     colour: colour ?? USUAL[thing],
@@ -89,9 +89,9 @@ function lookThrough(small: Small, left: number, top: number, side: number, expe
     sumY += y;
     [minX, maxX] = [Math.min(minX, x), Math.max(maxX, x + 1)];
     [minY, maxY] = [Math.min(minY, y), Math.max(maxY, y + 1)];
-    const place = (top + y) * small.width + left + x;
+    const position = (top + y) * small.width + left + x;
     for (const [channel, values] of small.channels.entries())
-      mean[channel] = (mean[channel] ?? 0) + (values[place] ?? 0);
+      mean[channel] = (mean[channel] ?? 0) + (values[position] ?? 0);
   }
   const share = area / inside.length;
   if (share < 0.04 || share > 0.62) return { score: 0, left, top, side, inside };
@@ -141,8 +141,8 @@ export function findNamed(
   if (best === undefined) return undefined;
   const plane = planeOf(small.width, small.height);
   for (const [index, value] of best.inside.entries()) {
-    const place = (best.top + Math.floor(index / best.side)) * small.width + best.left + (index % best.side);
-    plane.values[place] = smoothStep(ENCLOSED * 0.5, ENCLOSED * 1.5, value);
+    const position = (best.top + Math.floor(index / best.side)) * small.width + best.left + (index % best.side);
+    plane.values[position] = smoothStep(ENCLOSED * 0.5, ENCLOSED * 1.5, value);
   }
   const found = solid(plane);
   let [left, right, top, bottom] = [small.width, 0, small.height, 0];

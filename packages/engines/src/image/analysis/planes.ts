@@ -20,9 +20,9 @@ export function planeOf(width: number, height: number, value = 0): Plane {
 export function lightPlane({ width, height, data }: Pixels): Plane {
   const values = new Float32Array(width * height);
   for (let index = 0; index < values.length; index++) {
-    const place = index * 4;
+    const position = index * 4;
     values[index] =
-      ((data[place] ?? 0) * 0.299 + (data[place + 1] ?? 0) * 0.587 + (data[place + 2] ?? 0) * 0.114) / 255;
+      ((data[position] ?? 0) * 0.299 + (data[position + 1] ?? 0) * 0.587 + (data[position + 2] ?? 0) * 0.114) / 255;
   }
   return { width, height, values };
 }
@@ -53,15 +53,15 @@ export function boxBlur({ width, height, values }: Plane, radius: number): Plane
       addRow(sums, across, (row - radius - 1) * width, -1);
       count -= 1;
     }
-    const place = row * width;
-    for (let column = 0; column < width; column++) down[place + column] = (sums[column] ?? 0) / count;
+    const position = row * width;
+    for (let column = 0; column < width; column++) down[position + column] = (sums[column] ?? 0) / count;
   }
   return { width, height, values: down };
 }
 
-function addRow(sums: Float64Array, values: Float32Array, place: number, sign: 1 | -1): void {
+function addRow(sums: Float64Array, values: Float32Array, position: number, sign: 1 | -1): void {
   for (let column = 0; column < sums.length; column++) {
-    sums[column] = (sums[column] ?? 0) + (values[place + column] ?? 0) * sign;
+    sums[column] = (sums[column] ?? 0) + (values[position + column] ?? 0) * sign;
   }
 }
 

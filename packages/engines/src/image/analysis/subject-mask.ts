@@ -47,10 +47,10 @@ export function shrink({ width, height, data }: Pixels): Small {
       let [red, green, blue, count] = [0, 0, 0, 0];
       for (let y = top; y < bottom; y++) {
         for (let x = left; x < right; x++) {
-          const place = (y * width + x) * 4;
-          red += data[place] ?? 0;
-          green += data[place + 1] ?? 0;
-          blue += data[place + 2] ?? 0;
+          const position = (y * width + x) * 4;
+          red += data[position] ?? 0;
+          green += data[position + 1] ?? 0;
+          blue += data[position + 2] ?? 0;
           count += 1;
         }
       }

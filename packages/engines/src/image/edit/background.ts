@@ -65,7 +65,7 @@ export function changeBackground(work: Workpiece, words: string): void {
     .find((code) => code !== undefined);
   if (colour !== undefined && (plain || readPrompt(words).mentions.length === 0)) return onPlain(work, hex(colour));
   // Analysed before its colours change.
-  work.look();
+  work.analyse();
   const { canvas, palette } = sceneOf(work, words);
   // The subject takes on a little of its new light.
   changeColours(work.pixels, (one) => {

@@ -28,16 +28,16 @@ function hourOf(light: number): TimeOfDay {
 
 /** The stage of a canvas that shows the image; scales its context to logical units. */
 export function stageOver(canvas: Canvas, work: Workpiece, seen: Seen): Stage {
-  const { facts, sky } = work;
+  const { features, sky } = work;
   const context = canvas.getContext('2d');
   const scale = unitOf(canvas);
   const size = { width: canvas.width / scale, height: canvas.height / scale };
-  const time = seen.time ?? hourOf(facts.light);
+  const time = seen.time ?? hourOf(features.light);
   const random = work.random.fork(seen.name);
   const reading = { ...readPrompt(''), time };
   const plain = choosePalette(reading, time, 'summer', random.fork('palette'));
-  const palette: Palette = seen.time === undefined ? colouredAs(plain, facts, reading) : plain;
-  const horizon = size.height * (sky.share > 0 ? Math.max(0.2, sky.bottom) : facts.horizon.place);
+  const palette: Palette = seen.time === undefined ? colouredAs(plain, features, reading) : plain;
+  const horizon = size.height * (sky.share > 0 ? Math.max(0.2, sky.bottom) : features.horizon.position);
   context.setTransform(scale, 0, 0, scale, 0, 0);
   return {
     context,
@@ -46,8 +46,8 @@ export function stageOver(canvas: Canvas, work: Workpiece, seen: Seen): Stage {
     horizon,
     palette,
     light: {
-      x: size.width * Math.max(0.1, Math.min(0.9, facts.brightest.x)),
-      y: Math.min(horizon * 0.8, size.height * facts.brightest.y),
+      x: size.width * Math.max(0.1, Math.min(0.9, features.brightest.x)),
+      y: Math.min(horizon * 0.8, size.height * features.brightest.y),
       body: time === 'night' ? 'moon' : 'sun',
       isVisible: false,
       radius: 44,

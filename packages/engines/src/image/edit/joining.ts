@@ -11,7 +11,7 @@ import { canvasOf, pixelsIn } from '../analysis/input-images.ts';
 import { smoothStep } from '../analysis/planes.ts';
 import { findSubject } from '../analysis/subject-mask.ts';
 import type { PixelSize } from '../sizes.ts';
-import { inColoursOf } from './colour-transfer.ts';
+import { transferColours } from './colour-transfer.ts';
 
 export type Joining = 'collage' | 'beside' | 'stacked' | 'blend' | 'colours' | 'insert';
 
@@ -45,72 +45,65 @@ function isTurnedRound(words: string): boolean {
   return second >= 0 && first > second;
 }
 
-function drawCovering(canvas: Canvas, picture: Canvas, x: number, y: number, width: number, height: number): void {
+function drawCovering(canvas: Canvas, image: Canvas, x: number, y: number, width: number, height: number): void {
   const context = canvas.getContext('2d');
-  const part = coverCrop(picture, width / height);
+  const part = coverCrop(image, width / height);
   context.imageSmoothingQuality = 'high';
-  context.drawImage(picture, part.left, part.top, part.width, part.height, x, y, width, height);
+  context.drawImage(image, part.left, part.top, part.width, part.height, x, y, width, height);
 }
 
 /** Rows of images on paper; all rows are equally full. */
-function collage(pictures: readonly Canvas[], size: PixelSize): Pixels {
+function collage(images: readonly Canvas[], size: PixelSize): Pixels {
   const canvas = createCanvas(size.width, size.height);
   const context = canvas.getContext('2d');
   context.fillStyle = css(hex('#f7f4ee'));
   context.fillRect(0, 0, size.width, size.height);
   const gap = Math.round(Math.sqrt(size.width * size.height) * 0.014);
   const shape = size.width / size.height;
-  const rows = Math.max(1, Math.min(pictures.length, Math.round(Math.sqrt(pictures.length / shape))));
+  const rows = Math.max(1, Math.min(images.length, Math.round(Math.sqrt(images.length / shape))));
   const tall = (size.height - gap * (rows + 1)) / rows;
   let next = 0;
   for (let row = 0; row < rows; row++) {
-    const count = Math.ceil((pictures.length - next) / (rows - row));
-    const some = pictures.slice(next, next + count);
+    const count = Math.ceil((images.length - next) / (rows - row));
+    const some = images.slice(next, next + count);
     next += count;
     // Wider images get more of their row.
-    const shares = some.map((picture) => Math.max(0.6, Math.min(1.7, picture.width / picture.height)));
+    const shares = some.map((image) => Math.max(0.6, Math.min(1.7, image.width / image.height)));
     const total = shares.reduce((sum, share) => sum + share, 0);
     let x = gap;
-    for (const [index, picture] of some.entries()) {
+    for (const [index, image] of some.entries()) {
       const wide = (size.width - gap * (some.length + 1)) * ((shares[index] ?? 1) / total);
-      drawCovering(canvas, picture, x, gap + row * (tall + gap), wide, tall);
+      drawCovering(canvas, image, x, gap + row * (tall + gap), wide, tall);
       x += wide + gap;
     }
   }
   return pixelsIn(canvas);
 }
 
-function beside(pictures: readonly Canvas[], size: PixelSize, isStacked: boolean): Pixels {
+function beside(images: readonly Canvas[], size: PixelSize, isStacked: boolean): Pixels {
   const canvas = createCanvas(size.width, size.height);
   const context = canvas.getContext('2d');
   context.fillStyle = css(hex('#f7f4ee'));
   context.fillRect(0, 0, size.width, size.height);
   const gap = Math.max(2, Math.round(Math.sqrt(size.width * size.height) * 0.008));
-  const many = pictures.length;
-  for (const [index, picture] of pictures.entries()) {
+  const many = images.length;
+  for (const [index, image] of images.entries()) {
     const wide = isStacked ? size.width : (size.width - gap * (many - 1)) / many;
     const tall = isStacked ? (size.height - gap * (many - 1)) / many : size.height;
-    drawCovering(
-      canvas,
-      picture,
-      isStacked ? 0 : index * (wide + gap),
-      isStacked ? index * (tall + gap) : 0,
-      wide,
-      tall,
-    );
+    drawCovering(canvas, image, isStacked ? 0 : index * (wide + gap), isStacked ? index * (tall + gap) : 0, wide, tall);
   }
   return pixelsIn(canvas);
 }
 
-function covering(picture: Canvas, size: PixelSize): Pixels {
+function covering(image: Canvas, size: PixelSize): Pixels {
   const canvas = createCanvas(size.width, size.height);
-  drawCovering(canvas, picture, 0, 0, size.width, size.height);
+  drawCovering(canvas, image, 0, 0, size.width, size.height);
   return pixelsIn(canvas);
 }
 
 /** A double exposure: the second shows in the silhouette of the first; without one, both blend into each other. */
-function blend(pictures: readonly Canvas[], size: PixelSize): Pixels {
-  const [first, ...others] = pictures.map((picture) => covering(picture, size));
+function blend(images: readonly Canvas[], size: PixelSize): Pixels {
+  const [first, ...others] = images.map((image) => covering(image, size));
   if (first === undefined) throw new RangeError('nothing to blend');
   const subject = findSubject(first);
   let result = first;
@@ -120,15 +113,15 @@ function blend(pictures: readonly Canvas[], size: PixelSize): Pixels {
     for (let index = 0; index < size.width * size.height; index++) {
       const x = (index % size.width) / size.width;
       const inside = subject.mask.values[index] ?? 0;
-      const part = (step + 1) / pictures.length;
+      const part = (step + 1) / images.length;
       const share = isSilhouette ? 0.84 - inside * 0.42 : 0.18 + 0.64 * smoothStep(part - 0.34, part + 0.34, x);
       for (let channel = 0; channel < 3; channel++) {
-        const place = index * 4 + channel;
-        const [one, two] = [data[place] ?? 0, other.data[place] ?? 0];
+        const position = index * 4 + channel;
+        const [one, two] = [data[position] ?? 0, other.data[position] ?? 0];
         const plain = one * (1 - share) + two * share;
         // Some of the light parts of either shine through, as on film that was exposed twice.
         const screen = 255 - ((255 - one * 0.8) * (255 - two * 0.8)) / 255;
-        data[place] = 118 + (plain * 0.72 + screen * 0.28 - 118) * 1.12;
+        data[position] = 118 + (plain * 0.72 + screen * 0.28 - 118) * 1.12;
       }
     }
     result = { ...size, data };
@@ -158,7 +151,7 @@ function insert(first: Canvas, second: Canvas, size: PixelSize): Pixels {
     context.drawImage(first, x - wide / 2, size.height * 0.5 - tall * 0.53 + wide * 0.03, wide, tall);
     return pixelsIn(canvas);
   }
-  inColoursOf(source, ground, 0.3);
+  transferColours(source, ground, 0.3);
   const cut = cutOut(source, subject);
   const scale = Math.min((size.height * 0.62) / cut.canvas.height, (size.width * 0.58) / cut.canvas.width);
   const [wide, tall] = [cut.canvas.width * scale, cut.canvas.height * scale];
@@ -179,8 +172,8 @@ function insert(first: Canvas, second: Canvas, size: PixelSize): Pixels {
 }
 
 /** Joins images into one of a given size. */
-export function join(pictures: readonly Pixels[], joining: Joining, words: string, size: PixelSize): Pixels {
-  const canvases = pictures.map(canvasOf);
+export function join(images: readonly Pixels[], joining: Joining, words: string, size: PixelSize): Pixels {
+  const canvases = images.map(canvasOf);
   const [one, two] = isTurnedRound(words) ? [canvases[1], canvases[0]] : [canvases[0], canvases[1]];
   if (one === undefined || two === undefined) throw new RangeError('two pictures at least');
   switch (joining) {
@@ -197,16 +190,16 @@ export function join(pictures: readonly Pixels[], joining: Joining, words: strin
       // `the colours of the second on the first`: the one named first gives its colours, if both are named.
       const [first, second] = [canvases[0] ?? one, canvases[1] ?? two];
       const result = covering(first, size);
-      inColoursOf(result, pixelsIn(second), 0.92);
+      transferColours(result, pixelsIn(second), 0.92);
       return result;
     }
   }
 }
 
 /** The default shape of a way to join. */
-export function shapeOf(pictures: readonly PixelSize[], joining: Joining): PixelSize {
-  const [first = { width: 1, height: 1 }, second = first] = pictures;
-  const shapes = pictures.map(({ width, height }) => Math.max(0.6, Math.min(1.8, width / height)));
+export function shapeOf(images: readonly PixelSize[], joining: Joining): PixelSize {
+  const [first = { width: 1, height: 1 }, second = first] = images;
+  const shapes = images.map(({ width, height }) => Math.max(0.6, Math.min(1.8, width / height)));
   const sum = shapes.reduce((total, shape) => total + shape, 0);
   switch (joining) {
     case 'beside':
@@ -221,7 +214,7 @@ export function shapeOf(pictures: readonly PixelSize[], joining: Joining): Pixel
           ) * 1000,
       };
     case 'collage':
-      return pictures.length === 2 ? { width: Math.min(2.4, sum) * 1000, height: 1000 } : { width: 4, height: 3 };
+      return images.length === 2 ? { width: Math.min(2.4, sum) * 1000, height: 1000 } : { width: 4, height: 3 };
     case 'insert':
       return second;
     case 'blend':

@@ -3,7 +3,7 @@
  * made here, or the audio from the caller, cut or repeated to length.
  */
 import { writeFile } from 'node:fs/promises';
-import type { DecodedSound } from '@darkroom/media/decode';
+import type { DecodedAudio } from '@darkroom/media/decode';
 import type { Random } from '@darkroom/seeded-random/random';
 import { ALL_THINGS } from '../../sound/lexicon.ts';
 import { Part } from '../../sound/part.ts';
@@ -26,7 +26,7 @@ export type TrackPlan =
       readonly mood: Mood;
       readonly random: Random;
     }
-  | { readonly kind: 'given'; readonly seconds: number; readonly sound: DecodedSound };
+  | { readonly kind: 'given'; readonly seconds: number; readonly audio: DecodedAudio };
 
 type Planes = readonly [Float32Array, Float32Array];
 
@@ -42,7 +42,7 @@ const MUSIC_LEVEL = 0.5;
 export function renderTrack(plan: TrackPlan): Planes {
   const samples = Math.round(plan.seconds * SAMPLE_RATE);
   const planes: Planes = [new Float32Array(samples), new Float32Array(samples)];
-  if (plan.kind === 'given') repeat(plan.sound, planes);
+  if (plan.kind === 'given') repeat(plan.audio, planes);
   else {
     for (const [index, voice] of plan.voices.entries()) addVoice(planes, voice, plan.random.fork(`voice ${index}`));
     for (const [index, event] of plan.events.entries()) addEvent(planes, event, plan.random.fork(`event ${index}`));
@@ -124,7 +124,7 @@ function fade(planes: Planes): void {
 }
 
 /** Fills the planes with the caller's audio, repeated if it is shorter, each time faded into the next. */
-function repeat({ channels }: DecodedSound, planes: Planes): void {
+function repeat({ channels }: DecodedAudio, planes: Planes): void {
   const [source] = channels;
   if (source.length === 0) return;
   const overlap = Math.min(Math.round(OVERLAP_SECONDS * SAMPLE_RATE), Math.floor(source.length / 4));

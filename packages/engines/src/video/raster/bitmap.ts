@@ -122,10 +122,10 @@ export function trimmed(pixels: Uint32Array, width: number, height: number): Pla
 export function bitmapOfRgba(rgba: Uint8Array, width: number, height: number): Bitmap {
   const pixels = new Uint32Array(width * height);
   let isOpaque = true;
-  for (let index = 0, place = 0; index < pixels.length; index++, place += 4) {
-    const alpha = rgba[place + 3] ?? 0;
+  for (let index = 0, byteIndex = 0; index < pixels.length; index++, byteIndex += 4) {
+    const alpha = rgba[byteIndex + 3] ?? 0;
     if (alpha !== 255) isOpaque = false;
-    const channel = (offset: number): number => Math.round(((rgba[place + offset] ?? 0) * alpha) / 255);
+    const channel = (offset: number): number => Math.round(((rgba[byteIndex + offset] ?? 0) * alpha) / 255);
     pixels[index] = ((alpha << 24) | (channel(2) << 16) | (channel(1) << 8) | channel(0)) >>> 0;
   }
   return createBitmap(pixels, width, height, isOpaque);

@@ -18,7 +18,7 @@ export interface Frame {
 export type Shade = readonly [red: number, green: number, blue: number];
 
 /** Where one row of the frame takes its pixels from. Reused for all rows of a drawing. */
-export interface RowPlace {
+export interface RowPosition {
   /** The x of the bitmap's left edge in the frame. */
   x: number;
   /** Pixels of the frame per pixel of the bitmap. */
@@ -46,7 +46,7 @@ export interface Placing {
   /** Slants it: each row is moved by `by` for every pixel that it lies above `foot`. */
   readonly lean?: { readonly foot: number; readonly by: number };
   /** Changes the position of a single row of the frame. */
-  readonly bend?: (y: number, place: RowPlace) => void;
+  readonly bend?: (y: number, rowPosition: RowPosition) => void;
   /** Whether a bent row is mixed from two, as others are, which requires neighbours to be bent by similar amounts. */
   readonly isFine?: boolean;
 }
@@ -66,7 +66,7 @@ const FIXED = 65_536;
 let upper: Uint32Array = new Uint32Array(LONGEST_ROW);
 let lower: Uint32Array = new Uint32Array(LONGEST_ROW);
 const mixed = new Uint32Array(LONGEST_ROW);
-const place: RowPlace = { x: 0, scale: 1, row: 0 };
+const rowPosition: RowPosition = { x: 0, scale: 1, row: 0 };
 
 /**
  * The two rows that a row of the frame shows: `array[offset + column of the frame]`; and the weight of the second, in
@@ -76,7 +76,7 @@ const line = { first: upper, firstAt: 0, second: lower, secondAt: 0, quarters: 0
 
 /** The first column of the frame whose middle lies to the right of a cell's beginning. */
 function columnOf(cell: number, width: number): number {
-  return Math.max(0, Math.min(width, Math.ceil((cell + 0.5) * place.scale + place.x - 0.5))) | 0;
+  return Math.max(0, Math.min(width, Math.ceil((cell + 0.5) * rowPosition.scale + rowPosition.x - 0.5))) | 0;
 }
 
 /**
@@ -96,14 +96,14 @@ export function draw(frame: Frame, bitmap: Bitmap, placing: Placing): void {
   const keepsRows = lean === undefined && !bitmap.isSparse;
   let kept = -2;
   for (let y = top; y < bottom; y++) {
-    place.x = lean === undefined ? placing.x : placing.x + (lean.foot - y) * lean.by;
-    place.scale = scale;
-    place.row = (y + 0.5 - placing.y) / scaleY - 0.5;
-    bend?.(y, place);
-    if (place.scale === 1) place.x = Math.round(place.x * 2) / 2;
+    rowPosition.x = lean === undefined ? placing.x : placing.x + (lean.foot - y) * lean.by;
+    rowPosition.scale = scale;
+    rowPosition.row = (y + 0.5 - placing.y) / scaleY - 0.5;
+    bend?.(y, rowPosition);
+    if (rowPosition.scale === 1) rowPosition.x = Math.round(rowPosition.x * 2) / 2;
     const isCoarse = bend !== undefined && placing.isFine !== true;
     // In whole quarters, as rows are mixed.
-    const quarters = (isCoarse ? Math.round(place.row) * 4 : Math.round(place.row * 4)) | 0;
+    const quarters = (isCoarse ? Math.round(rowPosition.row) * 4 : Math.round(rowPosition.row * 4)) | 0;
     const row = Math.max(0, Math.min(bitmap.height - 2, quarters >> 2));
     const begin = bitmap.cells[row] as number;
     const end = bitmap.cells[row + 1] as number;
@@ -112,10 +112,10 @@ export function draw(frame: Frame, bitmap: Bitmap, placing: Placing): void {
       continue;
     }
     line.quarters = Math.max(0, Math.min(4, quarters - row * 4));
-    if (place.scale === 1 && Number.isInteger(place.x)) {
+    if (rowPosition.scale === 1 && Number.isInteger(rowPosition.x)) {
       line.first = bitmap.pixels;
       line.second = bitmap.pixels;
-      line.firstAt = row * bitmap.width - place.x;
+      line.firstAt = row * bitmap.width - rowPosition.x;
       line.secondAt = line.firstAt + bitmap.width;
       paintStretches(frame, bitmap, y, begin, end, strength, placing);
       continue;
@@ -170,14 +170,14 @@ function sampleStretches(bitmap: Bitmap, row: number, begin: number, end: number
 function sampleBetween(target: Uint32Array, bitmap: Bitmap, row: number, first: number, last: number): void {
   if (first >= last) return;
   const offset = row * bitmap.width;
-  if (place.scale === 1) {
+  if (rowPosition.scale === 1) {
     // Half-way between two pixels: the left one lies half a pixel further left.
-    const from = offset + first - place.x - 0.5;
+    const from = offset + first - rowPosition.x - 0.5;
     meanRows(target, first, last - first, bitmap.pixels, from, bitmap.pixels, from + 1);
     return;
   }
-  const from = Math.max(0, Math.round(((first + 0.5 - place.x) / place.scale - 0.5) * FIXED));
-  sampleRow(target, first, last - first, bitmap.pixels, offset, from, Math.round(FIXED / place.scale));
+  const from = Math.max(0, Math.round(((first + 0.5 - rowPosition.x) / rowPosition.scale - 0.5) * FIXED));
+  sampleRow(target, first, last - first, bitmap.pixels, offset, from, Math.round(FIXED / rowPosition.scale));
 }
 
 /** Paints the content of the two rows of the line. */

@@ -18,19 +18,19 @@ export function sampleRow(
   from: number,
   step: number,
 ): void {
-  let place = from | 0;
+  let position = from | 0;
   const advance = step | 0;
   const end = (at + count) | 0;
   for (let index = at | 0; index < end; index++) {
-    const column = offset + (place >> 16);
-    const share = (place >> 8) & 255;
+    const column = offset + (position >> 16);
+    const share = (position >> 8) & 255;
     const rest = 256 - share;
     const a = source[column] as number;
     const b = source[column + 1] as number;
     target[index] =
       (((Math.imul(a & EVEN, rest) + Math.imul(b & EVEN, share)) >>> 8) & EVEN) |
       ((Math.imul((a >>> 8) & EVEN, rest) + Math.imul((b >>> 8) & EVEN, share)) & ODD);
-    place = (place + advance) | 0;
+    position = (position + advance) | 0;
   }
 }
 
