@@ -10,8 +10,8 @@ import os from 'node:os';
 import path from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { Command } from '@commander-js/extra-typings';
-import { planFilm, renderFilm } from '@darkroom/engines/film';
-import { renderFrames } from '@darkroom/engines/film-rendering';
+import { planVideo, renderVideo } from '@darkroom/engines/video';
+import { renderFrames } from '@darkroom/engines/video-rendering';
 import { openVideo } from '@darkroom/media/encode';
 import { median } from '../measures.ts';
 import { count, positiveNumber } from '../../test/support/number-options.ts';
@@ -59,7 +59,7 @@ try {
   for (const resolution of options.resolution) {
     const input = { prompt: options.prompt, duration: options.seconds, resolution, aspect_ratio: '16:9' };
     const job = { input, seed: 1, media: new Map<string, never>(), progress: (): void => {} };
-    const { film } = await planFilm(job);
+    const { video: film } = await planVideo(job);
     const frames: Buffer[] = [];
     await renderFrames(film, async ({ bytes }) => {
       frames.push(Buffer.from(bytes));
@@ -76,7 +76,7 @@ try {
         encoderMegabytes = Math.max(encoderMegabytes, await childMegabytes());
         await writer.finish();
       });
-    const whole = (): Promise<number> => seconds(() => renderFilm({ ...job, scratch: folder }));
+    const whole = (): Promise<number> => seconds(() => renderVideo({ ...job, scratch: folder }));
     await ready();
     const times: { ready: number; whole: number }[] = [];
     for (let round = 0; round < options.rounds; round++) {

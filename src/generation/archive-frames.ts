@@ -5,7 +5,7 @@
 import { createWriteStream } from 'node:fs';
 import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { derivedFrames } from '@darkroom/media/frames';
+import { deriveFrames } from '@darkroom/media/frames';
 import type { DerivedFrames } from '@darkroom/media/frames';
 import { UndecodableMediaError } from '@darkroom/media/undecodable-media-error';
 import type { ArchivedOutput } from '../domain/archived-output.ts';
@@ -58,7 +58,7 @@ async function decode(
     const file = path.join(folder, 'film');
     await pipeline(await context.store.read(film.objectKey), createWriteStream(file), { signal });
     try {
-      return await derivedFrames(file, { signal });
+      return await deriveFrames(file, { signal });
     } catch (err) {
       if (!(err instanceof UndecodableMediaError)) throw err;
       context.logger.warn({ err, taskId }, 'a film cannot be decoded, and comes without its frames');

@@ -1,14 +1,14 @@
 /** How well the processes that read third-party media are isolated on this machine, and which of them were killed. */
 import { Counter, Gauge } from 'prom-client';
 import type { Registry } from 'prom-client';
-import { INSPECTION_ENDS } from '@darkroom/media/inspection-end';
-import type { InspectionEnd } from '@darkroom/media/inspection-end';
+import { INSPECTION_FAILURES } from '@darkroom/media/inspection-failure';
+import type { InspectionFailure } from '@darkroom/media/inspection-failure';
 
 export interface MediaMetrics {
   /** What can be isolated, and whether it is: detected once, when the process starts. */
   isolation(name: string, isIsolated: boolean): void;
   /** A process was killed while it inspected a file, or ended by itself. */
-  inspectionKilled(reason: InspectionEnd): void;
+  inspectionKilled(reason: InspectionFailure): void;
 }
 
 export function createMediaMetrics(registry: Registry): MediaMetrics {
@@ -24,7 +24,7 @@ export function createMediaMetrics(registry: Registry): MediaMetrics {
     labelNames: ['reason'],
     registers: [registry],
   });
-  for (const reason of INSPECTION_ENDS) killed.inc({ reason }, 0);
+  for (const reason of INSPECTION_FAILURES) killed.inc({ reason }, 0);
   return {
     isolation: (isolation, isIsolated) => gauge.set({ isolation }, isIsolated ? 1 : 0),
     inspectionKilled: (reason) => killed.inc({ reason }),

@@ -98,10 +98,14 @@ export const PARSERS: Readonly<Record<string, ReviewedParser>> = {
   'packages/offline-text/src/answers/arithmetic.ts': { uses: { RegExp: 3 }, of: 'clients', bound: IN_TEXT_THREAD },
   'packages/offline-text/src/answers/echo.ts': { uses: { RegExp: 2 }, of: 'clients', bound: IN_TEXT_THREAD },
   'packages/offline-text/src/answers/recall.ts': { uses: { 'JSON.parse': 1 }, of: 'clients', bound: IN_TEXT_THREAD },
-  'packages/offline-text/src/json/asked-json.ts': { uses: { 'JSON.parse': 1 }, of: 'clients', bound: IN_TEXT_THREAD },
+  'packages/offline-text/src/json/requested-json.ts': {
+    uses: { 'JSON.parse': 1 },
+    of: 'clients',
+    bound: IN_TEXT_THREAD,
+  },
   'packages/offline-text/src/json/formats.ts': { uses: { RegExp: 5 }, of: 'clients', bound: IN_TEXT_THREAD },
   'packages/offline-text/src/reading/found-values.ts': { uses: { RegExp: 7 }, of: 'clients', bound: IN_TEXT_THREAD },
-  'packages/offline-text/src/reading/wanted-form.ts': { uses: { RegExp: 2 }, of: 'clients', bound: IN_TEXT_THREAD },
+  'packages/offline-text/src/reading/requested-form.ts': { uses: { RegExp: 2 }, of: 'clients', bound: IN_TEXT_THREAD },
   'src/text/money/input-bound.ts': {
     uses: { 'JSON.parse': 1 },
     of: 'clients',

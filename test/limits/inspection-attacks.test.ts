@@ -14,7 +14,7 @@ import { storedSource } from '../../src/objects/stores/stored-source.ts';
 import { createDiskStore } from '../../src/objects/stores/disk-store.ts';
 import type { ObjectStore } from '../../src/objects/stores/object-store.ts';
 import { UnsupportedMediaError, createMediaInspector } from '@darkroom/media/inspect';
-import type { MediaFacts, MediaInspector } from '@darkroom/media/inspect';
+import type { MediaMetadata, MediaInspector } from '@darkroom/media/inspect';
 import { until } from '@darkroom/testing/until';
 import { ENDLESS, HOSTILE_CONTAINERS, mp4 } from '@darkroom/testing/hostile-containers';
 import { CAN_SEE_PROCESSES, mediaChildren, waitForChildren } from '@darkroom/testing/media-processes';
@@ -60,7 +60,7 @@ describe('inspecting a hostile file', () => {
       const [outcome, other] = await Promise.all([
         inspector
           .inspect('acc_hostile', storedSource(store, 'hostile', bytes.length))
-          .catch((error: unknown): MediaFacts | UnsupportedMediaError => {
+          .catch((error: unknown): MediaMetadata | UnsupportedMediaError => {
             if (error instanceof UnsupportedMediaError) return error;
             throw error;
           }),
@@ -176,7 +176,7 @@ describe('inspecting a hostile file', () => {
     assert.equal(facts.mimeType, 'video/mp4');
     assert.deepEqual([facts.width, facts.height], [320, 240]);
 
-    async function inspectStoredVideo(): Promise<MediaFacts> {
+    async function inspectStoredVideo(): Promise<MediaMetadata> {
       const bytes = mp4([{ kind: 'video', tables: {} }]);
       await store.put('video', bytes, { mimeType: 'video/mp4' });
       return inspector.inspect('acc_other', storedSource(store, 'video', bytes.length));

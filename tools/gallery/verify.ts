@@ -6,7 +6,7 @@
 import { createHash } from 'node:crypto';
 import { ALL_FORMATS, FilePathSource, Input } from 'mediabunny';
 import sharp from 'sharp';
-import { decodeSound } from '@darkroom/media/decode';
+import { decodeAudio } from '@darkroom/media/decode';
 import type { Output } from './api.ts';
 
 export interface Verified {
@@ -92,7 +92,7 @@ async function verifyTracks({
 
 /** Root mean square of all samples, in dBFS. */
 async function loudness(file: string): Promise<number> {
-  const { channels } = await decodeSound(file, FOR_LOUDNESS);
+  const { channels } = await decodeAudio(file, FOR_LOUDNESS);
   let sum = 0;
   let count = 0;
   for (const samples of channels) {

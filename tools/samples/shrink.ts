@@ -6,8 +6,8 @@ import { readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import sharp from 'sharp';
 import type { Sharp } from 'sharp';
-import { decodeSound, framesAt, openClip } from '@darkroom/media/decode';
-import { openVideo, writeSound } from '@darkroom/media/encode';
+import { decodeAudio, framesAt, openClip } from '@darkroom/media/decode';
+import { openVideo, writeAudio } from '@darkroom/media/encode';
 
 export interface Shrunk {
   readonly kind: 'image' | 'video' | 'audio';
@@ -69,8 +69,8 @@ async function writeFilm(from: string, to: string, width: number, height: number
 }
 
 async function shrinkSound(from: string, target: string): Promise<Shrunk> {
-  const { channels } = await decodeSound(from, { sampleRate: SOUND_RATE, maxSeconds: SOUND_SECONDS });
-  await writeSound({
+  const { channels } = await decodeAudio(from, { sampleRate: SOUND_RATE, maxSeconds: SOUND_SECONDS });
+  await writeAudio({
     path: `${target}.m4a`,
     format: 'aac',
     inputRate: SOUND_RATE,

@@ -57,6 +57,6 @@ export type RenderedFile = { readonly bytes: Uint8Array } | { readonly path: str
 export type Engine = (work: EngineWork) => Promise<readonly RenderedFile[]>;
 
 /** The result from a thread. Errors lose their class on the way, so those that a caller can act on are values. */
-export type ThreadAnswer =
+export type ThreadResult =
   | { readonly kind: 'rendered'; readonly files: readonly RenderedFile[] }
   | { readonly kind: 'unusable_input'; readonly problem: string; readonly fault: InputFault };

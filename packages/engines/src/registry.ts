@@ -7,7 +7,7 @@
  */
 import type { Engine } from './engine.ts';
 import type { EngineName } from './engine-names.ts';
-import { renderFilm } from './film/film.ts';
+import { renderVideo } from './video/video.ts';
 import { renderEdit } from './image/edit/edit.ts';
 import { renderPoster } from './image/poster.ts';
 import { renderScene } from './image/scene.ts';
@@ -21,7 +21,7 @@ const BY_NAME: Record<EngineName, Engine> = {
   poster: renderPoster,
   edit: renderEdit,
   swatch: renderSwatch,
-  film: renderFilm,
+  film: renderVideo,
   speech: renderSpeech,
   song: renderSong,
   sound: renderSound,

@@ -5,11 +5,11 @@
 import type { MessagePort } from 'node:worker_threads';
 import { lowerThreadPriority } from '@darkroom/media/process-priority';
 import { endMediaChildren } from '@darkroom/media/media-child';
-import { createPausePoint } from './pausing.ts';
+import { createPausePoint } from './pause-control.ts';
 import { ENGINES, UnknownEngineError } from './registry.ts';
 import { UnusableInputError } from './unusable-input-error.ts';
 import { UndecodableMediaError } from './engine.ts';
-import type { EngineJob, ThreadAnswer } from './engine.ts';
+import type { EngineJob, ThreadResult } from './engine.ts';
 
 lowerThreadPriority();
 
@@ -31,14 +31,14 @@ export default async function renderJob({
   readonly job: EngineJob;
   readonly progressPort: MessagePort;
   readonly pause: Int32Array;
-}): Promise<ThreadAnswer> {
+}): Promise<ThreadResult> {
   const engine = ENGINES.get(job.engine);
   if (engine === undefined) throw new UnknownEngineError(job.engine);
-  let toldAt = 0;
+  let reportedAt = 0;
   const progress = (fraction: number): void => {
     const now = Date.now();
-    if (now - toldAt < PROGRESS_EVERY_MS) return;
-    toldAt = now;
+    if (now - reportedAt < PROGRESS_EVERY_MS) return;
+    reportedAt = now;
     progressPort.postMessage(Math.min(Math.max(fraction, 0), 1));
   };
   // The pool terminates this thread as soon as it receives the message.

@@ -7,7 +7,7 @@ import { AV_CODEC_FLAG_GLOBAL_HEADER, AV_LOG_QUIET } from 'node-av/constants';
 import type { FFEncoderCodec } from 'node-av/constants';
 import { Codec, CodecContext, Dictionary, FormatContext, Log, Packet } from 'node-av/lib';
 import type { Frame, Stream } from 'node-av/lib';
-import { checked } from './av-input.ts';
+import { requireSuccess } from './av-input.ts';
 
 /** One encoder and its track in the file. */
 export interface OutputTrack {
@@ -26,7 +26,7 @@ export class AvOutput {
     Log.setLevel(AV_LOG_QUIET);
     this.#path = path;
     this.#packet.alloc();
-    checked(this.#container.allocOutputContext2(null, format, path), `a container ${format}`);
+    requireSuccess(this.#container.allocOutputContext2(null, format, path), `a container ${format}`);
     this.#container.setFlags(AVFMT_FLAG_BITEXACT);
   }
 
@@ -47,34 +47,34 @@ export class AvOutput {
     configure(encoder, codec);
     encoder.setFlags(AV_CODEC_FLAG_BITEXACT);
     if (this.#container.oformat?.hasFlags(AVFMT_GLOBALHEADER) === true) encoder.setFlags(AV_CODEC_FLAG_GLOBAL_HEADER);
-    checked(await encoder.open2(codec, Dictionary.fromObject({ ...options })), `opening ${encoderName}`);
+    requireSuccess(await encoder.open2(codec, Dictionary.fromObject({ ...options })), `opening ${encoderName}`);
     const stream = this.#container.newStream(codec);
     stream.timeBase = encoder.timeBase;
     stream.avgFrameRate = encoder.framerate;
-    checked(stream.codecpar.fromContext(encoder), 'describing a track');
+    requireSuccess(stream.codecpar.fromContext(encoder), 'describing a track');
     return { encoder, encode: (frame) => this.#encode(encoder, stream, frame) };
   }
 
   /** Creates the file. @param options of the container. */
   async begin(options: Readonly<Record<string, string>>): Promise<void> {
-    checked(await this.#container.openOutput(), `creating ${this.#path}`);
-    checked(await this.#container.writeHeader(Dictionary.fromObject({ ...options })), 'beginning a file');
+    requireSuccess(await this.#container.openOutput(), `creating ${this.#path}`);
+    requireSuccess(await this.#container.writeHeader(Dictionary.fromObject({ ...options })), 'beginning a file');
   }
 
   /** Completes the file; the tracks' encoders must have been flushed. */
   async finish(): Promise<void> {
-    checked(await this.#container.writeTrailer(), 'ending a file');
+    requireSuccess(await this.#container.writeTrailer(), 'ending a file');
     await this.#container.closeOutput();
   }
 
   async #encode(encoder: CodecContext, stream: Stream, frame: Frame | null): Promise<void> {
-    checked(await encoder.sendFrame(frame), 'encoding');
+    requireSuccess(await encoder.sendFrame(frame), 'encoding');
     while ((await encoder.receivePacket(this.#packet)) >= 0) {
       this.#packet.streamIndex = stream.index;
       // An encoder with a constant frame rate leaves the duration out, and the last one would be lost.
       if (this.#packet.duration === 0n && encoder.framerate.num > 0) this.#packet.duration = 1n;
       this.#packet.rescaleTs(encoder.timeBase, stream.timeBase);
-      checked(await this.#container.interleavedWriteFrame(this.#packet), 'writing');
+      requireSuccess(await this.#container.interleavedWriteFrame(this.#packet), 'writing');
     }
   }
 }

@@ -4,7 +4,7 @@
  */
 import { read, write, writeSync } from 'node:fs';
 import { promisify } from 'node:util';
-import { bytesHeader, packFacts, readMessage } from './messages.ts';
+import { encodeBytesHeader, encodeJson, readMessage } from './messages.ts';
 import type { MediaMessage } from './messages.ts';
 import { UndecodableMediaError } from './undecodable-media-error.ts';
 
@@ -28,18 +28,18 @@ const writeTo = promisify(write);
 /** What the work of a media child receives. */
 export interface ParentChannel {
   /** The parent's next message; the process ends if the parent is gone. */
-  next(bufferFor?: (length: number) => Buffer): Promise<MediaMessage>;
+  receive(bufferFor?: (length: number) => Buffer): Promise<MediaMessage>;
   /** Call this when no further message is expected: from then on the process ends as soon as the parent is gone. */
-  expectNothing(): void;
-  tell(facts: Readonly<Record<string, unknown>>): Promise<void>;
-  give(bytes: Buffer): Promise<void>;
+  endWithParent(): void;
+  sendJson(value: Readonly<Record<string, unknown>>): Promise<void>;
+  sendBytes(bytes: Buffer): Promise<void>;
 }
 
-function endAtOnce(): void {
+function killSelf(): void {
   process.kill(process.pid, 'SIGKILL');
 }
 
-async function fillFromParent(target: Buffer): Promise<boolean> {
+async function readFromParent(target: Buffer): Promise<boolean> {
   for (let filled = 0; filled < target.length;) {
     // Blocks a thread of the thread pool, never the event loop. A reset counts as an end too.
     const { bytesRead } = await readFrom(FROM_PARENT, target, filled, target.length - filled, null).catch(() => ({
@@ -63,38 +63,38 @@ async function writeToParent(bytes: Buffer): Promise<void> {
  * untrusted file are reported as such, other errors as errors.
  */
 export async function serveParent(
-  work: (request: Readonly<Record<string, unknown>>, channel: ParentChannel) => Promise<void>,
+  handle: (request: Readonly<Record<string, unknown>>, channel: ParentChannel) => Promise<void>,
 ): Promise<void> {
-  let isWatching = false;
+  let isEndingWithParent = false;
   const channel: ParentChannel = {
-    expectNothing() {
-      if (!isWatching) void channel.next();
-      isWatching = true;
+    endWithParent() {
+      if (!isEndingWithParent) void channel.receive();
+      isEndingWithParent = true;
     },
-    async next(bufferFor) {
-      const message = await readMessage(fillFromParent, bufferFor);
+    async receive(bufferFor) {
+      const message = await readMessage(readFromParent, bufferFor);
       if (message !== undefined) return message;
-      endAtOnce();
+      killSelf();
       return new Promise<never>(() => {});
     },
-    tell: (facts) => writeToParent(packFacts(facts)),
-    async give(bytes) {
-      await writeToParent(bytesHeader(bytes.length));
+    sendJson: (value) => writeToParent(encodeJson(value)),
+    async sendBytes(bytes) {
+      await writeToParent(encodeBytesHeader(bytes.length));
       await writeToParent(bytes);
     },
   };
-  const request = await channel.next();
-  if (request.kind !== 'facts') throw new TypeError('a media child is asked in facts');
-  const { maxMemoryMb } = request.facts;
+  const request = await channel.receive();
+  if (request.kind !== 'json') throw new TypeError('the first message to a media child must be JSON');
+  const { maxMemoryMb } = request.value;
   setInterval(() => {
     if (process.memoryUsage.rss() <= Number(maxMemoryMb) * 1024 ** 2) return;
     writeSync(STDERR, OUT_OF_MEMORY);
-    endAtOnce();
+    killSelf();
   }, MEMORY_CHECK_MS).unref();
-  await work(request.facts, channel).catch(async (error: unknown) => {
+  await handle(request.value, channel).catch(async (error: unknown) => {
     if (error instanceof UndecodableMediaError)
-      await channel.tell({ problem: error.message, problemKind: error.fault.kind });
-    else await channel.tell({ error: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+      await channel.sendJson({ problem: error.message, problemKind: error.fault.kind });
+    else await channel.sendJson({ error: error instanceof Error ? (error.stack ?? error.message) : String(error) });
   });
-  channel.expectNothing();
+  channel.endWithParent();
 }

@@ -4,7 +4,7 @@
  */
 import os from 'node:os';
 import { niceness } from './process-priority.ts';
-import { inMediaSandbox } from './sandbox.ts';
+import { mediaSandboxCommand } from './sandbox.ts';
 import type { MediaSandbox } from './sandbox.ts';
 
 /** JavaScript's share of the child's memory: a few objects. */
@@ -25,7 +25,7 @@ const MAX_OPEN_FILES = 256;
 export const MAX_PROCESSES = 64;
 
 /** A shell reports a program that was ended by a signal as this plus the signal's number. */
-const ENDED_BY_SIGNAL = 128;
+const SIGNAL_EXIT_BASE = 128;
 
 /** What to run, and within which bounds. */
 interface ChildProgram {
@@ -40,7 +40,7 @@ export function childCommand(program: ChildProgram, sandbox: MediaSandbox | unde
   const { module } = program;
   const command = [process.execPath, `--max-old-space-size=${CHILD_HEAP_MB}`, module];
   if (sandbox === undefined) return command;
-  return inMediaSandbox(sandbox, {
+  return mediaSandboxCommand(sandbox, {
     command,
     readable: [module, ...(program.readable ?? [])],
     niceness: niceness(),
@@ -55,8 +55,8 @@ export function childCommand(program: ChildProgram, sandbox: MediaSandbox | unde
 }
 
 /** The signal that ended a program in the sandbox, from the exit code of the shell that waited for it. */
-export function signalInside(code: number | null): NodeJS.Signals | undefined {
-  const number = (code ?? 0) - ENDED_BY_SIGNAL;
+export function signalFromExitCode(code: number | null): NodeJS.Signals | undefined {
+  const number = (code ?? 0) - SIGNAL_EXIT_BASE;
   const found = Object.entries(os.constants.signals).find(([, value]) => value === number);
   return found?.[0] as NodeJS.Signals | undefined;
 }

@@ -9,7 +9,7 @@ const LARGEST_BLOCK = 64 * 1_024;
 export class CollectedBytes {
   #blocks: Buffer[] = [];
   /** Bytes at the end of the last block that are not filled. */
-  #room = 0;
+  #free = 0;
   #length = 0;
   #heldBytes = 0;
 
@@ -31,9 +31,9 @@ export class CollectedBytes {
   push(piece: Uint8Array): number {
     const before = this.#heldBytes;
     const last = this.#blocks.at(-1);
-    const fitting = Math.min(piece.length, this.#room);
-    if (last !== undefined && fitting > 0) last.set(piece.subarray(0, fitting), last.length - this.#room);
-    this.#room -= fitting;
+    const fitting = Math.min(piece.length, this.#free);
+    if (last !== undefined && fitting > 0) last.set(piece.subarray(0, fitting), last.length - this.#free);
+    this.#free -= fitting;
     if (fitting < piece.length) this.#addBlock(piece.subarray(fitting));
     this.#length += piece.length;
     return this.#heldBytes - before;
@@ -50,7 +50,7 @@ export class CollectedBytes {
 
   clear(): void {
     this.#blocks = [];
-    this.#room = 0;
+    this.#free = 0;
     this.#length = 0;
     this.#heldBytes = 0;
   }
@@ -61,7 +61,7 @@ export class CollectedBytes {
     const block = Buffer.allocUnsafeSlow(size);
     block.set(start);
     this.#blocks.push(block);
-    this.#room = size - start.length;
+    this.#free = size - start.length;
     this.#heldBytes += size;
   }
 }

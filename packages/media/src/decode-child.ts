@@ -1,16 +1,16 @@
 /** Entry of the child process that decodes one untrusted file. Found by path from `decode.ts`. */
 import { serveParent } from './child-channel.ts';
 import type { ParentChannel } from './child-channel.ts';
-import type { ClipRequest, FilmPicture, Still } from './film-decoding.ts';
+import type { ClipRequest, DecodedFrame, Still } from './video-decoding.ts';
 import type { PreviewBounds } from './preview.ts';
-import type { SoundRequest } from './sound-decoding.ts';
+import type { AudioRequest } from './audio-decoding.ts';
 
 /** A small copy of an image whose bytes follow (preview.ts). */
 type PreviewRequest = { readonly decode: 'preview' } & PreviewBounds;
 
 /** The request to this child. */
 export type DecodeRequest =
-  | { readonly decode: 'picture'; readonly path: string; readonly maxEdge: number }
+  | { readonly decode: 'image'; readonly path: string; readonly maxEdge: number }
   | PreviewRequest
   | {
       readonly decode: 'stills';
@@ -18,41 +18,41 @@ export type DecodeRequest =
       readonly stills: readonly Still[];
       readonly as: 'rgba' | 'jpeg';
     }
-  | ({ readonly decode: 'sound' } & SoundRequest)
+  | ({ readonly decode: 'audio' } & AudioRequest)
   | ({ readonly decode: 'clip' } & ClipRequest);
 
-async function givePicture({ width, height, rgba }: FilmPicture, channel: ParentChannel): Promise<void> {
-  await channel.tell({ width, height });
-  await channel.give(rgba);
+async function sendImage({ width, height, rgba }: DecodedFrame, channel: ParentChannel): Promise<void> {
+  await channel.sendJson({ width, height });
+  await channel.sendBytes(rgba);
 }
 
 // Each library is loaded where it is needed: loading them is most of the time that a child takes to start.
-await serveParent(async (asked, channel) => {
-  const request = asked as unknown as DecodeRequest;
+await serveParent(async (message, channel) => {
+  const request = message as unknown as DecodeRequest;
   if (request.decode === 'preview') {
-    const given = await channel.next();
-    channel.expectNothing();
-    if (given.kind !== 'bytes') throw new TypeError('a preview is made of bytes');
-    const { previewPicture } = await import('./picture-preview.ts');
-    await givePicture(await previewPicture(given.bytes, request), channel);
+    const file = await channel.receive();
+    channel.endWithParent();
+    if (file.kind !== 'bytes') throw new TypeError('the file of a preview must be sent as bytes');
+    const { createPreview } = await import('./image-preview.ts');
+    await sendImage(await createPreview(file.bytes, request), channel);
     return;
   }
-  channel.expectNothing();
-  if (request.decode === 'picture') {
-    const { decodePictureFile } = await import('./picture-decoding.ts');
-    await givePicture(await decodePictureFile(request.path, request.maxEdge), channel);
-  } else if (request.decode === 'sound') {
-    const { decodeSound } = await import('./sound-decoding.ts');
-    await decodeSound(request, channel);
+  channel.endWithParent();
+  if (request.decode === 'image') {
+    const { decodeImageFile } = await import('./image-decoding.ts');
+    await sendImage(await decodeImageFile(request.path, request.maxEdge), channel);
+  } else if (request.decode === 'audio') {
+    const { decodeAudio } = await import('./audio-decoding.ts');
+    await decodeAudio(request, channel);
   } else if (request.decode === 'clip') {
-    const { decodeClip } = await import('./film-decoding.ts');
+    const { decodeClip } = await import('./video-decoding.ts');
     await decodeClip(request, channel);
   } else {
-    const { decodeStill } = await import('./film-decoding.ts');
-    const { asJpeg } = await import('./picture-decoding.ts');
+    const { decodeStill } = await import('./video-decoding.ts');
+    const { encodeJpeg } = await import('./image-decoding.ts');
     for (const still of request.stills) {
-      const picture = await decodeStill(request.path, still);
-      await givePicture(request.as === 'jpeg' ? { ...picture, rgba: await asJpeg(picture) } : picture, channel);
+      const image = await decodeStill(request.path, still);
+      await sendImage(request.as === 'jpeg' ? { ...image, rgba: await encodeJpeg(image) } : image, channel);
     }
   }
 });

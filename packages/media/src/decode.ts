@@ -8,10 +8,10 @@
 import { resolve } from 'node:path';
 import { CollectedBytes } from './collected-bytes.ts';
 import type { DecodeRequest } from './decode-child.ts';
-import { MAX_FILM_EDGE, MAX_SECONDS } from './film-bounds.ts';
-import type { Moment, Still } from './film-decoding.ts';
+import { MAX_VIDEO_EDGE, MAX_SECONDS } from './video-bounds.ts';
+import type { Moment, Still } from './video-decoding.ts';
 import { MediaChild } from './media-child.ts';
-import { childModule } from './program-files.ts';
+import { childModulePath } from './program-files.ts';
 
 const MAX_MEMORY_MB = 1024;
 /** 8192: the largest image that any caller requests has 4096 pixels on its long edge. */
@@ -21,7 +21,7 @@ const MAX_EDGE = 8192;
 type FileRequest = Extract<DecodeRequest, { readonly path: string }>;
 
 /** Pixels, row by row, red green blue alpha, one byte each; alpha is not premultiplied; sRGB. */
-export interface DecodedPicture {
+export interface DecodedImage {
   readonly width: number;
   readonly height: number;
   readonly rgba: Buffer;
@@ -35,7 +35,7 @@ export interface Jpeg {
 }
 
 /** Stereo samples, -1 to 1 where nothing was clipped; mono audio is on both channels. */
-export interface DecodedSound {
+export interface DecodedAudio {
   readonly channels: readonly [Float32Array, Float32Array];
   readonly seconds: number;
 }
@@ -47,7 +47,7 @@ export interface Clip {
   /** As a player shows it: turned upright, with square pixels. */
   readonly width: number;
   readonly height: number;
-  readonly hasSound: boolean;
+  readonly hasAudio: boolean;
   /** RGBA of the requested size, as in `DecodedPicture`. May be iterated once; leaving the loop ends the decoding. */
   readonly frames: AsyncIterable<Buffer>;
   /** Ends the decoding; needed only if the frames are not iterated. */
@@ -55,7 +55,7 @@ export interface Clip {
 }
 
 function startDecoding(request: FileRequest, signal: AbortSignal | undefined): Promise<MediaChild> {
-  const module = childModule('decode-child');
+  const module = childModulePath('decode-child');
   const { path } = request;
   return MediaChild.start(
     { module, isUntrusted: true, maxMemoryMb: MAX_MEMORY_MB, readable: [path], signal },
@@ -70,14 +70,14 @@ function startDecoding(request: FileRequest, signal: AbortSignal | undefined): P
  * @throws {UndecodableMediaError}
  * @throws {DOMException} `AbortError` when the signal fires; so do all calls below.
  */
-export async function decodePicture(
+export async function decodeImage(
   path: string,
   options: { readonly maxEdge: number },
   signal?: AbortSignal,
-): Promise<DecodedPicture> {
-  const [picture] = await picturesFrom({ decode: 'picture', path, maxEdge: edge(options.maxEdge) }, 1, signal);
-  if (picture === undefined) throw new Error('no picture came');
-  return picture;
+): Promise<DecodedImage> {
+  const [image] = await receiveImages({ decode: 'image', path, maxEdge: requireMaxEdge(options.maxEdge) }, 1, signal);
+  if (image === undefined) throw new Error('the child sent no image');
+  return image;
 }
 
 /**
@@ -91,15 +91,15 @@ export async function framesAt(
   path: string,
   options: { readonly moments: readonly Moment[]; readonly maxEdge: number },
   signal?: AbortSignal,
-): Promise<readonly DecodedPicture[]> {
-  const stills = options.moments.map((moment) => ({ moment, maxEdge: edge(options.maxEdge) }));
-  return picturesFrom({ decode: 'stills', path, stills, as: 'rgba' }, stills.length, signal);
+): Promise<readonly DecodedImage[]> {
+  const stills = options.moments.map((moment) => ({ moment, maxEdge: requireMaxEdge(options.maxEdge) }));
+  return receiveImages({ decode: 'stills', path, stills, as: 'rgba' }, stills.length, signal);
 }
 
 /** Frames of a video as JPEG files, in their order; sizes as in `framesAt`. @throws {UndecodableMediaError} */
 export async function jpegsAt(path: string, stills: readonly Still[], signal?: AbortSignal): Promise<readonly Jpeg[]> {
-  const pictures = await picturesFrom({ decode: 'stills', path, stills, as: 'jpeg' }, stills.length, signal);
-  return pictures.map(({ width, height, rgba }) => ({ width, height, jpeg: rgba }));
+  const images = await receiveImages({ decode: 'stills', path, stills, as: 'jpeg' }, stills.length, signal);
+  return images.map(({ width, height, rgba }) => ({ width, height, jpeg: rgba }));
 }
 
 /** The last frame of a video, like `framesAt`. @throws {UndecodableMediaError} */
@@ -107,10 +107,10 @@ export async function lastFrameOf(
   path: string,
   options: { readonly maxEdge: number },
   signal?: AbortSignal,
-): Promise<DecodedPicture> {
-  const [picture] = await framesAt(path, { moments: ['last'], maxEdge: options.maxEdge }, signal);
-  if (picture === undefined) throw new Error('no picture came');
-  return picture;
+): Promise<DecodedImage> {
+  const [image] = await framesAt(path, { moments: ['last'], maxEdge: options.maxEdge }, signal);
+  if (image === undefined) throw new Error('the child sent no image');
+  return image;
 }
 
 /**
@@ -120,28 +120,28 @@ export async function lastFrameOf(
  * @param options.maxSeconds more than 0, at most 600: anything after that is left out.
  * @throws {UndecodableMediaError}
  */
-export async function decodeSound(
+export async function decodeAudio(
   path: string,
   options: { readonly sampleRate: number; readonly maxSeconds: number },
   signal?: AbortSignal,
-): Promise<DecodedSound> {
+): Promise<DecodedAudio> {
   const { sampleRate, maxSeconds } = options;
   if (!(maxSeconds > 0 && maxSeconds <= MAX_SECONDS)) {
     throw new RangeError(`maxSeconds must be above 0 and at most ${MAX_SECONDS}`);
   }
   if (!(sampleRate >= 8000 && sampleRate <= 192_000)) throw new RangeError('sampleRate must be 8000 to 192000');
-  const child = await startDecoding({ decode: 'sound', path, sampleRate, maxSeconds }, signal);
+  const child = await startDecoding({ decode: 'audio', path, sampleRate, maxSeconds }, signal);
   try {
     // The file determines the size of a piece: it may be a few samples.
     const [left, right] = [new CollectedBytes(), new CollectedBytes()];
     for (;;) {
       const message = await child.receive();
-      if (message.kind === 'facts') break;
+      if (message.kind === 'json') break;
       const half = message.bytes.length / 2;
       left.push(message.bytes.subarray(0, half));
       right.push(message.bytes.subarray(half));
     }
-    const channels = [samplesOf(left), samplesOf(right)] as const;
+    const channels = [takeSamples(left), takeSamples(right)] as const;
     return { channels, seconds: channels[0].length / sampleRate };
   } finally {
     await child.end();
@@ -169,26 +169,26 @@ export async function openClip(
   signal?: AbortSignal,
 ): Promise<Clip> {
   const { width, height, fps, startSeconds = 0, maxFrames } = options;
-  if (![width, height].every((side) => Number.isInteger(side) && side >= 1 && side <= MAX_FILM_EDGE)) {
-    throw new RangeError(`width and height must be 1 to ${MAX_FILM_EDGE}`);
+  if (![width, height].every((side) => Number.isInteger(side) && side >= 1 && side <= MAX_VIDEO_EDGE)) {
+    throw new RangeError(`width and height must be 1 to ${MAX_VIDEO_EDGE}`);
   }
   if (!(fps > 0 && startSeconds >= 0)) throw new RangeError('fps must be above 0 and startSeconds not below');
   const request = { decode: 'clip', path, width, height, fps, startSeconds, maxFrames } as const;
   const child = await startDecoding(request, signal);
   try {
-    const facts = (await child.receiveFacts()) as unknown as Omit<Clip, 'frames' | 'close'>;
-    return { ...facts, frames: framesFrom(child), close: () => child.end() };
+    const metadata = (await child.receiveJson()) as unknown as Omit<Clip, 'frames' | 'close'>;
+    return { ...metadata, frames: receiveFrames(child), close: () => child.end() };
   } catch (error) {
     await child.end();
     throw error;
   }
 }
 
-async function* framesFrom(child: MediaChild): AsyncGenerator<Buffer, void> {
+async function* receiveFrames(child: MediaChild): AsyncGenerator<Buffer, void> {
   try {
     for (;;) {
       const message = await child.receive();
-      if (message.kind === 'facts') return;
+      if (message.kind === 'json') return;
       yield message.bytes;
     }
   } finally {
@@ -196,25 +196,25 @@ async function* framesFrom(child: MediaChild): AsyncGenerator<Buffer, void> {
   }
 }
 
-async function picturesFrom(
+async function receiveImages(
   request: FileRequest,
   count: number,
   signal: AbortSignal | undefined,
-): Promise<readonly DecodedPicture[]> {
+): Promise<readonly DecodedImage[]> {
   const child = await startDecoding(request, signal);
   try {
-    const pictures: DecodedPicture[] = [];
-    while (pictures.length < count) {
-      const { width, height } = await child.receiveFacts();
-      pictures.push({ width: Number(width), height: Number(height), rgba: await child.receiveBytes() });
+    const images: DecodedImage[] = [];
+    while (images.length < count) {
+      const { width, height } = await child.receiveJson();
+      images.push({ width: Number(width), height: Number(height), rgba: await child.receiveBytes() });
     }
-    return pictures;
+    return images;
   } finally {
     await child.end();
   }
 }
 
-function edge(maxEdge: number): number {
+function requireMaxEdge(maxEdge: number): number {
   if (!Number.isInteger(maxEdge) || maxEdge < 1 || maxEdge > MAX_EDGE) {
     throw new RangeError(`maxEdge must be 1 to ${MAX_EDGE}`);
   }
@@ -222,6 +222,6 @@ function edge(maxEdge: number): number {
 }
 
 /** Each piece has all of its left samples and then all of its right ones. */
-function samplesOf(collected: CollectedBytes): Float32Array {
+function takeSamples(collected: CollectedBytes): Float32Array {
   return new Float32Array(collected.take().buffer);
 }

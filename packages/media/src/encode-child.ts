@@ -1,20 +1,20 @@
 /** Entry of the child process that encodes one file of ours. Found by path from `encode.ts`. */
 import { serveParent } from './child-channel.ts';
-import type { FilmRequest } from './film-encoding.ts';
-import type { SoundFileRequest } from './sound-encoding.ts';
+import type { VideoRequest } from './video-encoding.ts';
+import type { AudioFileRequest } from './audio-encoding.ts';
 
 /** The request to this child; frames or samples follow, then `{ isOver: true }`. */
 export type EncodeRequest =
-  | ({ readonly encode: 'film' } & FilmRequest)
-  | ({ readonly encode: 'sound' } & SoundFileRequest);
+  | ({ readonly encode: 'video' } & VideoRequest)
+  | ({ readonly encode: 'audio' } & AudioFileRequest);
 
-await serveParent(async (asked, channel) => {
-  const request = asked as unknown as EncodeRequest;
-  if (request.encode === 'film') {
-    const { encodeFilm } = await import('./film-encoding.ts');
-    await encodeFilm(request, channel);
+await serveParent(async (message, channel) => {
+  const request = message as unknown as EncodeRequest;
+  if (request.encode === 'video') {
+    const { encodeVideo } = await import('./video-encoding.ts');
+    await encodeVideo(request, channel);
   } else {
-    const { encodeSound } = await import('./sound-encoding.ts');
-    await encodeSound(request, channel);
+    const { encodeAudio } = await import('./audio-encoding.ts');
+    await encodeAudio(request, channel);
   }
 });

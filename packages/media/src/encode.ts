@@ -5,13 +5,13 @@
  */
 import { rm } from 'node:fs/promises';
 import type { EncodeRequest } from './encode-child.ts';
-import { MAX_FILM_EDGE } from './film-bounds.ts';
-import type { FilmQuality } from './film-encoding.ts';
+import { MAX_VIDEO_EDGE } from './video-bounds.ts';
+import type { VideoQuality } from './video-encoding.ts';
 import { MediaChild } from './media-child.ts';
-import { childModule } from './program-files.ts';
-import type { SoundFormat } from './sound-encoding.ts';
+import { childModulePath } from './program-files.ts';
+import type { AudioFormat } from './audio-encoding.ts';
 
-export type { FilmQuality, SoundFormat };
+export type { VideoQuality, AudioFormat };
 
 /** At 3840 x 2160 a child takes 750 MB, nearly all of it frames that x264 keeps (measured). */
 const MAX_MEMORY_MB = 2048;
@@ -20,14 +20,14 @@ const MAX_ENCODING_SECONDS = 24 * 60 * 60;
 
 /** The rates that the codecs support; WAV and FLAC accept any. */
 const MPEG_RATES = [8000, 11_025, 12_000, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000] as const;
-const RATES: Readonly<Partial<Record<SoundFormat, readonly number[]>>> = {
+const RATES: Readonly<Partial<Record<AudioFormat, readonly number[]>>> = {
   mp3: MPEG_RATES,
   aac: MPEG_RATES,
   opus: [8000, 12_000, 16_000, 24_000, 48_000],
 };
 
 /** A video that is being written. */
-export interface FilmWriter {
+export interface VideoWriter {
   /**
    * Adds the next frame: RGBA, row by row, 4 bytes a pixel; alpha is ignored. Waits until the encoder has taken it;
    * the buffer may be reused then.
@@ -46,39 +46,40 @@ export interface FilmWriter {
  * Starts an MP4 video: H.264 High, 4:2:0, BT.709, with its index in front; the audio, if any, as AAC of 128 kbit/s,
  * cut or padded with silence to the video's length.
  *
- * @param film.width and height: even, 2 to 4096 pixels.
- * @param film.fps whole frames per second, 1 to 120.
- * @param film.sound an audio file of ours, of any rate; 48 kHz stereo is taken as it is.
+ * @param options.width and height: even, 2 to 4096 pixels.
+ * @param options.fps whole frames per second, 1 to 120.
+ * @param options.audio an audio file of ours, of any rate; 48 kHz stereo is taken as it is.
  * @throws {RangeError} a size or rate that a video cannot have.
  */
-export async function openVideo(film: {
+export async function openVideo(options: {
   readonly path: string;
   readonly width: number;
   readonly height: number;
   readonly fps: number;
-  readonly quality: FilmQuality;
-  readonly sound?: { readonly path: string };
-}): Promise<FilmWriter> {
-  const { path, width, height, fps, quality, sound } = film;
+  readonly quality: VideoQuality;
+  readonly audio?: { readonly path: string };
+}): Promise<VideoWriter> {
+  const { path, width, height, fps, quality, audio } = options;
   if (
-    ![width, height].every((side) => Number.isInteger(side) && side >= 2 && side <= MAX_FILM_EDGE && side % 2 === 0)
+    ![width, height].every((side) => Number.isInteger(side) && side >= 2 && side <= MAX_VIDEO_EDGE && side % 2 === 0)
   ) {
-    throw new RangeError(`a film cannot be ${width} x ${height}: both must be even, 2 to ${MAX_FILM_EDGE}`);
+    throw new RangeError(`a video cannot be ${width} x ${height}: both must be even, 2 to ${MAX_VIDEO_EDGE}`);
   }
-  if (!Number.isInteger(fps) || fps < 1 || fps > 120) throw new RangeError(`a film cannot have ${fps} frames a second`);
+  if (!Number.isInteger(fps) || fps < 1 || fps > 120)
+    throw new RangeError(`a video cannot have ${fps} frames per second`);
   const encoder = await Encoder.start({
-    encode: 'film',
+    encode: 'video',
     path,
     width,
     height,
     fps,
     quality,
-    ...(sound === undefined ? {} : { soundPath: sound.path }),
+    ...(audio === undefined ? {} : { audioPath: audio.path }),
   });
   return {
     async write(rgba) {
       if (rgba.length !== width * height * 4) throw new RangeError(`a frame has ${width * height * 4} bytes`);
-      await encoder.give(rgba);
+      await encoder.sendBytes(rgba);
     },
     finish: () => encoder.finish(),
     abort: () => encoder.abort(),
@@ -89,20 +90,20 @@ export async function openVideo(film: {
  * Writes an audio file: `mp3`, `wav` (16 bit), `flac` (16 bit), `opus` (in Ogg) or `aac` (in M4A). As many samples as
  * went in, resampled; padding that a codec adds is marked, so that players leave it out.
  *
- * @param sound.samples one or two channels of -1 to 1, all of the same length; values beyond that are clipped. A
+ * @param audio.samples one or two channels of -1 to 1, all of the same length; values beyond that are clipped. A
  *   stream's pieces follow each other without a seam.
- * @param sound.inputRate the rate of the samples, in Hz.
- * @param sound.sampleRate of the file, in Hz: 8000 to 192000 for `wav` and `flac`; 8000, 11025, 12000, 16000, 22050,
+ * @param audio.inputRate the rate of the samples, in Hz.
+ * @param audio.sampleRate of the file, in Hz: 8000 to 192000 for `wav` and `flac`; 8000, 11025, 12000, 16000, 22050,
  *   24000, 32000, 44100 or 48000 for `mp3` and `aac`; 8000, 12000, 16000, 24000 or 48000 for `opus`, whose files
  *   always play at 48000 and hold what the lower rate holds.
- * @param sound.bitrateKbps for `mp3`, `opus` and `aac`; a good rate for its channels if omitted.
+ * @param audio.bitrateKbps for `mp3`, `opus` and `aac`; a good rate for its channels if omitted.
  * @throws {RangeError} a rate or number of channels that the format cannot have.
  * @throws {DOMException} `AbortError` when the signal fires; the file is removed.
  */
-export async function writeSound(
-  sound: {
+export async function writeAudio(
+  audio: {
     readonly path: string;
-    readonly format: SoundFormat;
+    readonly format: AudioFormat;
     readonly inputRate: number;
     readonly sampleRate: number;
     readonly channels: 1 | 2;
@@ -111,18 +112,18 @@ export async function writeSound(
   },
   signal?: AbortSignal,
 ): Promise<void> {
-  const { path, format, inputRate, sampleRate, channels, samples, bitrateKbps } = sound;
+  const { path, format, inputRate, sampleRate, channels, samples, bitrateKbps } = audio;
   const rates = RATES[format];
-  const isPossible = rates === undefined ? sampleRate >= 8000 && sampleRate <= 192_000 : rates.includes(sampleRate);
-  if (!isPossible || !Number.isInteger(sampleRate)) throw new RangeError(`${format} cannot have ${sampleRate} Hz`);
+  const isSupported = rates === undefined ? sampleRate >= 8000 && sampleRate <= 192_000 : rates.includes(sampleRate);
+  if (!isSupported || !Number.isInteger(sampleRate)) throw new RangeError(`${format} cannot have ${sampleRate} Hz`);
   const lossy = bitrateKbps === undefined ? {} : { bitsPerSecond: bitrateKbps * 1000 };
   const encoder = await Encoder.start(
-    { encode: 'sound', path, format, sampleRate, inputRate, channels, ...lossy },
+    { encode: 'audio', path, format, sampleRate, inputRate, channels, ...lossy },
     signal,
   );
   try {
     for await (const piece of isWhole(samples) ? [samples] : samples) {
-      await giveSamples(encoder, piece, channels);
+      await sendSamples(encoder, piece, channels);
     }
     await encoder.finish();
   } catch (error) {
@@ -138,16 +139,18 @@ function isWhole(
 }
 
 /** A second or so at a time, so that neither side holds the whole audio twice. */
-const SAMPLES_AT_A_TIME = 65_536;
+const SAMPLES_PER_MESSAGE = 65_536;
 
-async function giveSamples(encoder: Encoder, planes: readonly Float32Array[], channels: number): Promise<void> {
+async function sendSamples(encoder: Encoder, planes: readonly Float32Array[], channels: number): Promise<void> {
   const [first] = planes;
   if (planes.length !== channels || planes.some((plane) => plane.length !== first?.length)) {
-    throw new RangeError(`samples must be of ${channels} channels, all as long`);
+    throw new RangeError(`samples must have ${channels} channels of the same length`);
   }
-  for (let at = 0; at < (first?.length ?? 0); at += SAMPLES_AT_A_TIME) {
-    const parts = planes.map((plane) => plane.subarray(at, at + SAMPLES_AT_A_TIME));
-    await encoder.give(Buffer.concat(parts.map((part) => Buffer.from(part.buffer, part.byteOffset, part.byteLength))));
+  for (let at = 0; at < (first?.length ?? 0); at += SAMPLES_PER_MESSAGE) {
+    const parts = planes.map((plane) => plane.subarray(at, at + SAMPLES_PER_MESSAGE));
+    await encoder.sendBytes(
+      Buffer.concat(parts.map((part) => Buffer.from(part.buffer, part.byteOffset, part.byteLength))),
+    );
   }
 }
 
@@ -162,25 +165,25 @@ class Encoder {
   private constructor(child: MediaChild, path: string) {
     this.#child = child;
     this.#path = path;
-    this.#outcome = child.receiveFacts(MAX_ENCODING_SECONDS * 1000);
+    this.#outcome = child.receiveJson(MAX_ENCODING_SECONDS * 1000);
     // Reported by the next call.
     this.#outcome.catch(() => {});
   }
 
   static async start(request: EncodeRequest, signal?: AbortSignal): Promise<Encoder> {
-    const module = childModule('encode-child');
+    const module = childModulePath('encode-child');
     const child = await MediaChild.start({ module, isUntrusted: false, maxMemoryMb: MAX_MEMORY_MB, signal }, request);
     return new Encoder(child, request.path);
   }
 
-  async give(bytes: Buffer): Promise<void> {
-    const isTaken = await Promise.race([this.#child.give(bytes), this.#outcome]);
+  async sendBytes(bytes: Buffer): Promise<void> {
+    const isTaken = await Promise.race([this.#child.sendBytes(bytes), this.#outcome]);
     // The reason why the child ended is on its way.
     if (isTaken !== true) await this.#outcome;
   }
 
   async finish(): Promise<void> {
-    await this.#child.tell({ isOver: true });
+    await this.#child.sendJson({ isOver: true });
     await this.#outcome;
     this.#isFinished = true;
     await this.#child.end();

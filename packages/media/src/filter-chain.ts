@@ -21,31 +21,31 @@ export class FilterChain {
    * @param sourceOptions the format of the input frames, as the `buffer` or `abuffer` filter takes it.
    * @param filters as on the command line of ffmpeg.
    */
-  static async open(medium: 'picture' | 'sound', sourceOptions: string, filters: string): Promise<FilterChain> {
+  static async open(medium: 'video' | 'audio', sourceOptions: string, filters: string): Promise<FilterChain> {
     const graph = new FilterGraph();
     graph.alloc();
     graph.nbThreads = 1;
-    const prefix = medium === 'sound' ? 'a' : '';
-    const source = graph.createFilter(filterOf(`${prefix}buffer`), 'in', sourceOptions);
-    const sink = graph.createFilter(filterOf(`${prefix}buffersink`), 'out', null);
-    if (source === null || sink === null) throw new Error(`FFmpeg does not take ${sourceOptions}`);
-    FFmpegError.throwIfError(graph.parsePtr(filters, end('out', sink), end('in', source)), filters);
+    const prefix = medium === 'audio' ? 'a' : '';
+    const source = graph.createFilter(getFilter(`${prefix}buffer`), 'in', sourceOptions);
+    const sink = graph.createFilter(getFilter(`${prefix}buffersink`), 'out', null);
+    if (source === null || sink === null) throw new Error(`FFmpeg does not accept ${sourceOptions}`);
+    FFmpegError.throwIfError(graph.parsePtr(filters, createEnd('out', sink), createEnd('in', source)), filters);
     FFmpegError.throwIfError(await graph.config(), filters);
     return new FilterChain(graph, source, sink);
   }
 
   /** The output for an input frame; `null` flushes the chain. The caller must free the frames. */
-  async pass(frame: Frame | null): Promise<Frame[]> {
+  async process(frame: Frame | null): Promise<Frame[]> {
     FFmpegError.throwIfError(await this.#source.buffersrcAddFrame(frame), 'filtering');
-    const passed: Frame[] = [];
+    const frames: Frame[] = [];
     for (;;) {
       const out = new Frame();
       out.alloc();
       if ((await this.#sink.buffersinkGetFrame(out)) < 0) {
         out.free();
-        return passed;
+        return frames;
       }
-      passed.push(out);
+      frames.push(out);
     }
   }
 
@@ -54,14 +54,14 @@ export class FilterChain {
   }
 }
 
-function filterOf(name: string): Filter {
+function getFilter(name: string): Filter {
   const filter = Filter.getByName(name);
   if (filter === null) throw new Error(`FFmpeg has no filter ${name}`);
   return filter;
 }
 
 /** An open end of the chain, by the name that filter chains give it. */
-function end(name: string, context: FilterContext): FilterInOut {
+function createEnd(name: string, context: FilterContext): FilterInOut {
   const open = new FilterInOut();
   open.alloc();
   open.name = name;

@@ -4,7 +4,7 @@
  */
 import { jpegsAt } from './decode.ts';
 import type { Jpeg } from './decode.ts';
-import { MAX_FILM_EDGE } from './film-bounds.ts';
+import { MAX_VIDEO_EDGE } from './video-bounds.ts';
 
 /** The longest edge of a thumbnail, in pixels: sharp in a list on any screen, some 50 kB. */
 const THUMBNAIL_EDGE = 512;
@@ -23,16 +23,17 @@ export interface DerivedFrames {
  * @throws {UndecodableMediaError} it is not a readable video.
  * @throws {DOMException} `AbortError` when the signal fires.
  */
-export async function derivedFrames(
+export async function deriveFrames(
   path: string,
   { signal }: { readonly signal?: AbortSignal } = {},
 ): Promise<DerivedFrames> {
-  const wanted = [
-    { moment: 'first', maxEdge: MAX_FILM_EDGE },
-    { moment: 'last', maxEdge: MAX_FILM_EDGE },
+  const stills = [
+    { moment: 'first', maxEdge: MAX_VIDEO_EDGE },
+    { moment: 'last', maxEdge: MAX_VIDEO_EDGE },
     { moment: { fraction: 1 / 3 }, maxEdge: THUMBNAIL_EDGE },
   ] as const;
-  const [first, last, thumbnail] = await jpegsAt(path, wanted, signal);
-  if (first === undefined || last === undefined || thumbnail === undefined) throw new Error('a frame did not come');
+  const [first, last, thumbnail] = await jpegsAt(path, stills, signal);
+  if (first === undefined || last === undefined || thumbnail === undefined)
+    throw new Error('the child sent too few frames');
   return { first, last, thumbnail };
 }

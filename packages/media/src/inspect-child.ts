@@ -12,14 +12,14 @@ import { UnsupportedMediaError } from './unsupported-media-error.ts';
 class SourceLostError extends Error {}
 
 /** One read at a time, whichever reader requests it, and none once the file's result has been sent. */
-function sourceOf(sizeBytes: number, channel: ParentChannel): ByteSource & { settle(): Promise<void> } {
+function createSource(sizeBytes: number, channel: ParentChannel): ByteSource & { settle(): Promise<void> } {
   let last: Promise<unknown> = Promise.resolve();
   let isOver = false;
   const readNow = async (start: number, end: number): Promise<Buffer> => {
     if (isOver) throw new SourceLostError();
-    await channel.tell({ read: [start, end] });
-    const message = await channel.next();
-    if (message.kind === 'facts') throw new SourceLostError();
+    await channel.sendJson({ read: [start, end] });
+    const message = await channel.receive();
+    if (message.kind === 'json') throw new SourceLostError();
     return message.bytes;
   };
   return {
@@ -37,29 +37,29 @@ function sourceOf(sizeBytes: number, channel: ParentChannel): ByteSource & { set
 }
 
 async function inspectNext({ sizeBytes, isBeginning }: Readonly<Record<string, unknown>>, channel: ParentChannel) {
-  const source = sourceOf(Number(sizeBytes), channel);
+  const source = createSource(Number(sizeBytes), channel);
   try {
-    const facts =
+    const metadata =
       isBeginning === true
         ? await inspectBeginning(await source.read(0, source.sizeBytes))
         : await inspectSource(source);
     await source.settle();
-    await channel.tell({ facts });
+    await channel.sendJson({ metadata });
   } catch (error) {
     await source.settle();
-    if (error instanceof SourceLostError) await channel.tell({ isLost: true });
-    else if (error instanceof UnsupportedMediaError) await channel.tell({ unsupported: error.mimeType ?? '' });
+    if (error instanceof SourceLostError) await channel.sendJson({ isLost: true });
+    else if (error instanceof UnsupportedMediaError) await channel.sendJson({ unsupported: error.mimeType ?? '' });
     // An error that a reader of ours throws at an untrusted file is the file's fault, and the next file is read all
     // the same.
-    else await channel.tell({ problem: 'cannot be read' });
+    else await channel.sendJson({ problem: 'cannot be read' });
   }
 }
 
 await serveParent(async (_greeting, channel) => {
-  await channel.tell({ isReady: true });
+  await channel.sendJson({ isReady: true });
   for (;;) {
-    const request = await channel.next();
-    if (request.kind !== 'facts') throw new TypeError('an inspection is asked for in facts');
-    await inspectNext(request.facts, channel);
+    const request = await channel.receive();
+    if (request.kind !== 'json') throw new TypeError('an inspection must be requested as JSON');
+    await inspectNext(request.value, channel);
   }
 });

@@ -8,15 +8,15 @@
  * new child, so that no account's file is rejected because of another account's.
  */
 import type { ByteSource } from './byte-source.ts';
-import type { InspectionEnd } from './inspection-end.ts';
+import type { InspectionFailure } from './inspection-failure.ts';
 import { KilledChildError } from './killed-child-error.ts';
 import { MediaChild } from './media-child.ts';
-import { childModule } from './program-files.ts';
-import type { MediaFacts } from './media-facts.ts';
+import { childModulePath } from './program-files.ts';
+import type { MediaMetadata } from './media-metadata.ts';
 import { UndecodableMediaError } from './undecodable-media-error.ts';
 import { UnsupportedMediaError } from './unsupported-media-error.ts';
 
-export type { MediaFacts } from './media-facts.ts';
+export type { MediaMetadata } from './media-metadata.ts';
 export { UnsupportedMediaError } from './unsupported-media-error.ts';
 
 /** Resident memory of a child: Node takes some 80, the tables of the longest video some 50. */
@@ -37,7 +37,7 @@ const FILES_PER_CHILD = 500;
 /** A child that is idle for this long ends, unless it is the last one. */
 const IDLE_MS = 60_000;
 /**
- * What a child may request of one file, as container-facts.ts bounds it: checked here too, because the child may be
+ * What a child may request of one file, as container-metadata.ts bounds it: checked here too, because the child may be
  * compromised.
  */
 const MAX_READS = 80;
@@ -52,9 +52,9 @@ export interface MediaInspector {
    * @throws {UnsupportedMediaError} its type is not served, or it cannot be read within the bounds.
    * @throws what the source and the turns throw.
    */
-  inspect(tenant: string, source: ByteSource): Promise<MediaFacts>;
+  inspect(tenant: string, source: ByteSource): Promise<MediaMetadata>;
   /** The same for a whole file in memory, or its beginning, without durations and the sizes of videos. */
-  inspectBytes(tenant: string, bytes: Uint8Array): Promise<MediaFacts>;
+  inspectBytes(tenant: string, bytes: Uint8Array): Promise<MediaMetadata>;
   /** Ends all children; inspections in progress fail. */
   close(): Promise<void>;
 }
@@ -69,7 +69,7 @@ export interface InspectorOptions {
   /** As many files are read at once as these admit, each in a child of its own. */
   readonly turns: Turns;
   /** Notified of each child that did not survive a file. */
-  readonly onKilled?: (reason: InspectionEnd) => void;
+  readonly onKilled?: (reason: InspectionFailure) => void;
   /** For tests. */
   readonly fileMs?: number;
   readonly fileCpuSeconds?: number;
@@ -79,9 +79,9 @@ interface Inspection extends ByteSource {
   readonly isBeginning: boolean;
 }
 
-type Outcome = { readonly facts: MediaFacts } | { readonly error: unknown } | { readonly ended: unknown };
+type Outcome = { readonly metadata: MediaMetadata } | { readonly error: unknown } | { readonly ended: unknown };
 
-interface Kept {
+interface PooledChild {
   readonly child: MediaChild;
   files: number;
   idleTimer?: NodeJS.Timeout;
@@ -93,96 +93,96 @@ export function createMediaInspector({
   fileMs = FILE_MS,
   fileCpuSeconds = FILE_CPU_SECONDS,
 }: InspectorOptions): MediaInspector {
-  const idle: Kept[] = [];
-  const all = new Set<Kept>();
+  const idle: PooledChild[] = [];
+  const all = new Set<PooledChild>();
   let isClosed = false;
 
   function requireOpen(): void {
     if (isClosed) throw new Error('the inspector is closed');
   }
 
-  async function startChild(): Promise<Kept> {
+  async function startChild(): Promise<PooledChild> {
     requireOpen();
     const child = await MediaChild.start(
       {
-        module: childModule('inspect-child'),
+        module: childModulePath('inspect-child'),
         isUntrusted: true,
         maxMemoryMb: MAX_MEMORY_MB,
         maxCpuSeconds: MAX_CPU_SECONDS,
       },
       {},
     );
-    const kept = { child, files: 0 };
-    all.add(kept);
+    const pooled = { child, files: 0 };
+    all.add(pooled);
     try {
       // While it was being started, it could not be ended.
       requireOpen();
-      await child.receiveFacts(START_MS);
+      await child.receiveJson(START_MS);
     } catch (error) {
-      await endChild(kept);
+      await endChild(pooled);
       // Nothing of a file has been read yet.
       throw error instanceof UndecodableMediaError
-        ? new Error('a child that inspects media did not start', { cause: error })
+        ? new Error('the inspection child did not start', { cause: error })
         : error;
     }
-    return kept;
+    return pooled;
   }
 
-  async function endChild(kept: Kept): Promise<void> {
-    clearTimeout(kept.idleTimer);
-    all.delete(kept);
-    const index = idle.indexOf(kept);
+  async function endChild(pooled: PooledChild): Promise<void> {
+    clearTimeout(pooled.idleTimer);
+    all.delete(pooled);
+    const index = idle.indexOf(pooled);
     if (index >= 0) idle.splice(index, 1);
-    await kept.child.end();
+    await pooled.child.end();
   }
 
-  async function keep(kept: Kept): Promise<void> {
-    if (isClosed || kept.files >= FILES_PER_CHILD) return endChild(kept);
-    idle.push(kept);
-    kept.idleTimer = setTimeout(() => {
+  async function release(pooled: PooledChild): Promise<void> {
+    if (isClosed || pooled.files >= FILES_PER_CHILD) return endChild(pooled);
+    idle.push(pooled);
+    pooled.idleTimer = setTimeout(() => {
       // The one that was used last stays: the next file should not wait for a start.
-      if (idle.length > 1) void endChild(kept);
+      if (idle.length > 1) void endChild(pooled);
     }, IDLE_MS).unref();
     return undefined;
   }
 
-  function takeIdle(): Kept | undefined {
-    const kept = idle.pop();
-    clearTimeout(kept?.idleTimer);
-    return kept;
+  function acquireIdle(): PooledChild | undefined {
+    const pooled = idle.pop();
+    clearTimeout(pooled?.idleTimer);
+    return pooled;
   }
 
-  async function inspect(inspection: Inspection): Promise<MediaFacts> {
+  async function inspect(inspection: Inspection): Promise<MediaMetadata> {
     requireOpen();
-    const kept = takeIdle();
-    if (kept !== undefined) {
-      const outcome = await tryIn(kept, inspection);
-      if (!('ended' in outcome)) return settle(outcome);
+    const pooled = acquireIdle();
+    if (pooled !== undefined) {
+      const outcome = await attempt(pooled, inspection);
+      if (!('ended' in outcome)) return unwrap(outcome);
     }
-    const outcome = await tryIn(await startChild(), inspection);
-    if (!('ended' in outcome)) return settle(outcome);
-    if (!isSilence(outcome.ended)) throw unusable(outcome.ended, fileMs);
+    const outcome = await attempt(await startChild(), inspection);
+    if (!('ended' in outcome)) return unwrap(outcome);
+    if (!isTimeout(outcome.ended)) throw toUnsupported(outcome.ended, fileMs);
     // The machine may have stalled, and not the child: a file is rejected for its time only if two new children time
     // out.
-    const last = await tryIn(await startChild(), inspection);
-    if ('ended' in last) throw unusable(last.ended, fileMs);
-    return settle(last);
+    const last = await attempt(await startChild(), inspection);
+    if ('ended' in last) throw toUnsupported(last.ended, fileMs);
+    return unwrap(last);
   }
 
   /** @returns the result; `ended`: the child did not survive it. */
-  async function tryIn(kept: Kept, inspection: Inspection): Promise<Outcome> {
+  async function attempt(pooled: PooledChild, inspection: Inspection): Promise<Outcome> {
     try {
-      const facts = await inspectIn(kept, inspection, { ms: fileMs, cpuSeconds: fileCpuSeconds });
-      await keep(kept);
-      return { facts };
+      const metadata = await inspectWith(pooled, inspection, { ms: fileMs, cpuSeconds: fileCpuSeconds });
+      await release(pooled);
+      return { metadata };
     } catch (error) {
       if (error instanceof UnsupportedMediaError || error instanceof SourceError) {
-        await keep(kept);
+        await release(pooled);
         return { error: error instanceof SourceError ? error.cause : error };
       }
-      await endChild(kept);
+      await endChild(pooled);
       requireOpen();
-      const reason = reasonOf(error);
+      const reason = failureOf(error);
       if (reason !== undefined) onKilled?.(reason);
       return { ended: error };
     }
@@ -207,8 +207,8 @@ export function createMediaInspector({
 /** An error of the store, kept apart from the errors of the child. */
 class SourceError extends Error {}
 
-async function settle(outcome: Exclude<Outcome, { readonly ended: unknown }>): Promise<MediaFacts> {
-  if ('facts' in outcome) return outcome.facts;
+async function unwrap(outcome: Exclude<Outcome, { readonly ended: unknown }>): Promise<MediaMetadata> {
+  if ('metadata' in outcome) return outcome.metadata;
   throw outcome.error;
 }
 
@@ -216,64 +216,64 @@ async function settle(outcome: Exclude<Outcome, { readonly ended: unknown }>): P
 class TooMuchReadingError extends UndecodableMediaError {}
 
 /** @returns undefined: the child could have continued, and says that the file is broken. */
-function reasonOf(error: unknown): InspectionEnd | undefined {
+function failureOf(error: unknown): InspectionFailure | undefined {
   if (error instanceof KilledChildError) return error.reason;
   if (error instanceof TooMuchReadingError) return 'reading';
   return error instanceof UndecodableMediaError ? undefined : 'other';
 }
 
-function isSilence(error: unknown): boolean {
+function isTimeout(error: unknown): boolean {
   return error instanceof KilledChildError && error.reason === 'time';
 }
 
-function unusable(error: unknown, fileMs: number): unknown {
-  if (isSilence(error)) return new UnsupportedMediaError(undefined, `takes longer than ${fileMs / 1000} s to read`);
+function toUnsupported(error: unknown, fileMs: number): unknown {
+  if (isTimeout(error)) return new UnsupportedMediaError(undefined, `takes longer than ${fileMs / 1000} s to read`);
   return error instanceof UndecodableMediaError ? new UnsupportedMediaError(undefined, error.message) : error;
 }
 
 /** One file in one child. @throws {UnsupportedMediaError} @throws {SourceError} or what ended the child. */
-async function inspectIn(
-  kept: Kept,
+async function inspectWith(
+  pooled: PooledChild,
   { sizeBytes, isBeginning, read }: Inspection,
   bounds: { readonly ms: number; readonly cpuSeconds: number },
-): Promise<MediaFacts> {
-  const { child } = kept;
-  kept.files += 1;
+): Promise<MediaMetadata> {
+  const { child } = pooled;
+  pooled.files += 1;
   let [leftMs, reads, readBytes] = [bounds.ms, 0, 0];
   child.allowCpu(bounds.cpuSeconds);
   let sourceError: SourceError | undefined;
-  await child.tell({ sizeBytes, isBeginning });
+  await child.sendJson({ sizeBytes, isBeginning });
   for (;;) {
-    const askedAt = performance.now();
-    const answer = await child.receiveFacts(Math.max(1, leftMs));
-    leftMs -= performance.now() - askedAt;
-    if (answer['isLost'] === true && sourceError !== undefined) throw sourceError;
-    if (typeof answer['unsupported'] === 'string') throw new UnsupportedMediaError(answer['unsupported'] || undefined);
+    const requestedAt = performance.now();
+    const reply = await child.receiveJson(Math.max(1, leftMs));
+    leftMs -= performance.now() - requestedAt;
+    if (reply['isLost'] === true && sourceError !== undefined) throw sourceError;
+    if (typeof reply['unsupported'] === 'string') throw new UnsupportedMediaError(reply['unsupported'] || undefined);
     // What a child sends is checked where it is used: numbers and strings for a record of our own.
-    if (answer['facts'] !== undefined) return answer['facts'] as MediaFacts;
-    const [start, end] = rangeOf(answer['read'], sizeBytes, isBeginning);
+    if (reply['metadata'] !== undefined) return reply['metadata'] as MediaMetadata;
+    const [start, end] = parseRange(reply['read'], sizeBytes, isBeginning);
     reads += 1;
     readBytes += end - start;
     if (reads > MAX_READS || readBytes > MAX_READ_BYTES + (isBeginning ? sizeBytes : 0)) {
-      throw new TooMuchReadingError('takes too much reading');
+      throw new TooMuchReadingError('requires too many reads');
     }
     const bytes = await read(start, end).catch((cause: unknown) => {
       sourceError = new SourceError('the file cannot be read', { cause });
     });
-    const givenAt = performance.now();
-    if (bytes === undefined) await child.tell({ isLost: true });
-    else await child.give(bytes, Math.max(1, leftMs));
-    leftMs -= performance.now() - givenAt;
+    const sentAt = performance.now();
+    if (bytes === undefined) await child.sendJson({ isLost: true });
+    else await child.sendBytes(bytes, Math.max(1, leftMs));
+    leftMs -= performance.now() - sentAt;
   }
 }
 
 /** A range inside the file. @throws {TypeError} the child requests something else: it is compromised. */
-function rangeOf(asked: unknown, sizeBytes: number, isBeginning: boolean): readonly [start: number, end: number] {
-  const [start, end] = (Array.isArray(asked) ? asked : []) as readonly unknown[];
-  if (!Number.isInteger(start) || !Number.isInteger(end)) throw new TypeError('an inspection asks for no range');
+function parseRange(range: unknown, sizeBytes: number, isBeginning: boolean): readonly [start: number, end: number] {
+  const [start, end] = (Array.isArray(range) ? range : []) as readonly unknown[];
+  if (!Number.isInteger(start) || !Number.isInteger(end)) throw new TypeError('an inspection requested no range');
   const [first, beyond] = [Number(start), Math.min(Number(end), sizeBytes)];
   if (first < 0 || first > beyond || (!isBeginning && beyond - first > MAX_READ_BYTES)) {
-    throw new TypeError('an inspection asks for a range outside the file');
+    throw new TypeError('an inspection requested a range outside the file');
   }
   return [first, beyond];
 }

@@ -7,17 +7,17 @@
 import { fileTypeFromBuffer } from 'file-type/core';
 import { mediaTypeOf } from './media-types.ts';
 import type { ByteSource } from './byte-source.ts';
-import { containerFacts } from './container-facts.ts';
+import { readContainerMetadata } from './container-metadata.ts';
 import { imageSize } from './image-size.ts';
 import { UnsupportedMediaError } from './unsupported-media-error.ts';
-import type { MediaFacts } from './media-facts.ts';
+import type { MediaMetadata } from './media-metadata.ts';
 
 // Enough for nearly every file; images with large colour profiles or previews before the size need the second look.
-const FIRST_LOOK_BYTES = 16 * 1024;
-const SECOND_LOOK_BYTES = 1024 * 1024;
+const FIRST_READ_BYTES = 16 * 1024;
+const SECOND_READ_BYTES = 1024 * 1024;
 
 /** The detector's names where ours differ, and an animated PNG is a PNG. */
-const OUR_NAMES: Readonly<Record<string, string>> = {
+const MIME_ALIASES: Readonly<Record<string, string>> = {
   'image/apng': 'image/png',
   'audio/x-m4a': 'audio/mp4',
   'audio/ogg; codecs=opus': 'audio/ogg',
@@ -25,31 +25,35 @@ const OUR_NAMES: Readonly<Record<string, string>> = {
   'video/x-m4v': 'video/mp4',
 };
 
-const MP4_SOUND = { mimeType: 'audio/mp4', kind: 'audio', extension: 'm4a' } as const;
+const MP4_AUDIO = { mimeType: 'audio/mp4', kind: 'audio', extension: 'm4a' } as const;
 
 /**
  * MPEG layers I and II: no client or provider delivers them, and the byte order mark of a UTF-16 text looks like one.
  */
-const NOT_TRUSTED = new Set(['mp1', 'mp2']);
+const IGNORED_TYPES = new Set(['mp1', 'mp2']);
 
 /** Inspects a file. @throws {UnsupportedMediaError} its type is not served. */
-export async function inspectSource(source: ByteSource): Promise<MediaFacts> {
+export async function inspectSource(source: ByteSource): Promise<MediaMetadata> {
   const { sizeBytes } = source;
   if (sizeBytes === 0) throw new UnsupportedMediaError();
-  const beginning = await source.read(0, Math.min(sizeBytes, FIRST_LOOK_BYTES));
-  const facts = await lookAt(beginning);
-  if (!(facts instanceof UnsupportedMediaError)) {
-    return facts.kind === 'image' ? facts : withContainerFacts(facts, source, beginning);
+  const beginning = await source.read(0, Math.min(sizeBytes, FIRST_READ_BYTES));
+  const metadata = await detectType(beginning);
+  if (!(metadata instanceof UnsupportedMediaError)) {
+    return metadata.kind === 'image' ? metadata : addContainerMetadata(metadata, source, beginning);
   }
-  if (sizeBytes <= FIRST_LOOK_BYTES) throw facts;
-  return inspectBeginning(await source.read(0, Math.min(sizeBytes, SECOND_LOOK_BYTES)));
+  if (sizeBytes <= FIRST_READ_BYTES) throw metadata;
+  return inspectBeginning(await source.read(0, Math.min(sizeBytes, SECOND_READ_BYTES)));
 }
 
-async function withContainerFacts(facts: MediaFacts, source: ByteSource, beginning: Buffer): Promise<MediaFacts> {
-  const { isSoundOnly, isEmpty, ...told } = await containerFacts(source, beginning);
+async function addContainerMetadata(
+  metadata: MediaMetadata,
+  source: ByteSource,
+  beginning: Buffer,
+): Promise<MediaMetadata> {
+  const { isAudioOnly, isEmpty, ...stated } = await readContainerMetadata(source, beginning);
   // Many encoders write the general brand on an MP4 with audio only.
-  const isMp4Sound = isSoundOnly && facts.mimeType === 'video/mp4';
-  return { ...facts, ...(isMp4Sound ? MP4_SOUND : {}), ...told, ...(isEmpty ? { isEmpty } : {}) };
+  const isMp4Audio = isAudioOnly && metadata.mimeType === 'video/mp4';
+  return { ...metadata, ...(isMp4Audio ? MP4_AUDIO : {}), ...stated, ...(isEmpty ? { isEmpty } : {}) };
 }
 
 /**
@@ -58,16 +62,16 @@ async function withContainerFacts(facts: MediaFacts, source: ByteSource, beginni
  *
  * @throws {UnsupportedMediaError}
  */
-export async function inspectBeginning(bytes: Uint8Array): Promise<MediaFacts> {
-  const facts = await lookAt(bytes);
-  if (facts instanceof UnsupportedMediaError) throw facts;
-  return facts;
+export async function inspectBeginning(bytes: Uint8Array): Promise<MediaMetadata> {
+  const metadata = await detectType(bytes);
+  if (metadata instanceof UnsupportedMediaError) throw metadata;
+  return metadata;
 }
 
-async function lookAt(bytes: Uint8Array): Promise<MediaFacts | UnsupportedMediaError> {
+async function detectType(bytes: Uint8Array): Promise<MediaMetadata | UnsupportedMediaError> {
   const detected = await fileTypeFromBuffer(bytes);
-  if (!detected || NOT_TRUSTED.has(detected.ext)) return new UnsupportedMediaError();
-  const mimeType = OUR_NAMES[detected.mime] ?? detected.mime;
+  if (!detected || IGNORED_TYPES.has(detected.ext)) return new UnsupportedMediaError();
+  const mimeType = MIME_ALIASES[detected.mime] ?? detected.mime;
   const type = mediaTypeOf(mimeType);
   if (!type) return new UnsupportedMediaError(mimeType);
   if (type.kind !== 'image') return { mimeType, ...type };

@@ -9,14 +9,14 @@ import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import type { Duplex, Readable } from 'node:stream';
 import { isFaultKind } from '@darkroom/api/facts/input-fault';
-import { MAX_CPU_SECONDS, MAX_PROCESSES, childCommand, signalInside } from './child-command.ts';
+import { MAX_CPU_SECONDS, MAX_PROCESSES, childCommand, signalFromExitCode } from './child-command.ts';
 import { KilledChildError } from './killed-child-error.ts';
 import type { KillReason } from './killed-child-error.ts';
 import { lowerProcessPriority } from './process-priority.ts';
 import { PACKAGE_DIRECTORY } from './program-files.ts';
-import { bytesHeader, packFacts, readMessage } from './messages.ts';
-import type { Fill, MediaMessage } from './messages.ts';
-import { measureTree, onlyChildOf, tryToKill } from './process-tree.ts';
+import { encodeBytesHeader, encodeJson, readMessage } from './messages.ts';
+import type { ReadInto, MediaMessage } from './messages.ts';
+import { measureTree, findOnlyChild, tryToKill } from './process-tree.ts';
 import { findMediaSandbox } from './sandbox.ts';
 import type { MediaSandbox } from './sandbox.ts';
 import { UndecodableMediaError } from './undecodable-media-error.ts';
@@ -25,7 +25,7 @@ import { UndecodableMediaError } from './undecodable-media-error.ts';
  * A child that sends nothing for this long while the parent waits is stuck: our own bound on one image or audio file.
  */
 const SILENCE_MS = 60_000;
-const STDERR_KEPT = 2000;
+const MAX_STDERR_CHARACTERS = 2000;
 /**
  * The child's own message (child-channel.ts), and those of Node when its heap is full or the system gives it no more.
  */
@@ -46,7 +46,7 @@ const CRASHES: ReadonlySet<string> = new Set<NodeJS.Signals>([
   'SIGXFSZ',
   'SIGSYS',
 ]);
-/** What a media child is started with. */
+/** Options of a media child. */
 export interface MediaChildOptions {
   /** The module that it runs, by its absolute path. */
   readonly module: string;
@@ -81,7 +81,7 @@ export class MediaChild {
   readonly #fromChild: Duplex;
   readonly #options: MediaChildOptions;
   readonly #ended: Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }>;
-  readonly #fill: Fill;
+  readonly #readInto: ReadInto;
   readonly #onAbort = (): void => this.#kill();
   readonly #isConfined: boolean;
   /**
@@ -112,35 +112,35 @@ export class MediaChild {
     this.#toChild.on('error', () => {});
     this.#fromChild.on('error', () => {});
     this.#process.stderr?.setEncoding('utf8').on('data', (text: string) => {
-      this.#stderr = (this.#stderr + text).slice(-STDERR_KEPT);
+      this.#stderr = (this.#stderr + text).slice(-MAX_STDERR_CHARACTERS);
     });
     this.#ended = once(this.#process, 'close').then(([code, signal]) => ({
       code: code as number | null,
       signal: signal as NodeJS.Signals | null,
     }));
     this.#ended.catch(() => {});
-    this.#fill = fillFrom(this.#fromChild);
+    this.#readInto = createReader(this.#fromChild);
     running.add(this);
-    if (options.isUntrusted) this.#watch = setInterval(() => this.#lookInside(), WATCH_MS).unref();
+    if (options.isUntrusted) this.#watch = setInterval(() => this.#checkUsage(), WATCH_MS).unref();
     options.signal?.addEventListener('abort', this.#onAbort, { once: true });
     if (options.signal?.aborted === true) this.#kill();
   }
 
   /**
-   * Starts a child and sends it its work, as facts. @throws {DOMException} `AbortError`: the signal has fired
+   * Starts a child and sends it its request. @throws {DOMException} `AbortError`: the signal has fired
    * already.
    */
   static async start(options: MediaChildOptions, request: object): Promise<MediaChild> {
     const sandbox = options.isUntrusted ? (options.sandbox ?? (await findMediaSandbox())) : undefined;
     options.signal?.throwIfAborted();
     const child = new MediaChild(options, sandbox);
-    void child.tell({ ...request, maxMemoryMb: options.maxMemoryMb });
+    void child.sendJson({ ...request, maxMemoryMb: options.maxMemoryMb });
     return child;
   }
 
-  /** Sends the child some facts. Never throws: `receive` reports that a child has ended. */
-  async tell(facts: Readonly<Record<string, unknown>>): Promise<void> {
-    await this.#write(packFacts(facts));
+  /** Sends the child a JSON object. Never throws: `receive` reports that a child has ended. */
+  async sendJson(value: Readonly<Record<string, unknown>>): Promise<void> {
+    await this.#write(encodeJson(value));
   }
 
   /**
@@ -149,10 +149,12 @@ export class MediaChild {
    * @param silenceMs how long it may accept none; for ever if omitted.
    * @returns false: the child has ended; `receive` reports why.
    */
-  async give(bytes: Buffer, silenceMs?: number): Promise<boolean> {
-    this.#toChild.write(bytesHeader(bytes.length));
+  async sendBytes(bytes: Buffer, silenceMs?: number): Promise<boolean> {
+    this.#toChild.write(encodeBytesHeader(bytes.length));
     const written = this.#write(bytes);
-    return silenceMs === undefined ? written : (await this.#within(silenceMs, written)) && this.#excess === undefined;
+    return silenceMs === undefined
+      ? written
+      : (await this.#withTimeout(silenceMs, written)) && this.#excess === undefined;
   }
 
   /**
@@ -165,28 +167,28 @@ export class MediaChild {
    * @throws {Error} the child failed for another reason.
    */
   async receive(silenceMs = SILENCE_MS): Promise<MediaMessage> {
-    const message = await this.#within(silenceMs, readMessage(this.#fill));
+    const message = await this.#withTimeout(silenceMs, readMessage(this.#readInto));
     if (message === undefined || this.#excess?.reason === 'time') throw await this.#explainEnd();
     if (message.kind === 'bytes') return message;
-    const { problem, problemKind, error } = message.facts;
+    const { problem, problemKind, error } = message.value;
     if (typeof problem === 'string') {
       throw new UndecodableMediaError(problem, isFaultKind(problemKind) ? { kind: problemKind } : {});
     }
-    if (typeof error === 'string') throw new Error('a media child failed', { cause: new Error(error) });
+    if (typeof error === 'string') throw new Error('the media child failed', { cause: new Error(error) });
     return message;
   }
 
-  /** The same for a message that can only be facts. */
-  async receiveFacts(silenceMs = SILENCE_MS): Promise<Readonly<Record<string, unknown>>> {
+  /** The same for a message that must be JSON. */
+  async receiveJson(silenceMs = SILENCE_MS): Promise<Readonly<Record<string, unknown>>> {
     const message = await this.receive(silenceMs);
-    if (message.kind === 'bytes') throw new TypeError('a media child gave bytes where facts were due');
-    return message.facts;
+    if (message.kind === 'bytes') throw new TypeError('a media child sent bytes where JSON was expected');
+    return message.value;
   }
 
-  /** The same for a message that can only be bytes. */
+  /** The same for a message that must be bytes. */
   async receiveBytes(): Promise<Buffer> {
     const message = await this.receive();
-    if (message.kind === 'facts') throw new TypeError('a media child told facts where bytes were due');
+    if (message.kind === 'json') throw new TypeError('a media child sent JSON where bytes were expected');
     return message.bytes;
   }
 
@@ -208,12 +210,12 @@ export class MediaChild {
   }
 
   /** Ends the child if it does not do its part in time. */
-  async #within<T>(silenceMs: number, part: Promise<T>): Promise<T> {
+  async #withTimeout<T>(silenceMs: number, action: Promise<T>): Promise<T> {
     const timer = setTimeout(() => {
       this.#excess ??= { reason: 'time', problem: `takes longer than ${silenceMs / 1000} s to read` };
       this.#kill();
     }, silenceMs);
-    return part.finally(() => clearTimeout(timer));
+    return action.finally(() => clearTimeout(timer));
   }
 
   /**
@@ -223,25 +225,25 @@ export class MediaChild {
   #kill(): void {
     const { pid, exitCode, signalCode } = this.#process;
     if (pid === undefined || exitCode !== null || signalCode !== null) return;
-    const first = this.#isConfined ? onlyChildOf(pid) : undefined;
+    const first = this.#isConfined ? findOnlyChild(pid) : undefined;
     if (first === undefined || !tryToKill(first)) this.#process.kill('SIGKILL');
   }
 
   /** The bounds apply to everything that runs inside, together. */
-  #lookInside(): void {
+  #checkUsage(): void {
     const { pid, exitCode, signalCode } = this.#process;
     if (pid === undefined || exitCode !== null || signalCode !== null) return;
     const { processes, residentMb, cpuSeconds } = measureTree(pid, MAX_PROCESSES);
     if (processes >= MAX_PROCESSES) this.#excess = { reason: 'processes', problem: 'starts too many processes' };
     else if (residentMb > this.#options.maxMemoryMb + WATCH_BEYOND_MB) {
-      this.#excess = { reason: 'memory', problem: this.#tooMuchMemory() };
+      this.#excess = { reason: 'memory', problem: this.#memoryProblem() };
     } else if (this.#cpuBound !== undefined && cpuSeconds > this.#cpuBound.endsAt) {
-      this.#excess = { reason: 'cpu', problem: tooMuchCpu(this.#cpuBound.seconds) };
+      this.#excess = { reason: 'cpu', problem: cpuProblem(this.#cpuBound.seconds) };
     }
     if (this.#excess !== undefined) this.#kill();
   }
 
-  #tooMuchMemory(): string {
+  #memoryProblem(): string {
     return `takes more than ${this.#options.maxMemoryMb} MB of memory to read`;
   }
 
@@ -253,32 +255,32 @@ export class MediaChild {
 
   async #explainEnd(): Promise<Error> {
     this.#options.signal?.throwIfAborted();
-    if (this.#excess?.reason === 'time') return this.#failure(this.#excess.reason, this.#excess.problem);
-    const end = await this.#ended.catch((cause: unknown) => new Error('a media child did not start', { cause }));
+    if (this.#excess?.reason === 'time') return this.#createFailure(this.#excess.reason, this.#excess.problem);
+    const end = await this.#ended.catch((cause: unknown) => new Error('the media child did not start', { cause }));
     this.#options.signal?.throwIfAborted();
     if (end instanceof Error) return end;
-    const signal = end.signal ?? (this.#isConfined ? signalInside(end.code) : undefined);
-    if (this.#excess !== undefined) return this.#failure(this.#excess.reason, this.#excess.problem);
-    if (OUT_OF_MEMORY.test(this.#stderr)) return this.#failure('memory', this.#tooMuchMemory());
+    const signal = end.signal ?? (this.#isConfined ? signalFromExitCode(end.code) : undefined);
+    if (this.#excess !== undefined) return this.#createFailure(this.#excess.reason, this.#excess.problem);
+    if (OUT_OF_MEMORY.test(this.#stderr)) return this.#createFailure('memory', this.#memoryProblem());
     if (signal === 'SIGXCPU') {
-      return this.#failure('cpu', tooMuchCpu(this.#options.maxCpuSeconds ?? MAX_CPU_SECONDS));
+      return this.#createFailure('cpu', cpuProblem(this.#options.maxCpuSeconds ?? MAX_CPU_SECONDS));
     }
-    if (signal !== undefined && CRASHES.has(signal)) return this.#failure('crash', 'breaks its decoder');
-    return new Error(`a media child ended: ${signal ?? `exit code ${end.code}`}`, {
+    if (signal !== undefined && CRASHES.has(signal)) return this.#createFailure('crash', 'crashes its decoder');
+    return new Error(`the media child ended: ${signal ?? `exit code ${end.code}`}`, {
       cause: new Error(this.#stderr),
     });
   }
 
-  #failure(reason: KillReason, problem: string): Error {
-    return this.#options.isUntrusted ? new KilledChildError(reason, problem) : new Error(`what we encode ${problem}`);
+  #createFailure(reason: KillReason, problem: string): Error {
+    return this.#options.isUntrusted ? new KilledChildError(reason, problem) : new Error(`the encoding ${problem}`);
   }
 }
 
-function tooMuchCpu(seconds: number): string {
+function cpuProblem(seconds: number): string {
   return `takes more than ${seconds} s of processor time to read`;
 }
 
-function fillFrom(stream: Readable): Fill {
+function createReader(stream: Readable): ReadInto {
   const chunks = stream[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
   let rest: Buffer = Buffer.alloc(0);
   return async (target) => {

@@ -1,40 +1,40 @@
 /**
- * How a process of ours and its media child communicate over pipes: messages of JSON facts or of raw bytes, each
+ * How a process of ours and its media child communicate over pipes: messages of JSON or of raw bytes, each
  * after five bytes that state its kind and length. Frames and samples are far too large for Node's own message
  * channel, which serialises them.
  */
 
-/** One message: small facts, or pixels and samples as they lie in memory. */
+/** One message: a small JSON object, or pixels and samples as they lie in memory. */
 export type MediaMessage =
-  | { readonly kind: 'facts'; readonly facts: Readonly<Record<string, unknown>> }
+  | { readonly kind: 'json'; readonly value: Readonly<Record<string, unknown>> }
   | { readonly kind: 'bytes'; readonly bytes: Buffer };
 
 /** Fills a buffer from the other side. @returns false: the other side has closed, and the buffer is not filled. */
-export type Fill = (target: Buffer) => Promise<boolean>;
+export type ReadInto = (target: Buffer) => Promise<boolean>;
 
 const HEADER_BYTES = 5;
-const FACTS = 1;
-const BYTES = 2;
+const JSON_MESSAGE = 1;
+const BYTES_MESSAGE = 2;
 
-/** Facts are a request or a response of some lines; pixels end at the largest image, 8192 x 8192 (decode.ts). */
-const MAX_LENGTH: Readonly<Record<number, number>> = { [FACTS]: 64 * 1024, [BYTES]: 8192 * 8192 * 4 };
+/** JSON is a request or a response of some lines; pixels end at the largest image, 8192 x 8192 (decode.ts). */
+const MAX_LENGTH: Readonly<Record<number, number>> = { [JSON_MESSAGE]: 64 * 1024, [BYTES_MESSAGE]: 8192 * 8192 * 4 };
 
-function header(kind: number, length: number): Buffer {
+function encodeHeader(kind: number, length: number): Buffer {
   const bytes = Buffer.allocUnsafe(HEADER_BYTES);
   bytes.writeUInt8(kind, 0);
   bytes.writeUInt32LE(length, 1);
   return bytes;
 }
 
-/** The bytes of a message of facts. */
-export function packFacts(facts: Readonly<Record<string, unknown>>): Buffer {
-  const text = Buffer.from(JSON.stringify(facts));
-  return Buffer.concat([header(FACTS, text.length), text]);
+/** Encodes a JSON message with its header. */
+export function encodeJson(value: Readonly<Record<string, unknown>>): Buffer {
+  const text = Buffer.from(JSON.stringify(value));
+  return Buffer.concat([encodeHeader(JSON_MESSAGE, text.length), text]);
 }
 
 /** The header of a message of `length` bytes. */
-export function bytesHeader(length: number): Buffer {
-  return header(BYTES, length);
+export function encodeBytesHeader(length: number): Buffer {
+  return encodeHeader(BYTES_MESSAGE, length);
 }
 
 /**
@@ -45,16 +45,16 @@ export function bytesHeader(length: number): Buffer {
  * @throws {RangeError} what arrived is not a message.
  */
 export async function readMessage(
-  fill: Fill,
+  readInto: ReadInto,
   bufferFor: (length: number) => Buffer = (length) => Buffer.allocUnsafeSlow(length),
 ): Promise<MediaMessage | undefined> {
   const head = Buffer.allocUnsafe(HEADER_BYTES);
-  if (!(await fill(head))) return undefined;
+  if (!(await readInto(head))) return undefined;
   const [kind, length] = [head.readUInt8(0), head.readUInt32LE(1)];
   const limit = MAX_LENGTH[kind];
   if (limit === undefined || length > limit) throw new RangeError('not a message of a media child');
-  const bytes = kind === FACTS ? Buffer.allocUnsafe(length) : bufferFor(length);
-  if (!(await fill(bytes))) return undefined;
-  if (kind === BYTES) return { kind: 'bytes', bytes };
-  return { kind: 'facts', facts: JSON.parse(bytes.toString()) as Record<string, unknown> };
+  const bytes = kind === JSON_MESSAGE ? Buffer.allocUnsafe(length) : bufferFor(length);
+  if (!(await readInto(bytes))) return undefined;
+  if (kind === BYTES_MESSAGE) return { kind: 'bytes', bytes };
+  return { kind: 'json', value: JSON.parse(bytes.toString()) as Record<string, unknown> };
 }

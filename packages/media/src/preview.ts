@@ -5,7 +5,7 @@
 import type { Readable } from 'node:stream';
 import type { Jpeg } from './decode.ts';
 import { MediaChild } from './media-child.ts';
-import { childModule } from './program-files.ts';
+import { childModulePath } from './program-files.ts';
 import { UndecodableMediaError } from './undecodable-media-error.ts';
 
 /** The image is held in memory until it has been sent to its child: a process holds this once for each child. */
@@ -97,7 +97,7 @@ async function makeInChild(source: PreviewSource, bounds: PreviewBounds, signal:
   }
   const child = await MediaChild.start(
     {
-      module: childModule('decode-child'),
+      module: childModulePath('decode-child'),
       isUntrusted: true,
       maxMemoryMb: MAX_MEMORY_MB,
       maxCpuSeconds: MAX_CPU_SECONDS,
@@ -106,8 +106,8 @@ async function makeInChild(source: PreviewSource, bounds: PreviewBounds, signal:
     { decode: 'preview', ...bounds },
   );
   try {
-    await child.give(Buffer.concat(chunks));
-    const { width, height } = await child.receiveFacts();
+    await child.sendBytes(Buffer.concat(chunks));
+    const { width, height } = await child.receiveJson();
     return { width: Number(width), height: Number(height), jpeg: await child.receiveBytes() };
   } finally {
     await child.end();

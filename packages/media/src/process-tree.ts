@@ -9,13 +9,13 @@ import { readFileSync } from 'node:fs';
  * A process has its children by thread; a shell and `unshare` have one thread, and what Node starts begins at its
  * first.
  */
-function childrenOf(pid: number): readonly number[] {
-  return wordsOf(`/proc/${pid}/task/${pid}/children`).map(Number);
+function listChildren(pid: number): readonly number[] {
+  return readWords(`/proc/${pid}/task/${pid}/children`).map(Number);
 }
 
 /** @returns undefined if it has none, or several. */
-export function onlyChildOf(pid: number): number | undefined {
-  const children = childrenOf(pid);
+export function findOnlyChild(pid: number): number | undefined {
+  const children = listChildren(pid);
   return children.length === 1 ? children[0] : undefined;
 }
 
@@ -37,21 +37,21 @@ export interface TreeUse {
  *
  * @param most how many are counted; if there are that many, there may be more.
  */
-export function measureTree(pid: number, most: number): TreeUse {
+export function measureTree(pid: number, limit: number): TreeUse {
   const known = [pid];
   let pages = 0;
   let ticks = 0;
   for (const process of known) {
-    pages += Number(wordsOf(`/proc/${process}/statm`)[1] ?? 0);
+    pages += Number(readWords(`/proc/${process}/statm`)[1] ?? 0);
     // After the name, which is the second word and may contain blanks: the times of the process itself, in user and
     // system mode.
-    const [user, system] = wordsOf(`/proc/${process}/stat`)
+    const [user, system] = readWords(`/proc/${process}/stat`)
       .join(' ')
       .replace(/^.*\) /, '')
       .split(' ')
       .slice(11, 13);
     ticks += Number(user ?? 0) + Number(system ?? 0);
-    if (known.length < most) known.push(...childrenOf(process));
+    if (known.length < limit) known.push(...listChildren(process));
   }
   return {
     processes: known.length,
@@ -69,7 +69,7 @@ export function tryToKill(pid: number): boolean {
   }
 }
 
-function wordsOf(file: string): readonly string[] {
+function readWords(file: string): readonly string[] {
   try {
     return readFileSync(file, 'utf8').split(/\s+/).filter(Boolean);
   } catch {

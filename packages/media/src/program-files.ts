@@ -13,7 +13,7 @@ export const PACKAGE_DIRECTORY = fileURLToPath(new URL('../../', import.meta.url
 export type ChildModule = 'decode-child' | 'encode-child' | 'inspect-child';
 
 /** The absolute path of a child's program. */
-export function childModule(name: ChildModule): string {
+export function childModulePath(name: ChildModule): string {
   return path.join(PACKAGE_DIRECTORY, 'dist/src', `${name}.js`);
 }
 

@@ -50,7 +50,7 @@ const { sh: SH, setpriv: SETPRIV, prlimit: PRLIMIT } = SANDBOX_TOOLS;
 /** A process that ends with its parent: our thread, or `unshare`. */
 const WITH_PARENT = ['--pdeathsig', 'KILL'];
 /** `--kill-child`: what kills `unshare` kills the first process of the namespace, and that kills all in it. */
-const APART = ['--pid', '--net', '--ipc', '--uts', '--fork', '--kill-child'];
+const ISOLATED = ['--pid', '--net', '--ipc', '--uts', '--fork', '--kill-child'];
 
 /** The privilege to give up privileges for good: linux/capability.h. */
 const CAP_SETPCAP = 8n;
@@ -66,16 +66,16 @@ const USERS = 1_000_000_000;
  * leaves the kernel's settings out of `/proc`; a kernel before 5.8 does not know it. `shmmni` is the namespace's own:
  * shared memory of System V would outlive what is counted of a process.
  */
-function makeView({ mountOptions, directories, files, mounts }: SandboxView): string {
+function viewScript({ mountOptions, directories, files, mounts }: SandboxView): string {
   return `set -e
 umask 022
 mount -n -t tmpfs -o ${mountOptions} sandbox /sys
 cd /sys
-mkdir -p ${directories.map(quoted).join(' ')}
+mkdir -p ${directories.map(quote).join(' ')}
 chmod 1777 view/tmp
-for file in ${files.map(quoted).join(' ')}; do : > "$file"; done
+for file in ${files.map(quote).join(' ')}; do : > "$file"; done
 ln -s view/lib view/lib64 view/usr view/proc .
-printf '%s\\n' ${mounts.map(quoted).join(' ')} > fstab
+printf '%s\\n' ${mounts.map(quote).join(' ')} > fstab
 mount -n -a -T fstab
 mount -n -t proc -o ro,nosuid,nodev,noexec,subset=pid proc view/proc 2>/dev/null ||
   mount -n -t proc -o ro,nosuid,nodev,noexec proc view/proc
@@ -87,7 +87,7 @@ exec "view$@"`;
 }
 
 /** Quotes a word for the shell, whatever it contains. */
-function quoted(word: string): string {
+function quote(word: string): string {
   return `'${word.replaceAll("'", String.raw`'\''`)}'`;
 }
 
@@ -95,7 +95,7 @@ function quoted(word: string): string {
  * Runs as the first process of the namespace, whose end is the end of all others. The program itself is not that
  * process: the kernel keeps signals from a first process, its own included.
  */
-const BE_FIRST = 'cd "$1"; shift; unset PWD OLDPWD; "$@"; exit $?';
+const RUN_AS_FIRST = 'cd "$1"; shift; unset PWD OLDPWD; "$@"; exit $?';
 
 /**
  * The command line of a program in its sandbox.
@@ -107,31 +107,31 @@ export function sandboxCommand(confinement: Confinement, program: SandboxedProgr
   if (confinement === 'none') return command;
   const started = [...(niceness > 0 ? [NICE, '-n', String(niceness)] : []), SETPRIV, ...WITH_PARENT];
   const limited = [PRLIMIT, ...limitOptions(program.limits)];
-  if (confinement === 'limits') return [...started, '--no-new-privs', ...capabilitiesToDrop(), ...limited, ...command];
+  if (confinement === 'limits') return [...started, '--no-new-privs', ...capabilityOptions(), ...limited, ...command];
   const withoutRights = [SETPRIV, '--no-new-privs', '--bounding-set=-all', '--inh-caps=-all'];
-  const inside = [...WITH_PARENT, SH, '-c', BE_FIRST, 'sandbox', PACKAGE_DIRECTORY, ...command];
+  const inside = [...WITH_PARENT, SH, '-c', RUN_AS_FIRST, 'sandbox', PACKAGE_DIRECTORY, ...command];
   if (confinement === 'namespaces')
-    return [...started, UNSHARE, '-r', ...APART, ...limited, ...withoutRights, ...inside];
-  const [owner, identity] = confinement === 'other-user' ? [[], newUser()] : [['-r'], []];
-  const apart = [UNSHARE, ...owner, '--mount', ...APART];
-  const seeing = [SH, '-c', makeView(createSandboxView(program.readable)), 'sandbox'];
+    return [...started, UNSHARE, '-r', ...ISOLATED, ...limited, ...withoutRights, ...inside];
+  const [owner, identity] = confinement === 'other-user' ? [[], createUserOptions()] : [['-r'], []];
+  const isolated = [UNSHARE, ...owner, '--mount', ...ISOLATED];
+  const seeing = [SH, '-c', viewScript(createSandboxView(program.readable)), 'sandbox'];
   const changed = [...limited, SANDBOX_TOOLS.chroot, VIEW_ROOT.slice('/sys'.length)];
-  return [...started, ...apart, ...seeing, ...changed, ...withoutRights, ...identity, ...inside];
+  return [...started, ...isolated, ...seeing, ...changed, ...withoutRights, ...identity, ...inside];
 }
 
 /** Root without capabilities, if we are root and may drop them. Another user has none, and cannot get any. */
-function capabilitiesToDrop(): readonly string[] {
+function capabilityOptions(): readonly string[] {
   if (process.getuid?.() !== 0) return [];
   const [, effective = '0'] = /^CapEff:\s*([0-9a-f]+)$/m.exec(readFileSync('/proc/self/status', 'utf8')) ?? [];
-  const mayDrop = ((BigInt(`0x${effective}`) >> CAP_SETPCAP) & 1n) === 1n;
-  return mayDrop ? ['--bounding-set=-all', '--inh-caps=-all'] : [];
+  const canDrop = ((BigInt(`0x${effective}`) >> CAP_SETPCAP) & 1n) === 1n;
+  return canDrop ? ['--bounding-set=-all', '--inh-caps=-all'] : [];
 }
 
 /**
  * Without a group either. A change of user clears what was requested before, so the signal for the parent's end comes
  * after.
  */
-function newUser(): readonly string[] {
+function createUserOptions(): readonly string[] {
   const user = FIRST_USER + randomInt(USERS);
   return [`--reuid=${user}`, `--regid=${user}`, '--clear-groups'];
 }

@@ -43,20 +43,20 @@ export interface SandboxView {
  *   out: the child itself then finds it missing.
  */
 export function createSandboxView(readable: readonly string[]): SandboxView {
-  const directories = new Set([VIEW_ROOT, '/.old', '/proc', '/tmp', '/dev'].map(inView));
+  const directories = new Set([VIEW_ROOT, '/.old', '/proc', '/tmp', '/dev'].map(toViewPath));
   const files: string[] = [];
-  const mounts: string[] = [`${inView('/tmp')} ${inView('/tmp')} none bind,nosuid,nodev,noexec 0 0`];
+  const mounts: string[] = [`${toViewPath('/tmp')} ${toViewPath('/tmp')} none bind,nosuid,nodev,noexec 0 0`];
   const shown: string[] = [];
   const show = (source: string, options: string): void => {
     const isShown = shown.some((directory) => source === directory || source.startsWith(`${directory}/`));
     if (isShown || !existsSync(source)) return;
-    if (statSync(source).isDirectory()) directories.add(inView(source));
+    if (statSync(source).isDirectory()) directories.add(toViewPath(source));
     else {
-      directories.add(inView(path.dirname(source)));
-      files.push(inView(source));
+      directories.add(toViewPath(path.dirname(source)));
+      files.push(toViewPath(source));
     }
     shown.push(source);
-    mounts.push(`${escaped(source)} ${escaped(inView(source))} none ${options} 0 0`);
+    mounts.push(`${escapeForFstab(source)} ${escapeForFstab(toViewPath(source))} none ${options} 0 0`);
   };
   for (const source of [...LIBRARIES, ...Object.values(SANDBOX_TOOLS), process.execPath, ...programFiles()]) {
     show(source, 'bind,ro,nosuid,nodev');
@@ -66,11 +66,11 @@ export function createSandboxView(readable: readonly string[]): SandboxView {
   return { mountOptions: `mode=755,nosuid,nodev,${SCRATCH}`, directories: [...directories], files, mounts };
 }
 
-function inView(absolute: string): string {
+function toViewPath(absolute: string): string {
   return absolute === VIEW_ROOT ? VIEW_ROOT : VIEW_ROOT + absolute;
 }
 
 /** As fstab(5) specifies. */
-function escaped(text: string): string {
+function escapeForFstab(text: string): string {
   return text.replace(/[ \t\r\n\\#]/g, (character) => `\\${character.charCodeAt(0).toString(8).padStart(3, '0')}`);
 }

@@ -8,7 +8,7 @@ import { statSync } from 'node:fs';
 import os from 'node:os';
 import { promisify } from 'node:util';
 import { getEnvironmentData, setEnvironmentData } from 'node:worker_threads';
-import { childModule, programFiles } from './program-files.ts';
+import { childModulePath, programFiles } from './program-files.ts';
 import { sandboxCommand } from './sandbox-command.ts';
 import type { Confinement, SandboxLimits, SandboxedProgram } from './sandbox-command.ts';
 
@@ -72,13 +72,13 @@ let found: Promise<MediaSandbox> | undefined;
  * What this machine lets us do: tried at the first call in a process, which takes a tenth of a second. Never rejects.
  */
 export function findMediaSandbox(): Promise<MediaSandbox> {
-  found ??= findAndShare();
+  found ??= probeAndShare();
   return found;
 }
 
-async function findAndShare(): Promise<MediaSandbox> {
-  const known = getEnvironmentData(SHARED) as MediaSandbox | undefined;
-  if (known !== undefined) return known;
+async function probeAndShare(): Promise<MediaSandbox> {
+  const shared = getEnvironmentData(SHARED) as MediaSandbox | undefined;
+  if (shared !== undefined) return shared;
   const sandbox = await probeMediaSandbox();
   setEnvironmentData(SHARED, { ...sandbox });
   return sandbox;
@@ -95,10 +95,10 @@ export function isolationsOf(sandbox: MediaSandbox): readonly Isolation[] {
  *
  * @param program.limits `processes` is left out if it cannot be limited.
  */
-export function inMediaSandbox(sandbox: MediaSandbox, program: SandboxedProgram): readonly string[] {
+export function mediaSandboxCommand(sandbox: MediaSandbox, program: SandboxedProgram): readonly string[] {
   const { confinement, forOwnFiles, canLimitProcesses } = sandbox;
   const isOwnFile =
-    confinement === 'other-user' && forOwnFiles !== undefined && !program.readable.every(isForEverybody);
+    confinement === 'other-user' && forOwnFiles !== undefined && !program.readable.every(isWorldReadable);
   const chosen = isOwnFile ? forOwnFiles : confinement;
   const limits =
     canLimitProcesses && chosen !== 'limits' ? program.limits : { ...program.limits, processes: undefined };
@@ -106,7 +106,7 @@ export function inMediaSandbox(sandbox: MediaSandbox, program: SandboxedProgram)
 }
 
 /** A file that does not exist is not. */
-function isForEverybody(file: string): boolean {
+function isWorldReadable(file: string): boolean {
   const mode = statSync(file, { throwIfNoEntry: false })?.mode;
   return mode === undefined || (mode & 0o004) !== 0;
 }
@@ -126,7 +126,7 @@ export async function probeMediaSandbox(candidates = CANDIDATES): Promise<MediaS
   const working: Confinement[] = [];
   for (const confinement of candidates) {
     if (confinement === 'other-user' && process.getuid?.() !== 0) continue;
-    const problem = await problemOf(confinement);
+    const problem = await findProblem(confinement);
     if (problem === undefined) working.push(confinement);
     else if (working.length === 0) reasons.push(`${confinement}: ${problem}`);
     // As another user it cannot read every file, and then the next best is needed.
@@ -138,11 +138,13 @@ export async function probeMediaSandbox(candidates = CANDIDATES): Promise<MediaS
 }
 
 /** Tried with our own program and packages, which another user may own. @returns undefined: it works. */
-async function problemOf(confinement: Confinement): Promise<string | undefined> {
-  const looks = [childModule('decode-child'), ...programFiles()].flatMap((file) => ['-a', '-r', file]).slice(1);
+async function findProblem(confinement: Confinement): Promise<string | undefined> {
+  const readChecks = [childModulePath('decode-child'), ...programFiles()]
+    .flatMap((file) => ['-a', '-r', file])
+    .slice(1);
   const script = `[ "$@" ] && exec "$0" --version`;
   const [command = '', ...args] = sandboxCommand(confinement, {
-    command: ['/bin/sh', '-c', script, process.execPath, ...looks],
+    command: ['/bin/sh', '-c', script, process.execPath, ...readChecks],
     limits: PROBE_LIMITS,
     readable: [],
     niceness: 0,

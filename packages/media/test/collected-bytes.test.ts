@@ -7,12 +7,12 @@ import { CollectedBytes } from '../src/collected-bytes.ts';
 const KB = 1_024;
 
 describe('collected bytes', () => {
-  it('are what came, in memory of their own, however they were cut', () => {
+  it('are the bytes that arrived, in memory of their own, in pieces of any size', () => {
     const lengths = fc.array(fc.oneof(fc.integer({ min: 0, max: 5 }), fc.integer({ min: 0, max: 200 * KB })));
     fc.assert(
       fc.property(lengths, (each) => {
         const collected = new CollectedBytes();
-        const pieces = each.map((length, place) => Buffer.alloc(length, place + 1));
+        const pieces = each.map((length, index) => Buffer.alloc(length, index + 1));
         const grown = pieces.map((piece) => collected.push(piece)).reduce((sum, bytes) => sum + bytes, 0);
 
         const expected = Buffer.concat(pieces);
@@ -27,7 +27,7 @@ describe('collected bytes', () => {
     );
   });
 
-  it('of one byte each take a block of 64 kB for every 64 kB, and some small ones', () => {
+  it('take one 64 kB block per 64 kB plus a few small ones when they arrive one by one', () => {
     const collected = new CollectedBytes();
     for (let count = 0; count < 1_000_000; count++) collected.push(Buffer.of(count));
 
@@ -35,7 +35,7 @@ describe('collected bytes', () => {
     assert.ok(collected.heldBytes <= 1_000_000 + 64 * KB, `${collected.heldBytes} bytes`);
   });
 
-  it('are copied: the piece may be used again', () => {
+  it('are copied, so that the piece can be reused', () => {
     const collected = new CollectedBytes();
     const piece = Buffer.from('before');
     collected.push(piece);

@@ -6,10 +6,10 @@ import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import sharp from 'sharp';
 import type { Sharp } from 'sharp';
-import { decodePicture, decodeSound, framesAt, lastFrameOf, openClip } from '../src/decode.ts';
-import { openVideo, writeSound } from '../src/encode.ts';
-import { derivedFrames } from '../src/frames.ts';
-import { collected, colourAt, distance, frameColour, levelOf, pitchOf, tone, writeFilm } from './samples.ts';
+import { decodeImage, decodeAudio, framesAt, lastFrameOf, openClip } from '../src/decode.ts';
+import { openVideo, writeAudio } from '../src/encode.ts';
+import { deriveFrames } from '../src/frames.ts';
+import { collected, colourAt, distance, frameColour, levelOf, pitchOf, tone, writeVideo } from './samples.ts';
 
 const RED = [200, 30, 40] as const;
 const BLUE = [30, 40, 200] as const;
@@ -31,26 +31,26 @@ async function twoHalves(width: number, height: number): Promise<Sharp> {
   ]);
 }
 
-describe('decoding a picture', () => {
+describe('decoding an image', () => {
   async function stored(name: string, bytes: Buffer): Promise<string> {
     const file = path.join(folder, name);
     await writeFile(file, bytes);
     return file;
   }
 
-  it('gives the pixels of every kind that is taken', async () => {
-    const picture = await twoHalves(80, 40);
+  it('returns the pixels of every supported type', async () => {
+    const image = await twoHalves(80, 40);
     const kinds = {
-      png: await picture.clone().png().toBuffer(),
-      'deep.png': await picture.clone().toColourspace('rgb16').png().toBuffer(),
-      jpg: await picture.clone().jpeg({ quality: 95 }).toBuffer(),
-      'cmyk.jpg': await picture.clone().toColourspace('cmyk').jpeg({ quality: 95 }).toBuffer(),
-      webp: await picture.clone().webp({ lossless: true }).toBuffer(),
-      gif: await picture.clone().gif().toBuffer(),
-      avif: await picture.clone().avif({ quality: 90 }).toBuffer(),
+      png: await image.clone().png().toBuffer(),
+      'deep.png': await image.clone().toColourspace('rgb16').png().toBuffer(),
+      jpg: await image.clone().jpeg({ quality: 95 }).toBuffer(),
+      'cmyk.jpg': await image.clone().toColourspace('cmyk').jpeg({ quality: 95 }).toBuffer(),
+      webp: await image.clone().webp({ lossless: true }).toBuffer(),
+      gif: await image.clone().gif().toBuffer(),
+      avif: await image.clone().avif({ quality: 90 }).toBuffer(),
     };
     for (const [kind, bytes] of Object.entries(kinds)) {
-      const { width, height, rgba } = await decodePicture(await stored(`picture.${kind}`, bytes), { maxEdge: 1000 });
+      const { width, height, rgba } = await decodeImage(await stored(`image.${kind}`, bytes), { maxEdge: 1000 });
 
       assert.deepEqual([width, height, rgba.length], [80, 40, 80 * 40 * 4], kind);
       // CMYK inks cannot print these colours exactly.
@@ -63,10 +63,10 @@ describe('decoding a picture', () => {
     }
   });
 
-  it('turns a picture as its camera was held', async () => {
+  it('rotates an image as its EXIF orientation says', async () => {
     const turned = await (await twoHalves(80, 40)).withMetadata({ orientation: 6 }).jpeg().toBuffer();
 
-    const { width, height, rgba } = await decodePicture(await stored('turned.jpg', turned), { maxEdge: 1000 });
+    const { width, height, rgba } = await decodeImage(await stored('turned.jpg', turned), { maxEdge: 1000 });
 
     // Orientation 6: the first row is the right side, so the left part comes on top.
     assert.deepEqual([width, height], [40, 80]);
@@ -74,13 +74,13 @@ describe('decoding a picture', () => {
     assert.ok(distance(colourAt(rgba, 40, 20, 60), BLUE) < 12);
   });
 
-  it('keeps transparency, and fits large pictures into the longest edge', async () => {
+  it('keeps transparency, and fits large images into the longest edge', async () => {
     const background = { r: 10, g: 200, b: 30, alpha: 0.5 };
     const bytes = await sharp({ create: { width: 300, height: 200, channels: 4, background } })
       .png()
       .toBuffer();
 
-    const { width, height, rgba } = await decodePicture(await stored('clear.png', bytes), { maxEdge: 150 });
+    const { width, height, rgba } = await decodeImage(await stored('clear.png', bytes), { maxEdge: 150 });
 
     assert.deepEqual([width, height], [150, 100]);
     // Shrinking weighs colours by their alpha, and rounds.
@@ -88,7 +88,7 @@ describe('decoding a picture', () => {
     assert.equal(rgba[3], 128);
   });
 
-  it('takes the first picture of an animated one, and any name', async () => {
+  it('decodes the first frame of an animated image, under any file name', async () => {
     const frames = await Promise.all(
       [RED, BLUE].map(([r, g, b]) =>
         sharp({ create: { width: 20, height: 20, channels: 3, background: { r, g, b } } })
@@ -100,20 +100,20 @@ describe('decoding a picture', () => {
       .gif({ delay: [100, 100] })
       .toBuffer();
 
-    const { height, rgba } = await decodePicture(await stored(`a "b"\n'c' [page=1].gif`, animated), { maxEdge: 100 });
+    const { height, rgba } = await decodeImage(await stored(`a "b"\n'c' [page=1].gif`, animated), { maxEdge: 100 });
 
     assert.equal(height, 20);
     assert.ok(distance(colourAt(rgba, 20, 10, 10), RED) < 12);
   });
 });
 
-describe('decoding a sound', () => {
-  it('puts one channel on both sides, as loud as it was, at the asked rate, and stops at the asked length', async () => {
+describe('decoding audio', () => {
+  it('copies mono to both channels at the same level, resamples to the requested rate, and stops at the requested length', async () => {
     const file = path.join(folder, 'mono.wav');
     const samples = [tone(440, 22_050, 2)];
-    await writeSound({ path: file, format: 'wav', inputRate: 22_050, sampleRate: 22_050, channels: 1, samples });
+    await writeAudio({ path: file, format: 'wav', inputRate: 22_050, sampleRate: 22_050, channels: 1, samples });
 
-    const { channels, seconds } = await decodeSound(file, { sampleRate: 48_000, maxSeconds: 1.5 });
+    const { channels, seconds } = await decodeAudio(file, { sampleRate: 48_000, maxSeconds: 1.5 });
 
     assert.equal(seconds, 1.5);
     assert.equal(channels[0].length, 72_000);
@@ -123,15 +123,15 @@ describe('decoding a sound', () => {
   });
 });
 
-describe('decoding a film', () => {
-  let film: string;
+describe('decoding a video', () => {
+  let video: string;
   before(async () => {
-    film = path.join(folder, `a "film"\n'of' ours.mp4`);
-    await writeFilm({ path: film, width: 160, height: 96, fps: 12, frames: 24, quality: 'high' });
+    video = path.join(folder, `a "video"\n'of' ours.mp4`);
+    await writeVideo({ path: video, width: 160, height: 96, fps: 12, frames: 24, quality: 'high' });
   });
 
   async function numbersOf(options: Partial<Parameters<typeof openClip>[1]>): Promise<readonly number[]> {
-    const clip = await openClip(film, { width: 64, height: 64, fps: 12, maxFrames: 100, ...options });
+    const clip = await openClip(video, { width: 64, height: 64, fps: 12, maxFrames: 100, ...options });
     const numbers: number[] = [];
     for await (const frame of clip.frames) {
       numbers.push(Math.round((colourAt(frame, options.width ?? 64, 30, 30)[0] - 20) / 8));
@@ -139,8 +139,8 @@ describe('decoding a film', () => {
     return numbers;
   }
 
-  it('tells its facts', async () => {
-    const { durationSeconds, width, height, hasSound, close } = await openClip(film, {
+  it('returns its metadata', async () => {
+    const { durationSeconds, width, height, hasAudio, close } = await openClip(video, {
       width: 32,
       height: 32,
       fps: 12,
@@ -149,12 +149,12 @@ describe('decoding a film', () => {
     await close();
 
     assert.deepEqual(
-      { durationSeconds, width, height, hasSound },
-      { durationSeconds: 2, width: 160, height: 96, hasSound: false },
+      { durationSeconds, width, height, hasAudio },
+      { durationSeconds: 2, width: 160, height: 96, hasAudio: false },
     );
   });
 
-  it('shows at each moment the frame that a player would show', async () => {
+  it('returns for each moment the frame that a player would show', async () => {
     const all = Array.from({ length: 24 }, (_, index) => index);
 
     assert.deepEqual(await numbersOf({}), all);
@@ -167,7 +167,7 @@ describe('decoding a film', () => {
     assert.deepEqual(await numbersOf({ startSeconds: 0.25, fps: 4 }), [3, 6, 9, 12, 15, 18, 21]);
   });
 
-  it('covers the asked size without distorting what it shows, and turns what a phone turned', async () => {
+  it('covers the requested size without distortion, and applies the rotation of a phone', async () => {
     // A square in the middle of a wide video, and the same video with the display matrix of a phone held upright.
     const wide = path.join(folder, 'wide.mp4');
     const writer = await openVideo({ path: wide, width: 160, height: 80, fps: 10, quality: 'high' });
@@ -194,40 +194,40 @@ describe('decoding a film', () => {
     assert.ok(distance(colourAt(square, 60, 40, 30), BLUE) < 12);
   });
 
-  it('gives single frames, of any moment', async () => {
-    const [first, third, second, beyond] = await framesAt(film, {
+  it('returns single frames of any moment', async () => {
+    const [first, third, second, beyond] = await framesAt(video, {
       moments: ['first', { fraction: 1 / 3 }, { seconds: 0.5 }, { seconds: 99 }],
       maxEdge: 80,
     });
     assert.deepEqual([first?.width, first?.height], [80, 48]);
-    for (const [picture, index] of [
+    for (const [image, index] of [
       [first, 0],
       [third, 8],
       [second, 6],
       [beyond, 23],
     ] as const) {
-      assert.ok(picture);
-      assert.ok(distance(colourAt(picture.rgba, 80, 40, 24), frameColour(index)) <= 3, `frame ${index}`);
+      assert.ok(image);
+      assert.ok(distance(colourAt(image.rgba, 80, 40, 24), frameColour(index)) <= 3, `frame ${index}`);
     }
-    const last = await lastFrameOf(film, { maxEdge: 4096 });
+    const last = await lastFrameOf(video, { maxEdge: 4096 });
     assert.deepEqual([last.width, last.height], [160, 96]);
     assert.ok(distance(colourAt(last.rgba, 160, 80, 48), frameColour(23)) <= 3);
   });
 
-  it('makes the pictures that come beside a film', async () => {
+  it('creates the images that accompany a video', async () => {
     const large = path.join(folder, 'large.mp4');
-    await writeFilm({ path: large, width: 640, height: 360, fps: 12, frames: 13, quality: 'high' });
+    await writeVideo({ path: large, width: 640, height: 360, fps: 12, frames: 13, quality: 'high' });
 
-    const { first, last, thumbnail } = await derivedFrames(large);
+    const { first, last, thumbnail } = await deriveFrames(large);
 
-    for (const [picture, size, index] of [
+    for (const [image, size, index] of [
       [first, [640, 360], 0],
       [last, [640, 360], 12],
       [thumbnail, [512, 288], 4],
     ] as const) {
-      const { data, info } = await sharp(picture.jpeg).ensureAlpha().raw().toBuffer({ resolveWithObject: true });
+      const { data, info } = await sharp(image.jpeg).ensureAlpha().raw().toBuffer({ resolveWithObject: true });
       assert.deepEqual([info.width, info.height], size);
-      assert.deepEqual([picture.width, picture.height], size);
+      assert.deepEqual([image.width, image.height], size);
       assert.ok(distance(colourAt(data, info.width, 100, 100), frameColour(index)) <= 5, `frame ${index}`);
     }
   });

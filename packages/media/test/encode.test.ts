@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { ALL_FORMATS, BufferSource, Input } from 'mediabunny';
-import { decodeSound, openClip } from '../src/decode.ts';
-import { openVideo, writeSound } from '../src/encode.ts';
-import { colourAt, distance, frameColour, levelOf, pitchOf, plain, tone, writeFilm } from './samples.ts';
+import { decodeAudio, openClip } from '../src/decode.ts';
+import { openVideo, writeAudio } from '../src/encode.ts';
+import { colourAt, distance, frameColour, levelOf, pitchOf, plain, tone, writeVideo } from './samples.ts';
 
 let folder: string;
 before(async () => {
@@ -20,7 +20,7 @@ async function read(file: string): Promise<Input> {
   return new Input({ formats: ALL_FORMATS, source: new BufferSource(await readFile(file)) });
 }
 
-const SOUNDS = [
+const AUDIO_FORMATS = [
   { format: 'wav', sampleRate: 22_050, mimeType: 'audio/wav', codec: 'pcm-s16' },
   { format: 'flac', sampleRate: 44_100, mimeType: 'audio/flac', codec: 'flac' },
   { format: 'mp3', sampleRate: 24_000, mimeType: 'audio/mpeg', codec: 'mp3' },
@@ -28,12 +28,12 @@ const SOUNDS = [
   { format: 'aac', sampleRate: 32_000, mimeType: 'audio/mp4', codec: 'aac' },
 ] as const;
 
-describe('writing a sound', () => {
-  for (const { format, sampleRate, mimeType, codec } of SOUNDS) {
-    it(`writes ${format} of the asked rate that holds the tones that went in, to the sample`, async () => {
+describe('writing audio', () => {
+  for (const { format, sampleRate, mimeType, codec } of AUDIO_FORMATS) {
+    it(`writes ${format} at the requested rate with the tones of the input, to the sample`, async () => {
       const file = path.join(folder, `tones.${format}`);
       const samples = [tone(440, 48_000, 1.23), tone(660, 48_000, 1.23)];
-      await writeSound({ path: file, format, inputRate: 48_000, sampleRate, channels: 2, samples });
+      await writeAudio({ path: file, format, inputRate: 48_000, sampleRate, channels: 2, samples });
 
       const input = await read(file);
       assert.match(await input.getMimeType(), new RegExp(`^${mimeType}`));
@@ -43,7 +43,7 @@ describe('writing a sound', () => {
         [await track.getCodec(), await track.getSampleRate(), await track.getNumberOfChannels()],
         [codec, sampleRate, 2],
       );
-      const { channels } = await decodeSound(file, { sampleRate, maxSeconds: 10 });
+      const { channels } = await decodeAudio(file, { sampleRate, maxSeconds: 10 });
       assert.equal(channels[0].length, Math.round(1.23 * sampleRate));
       for (const [channel, hertz] of [440, 660].entries()) {
         const heard = channels[channel] ?? new Float32Array();
@@ -53,37 +53,37 @@ describe('writing a sound', () => {
     });
   }
 
-  it('keeps what is below half the new rate, and lets nothing above it fold back', async () => {
+  it('keeps frequencies below half the new rate, without aliasing from above it', async () => {
     const file = path.join(folder, 'low.wav');
-    const sound = { path: file, format: 'wav', inputRate: 48_000, sampleRate: 8000, channels: 1 } as const;
+    const audio = { path: file, format: 'wav', inputRate: 48_000, sampleRate: 8000, channels: 1 } as const;
 
-    await writeSound({ ...sound, samples: [tone(3000, 48_000, 0.5)] });
-    const kept = await decodeSound(file, { sampleRate: 8000, maxSeconds: 1 });
+    await writeAudio({ ...audio, samples: [tone(3000, 48_000, 0.5)] });
+    const kept = await decodeAudio(file, { sampleRate: 8000, maxSeconds: 1 });
     assert.ok(Math.abs(levelOf(kept.channels[0]) - 0.5 / Math.SQRT2) < 0.01);
 
-    await writeSound({ ...sound, samples: [tone(5000, 48_000, 0.5)] });
-    const gone = await decodeSound(file, { sampleRate: 8000, maxSeconds: 1 });
+    await writeAudio({ ...audio, samples: [tone(5000, 48_000, 0.5)] });
+    const gone = await decodeAudio(file, { sampleRate: 8000, maxSeconds: 1 });
     assert.ok(levelOf(gone.channels[0]) < 0.001, `level ${levelOf(gone.channels[0])}`);
   });
 
-  it('gives the same bytes for the same samples, in one piece or in many', async () => {
+  it('writes the same bytes for the same samples, in one piece or in many', async () => {
     const [whole, pieces] = [path.join(folder, 'whole.mp3'), path.join(folder, 'pieces.mp3')];
     const samples = tone(500, 24_000, 1);
     async function* inPieces(): AsyncGenerator<readonly Float32Array[]> {
       for (let at = 0; at < samples.length; at += 777) yield [samples.subarray(at, at + 777)];
     }
-    const sound = { format: 'mp3', inputRate: 24_000, sampleRate: 44_100, channels: 1 } as const;
-    await writeSound({ ...sound, path: whole, samples: [samples] });
-    await writeSound({ ...sound, path: pieces, samples: inPieces() });
+    const audio = { format: 'mp3', inputRate: 24_000, sampleRate: 44_100, channels: 1 } as const;
+    await writeAudio({ ...audio, path: whole, samples: [samples] });
+    await writeAudio({ ...audio, path: pieces, samples: inPieces() });
 
     assert.deepEqual(await readFile(pieces), await readFile(whole));
   });
 
-  it('obeys the bit rate', async () => {
+  it('respects the bit rate', async () => {
     const size = async (bitrateKbps: number): Promise<number> => {
       const file = path.join(folder, 'rate.mp3');
       const samples = [tone(440, 44_100, 2)];
-      await writeSound({
+      await writeAudio({
         path: file,
         format: 'mp3',
         inputRate: 44_100,
@@ -98,30 +98,30 @@ describe('writing a sound', () => {
     assert.ok(Math.abs((await size(48)) / (2 * 6000) - 1) < 0.1);
   });
 
-  it('refuses rates that a format does not have, and channels that differ in length', async () => {
-    const sound = {
+  it('rejects rates that a format does not support, and channels of different lengths', async () => {
+    const audio = {
       path: path.join(folder, 'never'),
       inputRate: 48_000,
       channels: 1,
       samples: [tone(1, 8000, 1)],
     } as const;
 
-    await assert.rejects(writeSound({ ...sound, format: 'mp3', sampleRate: 96_000 }), RangeError);
-    await assert.rejects(writeSound({ ...sound, format: 'opus', sampleRate: 44_100 }), RangeError);
-    await assert.rejects(writeSound({ ...sound, format: 'wav', sampleRate: 7999 }), RangeError);
+    await assert.rejects(writeAudio({ ...audio, format: 'mp3', sampleRate: 96_000 }), RangeError);
+    await assert.rejects(writeAudio({ ...audio, format: 'opus', sampleRate: 44_100 }), RangeError);
+    await assert.rejects(writeAudio({ ...audio, format: 'wav', sampleRate: 7999 }), RangeError);
     const uneven = [new Float32Array(10), new Float32Array(9)];
     await assert.rejects(
-      writeSound({ ...sound, format: 'wav', sampleRate: 8000, channels: 2, samples: uneven }),
+      writeAudio({ ...audio, format: 'wav', sampleRate: 8000, channels: 2, samples: uneven }),
       RangeError,
     );
     assert.ok(!(await readdir(folder)).includes('never'));
   });
 });
 
-describe('writing a film', () => {
+describe('writing a video', () => {
   it('writes every frame once, at its time and in its colour, as H.264 High that a player can start at once', async () => {
-    const file = path.join(folder, 'film.mp4');
-    await writeFilm({ path: file, width: 96, height: 64, fps: 24, frames: 25 });
+    const file = path.join(folder, 'video.mp4');
+    await writeVideo({ path: file, width: 96, height: 64, fps: 24, frames: 25 });
 
     const input = await read(file);
     const track = await input.getPrimaryVideoTrack();
@@ -149,50 +149,50 @@ describe('writing a film', () => {
     assert.equal(index, 25);
   });
 
-  it('puts the sound beside the frames: cut where it is longer, silent where it ends before', async () => {
+  it('adds the audio: cut when it is longer than the video, padded with silence when it is shorter', async () => {
     const [long, short] = [path.join(folder, 'long.wav'), path.join(folder, 'short.wav')];
     for (const [file, seconds] of [
       [long, 3],
       [short, 0.5],
     ] as const) {
       const samples = [tone(440, 48_000, seconds), tone(660, 48_000, seconds)];
-      await writeSound({ path: file, format: 'wav', inputRate: 48_000, sampleRate: 48_000, channels: 2, samples });
+      await writeAudio({ path: file, format: 'wav', inputRate: 48_000, sampleRate: 48_000, channels: 2, samples });
     }
-    for (const sound of [long, short]) {
-      const file = path.join(folder, 'with-sound.mp4');
-      await writeFilm({ path: file, width: 64, height: 64, fps: 10, frames: 11, sound: { path: sound } });
+    for (const audio of [long, short]) {
+      const file = path.join(folder, 'with-audio.mp4');
+      await writeVideo({ path: file, width: 64, height: 64, fps: 10, frames: 11, audio: { path: audio } });
 
       const track = await (await read(file)).getPrimaryAudioTrack();
       assert.deepEqual([await track?.getCodec(), await track?.getSampleRate()], ['aac', 48_000]);
-      const { channels, seconds } = await decodeSound(file, { sampleRate: 48_000, maxSeconds: 10 });
+      const { channels, seconds } = await decodeAudio(file, { sampleRate: 48_000, maxSeconds: 10 });
       assert.ok(Math.abs(seconds - 1.1) < 0.001, `${seconds} s`);
       assert.ok(Math.abs(pitchOf(channels[0].subarray(0, 22_000), 48_000) - 440) < 1);
       assert.ok(Math.abs(pitchOf(channels[1].subarray(0, 22_000), 48_000) - 660) < 1);
       const end = levelOf(channels[0].subarray(30_000));
-      assert.ok(sound === long ? end > 0.3 : end < 0.01, `level ${end}`);
+      assert.ok(audio === long ? end > 0.3 : end < 0.01, `level ${end}`);
     }
   });
 
-  it('gives the same bytes for the same frames', async () => {
+  it('writes the same bytes for the same frames', async () => {
     const files = ['one.mp4', 'two.mp4'].map((name) => path.join(folder, name));
-    for (const file of files) await writeFilm({ path: file, width: 64, height: 48, fps: 12, frames: 6 });
+    for (const file of files) await writeVideo({ path: file, width: 64, height: 48, fps: 12, frames: 6 });
     const [one, two] = await Promise.all(files.map((file) => readFile(file)));
 
     assert.deepEqual(one, two);
   });
 
-  it('refuses odd sizes, rates that are no rates, and frames of another size', async () => {
-    const film = { path: path.join(folder, 'no.mp4'), width: 64, height: 64, fps: 24, quality: 'draft' } as const;
+  it('rejects odd sizes, invalid frame rates, and frames of another size', async () => {
+    const video = { path: path.join(folder, 'no.mp4'), width: 64, height: 64, fps: 24, quality: 'draft' } as const;
 
-    await assert.rejects(openVideo({ ...film, width: 63 }), RangeError);
-    await assert.rejects(openVideo({ ...film, height: 5000 }), RangeError);
-    await assert.rejects(openVideo({ ...film, fps: 23.976 }), RangeError);
-    const writer = await openVideo(film);
+    await assert.rejects(openVideo({ ...video, width: 63 }), RangeError);
+    await assert.rejects(openVideo({ ...video, height: 5000 }), RangeError);
+    await assert.rejects(openVideo({ ...video, fps: 23.976 }), RangeError);
+    const writer = await openVideo(video);
     await assert.rejects(writer.write(Buffer.alloc(64 * 64 * 3)), RangeError);
     await writer.abort();
   });
 
-  it('removes an aborted film', async () => {
+  it('removes an aborted video', async () => {
     const file = path.join(folder, 'aborted.mp4');
     const writer = await openVideo({ path: file, width: 64, height: 64, fps: 24, quality: 'standard' });
     for (let index = 0; index < 3; index += 1) await writer.write(plain(64, 64, frameColour(index)));
@@ -201,8 +201,8 @@ describe('writing a film', () => {
     await assert.rejects(stat(file), { code: 'ENOENT' });
   });
 
-  it('fails, and does not hang, where the file cannot be written', async () => {
-    const file = path.join(folder, 'no-such-folder', 'film.mp4');
+  it('fails without hanging when the file cannot be written', async () => {
+    const file = path.join(folder, 'no-such-folder', 'video.mp4');
     const writer = await openVideo({ path: file, width: 640, height: 640, fps: 24, quality: 'standard' });
     await assert.rejects(async () => {
       for (let index = 0; index < 10; index += 1) await writer.write(plain(640, 640, frameColour(index)));

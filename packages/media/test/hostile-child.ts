@@ -19,7 +19,7 @@ export type Attack =
 /** The outcome of each part: `done`, or the system's error code. */
 export type Outcomes = Readonly<Record<string, string>>;
 
-function tried(action: () => unknown): string {
+function attempt(action: () => unknown): string {
   try {
     action();
     return 'done';
@@ -29,13 +29,13 @@ function tried(action: () => unknown): string {
 }
 
 function outcomesOf<Item>(items: readonly Item[], action: (item: Item) => unknown): Outcomes {
-  return Object.fromEntries(items.map((item) => [String(item), tried(() => action(item))]));
+  return Object.fromEntries(items.map((item) => [String(item), attempt(() => action(item))]));
 }
 
 /** Calls until it fails. */
 function countUntilFailure(most: number, action: (index: number) => unknown): Outcomes {
   for (let index = 0; index < most; index++) {
-    const outcome = tried(() => action(index));
+    const outcome = attempt(() => action(index));
     if (outcome !== 'done') return { count: String(index), outcome };
   }
   return { count: String(most), outcome: 'done' };
@@ -92,17 +92,17 @@ function privileges(): Outcomes {
       .map(([, set]) => BigInt(`0x${set}`))
       .join(),
     noNewPrivileges: /^NoNewPrivs:\s*(\d)$/m.exec(status)?.[1] ?? '',
-    'change user': tried(() => process.setuid?.(12_345)),
+    'change user': attempt(() => process.setuid?.(12_345)),
     'change root': outcomeOf('/usr/sbin/chroot', ['/tmp', '/nothing']),
     unmount: outcomeOf('/usr/bin/umount', ['-l', '/proc']),
     'take capabilities': outcomeOf('/usr/bin/setpriv', ['--ambient-caps=+all', '/bin/sh', '-c', HAS_CAPABILITIES]),
     'run a program that is not ours': outcomeOf('/usr/bin/env', []),
-    'run its own program': tried(() => {
+    'run its own program': attempt(() => {
       writeFileSync('/tmp/program', '#!/bin/sh\nexit 0\n', { mode: 0o755 });
       const { error } = spawnSync('/tmp/program');
       if (error !== undefined) throw error;
     }),
-    'change the kernel': tried(() => writeFileSync('/proc/sys/kernel/core_pattern', 'x')),
+    'change the kernel': attempt(() => writeFileSync('/proc/sys/kernel/core_pattern', 'x')),
   };
 }
 
@@ -146,8 +146,8 @@ async function run(request: Attack): Promise<Outcomes> {
 }
 
 await serveParent(async (request, channel) => {
-  channel.expectNothing();
+  channel.endWithParent();
   const outcomes: Outcomes[] = [];
   for (const attack of request['attacks'] as readonly Attack[]) outcomes.push(await run(attack));
-  await channel.tell({ outcomes });
+  await channel.sendJson({ outcomes });
 });

@@ -28,7 +28,7 @@ export interface HostileWorld {
   readonly folder: string;
   /** Readable only by our user, like the files of the data directory. */
   readonly secret: string;
-  readonly given: string;
+  readonly input: string;
   readonly loopback: Target;
   readonly abstract: Target;
   /** The options that a hostile child is started with. */
@@ -51,8 +51,8 @@ export async function openHostileWorld(): Promise<HostileWorld> {
   await mkdir(path.join(folder, 'data'));
   const secret = path.join(folder, 'data/secrets.json');
   await writeFile(secret, '{"encryptionKey":"hush"}', { mode: 0o600 });
-  const given = path.join(folder, 'given file');
-  await writeFile(given, 'given');
+  const input = path.join(folder, 'given file');
+  await writeFile(input, 'given');
   // A module of its own, so that the children of this world are identified by their command lines.
   const program = compiled('test/hostile-child.ts');
   const entry = path.join(folder, 'hostile.mjs');
@@ -61,7 +61,7 @@ export async function openHostileWorld(): Promise<HostileWorld> {
     module: entry,
     isUntrusted: true,
     maxMemoryMb: 250,
-    readable: [program, given],
+    readable: [program, input],
   };
   const abstractName = `\0darkroom-${path.basename(folder)}`;
   const tcp = createServer((socket) => socket.destroy()).listen(0, '127.0.0.1');
@@ -70,14 +70,14 @@ export async function openHostileWorld(): Promise<HostileWorld> {
   return {
     folder,
     secret,
-    given,
+    input,
     child,
     loopback: { port: (tcp.address() as AddressInfo).port, host: '127.0.0.1' },
     abstract: { path: abstractName },
     async attack(sandbox, attacks, options = {}) {
       const running = await MediaChild.start({ ...child, sandbox, ...options }, { attacks });
       try {
-        const { outcomes } = await running.receiveFacts(GIVE_UP_MS);
+        const { outcomes } = await running.receiveJson(GIVE_UP_MS);
         return outcomes as Outcomes[];
       } finally {
         await running.end();

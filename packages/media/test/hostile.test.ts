@@ -10,11 +10,11 @@ import { after, before, describe, it } from 'node:test';
 import { crc32, deflateSync } from 'node:zlib';
 import sharp from 'sharp';
 import type { FaultKind } from '@darkroom/api/facts/input-fault';
-import { decodePicture, decodeSound, openClip } from '../src/decode.ts';
-import { derivedFrames } from '../src/frames.ts';
+import { decodeImage, decodeAudio, openClip } from '../src/decode.ts';
+import { deriveFrames } from '../src/frames.ts';
 import { UndecodableMediaError } from '../src/undecodable-media-error.ts';
 import { CAN_SEE_PROCESSES, mediaChildren } from '@darkroom/testing/media-processes';
-import { collected, writeFilm } from './samples.ts';
+import { collected, writeVideo } from './samples.ts';
 
 let folder: string;
 before(async () => {
@@ -28,18 +28,18 @@ async function stored(name: string, bytes: Buffer | string): Promise<string> {
   return file;
 }
 
-function asPicture(file: string): Promise<unknown> {
-  return decodePicture(file, { maxEdge: 512 });
+function asImage(file: string): Promise<unknown> {
+  return decodeImage(file, { maxEdge: 512 });
 }
-function asSound(file: string): Promise<unknown> {
-  return decodeSound(file, { sampleRate: 48_000, maxSeconds: 10 });
+function asAudio(file: string): Promise<unknown> {
+  return decodeAudio(file, { sampleRate: 48_000, maxSeconds: 10 });
 }
-async function asFilm(file: string): Promise<unknown> {
+async function asVideo(file: string): Promise<unknown> {
   const clip = await openClip(file, { width: 64, height: 64, fps: 24, maxFrames: 10 });
   return collected(clip.frames);
 }
 
-async function assertRefused(
+async function assertRejected(
   decoding: Promise<unknown>,
   what: string,
   words = /./,
@@ -51,7 +51,7 @@ async function assertRefused(
       assert.ok(error instanceof UndecodableMediaError, `${what}: ${String(error)}`);
       assert.match(error.message, words, what);
       assert.deepEqual(error.fault, { kind }, what);
-      assert.ok(!error.message.includes(folder), 'no path is told');
+      assert.ok(!error.message.includes(folder), 'the message names no path');
       return true;
     },
     what,
@@ -70,54 +70,54 @@ function pngHeader(width: number, height: number): Buffer {
   const header = Buffer.from('00000000000000000802000000', 'hex');
   header.writeUInt32BE(width, 0);
   header.writeUInt32BE(height, 4);
-  const picture = chunk('IDAT', deflateSync(Buffer.alloc(100)));
+  const image = chunk('IDAT', deflateSync(Buffer.alloc(100)));
   return Buffer.concat([
     Buffer.from('89504e470d0a1a0a', 'hex'),
     chunk('IHDR', header),
-    picture,
+    image,
     chunk('IEND', Buffer.alloc(0)),
   ]);
 }
 
-describe('a file that is not what it says', () => {
-  it('is refused as picture, sound and film', async () => {
+describe('a file with a false type', () => {
+  it('is rejected as an image, audio and video', async () => {
     // The same bytes each time: a generator that starts with 1.
     let state = 1;
     const noise = Buffer.from(Array.from({ length: 5000 }, () => (state = (state * 48_271) % 2_147_483_647) & 0xff));
     const files = [await stored('noise.mp4', noise), await stored('nothing.png', '')];
     for (const file of files) {
-      await assertRefused(asPicture(file), file, /not a picture/);
-      await assertRefused(asSound(file), file, /not a sound/);
-      await assertRefused(asFilm(file), file, /not a film/);
+      await assertRejected(asImage(file), file, /not an image/);
+      await assertRejected(asAudio(file), file, /not an audio/);
+      await assertRejected(asVideo(file), file, /not a video/);
     }
   });
 
-  it('is refused where it is a picture that can hold a program or a reference', async () => {
+  it('is rejected when it is an image format that can contain programs or references', async () => {
     const svg = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><image href="file:///etc/passwd"/></svg>';
-    await assertRefused(asPicture(await stored('picture.png', svg)), 'SVG', /not a picture/);
-    await assertRefused(asPicture(await stored('page.png', '%PDF-1.4\n1 0 obj')), 'PDF', /not a picture/);
+    await assertRejected(asImage(await stored('image.png', svg)), 'SVG', /not an image/);
+    await assertRejected(asImage(await stored('page.png', '%PDF-1.4\n1 0 obj')), 'PDF', /not an image/);
     const tiff = await sharp({ create: { width: 9, height: 9, channels: 3, background: 'red' } })
       .tiff()
       .toBuffer();
-    await assertRefused(asPicture(await stored('picture.jpg', tiff)), 'TIFF', /not a picture/);
+    await assertRejected(asImage(await stored('image.jpg', tiff)), 'TIFF', /not an image/);
   });
 });
 
 describe('a playlist', () => {
-  it('is refused under any name, and nothing that it names is fetched or opened', async () => {
-    const asked: string[] = [];
+  it('is rejected under any name, and nothing that it refers to is fetched or opened', async () => {
+    const requested: string[] = [];
     const server = createServer((request, response) => {
-      asked.push(request.url ?? '');
+      requested.push(request.url ?? '');
       response.end();
     }).listen(0, '127.0.0.1');
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;
-    const film = path.join(folder, 'real.mp4');
-    await writeFilm({ path: film, width: 64, height: 64, fps: 12, frames: 2 });
+    const video = path.join(folder, 'real.mp4');
+    await writeVideo({ path: video, width: 64, height: 64, fps: 12, frames: 2 });
     try {
       for (const [kind, address] of [
         ['hls', `http://127.0.0.1:${port}/a.ts`],
-        ['hls', `file://${film}`],
+        ['hls', `file://${video}`],
         ['concat', `http://127.0.0.1:${port}/b.mp4`],
         ['concat', 'real.mp4'],
       ] as const) {
@@ -125,15 +125,15 @@ describe('a playlist', () => {
           hls: `#EXTM3U\n#EXT-X-VERSION:3\n#EXT-X-TARGETDURATION:5\n#EXTINF:5,\n${address}\n#EXT-X-ENDLIST\n`,
           concat: `ffconcat version 1.0\nfile '${address}'\n`,
         }[kind];
-        await assertRefused(asFilm(await stored('list.mp4', text)), `${kind} ${address}`, /not a film/);
+        await assertRejected(asVideo(await stored('list.mp4', text)), `${kind} ${address}`, /not a video/);
       }
       const others = {
-        'list.m3u8': `#EXTM3U\n#EXT-X-TARGETDURATION:5\n#EXTINF:5,\n${film}\n#EXT-X-ENDLIST\n`,
+        'list.m3u8': `#EXTM3U\n#EXT-X-TARGETDURATION:5\n#EXTINF:5,\n${video}\n#EXT-X-ENDLIST\n`,
         'list.sdp': `v=0\no=- 0 0 IN IP4 127.0.0.1\ns=x\nc=IN IP4 127.0.0.1\nt=0 0\nm=video ${port} RTP/AVP 96\na=rtpmap:96 H264/90000\n`,
         'list.mpd': `<?xml version="1.0"?><MPD xmlns="urn:mpeg:dash:schema:mpd:2011" type="static"><Period><AdaptationSet><Representation><BaseURL>http://127.0.0.1:${port}/d.mp4</BaseURL></Representation></AdaptationSet></Period></MPD>`,
       };
-      for (const [name, text] of Object.entries(others)) await assertRefused(asFilm(await stored(name, text)), name);
-      assert.deepEqual(asked, []);
+      for (const [name, text] of Object.entries(others)) await assertRejected(asVideo(await stored(name, text)), name);
+      assert.deepEqual(requested, []);
     } finally {
       server.close();
     }
@@ -141,32 +141,32 @@ describe('a playlist', () => {
 });
 
 describe('a file beyond bounds', () => {
-  it('is refused by what its header says, before room is made for its pixels', async () => {
-    await assertRefused(
-      asPicture(await stored('huge.png', pngHeader(60_000, 60_000))),
+  it('is rejected by its header, before memory is allocated for its pixels', async () => {
+    await assertRejected(
+      asImage(await stored('huge.png', pngHeader(60_000, 60_000))),
       'huge',
       /100 megapixels/,
       'too_many_pixels',
     );
-    await assertRefused(
-      asPicture(await stored('long.png', pngHeader(2_000_000, 60))),
+    await assertRejected(
+      asImage(await stored('long.png', pngHeader(2_000_000, 60))),
       'long',
       /100 megapixels/,
       'too_many_pixels',
     );
 
-    const film = path.join(folder, 'film.mp4');
-    await writeFilm({ path: film, width: 64, height: 64, fps: 12, frames: 2 });
-    const bytes = await readFile(film);
+    const video = path.join(folder, 'video.mp4');
+    await writeVideo({ path: video, width: 64, height: 64, fps: 12, frames: 2 });
+    const bytes = await readFile(video);
     // The sample entry's own width and height.
     const entry = bytes.indexOf('avc1', bytes.indexOf('stsd')) + 4 + 24;
     bytes.writeUInt16BE(30_000, entry);
     bytes.writeUInt16BE(30_000, entry + 2);
-    await assertRefused(asFilm(await stored('absurd.mp4', bytes)), 'absurd', /4096 x 4096/, 'too_many_pixels');
-    await assertRefused(derivedFrames(path.join(folder, 'absurd.mp4')), 'absurd', /4096 x 4096/, 'too_many_pixels');
+    await assertRejected(asVideo(await stored('absurd.mp4', bytes)), 'absurd', /4096 x 4096/, 'too_many_pixels');
+    await assertRejected(deriveFrames(path.join(folder, 'absurd.mp4')), 'absurd', /4096 x 4096/, 'too_many_pixels');
   });
 
-  it('is refused where it lasts for hours', async () => {
+  it('is rejected when it lasts for hours', async () => {
     const header = Buffer.alloc(44);
     header.write('RIFF', 0);
     header.writeUInt32LE(0x7fff_ffff, 4);
@@ -184,27 +184,27 @@ describe('a file beyond bounds', () => {
     header.write('data', 36);
     header.writeUInt32LE(8000 * 601, 40);
     const file = await stored('hours.wav', Buffer.concat([header, Buffer.alloc(8000 * 601, 128)]));
-    await assertRefused(asSound(file), 'hours', /longer than 600 s/, 'too_long');
+    await assertRejected(asAudio(file), 'hours', /longer than 600 s/, 'too_long');
   });
 });
 
 describe('a file that ends too early', () => {
-  it('is refused as a picture, and as a film that has lost its index or its frames', async () => {
+  it('is rejected as an image, and as a video without its index or its frames', async () => {
     const noise = Buffer.from(Array.from({ length: 300 * 200 * 3 }, (_, index) => (index * 7919) & 0xff));
     const jpeg = await sharp(noise, { raw: { width: 300, height: 200, channels: 3 } })
       .jpeg()
       .toBuffer();
-    await assertRefused(asPicture(await stored('cut.jpg', jpeg.subarray(0, jpeg.length / 2))), 'JPEG', /damaged/);
+    await assertRejected(asImage(await stored('cut.jpg', jpeg.subarray(0, jpeg.length / 2))), 'JPEG', /damaged/);
 
-    const film = path.join(folder, 'whole.mp4');
-    await writeFilm({ path: film, width: 64, height: 64, fps: 12, frames: 12 });
-    const bytes = await readFile(film);
-    await assertRefused(asFilm(await stored('half.mp4', bytes.subarray(0, bytes.indexOf('mdat') / 2))), 'no index');
+    const video = path.join(folder, 'whole.mp4');
+    await writeVideo({ path: video, width: 64, height: 64, fps: 12, frames: 12 });
+    const bytes = await readFile(video);
+    await assertRejected(asVideo(await stored('half.mp4', bytes.subarray(0, bytes.indexOf('mdat') / 2))), 'no index');
     const framesGone = bytes.subarray(0, bytes.indexOf('mdat') + 8);
-    await assertRefused(asFilm(await stored('frames.mp4', framesGone)), 'no frames', /damaged|holds no film/);
+    await assertRejected(asVideo(await stored('frames.mp4', framesGone)), 'no frames', /damaged|contains no video/);
   });
 
-  it('leaves no child behind, whatever it was', { skip: !CAN_SEE_PROCESSES }, () => {
+  it('leaves no child process behind', { skip: !CAN_SEE_PROCESSES }, () => {
     assert.deepEqual(mediaChildren(), []);
   });
 });

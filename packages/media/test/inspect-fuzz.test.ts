@@ -10,13 +10,13 @@ import path from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { after, before, describe, it } from 'node:test';
 import sharp from 'sharp';
-import { writeSound } from '../src/encode.ts';
+import { writeAudio } from '../src/encode.ts';
 import { UnsupportedMediaError, createMediaInspector } from '../src/inspect.ts';
 import { createRandom } from '@darkroom/testing/random';
 import { HOSTILE_CONTAINERS, matroskaBlocks, mp4, oggPages } from '@darkroom/testing/hostile-containers';
 import { mutated } from '@darkroom/testing/mutations';
 import { AT_ONCE, sourceOf } from './sources.ts';
-import { tone, writeFilm } from './samples.ts';
+import { tone, writeVideo } from './samples.ts';
 
 const SECONDS = Number(process.env['FUZZ_SECONDS'] ?? 10);
 const SEED = Number(process.env['FUZZ_SEED'] ?? 1);
@@ -41,14 +41,14 @@ async function samplesIn(folder: string): Promise<{ readonly ordinary: Samples; 
   }
   const left = tone(440, 48_000, 1);
   for (const format of ['mp3', 'wav', 'flac', 'opus', 'aac'] as const) {
-    const file = path.join(folder, `sound.${format}`);
+    const file = path.join(folder, `audio.${format}`);
     const rates = { inputRate: 48_000, sampleRate: 48_000 };
-    await writeSound({ path: file, format, ...rates, channels: 1, samples: [left] });
+    await writeAudio({ path: file, format, ...rates, channels: 1, samples: [left] });
     samples.set(format, await readFile(file));
   }
-  const film = path.join(folder, 'film.mp4');
-  await writeFilm({ path: film, width: 64, height: 64, fps: 10, frames: 12 });
-  samples.set('mp4', await readFile(film));
+  const video = path.join(folder, 'video.mp4');
+  await writeVideo({ path: video, width: 64, height: 64, fps: 10, frames: 12 });
+  samples.set('mp4', await readFile(video));
   samples.set(
     'tables',
     mp4([
@@ -75,7 +75,7 @@ describe('inspecting broken containers', () => {
     await rm(folder, { recursive: true });
   });
 
-  it(`reads or refuses each within its bounds, for ${SECONDS} s from seed ${SEED}`, async (t) => {
+  it(`reads or rejects each within its bounds, for ${SECONDS} s from seed ${SEED}`, async (t) => {
     const { ordinary, hostile } = await samplesIn(folder);
     const image = ordinary[0]?.[1] ?? assert.fail();
     const delay = monitorEventLoopDelay({ resolution: 10 });
@@ -94,8 +94,8 @@ describe('inspecting broken containers', () => {
         const where = `seed ${SEED}, stream ${stream}, file ${number} (${name}, ${bytes.length} bytes)`;
         const startedAt = performance.now();
         try {
-          const facts = await inspector.inspect(`acc_${stream}`, sourceOf(bytes));
-          assert.match(facts.mimeType, /^(image|video|audio)\/[\w.+-]+$/, where);
+          const metadata = await inspector.inspect(`acc_${stream}`, sourceOf(bytes));
+          assert.match(metadata.mimeType, /^(image|video|audio)\/[\w.+-]+$/, where);
           tally.read += 1;
         } catch (error) {
           assert.ok(error instanceof UnsupportedMediaError, `${where}: ${String(error)}`);

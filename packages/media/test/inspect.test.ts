@@ -6,11 +6,11 @@ import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import fc from 'fast-check';
 import sharp from 'sharp';
-import { writeSound } from '../src/encode.ts';
+import { writeAudio } from '../src/encode.ts';
 import { UnsupportedMediaError, createMediaInspector } from '../src/inspect.ts';
 import { AT_ONCE, sourceOf } from './sources.ts';
 import type { ByteRange } from './sources.ts';
-import { tone, writeFilm } from './samples.ts';
+import { tone, writeVideo } from './samples.ts';
 
 const FORMATS = [
   { format: 'png', extension: 'png' },
@@ -20,7 +20,7 @@ const FORMATS = [
   { format: 'avif', extension: 'avif' },
 ] as const;
 
-function picture(width: number, height: number) {
+function createImage(width: number, height: number) {
   return sharp({ create: { width, height, channels: 3, background: '#336699' } });
 }
 
@@ -42,22 +42,22 @@ describe('inspecting media', () => {
 
   for (const { format, extension } of FORMATS) {
     it(`reads type and exact size of ${format} from its own bytes`, async () => {
-      const facts = { mimeType: `image/${format}`, kind: 'image', extension };
+      const metadata = { mimeType: `image/${format}`, kind: 'image', extension };
       for (const [width, height] of [
         [1, 1],
         [321, 123],
         [64, 1000],
       ] as const) {
-        const bytes = await picture(width, height).toFormat(format).toBuffer();
+        const bytes = await createImage(width, height).toFormat(format).toBuffer();
 
-        assert.deepEqual(await inspector.inspectBytes('acc_test', bytes), { ...facts, width, height });
-        assert.deepEqual(await inspectStored(bytes), { ...facts, width, height });
+        assert.deepEqual(await inspector.inspectBytes('acc_test', bytes), { ...metadata, width, height });
+        assert.deepEqual(await inspectStored(bytes), { ...metadata, width, height });
       }
     });
   }
 
   it('reads the size of every kind of WebP and JPEG', async () => {
-    const image = picture(300, 200);
+    const image = createImage(300, 200);
     const transparent = image.clone().ensureAlpha(0.5);
     const kinds = [
       image.clone().webp({ lossless: true }),
@@ -73,8 +73,8 @@ describe('inspecting media', () => {
     }
   });
 
-  it('finds the size of a picture behind 200 kB of colour profile', async () => {
-    const plain = await picture(300, 200).jpeg().toBuffer();
+  it('reads the size of an image behind a colour profile of 200 kB', async () => {
+    const plain = await createImage(300, 200).jpeg().toBuffer();
     const segment = Buffer.concat([Buffer.from([0xff, 0xe2, 0xff, 0xff]), randomBytes(0xffff - 2)]);
     const heavy = Buffer.concat([plain.subarray(0, 2), segment, segment, segment, plain.subarray(2)]);
 
@@ -83,8 +83,8 @@ describe('inspecting media', () => {
     assert.deepEqual({ mimeType, width, height }, { mimeType: 'image/jpeg', width: 300, height: 200 });
   });
 
-  it('takes no table of a JPEG for its frame', async () => {
-    const plain = await picture(300, 200).jpeg().toBuffer();
+  it('does not mistake a table of a JPEG for its frame header', async () => {
+    const plain = await createImage(300, 200).jpeg().toBuffer();
     for (const marker of [0xc4, 0xcc]) {
       const table = Buffer.from([0xff, marker, 0, 9, 8, 0, 1, 0, 1, 3, 3]);
       const { width, height } = await inspector.inspectBytes(
@@ -95,7 +95,7 @@ describe('inspecting media', () => {
     }
   });
 
-  it('reads only the beginning of a large picture', async () => {
+  it('reads only the beginning of a large image', async () => {
     const bytes = await sharp(randomBytes(1500 * 1000 * 3), { raw: { width: 1500, height: 1000, channels: 3 } })
       .png()
       .toBuffer();
@@ -108,7 +108,7 @@ describe('inspecting media', () => {
     assert.ok(ranges[0] && ranges[0].end <= 64 * 1024);
   });
 
-  it('knows video and audio by their beginnings', async () => {
+  it('detects video and audio by their first bytes', async () => {
     const box = (brand: string): Buffer =>
       Buffer.concat([Buffer.from([0, 0, 0, 16]), Buffer.from(`ftyp${brand}\0\0\0\0`)]);
     const wav = Buffer.from('RIFF\x24\0\0\0WAVEfmt \x10\0\0\0', 'latin1');
@@ -134,12 +134,12 @@ describe('inspecting media', () => {
     }
   });
 
-  describe('of films and sounds', () => {
+  describe('of video and audio', () => {
     const SECONDS = 1.25;
     const MP3 = { mimeType: 'audio/mpeg', kind: 'audio', extension: 'mp3' };
     const tones = [tone(440, 48_000, SECONDS)];
 
-    it('tells the duration of every kind of sound, without what its codec added', async () => {
+    it('reads the duration of every audio type, without the padding of its codec', async () => {
       for (const [format, mimeType, extension] of [
         ['wav', 'audio/wav', 'wav'],
         ['flac', 'audio/flac', 'flac'],
@@ -147,22 +147,22 @@ describe('inspecting media', () => {
         ['opus', 'audio/ogg', 'ogg'],
         ['aac', 'audio/mp4', 'm4a'],
       ] as const) {
-        const file = path.join(folder, `sound.${format}`);
-        const sound = { path: file, format, inputRate: 48_000, sampleRate: 48_000, channels: 1 } as const;
-        await writeSound({ ...sound, samples: tones });
+        const file = path.join(folder, `audio.${format}`);
+        const audio = { path: file, format, inputRate: 48_000, sampleRate: 48_000, channels: 1 } as const;
+        await writeAudio({ ...audio, samples: tones });
 
-        const facts = await inspectStored(await readFile(file));
+        const metadata = await inspectStored(await readFile(file));
 
-        assert.deepEqual(facts, { mimeType, kind: 'audio', extension, durationSeconds: SECONDS });
+        assert.deepEqual(metadata, { mimeType, kind: 'audio', extension, durationSeconds: SECONDS });
       }
     });
 
-    it('tells duration and size of a film, turned as a player turns it, from its tables alone', async () => {
-      const file = path.join(folder, 'film.mp4');
-      await writeFilm({ path: file, width: 96, height: 64, fps: 24, frames: 30 });
+    it('reads the duration and the displayed size of a video from its tables alone', async () => {
+      const file = path.join(folder, 'video.mp4');
+      await writeVideo({ path: file, width: 96, height: 64, fps: 24, frames: 30 });
       const bytes = await readFile(file);
-      const facts = { mimeType: 'video/mp4', kind: 'video', extension: 'mp4', durationSeconds: 30 / 24 };
-      assert.deepEqual(await inspectStored(bytes), { ...facts, width: 96, height: 64 });
+      const metadata = { mimeType: 'video/mp4', kind: 'video', extension: 'mp4', durationSeconds: 30 / 24 };
+      assert.deepEqual(await inspectStored(bytes), { ...metadata, width: 96, height: 64 });
 
       // A quarter turn in the display matrix, and the tables after 3 MB of frames.
       const matrix = bytes.indexOf('tkhd') + 4 + 40;
@@ -172,14 +172,14 @@ describe('inspecting media', () => {
       const tablesLast = Buffer.concat([bytes.subarray(0, moov), padding, bytes.subarray(moov, mdat)]);
       const ranges: ByteRange[] = [];
       const turned = await inspector.inspect('acc_test', sourceOf(tablesLast, ranges));
-      assert.deepEqual(turned, { ...facts, width: 64, height: 96 });
+      assert.deepEqual(turned, { ...metadata, width: 64, height: 96 });
       const read = ranges.reduce((sum, { start, end }) => sum + end - start, 0);
       assert.ok(ranges.length <= 6 && read < 500_000, `${ranges.length} reads of ${read} bytes`);
     });
 
-    it('calls an MP4 of sound alone a sound', async () => {
+    it('reports an MP4 with audio only as audio', async () => {
       const file = path.join(folder, 'general.m4a');
-      await writeSound({
+      await writeAudio({
         path: file,
         format: 'aac',
         inputRate: 48_000,
@@ -195,46 +195,46 @@ describe('inspecting media', () => {
       assert.deepEqual({ mimeType, kind, extension }, { mimeType: 'audio/mp4', kind: 'audio', extension: 'm4a' });
     });
 
-    it('guesses the duration of a long MP3 that does not tell it, from its bit rate', async () => {
+    it('estimates the duration of a long MP3 without a header from its bit rate', async () => {
       // 12 MB of frames and no header that counts them.
       const frame = Buffer.alloc(417);
       frame.writeUInt32BE(0xff_fb_90_64);
-      const { facts, bytesRead } = await inspectRepeated(frame);
+      const { metadata, bytesRead } = await inspectRepeated(frame);
 
-      assert.deepEqual({ ...facts, durationSeconds: 0 }, { ...MP3, durationSeconds: 0 });
-      assert.ok(Math.abs((facts.durationSeconds ?? 0) / ((30_000 * 1152) / 44_100) - 1) < 0.01);
+      assert.deepEqual({ ...metadata, durationSeconds: 0 }, { ...MP3, durationSeconds: 0 });
+      assert.ok(Math.abs((metadata.durationSeconds ?? 0) / ((30_000 * 1152) / 44_100) - 1) < 0.01);
       assert.ok(bytesRead < 500_000, `${bytesRead} bytes`);
     });
 
-    it('gives up on what takes too much reading, and tells its type all the same', async () => {
+    it('stops when too many reads are required, and still returns the type', async () => {
       // Bare AAC frames, each of which contains only where the next begins.
       const frame = Buffer.alloc(400);
       frame.set([0xff, 0xf1, 0x50, 0x80, 400 >> 3, 0x1f, 0xfc]);
-      const { facts, reads, bytesRead } = await inspectRepeated(frame);
+      const { metadata, reads, bytesRead } = await inspectRepeated(frame);
 
-      assert.deepEqual(facts, { mimeType: 'audio/aac', kind: 'audio', extension: 'aac' });
+      assert.deepEqual(metadata, { mimeType: 'audio/aac', kind: 'audio', extension: 'aac' });
       assert.ok(reads <= 65 && bytesRead <= 9 * 1024 * 1024, `${reads} reads of ${bytesRead} bytes`);
     });
 
     async function inspectRepeated(frame: Buffer) {
       const bytes = Buffer.concat(Array.from({ length: 30_000 }, () => frame));
       const ranges: ByteRange[] = [];
-      const facts = await inspector.inspect('acc_test', sourceOf(bytes, ranges));
+      const metadata = await inspector.inspect('acc_test', sourceOf(bytes, ranges));
       const bytesRead = ranges.reduce((sum, { start, end }) => sum + end - start, 0);
-      return { facts, reads: ranges.length, bytesRead };
+      return { metadata, reads: ranges.length, bytesRead };
     }
 
-    it('tells what it can of broken ones, and never fails', async () => {
+    it('returns what it can read of broken ones, and never fails', async () => {
       const file = path.join(folder, 'broken.mp4');
-      await writeFilm({ path: file, width: 64, height: 64, fps: 12, frames: 3 });
-      const film = await readFile(file);
+      await writeVideo({ path: file, width: 64, height: 64, fps: 12, frames: 3 });
+      const video = await readFile(file);
       await fc.assert(
         fc.asyncProperty(
-          fc.nat(film.length),
+          fc.nat(video.length),
           fc.uint8Array({ maxLength: 40 }),
-          fc.nat(film.length),
+          fc.nat(video.length),
           async (length, damage, at) => {
-            const broken = Buffer.from(film.subarray(0, Math.max(length, 32)));
+            const broken = Buffer.from(video.subarray(0, Math.max(length, 32)));
             broken.set(damage.subarray(0, Math.max(broken.length - 32 - at, 0)), Math.min(32 + at, broken.length));
             const { mimeType, durationSeconds } = await inspectStored(broken);
             assert.match(mimeType, /^(video|audio)\/mp4$/);
@@ -246,8 +246,8 @@ describe('inspecting media', () => {
     });
   });
 
-  it('calls an animated PNG a PNG', async () => {
-    const plain = await picture(30, 20).png().toBuffer();
+  it('reports an animated PNG as PNG', async () => {
+    const plain = await createImage(30, 20).png().toBuffer();
     const control = Buffer.concat([Buffer.from('\0\0\0\x08acTL\0\0\0\x01\0\0\0\0', 'latin1'), Buffer.alloc(4)]);
     const animated = Buffer.concat([plain.subarray(0, 33), control, plain.subarray(33)]);
 
@@ -277,22 +277,22 @@ describe('inspecting media', () => {
     ['the first bytes of a JPEG', Buffer.from('ffd8ffe000104a464946', 'hex')],
   ];
   for (const [what, bytes] of unsupported) {
-    it(`refuses ${what}`, async () => {
+    it(`rejects ${what}`, async () => {
       await assert.rejects(inspector.inspectBytes('acc_test', bytes), UnsupportedMediaError);
       await assert.rejects(inspectStored(bytes), UnsupportedMediaError);
     });
   }
 
-  it('refuses a picture that is 0 pixels wide', async () => {
-    const bytes = await picture(30, 20).png().toBuffer();
+  it('rejects an image that is 0 pixels wide', async () => {
+    const bytes = await createImage(30, 20).png().toBuffer();
     bytes.writeUInt32BE(0, 16);
 
     await assert.rejects(inspector.inspectBytes('acc_test', bytes), UnsupportedMediaError);
   });
 
-  it('answers or refuses, and never fails otherwise, whatever bytes follow a known beginning', async () => {
+  it('returns metadata or rejects, and never fails otherwise, whatever bytes follow a known signature', async () => {
     const beginnings = await Promise.all(
-      FORMATS.map(async ({ format }) => await picture(30, 20).toFormat(format).toBuffer()),
+      FORMATS.map(async ({ format }) => await createImage(30, 20).toFormat(format).toBuffer()),
     );
     await fc.assert(
       fc.asyncProperty(

@@ -10,17 +10,17 @@ import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import sharp from 'sharp';
-import { decodePicture, decodeSound } from '../src/decode.ts';
-import { openVideo, writeSound } from '../src/encode.ts';
+import { decodeImage, decodeAudio } from '../src/decode.ts';
+import { openVideo, writeAudio } from '../src/encode.ts';
 import { MediaChild, endMediaChildren } from '../src/media-child.ts';
 import { UndecodableMediaError } from '../src/undecodable-media-error.ts';
-import { PACKAGE_DIRECTORY, childModule } from '../src/program-files.ts';
+import { PACKAGE_DIRECTORY, childModulePath } from '../src/program-files.ts';
 import { compiled } from './compiled.ts';
 import { until } from '@darkroom/testing/until';
 import { CAN_SEE_PROCESSES, waitForChildren } from '@darkroom/testing/media-processes';
 import { plain, tone } from './samples.ts';
 
-const DECODE = { module: childModule('decode-child'), isUntrusted: true, maxMemoryMb: 1024 } as const;
+const DECODE = { module: childModulePath('decode-child'), isUntrusted: true, maxMemoryMb: 1024 } as const;
 
 describe('a media child', { skip: !CAN_SEE_PROCESSES }, () => {
   let folder: string;
@@ -35,8 +35,8 @@ describe('a media child', { skip: !CAN_SEE_PROCESSES }, () => {
 
   it('ends when the signal fires, and the call rejects with AbortError', async () => {
     for (const decode of [
-      (signal: AbortSignal) => decodePicture(endless, { maxEdge: 10 }, signal),
-      (signal: AbortSignal) => decodeSound(endless, { sampleRate: 48_000, maxSeconds: 1 }, signal),
+      (signal: AbortSignal) => decodeImage(endless, { maxEdge: 10 }, signal),
+      (signal: AbortSignal) => decodeAudio(endless, { sampleRate: 48_000, maxSeconds: 1 }, signal),
     ]) {
       const controller = new AbortController();
       const decoding = assert.rejects(decode(controller.signal), { name: 'AbortError' });
@@ -45,13 +45,13 @@ describe('a media child', { skip: !CAN_SEE_PROCESSES }, () => {
       await decoding;
       await waitForChildren(0);
     }
-    await assert.rejects(decodePicture(endless, { maxEdge: 10 }, AbortSignal.abort()), { name: 'AbortError' });
+    await assert.rejects(decodeImage(endless, { maxEdge: 10 }, AbortSignal.abort()), { name: 'AbortError' });
   });
 
-  it('that takes nothing of what it is given is ended in time', async () => {
+  it('is ended in time when it does not read its input', async () => {
     const child = await MediaChild.start({ ...DECODE, module: compiled('test/deaf-child.ts'), isUntrusted: false }, {});
     try {
-      assert.equal(await child.give(Buffer.alloc(16 * 1024 * 1024), 2_000), false);
+      assert.equal(await child.sendBytes(Buffer.alloc(16 * 1024 * 1024), 2_000), false);
       await assert.rejects(child.receive(), /takes longer than 2 s/);
     } finally {
       await child.end();
@@ -70,9 +70,9 @@ describe('a media child', { skip: !CAN_SEE_PROCESSES }, () => {
 
   it('ends when the process that started it is killed', async () => {
     const program = `
-      const { decodePicture } = await import(${JSON.stringify(compiled('src/decode.ts'))});
+      const { decodeImage } = await import(${JSON.stringify(compiled('src/decode.ts'))});
       const { waitForChildren } = await import('@darkroom/testing/media-processes');
-      decodePicture(${JSON.stringify(endless)}, { maxEdge: 10 }).catch(() => {});
+      decodeImage(${JSON.stringify(endless)}, { maxEdge: 10 }).catch(() => {});
       const [pid] = await waitForChildren(1);
       process.stdout.write(String(pid), () => process.kill(process.pid, 'SIGKILL'));`;
     const parent = spawnSync(process.execPath, ['--input-type=module', '-e', program], {
@@ -86,17 +86,17 @@ describe('a media child', { skip: !CAN_SEE_PROCESSES }, () => {
     await until('the child has ended', async () => !(await isRunning(pid)));
   });
 
-  it('ends when a film is aborted, and when a sound is', async () => {
-    const film = await openVideo({
+  it('ends when a video or audio encoding is aborted', async () => {
+    const video = await openVideo({
       path: path.join(folder, 'a.mp4'),
       width: 64,
       height: 64,
       fps: 24,
       quality: 'draft',
     });
-    await film.write(plain(64, 64, [1, 2, 3]));
+    await video.write(plain(64, 64, [1, 2, 3]));
     await waitForChildren(1);
-    await film.abort();
+    await video.abort();
     await waitForChildren(0);
 
     const controller = new AbortController();
@@ -106,14 +106,14 @@ describe('a media child', { skip: !CAN_SEE_PROCESSES }, () => {
         controller.abort();
       }
     }
-    const sound = { path: path.join(folder, 'a.wav'), format: 'wav', inputRate: 48_000, sampleRate: 48_000 } as const;
-    const writing = writeSound({ ...sound, channels: 1, samples: endlessly() }, controller.signal);
+    const audio = { path: path.join(folder, 'a.wav'), format: 'wav', inputRate: 48_000, sampleRate: 48_000 } as const;
+    const writing = writeAudio({ ...audio, channels: 1, samples: endlessly() }, controller.signal);
     await assert.rejects(writing, { name: 'AbortError' });
     await waitForChildren(0);
   });
 
   it("ends with all others of its thread, and leaves no entry in the system's table", async () => {
-    const decoding = Array.from({ length: 2 }, () => assert.rejects(decodePicture(endless, { maxEdge: 10 })));
+    const decoding = Array.from({ length: 2 }, () => assert.rejects(decodeImage(endless, { maxEdge: 10 })));
     const pids = await waitForChildren(2);
     await endMediaChildren();
 
@@ -124,10 +124,10 @@ describe('a media child', { skip: !CAN_SEE_PROCESSES }, () => {
     await Promise.all(decoding);
   });
 
-  it('knows nothing of our environment, and reaches no network where Linux takes it away', async () => {
+  it('has no environment variables of ours, and no network where Linux can isolate it', async () => {
     const child = await MediaChild.start(
       { ...DECODE, readable: [endless] },
-      { decode: 'picture', path: endless, maxEdge: 10 },
+      { decode: 'image', path: endless, maxEdge: 10 },
     );
     try {
       const [pid] = await waitForChildren(1);
@@ -150,16 +150,16 @@ describe('a media child', { skip: !CAN_SEE_PROCESSES }, () => {
     await waitForChildren(0);
   });
 
-  it("is ended when it takes more memory than it may, which is the file's fault", async () => {
+  it("is ended when it exceeds its memory limit, which is the file's fault", async () => {
     const file = path.join(folder, 'large.png');
     await sharp({ create: { width: 6000, height: 6000, channels: 3, background: 'teal' } })
       .png()
       .toFile(file);
-    const request = { decode: 'picture', path: file, maxEdge: 6000 };
+    const request = { decode: 'image', path: file, maxEdge: 6000 };
     const child = await MediaChild.start({ ...DECODE, maxMemoryMb: 150, readable: [file] }, request);
 
     // It may have reported the size before.
-    const receiving = child.receiveFacts().then(() => child.receiveBytes());
+    const receiving = child.receiveJson().then(() => child.receiveBytes());
     await assert.rejects(receiving, (error) => {
       assert.ok(error instanceof UndecodableMediaError, String(error));
       assert.match(error.message, /150 MB of memory/);
@@ -167,13 +167,13 @@ describe('a media child', { skip: !CAN_SEE_PROCESSES }, () => {
     });
     await child.end();
     // The same with the default limit.
-    assert.equal((await decodePicture(file, { maxEdge: 6000 })).width, 6000);
+    assert.equal((await decodeImage(file, { maxEdge: 6000 })).width, 6000);
   });
 
-  it("is ended when it says nothing for too long, which is the file's fault", async () => {
+  it("is ended when it sends nothing for too long, which is the file's fault", async () => {
     const child = await MediaChild.start(
       { ...DECODE, readable: [endless] },
-      { decode: 'picture', path: endless, maxEdge: 10 },
+      { decode: 'image', path: endless, maxEdge: 10 },
     );
 
     await assert.rejects(child.receive(1000), (error) => {
@@ -185,7 +185,7 @@ describe('a media child', { skip: !CAN_SEE_PROCESSES }, () => {
     await waitForChildren(0);
   });
 
-  it("fails as ours, not as the file's, where it does not start", async () => {
+  it('fails with an internal error, not with a fault of the file, when it does not start', async () => {
     const child = await MediaChild.start({ ...DECODE, module: compiled('src/no-such-child.ts') }, {});
     await assert.rejects(child.receive(), (error) => {
       assert.ok(!(error instanceof UndecodableMediaError));
@@ -194,12 +194,12 @@ describe('a media child', { skip: !CAN_SEE_PROCESSES }, () => {
     await child.end();
   });
 
-  it("takes a crash of a decoder for the file's fault", async () => {
+  it("reports a crash of a decoder as the file's fault", async () => {
     const module = path.join(folder, 'crash.mjs');
     await writeFile(module, "process.kill(process.pid, 'SIGSEGV');");
     const child = await MediaChild.start({ ...DECODE, module }, {});
 
-    await assert.rejects(child.receive(), { name: 'UndecodableMediaError', message: 'breaks its decoder' });
+    await assert.rejects(child.receive(), { name: 'UndecodableMediaError', message: 'crashes its decoder' });
     await child.end();
   });
 });

@@ -1,6 +1,6 @@
 /** What the media tests write and measure: tones and plain frames, and how to recognize them. */
 import { openVideo } from '../src/encode.ts';
-import type { FilmQuality } from '../src/encode.ts';
+import type { VideoQuality } from '../src/encode.ts';
 
 /** A tone of half the full level. */
 export function tone(hertz: number, sampleRate: number, seconds: number): Float32Array {
@@ -51,19 +51,19 @@ export function frameColour(index: number): readonly [number, number, number] {
 }
 
 /** Writes a video of plain frames, each of its own colour. */
-export async function writeFilm(film: {
+export async function writeVideo(options: {
   readonly path: string;
   readonly width: number;
   readonly height: number;
   readonly fps: number;
   readonly frames: number;
-  readonly quality?: FilmQuality;
-  readonly sound?: { readonly path: string };
+  readonly quality?: VideoQuality;
+  readonly audio?: { readonly path: string };
 }): Promise<void> {
-  const { frames, ...rest } = film;
+  const { frames, ...rest } = options;
   const writer = await openVideo({ quality: 'standard', ...rest });
   for (let index = 0; index < frames; index += 1) {
-    await writer.write(plain(film.width, film.height, frameColour(index)));
+    await writer.write(plain(options.width, options.height, frameColour(index)));
   }
   await writer.finish();
 }

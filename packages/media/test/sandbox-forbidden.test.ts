@@ -27,7 +27,7 @@ before(async () => {
 after(() => world.close());
 
 describe('where nothing may be mounted', { skip: !CAN_SEE_PROCESSES }, () => {
-  it('a child reads what our user reads, and still reaches neither processes nor the network', async (t) => {
+  it('a child can read what our user can read, but reaches neither other processes nor the network', async (t) => {
     const sandbox = await probeMediaSandbox(['namespaces']);
     if (sandbox.confinement === 'none') return t.skip('namespaces are forbidden here');
     assert.deepEqual(missingOf(sandbox), ['mount']);
@@ -45,7 +45,7 @@ describe('where nothing may be mounted', { skip: !CAN_SEE_PROCESSES }, () => {
 });
 
 describe('where namespaces are forbidden', { skip: !CAN_SEE_PROCESSES }, () => {
-  it('a child reads, signals and connects as our user does, and gains no right and is bounded all the same', async () => {
+  it('a child can read, signal and connect as our user, but gains no privilege and stays within its limits', async () => {
     const sandbox = await probeMediaSandbox(['limits']);
     assert.equal(sandbox.confinement, 'limits');
     assert.deepEqual(isolationsOf(sandbox), ['no_new_privileges', 'limits']);
@@ -73,62 +73,68 @@ describe('where namespaces are forbidden', { skip: !CAN_SEE_PROCESSES }, () => {
 });
 
 describe('an ordinary user', { skip: process.getuid?.() !== 0 }, () => {
-  it('has the same sandbox: its child does not read what it reads itself', async () => {
-    const NOBODY = 65_534;
-    const { given } = world;
+  it('has the same sandbox: its child cannot read the files of that user', async () => {
+    const NOBODY_UID = 65_534;
+    const { input } = world;
     const own = path.join(world.folder, 'data/own.json');
     await writeFile(own, 'hush', { mode: 0o600 });
-    await chown(own, NOBODY, NOBODY);
-    const user = [`--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups'];
+    await chown(own, NOBODY_UID, NOBODY_UID);
+    const user = [`--reuid=${NOBODY_UID}`, `--regid=${NOBODY_UID}`, '--clear-groups'];
     const { stdout } = await run('setpriv', [...user, ...programCommand(ordinary(world)), own], {
       cwd: PACKAGE_DIRECTORY,
     });
     const { confinement, ownRead, outcomes } = JSON.parse(stdout) as Record<string, unknown>;
     assert.equal(confinement, 'user-namespace');
     assert.equal(ownRead, 'hush');
-    const [given1, own1, signals] = outcomes as readonly [Outcomes, Outcomes, Outcomes];
-    assert.deepEqual(given1, { [given]: 'done' });
+    const [otherInput, own1, signals] = outcomes as readonly [Outcomes, Outcomes, Outcomes];
+    assert.deepEqual(otherInput, { [input]: 'done' });
     assertNoneDone(own1);
     assertNoneDone(signals);
   });
 });
 
-describe('a Node that may be run and not read, as in our image', { skip: process.getuid?.() !== 0 }, () => {
-  it('keeps its environment from a child of the same user, where namespaces are forbidden', async () => {
-    const unreadable = path.join(world.folder, 'node');
-    await copyFile(process.execPath, unreadable);
-    await chmod(unreadable, 0o711);
-    const user = ['--reuid=65534', '--regid=65534', '--clear-groups'];
-    const outcomes = [];
-    for (const node of [process.execPath, unreadable]) {
-      const [, ...program] = programCommand(inspected(world));
-      // Not by setpriv itself, which still has root's privileges when it starts a program.
-      const { stdout } = await run('setpriv', [...user, '/usr/bin/env', node, ...program], { cwd: PACKAGE_DIRECTORY });
-      outcomes.push(Object.values(JSON.parse(stdout) as Outcomes));
-    }
-    assert.deepEqual(outcomes, [
-      ['done', 'done'],
-      ['EACCES', 'EACCES'],
-    ]);
-  });
-});
+describe(
+  'a Node binary that can be executed but not read, as in our container image',
+  { skip: process.getuid?.() !== 0 },
+  () => {
+    it('hides its environment from a child of the same user when namespaces are forbidden', async () => {
+      const unreadable = path.join(world.folder, 'node');
+      await copyFile(process.execPath, unreadable);
+      await chmod(unreadable, 0o711);
+      const user = ['--reuid=65534', '--regid=65534', '--clear-groups'];
+      const outcomes = [];
+      for (const node of [process.execPath, unreadable]) {
+        const [, ...program] = programCommand(inspected(world));
+        // Not by setpriv itself, which still has root's privileges when it starts a program.
+        const { stdout } = await run('setpriv', [...user, '/usr/bin/env', node, ...program], {
+          cwd: PACKAGE_DIRECTORY,
+        });
+        outcomes.push(Object.values(JSON.parse(stdout) as Outcomes));
+      }
+      assert.deepEqual(outcomes, [
+        ['done', 'done'],
+        ['EACCES', 'EACCES'],
+      ]);
+    });
+  },
+);
 
 /** A module's path as a literal in a program. */
 const module = (file: string): string => JSON.stringify(compiled(file));
 
 /** Prints what a hostile child can do when the user is not root. */
-const ordinary = ({ child, given }: HostileWorld): string => `
+const ordinary = ({ child, input }: HostileWorld): string => `
   const { readFileSync } = await import('node:fs');
   const { MediaChild } = await import(${module('src/media-child.ts')});
   const { findMediaSandbox } = await import(${module('src/sandbox.ts')});
   const [own] = process.argv.slice(1);
   const { confinement } = await findMediaSandbox();
-  const attacks = [[${JSON.stringify(given)}], [own]].map((paths) => ({ attack: 'read', paths }));
+  const attacks = [[${JSON.stringify(input)}], [own]].map((paths) => ({ attack: 'read', paths }));
   const child = await MediaChild.start(
     ${JSON.stringify(child)},
     { attacks: [...attacks, { attack: 'signal', pids: [process.pid] }] },
   );
-  const { outcomes } = await child.receiveFacts();
+  const { outcomes } = await child.receiveJson();
   await child.end();
   console.log(JSON.stringify({ confinement, ownRead: readFileSync(own, 'utf8'), outcomes }));`;
 
@@ -142,7 +148,7 @@ const inspected = ({ child }: HostileWorld): string => `
     { ...${JSON.stringify(child)}, sandbox },
     { attacks: [{ attack: 'read', paths }] },
   );
-  const { outcomes } = await child.receiveFacts();
+  const { outcomes } = await child.receiveJson();
   await child.end();
   console.log(JSON.stringify(outcomes[0]));`;
 

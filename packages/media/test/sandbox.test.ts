@@ -41,11 +41,11 @@ function secretPaths({ secret }: HostileWorld): readonly string[] {
   return [secret, ...ofMachine, ...ofRepository, ...around];
 }
 
-function pathsToWrite({ secret, given }: HostileWorld): readonly string[] {
+function pathsToWrite({ secret, input }: HostileWorld): readonly string[] {
   // A checkout below /tmp is in the directory that a child may write to, in a /tmp of its own.
   const beside = PACKAGE_DIRECTORY.startsWith('/tmp/') ? [] : ['new'];
   const ofPackage = [...beside, 'dist/src/new', 'dist/src/decode.js', 'package.json', '../../node_modules/new'];
-  const ofMachine = ['/new', '/usr/lib/new', '/dev/new', '/proc/1/oom_score_adj', secret, given];
+  const ofMachine = ['/new', '/usr/lib/new', '/dev/new', '/proc/1/oom_score_adj', secret, input];
   return [...ofMachine, ...ofPackage.map((name) => path.join(PACKAGE_DIRECTORY, name))];
 }
 
@@ -60,15 +60,15 @@ const everywhere = CAN_SEE_PROCESSES
 const whole = everywhere.filter(({ confinement }) => confinement !== 'none');
 
 for (const sandbox of whole) {
-  describe(`a child that has been taken over, in the sandbox "${sandbox.confinement}"`, () => {
+  describe(`a compromised child in the sandbox "${sandbox.confinement}"`, () => {
     let sibling: ChildProcess;
     let outcomes: readonly Outcomes[];
     const written = path.join(tmpdir(), `taken-over-${process.pid}-${sandbox.confinement}`);
     before(async () => {
       sibling = spawn('/bin/sh', ['-c', 'read forever'], { stdio: ['pipe', 'ignore', 'ignore'] });
-      const { given, loopback, abstract } = world;
+      const { input, loopback, abstract } = world;
       outcomes = await world.attack(sandbox, [
-        { attack: 'read', paths: [given] },
+        { attack: 'read', paths: [input] },
         { attack: 'read', paths: secretPaths(world) },
         { attack: 'list', paths: ['/', '/dev'] },
         { attack: 'processes' },
@@ -86,9 +86,9 @@ for (const sandbox of whole) {
       await once(sibling, 'close');
     });
 
-    it('reads the file that it was given, and no other', () => {
-      const [ofGiven = {}, ofSecrets = {}, { '/': root = '', '/dev': devices } = {}] = outcomes;
-      assert.deepEqual(ofGiven, { [world.given]: 'done' });
+    it('can read its input file, and no other', () => {
+      const [ofInput = {}, ofSecrets = {}, { '/': root = '', '/dev': devices } = {}] = outcomes;
+      assert.deepEqual(ofInput, { [world.input]: 'done' });
       assertNoneDone(ofSecrets);
       const [top = ''] = PACKAGE_DIRECTORY.split('/').slice(1);
       const expected = ['.old', 'bin', 'dev', 'etc', 'lib', 'lib64', 'proc', 'tmp', 'usr', top];
@@ -99,20 +99,20 @@ for (const sandbox of whole) {
       assert.equal(devices, 'null,random,urandom,zero');
     });
 
-    it('sees and signals no process but its own', () => {
+    it('can see and signal only its own processes', () => {
       const [processes = {}, signals = {}] = outcomes.slice(3);
       assert.ok(Object.keys(processes).length < 10, 'a shell, itself and its loader');
       assert.ok(!Object.values(processes).some((command) => command.includes('sandbox.test')));
       assertNoneDone(signals);
     });
 
-    it('connects to nothing: not to the loopback, not to abstract sockets, not to the outside', () => {
+    it('cannot connect to the loopback, to abstract sockets or to the outside', () => {
       assertNoneDone(outcomes[5]);
     });
 
-    it('writes nothing outside its own directory for temporary files, and little into that', async () => {
+    it('can write only to its own temporary directory, and only a little', async () => {
       assertNoneDone(outcomes[6]);
-      assert.equal(await readFile(world.given, 'utf8'), 'given');
+      assert.equal(await readFile(world.input, 'utf8'), 'given');
       assert.deepEqual(outcomes[7], { [written]: 'done' });
       assert.ok(!existsSync(written), 'what it has written was its own');
       const { count, outcome } = outcomes[9] ?? {};
@@ -120,20 +120,20 @@ for (const sandbox of whole) {
       assert.ok(Number(count) <= 16, `${count} MB`);
     });
 
-    it('gains no right', () => {
+    it('gains no privilege', () => {
       const { capabilities, noNewPrivileges, ...tries } = outcomes[8] ?? {};
       assert.equal(capabilities, '0,0,0,0');
       assert.equal(noNewPrivileges, '1');
       assertNoneDone(tries);
     });
 
-    it('opens few files', () => {
+    it('can open only a few files', () => {
       const { count, outcome } = outcomes[10] ?? {};
       assert.equal(outcome, 'EMFILE');
       assert.ok(Number(count) < 256, `${count} files`);
     });
 
-    it('starts few processes, and none outlives it', async () => {
+    it('can start only a few processes, and none outlives it', async () => {
       // Stopped by the kernel, or by us where it does not count root's processes.
       const forking = world.attack(sandbox, [{ attack: 'fork' }]).then(([{ started, outcome } = {}]) => {
         assert.equal(outcome, 'failed');
@@ -146,25 +146,25 @@ for (const sandbox of whole) {
       assert.deepEqual(world.processes(), []);
     });
 
-    it('takes bounded memory, alone and in many processes', async () => {
+    it('can use only bounded memory, alone and in many processes', async () => {
       for (const kind of ['memory', 'memory-of-many'] as const) {
         await assert.rejects(world.attack(sandbox, [{ attack: kind }]), (error: Error) => {
           assert.equal(error.name, 'UndecodableMediaError', String(error));
-          assert.match(error.message, /more than 250 MB of memory|breaks its decoder/);
+          assert.match(error.message, /more than 250 MB of memory|crashes its decoder/);
           return true;
         });
       }
       assert.deepEqual(world.processes(), []);
     });
 
-    it('takes bounded processor time', async () => {
+    it('can use only bounded processor time', async () => {
       await assert.rejects(world.attack(sandbox, [{ attack: 'cpu' }], { maxCpuSeconds: 3 }), {
         name: 'UndecodableMediaError',
         message: 'takes more than 3 s of processor time to read',
       });
     });
 
-    it('ends with the process that started it, though it never looks', async () => {
+    it('ends with the process that started it, even when it never checks', async () => {
       const program = `
         const { MediaChild } = await import(${JSON.stringify(compiled('src/media-child.ts'))});
         const sandbox = ${JSON.stringify(sandbox)};

@@ -2,16 +2,16 @@
 import { createRandom, hashText } from '@darkroom/seeded-random/random';
 import type { JsonSchema, OutputFormat, OfflineTextRequest } from './request.ts';
 import { answerFromPrompt } from './answers/answer-text.ts';
-import { inWords } from './answers/given-text.ts';
+import { formatResults } from './answers/text-tasks.ts';
 import { prose } from './answers/prose.ts';
-import { askedJson } from './json/asked-json.ts';
-import type { AskedJson } from './json/asked-json.ts';
+import { findRequestedJson } from './json/requested-json.ts';
+import type { RequestedJson } from './json/requested-json.ts';
 import { instanceOf } from './json/instance.ts';
 import { SchemaReader } from './json/schema-reader.ts';
 import { readConversation } from './reading/conversation.ts';
 import type { Conversation } from './reading/conversation.ts';
 import { FoundValues } from './reading/found-values.ts';
-import { inForm, wantedForm } from './reading/wanted-form.ts';
+import { inForm, readRequestedForm } from './reading/requested-form.ts';
 import { reasoningOf } from './reasoning.ts';
 import { plannedCalls } from './tool-calls.ts';
 import type { PlannedCall } from './tool-calls.ts';
@@ -37,43 +37,43 @@ export async function createPlanner(
   maxTokens: number,
 ): Promise<(seed: string) => AnswerPlan> {
   const conversation = readConversation(request.messages);
-  const form = wantedForm(conversation);
+  const form = readRequestedForm(conversation);
   const calls = plannedCalls(request, conversation, maxTokens);
   const known = calls.length > 0 ? '' : await answerFromPrompt(conversation, form, maxTokens);
-  const json = wantedJson(request.format, conversation);
+  const json = resolveJson(request.format, conversation);
   const reader = json === undefined ? undefined : new SchemaReader(json.schema);
   const earlier = conversation.earlier.join('\n');
   return (seed) => {
     const random = createRandom(hashText(seed));
     const reasoning = reasoningOf(conversation, request.reasoningEffort, random.fork('reasoning'));
     if (calls.length > 0) return { reasoning, text: '', calls };
-    const writing = { asked: conversation.asked, form, verbosity: request.verbosity ?? 'medium' };
+    const writing = { excerpt: conversation.excerpt, form, verbosity: request.verbosity ?? 'medium' };
     let text = inForm(known ?? prose({ ...writing, random: random.fork('prose') }), form);
     if (json !== undefined) {
       const found = new FoundValues(json.rest, earlier);
       const options = { found, random: random.fork('instance'), fill: 'all', maxTokens, answer: text } as const;
       text = JSON.stringify(instanceOf(json.schema, options, reader));
     }
-    return { reasoning, text: cut(text.slice(0, maxTokens * CHARACTERS_PER_TOKEN), request.stop), calls };
+    return { reasoning, text: cutAtStop(text.slice(0, maxTokens * CHARACTERS_PER_TOKEN), request.stop), calls };
   };
 }
 
 /** The JSON that the answer has to be; undefined: it is a text. */
-function wantedJson(format: OutputFormat, conversation: Conversation): AskedJson | undefined {
-  const { question, results, asked } = conversation;
+function resolveJson(format: OutputFormat, conversation: Conversation): RequestedJson | undefined {
+  const { prompt, results, excerpt } = conversation;
   // The results of functions are what the prompt asked for.
-  const withResults = (text: string): string => (results.length === 0 ? text : `${inWords(results)}\n${text}`);
-  if (format.type === 'json_schema') return { schema: format.schema, rest: withResults(question) };
-  if (format.type === 'text' && !/\bJSON\b/i.test(asked)) return undefined;
-  const wanted = askedJson(conversation);
-  if (format.type === 'text' && wanted === undefined) return undefined;
-  const { schema, rest } = wanted ?? { schema: ANSWER_OBJECT, rest: question };
+  const withResults = (text: string): string => (results.length === 0 ? text : `${formatResults(results)}\n${text}`);
+  if (format.type === 'json_schema') return { schema: format.schema, rest: withResults(prompt) };
+  if (format.type === 'text' && !/\bJSON\b/i.test(excerpt)) return undefined;
+  const requested = findRequestedJson(conversation);
+  if (format.type === 'text' && requested === undefined) return undefined;
+  const { schema, rest } = requested ?? { schema: ANSWER_OBJECT, rest: prompt };
   return { schema: { ...schema, type: 'object' }, rest: withResults(rest) };
 }
 
 /** The text before the first of the stop sequences. */
-function cut(text: string, stop: readonly string[]): string {
-  const places = stop.filter((sequence) => sequence !== '').map((sequence) => text.indexOf(sequence));
-  const found = places.filter((place) => place >= 0);
+function cutAtStop(text: string, stop: readonly string[]): string {
+  const offsets = stop.filter((sequence) => sequence !== '').map((sequence) => text.indexOf(sequence));
+  const found = offsets.filter((index) => index >= 0);
   return found.length === 0 ? text : text.slice(0, Math.min(...found));
 }

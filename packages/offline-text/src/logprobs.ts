@@ -15,13 +15,13 @@ export interface TokenLogprob {
 
 /**
  * @param seed identifies the answer.
- * @param place position of the token in it.
+ * @param position position of the token in it.
  * @param alternatives how many to report.
  */
-export function logprobOf(token: number, seed: string, place: number, alternatives: number): TokenLogprob {
-  const random = createRandom(hashText(`${seed}/${place}/${token}`));
+export function logprobOf(token: number, seed: string, position: number, alternatives: number): TokenLogprob {
+  const random = createRandom(hashText(`${seed}/${position}/${token}`));
   const probability = random.between(0.6, 0.99);
-  const said = entryOf(token, probability);
+  const emitted = entryOf(token, probability);
   const others: TokenLogprob['alternatives'][number][] = [];
   const seen = new Set([token]);
   for (let left = 1 - probability; others.length < alternatives - 1;) {
@@ -31,7 +31,7 @@ export function logprobOf(token: number, seed: string, place: number, alternativ
     left /= 2;
     others.push(entryOf(other, left));
   }
-  return { ...said, alternatives: alternatives > 0 ? [said, ...others] : [] };
+  return { ...emitted, alternatives: alternatives > 0 ? [emitted, ...others] : [] };
 }
 
 function entryOf(token: number, probability: number): TokenLogprob['alternatives'][number] {

@@ -31,13 +31,13 @@ const CONSIDERATIONS: Lines = [
 
 /** @param effort undefined: this model does not reason unless that is requested. */
 export function reasoningOf(
-  { asked, earlier, results }: Conversation,
+  { excerpt, earlier, results }: Conversation,
   effort: ReasoningEffort | undefined,
   random: Random,
 ): string {
   const count = SENTENCES[effort ?? 'none'];
   if (count === 0) return '';
-  const words = meaningfulWords(asked).slice(0, 12);
+  const words = meaningfulWords(excerpt).slice(0, 12);
   const subject = words.length === 0 ? 'nothing in particular' : words.slice(0, 5).join(', ');
   const opening = `The request turns on these words: ${subject}.`;
   const scope = `There are ${earlier.length} earlier messages and ${results.length} results to take into account.`;

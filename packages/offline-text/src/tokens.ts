@@ -67,10 +67,10 @@ export function shownToken(token: number): string {
 }
 
 /** Common tokens that are text by themselves, for alternatives. */
-export function commonToken(place: number): number {
+export function commonToken(position: number): number {
   const { values } = vocabulary();
   // Bytes come first; of the first twenty thousand most are whole words.
-  let token = 256 + (place % 20_000);
+  let token = 256 + (position % 20_000);
   while (typeof values[token] !== 'string') token += 1;
   return token;
 }
@@ -118,7 +118,7 @@ export function* piecesOf(text: string, budget: TokenBudget): Generator<Piece> {
   for (const token of tokensOf(text)) {
     tokens.push(token);
     bytes.push(...bytesOf(token));
-    if (!endsWhole(bytes)) continue;
+    if (!endsWithWholeCharacter(bytes)) continue;
     if (!budget.take(tokens.length)) return;
     yield { text: Buffer.from(bytes).toString(), tokens };
     [tokens, bytes] = [[], []];
@@ -126,7 +126,7 @@ export function* piecesOf(text: string, budget: TokenBudget): Generator<Piece> {
 }
 
 /** Whether UTF-8 ends with a whole character. */
-function endsWhole(bytes: readonly number[]): boolean {
+function endsWithWholeCharacter(bytes: readonly number[]): boolean {
   const from = bytes.findLastIndex((byte) => (byte & 0xc0) !== 0x80);
   const lead = bytes[from] ?? 0;
   const length = lead < 0x80 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;

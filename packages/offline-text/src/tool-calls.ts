@@ -37,13 +37,13 @@ export function plannedCalls(
 ): readonly PlannedCall[] {
   const { tools, toolChoice } = request;
   if (tools.length === 0 || toolChoice === 'none') return [];
-  const { question, results, earlier } = conversation;
+  const { prompt, results, earlier } = conversation;
   const call = (tool: FunctionTool, settled: Readonly<Record<string, unknown>> = {}): PlannedCall => ({
     name: tool.name,
     arguments: JSON.stringify(
       instanceOf(parametersOf(tool), {
-        found: new FoundValues(question, earlier.join('\n')),
-        random: createRandom(hashText(`${tool.name}\n${conversation.asked}`)),
+        found: new FoundValues(prompt, earlier.join('\n')),
+        random: createRandom(hashText(`${tool.name}\n${conversation.excerpt}`)),
         fill: 'found',
         maxTokens,
         settled,
@@ -52,13 +52,13 @@ export function plannedCalls(
   });
   if (typeof toolChoice === 'object')
     return tools.filter(({ name }) => name === toolChoice.name).map((tool) => call(tool));
-  if (toolChoice === 'auto' && (results.length > 0 || FORBIDDEN.test(conversation.asked))) return [];
-  const fitting = fittingTools(tools, conversation.asked);
+  if (toolChoice === 'auto' && (results.length > 0 || FORBIDDEN.test(conversation.excerpt))) return [];
+  const fitting = fittingTools(tools, conversation.excerpt);
   const chosen = fitting.length > 0 || toolChoice === 'auto' ? fitting : tools.slice(0, 1);
   if (!request.parallelToolCalls) return chosen.slice(0, 1).map((tool) => call(tool));
   return chosen
     .slice(0, MAX_CALLS)
-    .flatMap((tool) => severalTimes(tool, question).map((settled) => ({ tool, settled })))
+    .flatMap((tool) => repeatForRow(tool, prompt).map((settled) => ({ tool, settled })))
     .slice(0, MAX_CALLS)
     .map(({ tool, settled }) => call(tool, settled));
 }
@@ -75,9 +75,9 @@ interface Fit {
 }
 
 /** The functions that a prompt refers to; of several that the same words refer to, the best. */
-function fittingTools(tools: readonly FunctionTool[], asked: string): readonly FunctionTool[] {
-  const said = new Set(wordsOf(asked).map(stemOf));
-  const fits = tools.map((tool) => fitOf(tool, asked, said)).filter(({ score }) => score > 0);
+function fittingTools(tools: readonly FunctionTool[], excerpt: string): readonly FunctionTool[] {
+  const promptStems = new Set(wordsOf(excerpt).map(stemOf));
+  const fits = tools.map((tool) => fitOf(tool, excerpt, promptStems)).filter(({ score }) => score > 0);
   const chosen: Fit[] = [];
   const covered = new Set<string>();
   for (const fit of fits.toSorted((left, right) => right.score - left.score)) {
@@ -88,26 +88,26 @@ function fittingTools(tools: readonly FunctionTool[], asked: string): readonly F
   return chosen.map(({ tool }) => tool);
 }
 
-function fitOf(tool: FunctionTool, asked: string, said: ReadonlySet<string>): Fit {
+function fitOf(tool: FunctionTool, excerpt: string, promptStems: ReadonlySet<string>): Fit {
   const words = wordsOfName(tool.name).map(stemOf);
-  const telling = words.filter((word) => !GENERAL.has(word) && said.has(word));
-  const isWhole = words.length > 0 && words.every((word) => said.has(word));
-  const isNamed = asked.includes(tool.name) && tool.name.length > 3;
+  const distinctive = words.filter((word) => !GENERAL.has(word) && promptStems.has(word));
+  const isWhole = words.length > 0 && words.every((word) => promptStems.has(word));
+  const isNamed = excerpt.includes(tool.name) && tool.name.length > 3;
   const described = meaningfulWords((tool.description ?? '').slice(0, 4096))
     .map(stemOf)
-    .filter((word) => !GENERAL.has(word) && said.has(word));
-  const named = isNamed ? [...telling, tool.name] : isWhole && telling.length === 0 ? words : telling;
+    .filter((word) => !GENERAL.has(word) && promptStems.has(word));
+  const named = isNamed ? [...distinctive, tool.name] : isWhole && distinctive.length === 0 ? words : distinctive;
   const isFitting = named.length > 0 || described.length > 1;
   return { tool, named, score: isFitting ? named.length * 4 + described.length + (isNamed ? 16 : 0) : 0 };
 }
 
 /** One call, or one for each of the things in a row: "the weather in Paris and London". */
-function severalTimes(tool: FunctionTool, question: string): readonly Readonly<Record<string, unknown>>[] {
+function repeatForRow(tool: FunctionTool, prompt: string): readonly Readonly<Record<string, unknown>>[] {
   const { properties, required } = parametersOf(tool);
   const name = listOf(required)
     .map(String)
     .find((key) => isObject(properties) && isPlainText(properties[key]));
-  const row = name === undefined ? [] : new FoundValues(question).inRow(name);
+  const row = name === undefined ? [] : new FoundValues(prompt).inRow(name);
   return name === undefined || row.length < 2 ? [{}] : row.map((text) => ({ [name]: text }));
 }
 

@@ -90,7 +90,7 @@ describe('the plan of an answer', () => {
 describe('tokens', () => {
   before(loadVocabulary);
 
-  it('make up the text again, in whole characters', () => {
+  it('add up to the text, in whole characters', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme', maxLength: 300 }), (text) => {
         const pieces = [...piecesOf(text, new TokenBudget(10_000))].map((piece) => piece.text);

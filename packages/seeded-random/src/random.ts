@@ -14,7 +14,7 @@ export function hashText(text: string): number {
   return (hash ^ (hash >>> 16)) >>> 0;
 }
 
-/** A stream of random numbers. `fork` gives an independent one, so that a new draw in one layer leaves others alone. */
+/** A stream of random numbers. `fork` gives an independent one, so that a new draw in one layer does not change the others. */
 export interface Random {
   /** A number from 0 (included) to 1 (excluded). */
   next(): number;

@@ -30,7 +30,7 @@ export function createRandom(seed: number, name: string): Random {
     between,
     isWithChance: (chance) => next() < chance,
     pick(choices) {
-      if (choices.length === 0) throw new Error('there is nothing to choose from');
+      if (choices.length === 0) throw new Error('no choices');
       return choices[between(0, choices.length - 1)] as (typeof choices)[number];
     },
     shuffled(items) {

@@ -27,7 +27,9 @@ export async function until(
   const deadline = Date.now() + GIVE_UP_MS;
   while (!(await condition())) {
     if (Date.now() > deadline) {
-      throw new Error(`waited in vain for ${GIVE_UP_MS / 1000} s: ${typeof what === 'string' ? what : what()}`);
+      throw new Error(
+        `timed out after ${GIVE_UP_MS / 1000} s waiting for: ${typeof what === 'string' ? what : what()}`,
+      );
     }
     await new Promise((resolve) => setTimeout(resolve, pollMs));
   }

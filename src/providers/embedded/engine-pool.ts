@@ -5,7 +5,7 @@
  *
  * Threads are shared out by account (src/limits/tenant-shares.ts): among the waiting accounts, the one with the fewest
  * threads goes first. A long job of an account that has more threads than a waiting account is paused in the middle
- * (pausing.ts): it keeps its thread, which blocks, and another thread works instead. So at most `threads` work at any
+ * (pause-control.ts): it keeps its thread, which blocks, and another thread works instead. So at most `threads` work at any
  * time, and an account that is alone has all of them.
  *
  * Jobs wait here and not in piscina: its own queue is only checked when a thread finishes, so a job queued behind one
@@ -22,10 +22,10 @@ import type { Lease } from '../../limits/tenant-shares.ts';
 import type { ShareMetrics } from '../../telemetry/metrics-shares.ts';
 import { isEngineName, isLongEngine } from '@darkroom/engines/engine-names';
 import { createLongRenderings, longRenderingsOf } from './long-renderings.ts';
-import { createPauseControl } from '@darkroom/engines/pausing';
-import type { PauseControl } from '@darkroom/engines/pausing';
+import { createPauseControl } from '@darkroom/engines/pause-control';
+import type { PauseControl } from '@darkroom/engines/pause-control';
 import { UnusableInputError } from '@darkroom/engines/unusable-input-error';
-import type { EngineJob, RenderedFile, ThreadAnswer } from '@darkroom/engines/engine';
+import type { EngineJob, RenderedFile, ThreadResult } from '@darkroom/engines/engine';
 
 /** Options of a job besides the job itself. */
 export interface RenderOptions {
@@ -111,7 +111,7 @@ export function createEnginePool(options: {
     shareMetrics,
   } = options;
   const maxPaused = longRenderingsOf(threads).underWay;
-  const piscina = new Piscina<ThreadTask, ThreadAnswer>({
+  const piscina = new Piscina<ThreadTask, ThreadResult>({
     filename: threadModule,
     minThreads: 0,
     // More than the number that work: the threads of paused jobs are blocked.
@@ -146,7 +146,7 @@ export function createEnginePool(options: {
   const mayPause = ({ tenant }: RunningJob): boolean => paused < maxPaused && shares.isOutranked(tenant);
   /** Requests a pause from accounts that have more threads than a waiting one; call it when that may have changed. */
   const review = (): void => {
-    for (const running of pausable) running.pause.ask(mayPause(running));
+    for (const running of pausable) running.pause.setRequested(mayPause(running));
   };
 
   /** Waits for a thread; a job that resumes goes before the account's other jobs. */

@@ -5,7 +5,7 @@
  */
 import { threadId } from 'node:worker_threads';
 import type { MessagePort } from 'node:worker_threads';
-import type { EngineJob, ThreadAnswer } from '@darkroom/engines/engine';
+import type { EngineJob, ThreadResult } from '@darkroom/engines/engine';
 
 export default async function liveOrDie({
   job: { engine, input, scratch },
@@ -13,7 +13,7 @@ export default async function liveOrDie({
 }: {
   readonly job: EngineJob;
   readonly progressPort: MessagePort;
-}): Promise<ThreadAnswer> {
+}): Promise<ThreadResult> {
   if (engine === 'exit') process.exit(3);
   if (engine === 'memory') {
     const kept: number[][] = [];
@@ -30,7 +30,7 @@ export default async function liveOrDie({
   if (engine === 'refuse')
     return {
       kind: 'unusable_input',
-      problem: 'image_urls.0: not a picture',
+      problem: 'image_urls.0: not an image',
       fault: { kind: 'undecodable', field: 'image_urls.0' },
     };
   if (engine === 'tell') {

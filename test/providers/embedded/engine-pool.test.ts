@@ -159,7 +159,7 @@ describe('an engine pool whose threads tell', () => {
     try {
       await assert.rejects(pool.render(job({}, 'refuse'), never()), (error) => {
         assert.ok(error instanceof UnusableInputError);
-        assert.match(error.message, /image_urls\.0: not a picture/);
+        assert.match(error.message, /image_urls\.0: not an image/);
         assert.deepEqual(error.fault, { kind: 'undecodable', field: 'image_urls.0' });
         return true;
       });

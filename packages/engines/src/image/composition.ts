@@ -139,8 +139,8 @@ function withFamilies(mentions: readonly Mention[]): readonly Mention[] {
 }
 
 /** Decides the composition of the image. */
-export function compose(given: PromptReading, random: Random): Composition {
-  const reading = { ...given, mentions: withFamilies(withRiders(given)) };
+export function compose(prompted: PromptReading, random: Random): Composition {
+  const reading = { ...prompted, mentions: withFamilies(withRiders(prompted)) };
   const { absent } = reading;
   const indoors = settingIndoors(reading);
   const named = new Map(reading.mentions.map((mention) => [mention.thing, mention]));

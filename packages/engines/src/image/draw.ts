@@ -134,15 +134,15 @@ const FALL = [
 /** A soft round glow that ends in nothing at its rim. */
 export function glow(context: Context, centre: Point, radius: number, colour: Colour, alpha: number): void {
   const gradient = context.createRadialGradient(centre.x, centre.y, 0, centre.x, centre.y, radius);
-  for (const [place, share] of FALL) gradient.addColorStop(place, css(colour, alpha * share));
+  for (const [position, share] of FALL) gradient.addColorStop(position, css(colour, alpha * share));
   context.fillStyle = gradient;
   context.fillRect(centre.x - radius, centre.y - radius, radius * 2, radius * 2);
 }
 
-/** Draws in a coordinate system with its origin at `place` and `size` as its unit; x is reversed for `-1`. */
-export function at(context: Context, place: Point, size: number, facing: 1 | -1, draw: () => void): void {
+/** Draws in a coordinate system with its origin at `position` and `size` as its unit; x is reversed for `-1`. */
+export function at(context: Context, position: Point, size: number, facing: 1 | -1, draw: () => void): void {
   context.save();
-  context.translate(place.x, place.y);
+  context.translate(position.x, position.y);
   context.scale(size * facing, size);
   draw();
   context.restore();

@@ -44,11 +44,11 @@ export function settingIndoors(reading: PromptReading): 'portrait' | 'table' | '
   if (hasAny(named, ROOMS) && !isParked) return 'room';
   if (isUnderSky) return undefined;
   if (hasAny(named, FURNITURE)) return 'room';
-  const hasGuest = reading.mentions.some(({ thing }) => SUBJECTS[thing]?.place === 'near');
+  const hasGuest = reading.mentions.some(({ thing }) => SUBJECTS[thing]?.zone === 'near');
   if (named.has('window') && hasGuest && !isParked) return 'room';
   return hasAny(named, TABLETOP) || named.has('table') ? 'table' : undefined;
 }
 
 function isBuilding(thing: Thing): boolean {
-  return SUBJECTS[thing]?.place === 'middle';
+  return SUBJECTS[thing]?.zone === 'middle';
 }

@@ -4,7 +4,7 @@
 import type { Random } from '@darkroom/seeded-random/random';
 
 /** A value of -1 to 1 at every point of a line; points about 1 apart are independent. */
-export type LineNoise = (place: number) => number;
+export type LineNoise = (position: number) => number;
 
 /** A value of -1 to 1 at every point of a plane. */
 export type PlaneNoise = (x: number, y: number) => number;
@@ -22,19 +22,19 @@ function cells(random: Random): Float32Array {
 /** Value noise along a line. */
 export function createLineNoise(random: Random): LineNoise {
   const values = cells(random);
-  return (place) => {
-    const cell = Math.floor(place);
+  return (position) => {
+    const cell = Math.floor(position);
     const from = values[cell & (CELLS - 1)] ?? 0;
     const to = values[(cell + 1) & (CELLS - 1)] ?? 0;
-    return from + (to - from) * smooth(place - cell);
+    return from + (to - from) * smooth(position - cell);
   };
 }
 
 /** Several octaves of noise: each finer by two and weaker by `gain`. */
-export function fractal(noise: LineNoise, place: number, octaves: number, gain = 0.5): number {
+export function fractal(noise: LineNoise, position: number, octaves: number, gain = 0.5): number {
   let [sum, weight, total] = [0, 1, 0];
   for (let octave = 0; octave < octaves; octave++) {
-    sum += noise(place * 2 ** octave + octave * 17.3) * weight;
+    sum += noise(position * 2 ** octave + octave * 17.3) * weight;
     total += weight;
     weight *= gain;
   }

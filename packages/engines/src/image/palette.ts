@@ -146,7 +146,7 @@ function skyOf(colours: readonly string[]): Sky {
   return [hex(zenith), hex(high), hex(low), hex(horizon)];
 }
 
-function mapSky(sky: Sky, change: (colour: Colour, place: number) => Colour): Sky {
+function mapSky(sky: Sky, change: (colour: Colour, position: number) => Colour): Sky {
   return [change(sky[0], 0), change(sky[1], 1), change(sky[2], 2), change(sky[3], 3)];
 }
 
@@ -155,10 +155,12 @@ function underWeather(sky: Sky, reading: PromptReading, time: TimeOfDay): Sky {
   const { weather } = reading;
   const isDark = time === 'night' || time === 'dusk';
   if (weather.has('storm'))
-    return mapSky(sky, (colour, place) => adjust(mix(colour, hex('#3a4454'), 0.6), place === 3 ? 0.06 : -0.08, 0.8));
+    return mapSky(sky, (colour, position) =>
+      adjust(mix(colour, hex('#3a4454'), 0.6), position === 3 ? 0.06 : -0.08, 0.8),
+    );
   if (weather.has('rain')) return mapSky(sky, (colour) => mix(colour, hex(isDark ? '#27303f' : '#8796a3'), 0.55));
   if (weather.has('fog'))
-    return mapSky(sky, (colour, place) => mix(colour, hex(isDark ? '#4a5566' : '#d5dadb'), 0.3 + place * 0.12));
+    return mapSky(sky, (colour, position) => mix(colour, hex(isDark ? '#4a5566' : '#d5dadb'), 0.3 + position * 0.12));
   if (weather.has('snow')) return mapSky(sky, (colour) => mix(colour, hex(isDark ? '#3b4a63' : '#c3ced9'), 0.45));
   if (weather.has('cloudy')) return mapSky(sky, (colour) => mix(colour, hex(isDark ? '#2c3442' : '#aab4bd'), 0.35));
   return sky;
@@ -169,9 +171,10 @@ function tintedSky(sky: Sky, reading: PromptReading): Sky {
   const skyColour = reading.mentions.find(({ thing }) => thing === 'sky')?.colour;
   const [first] = reading.colours;
   const last = reading.colours.at(-1);
-  if (skyColour !== undefined) return mapSky(sky, (colour, place) => tint(colour, skyColour, 0.85 - place * 0.08));
+  if (skyColour !== undefined)
+    return mapSky(sky, (colour, position) => tint(colour, skyColour, 0.85 - position * 0.08));
   if (first === undefined || last === undefined) return sky;
-  return mapSky(sky, (colour, place) => tint(colour, place < 2 ? first : last, place === 1 ? 0.6 : 0.75));
+  return mapSky(sky, (colour, position) => tint(colour, position < 2 ? first : last, position === 1 ? 0.6 : 0.75));
 }
 
 function changeAll(palette: Palette, change: (colour: Colour) => Colour): Palette {

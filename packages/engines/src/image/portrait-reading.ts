@@ -88,14 +88,14 @@ function usualClothes(text: string): Colour | undefined {
 /** Reads the sitter of a portrait from the prompt. */
 export function readSitter(scenery: string, random: Random): Sitter {
   const text = scenery.toLowerCase();
-  const isWomanSaid = /\b(woman|girl|lady|queen|princess|mother|grandmother|she|her|actress|bride|ballerina)\b/.test(
+  const isWomanNamed = /\b(woman|girl|lady|queen|princess|mother|grandmother|she|her|actress|bride|ballerina)\b/.test(
     text,
   );
-  const isManSaid =
+  const isManNamed =
     /\b(man|boy|guy|king|prince|father|grandfather|he|his|wizard|monk|knight|fisherman|farmer|samurai|beard(?:ed)?)\b/.test(
       text,
     );
-  const isWoman = isWomanSaid || (!isManSaid && random.chance(0.5));
+  const isWoman = isWomanNamed || (!isManNamed && random.chance(0.5));
   const isOld = /\b(old|elderly|grand(?:mother|father)|aged|wrinkled|wizard)\b/.test(text);
   const isChild = /\b(girl|boy|child|kid|young|baby|toddler)\b/.test(text);
   const skins = ['#f0c8a6', '#e3b08c', '#c98d63', '#9a623f', '#6e4530', '#f5d6bd'] as const;

@@ -21,12 +21,12 @@ import { createRandom, hashText } from '@darkroom/seeded-random/random';
 import type { Random } from '@darkroom/seeded-random/random';
 import { paintScene } from './scene-painting.ts';
 import { pixelSize } from './sizes.ts';
-import { readPicture } from './picture/given.ts';
-import { printPicture } from './picture-print.ts';
+import { readImage } from './analysis/input-images.ts';
+import { printImage } from './image-print.ts';
 import type { Context, Stage } from './stage.ts';
 
 /** Pixels of the longer side of a printed image: the largest poster. */
-const LARGEST_PICTURE = 4096;
+const LARGEST_IMAGE = 4096;
 
 type LayoutName = 'framed' | 'full' | 'arch';
 
@@ -60,7 +60,7 @@ function inCapitals(text: string): string {
 }
 
 /** Paints the scene at the size of its window and prints it with the inks. */
-function paintPicture(composition: Composition, inks: Inks, frame: Frame, scale: number, random: Random): Canvas {
+function paintWindow(composition: Composition, inks: Inks, frame: Frame, scale: number, random: Random): Canvas {
   const canvas = createCanvas(Math.ceil(frame.width * scale), Math.ceil(frame.height * scale));
   const context = canvas.getContext('2d');
   // The window has its own logical units, so that a small one does not show a section of a large scene.
@@ -108,12 +108,12 @@ function clipTo(context: Context, frame: Frame, layout: LayoutName): void {
 }
 
 /** The positions of the image and the text, in logical units. */
-function layOut(layout: LayoutName, width: number, height: number): { picture: Frame; title: Frame; line: Frame } {
+function layOut(layout: LayoutName, width: number, height: number): { image: Frame; title: Frame; line: Frame } {
   const edge = Math.min(width, height) * 0.065;
   const inner = width - edge * 2;
   if (layout === 'full') {
     return {
-      picture: { x: 0, y: 0, width, height },
+      image: { x: 0, y: 0, width, height },
       title: { x: edge, y: edge * 0.9, width: inner, height: height * 0.24 },
       line: { x: edge, y: height - edge * 1.5, width: inner, height: edge * 0.62 },
     };
@@ -121,7 +121,7 @@ function layOut(layout: LayoutName, width: number, height: number): { picture: F
   const below = Math.max(height * 0.25, 190);
   const arch = layout === 'arch' ? Math.min(inner, (height - below - edge) * 0.82) : inner;
   return {
-    picture: { x: (width - arch) / 2, y: edge, width: arch, height: height - below - edge },
+    image: { x: (width - arch) / 2, y: edge, width: arch, height: height - below - edge },
     title: { x: edge, y: height - below + edge * 0.45, width: inner, height: below - edge * 2.25 },
     line: { x: edge, y: height - edge * 1.6, width: inner, height: edge * 0.62 },
   };
@@ -135,7 +135,7 @@ function layOut(layout: LayoutName, width: number, height: number): { picture: F
  * @throws {UnusableInputError} no letter of a quoted text can be drawn.
  */
 export async function renderPoster({ input, media }: EngineWork): Promise<readonly RenderedFile[]> {
-  const given = media.get('image_url');
+  const inputFile = media.get('image_url');
   const prompt = typeof input['prompt'] === 'string' ? input['prompt'] : '';
   const variation = typeof input['variation'] === 'number' ? input['variation'] : 1;
   const reading = readPrompt(prompt);
@@ -151,18 +151,18 @@ export async function renderPoster({ input, media }: EngineWork): Promise<readon
   // A title over an image that we did not compose may not be readable: the image stays in its frame.
   const layout = random
     .fork('layout')
-    .pick(given === undefined ? (['framed', 'full', 'arch'] as const) : (['framed', 'arch'] as const));
+    .pick(inputFile === undefined ? (['framed', 'full', 'arch'] as const) : (['framed', 'arch'] as const));
   const frames = layOut(layout, width, height);
-  const picture =
-    given === undefined
-      ? paintPicture(composition, inks, frames.picture, scale, random)
-      : await printPicture(await readPicture(media, 'image_url', LARGEST_PICTURE), inks, frames.picture, scale);
+  const print =
+    inputFile === undefined
+      ? paintWindow(composition, inks, frames.image, scale, random)
+      : await printImage(await readImage(media, 'image_url', LARGEST_IMAGE), inks, frames.image, scale);
   context.scale(scale, scale);
   context.fillStyle = css(inks.paper);
   context.fillRect(0, 0, width, height);
   context.save();
-  clipTo(context, frames.picture, layout);
-  context.drawImage(picture, frames.picture.x, frames.picture.y, frames.picture.width, frames.picture.height);
+  clipTo(context, frames.image, layout);
+  context.drawImage(print, frames.image.x, frames.image.y, frames.image.width, frames.image.height);
   context.restore();
   const isFull = layout === 'full';
   const isDark = composition.time === 'night' || composition.time === 'dusk';

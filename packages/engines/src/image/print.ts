@@ -55,10 +55,10 @@ export function printWith(context: Context, inks: Inks, scale: number): void {
   const size = 255 / (STEPS - 1);
   for (let row = 0; row < pixels.height; row++) {
     for (let column = 0; column < pixels.width; column++) {
-      const place = (row * pixels.width + column) * 4;
-      const red = Math.round((pixels.data[place] ?? 0) / size);
-      const green = Math.round((pixels.data[place + 1] ?? 0) / size);
-      const blue = Math.round((pixels.data[place + 2] ?? 0) / size);
+      const position = (row * pixels.width + column) * 4;
+      const red = Math.round((pixels.data[position] ?? 0) / size);
+      const green = Math.round((pixels.data[position + 1] ?? 0) / size);
+      const blue = Math.round((pixels.data[position + 2] ?? 0) / size);
       const key = (red * STEPS + green) * STEPS + blue;
       const choice = (table[key] ??= chooseInk([red * size, green * size, blue * size], inks));
       let ink = choice.above;
@@ -68,9 +68,9 @@ export function printWith(context: Context, inks: Inks, scale: number): void {
         const dot = 0.5 + 0.25 * (Math.cos(across * 2 * Math.PI) + Math.cos(down * 2 * Math.PI));
         ink = dot < choice.share ? choice.above : choice.below;
       }
-      pixels.data[place] = ink[0];
-      pixels.data[place + 1] = ink[1];
-      pixels.data[place + 2] = ink[2];
+      pixels.data[position] = ink[0];
+      pixels.data[position + 1] = ink[1];
+      pixels.data[position + 2] = ink[2];
     }
   }
   pixels.put();

@@ -56,9 +56,11 @@ const MORE_TONES = new Set(['light', 'glow', 'haze', 'mood', 'theme', 'tint', 'w
 const MOST_QUOTATIONS = 4;
 
 /** Natural colours that need no paint: a red fox is a fox. */
-function ownColour(word: string, said: Colour | undefined): Colour | undefined {
-  if (said !== undefined)
-    return /^fox(es)?$/.test(word) && String(said) === String(hex(COLOURS.get('red') ?? '#000000')) ? undefined : said;
+function ownColour(word: string, named: Colour | undefined): Colour | undefined {
+  if (named !== undefined)
+    return /^fox(es)?$/.test(word) && String(named) === String(hex(COLOURS.get('red') ?? '#000000'))
+      ? undefined
+      : named;
   const usual = USUAL_COLOURS[word];
   return usual === undefined ? undefined : hex(usual);
 }
@@ -197,15 +199,15 @@ export function readPrompt(prompt: string): PromptReading {
       // In `red and white lighthouse` the first colour is the thing's; `teal and orange` alone are the image's.
       pending = { colours: [...(pending?.colours ?? []), hex(colour)], index };
     }
-    const said = [lookUp(TIMES, word)?.found, lookUp(WEATHERS, word)?.found, lookUp(SEASONS, word)?.found] as const;
+    const named = [lookUp(TIMES, word)?.found, lookUp(WEATHERS, word)?.found, lookUp(SEASONS, word)?.found] as const;
     if (isNegated) {
-      const names = [...said, ...groupOf(word)].flatMap((name) => name ?? []);
+      const names = [...named, ...groupOf(word)].flatMap((name) => name ?? []);
       for (const name of names) absent.add(name);
       isNegated = names.length === 0;
     } else {
-      time ??= said[0];
-      if (said[1] !== undefined) weather.add(said[1]);
-      season ??= said[2];
+      time ??= named[0];
+      if (named[1] !== undefined) weather.add(named[1]);
+      season ??= named[2];
     }
     if (style === 'natural') style = lookUp(STYLES, word)?.found ?? 'natural';
     count = COUNTS.get(word) ?? count;

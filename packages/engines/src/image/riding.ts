@@ -58,14 +58,14 @@ export function ridden(mount: Subject, mention: Mention, rider: Subject): Subjec
   const [up, ahead] = SEATS[mention.thing] ?? [0.7, 0];
   const by = mention.rider;
   const isWheeled = mention.thing === 'bicycle' || mention.thing === 'motorcycle';
-  const draw: DrawThing = (stage, place, size, look) => {
+  const draw: DrawThing = (stage, position, size, look) => {
     const tall = isWheeled ? size * 1.3 : Math.min(size * 0.8, (size * rider.height) / mount.height);
-    const seat = { x: place.x + look.facing * ahead * size, y: place.y - up * size };
+    const seat = { x: position.x + look.facing * ahead * size, y: position.y - up * size };
     const own = { ...look, colour: by?.colour, word: by?.word, random: look.random.fork('rider') };
     // Hips are at two fifths of a figure; figures that sit like a cat sit on their foot.
     const hips = by?.thing === 'person' || by?.thing === 'astronaut' || by?.thing === 'robot' ? 0.38 : 0.04;
     rider.draw(stage, { x: seat.x, y: seat.y + tall * hips }, tall, own);
-    mount.draw(stage, place, size, look);
+    mount.draw(stage, position, size, look);
     if (hips < 0.1) return;
     const cloth = lit(
       stage.palette,

@@ -14,8 +14,8 @@ import { drawUndersea } from './layers/undersea.ts';
 import { drawWater, drawWaterfall } from './layers/water.ts';
 import { drawFog, drawLeaves, drawLightOver, drawRain, drawSnowfall } from './layers/weather.ts';
 import { drawFramingTrunks } from './layers/woods.ts';
-import { drawAll, placeInArea, placeOnGround, Room, subjectsOf } from './placing.ts';
-import type { Entry, Placed, PlacingGround } from './placing.ts';
+import { drawAll, placeInArea, placeOnGround, Room, subjectsOf } from './placement.ts';
+import type { Entry, Placed, PlacingGround } from './placement.ts';
 import { paintBackdrop, paintSky } from './scene-backdrop.ts';
 import { paintPortrait } from './scene-portrait.ts';
 import { paintRoom } from './scene-room.ts';
@@ -46,7 +46,7 @@ function hasViaduct({ setting, mentions }: Composition): boolean {
 export function castOf(composition: Composition): Cast {
   const entries = subjectsOf(composition.mentions.values());
   const isWater = composition.setting === 'water';
-  const of = (...places: string[]): Entry[] => entries.filter(({ subject }) => places.includes(subject.place));
+  const of = (...zones: string[]): Entry[] => entries.filter(({ subject }) => zones.includes(subject.zone));
   const isSpace = composition.setting === 'space';
   const isViaduct = hasViaduct(composition);
   const middle = of('middle');
@@ -142,8 +142,8 @@ export function paintGround(
   if (isFar || stage.isFlat) return;
   if (kind === 'meadow' || kind === 'forest') {
     const blade = adjust(groundColour(stage, kind), -0.03);
-    for (const { subject, place, size } of things) {
-      if (subject.place === 'near') drawTufts(stage, place, size * 0.3, blade);
+    for (const { subject, position, size } of things) {
+      if (subject.zone === 'near') drawTufts(stage, position, size * 0.3, blade);
     }
   }
   if (isStrewn) drawFlowerBed(stage, surface, flower?.colour, density * 1.2);

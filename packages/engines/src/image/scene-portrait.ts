@@ -37,10 +37,10 @@ function paintBokeh(stage: Stage): void {
   context.save();
   context.globalCompositeOperation = 'screen';
   for (let disc = 0; disc < 26; disc++) {
-    const place = { x: chance.between(0, width), y: chance.between(0, height * 0.95) };
+    const position = { x: chance.between(0, width), y: chance.between(0, height * 0.95) };
     const radius = chance.between(14, 70);
     const colour = chance.pick([palette.rim, palette.sun, bottom, mix(palette.foliage, low, 0.4)]);
-    fillEllipse(context, place, radius, radius, css(colour, chance.between(0.05, 0.17)));
+    fillEllipse(context, position, radius, radius, css(colour, chance.between(0.05, 0.17)));
     context.lineWidth = 2;
     context.strokeStyle = css(colour, 0.12);
     context.stroke();
@@ -48,7 +48,7 @@ function paintBokeh(stage: Stage): void {
   context.restore();
 }
 
-interface Place {
+interface SitterPlacement {
   readonly sitter: Sitter;
   /** The middle of the face, and the height of the head. */
   readonly centre: Point;
@@ -59,16 +59,16 @@ interface Place {
 const TABLE = 0.82;
 
 /** The positions of the sitters: one in the middle, two or three side by side, the outer ones in front. */
-function placesOf(
+function placeSitters(
   composition: Composition,
   { width, height }: { readonly width: number; readonly height: number },
   random: Random,
-): Place[] {
+): SitterPlacement[] {
   const { mentions, words } = composition;
   const isCouple = mentions.has('couple');
   const count = Math.max(isCouple ? 2 : 1, Math.min(3, mentions.get(isCouple ? 'couple' : 'person')?.count ?? 1));
   const hasTable = mentions.has('table');
-  const places = Array.from({ length: count }, (_, index): Place => {
+  const placements = Array.from({ length: count }, (_, index): SitterPlacement => {
     const sitter = readSitter(words, random.fork(index === 0 ? 'sitter' : `sitter ${index}`));
     // Headwear needs space above the head.
     const isTall = sitter.headWear === 'crown' || sitter.headWear === 'hat';
@@ -82,7 +82,7 @@ function placesOf(
       size,
     };
   });
-  return places.toSorted((one, other) => one.centre.y - other.centre.y);
+  return placements.toSorted((one, other) => one.centre.y - other.centre.y);
 }
 
 /** A table in front, with the things that the prompt puts on it, or a cup for each. */
@@ -127,8 +127,8 @@ export function paintPortrait(stage: Stage, composition: Composition): void {
     drawSky(stage);
     paintBokeh(stage);
   }
-  for (const place of placesOf(composition, { width, height }, random)) {
-    const { sitter, centre, size } = place;
+  for (const position of placeSitters(composition, { width, height }, random)) {
+    const { sitter, centre, size } = position;
     glow(
       context,
       { x: centre.x - size * 0.5, y: centre.y - size * 0.3 },

@@ -19,14 +19,14 @@ export interface SceneRequest {
   readonly negation: Negation | undefined;
   readonly pixels: PixelSize;
   /** How many images. */
-  readonly pictures: number;
+  readonly images: number;
   readonly effort: Effort;
   /** Whether to enrich the prompt. */
   readonly isUpsampled: boolean;
   readonly format: OutputFormat;
 }
 
-const MOST_PICTURES = 4;
+const MAX_IMAGES = 4;
 /** The ratios that `auto` chooses from. */
 const AUTO_RATIOS: readonly [AspectRatio, ...AspectRatio[]] = [
   '1:1',
@@ -50,9 +50,9 @@ function text(value: unknown): string {
 }
 
 /** The shape that suits a prompt, or its reference image. */
-function autoRatio(prompt: string, picture: PixelSize | undefined): AspectRatio {
+function autoRatio(prompt: string, image: PixelSize | undefined): AspectRatio {
   if (SQUARE.test(prompt)) return '1:1';
-  if (picture !== undefined) return nearestRatio(picture, AUTO_RATIOS);
+  if (image !== undefined) return nearestRatio(image, AUTO_RATIOS);
   if (UPRIGHT.test(prompt)) return '3:4';
   return WIDE.test(prompt) ? '16:9' : '4:3';
 }
@@ -74,7 +74,7 @@ export function readSceneRequest(input: EngineInput, reference: PixelSize | unde
     reading: negation === undefined ? reading : without(reading, negation),
     negation,
     pixels: namedSize(input['size']) ?? pixelSize(ratio, resolution, fallback),
-    pictures: typeof n === 'number' ? Math.max(1, Math.min(MOST_PICTURES, Math.trunc(n))) : 1,
+    images: typeof n === 'number' ? Math.max(1, Math.min(MAX_IMAGES, Math.trunc(n))) : 1,
     effort: isUpsampled || quality === 'high' ? 'high' : quality === 'low' ? 'low' : 'medium',
     isUpsampled,
     format: outputFormat(input['output_format']),

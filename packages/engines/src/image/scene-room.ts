@@ -10,7 +10,7 @@ import { drawGuitar } from './layers/belongings.ts';
 import * as furniture from './layers/furniture.ts';
 import { drawWindow } from './layers/windows.ts';
 import type { Thing } from './lexicon.ts';
-import { drawAll, placeOnGround, Room, subjectsOf } from './placing.ts';
+import { drawAll, placeOnGround, Room, subjectsOf } from './placement.ts';
 import type { Mention } from './prompt-reading.ts';
 import type { DrawThing, Stage } from './stage.ts';
 import { TABLE_THINGS } from './tabletop.ts';
@@ -43,24 +43,24 @@ const FURNISHED: { readonly [Name in Thing]?: readonly Thing[] } = {
   room: ['sofa', 'lamp', 'houseplant', 'bookshelf'],
 };
 
-interface Place {
+interface RoomItem {
   readonly thing: Thing;
   readonly mention: Mention | undefined;
 }
 
-function furnish(composition: Composition): Place[] {
+function furnish(composition: Composition): RoomItem[] {
   const { mentions, absent } = composition;
   const named = [...mentions.values()].filter(({ thing }) => thing !== 'table' && PIECES[thing] !== undefined);
   const kind = (['library', 'kitchen', 'room'] as const).find((name) => mentions.has(name)) ?? 'room';
   const isBedroom = mentions.get('room')?.word === 'bedroom';
   const usual = isBedroom ? (['bed', 'lamp', 'houseplant'] as const) : (FURNISHED[kind] ?? []);
-  const places: Place[] = named.map((mention) => ({ thing: mention.thing, mention }));
+  const items: RoomItem[] = named.map((mention) => ({ thing: mention.thing, mention }));
   for (const thing of usual) {
-    if (places.length >= 4) break;
-    const isThere = thing !== 'bookshelf' && places.some((place) => place.thing === thing);
-    if (!isThere && !absent.has(thing) && PIECES[thing] !== undefined) places.push({ thing, mention: undefined });
+    if (items.length >= 4) break;
+    const isThere = thing !== 'bookshelf' && items.some((item) => item.thing === thing);
+    if (!isThere && !absent.has(thing) && PIECES[thing] !== undefined) items.push({ thing, mention: undefined });
   }
-  return places.slice(0, 5);
+  return items.slice(0, 5);
 }
 
 /** Boards that run towards a point behind the wall. */
@@ -135,7 +135,7 @@ export function paintRoom(stage: Stage, composition: Composition): void {
       haze: wall,
     },
   };
-  const places = furnish(composition);
+  const items = furnish(composition);
   const hasWindow = !absent.has('window');
   const isTall = height > width * 1.2;
   const opening = {
@@ -150,7 +150,7 @@ export function paintRoom(stage: Stage, composition: Composition): void {
     paintRug(indoors, edge, mentions.get('rug')?.colour ?? hex(chance.pick(['#a8443a', '#3f5f7a', '#7a5a86'])));
 
   // Tall things stand at the wall, low ones a little in front of it.
-  const order = places.toSorted((one, other) => (PIECES[other.thing]?.tall ?? 0) - (PIECES[one.thing]?.tall ?? 0));
+  const order = items.toSorted((one, other) => (PIECES[other.thing]?.tall ?? 0) - (PIECES[one.thing]?.tall ?? 0));
   const [atWall, before] = [new Room(), new Room()];
   if (hasWindow && !isTall) atWall.take([opening.x + opening.width / 2], opening.width * 0.62);
   for (const { thing, mention } of order) {
@@ -175,7 +175,7 @@ export function paintRoom(stage: Stage, composition: Composition): void {
     });
   }
   const guests = subjectsOf(mentions.values()).filter(
-    ({ subject }) => subject.place === 'near' || subject.place === 'water',
+    ({ subject }) => subject.zone === 'near' || subject.zone === 'water',
   );
   const y = edge + (height - edge) * 0.66;
   const ground = {

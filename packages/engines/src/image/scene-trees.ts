@@ -6,7 +6,7 @@ import type { Colour } from './colour.ts';
 import type { Composition } from './composition.ts';
 import { drawBroadleaf, drawCactus, drawConifer, drawPalm } from './layers/trees.ts';
 import type { TreeLook } from './layers/trees.ts';
-import type { PlacingGround } from './placing.ts';
+import type { PlacingGround } from './placement.ts';
 import type { Point, Stage } from './stage.ts';
 
 export const TREE_KINDS = ['pine', 'tree', 'blossom', 'palm', 'cactus'] as const;
@@ -27,11 +27,11 @@ export function treeColour(stage: Stage, kind: TreeKind, colour: Colour | undefi
   return mix(palette.foliage, palette.land, 0.18);
 }
 
-function drawTree(stage: Stage, kind: TreeKind, place: Point, size: number, look: TreeLook): void {
-  if (kind === 'pine') drawConifer(stage, place, size, look);
-  else if (kind === 'palm') drawPalm(stage, place, size, look);
-  else if (kind === 'cactus') drawCactus(stage, place, size, look);
-  else drawBroadleaf(stage, place, size, look, kind === 'blossom');
+function drawTree(stage: Stage, kind: TreeKind, position: Point, size: number, look: TreeLook): void {
+  if (kind === 'pine') drawConifer(stage, position, size, look);
+  else if (kind === 'palm') drawPalm(stage, position, size, look);
+  else if (kind === 'cactus') drawCactus(stage, position, size, look);
+  else drawBroadleaf(stage, position, size, look, kind === 'blossom');
 }
 
 /** A single tree stands at the freest position, close by; of several, some stand there and some further away. */
@@ -73,8 +73,8 @@ export function paintCopses(stage: Stage, ground: PlacingGround): void {
     for (let index = 0; index < 4; index++) {
       const x = centre + random.between(-44, 44);
       const size = random.between(16, 40);
-      const place = { x, y: surface.yAt(x) + random.between(0, 12) };
-      if (room.isFree(x, size)) drawBroadleaf(stage, place, size, { colour, depth: surface.depth, random });
+      const position = { x, y: surface.yAt(x) + random.between(0, 12) };
+      if (room.isFree(x, size)) drawBroadleaf(stage, position, size, { colour, depth: surface.depth, random });
     }
   }
 }

@@ -12,7 +12,7 @@ import { avoidColours } from './finish/avoidance.ts';
 import { applyBloom } from './layers/richness.ts';
 import type { Style } from './lexicon.ts';
 import { choosePalette } from './palette.ts';
-import { readPictures } from './picture/given.ts';
+import { readImages } from './analysis/input-images.ts';
 import { upsampled } from './prompt-upsampling.ts';
 import { createRandom, hashText } from '@darkroom/seeded-random/random';
 import { requireLetterable } from './lettering.ts';
@@ -35,25 +35,27 @@ const WORKED_BY_PIXEL: ReadonlySet<Style> = new Set(['watercolour', 'ink', 'sket
 const REFERENCE_EDGE = 1280;
 
 /** Paints one of the requested images. */
-function paintOne(request: SceneRequest, references: References | undefined, seed: number, picture: number): Canvas {
+function paintOne(request: SceneRequest, references: References | undefined, seed: number, image: number): Canvas {
   const { pixels, effort, negation } = request;
   const { scenery } = request.reading;
   // The first image of several is the same as a single one.
-  const random = createRandom(hashText(picture === 0 ? `${seed}/${scenery}` : `${seed}/${scenery}/${picture}`));
-  const said = references === undefined ? request.reading : atItsHour(request.reading, references.facts);
-  const reading = request.isUpsampled ? upsampled(said, random.fork('upsampling')) : said;
+  const random = createRandom(hashText(image === 0 ? `${seed}/${scenery}` : `${seed}/${scenery}/${image}`));
+  const timed = references === undefined ? request.reading : atItsHour(request.reading, references.features);
+  const reading = request.isUpsampled ? upsampled(timed, random.fork('upsampling')) : timed;
   const composed = compose(reading, random.fork('composition'));
   const chosen = choosePalette(reading, composed.time, composed.season, random.fork('palette'));
-  const composition = references === undefined ? composed : laidOutAs(composed, references.facts);
+  const composition = references === undefined ? composed : laidOutAs(composed, references.features);
   const palette =
-    references === undefined ? chosen : colouredAs(chosen, references.facts, reading, shareOfColours(request.reading));
+    references === undefined
+      ? chosen
+      : colouredAs(chosen, references.features, reading, shareOfColours(request.reading));
 
   const isLarge = pixels.width * pixels.height > MOST_FINISHED;
   const share = effort === 'low' || (isLarge && WORKED_BY_PIXEL.has(reading.style)) ? HALF : 1;
   const canvas = createCanvas(Math.round(pixels.width * share), Math.round(pixels.height * share));
   const look = { palette, style: reading.style, ...(effort === 'medium' ? {} : { detail: effort }) };
   const plain = stageFor(canvas.getContext('2d'), composition, look, random);
-  const stage = references === undefined ? plain : litAs(plain, references.facts);
+  const stage = references === undefined ? plain : litAs(plain, references.features);
   const backdrop = references === undefined ? undefined : backdropOf(references, composition, scenery);
   paintScene(stage, composition, backdrop);
   if (references !== undefined) drawReferences(stage, references, composition, scenery);
@@ -84,15 +86,15 @@ function paintOne(request: SceneRequest, references: References | undefined, see
  */
 export async function renderScene(work: EngineWork): Promise<readonly RenderedFile[]> {
   const { input, seed, media, progress } = work;
-  const pictures = await readPictures(media, REFERENCE_EDGE);
-  const references = readReferences(pictures);
-  const request = readSceneRequest(input, pictures[0]);
+  const images = await readImages(media, REFERENCE_EDGE);
+  const references = readReferences(images);
+  const request = readSceneRequest(input, images[0]);
   requireLetterable(request.reading.quotations);
   const files: RenderedFile[] = [];
-  for (let picture = 0; picture < request.pictures; picture++) {
-    const canvas = paintOne(request, references, seed, picture);
+  for (let image = 0; image < request.images; image++) {
+    const canvas = paintOne(request, references, seed, image);
     files.push({ bytes: await encodeCanvas(canvas, request.format) });
-    progress((picture + 1) / request.pictures);
+    progress((image + 1) / request.images);
   }
   return files;
 }

@@ -69,15 +69,15 @@ function even(length: number): number {
 }
 
 /** `match_input_image`: the area of a resolution in the shape of an image; both sides even, the shape within 8:1. */
-export function matchingSize(picture: PixelSize, resolution: unknown): PixelSize {
-  const shape = Math.max(1 / 8, Math.min(8, picture.width / picture.height));
+export function matchingSize(image: PixelSize, resolution: unknown): PixelSize {
+  const shape = Math.max(1 / 8, Math.min(8, image.width / image.height));
   const height = Math.sqrt(MEGAPIXEL / shape) * multipleOf(resolution);
   return { width: even(height * shape), height: even(height) };
 }
 
 /** The shape of a list that is closest to another. */
-export function nearestRatio(picture: PixelSize, ratios: readonly [AspectRatio, ...AspectRatio[]]): AspectRatio {
-  const wanted = Math.log(picture.width / picture.height);
+export function nearestRatio(image: PixelSize, ratios: readonly [AspectRatio, ...AspectRatio[]]): AspectRatio {
+  const wanted = Math.log(image.width / image.height);
   const distance = (ratio: AspectRatio): number => {
     const [width, height] = ONE_MEGAPIXEL[ratio];
     return Math.abs(Math.log(width / height) - wanted);

@@ -89,4 +89,4 @@ export interface Look {
 }
 
 /** Draws one thing at a point. */
-export type DrawThing = (stage: Stage, place: Point, size: number, look: Look) => void;
+export type DrawThing = (stage: Stage, position: Point, size: number, look: Look) => void;

@@ -18,7 +18,7 @@ import type { Thing } from './lexicon.ts';
 import type { DrawThing } from './stage.ts';
 
 /** Where a thing belongs: on ground close by or further away, on water, in the air. */
-type Place = 'near' | 'middle' | 'water' | 'air' | 'across';
+type Zone = 'near' | 'middle' | 'water' | 'air' | 'across';
 
 /** The land around a thing if the prompt names none. */
 export type Habitat = 'meadow' | 'forest' | 'desert' | 'sea' | 'lake' | 'undersea' | 'space' | 'snow' | 'road' | 'sky';
@@ -28,12 +28,12 @@ export interface Subject {
   readonly height: number;
   /** Half its width, as a share of its height: how much space it takes. */
   readonly half: number;
-  readonly place: Place;
+  readonly zone: Zone;
   readonly habitat: Habitat;
 }
 
-function subject(draw: DrawThing, height: number, half: number, place: Place, habitat: Habitat): Subject {
-  return { draw, height, half, place, habitat };
+function subject(draw: DrawThing, height: number, half: number, zone: Zone, habitat: Habitat): Subject {
+  return { draw, height, half, zone, habitat };
 }
 
 export const SUBJECTS: { readonly [Name in Thing]?: Subject } = {

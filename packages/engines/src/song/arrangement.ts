@@ -71,11 +71,11 @@ function tied(notes: readonly PatternNote[], longest: number): PatternNote[] {
   const kept: PatternNote[] = [];
   const sounding = new Map<number, number>();
   for (const note of notes) {
-    const place = sounding.get(note.pitch);
-    const before = place === undefined ? undefined : kept[place];
+    const previousIndex = sounding.get(note.pitch);
+    const before = previousIndex === undefined ? undefined : kept[previousIndex];
     const isNext = before !== undefined && before.step + before.length === note.step;
-    if (place !== undefined && isNext && before.length + note.length <= longest) {
-      kept[place] = { ...before, length: before.length + note.length };
+    if (previousIndex !== undefined && isNext && before.length + note.length <= longest) {
+      kept[previousIndex] = { ...before, length: before.length + note.length };
     } else {
       sounding.set(note.pitch, kept.length);
       kept.push(note);
@@ -131,7 +131,7 @@ function writeCounter(player: Player, part: number, setting: Setting, scribe: Sc
         highest: centre + reach,
         leaps: 0.1,
         harmonyAt: (step) => harmony.at(Math.floor(((start + step) / bar.steps) * 2)),
-        contour: (place) => -setting.themes.chorus.contour('open')((place * section.bars) % 1) * 0.6,
+        contour: (previousIndex) => -setting.themes.chorus.contour('open')((previousIndex * section.bars) % 1) * 0.6,
         from,
         comesHome: false,
         seed: setting.themes.chorus.seed + 1,

@@ -39,7 +39,7 @@ async function soundFont(): Promise<BasicSoundBank> {
 }
 
 /** Releases the samples that were unpacked for one song. */
-function forgetSamples(bank: BasicSoundBank): void {
+function releaseSamples(bank: BasicSoundBank): void {
   for (const sample of bank.samples) if (sample.isCompressed) sample.setCompressedData(sample.getRawData(true));
 }
 
@@ -62,11 +62,11 @@ function actionsOf(notes: readonly ScoreNote[], channels: readonly number[]): Ac
   const sounding = new Map<string, Action & { end: number }>();
   for (const note of notes) {
     const channel = channels[note.part] ?? 0;
-    const place = `${channel}/${note.pitch}`;
-    const before = sounding.get(place);
+    const key = `${channel}/${note.pitch}`;
+    const before = sounding.get(key);
     if (before !== undefined && before.end > note.at) before.end = note.at - 0.004;
     const action = { at: note.at, channel, pitch: note.pitch, velocity: note.velocity, end: note.at + note.seconds };
-    sounding.set(place, action);
+    sounding.set(key, action);
     actions.push(action);
   }
   const ends = actions.map((action) => ({ ...action, at: (action as Action & { end: number }).end, velocity: 0 }));
@@ -136,6 +136,6 @@ export async function* playScore(
   } finally {
     synth.stopAllChannels(true);
     synth.clearCache();
-    forgetSamples(bank);
+    releaseSamples(bank);
   }
 }

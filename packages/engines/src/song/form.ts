@@ -42,8 +42,8 @@ const TEMPO_SLACK = 0.04;
 /** The tempo that a genre takes in a mood: calm ones near its slow end, or somewhat below. */
 export function usualTempo(range: readonly [number, number], energy: number, random: Random): number {
   const [low, high] = range;
-  const place = 0.5 + 0.55 * energy + random.between(-0.25, 0.25) * (1 - Math.abs(energy));
-  return low + (high - low) * Math.min(Math.max(place, -0.1), 1.1);
+  const position = 0.5 + 0.55 * energy + random.between(-0.25, 0.25) * (1 - Math.abs(energy));
+  return low + (high - low) * Math.min(Math.max(position, -0.1), 1.1);
 }
 
 /**

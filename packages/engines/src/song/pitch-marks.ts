@@ -69,11 +69,11 @@ function trackPeriods(line: SpokenLine, alike: Likeness, lowest: number, highest
     for (const peak of peaks) {
       if (before === undefined || before.length === 0) continue;
       let best = -Infinity;
-      for (const [place, option] of before.entries()) {
+      for (const [position, option] of before.entries()) {
         const worth = option.worth - JUMP_COST * Math.abs(Math.log2(option.lag / peak.lag));
         if (worth > best) {
           best = worth;
-          peak.from = place;
+          peak.from = position;
         }
       }
       peak.worth += best;
@@ -81,17 +81,17 @@ function trackPeriods(line: SpokenLine, alike: Likeness, lowest: number, highest
     options.push(peaks);
   }
   const periods = new Float64Array(frames);
-  let place = -1;
+  let position = -1;
   for (let frame = frames - 1; frame >= 0; frame--) {
     const here = options[frame] ?? [];
-    if (place < 0)
-      place = here.reduce(
+    if (position < 0)
+      position = here.reduce(
         (best, option, index) => (option.worth > (here[best]?.worth ?? -Infinity) ? index : best),
         -1,
       );
-    const option = here[place];
+    const option = here[position];
     periods[frame] = option?.lag ?? 0;
-    place = option?.from ?? -1;
+    position = option?.from ?? -1;
   }
   return periods;
 }

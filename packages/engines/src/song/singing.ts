@@ -141,16 +141,16 @@ function addGrain(
   const ratio = sampleRate / rate;
   for (let index = Math.max(0, first); index <= Math.min(last, into.length - 1); index++) {
     const offset = index / rate - target;
-    const place = source * sampleRate + offset * rate * ratio;
+    const position = source * sampleRate + offset * rate * ratio;
     const window = 0.5 + 0.5 * Math.cos((Math.PI * offset) / half);
-    into[index] = (into[index] ?? 0) + between(samples, place) * window * gain;
+    into[index] = (into[index] ?? 0) + between(samples, position) * window * gain;
   }
 }
 
 /** A sample between samples, by a cubic through four of them. */
-function between(samples: Float32Array, place: number): number {
-  const whole = Math.floor(place);
-  const x = place - whole;
+function between(samples: Float32Array, position: number): number {
+  const whole = Math.floor(position);
+  const x = position - whole;
   const [a, b, c, d] = [samples[whole - 1] ?? 0, samples[whole] ?? 0, samples[whole + 1] ?? 0, samples[whole + 2] ?? 0];
   return b + 0.5 * x * (c - a + x * (2 * a - 5 * b + 4 * c - d + x * (3 * (b - c) + d - a)));
 }
@@ -186,12 +186,12 @@ export function singLine(
   const end = stretches.at(-1)?.to ?? begin;
   const samples = new Float32Array(Math.ceil((end - begin + RELEASE_SECONDS * 2) * rate));
   const curve = pitchCurve(notes, random);
-  let place = 0;
+  let position = 0;
   let mark = 0;
   let at = begin;
   while (at < end) {
-    while (place < stretches.length - 1 && at >= (stretches[place]?.to ?? Infinity)) place += 1;
-    const stretch = stretches[place];
+    while (position < stretches.length - 1 && at >= (stretches[position]?.to ?? Infinity)) position += 1;
+    const stretch = stretches[position];
     if (stretch === undefined) break;
     if (at < stretch.from) {
       at = stretch.from;

@@ -6,7 +6,7 @@
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { inputFault } from '@darkroom/api/facts/input-fault';
-import { writeSound } from '@darkroom/media/encode';
+import { writeAudio } from '@darkroom/media/encode';
 import { UnusableInputError } from '../unusable-input-error.ts';
 import type { Engine, EngineInput } from '../engine.ts';
 import { createRandom, hashText } from '@darkroom/seeded-random/random';
@@ -46,7 +46,10 @@ function compose(input: EngineInput, brief: SongBrief, random: Random, progress:
   }
   const song = composeSung(brief, readLyrics(lyrics), seconds, random, progress);
   if (song === undefined) {
-    throw new UnusableInputError('lyrics: nothing in them that can be sung', inputFault('unusable_text', 'lyrics'));
+    throw new UnusableInputError(
+      'lyrics: they contain nothing that can be sung',
+      inputFault('unusable_text', 'lyrics'),
+    );
   }
   const { score, lines, singer } = song;
   const track = {
@@ -73,28 +76,28 @@ export const renderSong: Engine = async (work) => {
   const format = FORMATS.find((one) => one === input['format']) ?? 'mp3';
   const random = createRandom(hashText(`${seed}/${prompt}`));
   const brief = readPrompt(prompt, random.fork('prompt'));
-  const tellPart = (done: number): void => {
+  const reportPart = (done: number): void => {
     work.progress(done);
     work.pausePoint?.();
   };
-  const { score, vocals } = compose(input, brief, random, (read) => tellPart(read * READING_SHARE));
+  const { score, vocals } = compose(input, brief, random, (read) => reportPart(read * READING_SHARE));
   const total = Math.round(score.seconds * SAMPLE_RATE);
-  const tell = (done: number): void => tellPart(READING_SHARE + (1 - READING_SHARE) * done);
+  const report = (done: number): void => reportPart(READING_SHARE + (1 - READING_SHARE) * done);
   const mix = await mixDown({
     band: playScore(score, BLOCK_SAMPLES),
     vocals: vocals?.(),
     scratch,
     total,
-    progress: tell,
+    progress: report,
   });
   const file = path.join(scratch, `song.${format}`);
-  await writeSound({
+  await writeAudio({
     path: file,
     format,
     inputRate: SAMPLE_RATE,
     sampleRate: SAMPLE_RATE,
     channels: 2,
-    samples: mastered(mix, total, genreNamed(brief.genre).lufs, tell),
+    samples: mastered(mix, total, genreNamed(brief.genre).lufs, report),
   });
   await rm(mix.file);
   return [{ path: file }];

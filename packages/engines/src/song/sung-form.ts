@@ -181,12 +181,12 @@ export function cutSungForm(sections: readonly ReadSection[], wish: SungWish): S
     sections.map((section) => planOf(section, wish.barSeconds, 1)),
     wish.barSeconds,
   );
-  const asked = wish.seconds ?? Math.min(MOST_SECONDS, barsIn(usual) * wish.barSeconds + ringOf(Infinity));
-  if (wish.seconds === undefined && asked < MOST_SECONDS) {
+  const requested = wish.seconds ?? Math.min(MOST_SECONDS, barsIn(usual) * wish.barSeconds + ringOf(Infinity));
+  if (wish.seconds === undefined && requested < MOST_SECONDS) {
     // Whole seconds: the final chord takes the rest.
-    return { sections: usual, barSeconds: wish.barSeconds, bars: barsIn(usual), seconds: Math.ceil(asked) };
+    return { sections: usual, barSeconds: wish.barSeconds, bars: barsIn(usual), seconds: Math.ceil(requested) };
   }
-  const room = asked - ringOf(asked);
+  const room = requested - ringOf(requested);
   let tightest: SungForm | undefined;
   for (const squeeze of squeezes(sections, wish.isFixed)) {
     const barSeconds = wish.barSeconds / squeeze.faster;
@@ -201,9 +201,9 @@ export function cutSungForm(sections: readonly ReadSection[], wish: SungWish): S
       // If the tempo is free, the bars fill the time exactly; squeezed lyrics take all the available time.
       const slowest = squeeze.tight < 1 ? wish.barSeconds * SLOWEST : barSeconds * 1.05;
       const exact = wish.isFixed ? barSeconds : Math.min(room / count, slowest);
-      return { sections: chosen, barSeconds: exact, bars: count, seconds: asked };
+      return { sections: chosen, barSeconds: exact, bars: count, seconds: requested };
     }
-    tightest = { sections: kept, barSeconds: room / barsIn(kept), bars: barsIn(kept), seconds: asked };
+    tightest = { sections: kept, barSeconds: room / barsIn(kept), bars: barsIn(kept), seconds: requested };
   }
-  return tightest ?? { sections: usual, barSeconds: wish.barSeconds, bars: barsIn(usual), seconds: asked };
+  return tightest ?? { sections: usual, barSeconds: wish.barSeconds, bars: barsIn(usual), seconds: requested };
 }

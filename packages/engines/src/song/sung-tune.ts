@@ -59,9 +59,9 @@ function placeSyllables(
 ): number[] {
   const count = isLight.length;
   const last = steps * SUNG_SHARE;
-  const places = Array.from({ length: Math.floor(last / grid) + 1 }, (_, index) => index * grid);
+  const positions = Array.from({ length: Math.floor(last / grid) + 1 }, (_, index) => index * grid);
   // Too many for a rhythm: evenly, one after the other.
-  if (places.length < count * 1.15) return isLight.map((_, index) => (index * steps * HURRIED_SHARE) / count);
+  if (positions.length < count * 1.15) return isLight.map((_, index) => (index * steps * HURRIED_SHARE) / count);
   const natural = Math.min(bar.beat * 1.25, Math.max(grid, last / (count - 0.4)));
   const themed = new Set(theme.map(({ step }) => step));
   const worthOf = (syllable: number, step: number): number => {
@@ -70,14 +70,14 @@ function placeSyllables(
     return (isHeavy ? 1.5 * weight : 0.5 * (1 - weight)) + (themed.has(step) ? 0.6 : 0);
   };
   // The best of all ways to place them, by dynamic programming over the position of the previous syllable.
-  let scores = places.map((step) => worthOf(0, step) - (step / steps) * 4 - (step === 0 ? 0 : 0.15));
+  let scores = positions.map((step) => worthOf(0, step) - (step / steps) * 4 - (step === 0 ? 0 : 0.15));
   const back: Int32Array[] = [];
   for (let syllable = 1; syllable < count; syllable++) {
-    const came = new Int32Array(places.length).fill(-1);
-    const next = places.map((step, index) => {
+    const came = new Int32Array(positions.length).fill(-1);
+    const next = positions.map((step, index) => {
       let best = -Infinity;
       for (let before = 0; before < index; before++) {
-        const gap = (step - (places[before] ?? 0)) / natural;
+        const gap = (step - (positions[before] ?? 0)) / natural;
         const strain = gap < 1 ? (1 / gap - 1) * 1.1 : (gap - 1) * 0.9;
         const score = (scores[before] ?? -Infinity) - strain;
         if (score > best) {
@@ -90,14 +90,14 @@ function placeSyllables(
     scores = next;
     back.push(came);
   }
-  let place = scores.reduce(
+  let position = scores.reduce(
     (best, score, index) => (score > (scores[best] ?? -Infinity) ? index : best),
     scores.length - 1,
   );
-  const chosen = [places[place] ?? 0];
+  const chosen = [positions[position] ?? 0];
   for (const came of back.toReversed()) {
-    place = came[place] ?? 0;
-    chosen.unshift(places[place] ?? 0);
+    position = came[position] ?? 0;
+    chosen.unshift(positions[position] ?? 0);
   }
   return chosen;
 }

@@ -39,13 +39,13 @@ export function weightOf(step: number, { steps, beat }: Bar): number {
 
 /** A bar's rhythm: a number of notes, heavy steps first, as far off the beat as the style goes. */
 function barRhythm(notes: number, style: TuneStyle, bar: Bar, from: number, to: number, random: Random): number[] {
-  const places: { step: number; worth: number }[] = [];
+  const candidates: { step: number; worth: number }[] = [];
   for (let step = from; step < to; step += style.grid) {
     const weight = weightOf(step, bar);
     const off = weight < 0.5 ? style.syncopation * (weight > 0.2 ? 1 : 0.55) : 0;
-    places.push({ step, worth: weight * (1 - style.syncopation * 0.55) + off * 0.8 + random.next() * 0.45 });
+    candidates.push({ step, worth: weight * (1 - style.syncopation * 0.55) + off * 0.8 + random.next() * 0.45 });
   }
-  return places
+  return candidates
     .sort((one, other) => other.worth - one.worth)
     .slice(0, Math.max(1, notes))
     .map(({ step }) => step)
@@ -55,7 +55,7 @@ function barRhythm(notes: number, style: TuneStyle, bar: Bar, from: number, to: 
 type PhraseName = 'open' | 'answer' | 'other' | 'close';
 
 /** The line that a phrase follows, around its middle: -1 low to 1 high, over the phrase from 0 to 1. */
-type Contour = (place: number) => number;
+type Contour = (position: number) => number;
 
 const CONTOURS: readonly [Contour, ...Contour[]] = [
   (u) => Math.sin(Math.PI * u) * 1.4 - 0.6,
@@ -100,7 +100,7 @@ export function inventTheme(style: TuneStyle, bar: Bar, lift: number, random: Ra
     rhythm: (phrase) => byName.get(phrase) ?? [],
     contour: (phrase) => {
       const shape = phrase === 'answer' ? contours.open : contours[phrase];
-      return (place) => shape(place) * 0.8 + lift + (phrase === 'other' ? 0.35 : 0);
+      return (position) => shape(position) * 0.8 + lift + (phrase === 'other' ? 0.35 : 0);
     },
   };
 }

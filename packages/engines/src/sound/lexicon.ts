@@ -52,7 +52,7 @@ export const ALL_THINGS: readonly Thing[] = [
 
 const THINGS = new Map(ALL_THINGS.flatMap((thing) => thing.names.map((name) => [stems(name), thing] as const)));
 
-function thingCalled(name: string): Thing {
+function findThing(name: string): Thing {
   const thing = THINGS.get(stems(name));
   if (thing === undefined) throw new Error(`a scene names ${JSON.stringify(name)}, which is no thing`);
   return thing;
@@ -62,7 +62,7 @@ export const LEXICON: SoundLexicon = {
   things: THINGS,
   scenes: new Map(
     SCENES.flatMap(({ names, parts, room }) => {
-      const scene = { parts: parts.map(([name, change]) => ({ thing: thingCalled(name), change })), room };
+      const scene = { parts: parts.map(([name, change]) => ({ thing: findThing(name), change })), room };
       return names.map((name) => [stems(name), scene] as const);
     }),
   ),

@@ -6,7 +6,7 @@ import type { Random } from '@darkroom/seeded-random/random';
 import { Biquad, lowPass } from './signal/biquad.ts';
 import { LoudnessMeter } from './signal/loudness.ts';
 import { SAMPLE_RATE } from './signal/shapes.ts';
-import { Passage } from './passage.ts';
+import { MovingSource } from './passage.ts';
 import type { Mention } from './prompt-reading.ts';
 import type { Bed, Manner, Rhythm, Take } from './thing.ts';
 
@@ -82,7 +82,7 @@ export class Part {
   readonly #sounding: Sounding[] = [];
   readonly #far: readonly [Biquad, Biquad];
   readonly #gain: number;
-  readonly #passage: Passage | undefined;
+  readonly #passage: MovingSource | undefined;
   readonly wet: number;
   #turn = 0;
   #strikeGain: number | undefined;
@@ -114,7 +114,7 @@ export class Part {
     const decibels = (thing.level ?? 0) + 20 * Math.log10(weight) * 0.6;
     this.#passage =
       course === 'passing' || course === 'approaching' || course === 'leaving'
-        ? new Passage(course, end - start, random.chance(0.5))
+        ? new MovingSource(course, end - start, random.chance(0.5))
         : undefined;
     this.#gain = 10 ** (decibels / 20) / Math.sqrt(1 + Math.max(0, distance - 4) / 7);
     const dull = lowPass(SAMPLE_RATE, 20_000 / (1 + Math.max(0, distance - 4) / 8));

@@ -13,7 +13,7 @@ const FARTHEST_METRES = 110;
 const FASTEST = 26;
 const CONTROL_STEP = 64;
 
-export class Passage {
+export class MovingSource {
   readonly #course: 'passing' | 'approaching' | 'leaving';
   readonly #length: number;
   readonly #toRight: number;

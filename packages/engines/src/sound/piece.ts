@@ -54,12 +54,12 @@ export class Piece {
     const random: Random = createRandom(seed);
     this.#total = total;
     const bounds = boundsOf(reading.acts, total);
-    for (const [place, act] of reading.acts.entries()) {
+    for (const [actIndex, act] of reading.acts.entries()) {
       const room = roomOf(act);
-      const start = bounds[place - 1] ?? 0;
-      const end = bounds[place] ?? total;
+      const start = bounds[actIndex - 1] ?? 0;
+      const end = bounds[actIndex] ?? total;
       for (const [index, mention] of act.mentions.entries()) {
-        const own = random.fork(`act ${place} thing ${index} ${mention.thing.names[0] ?? ''}`);
+        const own = random.fork(`act ${actIndex} thing ${index} ${mention.thing.names[0] ?? ''}`);
         this.#parts.push({ part: new Part(mention, own, start, end, end >= total), room });
       }
       if (!this.#rooms.has(room)) this.#rooms.set(room, new Reverb(SAMPLE_RATE, ROOMS[room]));

@@ -3,7 +3,19 @@
  * By words and their order, not by grammar: an adjective belongs to the thing that follows it, and where none follows,
  * to the one before. Never fails; it ignores unknown words.
  */
-import { BESIDE, CHANGES, COUNTS, EFFECTS, NOT, NO_EFFECTS, PLACES, THEN, TIMES, WHERE, stem } from './prompt-words.ts';
+import {
+  BESIDE,
+  CHANGES,
+  COUNTS,
+  EFFECTS,
+  NOT,
+  NO_EFFECTS,
+  ROOM_WORDS,
+  THEN,
+  TIMES,
+  WHERE,
+  stem,
+} from './prompt-words.ts';
 import type { Change, Effects } from './prompt-words.ts';
 import type { Manner, RoomName, Thing } from './thing.ts';
 
@@ -134,10 +146,10 @@ class Reader {
       return true;
     }
     if (this.#lexicon.scenes.has(phrase)) return this.#set(phrase);
-    const place = PLACES.get(phrase);
+    const roomName = ROOM_WORDS.get(phrase);
     const act = this.#acts.at(-1);
-    if (place === undefined || act === undefined) return false;
-    act.room = place;
+    if (roomName === undefined || act === undefined) return false;
+    act.room = roomName;
     return true;
   }
 

@@ -153,7 +153,7 @@ export const CHANGES: ReadonlyMap<string, Change> = lookup<Change>([
 ]);
 
 /** Places with an echo and no sounds of their own. Places with sounds of their own are among the things. */
-export const PLACES: ReadonlyMap<string, RoomName> = lookup<RoomName>([
+export const ROOM_WORDS: ReadonlyMap<string, RoomName> = lookup<RoomName>([
   [['room', 'bedroom', 'office', 'kitchen', 'house', 'indoors', 'inside', 'studio', 'living room', 'corridor'], 'room'],
   [['bathroom', 'shower room', 'toilet'], 'bathroom'],
   [

@@ -9,7 +9,7 @@
 import { open, rm } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import path from 'node:path';
-import { writeSound } from '@darkroom/media/encode';
+import { writeAudio } from '@darkroom/media/encode';
 import type { EngineWork, RenderedFile } from '../engine.ts';
 import { hashText } from '@darkroom/seeded-random/random';
 import { LEXICON } from './lexicon.ts';
@@ -79,9 +79,9 @@ async function* levelled(spool: Spool, isReversed: boolean): AsyncGenerator<Floa
     const { length } = planes[0];
     for (const plane of planes) {
       if (isReversed) plane.reverse();
-      for (let place = 0; place < length; place++) {
-        const fade = Math.min(1, (at + place) / edge, (samples - 1 - at - place) / edge);
-        plane[place] = (plane[place] ?? 0) * gain * fade;
+      for (let position = 0; position < length; position++) {
+        const fade = Math.min(1, (at + position) / edge, (samples - 1 - at - position) / edge);
+        plane[position] = (plane[position] ?? 0) * gain * fade;
       }
     }
     at += length;
@@ -105,9 +105,9 @@ export function readingOf(prompt: string): SoundReading {
 export async function renderSound(work: EngineWork): Promise<readonly RenderedFile[]> {
   const { input, seed, scratch } = work;
   const prompt = typeof input['prompt'] === 'string' ? input['prompt'] : '';
-  const asked = typeof input['duration'] === 'number' ? input['duration'] : DEFAULT_SECONDS;
+  const requested = typeof input['duration'] === 'number' ? input['duration'] : DEFAULT_SECONDS;
   const format = FORMATS.find((known) => known === input['format']) ?? 'mp3';
-  const samples = Math.round(Math.min(Math.max(asked, 1), LONGEST_SECONDS) * SAMPLE_RATE);
+  const samples = Math.round(Math.min(Math.max(requested, 1), LONGEST_SECONDS) * SAMPLE_RATE);
   const reading = readingOf(prompt);
   const target = path.join(scratch, `sound.${format}`);
   const samplesPath = path.join(scratch, 'samples.raw');
@@ -115,7 +115,7 @@ export async function renderSound(work: EngineWork): Promise<readonly RenderedFi
   try {
     const piece = new Piece(reading, samples, hashText(`${seed} ${prompt}`));
     const spool = await renderTo(file, piece, samples, (part) => work.progress(part * 0.9));
-    await writeSound({
+    await writeAudio({
       path: target,
       format,
       inputRate: SAMPLE_RATE,

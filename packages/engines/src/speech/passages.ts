@@ -69,8 +69,8 @@ export function passagesOf(text: string): Passage[] {
   for (const [index, line] of lines.entries()) {
     if (line.trim() === '') continue;
     const sentences = sentencesOf(line.trim());
-    for (const [place, sentence] of sentences.entries()) {
-      const isLast = place === sentences.length - 1;
+    for (const [position, sentence] of sentences.entries()) {
+      const isLast = position === sentences.length - 1;
       const behindLine = lines[index + 1]?.trim() === '' ? PARAGRAPH_PAUSE : LINE_PAUSE;
       const behindSentence = /\.\.\.["')]*$/.test(sentence) ? TRAILING_OFF_PAUSE : SENTENCE_PAUSE;
       passages.push(...breathsOf(sentence, isLast ? behindLine : behindSentence));

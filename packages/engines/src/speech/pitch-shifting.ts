@@ -114,13 +114,13 @@ function addGrain(into: Float32Array, samples: Float32Array, mark: Mark, target:
   const whole = Math.floor(target);
   const part = target - whole;
   for (let offset = -half; offset <= half; offset++) {
-    const place = whole + offset;
-    if (place < 0 || place >= into.length) continue;
+    const position = whole + offset;
+    if (position < 0 || position >= into.length) continue;
     // Between two samples: the pitch would jitter if grains lay on whole samples only.
     const from = mark.at + offset;
     const sample = (samples[from] ?? 0) * (1 - part) + (samples[from - 1] ?? 0) * part;
     const window = 0.5 + 0.5 * Math.cos((Math.PI * (offset - part)) / half);
-    into[place] = (into[place] ?? 0) + sample * window * gain;
+    into[position] = (into[position] ?? 0) + sample * window * gain;
   }
 }
 
@@ -141,16 +141,16 @@ export function pitchShifted(
   const ratio = 2 ** (semitones / 12);
   const marks = marksOf(samples, sampleRate, periodsOf(samples, sampleRate, range.lowestHertz, range.highestHertz));
   const shifted = new Float32Array(samples.length);
-  let place = 0;
+  let position = 0;
   let target = 0;
   while (target < samples.length) {
     while (
-      place < marks.length - 1 &&
-      Math.abs((marks[place + 1]?.at ?? 0) - target) <= Math.abs((marks[place]?.at ?? 0) - target)
+      position < marks.length - 1 &&
+      Math.abs((marks[position + 1]?.at ?? 0) - target) <= Math.abs((marks[position]?.at ?? 0) - target)
     ) {
-      place += 1;
+      position += 1;
     }
-    const mark = marks[place];
+    const mark = marks[position];
     if (mark === undefined) break;
     if (mark.isVoiced) {
       // The ratio changes the number of grains: this keeps the power the same.
@@ -159,7 +159,7 @@ export function pitchShifted(
     } else {
       target = Math.max(mark.at, target);
       addGrain(shifted, samples, mark, mark.at, 1);
-      const next = marks[place + 1];
+      const next = marks[position + 1];
       target = next === undefined ? samples.length : next.at;
     }
   }

@@ -8,7 +8,7 @@
  */
 import path from 'node:path';
 import { inputFault } from '@darkroom/api/facts/input-fault';
-import { writeSound } from '@darkroom/media/encode';
+import { writeAudio } from '@darkroom/media/encode';
 import { UnusableInputError } from '../unusable-input-error.ts';
 import type { EngineInput, EngineWork, RenderedFile } from '../engine.ts';
 import { passagesOf } from './passages.ts';
@@ -29,7 +29,7 @@ const LEAD_IN_SECONDS = 0.1;
 const LEAD_OUT_SECONDS = 0.2;
 
 /** The parameters of a speech, with the defaults filled in. */
-interface Order {
+interface SpeechRequest {
   readonly passages: readonly Passage[];
   readonly voice: VoiceName;
   readonly format: Format;
@@ -44,12 +44,12 @@ function numberOf(value: unknown, lowest: number, highest: number, otherwise: nu
 }
 
 /** @throws {UnusableInputError} no part of the text can be spoken. */
-function readOrder(input: EngineInput): Order {
+function readSpeechRequest(input: EngineInput): SpeechRequest {
   const { text, voice, format } = input;
   const passages = passagesOf(speakableText(typeof text === 'string' ? text : ''));
   if (passages.length === 0) {
     const fault = inputFault('unusable_text', 'text');
-    throw new UnusableInputError('text: nothing in it that these voices can speak', fault);
+    throw new UnusableInputError('text: it contains nothing that these voices can speak', fault);
   }
   return {
     passages,
@@ -66,8 +66,8 @@ function silence(seconds: number): Float32Array {
   return new Float32Array(Math.round(seconds * VOICE_SAMPLE_RATE));
 }
 
-async function* spoken(order: Order, progress: (fraction: number) => void): AsyncGenerator<Float32Array[]> {
-  const { passages, voice, pitch, speed, volume } = order;
+async function* spoken(request: SpeechRequest, progress: (fraction: number) => void): AsyncGenerator<Float32Array[]> {
+  const { passages, voice, pitch, speed, volume } = request;
   const letters = passages.reduce((sum, passage) => sum + passage.text.length, 0);
   let lettersDone = 0;
   yield [silence(LEAD_IN_SECONDS)];
@@ -82,16 +82,16 @@ async function* spoken(order: Order, progress: (fraction: number) => void): Asyn
 /** Reads a text aloud. @throws {UnusableInputError} no part of the text can be spoken. */
 export async function renderSpeech(work: EngineWork): Promise<readonly RenderedFile[]> {
   const { input, scratch } = work;
-  const order = readOrder(input);
-  const file = path.join(scratch, `speech.${order.format}`);
-  const { format, sampleRate } = order;
-  await writeSound({
+  const request = readSpeechRequest(input);
+  const file = path.join(scratch, `speech.${request.format}`);
+  const { format, sampleRate } = request;
+  await writeAudio({
     path: file,
     format,
     inputRate: VOICE_SAMPLE_RATE,
     sampleRate: format === 'opus' ? (OPUS_RATES.find((rate) => rate >= sampleRate) ?? 48_000) : sampleRate,
     channels: 1,
-    samples: spoken(order, (fraction) => work.progress(fraction)),
+    samples: spoken(request, (fraction) => work.progress(fraction)),
   });
   return [{ path: file }];
 }

@@ -39,14 +39,14 @@ function soundsAlone(words: readonly string[], fliteVoice: string): string[][] {
  *
  * @returns for each actual sound, the index of the expected one that it stands for or follows.
  */
-function laidBeside(expected: readonly string[], came: readonly string[]): number[] {
-  const width = came.length + 1;
+function alignSounds(expected: readonly string[], actual: readonly string[]): number[] {
+  const width = actual.length + 1;
   const cost = new Float64Array((expected.length + 1) * width);
   for (let column = 1; column < width; column++) cost[column] = column * MISSING_SOUND_COST;
   for (let row = 1; row <= expected.length; row++) {
     cost[row * width] = row * MISSING_SOUND_COST;
     for (let column = 1; column < width; column++) {
-      const isSame = expected[row - 1] === came[column - 1];
+      const isSame = expected[row - 1] === actual[column - 1];
       cost[row * width + column] = Math.min(
         (cost[(row - 1) * width + column - 1] ?? 0) + (isSame ? 0 : OTHER_SOUND_COST),
         (cost[(row - 1) * width + column] ?? 0) + MISSING_SOUND_COST,
@@ -54,24 +54,24 @@ function laidBeside(expected: readonly string[], came: readonly string[]): numbe
       );
     }
   }
-  const places = came.map(() => 0);
-  let [row, column] = [expected.length, came.length];
+  const positions = actual.map(() => 0);
+  let [row, column] = [expected.length, actual.length];
   while (column > 0) {
     const here = cost[row * width + column] ?? 0;
-    const isSame = row > 0 && expected[row - 1] === came[column - 1];
+    const isSame = row > 0 && expected[row - 1] === actual[column - 1];
     const across = row > 0 ? (cost[(row - 1) * width + column - 1] ?? 0) + (isSame ? 0 : OTHER_SOUND_COST) : Infinity;
     if (row > 0 && Math.abs(across - here) < 1e-9) {
-      places[column - 1] = row - 1;
+      positions[column - 1] = row - 1;
       row -= 1;
       column -= 1;
     } else if (row > 0 && Math.abs((cost[(row - 1) * width + column] ?? 0) + MISSING_SOUND_COST - here) < 1e-9) {
       row -= 1;
     } else {
-      places[column - 1] = Math.max(0, row - 1);
+      positions[column - 1] = Math.max(0, row - 1);
       column -= 1;
     }
   }
-  return places;
+  return positions;
 }
 
 /** The words of an utterance, each with its sounds; a word without any sound is omitted. */
@@ -92,11 +92,11 @@ export function alignedWords(text: string, fliteVoice: string, phones: readonly 
     }
   }
   const heard = phones.filter((phone) => phone.name !== SILENCE);
-  const places = laidBeside(
+  const positions = alignSounds(
     expected,
     heard.map((phone) => phone.name),
   );
   const found = words.map((word) => ({ text: word, phones: [] as Phone[] }));
-  for (const [index, phone] of heard.entries()) found[owners[places[index] ?? 0] ?? 0]?.phones.push(phone);
+  for (const [index, phone] of heard.entries()) found[owners[positions[index] ?? 0] ?? 0]?.phones.push(phone);
   return found.filter((word) => word.phones.length > 0);
 }

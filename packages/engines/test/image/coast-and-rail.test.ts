@@ -7,7 +7,7 @@ import { describe, it } from 'node:test';
 import { compose } from '../../src/image/composition.ts';
 import type { Composition } from '../../src/image/composition.ts';
 import { railAt } from '../../src/image/layers/railway.ts';
-import { placeOnGround } from '../../src/image/placing.ts';
+import { placeOnGround } from '../../src/image/placement.ts';
 import { readPrompt } from '../../src/image/prompt-reading.ts';
 import { createRandom } from '@darkroom/seeded-random/random';
 import { castOf, makeGrounds } from '../../src/image/scene-painting.ts';
@@ -16,7 +16,7 @@ import { stageFor } from '../../src/image/scene-stage.ts';
 import { choosePalette } from '../../src/image/palette.ts';
 import type { Stage } from '../../src/image/stage.ts';
 import { createCanvas } from '@napi-rs/canvas';
-import { differenceOf, pixelsOf, render } from './image-work.ts';
+import { differenceOf, pixelsOf, render } from './image-samples.ts';
 
 interface Scene {
   readonly stage: Stage;
@@ -65,7 +65,7 @@ describe('a cliff and a lighthouse', () => {
     });
   }
 
-  it('stay in the picture, one on the other', () => {
+  it('are inside the image, one on the other', () => {
     for (let seed = 1; seed < 9; seed++) {
       const { stage, cast, grounds } = laidOut('a lighthouse on a cliff', seed);
       const { middle } = grounds;
@@ -73,19 +73,19 @@ describe('a cliff and a lighthouse', () => {
       assert.ok(middle && entry);
       const [placed] = placeOnGround(entry, middle, stage.horizon * 1.5, createRandom(seed));
       assert.ok(placed);
-      assert.ok(placed.place.y - placed.size > 0, 'its lamp is seen');
-      assert.ok(placed.place.y < stage.horizon - stage.height * 0.1, 'it stands high');
+      assert.ok(placed.position.y - placed.size > 0, 'its lamp is seen');
+      assert.ok(placed.position.y < stage.horizon - stage.height * 0.1, 'it stands high');
     }
   });
 
-  it('have no sea where the prompt says otherwise', () => {
+  it('have no sea when the prompt excludes it', () => {
     for (const prompt of ['a lighthouse, no sea', 'a lighthouse in the desert', 'a cliff in the mountains'])
       assert.ok(!laidOut(prompt).composition.mentions.has('sea'), prompt);
     assert.equal(laidOut('a lighthouse at a lake').composition.water, 'lake');
     assert.ok(laidOut('a waterfall over a cliff').composition.mentions.has('mountain'));
   });
 
-  it('are not the same picture without the cliff', async () => {
+  it('render differently without the cliff', async () => {
     const [cliff, plain] = await Promise.all(
       ['a lighthouse on a cliff at noon', 'a lighthouse at the sea at noon'].map(async (prompt) =>
         pixelsOf(await render('scene', { prompt, size: '256x256' })),
@@ -105,11 +105,11 @@ describe('a train', () => {
         assert.ok(entry && middle && cast.across.some(({ mention }) => mention.thing === 'bridge'));
         assert.equal(middle.surface.form, 'deck');
         const [placed] = placeOnGround(entry, middle, stage.horizon, createRandom(seed));
-        assert.equal(placed?.place.y, middle.surface.yAt(stage.width / 2));
+        assert.equal(placed?.position.y, middle.surface.yAt(stage.width / 2));
       }
     });
 
-  it('has the stone of its bridge right under its wheels, from edge to edge', () => {
+  it('has its bridge directly under its wheels, from edge to edge', () => {
     const { stage, cast, grounds } = laidOut('a train on a bridge');
     const bridge = cast.across.find(({ mention }) => mention.thing === 'bridge');
     assert.ok(bridge && grounds.middle);
@@ -131,9 +131,9 @@ describe('a train', () => {
         const { middle } = grounds;
         assert.equal(middle?.surface.form, 'track', prompt);
         assert.deepEqual([middle.surface.left, middle.surface.right], [0, stage.width]);
-        const rails = PLACES.map((place) => railAt(middle.surface, place * stage.width));
+        const rails = PLACES.map((position) => railAt(middle.surface, position * stage.width));
         assert.equal(new Set(rails).size, 1);
-        assert.ok(PLACES.every((place) => middle.surface.yAt(place * stage.width) < (rails[0] ?? 0)));
+        assert.ok(PLACES.every((position) => middle.surface.yAt(position * stage.width) < (rails[0] ?? 0)));
         if (composition.setting === 'water') assert.ok((rails[0] ?? 0) < stage.horizon, 'over the water');
       }
   });

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { UnusableInputError } from '../../src/unusable-input-error.ts';
 import { isLetterable } from '../../src/image/fonts.ts';
-import { differenceOf, landscape, pixelsOf, png, render } from './image-work.ts';
+import { differenceOf, landscape, pixelsOf, png, render } from './image-samples.ts';
 
 const SCRIPTS = ['汉字漢字', 'ภาษาไทย', '한국어', '🔥🔥', '𒀀𒁀', '𒾐𒾑'];
 /** A script without a font on this machine: hardly any machine has fonts for all of these scripts. */
@@ -14,10 +14,10 @@ function isRefusal(error: unknown): boolean {
   return error instanceof UnusableInputError && error.message.startsWith('prompt: ') && error.fault.field === 'prompt';
 }
 
-describe('letters that no font here has', { skip }, () => {
+describe('letters that no installed font has', { skip }, () => {
   const text = unknown ?? '';
 
-  it('fail a scene, a poster and an edit that should show nothing but them', async () => {
+  it('fail a scene, a poster and an edit whose text consists of them', async () => {
     const prompt = `sea at noon, "${text}"`;
     await assert.rejects(render('scene', { prompt }), isRefusal);
     await assert.rejects(render('poster', { prompt }), isRefusal);
@@ -25,24 +25,24 @@ describe('letters that no font here has', { skip }, () => {
     await assert.rejects(render('edit', { prompt: `write "${text}" on it` }, { media }), isRefusal);
   });
 
-  it('fail what has another text that can be drawn, and what has only marks of punctuation beside them', async () => {
+  it('fail the task even when another text can be drawn, or only punctuation remains', async () => {
     await assert.rejects(render('scene', { prompt: `sea, "hello" "${text}"` }), isRefusal);
     if (/\p{L}/u.test(text)) await assert.rejects(render('scene', { prompt: `sea, "${text}!"` }), isRefusal);
   });
 
-  it('are left out of a text of which the rest can be drawn', async () => {
-    const pictures = await Promise.all(
+  it('are omitted from a text whose other letters can be drawn', async () => {
+    const images = await Promise.all(
       ['', '"go now"', `"go ${text} now"`].map((quoted) =>
         render('scene', { prompt: `sea at noon, ${quoted}`, size: '256x256' }),
       ),
     );
-    const [bare, plain, mixed] = await Promise.all(pictures.map(pixelsOf));
+    const [bare, plain, mixed] = await Promise.all(images.map(pixelsOf));
     assert.ok(bare && plain && mixed);
     assert.ok(differenceOf(bare, mixed) > 1);
     assert.equal(differenceOf(plain, mixed), 0);
   });
 
-  it('are no fault where they are not to be lettered', async () => {
+  it('are accepted when they are not to be lettered', async () => {
     for (const engine of ['scene', 'poster'])
       assert.ok((await render(engine, { prompt: `${text}, sea`, aspect_ratio: '1:1' })).length > 1000);
     const input = { prompt: `sea, "${text}"`, negative_prompt: 'text', size: '256x256' };
@@ -50,13 +50,13 @@ describe('letters that no font here has', { skip }, () => {
   });
 });
 
-describe('what can be lettered', () => {
-  it('is every alphabet of the font, numbers, and marks alone', () => {
+describe('text that can be lettered', () => {
+  it('includes every alphabet of the font, numbers, and punctuation alone', () => {
     for (const text of ['hello', 'Жлоб', 'Ωμέγα', 'Việt', 'e\u0301te\u0301', '2024', '!!!', '…', '—'])
       assert.ok(isLetterable(text), text);
   });
 
-  it('misses nothing in a text of what is invisible', () => {
+  it('ignores invisible characters', () => {
     for (const text of ['', ' ', '\u200b', '\u200f\u202e', '\u200d']) assert.ok(isLetterable(text));
   });
 });

@@ -10,33 +10,33 @@ import { readPrompt } from '../../src/image/prompt-reading.ts';
 import { upsampled } from '../../src/image/prompt-upsampling.ts';
 import { createRandom } from '@darkroom/seeded-random/random';
 import { readSceneRequest } from '../../src/image/scene-request.ts';
-import { detailOf, differenceOf, meanOf, painted, pixelsOf, png, render, renderAll, shareOf } from './image-work.ts';
+import { detailOf, differenceOf, meanOf, painted, pixelsOf, png, render, renderAll, shareOf } from './image-samples.ts';
 
 const SMALL = '256x256';
 
 function composed(prompt: string, negative = '', seed = 1): Composition {
   const reading = readPrompt(prompt);
-  const said = negative === '' ? reading : without(reading, readNegation(negative));
-  return compose(said, createRandom(seed).fork('composition'));
+  const named = negative === '' ? reading : without(reading, readNegation(negative));
+  return compose(named, createRandom(seed).fork('composition'));
 }
 
 describe('n', () => {
-  it('gives so many different pictures, the first of them the one that is made alone', async () => {
+  it('sets the number of different images, the first of which is the one rendered alone', async () => {
     const input = { prompt: 'a house by a lake', size: SMALL };
     const [alone] = await renderAll('scene', input);
     const several = await renderAll('scene', { ...input, n: 4 });
 
     assert.equal(several.length, 4);
     assert.ok(alone && several[0]?.equals(alone));
-    const pictures = await Promise.all(several.map(pixelsOf));
-    for (const [index, one] of pictures.entries()) {
-      for (const other of pictures.slice(index + 1)) assert.ok(differenceOf(one, other) > 4);
+    const images = await Promise.all(several.map(pixelsOf));
+    for (const [index, one] of images.entries()) {
+      for (const other of images.slice(index + 1)) assert.ok(differenceOf(one, other) > 4);
     }
   });
 });
 
 describe('quality', () => {
-  it('changes how much detail there is, and not what is shown', async () => {
+  it('changes the amount of detail, and not the content', async () => {
     const input = { prompt: 'a castle on a hill at noon', size: '512x512' };
     const [low, medium, high] = await Promise.all(
       ['low', 'medium', 'high'].map(async (quality) => pixelsOf(await render('scene', { ...input, quality }))),
@@ -53,7 +53,7 @@ describe('quality', () => {
 });
 
 describe('negative_prompt', () => {
-  it('keeps what it names from being shown, be it in the prompt or added to it', () => {
+  it('excludes what it names, whether the prompt names it or the engine would add it', () => {
     for (let seed = 1; seed <= 12; seed++) {
       const { mentions, absent } = composed('a fox by a lake', 'trees, mountains, birds', seed);
       for (const thing of ['tree', 'pine', 'forest', 'mountain', 'bird'] as const)
@@ -68,7 +68,7 @@ describe('negative_prompt', () => {
     for (let seed = 1; seed <= 12; seed++) assert.notEqual(composed('hills, neon', 'night', seed).time, 'night');
   });
 
-  it('takes clouds out of the sky', async () => {
+  it('removes clouds from the sky', async () => {
     const input = { prompt: 'three clouds over hills at noon', size: SMALL };
     const [cloudy, clear] = await Promise.all(
       [{}, { negative_prompt: 'clouds' }].map(async (more) => pixelsOf(await render('scene', { ...input, ...more }))),
@@ -90,13 +90,13 @@ describe('negative_prompt', () => {
     assert.ok(shareOf(changed, isGreen) < 0.003, `${shareOf(changed, isGreen)}`);
   });
 
-  it('takes lettering away: the picture is the one of the prompt without its quotation', async () => {
+  it('removes lettering: the image is that of the prompt without its quotation', async () => {
     const lettered = await render('scene', { prompt: 'sea at noon "HELLO"', size: SMALL, negative_prompt: 'text' });
     const bare = await render('scene', { prompt: 'sea at noon', size: SMALL });
     assert.ok(differenceOf(await pixelsOf(lettered), await pixelsOf(bare)) < 0.5);
   });
 
-  it('takes a style away', async () => {
+  it('removes a style', async () => {
     const styled = await pixelsOf(
       await render('scene', { prompt: 'hills, noir', size: SMALL, negative_prompt: 'black and white' }),
     );
@@ -106,7 +106,7 @@ describe('negative_prompt', () => {
 });
 
 describe('`no` and `without` in a prompt', () => {
-  it('keep things from being added, not only from being named', () => {
+  it('exclude things that the engine would add, not only named ones', () => {
     const { absent, mentions } = composed('a lake without trees and no clouds');
     assert.ok(absent.has('tree') && absent.has('pine') && absent.has('cloud'));
     assert.ok(!mentions.has('pine') && !mentions.has('cloud'));
@@ -115,7 +115,7 @@ describe('`no` and `without` in a prompt', () => {
 });
 
 describe('prompt_upsampling', () => {
-  it('decides what the prompt leaves open, adds to what it names, and keeps what it says', () => {
+  it("fills in what the prompt leaves open, adds companions, and keeps the prompt's own words", () => {
     const reading = readPrompt('a castle in winter');
     const rich = upsampled(reading, createRandom(3));
     assert.ok(rich.mentions.length >= reading.mentions.length + 3);
@@ -126,7 +126,7 @@ describe('prompt_upsampling', () => {
     assert.equal(upsampled(readPrompt('a castle at noon in the rain'), createRandom(3)).time, 'noon');
   });
 
-  it('makes a picture with more in it', async () => {
+  it('renders an image with more content', async () => {
     const input = { prompt: 'a lake', size: SMALL };
     const plain = await pixelsOf(await render('scene', input));
     const rich = await pixelsOf(await render('scene', { ...input, prompt_upsampling: true }));
@@ -149,14 +149,14 @@ describe('aspect_ratio auto', () => {
     assert.equal(shapeOf('an app icon of a fox'), 1);
   });
 
-  it('is that of the reference where there is one', () => {
+  it('is that of the reference image if there is one', () => {
     assert.ok(Math.abs(shapeOf('hills', { width: 1600, height: 900 }) - 16 / 9) < 0.01);
     assert.ok(Math.abs(shapeOf('hills', { width: 600, height: 800 }) - 3 / 4) < 0.01);
   });
 });
 
 describe('image_urls', () => {
-  it('are seen in the scene, each of them', async () => {
+  it('all appear in the scene', async () => {
     const colours = [
       [230, 20, 220],
       [20, 235, 30],
@@ -168,15 +168,15 @@ describe('image_urls', () => {
         painted(80, 60, (x, y) => (x > 0.3 && x < 0.7 && y > 0.3 ? [90, 90, 90] : colour)),
       );
     }
-    const picture = await pixelsOf(await render('scene', { prompt: 'a beach at noon', size: '512x512' }, { media }));
+    const image = await pixelsOf(await render('scene', { prompt: 'a beach at noon', size: '512x512' }, { media }));
     for (const colour of colours) {
       const isIt = (...pixel: readonly number[]): boolean =>
         pixel.every((value, channel) => Math.abs(value - (colour[channel] ?? 0)) < 40);
-      assert.ok(shareOf(picture, isIt) > 0.004, colour.join());
+      assert.ok(shareOf(image, isIt) > 0.004, colour.join());
     }
   });
 
-  it('give the scene their colours, and the hour of their light', async () => {
+  it('give the scene their colours and time of day', async () => {
     const input = { prompt: 'hills', size: SMALL };
     const violet = await png(painted(90, 60, (_x, y) => (y < 0.6 ? [120 + y * 60, 40, 160] : [60, 20, 80])));
     const dark = await png(painted(90, 60, (_x, y) => (y < 0.6 ? [8, 12, 34] : [4, 6, 12])));
@@ -189,7 +189,7 @@ describe('image_urls', () => {
     assert.ok(inDark.light < plain.light / 2, JSON.stringify(inDark));
   });
 
-  it('are refused by their place where one is no picture', async () => {
+  it("are rejected with the field's path when one is not an image", async () => {
     const media = { 'image_urls.0': await png(painted(20, 20, () => [9, 9, 9])), 'image_urls.1': Buffer.from('text') };
     await assert.rejects(
       render('scene', { prompt: 'hills', size: SMALL }, { media }),
@@ -201,8 +201,8 @@ describe('image_urls', () => {
   });
 });
 
-describe('prompts that are no landscape', () => {
-  it('become a portrait, a still life or a room', () => {
+describe('prompts that do not describe a landscape', () => {
+  it('are rendered as a portrait, a still life or a room', () => {
     const expected = {
       'portrait of a woman with red hair': 'portrait',
       'a cup of coffee on a wooden table': 'table',
@@ -217,7 +217,7 @@ describe('prompts that are no landscape', () => {
     for (const [prompt, setting] of Object.entries(expected)) assert.equal(composed(prompt).setting, setting, prompt);
   });
 
-  it('show what the prompt says of them', async () => {
+  it('show the details that the prompt names', async () => {
     const face = { left: 0.4, right: 0.6, top: 0.02, bottom: 0.16 };
     const hair = async (colour: string): Promise<ReturnType<typeof meanOf>> =>
       meanOf(

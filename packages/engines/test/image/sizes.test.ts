@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import sharp from 'sharp';
 import { matchingSize, namedSize, pixelSize } from '../../src/image/sizes.ts';
-import { render } from './image-work.ts';
+import { render } from './image-samples.ts';
 
 /** The service's own models; this module is compiled to `dist/test/image`. */
 const MODEL_FILES = new URL('../../../../../models/', import.meta.url);
@@ -52,7 +52,7 @@ for (const [model, , megapixels] of MODELS) {
       }
     });
 
-    it('are those of the description, where it names some', () => {
+    it("match the schema's description", () => {
       for (const [, shape, width, height] of (resolution?.description ?? '').matchAll(/(\d+:\d+) (\d+)x(\d+)/g)) {
         assert.deepEqual(pixelSize(shape, resolutions[0], '1:1'), { width: Number(width), height: Number(height) });
       }
@@ -60,13 +60,13 @@ for (const [model, , megapixels] of MODELS) {
   });
 }
 
-describe('pixels of a picture', () => {
+describe('pixels of an image', () => {
   async function sizeOf(bytes: Buffer): Promise<readonly [number, number]> {
     const { width, height } = await sharp(bytes).metadata();
     return [width, height];
   }
 
-  it('are exactly what its ratio and resolution are said to have, also of strips', async () => {
+  it('match the table for its ratio and resolution exactly, for strips too', async () => {
     const prompt = 'sea, minimal';
     for (const [engine, ratio, resolution] of [
       ['scene', '5:4', '1k'],
@@ -83,7 +83,7 @@ describe('pixels of a picture', () => {
     }
   });
 
-  it('are those of `size` where a model has that field', async () => {
+  it('are those of `size` if the model has that field', async () => {
     assert.deepEqual(await sizeOf(await render('scene', { prompt: 'sea, minimal', size: '768x768' })), [768, 768]);
     for (const size of properties('canvas')['size']?.enum ?? ['none']) {
       const [width, height] = size.split('x').map(Number);
@@ -92,7 +92,7 @@ describe('pixels of a picture', () => {
     assert.equal(namedSize('99999x99999'), undefined);
   });
 
-  it('have the area of the resolution in the shape of a picture that is to be matched', () => {
+  it('have the area of the resolution in the shape of the image to match', () => {
     for (const [width, height] of [
       [640, 427],
       [300, 3000],

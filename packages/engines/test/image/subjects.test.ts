@@ -8,7 +8,7 @@ import { readPrompt } from '../../src/image/prompt-reading.ts';
 import { createRandom } from '@darkroom/seeded-random/random';
 import { SUBJECTS } from '../../src/image/subjects.ts';
 import { TABLE_THINGS } from '../../src/image/tabletop.ts';
-import { meanOf, pixelsOf, render, shareOf } from './image-work.ts';
+import { meanOf, pixelsOf, render, shareOf } from './image-samples.ts';
 
 const SMALL = '256x256';
 
@@ -35,7 +35,7 @@ describe('the setting of a prompt', () => {
     it(`is a ${setting}: ${prompt}`, () => assert.equal(composed(prompt).setting, setting));
   }
 
-  it('has something to draw for what people often ask for', () => {
+  it('can draw what prompts often ask for', () => {
     const names =
       'dragon penguin giraffe turtle tiger panda zebra frog parrot bee mermaid bicycle motorcycle lamppost bench umbrella chest eiffel-tower';
     for (const name of names.split(' ')) {
@@ -49,32 +49,32 @@ describe('the setting of a prompt', () => {
   });
 });
 
-describe('who and what a prompt names', () => {
-  it('puts a rider on what is ridden, and leaves others where they are', () => {
+describe('the subjects of a prompt', () => {
+  it('puts a rider on the mount, and leaves others where they are', () => {
     const { mentions } = composed('an astronaut riding a horse');
     assert.equal(mentions.get('horse')?.rider?.thing, 'astronaut');
     assert.ok(!mentions.has('astronaut'));
     assert.equal(composed('an astronaut and a horse').mentions.get('horse')?.rider, undefined);
   });
 
-  it('makes of a family of an animal more of it', () => {
+  it('draws a family of an animal as several animals', () => {
     const { mentions } = composed('a penguin family');
     assert.ok(!mentions.has('couple') && (mentions.get('penguin')?.count ?? 0) >= 3);
   });
 
-  it('knows that a red fox is no red paint', () => {
+  it('does not paint a red fox red', () => {
     assert.equal(readPrompt('a red fox').mentions[0]?.colour, undefined);
     assert.ok(readPrompt('a red car').mentions[0]?.colour);
     assert.ok(readPrompt('a blue fox').mentions[0]?.colour);
   });
 
-  it('gives hair and clothes each their colour', () => {
+  it('assigns colours to hair and clothes separately', () => {
     const { hair, clothes } = readSitter('a girl with red hair and a yellow raincoat', createRandom(1));
     assert.ok(hair[0] > hair[1] * 1.8, 'red hair');
     assert.ok(clothes[0] > 180 && clothes[1] > 150 && clothes[2] < 120, 'a yellow coat');
   });
 
-  it('fills a bowl with what it is a bowl of', async () => {
+  it('fills a bowl with the named fruit', async () => {
     const bowl = async (fruit: string): Promise<{ red: number; green: number }> =>
       meanOf(await pixelsOf(await render('scene', { prompt: `a bowl of ${fruit} on a table`, size: SMALL })), {
         left: 0.4,
@@ -86,9 +86,9 @@ describe('who and what a prompt names', () => {
     assert.ok(oranges.green / oranges.red > apples.green / apples.red + 0.08, JSON.stringify([oranges, apples]));
   });
 
-  it('draws an animal that is alone large', async () => {
-    const picture = await pixelsOf(await render('scene', { prompt: 'a red fox in the snow at noon', size: SMALL }));
-    assert.ok(shareOf(picture, (red, green, blue) => red > green + 60 && green > blue) > 0.012);
+  it('draws a single animal large', async () => {
+    const image = await pixelsOf(await render('scene', { prompt: 'a red fox in the snow at noon', size: SMALL }));
+    assert.ok(shareOf(image, (red, green, blue) => red > green + 60 && green > blue) > 0.012);
   });
 });
 

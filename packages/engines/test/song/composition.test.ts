@@ -18,7 +18,7 @@ function instrumentsOf({ parts, notes }: Score): Set<string> {
 }
 
 describe('the composition of a song', () => {
-  it('writes a score of any genre and length that ends in time and asks no instrument for what it cannot play', () => {
+  it('writes a score of any genre and length that ends in time and stays within the range of each instrument', () => {
     for (const genre of GENRE_NAMES) {
       for (const seconds of [1, 2, 5, 17.5, 64, 300]) {
         const score = compose(genre.replace('-', ' '), seconds);
@@ -39,7 +39,7 @@ describe('the composition of a song', () => {
     }
   });
 
-  it('plays at the tempo that the prompt names, and otherwise at one that the genre has', () => {
+  it('plays at the tempo that the prompt names, and otherwise within the range of the genre', () => {
     assert.equal(compose('drum and bass at 174 bpm').bpm, 174);
     assert.equal(compose('slow waltz, tempo 96').bpm, 96);
     const house = compose('house').bpm;
@@ -61,7 +61,7 @@ describe('the composition of a song', () => {
     }
   });
 
-  it('keeps to the notes of the key but for the colours of its chords', () => {
+  it('keeps to the notes of the key except for chord extensions', () => {
     for (const prompt of ['pop in C major', 'folk in G major', 'ambient in D minor']) {
       const score = compose(prompt, 40);
       const scale = scaleOf(score.key);
@@ -71,7 +71,7 @@ describe('the composition of a song', () => {
     }
   });
 
-  it('lets the instruments play that the prompt names, and not those that it does not want', () => {
+  it('uses the instruments that the prompt names, and none that it excludes', () => {
     assert.ok(instrumentsOf(compose('upbeat pop with violin and banjo')).has('violin'));
     assert.ok(instrumentsOf(compose('upbeat pop with violin and banjo')).has('banjo'));
     assert.deepEqual([...instrumentsOf(compose('solo cello'))], ['cello']);
@@ -95,7 +95,7 @@ describe('the composition of a song', () => {
     }
   });
 
-  it('has the form of a song when it is long enough for one', () => {
+  it('has verses and choruses when it is long enough', () => {
     const kinds = compose('pop', 180).sections.map(({ kind }) => kind);
     for (const kind of ['intro', 'verse', 'chorus', 'bridge', 'outro'] as const)
       assert.ok(kinds.includes(kind), kinds.join(' '));
@@ -106,7 +106,7 @@ describe('the composition of a song', () => {
     assert.ok((chorus?.intensity ?? 0) > (verse?.intensity ?? 9));
   });
 
-  it('brings the tune of a chorus back', () => {
+  it('repeats the tune of the chorus', () => {
     const score = compose('folk with clarinet in C major at 100 bpm', 180, 3);
     const choruses = score.sections.filter(({ kind, shift }) => kind === 'chorus' && shift === 0);
     const lead = score.parts.findLastIndex(({ name }) => name === 'lead');
@@ -134,7 +134,7 @@ describe('the composition of a song', () => {
     assert.notEqual(pitches(7), pitches(8));
   });
 
-  it('survives prompts of any content', () => {
+  it('never fails, whatever the prompt', () => {
     for (const prompt of [
       '',
       ' ',

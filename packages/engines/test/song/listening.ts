@@ -94,8 +94,8 @@ function chroma({ rate, ...recording }: Recording): number[] {
       const here = magnitudes[bin] ?? 0;
       if (here < loudest * 0.03 || here < (magnitudes[bin - 1] ?? 0) || here < (magnitudes[bin + 1] ?? 0)) continue;
       const pitch = 69 + 12 * Math.log2((bin * rate) / size / 440);
-      const place = ((Math.round(pitch) % 12) + 12) % 12;
-      classes[place] = (classes[place] ?? 0) + Math.sqrt(here);
+      const position = ((Math.round(pitch) % 12) + 12) % 12;
+      classes[position] = (classes[position] ?? 0) + Math.sqrt(here);
     }
   }
   const sum = classes.reduce((all, one) => all + one, 0) || 1;
@@ -207,7 +207,8 @@ export function pitchOf(samples: Float32Array, rate: number, low: number, high: 
   const best = Math.max(...scores);
   if (!(best > 0.6)) return undefined;
   const index = scores.findIndex(
-    (score, place) => score > best * 0.93 && score >= (scores[place - 1] ?? -1) && score >= (scores[place + 1] ?? -1),
+    (score, position) =>
+      score > best * 0.93 && score >= (scores[position - 1] ?? -1) && score >= (scores[position + 1] ?? -1),
   );
   const [left, here, right] = [scores[index - 1] ?? 0, scores[index] ?? 0, scores[index + 1] ?? 0];
   const bend = (left - right) / (2 * (left - 2 * here + right) || 1);

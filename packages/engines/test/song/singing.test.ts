@@ -55,7 +55,7 @@ function notesInTune({ lines, singer }: SungSong): { inTune: number; all: number
 }
 
 describe('lyrics', () => {
-  it('are read by their tags, with a chorus repeated where only its name stands', () => {
+  it('are divided by their tags, and a tag without lines repeats the chorus', () => {
     const sections = readLyrics(
       '[Verse 1]\nHello there\n\n[Chorus]\nLa la la x2\n[Verse 2]\nGood day\n[Chorus]\n[Guitar Solo]\n[Rap]\nHey you\n[Outro]\nBye',
     );
@@ -77,12 +77,12 @@ describe('lyrics', () => {
     );
   });
 
-  it('are read as stanzas where they have no tags, and what comes twice is the chorus', () => {
+  it('are divided into stanzas without tags, and a repeated stanza is the chorus', () => {
     const kinds = readLyrics('One\n\nCome home\n\nTwo\n\nCome home').map(({ kind }) => kind);
     assert.deepEqual(kinds, ['verse', 'chorus', 'verse', 'chorus']);
   });
 
-  it('are cut into lines of one breath, and keep every word', () => {
+  it('are split into lines of one breath without losing a word', () => {
     const text =
       'the quick brown fox jumps over the lazy dog and then he runs away into the deep dark forest, never to be seen again';
     const lines = readLyrics(text).flatMap((section) => section.lines);
@@ -90,7 +90,7 @@ describe('lyrics', () => {
     assert.equal(lines.join(' '), text.replace(',', ''));
   });
 
-  it('are none when nothing of them can be sung', () => {
+  it('are empty when nothing can be sung', () => {
     assert.deepEqual(readLyrics('…\n🎵\n'), []);
   });
 });
@@ -131,7 +131,7 @@ describe('a song with lyrics', () => {
     }
   });
 
-  it('speaks the verses of hip hop in rhythm and sings them where the prompt says so', () => {
+  it('speaks the verses of hip hop in rhythm, and sings them when the prompt says so', () => {
     assert.deepEqual(
       sing('boom bap hip hop', LYRICS).lines.map(({ isSpoken }) => isSpoken),
       [true, true, false, false],
@@ -140,7 +140,7 @@ describe('a song with lyrics', () => {
     assert.ok(sing('spoken word over jazz', LYRICS).lines.every(({ isSpoken }) => isSpoken));
   });
 
-  it('fits any time, and never without the first line of the first verse', () => {
+  it('fits any duration, and always has the first line of the first verse', () => {
     const lyrics = `${LYRICS}\n${LYRICS}\n${LYRICS}`;
     for (const seconds of [1, 3, 8, 15, 30, 60, 150, 300]) {
       const { lines, score } = sing('folk', lyrics, seconds);
@@ -154,12 +154,12 @@ describe('a song with lyrics', () => {
     assert.equal(texts(20).size, 4, 'all that is said is said once');
   });
 
-  it('keeps the tempo that is asked for', () => {
+  it('keeps the requested tempo', () => {
     assert.equal(sing('folk at 90 bpm', LYRICS, 40).score.bpm, 90);
     assert.equal(sing('folk at 90 bpm', LYRICS).score.bpm, 90);
   });
 
-  it('draws vowels out and leaves the consonants short', () => {
+  it('extends vowels and keeps consonants short', () => {
     const singer = SINGERS.female;
     const line = createReader(singer, false)('so long');
     assert.ok(line !== undefined && line.syllables.length === 2);

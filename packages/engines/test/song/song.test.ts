@@ -7,7 +7,7 @@ import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { renderSong } from '../../src/song/song.ts';
 import { LoudnessMeter } from '../../src/sound/signal/loudness.ts';
-import { decodeSound } from '@darkroom/media/decode';
+import { decodeAudio } from '@darkroom/media/decode';
 import { UnusableInputError } from '../../src/unusable-input-error.ts';
 import { keysOf, readWav, tempoOf } from './listening.ts';
 import type { Recording } from './listening.ts';
@@ -24,14 +24,14 @@ describe('the engine song', () => {
   });
 
   /** Renders in a directory of its own. @returns the path of the file. */
-  async function render(input: Record<string, unknown>, seed = 1, told: number[] = []): Promise<string> {
+  async function render(input: Record<string, unknown>, seed = 1, reported: number[] = []): Promise<string> {
     const scratch = await mkdtemp(path.join(folder, 'job-'));
     const files = await renderSong({
       input,
       seed,
       media: new Map(),
       scratch,
-      progress: (fraction) => void told.push(fraction),
+      progress: (fraction) => void reported.push(fraction),
     });
     assert.equal(files.length, 1);
     const [file] = files;
@@ -45,7 +45,7 @@ describe('the engine song', () => {
     return meter;
   }
 
-  it('plays at the asked tempo, in the asked key, at the loudness of its genre, without clipping', async () => {
+  it('plays at the requested tempo, in the requested key, at the loudness of its genre, without clipping', async () => {
     const music = readWav(
       await render({ prompt: 'energetic rock in E minor at 132 bpm', duration: 12, format: 'wav' }, 2),
     );
@@ -63,7 +63,7 @@ describe('the engine song', () => {
     assert.ok(meter.peak < 0.9, `a peak of ${meter.peak}`);
   });
 
-  it('plays slowly and brightly as well', async () => {
+  it('plays slow and bright songs', async () => {
     const music = readWav(await render({ prompt: 'gentle folk in G major, 84 bpm', duration: 16, format: 'wav' }));
     const tempo = tempoOf(music, 60, 118);
     assert.ok(Math.abs(tempo / 84 - 1) < 0.02, `${tempo} beats a minute`);
@@ -73,28 +73,31 @@ describe('the engine song', () => {
     assert.ok(keys.includes('G major'), keys.join());
   });
 
-  it('makes files of exactly the asked length in every format, and nothing else in the folder', async () => {
+  it('writes files of exactly the requested length in every format, and nothing else into the directory', async () => {
     for (const format of ['mp3', 'wav', 'flac']) {
       const file = await render({ prompt: 'piano jingle', duration: 3, format });
       assert.equal(path.extname(file), `.${format}`);
       assert.deepEqual(await readdir(path.dirname(file)), [path.basename(file)]);
-      const { seconds } = await decodeSound(file, { sampleRate: 44_100, maxSeconds: 60 });
+      const { seconds } = await decodeAudio(file, { sampleRate: 44_100, maxSeconds: 60 });
       // One frame of mp3 is 1152 samples; the other formats have no frames.
       assert.ok(Math.abs(seconds - 3) <= (format === 'mp3' ? 1152 : 0) / 44_100, `${format}: ${seconds} s`);
     }
   });
 
-  it('makes an mp3 of thirty seconds when neither format nor length is asked for', async () => {
-    const told: number[] = [];
-    const file = await render({ prompt: 'calm solo harp' }, 1, told);
+  it('writes an mp3 of thirty seconds when neither format nor duration is given', async () => {
+    const reported: number[] = [];
+    const file = await render({ prompt: 'calm solo harp' }, 1, reported);
     assert.equal(path.extname(file), '.mp3');
-    const { seconds } = await decodeSound(file, { sampleRate: 8000, maxSeconds: 60 });
+    const { seconds } = await decodeAudio(file, { sampleRate: 8000, maxSeconds: 60 });
     assert.ok(Math.abs(seconds - 30) < 0.03, `${seconds} s`);
-    assert.ok(told.length > 10 && told.every((fraction, index) => fraction >= (told[index - 1] ?? 0) && fraction <= 1));
-    assert.ok((told[0] ?? 1) < 0.3 && (told.at(-1) ?? 0) > 0.95);
+    assert.ok(
+      reported.length > 10 &&
+        reported.every((fraction, index) => fraction >= (reported[index - 1] ?? 0) && fraction <= 1),
+    );
+    assert.ok((reported[0] ?? 1) < 0.3 && (reported.at(-1) ?? 0) > 0.95);
   });
 
-  it('makes the same bytes for the same seed, and others for another', async () => {
+  it('writes the same bytes for the same seed, and different bytes for another seed', async () => {
     const hash = async (seed: number): Promise<string> => {
       const file = await render({ prompt: 'reggae', lyrics: 'One good day', duration: 3 }, seed);
       return createHash('sha256')
@@ -106,7 +109,7 @@ describe('the engine song', () => {
     assert.notEqual(one, other);
   });
 
-  it('sings lyrics for as long as they take when no length is asked for', async () => {
+  it('sings all lyrics when no duration is given', async () => {
     const lyrics =
       '[Verse]\nSunlight falls upon the water\nI will find my way back home\n[Chorus]\nHome again, home again';
     const file = await render({ prompt: 'pop', lyrics, format: 'wav' });
@@ -115,7 +118,7 @@ describe('the engine song', () => {
     assert.ok(loudnessOf(music).peak < 0.9);
   });
 
-  it('refuses lyrics of which nothing can be sung', async () => {
+  it('rejects lyrics without anything that can be sung', async () => {
     await assert.rejects(render({ prompt: 'pop', lyrics: '🎵 ♪ …' }), (error: unknown) => {
       assert.ok(error instanceof UnusableInputError);
       assert.match(error.message, /^lyrics: /);

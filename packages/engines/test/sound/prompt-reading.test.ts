@@ -32,7 +32,7 @@ describe('the reading of a prompt for a sound', () => {
     assert.equal(stem('ring'), 'ring');
   });
 
-  it('puts what is parted by then one after the other, and the rest at once', () => {
+  it('puts things separated by `then` one after the other, and all others at once', () => {
     assert.deepEqual(names('rain and wind, then thunder, followed by silence and a dog'), [
       ['rain', 'wind'],
       ['thunder'],
@@ -41,7 +41,7 @@ describe('the reading of a prompt for a sound', () => {
     assert.deepEqual(names('first a bell. After that a gong. Finally, applause'), [['bell'], ['gong'], ['applause']]);
   });
 
-  it('gives an adjective to the thing behind it, and what tells where or on what to the one before', () => {
+  it('assigns an adjective to the next thing, and words for a position or surface to the previous one', () => {
     const [rain, thunder] = read('heavy rain on a tin roof and distant thunder').acts[0]?.mentions ?? [];
     assert.ok(rain !== undefined && thunder !== undefined);
     assert.ok(rain.manner.weight > 1.3 && rain.manner.surface === 'roof' && rain.distance < 10);
@@ -53,33 +53,33 @@ describe('the reading of a prompt for a sound', () => {
     assert.ok((only('slow footsteps').manner.pace ?? 1) < 1);
   });
 
-  it('counts', () => {
+  it('reads counts', () => {
     assert.equal(only('three knocks on a wooden door').count, 3);
     assert.equal(only('a dog barks twice').count, 2);
     assert.equal(only('a gong 4 times').count, 4);
     assert.equal(only('footsteps').count, undefined);
   });
 
-  it('leaves out what is taken away', () => {
+  it('omits excluded things', () => {
     assert.deepEqual(names('a forest without birds'), [['rustling', 'wind']]);
     assert.deepEqual(names('rain, no thunder'), [['rain']]);
   });
 
-  it('knows places by their sounds and by their rooms', () => {
+  it('recognizes places by their sounds and their rooms', () => {
     assert.deepEqual(names('thunderstorm'), [['rain', 'wind', 'thunder']]);
     assert.equal(read('footsteps in a cathedral').acts[0]?.room, 'church');
     assert.equal(read('In a cave. Drops of water').acts[0]?.room, 'cave');
     assert.equal(read('applause').acts[0]?.room, undefined);
   });
 
-  it('knows what is said of the whole', () => {
+  it('reads effects on the whole sound', () => {
     assert.ok(read('a reversed cymbal').effects.isReversed);
     assert.ok(read('a bell underwater').effects.isUnderwater);
     assert.ok(read('a dog over the radio').effects.isThroughRadio);
     assert.ok(read('a bell with echo').effects.hasEcho);
   });
 
-  it('understands nothing of what it does not know, and never fails', () => {
+  it('ignores unknown words, and never fails', () => {
     assert.deepEqual(read('zxq blorf').acts, []);
     for (const prompt of ['', '…', '\u0000\ud800', 'then then then', 'no', 'a '.repeat(2000), '3 times']) {
       assert.deepEqual(read(prompt).acts, []);

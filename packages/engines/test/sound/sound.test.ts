@@ -10,7 +10,7 @@ import { hashText } from '@darkroom/seeded-random/random';
 import { ALL_THINGS } from '../../src/sound/lexicon.ts';
 import { Piece } from '../../src/sound/piece.ts';
 import { readingOf, renderSound } from '../../src/sound/sound.ts';
-import { decodeSound } from '@darkroom/media/decode';
+import { decodeAudio } from '@darkroom/media/decode';
 import { centroidOf, flatnessOf, levelOf, levelsOf, onsetsOf, readWav, scratchFolder, topsOf } from './measuring.ts';
 
 const RATE = 48_000;
@@ -43,13 +43,13 @@ async function leftOf(input: Record<string, unknown>): Promise<Float32Array> {
 }
 
 describe('the files of the engine sound', () => {
-  it('are as long as asked, to the sample in wav and flac and to a codec frame in mp3, 48 kHz stereo', async () => {
+  it('have the requested length, to the sample in wav and flac and to a codec frame in mp3, in 48 kHz stereo', async () => {
     for (const [format, off] of [
       ['wav', 0],
       ['flac', 0],
       ['mp3', 1152],
     ] as const) {
-      const { channels } = await decodeSound(await soundFile({ prompt: 'ui click', duration: 2, format }), {
+      const { channels } = await decodeAudio(await soundFile({ prompt: 'ui click', duration: 2, format }), {
         sampleRate: RATE,
         maxSeconds: 10,
       });
@@ -71,7 +71,7 @@ describe('the files of the engine sound', () => {
     assert.notDeepEqual(await readFile(first), await readFile(other));
   });
 
-  it('are about as loud as each other, and never clip', async () => {
+  it('have about the same loudness, and never clip', async () => {
     for (const prompt of ['spaceship', 'a single gunshot', 'mosquito']) {
       const left = await leftOf({ prompt, duration: 2 });
       const highest = left.reduce((before, sample) => Math.max(before, Math.abs(sample)), 0);
@@ -81,7 +81,7 @@ describe('the files of the engine sound', () => {
     }
   });
 
-  it('run backwards where the prompt says reversed', async () => {
+  it('play backwards when the prompt says reversed', async () => {
     const [forwards, backwards] = await Promise.all([
       leftOf({ prompt: 'a single gunshot', duration: 2 }),
       leftOf({ prompt: 'a single gunshot reversed', duration: 2 }),
@@ -93,7 +93,7 @@ describe('the files of the engine sound', () => {
 });
 
 describe('the sounds', () => {
-  it('are there for every thing that has a name: none is silent, broken or beyond bounds', () => {
+  it('exist for every named thing, and none is silent, invalid or out of range', () => {
     for (const thing of ALL_THINGS) {
       const name = thing.names[0] ?? '';
       const [left, right] = soundOf(name, 0.6);
@@ -103,14 +103,14 @@ describe('the sounds', () => {
     }
   });
 
-  it('never fall silent between what happens', () => {
+  it('are never silent between events', () => {
     for (const prompt of ['three knocks on a door', 'thunder', 'a coin drop then a gong']) {
       const lowest = Math.min(...levelsOf(soundOf(prompt, 6)[0], 12_000));
       assert.ok(lowest > -85, `${prompt}: ${lowest} dB`);
     }
   });
 
-  it('happen as often as the prompt counts', () => {
+  it('occur as often as the prompt says', () => {
     assert.equal(onsetsOf(soundOf('three knocks on a wooden door', 4)[0], RATE, 0.12).length, 3);
     assert.equal(onsetsOf(soundOf('a door slams twice', 6)[0], RATE, 0.5).length, 2);
     assert.equal(onsetsOf(soundOf('a single gunshot', 6)[0], RATE, 0.4).length, 1);
@@ -125,7 +125,7 @@ describe('the sounds', () => {
     assert.ok(bright(4.5, 6) > 3000, `${bright(4.5, 6)} Hz`);
   });
 
-  it('are noise where rain falls, and tones that are no harmonics and die away where a bell rings', () => {
+  it('are noise for rain, and decaying inharmonic tones for a bell', () => {
     assert.ok(flatnessOf(soundOf('rain', 2)[0], RATE, 800, 7000) > 0.35);
 
     const [bell] = soundOf('church bell once', 6);
@@ -141,7 +141,7 @@ describe('the sounds', () => {
     );
   });
 
-  it('are duller far away, muffled or under water', () => {
+  it('lose high frequencies far away, muffled or under water', () => {
     const near = centroidOf(soundOf('applause', 2)[0], RATE);
     for (const where of ['distant applause', 'applause behind a wall', 'applause underwater']) {
       assert.ok(centroidOf(soundOf(where, 2)[0], RATE) < near * 0.7, where);
@@ -157,7 +157,7 @@ describe('the sounds', () => {
     assert.ok((wood ?? 0) * 2 < (gravel ?? 0), 'gravel is brighter than wood');
   });
 
-  it('come from where the prompt says, and pass from one side to the other', () => {
+  it('come from the direction that the prompt names, and pass from one side to the other', () => {
     const [left, right] = soundOf('crickets on the left', 2);
     assert.ok(levelOf(left) > levelOf(right) + 4);
 
@@ -171,7 +171,7 @@ describe('the sounds', () => {
     );
   });
 
-  it('ring on in a church and not in a room', () => {
+  it('reverberate in a church and not in a room', () => {
     const tail = (prompt: string): number => {
       const [left] = soundOf(prompt, 3);
       return levelOf(left, RATE, 1.5 * RATE) - levelOf(left, 0, RATE / 2);
@@ -179,7 +179,7 @@ describe('the sounds', () => {
     assert.ok(tail('a single hand clap in a church') > tail('a single hand clap in a room') + 15);
   });
 
-  it('never come back to where they were', () => {
+  it('never loop', () => {
     const [left] = soundOf('rain', 12);
     // The envelope in steps of 2 ms, compared with itself later: a loop would match completely at its length.
     const levels = levelsOf(left, 96).slice(500, -500);
@@ -194,7 +194,7 @@ describe('the sounds', () => {
     }
   });
 
-  it('are there for a prompt of which no word is known, another for each', () => {
+  it('exist for prompts without known words, a different one for each', () => {
     const [first, second] = ['zxq blorf', 'quantum broccoli'].map((prompt) => soundOf(prompt, 2)[0]);
 
     for (const sound of [first, second]) assert.ok(sound !== undefined && levelOf(sound) > -45);

@@ -9,7 +9,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { speak } from '../../src/speech/speaking.ts';
 import { renderSpeech } from '../../src/speech/speech.ts';
 import { VOICE_NAMES } from '../../src/speech/voices.ts';
-import { decodeSound } from '@darkroom/media/decode';
+import { decodeAudio } from '@darkroom/media/decode';
 import { UnusableInputError } from '../../src/unusable-input-error.ts';
 import { bandLevel, levelOf, medianPitch, powerAbove, readWav, scratchFolder } from '../sound/measuring.ts';
 import type { Wav } from '../sound/measuring.ts';
@@ -78,7 +78,7 @@ describe('the engine speech', () => {
     assert.ok(Math.abs((first ?? 0) / (second ?? 1) - 1) < 0.1);
   });
 
-  it('writes the asked rate into the file, and only what that rate can hold', async () => {
+  it('writes files of the requested rate, without aliasing', async () => {
     const input = { text: 'She sells.', voice: 'rms' };
     const native = await spoken({ ...input, sample_rate: 16_000 });
     for (const sampleRate of [8000, 22_050, 48_000]) {
@@ -99,7 +99,7 @@ describe('the engine speech', () => {
     }
   });
 
-  it('writes mp3, wav, flac and opus, of which opus holds the band of the rate that was asked for', async () => {
+  it('writes mp3, wav, flac and opus, and limits opus to the band of the requested rate', async () => {
     const magic = {
       mp3: /^(?:ID3|\xff[\xf2-\xfb])/,
       wav: /^RIFF....WAVE/s,
@@ -110,7 +110,7 @@ describe('the engine speech', () => {
       const path = await spokenFile({ text: 'She sells.', voice: 'slt', format, sample_rate: 8000 });
 
       assert.match((await readFile(path)).toString('latin1', 0, 40), beginning, format);
-      const { channels, seconds } = await decodeSound(path, { sampleRate: 48_000, maxSeconds: 10 });
+      const { channels, seconds } = await decodeAudio(path, { sampleRate: 48_000, maxSeconds: 10 });
       assert.ok(seconds > 0.6 && seconds < 2.5, `${format}: ${seconds} s`);
       assert.ok(powerAbove(channels[0], 48_000, 4300) < -35, `${format}: sound above 4 kHz`);
     }
@@ -127,26 +127,26 @@ describe('the engine speech', () => {
     assert.ok(loud.samples.every((sample) => Math.abs(sample) <= 0.9));
   });
 
-  it('gives the same bytes for the same input', async () => {
+  it('writes the same bytes for the same input', async () => {
     const input = { text: LINE, voice: 'kal', format: 'mp3', pitch: 3 };
     const [first, second] = await Promise.all([spokenFile(input), spokenFile(input)]);
 
     assert.deepEqual(await readFile(first), await readFile(second));
   });
 
-  it('reads a text of many sentences with a pause between each two, and tells how far it is', async () => {
-    const told: number[] = [];
+  it('speaks many sentences with a pause between each two, and reports its progress', async () => {
+    const reported: number[] = [];
     const text = 'One. Two! Three? Four.';
     const path = await spokenFile({ text, voice: 'kal', format: 'wav', sample_rate: 8000 }, (fraction) =>
-      told.push(fraction),
+      reported.push(fraction),
     );
 
     assert.deepEqual(
-      told,
-      [...told].sort((a, b) => a - b),
+      reported,
+      [...reported].sort((a, b) => a - b),
     );
-    assert.equal(told.length, 4);
-    assert.equal(told.at(-1), 1);
+    assert.equal(reported.length, 4);
+    assert.equal(reported.at(-1), 1);
     const [samples] = readWav(await readFile(path)).channels;
     assert.ok(samples !== undefined);
     // Silent stretches of 0.3 s between words: three.
@@ -158,7 +158,7 @@ describe('the engine speech', () => {
     assert.equal(pauses, 3);
   });
 
-  it('refuses a text of which nothing can be spoken, naming the field', async () => {
+  it('rejects a text without anything that can be spoken, naming the field', async () => {
     for (const text of ['😀😀', '你好', '…!?']) {
       await assert.rejects(
         spokenFile({ text, voice: 'slt' }),

@@ -6,7 +6,7 @@ import { speakableText } from '../../src/speech/speakable-text.ts';
 import { speakWords } from '../../src/speech/speaking.ts';
 
 describe('a speakable text', () => {
-  it('has words in place of the signs that the voices do not know', () => {
+  it('has words instead of signs that the voices do not know', () => {
     const spoken = {
       'It’s “fine”…': 'It\'s "fine"...',
       'naïve café — Zoë': 'naive cafe, Zoe',
@@ -21,13 +21,13 @@ describe('a speakable text', () => {
     for (const [text, words] of Object.entries(spoken)) assert.equal(speakableText(text), words);
   });
 
-  it('is empty where nothing can be spoken, and plain ASCII otherwise, whatever comes', () => {
+  it('is empty when nothing can be spoken, and plain ASCII otherwise', () => {
     for (const text of ['', ' \n', '😀', '你好', '؟', '\u0000\ud800', '—']) assert.equal(speakableText(text), '');
     const everything = Array.from({ length: 0x3000 }, (_, code) => String.fromCharCode(code)).join('');
     assert.match(speakableText(everything), /^[\x20-\x7e\n]+$/);
   });
 
-  it('has no run of letters that would be spelt for minutes', () => {
+  it('has no run of letters that would be spelled for minutes', () => {
     assert.ok(
       Math.max(
         ...speakableText('a'.repeat(4000))
@@ -39,7 +39,7 @@ describe('a speakable text', () => {
 });
 
 describe('passages', () => {
-  it('are the sentences, each with its pause, and end at no abbreviation', () => {
+  it('are sentences with their pauses, and do not end at abbreviations', () => {
     const passages = passagesOf('Dr. Smith met Mr. J. Jones, e.g. at 5 p.m. today. "Really?" Yes...\n\nThe end.');
 
     assert.deepEqual(
@@ -51,7 +51,7 @@ describe('passages', () => {
     assert.ok((last ?? 0) > 0);
   });
 
-  it('part a sentence that is too long at its commas, else between words, and lose nothing', () => {
+  it('split a sentence that is too long at its commas, otherwise between words, without losing any', () => {
     for (const sentence of [`${'one more thing, '.repeat(60)}end.`, `${'word '.repeat(300)}end.`, 'x'.repeat(900)]) {
       const passages = passagesOf(sentence);
 
@@ -71,13 +71,13 @@ describe('passages', () => {
     );
   });
 
-  it('leave out what has neither letter nor digit', () => {
+  it('omit parts with neither letters nor digits', () => {
     assert.deepEqual(passagesOf('...\n\n- - -\n?!'), []);
   });
 });
 
 describe('speaking words', () => {
-  it('tells for each word, in order, which sounds it has and when', () => {
+  it('returns the sounds of each word in order, with their times', () => {
     const { samples, sampleRate, phones, words } = speakWords('Love, the night and 42 days I can’t', 'rms');
 
     assert.deepEqual(
@@ -101,7 +101,7 @@ describe('speaking words', () => {
     assert.ok((phones.at(-1)?.end ?? 0) <= samples.length / sampleRate + 0.05);
   });
 
-  it('gives no samples where there is nothing to say', () => {
+  it('returns no samples when there is nothing to speak', () => {
     assert.equal(speakWords('…', 'slt').samples.length, 0);
   });
 });

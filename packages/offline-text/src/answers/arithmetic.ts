@@ -18,22 +18,22 @@ const NAMED = new RegExp(
   'i',
 );
 
-export interface Sum {
+export interface Calculation {
   /** The calculation, e.g. `17 * 3`. */
   readonly expression: string;
   readonly value: string;
 }
 
 /** @param lastAnswer what "your last answer" means. @returns undefined: there is nothing to calculate. */
-export function workOut(asked: string, lastAnswer: string | undefined): Sum | undefined {
-  const expression = command(asked, lastAnswer) ?? named(asked) ?? written(asked);
+export function calculate(excerpt: string, lastAnswer: string | undefined): Calculation | undefined {
+  const expression = readCommand(excerpt, lastAnswer) ?? readNamed(excerpt) ?? readExpression(excerpt);
   if (expression === undefined) return undefined;
   const value = evaluate(expression);
   return value === undefined ? undefined : { expression, value };
 }
 
-function command(asked: string, lastAnswer: string | undefined): string | undefined {
-  const [, verb = '', left = '', preposition = '', right = ''] = COMMAND.exec(asked) ?? [];
+function readCommand(excerpt: string, lastAnswer: string | undefined): string | undefined {
+  const [, verb = '', left = '', preposition = '', right = ''] = COMMAND.exec(excerpt) ?? [];
   const last = /-?\d[\d,]{0,15}(?:\.\d{1,10})?(?!.*\d)/s.exec((lastAnswer ?? '').slice(-200))?.[0];
   const [first, second] = [left, right].map((operand) => (/\d/.test(operand) ? operand : last));
   if (first === undefined || second === undefined || verb === '') return undefined;
@@ -41,14 +41,14 @@ function command(asked: string, lastAnswer: string | undefined): string | undefi
   return preposition.toLowerCase() === 'from' ? `${second} ${sign} ${first}` : `${first} ${sign} ${second}`;
 }
 
-function named(asked: string): string | undefined {
-  const [, name = '', left, right] = NAMED.exec(asked) ?? [];
+function readNamed(excerpt: string): string | undefined {
+  const [, name = '', left, right] = NAMED.exec(excerpt) ?? [];
   const sign = { sum: '+', product: '*', difference: '-', quotient: '/' }[name.toLowerCase()];
   return sign === undefined ? undefined : `${left} ${sign} ${right}`;
 }
 
-function written(asked: string): string | undefined {
-  const text = asked
+function readExpression(excerpt: string): string | undefined {
+  const text = excerpt
     .replaceAll(/(\d) ?% of (?=\d)/gi, '$1 / 100 * ')
     .replaceAll(/ (?:plus|and then add) (?=[\d(-])/gi, ' + ')
     .replaceAll(/ minus (?=[\d(-])/gi, ' - ')
@@ -65,11 +65,11 @@ function written(asked: string): string | undefined {
 /** The value of an expression; undefined: it has none, or none that is exact enough. */
 function evaluate(expression: string): string | undefined {
   const tokens = expression.replaceAll(',', '').match(/\d+(?:\.\d+)?|\*\*|[-+*/^()]/g) ?? [];
-  let place = 0;
+  let index = 0;
   const take = (...signs: readonly string[]): string | undefined => {
-    const token = tokens[place];
+    const token = tokens[index];
     if (token === undefined || !signs.includes(token)) return undefined;
-    place += 1;
+    index += 1;
     return token;
   };
   const sum = (): number => {
@@ -90,11 +90,11 @@ function evaluate(expression: string): string | undefined {
     return take('**', '^') === undefined ? base : base ** power();
   };
   const atom = (): number => {
-    if (take('(') === undefined) return Number(tokens[place++] ?? Number.NaN);
+    if (take('(') === undefined) return Number(tokens[index++] ?? Number.NaN);
     const value = sum();
     return take(')') === undefined ? Number.NaN : value;
   };
   const value = sum();
-  if (place !== tokens.length || !Number.isFinite(value) || Math.abs(value) > Number.MAX_SAFE_INTEGER) return undefined;
+  if (index !== tokens.length || !Number.isFinite(value) || Math.abs(value) > Number.MAX_SAFE_INTEGER) return undefined;
   return String(Number.isInteger(value) ? value : Number(value.toPrecision(12)));
 }

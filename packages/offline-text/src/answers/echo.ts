@@ -40,20 +40,20 @@ const DESCRIBING = new Set(
  */
 export function echo(head: string, whole: string): string | undefined {
   for (const match of head.matchAll(AFTER_COLON)) {
-    if (!standsBetween(match[1])) continue;
-    const said = unquoted(whole.slice(match.index + match[0].length).trim());
-    if (said !== '') return said;
+    if (!isFiller(match[1])) continue;
+    const repeated = unquoted(whole.slice(match.index + match[0].length).trim());
+    if (repeated !== '') return repeated;
   }
   const quoted = QUOTED.exec(head);
-  if (quoted !== null && standsBetween(quoted[1])) return quoted[2] ?? quoted[3] ?? quoted[4];
+  if (quoted !== null && isFiller(quoted[1])) return quoted[2] ?? quoted[3] ?? quoted[4];
   for (const sentence of sentencesOf(head)) {
-    const said = bareWords(sentence);
-    if (said !== undefined) return said;
+    const repeated = bareWords(sentence);
+    if (repeated !== undefined) return repeated;
   }
   return undefined;
 }
 
-function standsBetween(text: string | undefined): boolean {
+function isFiller(text: string | undefined): boolean {
   return wordsOf(text ?? '').every((word) => BETWEEN.has(word.toLowerCase()));
 }
 
@@ -64,14 +64,14 @@ function unquoted(text: string): string {
 function bareWords(sentence: string): string | undefined {
   const rest = BARE.exec(sentence)?.[1];
   if (rest === undefined) return undefined;
-  const said = rest
+  const repeated = rest
     .replace(ADVERBS, '')
     .replace(TAIL, '')
     .replace(/\s?[.!?]$/, '')
     .replace(/ or .*$/i, '');
-  const words = wordsOf(said);
+  const words = wordsOf(repeated);
   if (words.length === 0 || words.length > 8) return undefined;
-  return DESCRIBING.has((words[0] ?? '').toLowerCase()) ? undefined : said;
+  return DESCRIBING.has((words[0] ?? '').toLowerCase()) ? undefined : repeated;
 }
 
 /** The text that the instructions require as the answer to everything. */

@@ -4,7 +4,7 @@
  */
 import type { Random } from '@darkroom/seeded-random/random';
 import type { Verbosity } from '../request.ts';
-import type { WantedForm } from '../reading/wanted-form.ts';
+import type { RequestedForm } from '../reading/requested-form.ts';
 import { capitalised, meaningfulWords } from '../reading/words.ts';
 
 type Words = readonly [string, ...string[]];
@@ -48,21 +48,23 @@ const MAX_SENTENCES = 4000;
 
 /** The topic and its form. */
 export interface Writing {
-  readonly asked: string;
-  readonly form: WantedForm;
+  readonly excerpt: string;
+  readonly form: RequestedForm;
   readonly verbosity: Verbosity;
   readonly random: Random;
 }
 
-export function prose({ asked, form, verbosity, random }: Writing): string {
-  const words = meaningfulWords(asked);
-  if (NAMING.test(asked) && form.words !== undefined && form.words < 10) return inventedName(form.words, random);
+export function prose({ excerpt, form, verbosity, random }: Writing): string {
+  const words = meaningfulWords(excerpt);
+  if (NAMING.test(excerpt) && form.words !== undefined && form.words < 10) return inventedName(form.words, random);
   const topic =
-    /\b(?:about|on|of) ((?:(?:the|a|an) )?[\p{L}\p{N} '’-]{2,60})/iu.exec(asked)?.[1]?.trim() ?? words.at(-1) ?? 'this';
-  const count = Math.min(sentenceCount(asked, form, verbosity), MAX_SENTENCES);
-  const sentences = Array.from({ length: count }, (_, place) => {
+    /\b(?:about|on|of) ((?:(?:the|a|an) )?[\p{L}\p{N} '’-]{2,60})/iu.exec(excerpt)?.[1]?.trim() ??
+    words.at(-1) ??
+    'this';
+  const count = Math.min(sentenceCount(excerpt, form, verbosity), MAX_SENTENCES);
+  const sentences = Array.from({ length: count }, (_, index) => {
     const [a, b] = [pick(words, random) ?? topic, pick(words, random) ?? topic];
-    const sentence = place === 0 ? random.pick(OPENINGS) : random.pick(SENTENCES);
+    const sentence = index === 0 ? random.pick(OPENINGS) : random.pick(SENTENCES);
     return capitalised(
       sentence
         .replaceAll('{topic}', () => topic)
@@ -73,13 +75,13 @@ export function prose({ asked, form, verbosity, random }: Writing): string {
         .replaceAll('{noun}', () => random.pick(NOUNS)),
     );
   });
-  return sentences.map((sentence, place) => (place === 0 ? '' : place % 6 === 0 ? '\n\n' : ' ') + sentence).join('');
+  return sentences.map((sentence, index) => (index === 0 ? '' : index % 6 === 0 ? '\n\n' : ' ') + sentence).join('');
 }
 
-function sentenceCount(asked: string, form: WantedForm, verbosity: Verbosity): number {
+function sentenceCount(excerpt: string, form: RequestedForm, verbosity: Verbosity): number {
   if (form.sentences !== undefined) return Math.max(form.sentences, 1);
   if (form.words !== undefined) return Math.ceil(form.words / 5);
-  const count = VERY_LONG.test(asked) ? 40 : LONG.test(asked) ? 16 : 3;
+  const count = VERY_LONG.test(excerpt) ? 40 : LONG.test(excerpt) ? 16 : 3;
   return Math.max(1, Math.round(count * FACTOR[verbosity]));
 }
 

@@ -5,7 +5,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { meaningfulWords, sentencesOf, stemOf, wordsOf } from '../reading/words.ts';
 
-const ASKING =
+const QUESTION_WORDS =
   /^\W{0,3}(?:(?:please|so|and|now|can you|could you) ){0,2}(?:what|who|whom|whose|where|when|which|how|tell me|name (?:the|my|our|one)|give me|do you|recall)\b/i;
 const QUESTION = /\?["”']?$/;
 /** A question or a command states nothing. */
@@ -25,11 +25,11 @@ const INTRODUCTION =
   /\b(?:I am|[Ii]['’]m|[Cc]all me|[Tt]his is) (\p{Lu}[\p{L}'’-]{0,40}(?: \p{Lu}[\p{L}'’-]{0,40}){0,2})/u;
 
 /** The sentence that asks; undefined: nothing is asked. */
-export function askingSentence(asked: string): string | undefined {
-  const sentences = sentencesOf(asked);
+export function findQuestion(excerpt: string): string | undefined {
+  const sentences = sentencesOf(excerpt);
   return (
     sentences.findLast((sentence) => QUESTION.test(sentence)) ??
-    sentences.findLast((sentence) => sentence.length < 300 && ASKING.test(sentence))
+    sentences.findLast((sentence) => sentence.length < 300 && QUESTION_WORDS.test(sentence))
   );
 }
 
@@ -39,12 +39,12 @@ export function askingSentence(asked: string): string | undefined {
  * @param texts the nearest first; the last statement counts, and of equally good statements that of the nearer text.
  * @returns the thing itself if it can be extracted from the statement, else the statement; undefined: there is none.
  */
-export async function recall(asking: string, texts: Iterable<string>): Promise<string | undefined> {
-  const wish = asking.replace(/^\W{0,3}(?:please )?(?:tell me|name|give me|recall)\b/i, '');
+export async function recall(questionSentence: string, texts: Iterable<string>): Promise<string | undefined> {
+  const wish = questionSentence.replace(/^\W{0,3}(?:please )?(?:tell me|name|give me|recall)\b/i, '');
   const keys = meaningfulWords(wish).map(stemOf);
   const wanted = /\bname\b|\bcalled\b|\bwho am i\b/i.test(wish) ? [...keys, 'name'] : keys;
   if (wanted.length === 0) return undefined;
-  const least = /\bmy\b|\bour\b/i.test(asking) ? 0.5 : 2 / 3;
+  const least = /\bmy\b|\bour\b/i.test(questionSentence) ? 0.5 : 2 / 3;
   let best: { readonly statement: string; readonly score: number } | undefined;
   let read = 0;
   for (const text of piecesOf(texts)) {
@@ -52,7 +52,7 @@ export async function recall(asking: string, texts: Iterable<string>): Promise<s
     if (read > MAX_CHARACTERS) break;
     if (text.length >= TURN_CHARACTERS) await nextTurn();
     for (const statement of statementsOf(text).toReversed()) {
-      if (statement === asking || statement.length > MAX_STATEMENT || NO_STATEMENT.test(statement)) continue;
+      if (statement === questionSentence || statement.length > MAX_STATEMENT || NO_STATEMENT.test(statement)) continue;
       const score = scoreOf(statement, wanted);
       if (score >= least && score > (best?.score ?? 0)) best = { statement, score };
     }
@@ -72,15 +72,15 @@ function* piecesOf(texts: Iterable<string>): Generator<string> {
 
 function scoreOf(statement: string, keys: readonly string[]): number {
   const lower = statement.toLowerCase();
-  const hits = keys.filter((key) => (key === 'name' ? hasName(statement, lower) : placeOf(key, lower) >= 0));
+  const hits = keys.filter((key) => (key === 'name' ? hasName(statement, lower) : indexOfKey(key, lower) >= 0));
   return hits.length / keys.length;
 }
 
 /** The position of a word that begins with the key. */
-function placeOf(key: string, lower: string): number {
-  let place = lower.indexOf(key);
-  while (place > 0 && /[\p{L}\p{N}]/u.test(lower.charAt(place - 1))) place = lower.indexOf(key, place + 1);
-  return place;
+function indexOfKey(key: string, lower: string): number {
+  let index = lower.indexOf(key);
+  while (index > 0 && /[\p{L}\p{N}]/u.test(lower.charAt(index - 1))) index = lower.indexOf(key, index + 1);
+  return index;
 }
 
 function hasName(statement: string, lower: string): boolean {
@@ -92,8 +92,8 @@ function valueIn(statement: string, keys: readonly string[]): string {
   const introduced = keys.length === 1 && keys[0] === 'name' ? INTRODUCTION.exec(statement)?.[1] : undefined;
   if (introduced !== undefined && !/\bname\b/i.test(statement)) return introduced;
   const lower = statement.toLowerCase();
-  const places = keys.filter((key) => key !== 'name').map((key) => placeOf(key, lower));
-  const known = places.filter((place) => place >= 0);
+  const offsets = keys.filter((key) => key !== 'name').map((key) => indexOfKey(key, lower));
+  const known = offsets.filter((index) => index >= 0);
   const from = known.length > 0 ? Math.min(...known) : Math.max(lower.search(/\bname|\bcalled/), 0);
   const after = LINK.exec(statement.slice(from));
   const link = after ?? LINK.exec(statement);
@@ -145,14 +145,15 @@ function flatten(value: unknown, name: string, depth: number): readonly string[]
 }
 
 /** The number in an answer, if only the number is wanted. */
-export function onlyNumber(asked: string, answer: string): string {
-  if (!/\b(?:just|only) (?:the )?(?:number|digits?)\b|\bnumber only\b/i.test(asked)) return answer;
+export function onlyNumber(excerpt: string, answer: string): string {
+  if (!/\b(?:just|only) (?:the )?(?:number|digits?)\b|\bnumber only\b/i.test(excerpt)) return answer;
   return /-?\d[\d,]*(?:\.\d+)?/.exec(answer)?.[0] ?? answer;
 }
 
 /** What the model is according to the instructions ("You are a meticulous archivist."). */
-export function ownRole(asking: string, instructions: string): string | undefined {
-  if (!/\b(?:your (?:role|name|job|task|profession)|who are you|what are you)\b/i.test(asking)) return undefined;
+export function ownRole(questionSentence: string, instructions: string): string | undefined {
+  if (!/\b(?:your (?:role|name|job|task|profession)|who are you|what are you)\b/i.test(questionSentence))
+    return undefined;
   const role = /\b(?:you are|your name is|act as) ([^.!?\n]{1,200})/i.exec(instructions)?.[1];
   return role !== undefined && wordsOf(role).length > 0 ? role : undefined;
 }

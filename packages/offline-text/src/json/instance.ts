@@ -26,7 +26,7 @@ export interface InstanceOptions {
 }
 
 /** The current position in the value. */
-interface Place {
+interface Position {
   readonly name: string;
   readonly depth: number;
   /** The references on the path to this position: the second time, the smallest value is generated. */
@@ -54,8 +54,8 @@ export function instanceOf(
   options: InstanceOptions,
   reader: SchemaReader = new SchemaReader(schema),
 ): unknown {
-  const place: Place = { name: '', depth: 0, references: new Set(), isSmall: false };
-  return new Maker(reader, options).make(schema, place);
+  const position: Position = { name: '', depth: 0, references: new Set(), isSmall: false };
+  return new Maker(reader, options).make(schema, position);
 }
 
 class Maker {
@@ -79,10 +79,10 @@ class Maker {
   }
 
   /** Generates a value, and deducts it from what may still be generated. */
-  make(schema: unknown, at: Place): unknown {
+  make(schema: unknown, parent: Position): unknown {
     this.#left -= 1;
-    if (this.#left < 0 || this.#room < 0 || at.depth > MAX_DEPTH || schema === false) return null;
-    const value = this.#valueOf(schema, at);
+    if (this.#left < 0 || this.#room < 0 || parent.depth > MAX_DEPTH || schema === false) return null;
+    const value = this.#valueOf(schema, parent);
     this.#length += PER_VALUE;
     if (typeof value === 'string') {
       this.#room -= value.length;
@@ -91,32 +91,32 @@ class Maker {
     return value;
   }
 
-  #valueOf(schema: unknown, at: Place): unknown {
-    const place = this.#inside(schema, at);
+  #valueOf(schema: unknown, parent: Position): unknown {
+    const position = this.#inside(schema, parent);
     const resolved = this.#reader.resolve(schema);
-    if (resolved['const'] !== undefined) return this.#given(resolved['const']);
-    const found = place.isSmall ? undefined : this.#prompt.valueFor(resolved, place.name);
+    if (resolved['const'] !== undefined) return this.#takeValue(resolved['const']);
+    const found = position.isSmall ? undefined : this.#prompt.valueFor(resolved, position.name);
     if (found !== undefined) return found;
     if (Array.isArray(resolved['enum'])) return this.#member(resolved);
-    const branch = this.#branchOf(resolved, place);
-    if (branch !== undefined) return this.make(branch, { ...place, depth: place.depth + 1 });
-    return this.#ofType(this.#typeFor(resolved, place), resolved, place);
+    const branch = this.#branchOf(resolved, position);
+    if (branch !== undefined) return this.make(branch, { ...position, depth: position.depth + 1 });
+    return this.#ofType(this.#typeFor(resolved, position), resolved, position);
   }
 
-  #inside(schema: unknown, place: Place): Place {
+  #inside(schema: unknown, position: Position): Position {
     const reference = isObject(schema) ? schema['$ref'] : undefined;
     const isLong = this.#length > this.#options.maxTokens * SMALL_FROM_CHARACTERS_PER_TOKEN;
-    const isSmall = place.isSmall || place.depth >= SMALL_FROM_DEPTH || isLong;
-    if (typeof reference !== 'string') return { ...place, isSmall };
+    const isSmall = position.isSmall || position.depth >= SMALL_FROM_DEPTH || isLong;
+    if (typeof reference !== 'string') return { ...position, isSmall };
     return {
-      ...place,
-      references: new Set([...place.references, reference]),
-      isSmall: isSmall || place.references.has(reference),
+      ...position,
+      references: new Set([...position.references, reference]),
+      isSmall: isSmall || position.references.has(reference),
     };
   }
 
   /** The branch of `anyOf` that is taken, together with its sibling keywords; undefined: there are none. */
-  #branchOf(schema: JsonSchema, { isSmall }: Place): JsonSchema | undefined {
+  #branchOf(schema: JsonSchema, { isSmall }: Position): JsonSchema | undefined {
     const branches = listOf(schema['anyOf'] ?? schema['oneOf']);
     if (branches.length === 0) return undefined;
     this.#left -= branches.length / 64;
@@ -131,7 +131,7 @@ class Maker {
     return this.#reader.branchOf(schema, isObject(branch) ? branch : NO_BRANCH);
   }
 
-  #typeFor(schema: JsonSchema, { isSmall }: Place): string {
+  #typeFor(schema: JsonSchema, { isSmall }: Position): string {
     const types = typesOf(schema);
     if (types.includes('null') && (isSmall || this.#mayBeNull(types))) return 'null';
     const simple = types.find((type) => type !== 'object' && type !== 'array');
@@ -143,12 +143,12 @@ class Maker {
     return this.#options.fill === 'found' || !types.some((type) => type === 'object' || type === 'array');
   }
 
-  #ofType(type: string, schema: JsonSchema, place: Place): unknown {
+  #ofType(type: string, schema: JsonSchema, position: Position): unknown {
     switch (type) {
       case 'object':
-        return this.#object(schema, place);
+        return this.#object(schema, position);
       case 'array':
-        return this.#array(schema, place);
+        return this.#array(schema, position);
       case 'integer':
       case 'number':
         return allowedNumber(this.#options.random.integer(1, 90), schema, type === 'integer');
@@ -157,11 +157,11 @@ class Maker {
       case 'null':
         return null;
       default:
-        return this.#string(schema, place);
+        return this.#string(schema, position);
     }
   }
 
-  #object(schema: JsonSchema, place: Place): unknown {
+  #object(schema: JsonSchema, position: Position): unknown {
     const { settled, fill } = this.#options;
     const properties = isObject(schema['properties']) ? schema['properties'] : {};
     const required = new Set(listOf(schema['required']).map(String));
@@ -170,12 +170,12 @@ class Maker {
     for (const name of names) {
       this.#room -= name.length;
       this.#length += name.length;
-      const inner: Place = { ...place, name, depth: place.depth + 1 };
-      if (place.depth === 0 && settled !== undefined && Object.hasOwn(settled, name))
+      const inner: Position = { ...position, name, depth: position.depth + 1 };
+      if (position.depth === 0 && settled !== undefined && Object.hasOwn(settled, name))
         entries.push([name, settled[name]]);
-      else if (required.has(name) || (fill === 'all' && !place.isSmall))
+      else if (required.has(name) || (fill === 'all' && !position.isSmall))
         entries.push([name, this.make(properties[name], inner)]);
-      else if (!place.isSmall) {
+      else if (!position.isSmall) {
         const found = this.#prompt.valueFor(this.#reader.resolve(properties[name]), name);
         if (found !== undefined) entries.push([name, found]);
       }
@@ -184,10 +184,10 @@ class Maker {
     return Object.fromEntries(entries);
   }
 
-  #array(schema: JsonSchema, place: Place): unknown {
+  #array(schema: JsonSchema, position: Position): unknown {
     const { minItems, maxItems, items, prefixItems } = schema;
     const least = Math.max(typeof minItems === 'number' ? minItems : 0, listOf(prefixItems).length);
-    const usual = place.isSmall || this.#options.fill === 'found' ? 0 : USUAL_ITEMS;
+    const usual = position.isSmall || this.#options.fill === 'found' ? 0 : USUAL_ITEMS;
     const count = Math.min(
       Math.max(least, usual),
       typeof maxItems === 'number' ? maxItems : Infinity,
@@ -196,12 +196,12 @@ class Maker {
     const made: unknown[] = [];
     while (made.length < count && this.#left >= 0 && this.#room >= 0) {
       const item = listOf(prefixItems)[made.length] ?? items;
-      made.push(this.make(item, { ...place, depth: place.depth + 1, isSmall: place.isSmall }));
+      made.push(this.make(item, { ...position, depth: position.depth + 1, isSmall: position.isSmall }));
     }
     return made;
   }
 
-  #string(schema: JsonSchema, { name, isSmall }: Place): string {
+  #string(schema: JsonSchema, { name, isSmall }: Position): string {
     const { random, answer } = this.#options;
     const { format, pattern, minLength, maxLength } = schema;
     const most = typeof maxLength === 'number' ? Math.max(maxLength, 0) : Infinity;
@@ -231,11 +231,11 @@ class Maker {
     const types = typesOf(schema);
     const members = listOf(schema['enum']);
     const fitting = members.find((member) => isOfType(member, types));
-    return this.#given(fitting === undefined ? (members[0] ?? null) : fitting);
+    return this.#takeValue(fitting === undefined ? (members[0] ?? null) : fitting);
   }
 
   /** A value given in the schema, of any size. */
-  #given(value: unknown): unknown {
+  #takeValue(value: unknown): unknown {
     if (typeof value === 'object' && value !== null) this.#room -= JSON.stringify(value).length;
     return value;
   }

@@ -125,7 +125,7 @@ class Maker {
 /** Parses an expression into nodes. */
 class Reader {
   readonly #characters: readonly string[];
-  #place = 0;
+  #index = 0;
   #depth = 0;
 
   constructor(pattern: string) {
@@ -134,19 +134,19 @@ class Reader {
 
   read(): Node {
     const node = this.#either();
-    if (this.#place < this.#characters.length) throw new NotUnderstood();
+    if (this.#index < this.#characters.length) throw new NotUnderstood();
     return node;
   }
 
   #take(): string {
-    const character = this.#characters[this.#place++];
+    const character = this.#characters[this.#index++];
     if (character === undefined) throw new NotUnderstood();
     return character;
   }
 
   #skip(text: string): boolean {
-    if (this.#characters.slice(this.#place, this.#place + text.length).join('') !== text) return false;
-    this.#place += text.length;
+    if (this.#characters.slice(this.#index, this.#index + text.length).join('') !== text) return false;
+    this.#index += text.length;
     return true;
   }
 
@@ -162,13 +162,13 @@ class Reader {
   #sequence(): Node {
     const nodes: Node[] = [];
     for (;;) {
-      const next = this.#characters[this.#place];
+      const next = this.#characters[this.#index];
       if (next === undefined || next === '|' || next === ')') return { kind: 'all', nodes };
       const isFirst = nodes.length === 0;
       if (this.#skip('^')) {
         if (!isFirst) throw new NotUnderstood();
       } else if (this.#skip('$')) {
-        if (![undefined, '|', ')'].includes(this.#characters[this.#place])) throw new NotUnderstood();
+        if (![undefined, '|', ')'].includes(this.#characters[this.#index])) throw new NotUnderstood();
       } else nodes.push(this.#repeated(this.#atom()));
     }
   }
@@ -184,10 +184,10 @@ class Reader {
     if (this.#skip('+')) return [1, Infinity];
     if (this.#skip('?')) return [0, 1];
     const braces = /^\{(\d{1,6})(?:(,)(\d{1,6})?)?\}/.exec(
-      this.#characters.slice(this.#place, this.#place + 16).join(''),
+      this.#characters.slice(this.#index, this.#index + 16).join(''),
     );
     if (braces === null) return [1, 1];
-    this.#place += braces[0].length;
+    this.#index += braces[0].length;
     const least = Number(braces[1]);
     return [least, braces[2] === undefined ? least : Number(braces[3] ?? Infinity)];
   }
@@ -199,9 +199,9 @@ class Reader {
     if (character === '\\') return { kind: 'one', of: this.#escaped() };
     if (character !== '(') return { kind: 'one', of: [character] };
     if (this.#skip('?')) {
-      const name = /^<[A-Za-z_]\w{0,40}>|^:/.exec(this.#characters.slice(this.#place, this.#place + 44).join(''))?.[0];
+      const name = /^<[A-Za-z_]\w{0,40}>|^:/.exec(this.#characters.slice(this.#index, this.#index + 44).join(''))?.[0];
       if (name === undefined) throw new NotUnderstood();
-      this.#place += name.length;
+      this.#index += name.length;
     }
     const node = this.#either();
     if (!this.#skip(')')) throw new NotUnderstood();
@@ -213,16 +213,16 @@ class Reader {
     const known = CLASSES[letter];
     if (known !== undefined) return known;
     const code = { x: /^[\da-f]{2}/i, u: /^[\da-f]{4}/i }[letter]?.exec(
-      this.#characters.slice(this.#place, this.#place + 4).join(''),
+      this.#characters.slice(this.#index, this.#index + 4).join(''),
     )?.[0];
     if (code !== undefined) {
-      this.#place += code.length;
+      this.#index += code.length;
       return [String.fromCodePoint(Number.parseInt(code, 16))];
     }
     if (letter === 'p') {
-      const property = /^\{(L|Ll|Lu|N|Nd|Letter)\}/.exec(this.#characters.slice(this.#place, this.#place + 8).join(''));
+      const property = /^\{(L|Ll|Lu|N|Nd|Letter)\}/.exec(this.#characters.slice(this.#index, this.#index + 8).join(''));
       if (property === null) throw new NotUnderstood();
-      this.#place += property[0].length;
+      this.#index += property[0].length;
       return property[1]?.startsWith('N') === true ? DIGITS : property[1] === 'Lu' ? ['A', 'B', 'C'] : LETTERS;
     }
     if (/[A-Za-z0-9]/.test(letter)) throw new NotUnderstood();
@@ -235,7 +235,7 @@ class Reader {
     while (!this.#skip(']')) {
       const low = this.#member();
       const isRange =
-        low.length === 1 && this.#characters[this.#place] === '-' && this.#characters[this.#place + 1] !== ']';
+        low.length === 1 && this.#characters[this.#index] === '-' && this.#characters[this.#index + 1] !== ']';
       if (!isRange) {
         members.push(...low);
         continue;

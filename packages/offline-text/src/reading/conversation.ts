@@ -15,9 +15,9 @@ export interface Conversation {
   /** The messages of system and developer. */
   readonly instructions: string;
   /** The last message of the user, whole. */
-  readonly question: string;
+  readonly prompt: string;
   /** Its beginning and its end, if it is long. */
-  readonly asked: string;
+  readonly excerpt: string;
   readonly images: readonly Extract<ContentPart, { type: 'image' }>[];
   /** The results returned since the question. */
   readonly results: readonly CallResult[];
@@ -28,38 +28,38 @@ export interface Conversation {
 }
 
 export function readConversation(messages: readonly Message[]): Conversation {
-  const place = Math.max(
+  const index = Math.max(
     messages.findLastIndex(({ role }) => role === 'user'),
     0,
   );
-  const question = messages[place];
-  const before = messages.slice(0, place).filter(({ role }) => role !== 'system' && role !== 'developer');
-  const text = question === undefined ? '' : textOf(question.content);
+  const prompt = messages[index];
+  const before = messages.slice(0, index).filter(({ role }) => role !== 'system' && role !== 'developer');
+  const text = prompt === undefined ? '' : joinText(prompt.content);
   return {
     instructions: messages
       .filter(({ role }) => role === 'system' || role === 'developer')
-      .map(({ content }) => textOf(content))
+      .map(({ content }) => joinText(content))
       .join('\n'),
-    question: text,
-    asked: excerptOf(text),
-    images: (question?.content ?? []).filter((part) => part.type === 'image'),
-    results: resultsIn(messages, place + 1),
-    earlier: before.map(({ content }) => textOf(content)).toReversed(),
+    prompt: text,
+    excerpt: excerptOf(text),
+    images: (prompt?.content ?? []).filter((part) => part.type === 'image'),
+    results: collectResults(messages, index + 1),
+    earlier: before.map(({ content }) => joinText(content)).toReversed(),
     lastAnswer: before
       .filter(({ role, content }) => role === 'assistant' && content.length > 0)
-      .map(({ content }) => textOf(content))
+      .map(({ content }) => joinText(content))
       .at(-1),
   };
 }
 
-function textOf(content: readonly ContentPart[]): string {
+function joinText(content: readonly ContentPart[]): string {
   return content
     .filter((part) => part.type !== 'image')
     .map((part) => (part.type === 'text' ? part.text : part.refusal))
     .join('\n');
 }
 
-function resultsIn(messages: readonly Message[], from: number): readonly CallResult[] {
+function collectResults(messages: readonly Message[], from: number): readonly CallResult[] {
   const names = new Map<string, string>();
   for (const message of messages) {
     if (message.role === 'assistant') for (const { id, name } of message.toolCalls) names.set(id, name);
@@ -68,7 +68,7 @@ function resultsIn(messages: readonly Message[], from: number): readonly CallRes
     .slice(from)
     .flatMap((message) =>
       message.role === 'tool'
-        ? [{ name: names.get(message.toolCallId) ?? 'the function', content: textOf(message.content) }]
+        ? [{ name: names.get(message.toolCallId) ?? 'the function', content: joinText(message.content) }]
         : [],
     );
 }

@@ -6,7 +6,7 @@
 import type { JsonSchema } from '../request.ts';
 import { formatPattern } from '../json/formats.ts';
 import { isAllowedNumber } from '../json/numbers.ts';
-import { askedThing, isFreeText, prepositionsFor } from './member-kinds.ts';
+import { findRequestedText, isFreeText, prepositionsFor } from './member-kinds.ts';
 import { escapePattern, excerptOf, numberFrom, wordsOf, wordsOfName } from './words.ts';
 import { properNames } from './proper-names.ts';
 import type { ProperName } from './proper-names.ts';
@@ -36,10 +36,10 @@ export class FoundValues {
   string(name: string, schema: JsonSchema): string | undefined {
     const { format } = schema;
     if (typeof format === 'string') return this.#take(formatPattern(format)?.exec(this.#text)?.[0]);
-    const said = this.#saidOf(name, this.#text);
-    if (said !== undefined) return said;
-    if (isFreeText(name)) return this.#quoted() ?? askedThing(name, this.#text);
-    return this.#properName(name) ?? this.#quoted() ?? this.#saidOf(name, this.#earlier);
+    const namedValue = this.#namedValue(name, this.#text);
+    if (namedValue !== undefined) return namedValue;
+    if (isFreeText(name)) return this.#quoted() ?? findRequestedText(name, this.#text);
+    return this.#properName(name) ?? this.#quoted() ?? this.#namedValue(name, this.#earlier);
   }
 
   number(name: string, schema: JsonSchema, isInteger: boolean): number | undefined {
@@ -139,8 +139,8 @@ export class FoundValues {
   }
 
   /** The text that follows the member's name. */
-  #saidOf(name: string, text: string): string | undefined {
-    const match = saidPattern(name).exec(text);
+  #namedValue(name: string, text: string): string | undefined {
+    const match = namedPattern(name).exec(text);
     if (match === null) return undefined;
     const [whole, exactly, separator] = match;
     const at = match.index + whole.length;
@@ -166,7 +166,7 @@ function patternOf(name: string): string {
 }
 
 /** The name, perhaps "exactly" and a colon, and the blank before the value. */
-function saidPattern(name: string): RegExp {
+function namedPattern(name: string): RegExp {
   const link = '(?: (?:is|are|set to|of|named|called|should be)\\b)?';
   return new RegExp(
     String.raw`${patternOf(name)}["'\x60]?(?!\p{L})${link}( exactly)?( ?[:=])?(?:[ \t]{0,3}\n|[ \t]{1,3}|(?=["“\x60]))`,

@@ -16,7 +16,7 @@ const FREE_TEXT = new Set(
 );
 const LOOKING_FOR =
   /\b(?:search(?:es)?(?: the web| online)? for|look(?:ing)? (?:up|for)|find(?: out)?(?: about)?|google|about)\s(.{2,300})/i;
-const SAID = /\b(?:saying|says?|that reads|with the (?:text|message|content))\b:?\s(.{2,2000})/is;
+const QUOTED_MESSAGE = /\b(?:saying|says?|that reads|with the (?:text|message|content))\b:?\s(.{2,2000})/is;
 const EXPRESSION = /[-(\d][-+*/^().\d ,]{2,100}\d\)?/;
 
 /** The prepositions that can precede such a member's value. */
@@ -30,10 +30,10 @@ export function isFreeText(name: string): boolean {
 }
 
 /** What a prompt says is to be searched for, sent or calculated; else the prompt itself. */
-export function askedThing(name: string, text: string): string {
+export function findRequestedText(name: string, text: string): string {
   const found = /expression/i.test(name)
     ? EXPRESSION.exec(text)?.[0]
-    : (SAID.exec(text)?.[1] ?? LOOKING_FOR.exec(text)?.[1]);
+    : (QUOTED_MESSAGE.exec(text)?.[1] ?? LOOKING_FOR.exec(text)?.[1]);
   const thing = (found === undefined ? text.trim() : (sentencesOf(found)[0] ?? '')).slice(0, 500);
   return thing.replace(/^["“]|[.?!"”]{1,2}$/gu, '');
 }

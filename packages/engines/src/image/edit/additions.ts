@@ -10,14 +10,14 @@ import { compose } from '../composition.ts';
 import { letter } from '../lettering.ts';
 import type { Thing } from '../lexicon.ts';
 import { choosePalette } from '../palette.ts';
-import { drawAll, placeInArea, placeOnGround, Room, subjectsOf } from '../placing.ts';
-import type { Entry } from '../placing.ts';
+import { drawAll, placeInArea, placeOnGround, Room, subjectsOf } from '../placement.ts';
+import type { Entry } from '../placement.ts';
 import { readPrompt } from '../prompt-reading.ts';
 import { paintSky } from '../scene-backdrop.ts';
 import { paintTrees, TREE_KINDS } from '../scene-trees.ts';
 import type { Stage, Surface } from '../stage.ts';
 import { drawInSky } from './light.ts';
-import { stageOver } from './picture-stage.ts';
+import { stageOver } from './image-stage.ts';
 import type { Workpiece } from './workpiece.ts';
 
 /** The ground of an image for things to stand on: level, at the height of the near ground of a scene. */
@@ -34,7 +34,7 @@ export function addThings(work: Workpiece, words: string): void {
   const body = named.get('sun') ?? named.get('moon') ?? named.get('crescent');
   const isMoon = has('moon') || has('crescent');
   if (body !== undefined || has('planet')) {
-    const side = work.facts.brightest.x < 0.5 ? 0.26 : 0.74;
+    const side = work.features.brightest.x < 0.5 ? 0.26 : 0.74;
     const paint = (stage: Stage): void => {
       const light = {
         ...stage.light,
@@ -62,7 +62,7 @@ export function addThings(work: Workpiece, words: string): void {
     const { width, height, horizon } = stage;
     const random = stage.random.fork('adding');
     const entries = subjectsOf(reading.mentions.values());
-    const of = (...places: string[]): Entry[] => entries.filter(({ subject }) => places.includes(subject.place));
+    const of = (...positions: string[]): Entry[] => entries.filter(({ subject }) => positions.includes(subject.zone));
     const room = new Room();
     const ground = { surface: groundOf(stage), room };
     // The subject of the image stays visible.
@@ -125,10 +125,10 @@ function bandColour({ pixels }: Workpiece, top: number, bottom: number): Colour 
   let [red, green, blue, count] = [0, 0, 0, 0];
   for (let row = Math.floor(height * top); row < Math.floor(height * bottom); row += 3) {
     for (let column = 0; column < width; column += 3) {
-      const place = (row * width + column) * 4;
-      red += data[place] ?? 0;
-      green += data[place + 1] ?? 0;
-      blue += data[place + 2] ?? 0;
+      const position = (row * width + column) * 4;
+      red += data[position] ?? 0;
+      green += data[position + 1] ?? 0;
+      blue += data[position + 2] ?? 0;
       count += 1;
     }
   }
@@ -137,15 +137,15 @@ function bandColour({ pixels }: Workpiece, top: number, bottom: number): Colour 
 }
 
 /** Writes texts on the image, the first large, in a colour that is readable there. */
-export function writeOn(
+export function drawLettering(
   work: Workpiece,
   texts: readonly string[],
-  place: 'top' | 'middle' | 'bottom',
+  position: 'top' | 'middle' | 'bottom',
   words: string,
 ): void {
   if (texts.length === 0) return;
   const band = { top: [0.04, 0.34], middle: [0.34, 0.66], bottom: [0.68, 0.96] } as const;
-  const [from, to] = band[place];
+  const [from, to] = band[position];
   const under = bandColour(work, from, to);
   const reading = readPrompt(words);
   const isLight = lightness(under) > 0.68;

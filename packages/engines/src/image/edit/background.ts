@@ -10,9 +10,9 @@ import { compose } from '../composition.ts';
 import { COLOURS } from '../lexicon-qualities.ts';
 import { choosePalette } from '../palette.ts';
 import type { Palette } from '../palette.ts';
-import { changeColours } from '../picture/colour-cube.ts';
-import { canvasOf, pixelsIn } from '../picture/given.ts';
-import { findNamed } from '../picture/named-thing.ts';
+import { changeColours } from '../analysis/colour-cube.ts';
+import { canvasOf, pixelsIn } from '../analysis/input-images.ts';
+import { findNamed } from '../analysis/named-thing.ts';
 import { readPrompt } from '../prompt-reading.ts';
 import { paintScene } from '../scene-painting.ts';
 import { stageFor } from '../scene-stage.ts';
@@ -65,7 +65,7 @@ export function changeBackground(work: Workpiece, words: string): void {
     .find((code) => code !== undefined);
   if (colour !== undefined && (plain || readPrompt(words).mentions.length === 0)) return onPlain(work, hex(colour));
   // Analysed before its colours change.
-  work.look();
+  work.analyse();
   const { canvas, palette } = sceneOf(work, words);
   // The subject takes on a little of its new light.
   changeColours(work.pixels, (one) => {

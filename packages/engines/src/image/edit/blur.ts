@@ -4,7 +4,7 @@
 import { createCanvas } from '@napi-rs/canvas';
 import type { Canvas } from '@napi-rs/canvas';
 import type { Pixels } from '../finish/pixels.ts';
-import { canvasOf } from '../picture/given.ts';
+import { canvasOf } from '../analysis/input-images.ts';
 
 /** The blurred image; the radius is a share of its mean side. Blurred small and scaled up where that is not visible. */
 export function blurred(pixels: Pixels, share: number): Canvas {

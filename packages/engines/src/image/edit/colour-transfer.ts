@@ -5,7 +5,7 @@
 import { fromLab, mix, toLab } from '../colour.ts';
 import type { Colour } from '../colour.ts';
 import type { Pixels } from '../finish/pixels.ts';
-import { changeColours } from '../picture/colour-cube.ts';
+import { changeColours } from '../analysis/colour-cube.ts';
 
 /** Zones of lightness, from black to white. */
 const ZONES = 6;
@@ -55,12 +55,12 @@ function statisticsOf({ data }: Pixels): ColourStatistics {
 }
 
 /** Gives an image the light and the tones of another, in place. @param strength 0 to 1. */
-export function inColoursOf(pixels: Pixels, other: Pixels, strength: number): void {
+export function transferColours(pixels: Pixels, other: Pixels, strength: number): void {
   const [own, theirs] = [statisticsOf(pixels), statisticsOf(other)];
   const zone = (statistics: ColourStatistics, light: number): ZoneStatistics => {
-    const place = Math.max(0, Math.min(ZONES - 1.001, light * (ZONES - 1)));
-    const [low, high] = [statistics.zones[Math.floor(place)], statistics.zones[Math.floor(place) + 1]];
-    const share = place - Math.floor(place);
+    const position = Math.max(0, Math.min(ZONES - 1.001, light * (ZONES - 1)));
+    const [low, high] = [statistics.zones[Math.floor(position)], statistics.zones[Math.floor(position) + 1]];
+    const share = position - Math.floor(position);
     const between = (one = 0, two = 0): number => one * (1 - share) + two * share;
     return {
       greenRed: between(low?.greenRed, high?.greenRed),

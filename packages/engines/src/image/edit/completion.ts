@@ -5,9 +5,9 @@
  */
 import { createCanvas } from '@napi-rs/canvas';
 import type { Pixels } from '../finish/pixels.ts';
-import { canvasOf, pixelsIn } from '../picture/given.ts';
-import { boxBlur } from '../picture/planes.ts';
-import type { SubjectMask } from '../picture/subject-mask.ts';
+import { canvasOf, pixelsIn } from '../analysis/input-images.ts';
+import { boxBlur } from '../analysis/planes.ts';
+import type { SubjectMask } from '../analysis/subject-mask.ts';
 import type { Random } from '@darkroom/seeded-random/random';
 import { Matcher } from './patch-matching.ts';
 import type { Level, Matches, Pull } from './patch-matching.ts';
@@ -104,13 +104,13 @@ function copyBack(pixels: Pixels, hole: Uint8Array, { matches, width, height }: 
       for (let corner = 0; corner < 4; corner++) {
         const toX = Math.max(0, Math.min(width - 1, left + (corner & 1)));
         const toY = Math.max(0, Math.min(height - 1, top + (corner >> 1)));
-        const place = toY * width + toX;
-        const match = matches[place] ?? -1;
+        const position = toY * width + toX;
+        const match = matches[position] ?? -1;
         const weight = Math.abs(1 - (corner & 1) - (x - left)) * Math.abs(1 - (corner >> 1) - (y - top)) + 0.001;
         let [fromRed, fromGreen, fromBlue] = [
-          colours[place * 3] ?? 0,
-          colours[place * 3 + 1] ?? 0,
-          colours[place * 3 + 2] ?? 0,
+          colours[position * 3] ?? 0,
+          colours[position * 3 + 1] ?? 0,
+          colours[position * 3 + 2] ?? 0,
         ];
         if (match >= 0) {
           const fromX = Math.max(0, Math.min(pixels.width - 1, Math.round(((match % width) - toX) * scaleX) + column));

@@ -5,10 +5,10 @@
 import { createCanvas } from '@napi-rs/canvas';
 import type { Pixels } from '../finish/pixels.ts';
 import { grainTile } from '../finish/pixels.ts';
-import { blendInto } from '../picture/colour-cube.ts';
-import { canvasOf, pixelsIn } from '../picture/given.ts';
-import { smoothStep } from '../picture/planes.ts';
-import { findSubject } from '../picture/subject-mask.ts';
+import { blendInto } from '../analysis/colour-cube.ts';
+import { canvasOf, pixelsIn } from '../analysis/input-images.ts';
+import { smoothStep } from '../analysis/planes.ts';
+import { findSubject } from '../analysis/subject-mask.ts';
 import type { Random } from '@darkroom/seeded-random/random';
 import { blurred } from './blur.ts';
 import { fillSubject } from './completion.ts';
@@ -103,8 +103,8 @@ function plainSides({ width, height, data }: Pixels, sheet: Sheet): PlainArea[] 
   const beyond = (from: PlainArea['from'], to: PlainArea['to'], placeAt: (share: number) => number): PlainArea[] => {
     if (to[0] <= from[0] || to[1] <= from[1]) return [];
     const colours = Array.from({ length: 64 }, (_, step) => {
-      const place = placeAt((step + 0.5) / 64) * 4;
-      return [data[place] ?? 0, data[place + 1] ?? 0, data[place + 2] ?? 0];
+      const position = placeAt((step + 0.5) / 64) * 4;
+      return [data[position] ?? 0, data[position + 1] ?? 0, data[position + 2] ?? 0];
     });
     const mean = [0, 1, 2].map((channel) => colours.reduce((sum, colour) => sum + (colour[channel] ?? 0), 0) / 64);
     const isPlain = colours.every((colour) =>
@@ -126,8 +126,8 @@ function plainSides({ width, height, data }: Pixels, sheet: Sheet): PlainArea[] 
 function fillArea(pixels: Pixels, { from, to, colour }: PlainArea): void {
   for (let y = from[1]; y < to[1]; y++) {
     for (let x = from[0]; x < to[0]; x++) {
-      const place = (y * pixels.width + x) * 4;
-      for (let channel = 0; channel < 3; channel++) pixels.data[place + channel] = colour[channel] ?? 0;
+      const position = (y * pixels.width + x) * 4;
+      for (let channel = 0; channel < 3; channel++) pixels.data[position + channel] = colour[channel] ?? 0;
     }
   }
 }

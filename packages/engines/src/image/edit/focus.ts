@@ -7,11 +7,11 @@ import { css, hex } from '../colour.ts';
 import type { Pixels } from '../finish/pixels.ts';
 import { grainTile } from '../finish/pixels.ts';
 import { applyBloom } from '../layers/richness.ts';
-import { blendInto, changeColours } from '../picture/colour-cube.ts';
-import { canvasOf, pixelsIn } from '../picture/given.ts';
-import { boxBlur, smoothStep } from '../picture/planes.ts';
+import { blendInto, changeColours } from '../analysis/colour-cube.ts';
+import { canvasOf, pixelsIn } from '../analysis/input-images.ts';
+import { boxBlur, smoothStep } from '../analysis/planes.ts';
 import { blurred } from './blur.ts';
-import { stageOver } from './picture-stage.ts';
+import { stageOver } from './image-stage.ts';
 import type { Focus } from './plan-rules.ts';
 import { contrasted } from './tones.ts';
 import type { Workpiece } from './workpiece.ts';
@@ -48,8 +48,8 @@ function withoutSubject(pixels: Pixels, mask: Float32Array): Uint8ClampedArray {
     const share = Math.min(1, (mask[index] ?? 0) * 2);
     if (share === 0) continue;
     for (let channel = 0; channel < 3; channel++) {
-      const place = index * 4 + channel;
-      data[place] = (data[place] ?? 0) * (1 - share) + ((sums[channel] ?? 0) / count) * share;
+      const position = index * 4 + channel;
+      data[position] = (data[position] ?? 0) * (1 - share) + ((sums[channel] ?? 0) / count) * share;
     }
   }
   return data;
@@ -102,15 +102,17 @@ function sharpen(work: Workpiece, strength: number): void {
   const soft = pixelsIn(blurred(work.pixels, 0.0016));
   const wide = pixelsIn(blurred(work.pixels, 0.012));
   const { data } = work.pixels;
-  for (let place = 0; place < data.length; place++) {
-    if (place % 4 === 3) continue;
-    const value = data[place] ?? 0;
-    data[place] =
-      value + (value - (soft.data[place] ?? 0)) * 1.1 * strength + (value - (wide.data[place] ?? 0)) * 0.28 * strength;
+  for (let position = 0; position < data.length; position++) {
+    if (position % 4 === 3) continue;
+    const value = data[position] ?? 0;
+    data[position] =
+      value +
+      (value - (soft.data[position] ?? 0)) * 1.1 * strength +
+      (value - (wide.data[position] ?? 0)) * 0.28 * strength;
   }
 }
 
-function grainy(work: Workpiece): void {
+function addGrain(work: Workpiece): void {
   const { width, data } = work.pixels;
   const tile = grainTile(work.random.fork('film grain'));
   for (let index = 0; index < data.length / 4; index++) {
@@ -121,7 +123,7 @@ function grainy(work: Workpiece): void {
 }
 
 /** Changes which parts of the image are sharp. */
-export function refocus(work: Workpiece, focus: Focus): void {
+export function applyFocus(work: Workpiece, focus: Focus): void {
   const { width, height } = work;
   switch (focus) {
     case 'background':
@@ -164,7 +166,7 @@ export function refocus(work: Workpiece, focus: Focus): void {
         context.fillRect(0, 0, width, height);
       });
     case 'grain':
-      return grainy(work);
+      return addGrain(work);
   }
 }
 

@@ -5,8 +5,8 @@
 import { createCanvas } from '@napi-rs/canvas';
 import { adjust, css, hex } from '../colour.ts';
 import { createLineNoise } from '../noise.ts';
-import { canvasOf, pixelsIn } from '../picture/given.ts';
-import { coverCrop } from '../picture/cut-out.ts';
+import { canvasOf, pixelsIn } from '../analysis/input-images.ts';
+import { coverCrop } from '../analysis/cut-out.ts';
 import type { FrameForm } from './plan-rules.ts';
 import type { Workpiece } from './workpiece.ts';
 
@@ -50,10 +50,10 @@ export function frameWith(work: Workpiece, form: FrameForm): void {
     context.lineWidth = unit * 0.006;
     context.strokeRect(0, 0, width, height);
   }
-  const picture = canvasOf(work.pixels);
-  const part = coverCrop(picture, wide / tall, { x: 0.5, y: 0.5 });
+  const image = canvasOf(work.pixels);
+  const part = coverCrop(image, wide / tall, { x: 0.5, y: 0.5 });
   context.imageSmoothingQuality = 'high';
-  context.drawImage(picture, part.left, part.top, part.width, part.height, side, top, wide, tall);
+  context.drawImage(image, part.left, part.top, part.width, part.height, side, top, wide, tall);
   if (form === 'film') {
     const hole = top * 0.42;
     for (let x = hole * 0.6; x < width; x += hole * 1.9) {

@@ -4,8 +4,8 @@
 import { createCanvas } from '@napi-rs/canvas';
 import sharp from 'sharp';
 import type { Pixels } from '../finish/pixels.ts';
-import { canvasOf, pixelsIn } from '../picture/given.ts';
-import { coverCrop } from '../picture/cut-out.ts';
+import { canvasOf, pixelsIn } from '../analysis/input-images.ts';
+import { coverCrop } from '../analysis/cut-out.ts';
 import type { Random } from '@darkroom/seeded-random/random';
 import type { PixelSize } from '../sizes.ts';
 import { extended } from './extension.ts';
@@ -94,15 +94,15 @@ export interface Framed {
 
 /** Crops and turns an image, in order, and records how far it is to be extended. */
 export function frame(pixels: Pixels, edits: readonly Edit[], random: Random): Framed {
-  let picture = pixels;
+  let image = pixels;
   let [isExtended, isCropped] = [false, false];
   const more: Record<Side, number> = { left: 0, right: 0, top: 0, bottom: 0 };
   for (const edit of edits) {
-    if (edit.kind === 'crop') picture = cropTo(picture, edit.part, random);
+    if (edit.kind === 'crop') image = cropTo(image, edit.part, random);
     else if (edit.kind === 'zoom') {
-      const { left, right, top, bottom } = new Workpiece(picture, random).subject;
-      picture = zoomed(picture, edit.factor, { x: (left + right) / 2, y: (top + bottom) / 2 });
-    } else if (edit.kind === 'turn') picture = turned(picture, edit.turn);
+      const { left, right, top, bottom } = new Workpiece(image, random).subject;
+      image = zoomed(image, edit.factor, { x: (left + right) / 2, y: (top + bottom) / 2 });
+    } else if (edit.kind === 'turn') image = turned(image, edit.turn);
     else if (edit.kind === 'extend') {
       isExtended = true;
       const across = edit.sides.filter((side) => side === 'left' || side === 'right').length;
@@ -114,14 +114,14 @@ export function frame(pixels: Pixels, edits: readonly Edit[], random: Random): F
     }
     isCropped ||= edit.kind === 'crop' || edit.kind === 'zoom';
   }
-  const { width, height } = picture;
+  const { width, height } = image;
   const view = {
     left: -more.left * width,
     top: -more.top * height,
     width: width * (1 + more.left + more.right),
     height: height * (1 + more.top + more.bottom),
   };
-  return { pixels: picture, view, isExtended, isCropped };
+  return { pixels: image, view, isExtended, isCropped };
 }
 
 /** The view grown, or shrunk if the prompt crops, to a shape; around its centre. */

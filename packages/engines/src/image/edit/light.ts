@@ -10,11 +10,11 @@ import { drawLightSource } from '../layers/celestial.ts';
 import { drawRays } from '../layers/richness.ts';
 import { drawStars } from '../layers/sky.ts';
 import type { TimeOfDay } from '../lexicon.ts';
-import { changeColours } from '../picture/colour-cube.ts';
-import { pixelsIn } from '../picture/given.ts';
-import { boxBlur, mapPlane, planeOf, smoothStep } from '../picture/planes.ts';
-import type { Plane } from '../picture/planes.ts';
-import { stageOver } from './picture-stage.ts';
+import { changeColours } from '../analysis/colour-cube.ts';
+import { pixelsIn } from '../analysis/input-images.ts';
+import { boxBlur, mapPlane, planeOf, smoothStep } from '../analysis/planes.ts';
+import type { Plane } from '../analysis/planes.ts';
+import { stageOver } from './image-stage.ts';
 import type { Hour, Lamp } from './plan-rules.ts';
 import { contrasted, split } from './tones.ts';
 import type { Workpiece } from './workpiece.ts';
@@ -134,12 +134,12 @@ function changeSky(work: Workpiece, look: HourLook): void {
   const amount = boxBlur(sky.mask, radius);
   const stops = look.sky.map((code) => hex(code));
   for (let row = 0; row < height; row++) {
-    const place = Math.min(1, row / (height * sky.bottom)) * 2;
-    const from = stops[Math.min(1, Math.floor(place))] ?? [0, 0, 0];
+    const position = Math.min(1, row / (height * sky.bottom)) * 2;
+    const from = stops[Math.min(1, Math.floor(position))] ?? [0, 0, 0];
     const painted = mix(
       from,
-      stops[Math.min(1, Math.floor(place)) + 1] ?? from,
-      place - Math.min(1, Math.floor(place)),
+      stops[Math.min(1, Math.floor(position)) + 1] ?? from,
+      position - Math.min(1, Math.floor(position)),
     );
     for (let index = row * width; index < (row + 1) * width; index++) {
       const share = (sky.mask.values[index] ?? 0) * look.skyShare;
@@ -171,8 +171,8 @@ export function drawInSky(
     const share = ((painted.data[index * 4 + 3] ?? 0) / 255) * (mask.values[index] ?? 0);
     if (share === 0) continue;
     for (let channel = 0; channel < 3; channel++) {
-      const place = index * 4 + channel;
-      data[place] = (data[place] ?? 0) * (1 - share) + (painted.data[place] ?? 0) * share;
+      const position = index * 4 + channel;
+      data[position] = (data[position] ?? 0) * (1 - share) + (painted.data[position] ?? 0) * share;
     }
   }
 }
@@ -180,14 +180,14 @@ export function drawInSky(
 /** Puts the image into the light of an hour. */
 export function relight(work: Workpiece, hour: Hour): void {
   const look = HOURS[hour];
-  const { width, height, facts } = work;
+  const { width, height, features } = work;
   const hasSky = work.sky.share > 0.08;
-  const isDark = look.isNight === true && (work.isNight || facts.light < 0.3);
+  const isDark = look.isNight === true && (work.isNight || features.light < 0.3);
   work.isNight ||= look.isNight === true;
   // Dark parts only take the colours of the night.
   changeColours(work.pixels, isDark ? (colour) => mix(colour, look.colours(colour), 0.35) : look.colours);
   if (hasSky) changeSky(work, look);
-  const side = facts.brightest.x < 0.5 ? 0.12 : 0.88;
+  const side = features.brightest.x < 0.5 ? 0.12 : 0.88;
   const source = { x: width * side, y: height * (hasSky ? Math.min(0.5, work.sky.bottom * 0.8) : 0.16) };
   if (look.isNight === true && hasSky) {
     drawInSky(work, 'night', 'night sky', (stage) => {
@@ -264,7 +264,7 @@ export function lightWith(work: Workpiece, lamp: Lamp): void {
         const stage = stageOver(canvas, work, { time: 'afternoon', name: 'rays' });
         const light = {
           ...stage.light,
-          x: stage.width * (work.facts.brightest.x < 0.5 ? 0.08 : 0.92),
+          x: stage.width * (work.features.brightest.x < 0.5 ? 0.08 : 0.92),
           y: stage.height * 0.04,
         };
         glow(stage.context, light, Math.max(stage.width, stage.height) * 0.55, hex('#ffe2a0'), 0.55);

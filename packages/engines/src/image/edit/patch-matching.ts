@@ -31,7 +31,7 @@ export interface Matches {
 }
 
 /** Indexes whose whole patch exists. */
-function sourcesOf({ width, height, hole }: Level): Int32Array {
+function findSources({ width, height, hole }: Level): Int32Array {
   const counts = new Int32Array((width + 1) * (height + 1));
   for (let row = 0; row < height; row++) {
     for (let column = 0; column < width; column++) {
@@ -72,7 +72,7 @@ export class Matcher {
     this.#level = level;
     this.#random = random;
     this.#pull = pull;
-    this.#sources = sourcesOf(level);
+    this.#sources = findSources(level);
     this.#isSource = new Uint8Array(width * height);
     for (const source of this.#sources) this.#isSource[source] = 1;
     const targets: number[] = [];
@@ -193,21 +193,22 @@ export class Matcher {
         for (let column = -HALF; column <= HALF; column++) {
           const to = x + column;
           if (to < 0 || to >= width) continue;
-          const place = at * width + to;
-          if (hole[place] === 0) continue;
+          const position = at * width + to;
+          if (hole[position] === 0) continue;
           const from = (match + row * width + column) * 3;
           for (let channel = 0; channel < 3; channel++) {
-            sums[place * 4 + channel] = (sums[place * 4 + channel] ?? 0) + (colours[from + channel] ?? 0) * weight;
+            sums[position * 4 + channel] =
+              (sums[position * 4 + channel] ?? 0) + (colours[from + channel] ?? 0) * weight;
           }
-          sums[place * 4 + 3] = (sums[place * 4 + 3] ?? 0) + weight;
+          sums[position * 4 + 3] = (sums[position * 4 + 3] ?? 0) + weight;
         }
       }
     }
-    for (let place = 0; place < width * height; place++) {
-      const weight = sums[place * 4 + 3] ?? 0;
-      if (hole[place] === 0 || weight === 0) continue;
+    for (let position = 0; position < width * height; position++) {
+      const weight = sums[position * 4 + 3] ?? 0;
+      if (hole[position] === 0 || weight === 0) continue;
       for (let channel = 0; channel < 3; channel++)
-        colours[place * 3 + channel] = (sums[place * 4 + channel] ?? 0) / weight;
+        colours[position * 3 + channel] = (sums[position * 4 + channel] ?? 0) / weight;
     }
   }
 }

@@ -19,7 +19,7 @@ export interface EditPlan {
   readonly changes: readonly Edit[];
   /** Quoted texts to write on the image; none if the quotes name something to remove. */
   readonly lettering: readonly string[];
-  readonly letteringPlace: 'top' | 'middle' | 'bottom';
+  readonly letteringPosition: 'top' | 'middle' | 'bottom';
   readonly reading: PromptReading;
   /** Lower case, without quotations. */
   readonly words: string;
@@ -119,7 +119,7 @@ const NO_STYLE = new Set([
   'vintage',
   'sepia',
 ]);
-const SAID_OTHERWISE = new Set([
+const OTHER_MEANINGS = new Set([
   'black-and-white',
   'monochrome',
   'grayscale',
@@ -132,7 +132,7 @@ const SAID_OTHERWISE = new Set([
 function findStyles(words: string): Found[] {
   const found: Found[] = [];
   for (const [word, style] of STYLES) {
-    if (NO_STYLE.has(word) || SAID_OTHERWISE.has(word)) continue;
+    if (NO_STYLE.has(word) || OTHER_MEANINGS.has(word)) continue;
     const pattern = new RegExp(`\\b${word.replaceAll('-', '[ -]')}(?:s|ed|y)?\\b`, 'g');
     for (const match of words.matchAll(pattern)) {
       if (DONT.test(words.slice(0, match.index))) continue;
@@ -153,7 +153,7 @@ function inOrder(found: readonly Found[]): Edit[] {
   return kept.toSorted((one, other) => one.from - other.from).map(({ edit }) => edit);
 }
 
-function letteringPlace(words: string): 'top' | 'middle' | 'bottom' {
+function letteringPosition(words: string): 'top' | 'middle' | 'bottom' {
   if (/\b(bottom|below|caption|foot|subtitle)\b/.test(words)) return 'bottom';
   return /\b(middle|centre|center|across|centred|centered)\b/.test(words) ? 'middle' : 'top';
 }
@@ -174,7 +174,7 @@ export function planEdits(prompt: string): EditPlan {
     framing,
     changes,
     lettering: REMOVAL.test(words) && /\b(text|letter|word|caption|watermark)/.test(words) ? [] : reading.quotations,
-    letteringPlace: letteringPlace(words),
+    letteringPosition: letteringPosition(words),
     reading,
     words,
   };

@@ -3,8 +3,8 @@
  */
 import type { Style } from '../lexicon.ts';
 import type { Pixels } from '../finish/pixels.ts';
-import { guided } from '../picture/planes.ts';
-import type { Plane } from '../picture/planes.ts';
+import { guided } from '../analysis/planes.ts';
+import type { Plane } from '../analysis/planes.ts';
 
 /** How plain a style requires it: the variance below which an area is one, and steps of light if it uses them. */
 const PLAINNESS: { readonly [Name in Style]?: { readonly softness: number; readonly steps?: number } } = {
@@ -47,8 +47,8 @@ export function simplify(pixels: Pixels, style: Style): void {
 
 /** Moved to the middle of its step, with a short slope between two. */
 function stepped(value: number, step: number): number {
-  const place = value / step;
-  const share = place - Math.floor(place);
+  const position = value / step;
+  const share = position - Math.floor(position);
   const slope = Math.max(0, Math.min(1, (share - 0.38) / 0.24));
-  return (Math.floor(place) + slope) * step;
+  return (Math.floor(position) + slope) * step;
 }

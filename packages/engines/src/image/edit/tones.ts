@@ -4,9 +4,9 @@
  */
 import { adjust, fromLab, hex, hueOf, mix, tint, toLab } from '../colour.ts';
 import type { Colour } from '../colour.ts';
-import { changeColours } from '../picture/colour-cube.ts';
-import { guided, lightPlane, mapPlane, planeOf, smoothStep } from '../picture/planes.ts';
-import type { Plane } from '../picture/planes.ts';
+import { changeColours } from '../analysis/colour-cube.ts';
+import { guided, lightPlane, mapPlane, planeOf, smoothStep } from '../analysis/planes.ts';
+import type { Plane } from '../analysis/planes.ts';
 import type { Tone } from './plan-rules.ts';
 import type { Workpiece } from './workpiece.ts';
 
@@ -96,12 +96,12 @@ function hueMask(work: Workpiece, centre: number, reach: number, weakest = 0.03)
   const mask = planeOf(width, height);
   const cube = new Map<number, number>();
   for (let index = 0; index < mask.values.length; index++) {
-    const place = index * 4;
+    const position = index * 4;
     const key =
-      (((data[place] ?? 0) >> 3) << 10) | (((data[place + 1] ?? 0) >> 3) << 5) | ((data[place + 2] ?? 0) >> 3);
+      (((data[position] ?? 0) >> 3) << 10) | (((data[position + 1] ?? 0) >> 3) << 5) | ((data[position + 2] ?? 0) >> 3);
     let value = cube.get(key);
     if (value === undefined) {
-      const { angle, chroma } = hueOf([data[place] ?? 0, data[place + 1] ?? 0, data[place + 2] ?? 0]);
+      const { angle, chroma } = hueOf([data[position] ?? 0, data[position + 1] ?? 0, data[position + 2] ?? 0]);
       const far = Math.abs(Math.atan2(Math.sin(angle - centre), Math.cos(angle - centre)));
       value = (1 - smoothStep(reach * 0.7, reach, far)) * smoothStep(weakest * 0.6, weakest * 1.5, chroma);
       cube.set(key, value);
@@ -167,7 +167,7 @@ function meanLight(work: Workpiece, mask: Plane): number {
 }
 
 /** The pixels that a word of the prompt refers to; undefined for all of them. */
-function meant(work: Workpiece, target: string, from: Colour | undefined): Plane | undefined {
+function findTarget(work: Workpiece, target: string, from: Colour | undefined): Plane | undefined {
   if (SKY.test(target) && work.sky.share > 0) return work.sky.mask;
   if (from !== undefined) {
     const { angle, chroma } = hueOf(from);
@@ -200,7 +200,7 @@ function meant(work: Workpiece, target: string, from: Colour | undefined): Plane
 
 /** Gives the target of the prompt another colour. */
 export function recolour(work: Workpiece, edit: { target: string; colour: Colour; from?: Colour }): void {
-  const mask = meant(work, edit.target, edit.from);
+  const mask = findTarget(work, edit.target, edit.from);
   if (mask === undefined) {
     changeColours(work.pixels, (colour) =>
       split(adjust(colour, 0, 0.5), adjust(edit.colour, -0.12), edit.colour, 0.85),

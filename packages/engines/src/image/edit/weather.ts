@@ -10,12 +10,12 @@ import { drawClouds } from '../layers/clouds.ts';
 import { drawAurora, drawGalaxy, drawStars } from '../layers/sky.ts';
 import { drawFog, drawLeaves, drawLightning, drawRain, drawSnowfall } from '../layers/weather.ts';
 import type { Season, Weather } from '../lexicon.ts';
-import { changeColours } from '../picture/colour-cube.ts';
-import { lightPlane, mapPlane, smoothStep } from '../picture/planes.ts';
-import type { Plane } from '../picture/planes.ts';
+import { changeColours } from '../analysis/colour-cube.ts';
+import { lightPlane, mapPlane, smoothStep } from '../analysis/planes.ts';
+import type { Plane } from '../analysis/planes.ts';
 import type { Stage } from '../stage.ts';
 import { drawInSky, relight } from './light.ts';
-import { stageOver } from './picture-stage.ts';
+import { stageOver } from './image-stage.ts';
 import type { Air } from './plan-rules.ts';
 import { contrasted, split } from './tones.ts';
 import type { Workpiece } from './workpiece.ts';
@@ -48,7 +48,7 @@ function wetGround(work: Workpiece): void {
   work.draw((canvas) => {
     const { width, height } = canvas;
     const context = canvas.getContext('2d');
-    const line = Math.round(height * Math.max(0.55, Math.min(0.8, work.facts.horizon.place + 0.12)));
+    const line = Math.round(height * Math.max(0.55, Math.min(0.8, work.features.horizon.position + 0.12)));
     const copy = context.getImageData(0, 0, width, height);
     const { data } = copy;
     const random = work.random.fork('wet');
@@ -60,9 +60,9 @@ function wetGround(work: Workpiece): void {
       for (let column = 0; column < width; column++) {
         const shift = Math.max(0, Math.min(width - 1, Math.round(column + (shifts[row] ?? 0))));
         for (let channel = 0; channel < 3; channel++) {
-          const place = (row * width + column) * 4 + channel;
+          const position = (row * width + column) * 4 + channel;
           const mirrored = data[(from * width + shift) * 4 + channel] ?? 0;
-          lower.data[place] = (lower.data[place] ?? 0) * (1 - share) + mirrored * share;
+          lower.data[position] = (lower.data[position] ?? 0) * (1 - share) + mirrored * share;
         }
       }
     }
@@ -71,7 +71,7 @@ function wetGround(work: Workpiece): void {
 }
 
 /** Gives the image weather, or something in its sky. */
-export function giveAir(work: Workpiece, air: Air): void {
+export function applyAtmosphere(work: Workpiece, air: Air): void {
   const hasSky = work.sky.share > 0.06;
   const inSky = (name: string, paint: (stage: Stage) => void): void => {
     if (hasSky) drawInSky(work, 'night', name, paint);
@@ -104,19 +104,19 @@ export function giveAir(work: Workpiece, air: Air): void {
     case 'rainbow':
       return inSky('rainbow', (stage) => drawRainbow({ ...stage, light: { ...stage.light, x: stage.light.x } }));
     case 'stars':
-      if (work.facts.light > 0.36 && !work.isNight) relight(work, 'night');
+      if (work.features.light > 0.36 && !work.isNight) relight(work, 'night');
       return inSky('stars', (stage) => {
         drawGalaxy(stage);
         drawStars(stage, 1.6);
       });
     case 'aurora':
-      if (work.facts.light > 0.36 && !work.isNight) relight(work, 'night');
+      if (work.features.light > 0.36 && !work.isNight) relight(work, 'night');
       return inSky('aurora', (stage) => {
         drawStars(stage, 1);
         drawAurora(stage);
       });
     case 'firework':
-      if (work.facts.light > 0.36 && !work.isNight) relight(work, 'night');
+      if (work.features.light > 0.36 && !work.isNight) relight(work, 'night');
       return inSky('firework', (stage) => drawFireworks(stage, 4));
     case 'leaves':
       return over(work, 'leaves', 'wind', (stage) => {
@@ -137,9 +137,9 @@ export function giveAir(work: Workpiece, air: Air): void {
 
 /** Denser towards the horizon and away from the subject, with drifting veils. */
 function fog(work: Workpiece): void {
-  const { width, height, facts, subject } = work;
-  const haze = mix(facts.above[3], hex(facts.light < 0.35 ? '#5b6675' : '#e6eaec'), 0.7);
-  const line = work.sky.share > 0 ? work.sky.bottom : facts.horizon.place;
+  const { width, height, features, subject } = work;
+  const haze = mix(features.above[3], hex(features.light < 0.35 ? '#5b6675' : '#e6eaec'), 0.7);
+  const line = work.sky.share > 0 ? work.sky.bottom : features.horizon.position;
   const density = mapPlane(lightPlane(work.pixels), (_, index) => {
     const y = Math.floor(index / width) / height;
     const far = 1 - smoothStep(0.02, 0.5, Math.abs(y - line) * (y < line ? 1.2 : 0.85));
@@ -172,7 +172,8 @@ function layOfSnow(work: Workpiece): Plane {
     const y = Math.floor(index / width) / height;
     const ledge = smoothStep(0.02, 0.12, value - below);
     const ground =
-      smoothStep(work.facts.horizon.place - 0.02, work.facts.horizon.place + 0.22, y) * smoothStep(0.16, 0.5, value);
+      smoothStep(work.features.horizon.position - 0.02, work.features.horizon.position + 0.22, y) *
+      smoothStep(0.16, 0.5, value);
     const inSky = sky.share > 0 ? (sky.mask.values[index] ?? 0) : 0;
     return (
       Math.min(0.92, ledge * 0.85 + ground * 0.85) *
@@ -195,7 +196,7 @@ const FOLIAGE: Record<'autumn' | 'spring' | 'summer', (colour: Colour) => Colour
 };
 
 /** Puts the image into another season. */
-export function giveSeason(work: Workpiece, season: Season): void {
+export function applySeason(work: Workpiece, season: Season): void {
   if (season === 'winter') {
     const green = greens(work);
     changeColours(work.pixels, (colour) => adjust(mix(colour, hex('#8fa3ad'), 0.4), 0.08, 0.3), green);

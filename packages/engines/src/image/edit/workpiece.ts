@@ -5,14 +5,14 @@
 import type { Canvas } from '@napi-rs/canvas';
 import { toLab } from '../colour.ts';
 import type { Pixels } from '../finish/pixels.ts';
-import { factsOf } from '../picture/facts.ts';
-import type { PictureFacts } from '../picture/facts.ts';
-import { canvasOf, pixelsIn } from '../picture/given.ts';
-import { mapPlane, planeOf, sharpened, smoothStep } from '../picture/planes.ts';
-import { boxBlur, lightPlane } from '../picture/planes.ts';
-import type { Plane } from '../picture/planes.ts';
-import { findSubject } from '../picture/subject-mask.ts';
-import type { SubjectMask } from '../picture/subject-mask.ts';
+import { measureFeatures } from '../analysis/image-features.ts';
+import type { ImageFeatures } from '../analysis/image-features.ts';
+import { canvasOf, pixelsIn } from '../analysis/input-images.ts';
+import { mapPlane, planeOf, sharpened, smoothStep } from '../analysis/planes.ts';
+import { boxBlur, lightPlane } from '../analysis/planes.ts';
+import type { Plane } from '../analysis/planes.ts';
+import { findSubject } from '../analysis/subject-mask.ts';
+import type { SubjectMask } from '../analysis/subject-mask.ts';
 import type { Random } from '@darkroom/seeded-random/random';
 
 /** Below this clarity a guess of the subject is worse than the middle of the image. */
@@ -32,7 +32,7 @@ export class Workpiece {
   /** Whether an edit has turned the image into night. */
   isNight = false;
   #pixels: Pixels;
-  #facts: PictureFacts | undefined;
+  #facts: ImageFeatures | undefined;
   #subject: SubjectMask | undefined;
   #sky: SkyMask | undefined;
 
@@ -54,8 +54,8 @@ export class Workpiece {
   }
 
   /** The facts of the image at the time of the first access. */
-  get facts(): PictureFacts {
-    this.#facts ??= factsOf(this.#pixels);
+  get features(): ImageFeatures {
+    this.#facts ??= measureFeatures(this.#pixels);
     return this.#facts;
   }
 
@@ -71,8 +71,8 @@ export class Workpiece {
   }
 
   /** Computes everything that later edits need, while the image still has its own colours. */
-  look(): void {
-    void [this.facts, this.subject, this.sky];
+  analyse(): void {
+    void [this.features, this.subject, this.sky];
   }
 
   /** Replaces this image; the analysis is kept if the size is the same. */
@@ -151,8 +151,8 @@ function findSky(pixels: Pixels): SkyMask {
   const labs = Array.from({ length: columns * rows }, (_, index) => {
     const x = Math.min(width - 1, Math.floor((((index % columns) + 0.5) * width) / columns));
     const y = Math.min(height - 1, Math.floor(((Math.floor(index / columns) + 0.5) * height) / rows));
-    const place = (y * width + x) * 4;
-    return toLab([data[place] ?? 0, data[place + 1] ?? 0, data[place + 2] ?? 0]);
+    const position = (y * width + x) * 4;
+    return toLab([data[position] ?? 0, data[position + 1] ?? 0, data[position + 2] ?? 0]);
   });
   const distance = (one: number, other: number): number => {
     const [a, b] = [labs[one], labs[other]];

@@ -44,16 +44,16 @@ export function avoidColours(context: Context, colours: readonly Colour[]): void
     return [turned[0] - colour[0], turned[1] - colour[1], turned[2] - colour[2]];
   };
   const pixels = pixelsOf(context);
-  for (let place = 0; place < pixels.data.length; place += 4) {
-    const red = Math.round((pixels.data[place] ?? 0) / size);
-    const green = Math.round((pixels.data[place + 1] ?? 0) / size);
-    const blue = Math.round((pixels.data[place + 2] ?? 0) / size);
+  for (let position = 0; position < pixels.data.length; position += 4) {
+    const red = Math.round((pixels.data[position] ?? 0) / size);
+    const green = Math.round((pixels.data[position + 1] ?? 0) / size);
+    const blue = Math.round((pixels.data[position + 2] ?? 0) / size);
     const key = (red * STEPS + green) * STEPS + blue;
     let shift = table[key];
     if (shift === undefined) shift = table[key] = change(red, green, blue);
     if (shift === null) continue;
     for (let channel = 0; channel < 3; channel++) {
-      pixels.data[place + channel] = (pixels.data[place + channel] ?? 0) + (shift[channel] ?? 0);
+      pixels.data[position + channel] = (pixels.data[position + channel] ?? 0) + (shift[channel] ?? 0);
     }
   }
   pixels.put();

@@ -49,11 +49,11 @@ export function ink(stage: Stage): void {
       const dark = Math.min(1, wash ** 1.25 * 0.95 + (edge[index] ?? 0) * 0.6);
       const out = Math.min(x, y, width - x, height - y) + bleed(x / 26, y / 26) * 26;
       const shown = dark * Math.max(0, Math.min(1, (out - 16) / 26));
-      const place = index * 4;
+      const position = index * 4;
       const paper = 1 + speck * 0.012;
-      pixels.data[place] = (246 - 222 * shown) * paper;
-      pixels.data[place + 1] = (240 - 214 * shown) * paper;
-      pixels.data[place + 2] = (226 - 192 * shown) * paper;
+      pixels.data[position] = (246 - 222 * shown) * paper;
+      pixels.data[position + 1] = (240 - 214 * shown) * paper;
+      pixels.data[position + 2] = (226 - 192 * shown) * paper;
     }
   }
   pixels.put();
@@ -112,10 +112,10 @@ export function sketch(stage: Stage): void {
       if (shade > 0.46) lead += lines(x - y, x + y) * Math.min(0.22, (shade - 0.46) * 0.8);
       if (shade > 0.7) lead += lines(y * 1.4, x) * 0.16;
       lead = Math.min(0.94, lead * (0.96 + 0.06 * shake(x / 30, y / 30)) + (edge[index] ?? 0) * (0.66 + 0.16 * grain));
-      const place = index * 4;
-      pixels.data[place] = 250 - 214 * lead;
-      pixels.data[place + 1] = 247 - 210 * lead;
-      pixels.data[place + 2] = 240 - 198 * lead;
+      const position = index * 4;
+      pixels.data[position] = 250 - 214 * lead;
+      pixels.data[position + 1] = 247 - 210 * lead;
+      pixels.data[position + 2] = 240 - 198 * lead;
     }
   }
   pixels.put();

@@ -26,7 +26,7 @@ export function lowPoly(stage: Stage): void {
     const [x, y] = [(a.x + b.x + c.x) / 3, (a.y + b.y + c.y) / 3];
     // The mean of the centre and the points halfway to the corners: one pixel does not show the area's colour.
     const parts = [{ x, y }, ...[a, b, c].map((corner) => ({ x: (x + corner.x) / 2, y: (y + corner.y) / 2 }))].map(
-      (place) => colourAt(pixels, scale, place.x, place.y),
+      (position) => colourAt(pixels, scale, position.x, position.y),
     );
     const shift = random.between(-7, 7) + Math.max(-8, Math.min(8, (b.y - a.y + c.y - a.y) * 0.12));
     const tone = css(
@@ -79,13 +79,13 @@ export function glass(stage: Stage): void {
         if (labelAt(column + x, row + y) !== label) lead += 1;
       }
       const glow = lead === 0 ? 1 : Math.max(0, 1 - lead / 2.6);
-      const place = (row * pixels.width + column) * 4;
+      const position = (row * pixels.width + column) * 4;
       const speck = (tile[((row >> 1) & 255) * 256 + ((column >> 1) & 255)] ?? 0) * 5;
       for (let channel = 0; channel < 3; channel++) {
         const tone = (colours[label * 3 + channel] ?? 0) * 1.2 + 8 + (shifts[label] ?? 0);
         // A little of the content of the pane shows through it.
-        const shown = tone * 0.74 + (pixels.data[place + channel] ?? 0) * 0.34 + speck;
-        pixels.data[place + channel] = 24 + (shown - 24) * glow;
+        const shown = tone * 0.74 + (pixels.data[position + channel] ?? 0) * 0.34 + speck;
+        pixels.data[position + channel] = 24 + (shown - 24) * glow;
       }
     }
   }
@@ -110,12 +110,12 @@ export function pixelArt(stage: Stage, across = 190): void {
   const columns = small.width;
   const bayer = [0, 8, 2, 10, 12, 4, 14, 6, 3, 11, 1, 9, 15, 7, 13, 5];
   const step = 255 / 9;
-  for (let place = 0; place < image.data.length; place += 4) {
-    const index = place / 4;
+  for (let position = 0; position < image.data.length; position += 4) {
+    const index = position / 4;
     const order =
       ((bayer[((Math.floor(index / columns) & 3) << 2) | ((index % columns) & 3)] ?? 0) / 16 - 0.5) * step * 0.6;
     for (let channel = 0; channel < 3; channel++)
-      image.data[place + channel] = Math.round(((image.data[place + channel] ?? 0) + order) / step) * step;
+      image.data[position + channel] = Math.round(((image.data[position + channel] ?? 0) + order) / step) * step;
   }
   tiny.putImageData(image, 0, 0);
   context.save();

@@ -18,7 +18,7 @@ export function watercolour(stage: Stage): void {
     const y = row / scale;
     for (let column = 0; column < pixels.width; column++) {
       const x = column / scale;
-      const place = (row * pixels.width + column) * 4;
+      const position = (row * pixels.width + column) * 4;
       const slow = wander(x / 46, y / 46);
       const quick = fine(x / 11, y / 11);
       const fromX = Math.max(0, Math.min(pixels.width - 1, Math.round(column + (slow * 6 + quick * 2.6) * scale)));
@@ -36,7 +36,7 @@ export function watercolour(stage: Stage): void {
       for (let channel = 0; channel < 3; channel++) {
         const pigment = Math.min(255, (source[from + channel] ?? 0) * wash * rim);
         const sheet = paper - channel * 4;
-        pixels.data[place + channel] = sheet + ((pigment * sheet) / 255 - sheet) * paint;
+        pixels.data[position + channel] = sheet + ((pigment * sheet) / 255 - sheet) * paint;
       }
     }
   }

@@ -22,8 +22,8 @@ export function pixelsOf(context: Context): Pixels & { put(): void } {
 export function colourAt(pixels: Pixels, scale: number, x: number, y: number): [number, number, number] {
   const column = Math.max(0, Math.min(pixels.width - 1, Math.round(x * scale)));
   const row = Math.max(0, Math.min(pixels.height - 1, Math.round(y * scale)));
-  const place = (row * pixels.width + column) * 4;
-  return [pixels.data[place] ?? 0, pixels.data[place + 1] ?? 0, pixels.data[place + 2] ?? 0];
+  const position = (row * pixels.width + column) * 4;
+  return [pixels.data[position] ?? 0, pixels.data[position + 1] ?? 0, pixels.data[position + 2] ?? 0];
 }
 
 /** A tile of noise, -1 to 1, so that a finish over millions of pixels needs no further random numbers. */

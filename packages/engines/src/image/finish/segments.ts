@@ -27,8 +27,8 @@ export function segmentsOf({ width, height, data }: Pixels, side: number): Segme
   for (let index = 0; index < count; index++) {
     const x = (((index % columns) + 0.5) * width) / columns;
     const y = ((Math.floor(index / columns) + 0.5) * height) / rows;
-    const place = (Math.floor(y) * width + Math.floor(x)) * 4;
-    centres.set([data[place] ?? 0, data[place + 1] ?? 0, data[place + 2] ?? 0, x, y], index * 5);
+    const position = (Math.floor(y) * width + Math.floor(x)) * 4;
+    centres.set([data[position] ?? 0, data[position + 1] ?? 0, data[position + 2] ?? 0, x, y], index * 5);
   }
   const labels = new Int32Array(width * height);
   const distances = new Float32Array(width * height);
@@ -54,28 +54,28 @@ export function segmentsOf({ width, height, data }: Pixels, side: number): Segme
     const [top, bottom] = [Math.max(0, Math.floor(y - side * 1.3)), Math.min(height - 1, Math.ceil(y + side * 1.3))];
     for (let row = top; row <= bottom; row++) {
       for (let column = left; column <= right; column++) {
-        const place = row * width + column;
-        const from = place * 4;
+        const position = row * width + column;
+        const from = position * 4;
         const colour =
           ((data[from] ?? 0) - red) ** 2 + ((data[from + 1] ?? 0) - green) ** 2 + ((data[from + 2] ?? 0) - blue) ** 2;
         const far = colour + ((column - x) ** 2 + (row - y) ** 2) * weight;
-        if (far >= (distances[place] ?? 0)) continue;
-        distances[place] = far;
-        labels[place] = index;
+        if (far >= (distances[position] ?? 0)) continue;
+        distances[position] = far;
+        labels[position] = index;
       }
     }
   }
 
   function settle(): void {
     const sums = new Float64Array(count * 6);
-    for (let place = 0; place < labels.length; place++) {
-      const to = (labels[place] ?? 0) * 6;
+    for (let position = 0; position < labels.length; position++) {
+      const to = (labels[position] ?? 0) * 6;
       const parts = [
-        data[place * 4] ?? 0,
-        data[place * 4 + 1] ?? 0,
-        data[place * 4 + 2] ?? 0,
-        place % width,
-        Math.floor(place / width),
+        data[position * 4] ?? 0,
+        data[position * 4 + 1] ?? 0,
+        data[position * 4 + 2] ?? 0,
+        position % width,
+        Math.floor(position / width),
         1,
       ];
       for (let part = 0; part < 6; part++) sums[to + part] = (sums[to + part] ?? 0) + (parts[part] ?? 0);
@@ -169,9 +169,12 @@ export function pointsOn(
       // Of several points of a cell the one with the strongest edge; cells without an edge only keep some.
       let best = { x: 0, y: 0, strength: -1 };
       for (let tried = 0; tried < 9; tried++) {
-        const place = { x: ((column + random.next()) / columns) * width, y: ((row + random.next()) / rows) * height };
-        const strength = edge(place.x, place.y);
-        if (strength > best.strength) best = { ...place, strength };
+        const position = {
+          x: ((column + random.next()) / columns) * width,
+          y: ((row + random.next()) / rows) * height,
+        };
+        const strength = edge(position.x, position.y);
+        if (strength > best.strength) best = { ...position, strength };
       }
       if (best.strength > 7 || (column + row) % 2 === 0) points.push({ x: best.x, y: best.y });
       if (best.strength > 40) {

@@ -8,12 +8,12 @@ import { isSnowy } from '../stage.ts';
 import type { DrawThing, Look, Point, Stage } from '../stage.ts';
 import { tonesOf, twoSided } from './building-light.ts';
 
-function smoke(stage: Stage, place: Point, random: Look['random']): void {
+function smoke(stage: Stage, position: Point, random: Look['random']): void {
   for (let puff = 0; puff < 9; puff++) {
     const share = puff / 9;
     fillEllipse(
       stage.context,
-      { x: place.x + share * share * 0.32 + random.between(-0.015, 0.015), y: place.y - share * 0.42 },
+      { x: position.x + share * share * 0.32 + random.between(-0.015, 0.015), y: position.y - share * 0.42 },
       0.025 + share * 0.05,
       0.02 + share * 0.035,
       css(mix(hex('#ffffff'), stage.palette.haze, 0.6), 0.42 * (1 - share)),

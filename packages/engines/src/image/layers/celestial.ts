@@ -75,9 +75,9 @@ function drawMoon(stage: Stage, body: Colour): void {
   context.clip();
   for (let index = 0; index < 9; index++) {
     const [angle, far] = [random.between(0, Math.PI * 2), radius * Math.sqrt(random.next()) * 0.85];
-    const place = { x: light.x + Math.cos(angle) * far, y: light.y + Math.sin(angle) * far };
+    const position = { x: light.x + Math.cos(angle) * far, y: light.y + Math.sin(angle) * far };
     const size = radius * random.between(0.07, 0.3);
-    fillEllipse(context, place, size, size * 0.9, css(adjust(body, -0.1), 0.4));
+    fillEllipse(context, position, size, size * 0.9, css(adjust(body, -0.1), 0.4));
   }
   context.restore();
 }

@@ -26,7 +26,7 @@ const PROFILE = [
 const BROW = 0.19;
 
 function heightAt(inland: number): number {
-  const next = PROFILE.findIndex(([place]) => place >= inland);
+  const next = PROFILE.findIndex(([position]) => position >= inland);
   const [after, before] = [PROFILE[next] ?? PROFILE[PROFILE.length - 1], PROFILE[next - 1] ?? PROFILE[0]];
   if (after === undefined || after === before) return after?.[1] ?? 0;
   const share = Math.min(1, (inland - before[0]) / (after[0] - before[0]));
@@ -59,7 +59,7 @@ export function makeCliff(stage: Stage, side: 1 | -1, tall: number): Surface {
 }
 
 /** The points of a cliff, in steps from one side to the other, without those at sea. */
-function placesOf(stage: Stage, surface: Surface, step: number): Point[] {
+function crestPointsOf(stage: Stage, surface: Surface, step: number): Point[] {
   const count = Math.ceil((stage.width + 8) / step);
   return Array.from({ length: count + 1 }, (_, index) => {
     const x = -4 + index * step;
@@ -75,23 +75,23 @@ export function drawCliff(stage: Stage, surface: Surface, kind: GroundKind): voi
   const haze = surface.depth * 0.5;
   const rock = mix(mix(palette.rock, palette.land, 0.3), palette.haze, haze);
   const turf = mix(groundColour(stage, kind), palette.haze, haze);
-  const places = placesOf(stage, surface, 3);
-  const [first, last] = [places[0], places.at(-1)];
+  const crestPoints = crestPointsOf(stage, surface, 3);
+  const [first, last] = [crestPoints[0], crestPoints.at(-1)];
   if (first === undefined || last === undefined) return;
   const seaward = first.x > 0 ? -1 : 1;
   const isLit = lightSide(stage, (first.x + last.x) / 2) === seaward;
   const light = mix(rock, palette.rim, 0.42);
   const shade = mix(adjust(rock, palette.isDark ? -0.05 : -0.13), palette.land, 0.25);
-  const top = Math.min(...places.map(({ y }) => y));
+  const top = Math.min(...crestPoints.map(({ y }) => y));
   const gradient = context.createLinearGradient(0, top, 0, foot);
   gradient.addColorStop(0, css(mix(rock, palette.rim, 0.14)));
   gradient.addColorStop(0.6, css(rock));
   gradient.addColorStop(1, css(shade));
   const area = { left: -4, right: width + 4, bottom: foot, step: 2 };
   fillBelow(context, (x) => surface.yAt(x), area, isFlat ? rock : gradient);
-  drawFacets(stage, surface, { places, foot, light: isLit ? light : mix(light, rock, 0.5), shade });
+  drawFacets(stage, surface, { crestPoints, foot, light: isLit ? light : mix(light, rock, 0.5), shade });
   if (!isFlat) drawLedges(stage, surface, { top, foot, shade });
-  drawTurf(stage, surface, places, turf);
+  drawTurf(stage, surface, crestPoints, turf);
   for (let stone = 0; stone < 9; stone++) {
     const edge = seaward === -1 ? first.x : last.x;
     const size = random.between(5, 17);
@@ -119,11 +119,11 @@ interface Face {
 function drawFacets(
   stage: Stage,
   surface: Surface,
-  { places, foot, light, shade }: Face & { readonly places: readonly Point[]; readonly light: Colour },
+  { crestPoints, foot, light, shade }: Face & { readonly crestPoints: readonly Point[]; readonly light: Colour },
 ): void {
   const { context, isFlat } = stage;
   const random = stage.random.fork('buttresses');
-  const [first, last] = [places[0], places.at(-1)];
+  const [first, last] = [crestPoints[0], crestPoints.at(-1)];
   if (first === undefined || last === undefined) return;
   const lean = (x: number): number => (x < (first.x + last.x) / 2 ? -1 : 1);
   for (let x = first.x; x < last.x;) {
@@ -174,8 +174,8 @@ function drawLedges(stage: Stage, surface: Surface, { top, foot, shade }: Face &
     for (let x = random.between(-60, 0); x < width; x += random.between(70, 190)) {
       const long = random.between(30, 110);
       const line = Array.from({ length: 6 }, (_, step) => {
-        const place = x + (long * step) / 5;
-        return { x: place, y: y + fractal(noise, place / 70 + ledge * 17, 2) * 9 };
+        const position = x + (long * step) / 5;
+        return { x: position, y: y + fractal(noise, position / 70 + ledge * 17, 2) * 9 };
       });
       strokeLine(context, line, random.between(0.8, 2.2), shade, 0.45);
     }
@@ -186,11 +186,11 @@ function drawLedges(stage: Stage, surface: Surface, { top, foot, shade }: Face &
 }
 
 /** Grass, sand or snow on the brow, hanging over it in tongues; only where it is not too steep. */
-function drawTurf(stage: Stage, surface: Surface, places: readonly Point[], colour: Colour): void {
+function drawTurf(stage: Stage, surface: Surface, crestPoints: readonly Point[], colour: Colour): void {
   const { context, palette, isFlat } = stage;
   const ragged = createLineNoise(stage.random.fork('turf'));
-  const crest = places.filter(({ x }) => x >= surface.left - 14 && x <= surface.right + 14);
-  const all = places.filter(({ x }) => x < 0 || x > stage.width);
+  const crest = crestPoints.filter(({ x }) => x >= surface.left - 14 && x <= surface.right + 14);
+  const all = crestPoints.filter(({ x }) => x < 0 || x > stage.width);
   const upper = [...new Set([...crest, ...all])].toSorted((one, other) => one.x - other.x);
   const [first, last] = [upper[0], upper.at(-1)];
   if (first === undefined || last === undefined) return;
@@ -212,8 +212,8 @@ export function drawSurf(stage: Stage, surface: Surface): void {
   const { context, palette, horizon } = stage;
   if (stage.isFlat) return;
   const random = stage.random.fork('surf');
-  const places = placesOf(stage, surface, 9);
-  for (const { x } of places) {
+  const crestPoints = crestPointsOf(stage, surface, 9);
+  for (const { x } of crestPoints) {
     const at = { x: x + random.between(-14, 14), y: horizon + random.between(1, 5) };
     const foam = mix(palette.snow, palette.rim, 0.35);
     fillEllipse(context, at, random.between(6, 20), random.between(0.8, 1.9), css(foam, random.between(0.3, 0.65)));

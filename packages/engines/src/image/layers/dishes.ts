@@ -32,8 +32,8 @@ function plate(context: Context, half: number, colour: Colour): void {
   fillEllipse(context, { x: 0, y: -0.075 }, half * 0.74, half * 0.14, adjust(colour, -0.05));
 }
 
-function steam(context: Context, top: number, places: readonly number[]): void {
-  for (const [index, x] of places.entries()) {
+function steam(context: Context, top: number, positions: readonly number[]): void {
+  for (const [index, x] of positions.entries()) {
     const wisp = Array.from({ length: 22 }, (_, step) => ({
       x: x + Math.sin(step * 0.36 + index * 2) * 0.02 * (step / 4),
       y: top - step * 0.03,
@@ -58,14 +58,14 @@ export const drawPizza: DrawThing = dish(1.75, (context, own) => {
   for (let spot = 0; spot < 20; spot++) {
     const angle = spot * 2.4;
     const reach = Math.sqrt((spot + 0.5) / 20) * 1.18;
-    const place = { x: Math.cos(angle) * reach, y: -0.51 + Math.sin(angle) * reach * 0.32 };
+    const position = { x: Math.cos(angle) * reach, y: -0.51 + Math.sin(angle) * reach * 0.32 };
     if (spot % 3 === 0) {
-      fillEllipse(context, place, 0.2, 0.075, own('#8f2a22'));
-      fillEllipse(context, { x: place.x, y: place.y - 0.015 }, 0.19, 0.07, own('#c2443a'));
-    } else if (spot % 3 === 1) fillEllipse(context, place, 0.16, 0.055, css(own('#fff0b8'), 0.95));
+      fillEllipse(context, position, 0.2, 0.075, own('#8f2a22'));
+      fillEllipse(context, { x: position.x, y: position.y - 0.015 }, 0.19, 0.07, own('#c2443a'));
+    } else if (spot % 3 === 1) fillEllipse(context, position, 0.16, 0.055, css(own('#fff0b8'), 0.95));
     else {
-      fillEllipse(context, place, 0.12, 0.035, own('#3f7d3a'), angle);
-      fillEllipse(context, { x: place.x + 0.05, y: place.y }, 0.09, 0.028, own('#5b9a48'), angle + 1);
+      fillEllipse(context, position, 0.12, 0.035, own('#3f7d3a'), angle);
+      fillEllipse(context, { x: position.x + 0.05, y: position.y }, 0.09, 0.028, own('#5b9a48'), angle + 1);
     }
   }
   for (let cut = 0; cut < 3; cut++) {
@@ -218,10 +218,10 @@ export const drawDoughnut: DrawThing = dish(0.85, (context, own, chosen) => {
   for (let crumb = 0; crumb < 34; crumb++) {
     const angle = crumb * 2.4;
     const reach = 0.46 + ((crumb * 13) % 10) * 0.036;
-    const place = { x: Math.cos(angle) * reach, y: -0.66 + Math.sin(angle) * reach * 0.36 };
+    const position = { x: Math.cos(angle) * reach, y: -0.66 + Math.sin(angle) * reach * 0.36 };
     strokeLine(
       context,
-      points(place.x - 0.03, place.y, place.x + 0.03, place.y + ((crumb % 3) - 1) * 0.03),
+      points(position.x - 0.03, position.y, position.x + 0.03, position.y + ((crumb % 3) - 1) * 0.03),
       0.026,
       own(colours[crumb % 5] ?? '#ffffff'),
     );

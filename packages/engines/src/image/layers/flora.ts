@@ -196,17 +196,17 @@ export function drawEdgeGrass(stage: Stage, colour: Colour, kind: 'grass' | 'ree
 }
 
 /** A tuft on the ground, for the feet of things that stand there. */
-export function drawTufts(stage: Stage, place: { x: number; y: number }, spread: number, colour: Colour): void {
-  const random = stage.random.fork(`tuft ${Math.round(place.x)} ${Math.round(place.y)}`);
+export function drawTufts(stage: Stage, position: { x: number; y: number }, spread: number, colour: Colour): void {
+  const random = stage.random.fork(`tuft ${Math.round(position.x)} ${Math.round(position.y)}`);
   for (let blade = 0; blade < 15; blade++) {
-    const x = place.x + random.between(-1, 1) * spread;
-    const tall = random.between(0.1, 0.32) * spread * (1.2 - Math.abs(x - place.x) / spread);
+    const x = position.x + random.between(-1, 1) * spread;
+    const tall = random.between(0.1, 0.32) * spread * (1.2 - Math.abs(x - position.x) / spread);
     fillShape(
       stage.context,
       [
-        { x: x - 1.3, y: place.y + 2 },
-        { x: x + random.between(-0.3, 0.3) * tall, y: place.y - tall },
-        { x: x + 1.3, y: place.y + 2 },
+        { x: x - 1.3, y: position.y + 2 },
+        { x: x + random.between(-0.3, 0.3) * tall, y: position.y - tall },
+        { x: x + 1.3, y: position.y + 2 },
       ],
       mix(colour, stage.palette.rim, random.between(0, 0.2)),
     );

@@ -142,13 +142,13 @@ const FILLINGS: Readonly<Record<string, readonly [string, string, string]>> = {
 function fillBowl(context: Context, fruit: string, tone: (code: string) => Colour): void {
   const codes = FILLINGS[fruit] ?? ['#c8362e', '#c8362e', '#c8362e'];
   const heap = outline('-0.26,-0.7 0.24,-0.72 -0.02,-0.86 -0.56,-0.58 0.54,-0.58 -0.18,-0.6 0.2,-0.58');
-  for (const [index, place] of heap.entries()) {
+  for (const [index, position] of heap.entries()) {
     const colour = tone(codes[index % 3] ?? codes[0]);
-    if (fruit === 'apple') drawAppleAt(context, place, 0.2, colour);
-    else if (fruit === 'pear') drawPearAt(context, place, 0.18, colour);
+    if (fruit === 'apple') drawAppleAt(context, position, 0.2, colour);
+    else if (fruit === 'pear') drawPearAt(context, position, 0.18, colour);
     else {
-      drawBall(context, place, 0.21, colour);
-      fillEllipse(context, { x: place.x + 0.03, y: place.y - 0.17 }, 0.022, 0.012, tone('#6a7a3a'));
+      drawBall(context, position, 0.21, colour);
+      fillEllipse(context, { x: position.x + 0.03, y: position.y - 0.17 }, 0.022, 0.012, tone('#6a7a3a'));
     }
   }
 }

@@ -174,14 +174,14 @@ export function drawWay(stage: Stage, kind: 'road' | 'river', top: number, start
   const random = stage.random.fork(kind);
   const bend = random.between(0.75, 1.25) * (random.chance(0.5) ? 1 : -1);
   const wide = (kind === 'river' ? 0.3 : 0.17) * Math.min(width, height);
-  const places = Array.from({ length: 41 }, (_, step) => {
+  const positions = Array.from({ length: 41 }, (_, step) => {
     const share = step / 40;
     const near = share ** 2;
     const x = startX + (width * 0.5 - startX) * near + Math.sin(share * 7.2) * bend * 105 * (0.12 + near);
     return { x, y: top + (height + 6 - top) * near, half: (wide / 2) * (0.015 + near) };
   });
-  const left = places.map(({ x, y, half }) => ({ x: x - half, y }));
-  const right = places.map(({ x, y, half }) => ({ x: x + half, y })).toReversed();
+  const left = positions.map(({ x, y, half }) => ({ x: x - half, y }));
+  const right = positions.map(({ x, y, half }) => ({ x: x + half, y })).toReversed();
   const gradient = context.createLinearGradient(0, top, 0, height);
   if (kind === 'river') {
     gradient.addColorStop(0, css(mix(palette.sky[3], palette.sky[2], 0.3)));
@@ -198,20 +198,20 @@ export function drawWay(stage: Stage, kind: 'road' | 'river', top: number, start
     strokeLine(context, edge, 2, kind === 'river' ? adjust(palette.water, -0.12) : adjust(palette.land, 0.02), 0.4);
   if (kind === 'road') {
     for (let mark = 6; mark < 40; mark += 2) {
-      const [from, to] = [places[mark], places[mark + 1]];
+      const [from, to] = [positions[mark], positions[mark + 1]];
       if (from !== undefined && to !== undefined) strokeLine(context, [from, to], from.half * 0.05, palette.rim, 0.7);
     }
   }
   if (kind === 'river') {
     for (let index = 0; index < 60; index++) {
-      const place = places[random.integer(4, 40)];
-      if (place === undefined) continue;
-      const x = place.x + random.between(-0.75, 0.75) * place.half;
+      const position = positions[random.integer(4, 40)];
+      if (position === undefined) continue;
+      const x = position.x + random.between(-0.75, 0.75) * position.half;
       fillEllipse(
         context,
-        { x, y: place.y },
-        place.half * random.between(0.06, 0.22),
-        0.4 + place.half * 0.012,
+        { x, y: position.y },
+        position.half * random.between(0.06, 0.22),
+        0.4 + position.half * 0.012,
         css(mix(palette.rim, palette.sky[3], 0.4), 0.5),
       );
     }

@@ -24,9 +24,9 @@ function veil(colour: Colour, density: (across: number, down: number) => number)
   const canvas = createCanvas(VEIL, VEIL);
   const context = canvas.getContext('2d');
   const image = context.createImageData(VEIL, VEIL);
-  for (let place = 0; place < VEIL * VEIL; place++) {
-    const alpha = density((place % VEIL) / VEIL, Math.floor(place / VEIL) / VEIL);
-    image.data.set([...colour, Math.max(0, Math.min(1, alpha)) * 255], place * 4);
+  for (let position = 0; position < VEIL * VEIL; position++) {
+    const alpha = density((position % VEIL) / VEIL, Math.floor(position / VEIL) / VEIL);
+    image.data.set([...colour, Math.max(0, Math.min(1, alpha)) * 255], position * 4);
   }
   context.putImageData(image, 0, 0);
   return canvas;
@@ -97,11 +97,11 @@ export function drawCloseness(stage: Stage): void {
   const { context, width, height, horizon, palette, light } = stage;
   const random = stage.random.fork('closeness');
   for (let mote = 0; mote < 70; mote++) {
-    const place = { x: random.between(0, width), y: random.between(horizon * 0.6, height) };
-    const near = Math.max(0.25, 1 - Math.abs(place.x - light.x) / width);
+    const position = { x: random.between(0, width), y: random.between(horizon * 0.6, height) };
+    const near = Math.max(0.25, 1 - Math.abs(position.x - light.x) / width);
     glow(
       context,
-      place,
+      position,
       random.between(1.5, 5) + random.next() ** 6 * 22,
       palette.rim,
       random.between(0.2, 0.5) * near,
@@ -122,12 +122,12 @@ function drawLeavesOutOfFocus(stage: Stage, random: Random): void {
   for (const side of [-1, 1]) {
     const edge = side === -1 ? 0 : width;
     for (let blade = 0; blade < 9; blade++) {
-      const place = {
+      const position = {
         x: edge - side * random.between(-20, 110) * random.next(),
         y: height - random.between(-20, 90),
       };
       const tall = random.between(40, 120);
-      fillEllipse(soft, place, tall * 0.17, tall, css(leaf, 0.75), side * random.between(-0.7, 0.1));
+      fillEllipse(soft, position, tall * 0.17, tall, css(leaf, 0.75), side * random.between(-0.7, 0.1));
     }
   }
   const blurred = createCanvas(sheet.width, sheet.height);

@@ -164,8 +164,17 @@ export function drawVolcano(stage: Stage, size: number): void {
   const top = { x: centre, y: horizon - tall };
   for (let puff = 0; puff < 26; puff++) {
     const share = puff / 26;
-    const place = { x: centre + share * share * tall * 0.75 + random.between(-14, 14), y: top.y - share * tall * 0.6 };
-    glow(context, place, 26 + share * 90, mix(palette.land, palette.haze, 0.35 + share * 0.5), 0.5 * (1 - share * 0.8));
+    const position = {
+      x: centre + share * share * tall * 0.75 + random.between(-14, 14),
+      y: top.y - share * tall * 0.6,
+    };
+    glow(
+      context,
+      position,
+      26 + share * 90,
+      mix(palette.land, palette.haze, 0.35 + share * 0.5),
+      0.5 * (1 - share * 0.8),
+    );
   }
   const body = mix(mix(palette.rock, palette.land, 0.6), palette.haze, 0.32);
   const gradient = context.createLinearGradient(centre - half, 0, centre + half, 0);

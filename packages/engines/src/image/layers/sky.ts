@@ -15,13 +15,13 @@ export function drawSky(stage: Stage): void {
     context.fillStyle = downwards(context, 0, horizon, css(mix(high, low, 0.35)), css(mix(low, bottom, 0.5)));
   } else {
     const gradient = context.createLinearGradient(0, 0, 0, horizon);
-    for (const [place, colour] of [
+    for (const [position, colour] of [
       [0, zenith],
       [0.42, high],
       [0.78, low],
       [1, bottom],
     ] as const) {
-      gradient.addColorStop(place, css(colour));
+      gradient.addColorStop(position, css(colour));
     }
     context.fillStyle = gradient;
   }
@@ -65,12 +65,12 @@ export function drawStars(stage: Stage, density = 1): void {
   const count = Math.round(0.00042 * width * horizon * density);
   for (let index = 0; index < count; index++) {
     const y = horizon * random.next() ** 1.25;
-    const place = { x: random.between(0, width), y };
+    const position = { x: random.between(0, width), y };
     const fade = 1 - (y / horizon) * 0.85;
     const size = 0.45 + random.next() ** 6 * 2.1;
     const colour = mix(hex('#ffffff'), random.pick([hex('#bcd4ff'), hex('#ffe3bd'), palette.rim]), random.next() * 0.6);
-    fillEllipse(context, place, size, size, css(colour, fade * random.between(0.35, 1)));
-    if (size > 1.7) glow(context, place, size * 7, colour, 0.35 * fade);
+    fillEllipse(context, position, size, size, css(colour, fade * random.between(0.35, 1)));
+    if (size > 1.7) glow(context, position, size * 7, colour, 0.35 * fade);
   }
 }
 

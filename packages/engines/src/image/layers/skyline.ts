@@ -73,11 +73,11 @@ function drawBlock(
     for (let row = 0; row < rows; row++) {
       const isOn = random.chance(windows.share);
       if (!isOn && windows.depth > 0.5) continue;
-      const place = { x: x + ((column + 0.5) * wide) / columns - 1.6, y: top + 5 + row * 10 };
+      const position = { x: x + ((column + 0.5) * wide) / columns - 1.6, y: top + 5 + row * 10 };
       fillBox(
         context,
-        place.x,
-        place.y,
+        position.x,
+        position.y,
         3.2,
         4.6,
         isOn ? css(mix(lamp, palette.haze, windows.depth * 0.5), random.between(0.6, 1)) : css(glass, 0.3),

@@ -212,12 +212,12 @@ export const drawOctopus: DrawThing = (stage, centre, size, look) => {
         x: out * (0.2 + share * 0.62) + Math.sin(share * 5 + arm) * 0.07 * share,
         y: 0.1 + share * (0.66 - Math.abs(out) * 0.34) + bend * share * share,
       }));
-      for (const [index, place] of path.slice(0, -1).entries()) {
-        const next = path[index + 1] ?? place;
-        strokeLine(context, [place, next], 0.15 - index * 0.032, arm % 2 === 0 ? skin : shade);
+      for (const [index, position] of path.slice(0, -1).entries()) {
+        const next = path[index + 1] ?? position;
+        strokeLine(context, [position, next], 0.15 - index * 0.032, arm % 2 === 0 ? skin : shade);
         fillEllipse(
           context,
-          { x: (place.x + next.x) / 2, y: (place.y + next.y) / 2 },
+          { x: (position.x + next.x) / 2, y: (position.y + next.y) / 2 },
           0.026 - index * 0.004,
           0.024 - index * 0.004,
           css(mix(skin, hex('#ffe9dc'), 0.6), 0.9),

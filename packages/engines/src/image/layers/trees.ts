@@ -140,13 +140,13 @@ export function drawBroadleaf(stage: Stage, foot: Point, size: number, look: Tre
   const petal = aerial(stage, isBlossoming ? adjust(look.colour, 0.12) : adjust(look.colour, 0.06, 1.2), depth);
   for (const tip of tips) {
     for (let leaf = 0; leaf < 4; leaf++) {
-      const place = { x: tip.x + random.between(-0.11, 0.11) * size, y: tip.y + random.between(-0.1, 0.1) * size };
-      fillEllipse(context, place, size * 0.009, size * 0.007, css(petal, 0.9));
+      const position = { x: tip.x + random.between(-0.11, 0.11) * size, y: tip.y + random.between(-0.1, 0.1) * size };
+      fillEllipse(context, position, size * 0.009, size * 0.007, css(petal, 0.9));
     }
   }
   for (let leaf = 0; leaf < 16; leaf++) {
-    const place = { x: foot.x + random.between(-0.42, 0.42) * size, y: foot.y + random.between(-0.01, 0.03) * size };
-    fillEllipse(context, place, size * 0.014, size * 0.006, css(petal, 0.85));
+    const position = { x: foot.x + random.between(-0.42, 0.42) * size, y: foot.y + random.between(-0.01, 0.03) * size };
+    fillEllipse(context, position, size * 0.014, size * 0.006, css(petal, 0.85));
   }
 }
 
@@ -160,10 +160,15 @@ export function drawPalm(stage: Stage, foot: Point, size: number, look: TreeLook
     const share = step / 12;
     return { x: foot.x + lean * size * share ** 1.7, y: foot.y - size * 0.8 * share };
   });
-  for (const [index, place] of trunk.entries()) {
+  for (const [index, position] of trunk.entries()) {
     const next = trunk[index + 1];
     if (next !== undefined)
-      strokeLine(context, [place, next], size * (0.042 - index * 0.0016), index % 2 === 0 ? bark : adjust(bark, -0.03));
+      strokeLine(
+        context,
+        [position, next],
+        size * (0.042 - index * 0.0016),
+        index % 2 === 0 ? bark : adjust(bark, -0.03),
+      );
   }
   const head = trunk.at(-1) ?? foot;
   const body = aerial(stage, look.colour, depth);

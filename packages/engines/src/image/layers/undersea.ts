@@ -76,16 +76,16 @@ export function drawUndersea(stage: Stage): void {
     }
   }
   for (let bubble = 0; bubble < 60; bubble++) {
-    const place = { x: random.between(0, width), y: random.between(0, height) };
+    const position = { x: random.between(0, width), y: random.between(0, height) };
     const radius = 1 + random.next() ** 3 * 8;
     context.beginPath();
-    context.arc(place.x, place.y, radius, 0, Math.PI * 2);
+    context.arc(position.x, position.y, radius, 0, Math.PI * 2);
     context.lineWidth = 0.9;
     context.strokeStyle = css(hex('#d8fbff'), 0.45);
     context.stroke();
     fillEllipse(
       context,
-      { x: place.x - radius * 0.3, y: place.y - radius * 0.3 },
+      { x: position.x - radius * 0.3, y: position.y - radius * 0.3 },
       radius * 0.25,
       radius * 0.2,
       css(hex('#ffffff'), 0.6),

@@ -156,15 +156,15 @@ export function drawTrunk(context: Context, kind: Walker, frame: Frame, coat: Co
   if (kind.extra === 'wool') {
     for (let curl = 0; curl < 17; curl++) {
       const angle = (curl / 17) * Math.PI * 2;
-      const place = { x: Math.cos(angle) * half * 0.92, y: middle + Math.sin(angle) * deep * 0.46 };
-      fillEllipse(context, place, deep * 0.25, deep * 0.24, coat.form);
+      const position = { x: Math.cos(angle) * half * 0.92, y: middle + Math.sin(angle) * deep * 0.46 };
+      fillEllipse(context, position, deep * 0.25, deep * 0.24, coat.form);
     }
     for (let curl = 0; curl < 13; curl++) {
-      const place = {
+      const position = {
         x: half * (-0.72 + (curl % 5) * 0.36),
         y: frame.back + deep * (0.16 + Math.floor(curl / 5) * 0.3),
       };
-      strokeLine(context, placed('-0.05,0.03 0,-0.035 0.055,0.02', place, 1, 1), 0.016, coat.shade, 0.4);
+      strokeLine(context, placed('-0.05,0.03 0,-0.035 0.055,0.02', position, 1, 1), 0.016, coat.shade, 0.4);
     }
   } else {
     // The muscle of shoulder and thigh catches the light; the flank lies in shade.

@@ -31,10 +31,10 @@ export function drawNeck(context: Context, kind: Walker, frame: Frame, coat: Coa
     const foot = { x: half * 0.72, y: back + deep * 0.16 };
     for (let mark = 0; mark < 5; mark++) {
       const share = (mark + 0.6) / 5;
-      const place = { x: foot.x + (nape.x - foot.x) * share, y: foot.y + (nape.y - foot.y) * share + 0.02 };
+      const position = { x: foot.x + (nape.x - foot.x) * share, y: foot.y + (nape.y - foot.y) * share + 0.02 };
       const reach = wide * (0.46 - share * 0.16);
-      if (kind.marks === 'patches') fillEllipse(context, place, reach * 0.7, reach * 0.62, css(dark, 0.85), 0.5);
-      else strokeLine(context, placed('-0.9,-0.3 0,0.05 0.7,0.1', place, reach, reach), 0.022, dark, 0.88);
+      if (kind.marks === 'patches') fillEllipse(context, position, reach * 0.7, reach * 0.62, css(dark, 0.85), 0.5);
+      else strokeLine(context, placed('-0.9,-0.3 0,0.05 0.7,0.1', position, reach, reach), 0.022, dark, 0.88);
     }
   }
 }
@@ -110,8 +110,8 @@ function drawLionMane(context: Context, nape: Point, coat: Coat): void {
     fillEllipse(context, centre, reach, reach * 1.14, tone);
     for (let lock = 0; lock < 18; lock++) {
       const angle = (lock / 18) * Math.PI * 2;
-      const place = { x: centre.x + Math.cos(angle) * reach * 0.86, y: centre.y + Math.sin(angle) * reach };
-      fillEllipse(context, place, 0.062, 0.032, lock % 2 === 0 ? tone : mix(tone, coat.dark, 0.18), angle + 0.4);
+      const position = { x: centre.x + Math.cos(angle) * reach * 0.86, y: centre.y + Math.sin(angle) * reach };
+      fillEllipse(context, position, 0.062, 0.032, lock % 2 === 0 ? tone : mix(tone, coat.dark, 0.18), angle + 0.4);
     }
   }
 }

@@ -145,7 +145,7 @@ export function drawWaterfall(stage: Stage, top: Point, bottom: number, wide: nu
     );
   }
   for (let index = 0; index < 22; index++) {
-    const place = { x: top.x + random.between(-0.9, 0.9) * wide, y: bottom + random.between(-16, 6) };
-    fillEllipse(context, place, random.between(10, 30), random.between(5, 14), css(palette.snow, 0.16));
+    const position = { x: top.x + random.between(-0.9, 0.9) * wide, y: bottom + random.between(-16, 6) };
+    fillEllipse(context, position, random.between(10, 30), random.between(5, 14), css(palette.snow, 0.16));
   }
 }

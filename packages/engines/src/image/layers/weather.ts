@@ -40,10 +40,10 @@ export function drawSnowfall(stage: Stage): void {
   const random = stage.random.fork('snowfall');
   for (let index = 0; index < 430; index++) {
     const near = random.next() ** 3;
-    const place = { x: random.between(0, width), y: random.between(0, height) };
+    const position = { x: random.between(0, width), y: random.between(0, height) };
     const radius = 0.9 + near * 6;
-    if (near > 0.45) glow(context, place, radius * 2.1, hex('#ffffff'), 0.5);
-    else fillEllipse(context, place, radius, radius, css(hex('#ffffff'), random.between(0.45, 0.95)));
+    if (near > 0.45) glow(context, position, radius * 2.1, hex('#ffffff'), 0.5);
+    else fillEllipse(context, position, radius, radius, css(hex('#ffffff'), random.between(0.45, 0.95)));
   }
 }
 
@@ -80,15 +80,15 @@ export function drawLightning(stage: Stage): void {
     const line: Point[] = [from];
     for (let step = 1; step < 11; step++) {
       const share = step / 11;
-      const place = {
+      const position = {
         x: from.x + (to.x - from.x) * share + random.between(-17, 17),
         y: from.y + (to.y - from.y) * share,
       };
-      line.push(place);
+      line.push(position);
       if (depth > 0 && random.chance(0.24))
         bolt(
-          place,
-          { x: place.x + random.between(-110, 110), y: place.y + random.between(50, 130) },
+          position,
+          { x: position.x + random.between(-110, 110), y: position.y + random.between(50, 130) },
           wide * 0.5,
           depth - 1,
         );

@@ -6,7 +6,7 @@ import type { Colour } from '../colour.ts';
 import type { Composition } from '../composition.ts';
 import type { TimeOfDay } from '../lexicon.ts';
 import type { Palette } from '../palette.ts';
-import type { PictureFacts } from '../picture/facts.ts';
+import type { ImageFeatures } from '../analysis/image-features.ts';
 import type { PromptReading } from '../prompt-reading.ts';
 import type { Stage } from '../stage.ts';
 
@@ -17,7 +17,7 @@ const DUSK_LIGHT = 0.42;
 const EVENING_WARMTH = 0.045;
 const CLEAR_HORIZON = 0.2;
 
-function hourOf({ light, above }: PictureFacts): TimeOfDay {
+function hourOf({ light, above }: ImageFeatures): TimeOfDay {
   if (light < NIGHT_LIGHT) return 'night';
   if (light < DUSK_LIGHT) return 'dusk';
   const [, greenRed, blueYellow] = toLab(above[3]);
@@ -26,29 +26,29 @@ function hourOf({ light, above }: PictureFacts): TimeOfDay {
 }
 
 /** The reading with the hour of the reference if it names none. */
-export function atItsHour(reading: PromptReading, facts: PictureFacts): PromptReading {
-  return reading.time === undefined ? { ...reading, time: hourOf(facts) } : reading;
+export function atItsHour(reading: PromptReading, features: ImageFeatures): PromptReading {
+  return reading.time === undefined ? { ...reading, time: hourOf(features) } : reading;
 }
 
 /** The composition with the horizon of the reference, if that has a clear one. */
-export function laidOutAs(composition: Composition, { horizon }: PictureFacts): Composition {
+export function laidOutAs(composition: Composition, { horizon }: ImageFeatures): Composition {
   if (horizon.clarity < CLEAR_HORIZON || composition.setting === 'space') return composition;
-  return { ...composition, horizon: Math.max(0.42, Math.min(0.68, horizon.place)) };
+  return { ...composition, horizon: Math.max(0.42, Math.min(0.68, horizon.position)) };
 }
 
 /** The stage with its light at the brightest point of the reference. */
-export function litAs(stage: Stage, { brightest }: PictureFacts): Stage {
+export function litAs(stage: Stage, { brightest }: ImageFeatures): Stage {
   const { light, width, horizon } = stage;
   const y = Math.max(horizon * 0.12, Math.min(horizon * 0.9, brightest.y * stage.height));
   return { ...stage, light: { ...light, x: width * Math.max(0.08, Math.min(0.92, brightest.x)), y } };
 }
 
 /** How much of a reference's colours a scene takes if its prompt describes the light itself. */
-const SAID_OTHERWISE = 0.22;
+const SHARE_IF_LIGHT_IS_NAMED = 0.22;
 
 /** How much a scene takes of the colours of its reference: less if the prompt names an hour, a season, a weather. */
 export function shareOfColours({ time, season, weather }: PromptReading): number {
-  return time === undefined && season === undefined && weather.size === 0 ? 1 : SAID_OTHERWISE;
+  return time === undefined && season === undefined && weather.size === 0 ? 1 : SHARE_IF_LIGHT_IS_NAMED;
 }
 
 /**
@@ -57,7 +57,7 @@ export function shareOfColours({ time, season, weather }: PromptReading): number
  *
  * @param share 0 to 1: how far.
  */
-export function colouredAs(palette: Palette, facts: PictureFacts, reading: PromptReading, share = 1): Palette {
+export function colouredAs(palette: Palette, features: ImageFeatures, reading: PromptReading, share = 1): Palette {
   const hasOwnSky =
     reading.colours.length > 0 || reading.mentions.some(({ thing, colour }) => thing === 'sky' && colour);
   const nearest = (colour: Colour): Colour => {
@@ -66,7 +66,7 @@ export function colouredAs(palette: Palette, facts: PictureFacts, reading: Promp
       const [light, greenRed, blueYellow] = toLab(other);
       return Math.abs(light - lab[0]) + 1.6 * Math.hypot(greenRed - lab[1], blueYellow - lab[2]);
     };
-    const colours = facts.palette.map((leading) => leading.colour);
+    const colours = features.palette.map((leading) => leading.colour);
     return colours.reduce((best, other) => (distance(other) < distance(best) ? other : best));
   };
   const drawn = (colour: Colour, most: number): Colour => {
@@ -76,23 +76,23 @@ export function colouredAs(palette: Palette, facts: PictureFacts, reading: Promp
   const [zenith, high, low, bottom] = palette.sky;
   const skyOf = (colour: Colour, given: Colour): Colour => (hasOwnSky ? colour : mix(colour, given, 0.86 * share));
   const sky = [
-    skyOf(zenith, facts.above[0]),
-    skyOf(high, facts.above[1]),
-    skyOf(low, facts.above[2]),
-    skyOf(bottom, facts.above[3]),
+    skyOf(zenith, features.above[0]),
+    skyOf(high, features.above[1]),
+    skyOf(low, features.above[2]),
+    skyOf(bottom, features.above[3]),
   ] as const;
   return {
     ...palette,
     sky,
-    sun: mix(palette.sun, mix(facts.brightest.colour, hex('#ffffff'), 0.4), 0.5 * share),
+    sun: mix(palette.sun, mix(features.brightest.colour, hex('#ffffff'), 0.4), 0.5 * share),
     haze: mix(sky[3], sky[2], 0.35),
     land: drawn(palette.land, 0.7),
     foliage: drawn(palette.foliage, 0.55),
-    grass: mix(drawn(palette.grass, 0.6), facts.below, 0.3 * share ** 2),
+    grass: mix(drawn(palette.grass, 0.6), features.below, 0.3 * share ** 2),
     rock: drawn(palette.rock, 0.75),
-    sand: mix(drawn(palette.sand, 0.6), facts.below, 0.3 * share ** 2),
+    sand: mix(drawn(palette.sand, 0.6), features.below, 0.3 * share ** 2),
     snow: drawn(palette.snow, 0.35),
     water: mix(drawn(palette.water, 0.65), sky[1], 0.3),
-    rim: mix(palette.rim, mix(facts.brightest.colour, hex('#ffffff'), 0.2), 0.6 * share),
+    rim: mix(palette.rim, mix(features.brightest.colour, hex('#ffffff'), 0.2), 0.6 * share),
   };
 }

@@ -9,7 +9,7 @@ import { fillEllipse } from '../draw.ts';
 import { drawTufts } from '../layers/flora.ts';
 import { groundColour } from '../layers/ground.ts';
 import type { GroundKind } from '../layers/ground.ts';
-import type { CutOut } from '../picture/cut-out.ts';
+import type { CutOut } from '../analysis/cut-out.ts';
 import { lightSide } from '../stage.ts';
 import type { Point, Stage } from '../stage.ts';
 
@@ -98,8 +98,8 @@ export function drawCutOut(stage: Stage, { canvas, isCutBelow }: CutOut, standin
       [0.72, 0.13],
       [0.46, 0.16],
     ] as const) {
-      const place = { x: centre.x - side * reach * 0.5 * share, y: foot.y - 1 };
-      fillEllipse(context, place, half * 1.05 + reach * 0.5 * share, 4 + high * 0.032 * share, css(dark, alpha));
+      const position = { x: centre.x - side * reach * 0.5 * share, y: foot.y - 1 };
+      fillEllipse(context, position, half * 1.05 + reach * 0.5 * share, 4 + high * 0.032 * share, css(dark, alpha));
     }
     fillEllipse(context, { x: centre.x, y: foot.y - 1 }, half * 1.02, 3 + high * 0.012, css(dark, 0.5));
   }
@@ -109,17 +109,17 @@ export function drawCutOut(stage: Stage, { canvas, isCutBelow }: CutOut, standin
   const colour = groundColour(stage, ground);
   if (ground === 'meadow' || ground === 'forest' || ground === 'lavender') {
     for (const share of [-0.85, -0.4, 0.1, 0.5, 0.9]) {
-      const place = { x: centre.x + half * share, y: foot.y + 4 };
-      drawTufts(stage, place, Math.min(60, 16 + half * 0.4), adjust(colour, -0.04));
+      const position = { x: centre.x + half * share, y: foot.y + 4 };
+      drawTufts(stage, position, Math.min(60, 16 + half * 0.4), adjust(colour, -0.04));
     }
   } else if (ground === 'snow' || ground === 'sand') {
     // It sinks in a little.
     const random = stage.random.fork('drift');
     for (let drift = 0; drift < 9; drift++) {
-      const place = { x: centre.x + half * random.between(-0.95, 0.95), y: foot.y + random.between(2, 6) };
+      const position = { x: centre.x + half * random.between(-0.95, 0.95), y: foot.y + random.between(2, 6) };
       fillEllipse(
         context,
-        place,
+        position,
         half * random.between(0.1, 0.3),
         high * random.between(0.004, 0.012) + 1,
         css(colour, 0.9),

@@ -22,7 +22,7 @@ export class Reverb {
   readonly #lines: readonly Float32Array[];
   readonly #gains: readonly number[];
   readonly #walls = new Float32Array(LINES_MS.length);
-  readonly #places = new Int32Array(LINES_MS.length);
+  readonly #positions = new Int32Array(LINES_MS.length);
   readonly #outputs = new Float32Array(LINES_MS.length);
   readonly #before: Float32Array;
   readonly #damping: number;
@@ -50,7 +50,7 @@ export class Reverb {
       this.#beforeAt = (this.#beforeAt + 1) % this.#before.length;
       let sum = 0;
       for (let line = 0; line < count; line++) {
-        const read = (lines[line]?.[this.#places[line] ?? 0] ?? 0) * (this.#gains[line] ?? 0);
+        const read = (lines[line]?.[this.#positions[line] ?? 0] ?? 0) * (this.#gains[line] ?? 0);
         const wall = read + ((this.#walls[line] ?? 0) - read) * this.#damping;
         this.#walls[line] = wall;
         outputs[line] = wall;
@@ -63,9 +63,9 @@ export class Reverb {
         const output = outputs[line] ?? 0;
         const buffer = lines[line];
         if (buffer === undefined) continue;
-        const place = this.#places[line] ?? 0;
-        buffer[place] = output - mean + (line % 4 < 2 ? input : -input);
-        this.#places[line] = place + 1 === buffer.length ? 0 : place + 1;
+        const position = this.#positions[line] ?? 0;
+        buffer[position] = output - mean + (line % 4 < 2 ? input : -input);
+        this.#positions[line] = position + 1 === buffer.length ? 0 : position + 1;
         if (line % 2 === 0) l += line % 4 === 0 ? output : -output;
         else r += line % 4 === 1 ? output : -output;
       }

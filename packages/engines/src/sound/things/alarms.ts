@@ -92,13 +92,13 @@ function siren(
     const unsteady = wander(random, 1.5, RATE);
     let [phase, index] = [0, 0];
     return centred((samples) => {
-      for (let place = 0; place < samples.length; place++) {
+      for (let position = 0; position < samples.length; position++) {
         const hertz = swing(index / RATE, pace) * pitch * (1 + 0.004 * unsteady());
         phase += hertz / RATE;
         phase -= Math.floor(phase);
         let sample = buzz(phase) + roughness * Math.sin(4 * Math.PI * phase);
         for (const filter of horn) sample = filter.step(sample);
-        samples[place] = (samples[place] ?? 0) + sample * 0.5;
+        samples[position] = (samples[position] ?? 0) + sample * 0.5;
         index += 1;
       }
     });

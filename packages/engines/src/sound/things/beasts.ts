@@ -177,7 +177,11 @@ function gallop(random: Random, { surface, weight, pace }: Manner): Take {
   const whole = new Float32Array(samplesIn(0.62 / pace));
   for (const [index, at] of [0, 0.105, 0.2].entries()) {
     const body = about(random, isHard ? 780 : 95, 0.1);
-    const thump = tone(0.12, (place) => body * (isHard ? 1 : 1.5 - 6 * place), struck(0.002, isHard ? 0.06 : 0.12));
+    const thump = tone(
+      0.12,
+      (position) => body * (isHard ? 1 : 1.5 - 6 * position),
+      struck(0.002, isHard ? 0.06 : 0.12),
+    );
     const dirt = filtered(
       burst(0.06, whiteNoise(random), struck(0.001, 0.05)),
       bandPass(RATE, isHard ? 2200 : 700, 0.8),

@@ -52,8 +52,8 @@ function churchBell(hertz: number, seconds: number): (random: Random, manner: Ma
 function peal(random: Random, manner: Manner, turn: number): Take {
   const scale = [1, 0.891, 0.794, 0.749, 0.667, 0.595];
   // In rounds from the highest; occasionally two swap positions.
-  const place = (turn + (random.chance(0.25) ? 1 : 0)) % scale.length;
-  return churchBell(520 * (scale[place] ?? 1), 5)(random, manner, turn);
+  const position = (turn + (random.chance(0.25) ? 1 : 0)) % scale.length;
+  return churchBell(520 * (scale[position] ?? 1), 5)(random, manner, turn);
 }
 
 /** A rod or a small cup: the modes of a bar, far apart. */

@@ -139,7 +139,7 @@ export function drone(
       const colour = wander(own.fork('colour'), 0.11 * pace, CONTROLS_A_SECOND);
       let index = 0;
       return (samples) => {
-        for (let place = 0; place < samples.length; place++) {
+        for (let position = 0; position < samples.length; position++) {
           if (index % 64 === 0) {
             const hertz = brightness * 2 ** (0.9 * colour());
             filter.retune(lowPass(RATE, hertz, 1.2));
@@ -154,7 +154,7 @@ export function drone(
             // Sawteeth: the filter removes the aliasing.
             sum += (voice.phase - 0.5) * voice.level;
           }
-          samples[place] = second.step(filter.step(sum)) * (0.9 / voices.length) * weight;
+          samples[position] = second.step(filter.step(sum)) * (0.9 / voices.length) * weight;
         }
       };
     });

@@ -22,14 +22,14 @@ function applause(random: Random, { weight, seconds }: Manner): Bed {
     );
   });
   const mood = wander(random.fork('mood'), 0.3, 80);
-  let told = 0;
+  let text = 0;
   const rise = Math.min(1.6, seconds * 0.2);
   return beds(
     swarm(
       random.fork('hands'),
       () => {
-        told += 1 / 400;
-        return 420 * weight * (1 + 0.2 * mood()) * Math.min(1, 0.25 + told / rise);
+        text += 1 / 400;
+        return 420 * weight * (1 + 0.2 * mood()) * Math.min(1, 0.25 + text / rise);
       },
       hands,
     ),
@@ -85,9 +85,9 @@ function syllables(): Float32Array[] {
       const end = spoken[Math.min(index + 5, spoken.length - 1)]?.end ?? phone.end;
       const piece = new Float32Array(samplesIn(Math.min(end - phone.start, 0.48)));
       for (let at = 0; at < piece.length; at++) {
-        const place = phone.start * sampleRate + at * step;
-        const whole = Math.floor(place);
-        const sample = (samples[whole] ?? 0) * (1 - place + whole) + (samples[whole + 1] ?? 0) * (place - whole);
+        const position = phone.start * sampleRate + at * step;
+        const whole = Math.floor(position);
+        const sample = (samples[whole] ?? 0) * (1 - position + whole) + (samples[whole + 1] ?? 0) * (position - whole);
         piece[at] = sample * Math.min(1, at / 500, (piece.length - at) / 900);
       }
       return [filtered(piece, lowPass(RATE, 5200), lowPass(RATE, 5200))];

@@ -91,13 +91,13 @@ function rimshot(random: Random, manner: Manner): Take {
 function beat(random: Random, manner: Manner, turn: number): Take {
   const whole = new Float32Array(samplesIn(2.4));
   const step = 0.125;
-  const place = (index: number, sound: Take, gain: number): void => {
+  const add = (index: number, sound: Take, gain: number): void => {
     addAt(whole, sound as Float32Array, (index * step) / manner.pace + random.between(0, 0.006), gain);
   };
-  for (const index of [0, 6, 10, ...(random.chance(0.4) ? [13] : [])]) place(index, kick(random, manner), 0.9);
-  for (const index of [4, 12, ...(turn % 4 === 3 ? [14, 15] : [])]) place(index, snare(random, manner), 0.7);
+  for (const index of [0, 6, 10, ...(random.chance(0.4) ? [13] : [])]) add(index, kick(random, manner), 0.9);
+  for (const index of [4, 12, ...(turn % 4 === 3 ? [14, 15] : [])]) add(index, snare(random, manner), 0.7);
   for (let index = 0; index < 16; index += 2)
-    place(
+    add(
       index + (random.chance(0.08) ? 1 : 0),
       cymbal(index === 14 ? 0.3 : 0.07, 900)(random, manner),
       0.28 * random.between(0.7, 1),

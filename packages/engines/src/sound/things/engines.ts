@@ -131,7 +131,7 @@ export function engine(motor: Motor): (random: Random, manner: Manner) => Bed {
     const missing = random.fork('missing');
     let [turn, index, force] = [0, 0, 1];
     return centred((samples) => {
-      for (let place = 0; place < samples.length; place++) {
+      for (let position = 0; position < samples.length; position++) {
         const open = throttle(index / RATE);
         index += 1;
         turn +=
@@ -149,7 +149,8 @@ export function engine(motor: Motor): (random: Random, manner: Manner) => Bed {
         let sample = source * 0.18;
         for (const [mode, filter] of pipe.entries())
           sample += filter.step(source) * (1.1 - 0.25 * mode + 0.3 * open * mode);
-        samples[place] = (samples[place] ?? 0) + Math.tanh(sample * (0.9 + 0.9 * open) * weight) * (0.35 + 0.3 * open);
+        samples[position] =
+          (samples[position] ?? 0) + Math.tanh(sample * (0.9 + 0.9 * open) * weight) * (0.35 + 0.3 * open);
       }
     });
   };

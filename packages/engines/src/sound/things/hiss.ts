@@ -36,8 +36,8 @@ export function hiss(
       for (let index = 0; index < samples.length; index++) {
         if (until === 0) {
           setting = control();
-          for (const [place, filter] of filters.entries()) {
-            const coefficients = setting.filters[place];
+          for (const [filterIndex, filter] of filters.entries()) {
+            const coefficients = setting.filters[filterIndex];
             if (coefficients !== undefined) filter.retune(coefficients);
           }
           until = CONTROL_STEP;

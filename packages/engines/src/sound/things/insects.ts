@@ -10,14 +10,14 @@ import { cry, steady } from './throat.ts';
 const RATE = SAMPLE_RATE;
 
 /** One cricket: three or four strokes of its wings, repeated, on one high tone of its own. */
-function cricket(random: Random, pace: number, place: number): Bed {
+function cricket(random: Random, pace: number, position: number): Bed {
   const hertz = random.between(3900, 5100);
   const rate = random.between(1.7, 3) * pace;
   const strokes = random.integer(3, 4);
   const level = random.between(0.25, 1) ** 1.5;
   const warmth = wander(random.fork('warmth'), 0.2, RATE);
   let [phase, at] = [0, random.next()];
-  const [gainLeft, gainRight] = [Math.cos((place * Math.PI) / 2), Math.sin((place * Math.PI) / 2)];
+  const [gainLeft, gainRight] = [Math.cos((position * Math.PI) / 2), Math.sin((position * Math.PI) / 2)];
   return (left, right) => {
     for (let index = 0; index < left.length; index++) {
       at += (rate * (1 + 0.06 * warmth())) / RATE;
@@ -46,7 +46,7 @@ function crickets(random: Random, { pace, weight }: Manner): Bed {
 
 function cicadas(random: Random, { weight }: Manner): Bed {
   return beds(
-    ...[0.15, 0.5, 0.85].map((place, turn): Bed => {
+    ...[0.15, 0.5, 0.85].map((position, turn): Bed => {
       const own = random.fork(`cicada ${turn}`);
       const swell = wander(own.fork('swell'), 0.3, RATE);
       const hertz = 4300 + 900 * turn;
@@ -62,8 +62,8 @@ function cicadas(random: Random, { weight }: Manner): Bed {
         }
         for (const filter of filters) filter.process(buzzing);
         for (let index = 0; index < left.length; index++) {
-          left[index] = (left[index] ?? 0) + (buzzing[index] ?? 0) * (1 - place);
-          right[index] = (right[index] ?? 0) + (buzzing[index] ?? 0) * place;
+          left[index] = (left[index] ?? 0) + (buzzing[index] ?? 0) * (1 - position);
+          right[index] = (right[index] ?? 0) + (buzzing[index] ?? 0) * position;
         }
       };
     }),
@@ -106,9 +106,9 @@ function humming(hertz: number, roughness: number): (random: Random, manner: Man
         phase += (hertz * pitch * (1 + 0.05 * wobble() + 0.05 * distance)) / RATE;
         phase -= Math.floor(phase);
         const sample = (buzz(phase) + roughness * (random.next() - 0.5)) * (0.05 + 0.4 * distance * distance);
-        const place = 0.5 + 0.45 * side();
-        left[index] = (left[index] ?? 0) + sample * (1 - place);
-        right[index] = (right[index] ?? 0) + sample * place;
+        const position = 0.5 + 0.45 * side();
+        left[index] = (left[index] ?? 0) + sample * (1 - position);
+        right[index] = (right[index] ?? 0) + sample * position;
       }
     };
   };

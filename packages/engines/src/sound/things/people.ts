@@ -138,8 +138,9 @@ function whistle(random: Random, { pitch }: Manner): Take {
       whole,
       tone(
         seconds,
-        (place) => (place < 0.05 ? from + ((hertz - from) * place) / 0.05 : hertz * (1 + 0.008 * Math.sin(34 * place))),
-        (place) => swelling(seconds * 0.25, seconds * 0.75)(place),
+        (position) =>
+          position < 0.05 ? from + ((hertz - from) * position) / 0.05 : hertz * (1 + 0.008 * Math.sin(34 * position)),
+        (position) => swelling(seconds * 0.25, seconds * 0.75)(position),
       ),
       at,
     );

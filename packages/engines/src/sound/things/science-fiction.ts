@@ -44,7 +44,7 @@ function lightsaber(random: Random, { pitch }: Manner): Bed {
     const filter = new Biquad(lowPass(RATE, 900));
     let [a, b, index] = [own.next(), own.next(), 0];
     return (samples) => {
-      for (let place = 0; place < samples.length; place++) {
+      for (let position = 0; position < samples.length; position++) {
         const move = Math.max(0, swing()) ** 2;
         if (index % 64 === 0) filter.retune(lowPass(RATE, 500 + 2600 * move, 1.4));
         index += 1;
@@ -52,7 +52,7 @@ function lightsaber(random: Random, { pitch }: Manner): Bed {
         b += (89.4 * pitch * (1 + 0.35 * move)) / RATE;
         a -= Math.floor(a);
         b -= Math.floor(b);
-        samples[place] = filter.step(buzz(a) + buzz(b) + 0.15 * (own.next() - 0.5)) * (0.3 + 0.5 * move);
+        samples[position] = filter.step(buzz(a) + buzz(b) + 0.15 * (own.next() - 0.5)) * (0.3 + 0.5 * move);
       }
     };
   });
@@ -69,7 +69,7 @@ export function spaceship(random: Random, { pitch, weight }: Manner): Bed {
       const phases = partials.map(() => own.next());
       let index = 0;
       return (samples) => {
-        for (let place = 0; place < samples.length; place++) {
+        for (let position = 0; position < samples.length; position++) {
           if (index % 64 === 0) filter.retune(lowPass(RATE, 330 * (1 + 0.6 * colour()), 1.3));
           index += 1;
           let sum = 0;
@@ -78,7 +78,7 @@ export function spaceship(random: Random, { pitch, weight }: Manner): Bed {
             phases[mode] = phase;
             sum += buzz(phase) / (1 + mode * 0.5);
           }
-          samples[place] = filter.step(sum) * 0.3 * weight;
+          samples[position] = filter.step(sum) * 0.3 * weight;
         }
       };
     }),

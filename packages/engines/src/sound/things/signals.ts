@@ -39,8 +39,9 @@ export function robot(random: Random, { pitch, pace }: Manner): Take {
       whole,
       tone(
         seconds,
-        (place) => (from + ((to - from) * place) / seconds) * (1 + 0.14 * Math.sin(2 * Math.PI * warble * place)),
-        (place) => 0.6 * Math.min(1, place / 0.004, (seconds - place) / 0.006),
+        (position) =>
+          (from + ((to - from) * position) / seconds) * (1 + 0.14 * Math.sin(2 * Math.PI * warble * position)),
+        (position) => 0.6 * Math.min(1, position / 0.004, (seconds - position) / 0.006),
         wave,
       ),
       at,

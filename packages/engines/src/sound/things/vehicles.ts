@@ -103,14 +103,15 @@ function jet(random: Random, { pitch, weight, course, seconds }: Manner): Bed {
     }),
     steadyHiss(random.fork('rush'), whiteNoise, [bandPass(RATE, 2600, 0.5)], 0.05 * weight),
     centred((samples) => {
-      for (let place = 0; place < samples.length; place++) {
+      for (let position = 0; position < samples.length; position++) {
         const open = 0.7 + 0.5 * thrust(index / RATE);
         index += 1;
         a += (1650 * pitch * open * (1 + 0.01 * first())) / RATE;
         a -= Math.floor(a);
         b += (2490 * pitch * open * (1 + 0.01 * second())) / RATE;
         b -= Math.floor(b);
-        samples[place] = (samples[place] ?? 0) + 0.035 * Math.sin(2 * Math.PI * a) + 0.02 * Math.sin(2 * Math.PI * b);
+        samples[position] =
+          (samples[position] ?? 0) + 0.035 * Math.sin(2 * Math.PI * a) + 0.02 * Math.sin(2 * Math.PI * b);
       }
     }),
   );
@@ -144,9 +145,9 @@ function passingCar(random: Random, { pace }: Manner): Take {
     const result = new Float32Array(samplesIn(seconds));
     for (let index = 0; index < result.length; index++) {
       const at = index / RATE;
-      const place = (isToRight ? 1 : -1) * Math.max(-1, Math.min(1, (at - seconds / 2) / (seconds * 0.22)));
+      const position = (isToRight ? 1 : -1) * Math.max(-1, Math.min(1, (at - seconds / 2) / (seconds * 0.22)));
       result[index] =
-        ((source[index] ?? 0) + (motor[index] ?? 0)) * near(at) * edge(at) * (0.5 + 0.5 * place * side + 0.12);
+        ((source[index] ?? 0) + (motor[index] ?? 0)) * near(at) * edge(at) * (0.5 + 0.5 * position * side + 0.12);
     }
     return result;
   });

@@ -217,8 +217,8 @@ function splash(random: Random, { weight }: Manner): Take {
     const ring = bubble(random, random.between(300, 1700), random.between(0.05, 0.25));
     const at = 0.08 + 1.3 * random.next() ** 1.6;
     together([ring]).forEach((sample, index) => {
-      const place = Math.round(at * RATE) + index;
-      if (place < long.length) long[place] = (long[place] ?? 0) + sample;
+      const position = Math.round(at * RATE) + index;
+      if (position < long.length) long[position] = (long[position] ?? 0) + sample;
     });
   }
   return long;

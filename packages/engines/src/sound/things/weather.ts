@@ -102,7 +102,7 @@ function thunder(random: Random, { weight }: Manner): Take {
       swept(
         clap,
         (hertz) => lowPass(RATE, hertz),
-        (place) => 120 + bright * Math.exp(-place * 7),
+        (position) => 120 + bright * Math.exp(-position * 7),
       );
       addAt(whole, clap, at + side * own.between(0, 0.03), (index === 0 ? 1.1 : 0.55) * weight);
       // The tearing sound before it: the near end of the lightning.

@@ -2,23 +2,23 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { hex } from '../../../src/image/colour.ts';
-import { addThings, changeSky, writeOn } from '../../../src/image/edit/additions.ts';
+import { addThings, changeSky, drawLettering } from '../../../src/image/edit/additions.ts';
 import { changeBackground, removeBackground, removeSubject } from '../../../src/image/edit/background.ts';
-import { inColoursOf } from '../../../src/image/edit/colour-transfer.ts';
-import { refocus } from '../../../src/image/edit/focus.ts';
+import { transferColours } from '../../../src/image/edit/colour-transfer.ts';
+import { applyFocus } from '../../../src/image/edit/focus.ts';
 import { fitTo, frame } from '../../../src/image/edit/framing.ts';
 import { frameWith } from '../../../src/image/edit/frames.ts';
 import { lightWith, relight } from '../../../src/image/edit/light.ts';
-import { stageOver } from '../../../src/image/edit/picture-stage.ts';
+import { stageOver } from '../../../src/image/edit/image-stage.ts';
 import { simplify } from '../../../src/image/edit/simplification.ts';
 import { applyFinish } from '../../../src/image/finish.ts';
-import { join } from '../../../src/image/edit/several.ts';
+import { join } from '../../../src/image/edit/joining.ts';
 import { applyTone, recolour } from '../../../src/image/edit/tones.ts';
-import { giveAir, giveSeason } from '../../../src/image/edit/weather.ts';
+import { applyAtmosphere, applySeason } from '../../../src/image/edit/weather.ts';
 import { Workpiece } from '../../../src/image/edit/workpiece.ts';
 import type { Pixels } from '../../../src/image/finish/pixels.ts';
 import { createRandom } from '@darkroom/seeded-random/random';
-import { detailOf, differenceOf, landscape, meanOf, painted, shareOf } from '../image-work.ts';
+import { detailOf, differenceOf, landscape, meanOf, painted, shareOf } from '../image-samples.ts';
 
 const [WIDE, HIGH] = [240, 180];
 const BALL = { left: 0.44, right: 0.56, top: 0.55, bottom: 0.7 };
@@ -34,8 +34,8 @@ function after(edit: (work: Workpiece) => void, pixels = landscape(WIDE, HIGH)):
 
 const BEFORE = landscape(WIDE, HIGH);
 
-describe('finding out about a picture', () => {
-  it('tells its sky and its subject from the rest', () => {
+describe('analysing an image', () => {
+  it('finds its sky and its subject', () => {
     const work = new Workpiece(landscape(WIDE, HIGH), createRandom(1));
     const at = (plane: { values: Float32Array }, x: number, y: number): number =>
       plane.values[Math.floor(y * HIGH) * WIDE + Math.floor(x * WIDE)] ?? -1;
@@ -80,7 +80,7 @@ describe('light', () => {
     assert.ok(left.red > right.red && right.green > left.green, JSON.stringify([left, right]));
   });
 
-  it('of every other lamp and hour changes the picture', () => {
+  it('of every other lamp and hour changes the image', () => {
     for (const hour of ['sunset', 'dawn', 'dusk'] as const)
       assert.ok(
         differenceOf(
@@ -101,7 +101,7 @@ describe('light', () => {
 });
 
 describe('tones', () => {
-  it('are what they are called', () => {
+  it('have the effect that they are named after', () => {
     const mono = after((work) => applyTone(work, 'mono'));
     assert.equal(
       shareOf(mono, (red, green, blue) => Math.max(red, green, blue) - Math.min(red, green, blue) > 4),
@@ -118,7 +118,7 @@ describe('tones', () => {
     assert.ok(negative.blue > 190 && negative.red < 80);
   });
 
-  it('all change the picture', () => {
+  it('all change the image', () => {
     const tones = [
       'noir',
       'warm',
@@ -143,8 +143,8 @@ describe('tones', () => {
   });
 });
 
-describe('a pencil', () => {
-  it('has tones, and not only outlines', () => {
+describe('the pencil style', () => {
+  it('has tones as well as outlines', () => {
     const drawn = after((work) => {
       simplify(work.pixels, 'sketch');
       work.draw((canvas) => applyFinish(stageOver(canvas, work, { style: 'sketch', name: 'style' })));
@@ -155,14 +155,14 @@ describe('a pencil', () => {
 });
 
 describe('recolouring', () => {
-  it('gives the subject another colour and leaves the rest', () => {
+  it('changes the colour of the subject and nothing else', () => {
     const blue = after((work) => recolour(work, { target: 'ball', colour: hex('#2f6fd0') }));
     const ball = meanOf(blue, BALL);
     assert.ok(ball.blue > ball.red + 50, JSON.stringify(ball));
     assert.ok(differenceOf(BEFORE, blue, SKY) < 2 && differenceOf(BEFORE, blue, GROUND) < 2);
   });
 
-  it('finds the sky, what is green, and what has the colour that is named', () => {
+  it('finds the sky, green areas, and areas of the named colour', () => {
     const sky = meanOf(
       after((work) => recolour(work, { target: 'sky', colour: hex('#d1348f') })),
       SKY,
@@ -194,20 +194,20 @@ describe('focus', () => {
   const middle = { left: 0.45, right: 0.55, top: 0.48, bottom: 0.62 };
 
   it('blurs the background and not the subject', () => {
-    const blurred = after((work) => refocus(work, 'background'), striped());
+    const blurred = after((work) => applyFocus(work, 'background'), striped());
     assert.ok(detailOf(blurred, edge) < detailOf(striped(), edge) / 4);
     assert.ok(detailOf(blurred, middle) > detailOf(striped(), middle) * 0.6);
   });
 
   it('blurs all, sharpens all, or leaves one band sharp', () => {
-    assert.ok(detailOf(after((work) => refocus(work, 'whole'), striped())) < detailOf(striped()) / 2);
-    assert.ok(detailOf(after((work) => refocus(work, 'sharp'), striped())) > detailOf(striped()));
-    const tilted = after((work) => refocus(work, 'tilt'), striped());
+    assert.ok(detailOf(after((work) => applyFocus(work, 'whole'), striped())) < detailOf(striped()) / 2);
+    assert.ok(detailOf(after((work) => applyFocus(work, 'sharp'), striped())) > detailOf(striped()));
+    const tilted = after((work) => applyFocus(work, 'tilt'), striped());
     assert.ok(detailOf(tilted, { bottom: 0.06 }) < detailOf(tilted, middle) / 3);
   });
 
   it('darkens the corners, adds grain, glow and movement', () => {
-    const vignette = after((work) => refocus(work, 'vignette'));
+    const vignette = after((work) => applyFocus(work, 'vignette'));
     assert.ok(
       meanOf(vignette, { right: 0.1, bottom: 0.1 }).light < meanOf(BEFORE, { right: 0.1, bottom: 0.1 }).light * 0.6,
     );
@@ -215,7 +215,7 @@ describe('focus', () => {
       assert.ok(
         differenceOf(
           BEFORE,
-          after((work) => refocus(work, focus)),
+          after((work) => applyFocus(work, focus)),
         ) > 1,
         focus,
       );
@@ -223,19 +223,19 @@ describe('focus', () => {
 });
 
 describe('weather and seasons', () => {
-  it('rain greys the picture and draws lighter streaks, fog takes its contrast, snow whitens it', () => {
-    const rain = after((work) => giveAir(work, 'rain'));
+  it('rain greys the image and adds lighter streaks, fog removes contrast, snow whitens it', () => {
+    const rain = after((work) => applyAtmosphere(work, 'rain'));
     assert.ok(detailOf(rain, GROUND) > detailOf(BEFORE, GROUND));
-    const fog = after((work) => giveAir(work, 'fog'));
+    const fog = after((work) => applyAtmosphere(work, 'fog'));
     const contrast = (pixels: Pixels): number => Math.abs(meanOf(pixels, SKY).light - meanOf(pixels, GROUND).light);
     assert.ok(contrast(fog) < contrast(BEFORE) * 0.8);
-    const snow = after((work) => giveAir(work, 'snow'));
+    const snow = after((work) => applyAtmosphere(work, 'snow'));
     assert.ok(meanOf(snow, GROUND).light > meanOf(BEFORE, GROUND).light + 15 && detailOf(snow, GROUND) > 0.5);
   });
 
-  it('what belongs in the sky is drawn there and nowhere else', () => {
+  it('sky phenomena are drawn in the sky and nowhere else', () => {
     for (const air of ['rainbow', 'clouds'] as const) {
-      const changed = after((work) => giveAir(work, air));
+      const changed = after((work) => applyAtmosphere(work, air));
       assert.ok(differenceOf(BEFORE, changed, { bottom: 0.45 }) > 0.8, air);
       assert.ok(differenceOf(BEFORE, changed, GROUND) < 0.5, air);
     }
@@ -243,7 +243,7 @@ describe('weather and seasons', () => {
       assert.ok(
         differenceOf(
           BEFORE,
-          after((work) => giveAir(work, air)),
+          after((work) => applyAtmosphere(work, air)),
         ) > 6,
         air,
       );
@@ -251,20 +251,20 @@ describe('weather and seasons', () => {
       assert.ok(
         differenceOf(
           BEFORE,
-          after((work) => giveAir(work, air)),
+          after((work) => applyAtmosphere(work, air)),
         ) > 0.3,
         air,
       );
   });
 
-  it('autumn reddens what is green, winter covers it', () => {
+  it('autumn reddens green areas, winter covers them with snow', () => {
     const [autumn, winter] = [
       meanOf(
-        after((work) => giveSeason(work, 'autumn')),
+        after((work) => applySeason(work, 'autumn')),
         GROUND,
       ),
       meanOf(
-        after((work) => giveSeason(work, 'winter')),
+        after((work) => applySeason(work, 'winter')),
         GROUND,
       ),
     ];
@@ -274,15 +274,15 @@ describe('weather and seasons', () => {
       assert.ok(
         differenceOf(
           BEFORE,
-          after((work) => giveSeason(work, season)),
+          after((work) => applySeason(work, season)),
         ) > 2,
         season,
       );
   });
 });
 
-describe('what is added, replaced and taken away', () => {
-  it('adds things where they belong', () => {
+describe('additions, replacements and removals', () => {
+  it('adds things at suitable positions', () => {
     const balloon = after((work) => addThings(work, 'a red balloon'));
     assert.ok(differenceOf(BEFORE, balloon, { bottom: 0.6 }) > differenceOf(BEFORE, balloon, { top: 0.8 }) + 0.5);
     const moon = after((work) => addThings(work, 'a full moon'));
@@ -290,13 +290,13 @@ describe('what is added, replaced and taken away', () => {
     assert.ok(differenceOf(BEFORE, moon, GROUND) < 0.5);
   });
 
-  it('replaces the sky and leaves the ground', () => {
+  it('replaces the sky and keeps the ground', () => {
     const changed = after((work) => changeSky(work, 'a starry night'));
     assert.ok(meanOf(changed, SKY).light < meanOf(BEFORE, SKY).light * 0.5);
     assert.ok(differenceOf(BEFORE, changed, GROUND) < 1);
   });
 
-  it('puts the subject before something else, and keeps it', () => {
+  it('replaces the background and keeps the subject', () => {
     const white = after(removeBackground);
     assert.ok(meanOf(white, { right: 0.1 }).light > 225);
     assert.ok(differenceOf(BEFORE, white, BALL) < 6);
@@ -310,30 +310,30 @@ describe('what is added, replaced and taken away', () => {
     assert.ok(pink.red > pink.green + 30);
   });
 
-  it('takes away what is named, and leaves the rest', () => {
-    const picture = (): Pixels =>
+  it('removes the named thing and keeps the rest', () => {
+    const image = (): Pixels =>
       painted(WIDE, HIGH, (x, y) => {
         if (Math.hypot((x - 0.25) * (4 / 3), y - 0.2) < 0.1) return [210, 40, 40];
         if (Math.abs(x - 0.7) < 0.12 && Math.abs(y - 0.7) < 0.1) return [240, 240, 235];
         return y < 0.5 ? [130, 180, 225] : [40, 90, 140];
       });
-    const two = picture();
-    const without = after((work) => removeSubject(work, 'red balloon'), picture());
+    const two = image();
+    const without = after((work) => removeSubject(work, 'red balloon'), image());
     const isRed = (red: number, green: number): boolean => red > green + 60;
     const [left, kept] = [shareOf(without, isRed), differenceOf(two, without, { left: 0.6, top: 0.6 })];
     assert.ok(left < shareOf(two, isRed) / 10, `red: ${left}`);
     assert.ok(kept < 1, `changed: ${kept}`);
   });
 
-  it('takes the subject away and goes on with what is around it', () => {
+  it('removes the subject and fills the gap from its surroundings', () => {
     const without = after(removeSubject);
     assert.ok(shareOf(BEFORE, (red, green) => red > green + 60) > 0.05);
     assert.ok(shareOf(without, (red, green) => red > green + 60) < 0.003);
     assert.ok(differenceOf(BEFORE, without, SKY) < 0.5);
   });
 
-  it('writes at the place that is asked for, and frames', () => {
-    const low = after((work) => writeOn(work, ['MMMM'], 'bottom', ''));
+  it('writes text at the requested position, and draws frames', () => {
+    const low = after((work) => drawLettering(work, ['MMMM'], 'bottom', ''));
     assert.ok(differenceOf(BEFORE, low, { top: 0.66 }) > 8 && differenceOf(BEFORE, low, { bottom: 0.4 }) < 0.5);
     const framed = after((work) => frameWith(work, 'border'));
     assert.ok(meanOf(framed, { right: 0.02 }).light > 250);
@@ -352,7 +352,7 @@ describe('framing', () => {
   const random = createRandom(3);
   const square = { width: 120, height: 120 };
 
-  it('crops to what is asked for', async () => {
+  it('crops to the requested part', async () => {
     const left = frame(landscape(WIDE, HIGH), [{ kind: 'crop', part: 'left' }], random);
     assert.deepEqual([left.pixels.width, left.pixels.height], [WIDE / 2, HIGH]);
     const close = await fitTo(
@@ -364,16 +364,16 @@ describe('framing', () => {
     assert.ok(shareOf(close, isRed) > shareOf(BEFORE, isRed) * 1.8);
   });
 
-  it('turns and mirrors', () => {
-    const picture = painted(40, 20, (x, y) => [x * 255, y * 255, 0]);
-    const mirrored = frame(picture, [{ kind: 'turn', turn: 'mirror' }], random).pixels;
+  it('rotates and mirrors', () => {
+    const image = painted(40, 20, (x, y) => [x * 255, y * 255, 0]);
+    const mirrored = frame(image, [{ kind: 'turn', turn: 'mirror' }], random).pixels;
     assert.ok(meanOf(mirrored, { right: 0.3 }).red > 150);
-    const turned = frame(picture, [{ kind: 'turn', turn: 'right' }], random).pixels;
+    const turned = frame(image, [{ kind: 'turn', turn: 'right' }], random).pixels;
     assert.deepEqual([turned.width, turned.height], [20, 40]);
     assert.ok(meanOf(turned, { bottom: 0.3 }).red < 100 && meanOf(turned, { right: 0.3 }).green > 150);
   });
 
-  it('extends to another shape: all of the picture stays, and its sky and ground go on', async () => {
+  it('extends to another shape: the whole image stays, and its sky and ground continue', async () => {
     const wide = await fitTo(frame(landscape(WIDE, HIGH), [], random), { width: 480, height: 180 }, random);
     assert.deepEqual([wide.width, wide.height], [480, 180]);
     const isRed = (red: number, green: number): boolean => red > green + 60;
@@ -385,7 +385,7 @@ describe('framing', () => {
     assert.ok(sky.blue > sky.red + 50 && ground.green > ground.blue + 30, JSON.stringify([sky, ground]));
   });
 
-  it('crops to another shape where the prompt crops', async () => {
+  it('crops to another shape when the prompt crops', async () => {
     const framed = frame(landscape(WIDE, HIGH), [{ kind: 'crop', part: 'square' }], random);
     const cut = await fitTo(framed, square, random);
     assert.deepEqual([cut.width, cut.height], [120, 120]);
@@ -393,12 +393,12 @@ describe('framing', () => {
   });
 });
 
-describe('several pictures', () => {
+describe('several images', () => {
   const red = painted(60, 60, () => [210, 30, 30]);
   const blue = painted(60, 60, (_x, y) => [30, 40 + y * 20, 210]);
   const size = { width: 200, height: 100 };
 
-  it('stand side by side, or in a collage on paper', () => {
+  it('are placed side by side, or in a collage on paper', () => {
     const beside = join([red, blue], 'beside', '', size);
     assert.ok(meanOf(beside, { right: 0.45 }).red > 190 && meanOf(beside, { left: 0.55 }).blue > 190);
     const collage = join([red, blue, red, blue, red], 'collage', '', size);
@@ -406,23 +406,23 @@ describe('several pictures', () => {
     assert.ok(shareOf(collage, (r, _g, b) => r > b + 100) > 0.3 && shareOf(collage, (r, _g, b) => b > r + 100) > 0.2);
   });
 
-  it('run into each other', () => {
+  it('blend into each other', () => {
     const blended = meanOf(join([red, blue], 'blend', '', size), { left: 0.4, right: 0.6 });
     assert.ok(blended.red > 60 && blended.blue > 60, JSON.stringify(blended));
   });
 
-  it('lend their colours', () => {
-    const picture = landscape(WIDE, HIGH);
-    inColoursOf(
-      picture,
+  it('pass on their colours', () => {
+    const image = landscape(WIDE, HIGH);
+    transferColours(
+      image,
       painted(50, 50, (x, y) => [230 - x * 90, 140 - y * 60, 40]),
       0.9,
     );
-    const [before, now] = [meanOf(BEFORE, SKY), meanOf(picture, SKY)];
+    const [before, now] = [meanOf(BEFORE, SKY), meanOf(image, SKY)];
     assert.ok(before.blue > before.red && now.red > now.blue, JSON.stringify(now));
   });
 
-  it('put the subject of one into the other, either way round', () => {
+  it('can put the subject of either one into the other', () => {
     const second = painted(WIDE, HIGH, (_x, y) => [120 + y * 20, 120, 150]);
     const isRed = (r: number, g: number): boolean => r > g + 60;
     const inserted = join([landscape(WIDE, HIGH), second], 'insert', 'put it into the second', {

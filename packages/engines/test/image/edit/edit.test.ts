@@ -6,17 +6,17 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import sharp from 'sharp';
 import { UndecodableMediaError } from '../../../src/engine.ts';
-import { landscape, meanOf, painted, pixelsOf, png, render } from '../image-work.ts';
+import { landscape, meanOf, painted, pixelsOf, png, render } from '../image-samples.ts';
 
-const PICTURE = await png(landscape(300, 200));
+const IMAGE = await png(landscape(300, 200));
 const OTHER = await png(painted(200, 200, (x) => [40, 40 + x * 120, 190]));
 
 function edit(
   input: Readonly<Record<string, unknown>>,
-  pictures: readonly Buffer[] = [PICTURE],
+  images: readonly Buffer[] = [IMAGE],
   seed = 1,
 ): Promise<Buffer> {
-  const media = Object.fromEntries(pictures.map((picture, index) => [`image_urls.${index}`, picture]));
+  const media = Object.fromEntries(images.map((image, index) => [`image_urls.${index}`, image]));
   return render('edit', input, { media, seed });
 }
 
@@ -26,7 +26,7 @@ async function sizeOf(bytes: Buffer): Promise<readonly [number, number]> {
 }
 
 describe('the edit engine', () => {
-  it('keeps the shape of the picture, at the area of the resolution', async () => {
+  it('keeps the shape of the image, at the area of the resolution', async () => {
     const [width, height] = await sizeOf(
       await edit({ prompt: 'sepia', aspect_ratio: 'match_input_image', resolution: '1K' }),
     );
@@ -43,53 +43,53 @@ describe('the edit engine', () => {
     );
   });
 
-  it('takes one picture by one field, keeps its shape, and works on a data URL as on any file', async () => {
-    const bytes = await render('edit', { prompt: 'black and white' }, { media: { image: PICTURE } });
+  it('accepts a single image, keeps its shape, and accepts a data URL', async () => {
+    const bytes = await render('edit', { prompt: 'black and white' }, { media: { image: IMAGE } });
     const [width, height] = await sizeOf(bytes);
     assert.ok(Math.abs(width / height - 1.5) < 0.01);
     const { red, green, blue } = meanOf(await pixelsOf(bytes));
     assert.ok(Math.abs(red - blue) < 2 && Math.abs(red - green) < 2);
   });
 
-  it('gives the same bytes for the same work, and other chance for another seed', async () => {
+  it('renders the same bytes for the same input and seed, and different ones for another seed', async () => {
     const input = { prompt: 'film grain', resolution: '1K' };
     const first = await edit(input);
     assert.ok(first.equals(await edit(input)));
-    assert.ok(!first.equals(await edit(input, [PICTURE], 2)));
+    assert.ok(!first.equals(await edit(input, [IMAGE], 2)));
   });
 
-  it('encodes in the format that was asked for', async () => {
+  it('encodes in the requested format', async () => {
     const input = { prompt: 'sepia', resolution: '1K' };
     assert.equal((await sharp(await edit({ ...input, output_format: 'webp' })).metadata()).format, 'webp');
     assert.equal((await sharp(await edit({ ...input, output_format: 'jpeg' })).metadata()).format, 'jpeg');
   });
 
-  it('changes something for a prompt in which it understands nothing', async () => {
+  it('still changes the image for a prompt without known words', async () => {
     const improved = await edit({ prompt: 'qwertz', resolution: '1K' });
     const [width, height] = await sizeOf(improved);
-    const plain = await sharp(PICTURE).resize(width, height).png().toBuffer();
+    const plain = await sharp(IMAGE).resize(width, height).png().toBuffer();
     const [after, before] = [meanOf(await pixelsOf(improved)), meanOf(await pixelsOf(plain))];
     assert.ok(Math.abs(after.light - before.light) + Math.abs(after.red - before.red) > 1.5);
   });
 
-  it('joins several pictures, and carries out the rest of the prompt on the result', async () => {
+  it('joins several images, and applies the rest of the prompt to the result', async () => {
     const pixels = await pixelsOf(
-      await edit({ prompt: 'side by side, black and white', aspect_ratio: 'auto', resolution: '1K' }, [PICTURE, OTHER]),
+      await edit({ prompt: 'side by side, black and white', aspect_ratio: 'auto', resolution: '1K' }, [IMAGE, OTHER]),
     );
     assert.ok(pixels.width / pixels.height > 1.9);
     const { red, blue } = meanOf(pixels);
     assert.ok(Math.abs(red - blue) < 3);
   });
 
-  it('refuses a file that is no picture by its place', async () => {
-    for (const [files, place] of [
+  it("rejects a file that is not an image with the field's path", async () => {
+    for (const [files, position] of [
       [{ image: Buffer.from('text') }, /^image: /],
-      [{ 'image_urls.0': PICTURE, 'image_urls.1': Buffer.alloc(0) }, /^image_urls\.1: /],
+      [{ 'image_urls.0': IMAGE, 'image_urls.1': Buffer.alloc(0) }, /^image_urls\.1: /],
       [{}, /^image_urls: /],
     ] as const) {
       await assert.rejects(
         render('edit', { prompt: 'sepia' }, { media: files }),
-        (error) => error instanceof UndecodableMediaError && place.test(error.message),
+        (error) => error instanceof UndecodableMediaError && position.test(error.message),
       );
     }
   });

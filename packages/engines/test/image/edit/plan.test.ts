@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { planEdits } from '../../../src/image/edit/plan.ts';
-import { joiningOf } from '../../../src/image/edit/several.ts';
+import { joiningOf } from '../../../src/image/edit/joining.ts';
 
 /** The plan in short: kinds with their distinguishing properties. */
 function planned(prompt: string): string[] {
@@ -89,23 +89,23 @@ describe('a prompt of an edit', () => {
     });
   }
 
-  it('keeps the order in which edits are said', () => {
+  it('keeps the order of the edits in the prompt', () => {
     assert.deepEqual(planned('fog, then sepia, then a vignette'), ['air fog', 'tone sepia', 'focus vignette']);
     assert.deepEqual(planned('a vignette, sepia and fog'), ['focus vignette', 'tone sepia', 'air fog']);
   });
 
-  it('does not do what it is told not to', () => {
+  it('ignores negated edits', () => {
     assert.deepEqual(planned('sunset, but without rain'), ['light sunset']);
     assert.deepEqual(planned("don't blur it"), []);
   });
 
-  it('letters what stands in quotes where it says', () => {
-    const { lettering, letteringPlace } = planEdits('write "GOOD MORNING" at the bottom');
-    assert.deepEqual([lettering, letteringPlace], [['GOOD MORNING'], 'bottom']);
+  it('letters quoted text at the position that the prompt names', () => {
+    const { lettering, letteringPosition } = planEdits('write "GOOD MORNING" at the bottom');
+    assert.deepEqual([lettering, letteringPosition], [['GOOD MORNING'], 'bottom']);
     assert.deepEqual(planEdits('remove the text "SALE"').lettering, []);
   });
 
-  it('survives anything', () => {
+  it('never fails, whatever the prompt', () => {
     for (const prompt of [
       '',
       '"',
@@ -120,7 +120,7 @@ describe('a prompt of an edit', () => {
   });
 });
 
-describe('how several pictures are joined', () => {
+describe('joining several images', () => {
   const expected: Readonly<Record<string, string>> = {
     'a collage on white paper': 'collage',
     'side by side': 'beside',
