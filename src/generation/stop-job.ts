@@ -41,7 +41,7 @@ export async function stopJob(
   const { upstreamName } = route;
   const answer = await context.stopSlots.run({ accountId: task.accountId, upstreamName }, attempt, async () => {
     const { outcome, billedMicroUsd } = await route.provider.cancel(route.request, jobId, { signal });
-    context.logger.info({ taskId, upstream: upstreamName, outcome }, 'the provider was told to stop');
+    context.logger.info({ taskId, upstream: upstreamName, outcome }, 'the provider was asked to stop');
     // The settlement knows the files of a job if they are recorded.
     const isKnown = generation.state === 'produced';
     const finishedFiles = isKnown ? undefined : await countFinished(route, jobId, outcome, signal);

@@ -13,7 +13,7 @@ import { faultMessage, inputFault, isFaultKind, reasonOfFault } from '../domain/
 import type { InputFault } from '../domain/input-fault.ts';
 
 /** `error.reason` is a closed set (contract §3): its reason for one of ours; none, where `error.code` says it. */
-function toldReason(reason: FailureReason): FailureReason | undefined {
+function publicReason(reason: FailureReason): FailureReason | undefined {
   if (reason === 'storage_unavailable') return undefined;
   return reason === 'model_unavailable' ? 'provider_unavailable' : reason;
 }
@@ -103,12 +103,12 @@ export function outputFileName(taskId: string, output: { position: number; mimeT
 
 function presentError(task: TaskDetail, reason: FailureReason): NonNullable<WireTask['error']> {
   const { code, message, retryable } = failureFace(reason);
-  const told = toldReason(reason);
+  const shown = publicReason(reason);
   const fault = faultFor(task, reason);
   return {
     code,
     message: fault === undefined ? message : faultMessage(fault),
-    ...(told === undefined ? {} : { reason: told }),
+    ...(shown === undefined ? {} : { reason: shown }),
     ...(fault?.field === undefined ? {} : { field: fault.field }),
     retryable,
   };

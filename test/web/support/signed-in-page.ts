@@ -57,7 +57,7 @@ export async function openPageByLink(browser: Browser, link: string): Promise<Si
   return signedIn;
 }
 
-/** A page for which nobody signs in. */
+/** A page that needs no sign-in. */
 export async function openPublicPage(browser: Browser, options: Omit<PageOptions, 'key'>): Promise<SignedInPage> {
   const { url, path = '/' } = options;
   const { signedIn } = await openPage(browser, new URL(url).origin, options);

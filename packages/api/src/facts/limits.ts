@@ -1,4 +1,4 @@
-/** How many items a list has at most, and other bounds that clients are told. */
+/** How many items a list has at most, and other bounds that the reference states. */
 
 /** The maximum number of attempts listed. */
 export const LISTED_ATTEMPTS = 1_000;
