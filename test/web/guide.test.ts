@@ -39,9 +39,9 @@ describe('the search of the guide', () => {
     const { page, close } = await open('');
     await search(page, 'redelivered');
     await expectNoViolations(page, schemeOfGuide);
-    await page.getByRole('option').filter({ hasText: 'Callbacks' }).first().click();
-    await page.waitForURL(/\/guide\/guides\/callbacks/);
-    assert.match(await page.getByRole('heading', { level: 1 }).innerText(), /^Callbacks/);
+    await page.getByRole('option', { name: 'Callbacks > When a receiver fails' }).click();
+    await page.waitForURL(/\/guide\/guides\/callbacks#when-a-receiver-fails$/);
+    await page.getByRole('heading', { level: 2, name: /^When a receiver fails/ }).waitFor();
     await close();
   });
 
@@ -55,6 +55,15 @@ describe('the search of the guide', () => {
   });
 });
 
+/** Opens the menu of a narrow window, and closes it again. */
+async function expectMenu(page: Page): Promise<void> {
+  const button = page.locator('.VPNavBarHamburger');
+  await button.click();
+  await page.getByRole('link', { name: 'API reference' }).waitFor();
+  await expectNoViolations(page, schemeOfGuide);
+  await button.click();
+}
+
 describe('a page of the guide', () => {
   for (const path of ['', 'guides/first-task', 'reference/limits', 'dashboard', 'operations/runbook']) {
     it(`has no violations: /guide/${path}`, async () => {
@@ -66,6 +75,7 @@ describe('a page of the guide', () => {
           'document.documentElement.scrollWidth - document.documentElement.clientWidth',
         );
         assert.equal(beyond, 0, `${path} fits ${width} pixels`);
+        if (width === NARROW) await expectMenu(page);
         await close();
       }
     });

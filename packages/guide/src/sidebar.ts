@@ -8,7 +8,7 @@ import { INDEX, REPOSITORY, resolveLink } from './documents.ts';
 const MANY = 20;
 
 export function sidebar(): DefaultTheme.SidebarItem[] {
-  const text = readFileSync(path.join(REPOSITORY, INDEX), 'utf8');
+  const text = read(INDEX);
   const groups: { text: string; items: DefaultTheme.SidebarItem[] }[] = [];
   for (const line of text.split('\n')) {
     const heading = /^## (.+)$/.exec(line)?.[1];
@@ -18,9 +18,18 @@ export function sidebar(): DefaultTheme.SidebarItem[] {
       const items = groups.at(-1)?.items;
       if (items === undefined || target.kind !== 'page') continue;
       if (items.every(({ link }) => link !== target.address)) {
-        items.push({ text: title.replace(/\.md$/, ''), link: target.address });
+        items.push({ text: title.endsWith('.md') ? headingOf(title) : title, link: target.address });
       }
     }
   }
   return groups.map((group) => ({ ...group, collapsed: group.items.length > MANY }));
+}
+
+/** Of a document in the root of the repository, which is linked to by its name. */
+function headingOf(document: string): string {
+  return /^# (.+)$/m.exec(read(document))?.[1] ?? document;
+}
+
+function read(document: string): string {
+  return readFileSync(path.join(REPOSITORY, document), 'utf8');
 }

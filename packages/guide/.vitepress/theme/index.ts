@@ -10,16 +10,20 @@ const ELSEWHERE = [
   { text: 'Dashboard', href: '/' },
 ];
 
+/** @param place in the bar, or in the menu that narrow windows have in its stead. */
+const elsewhere = (place: 'in-bar' | 'in-menu') =>
+  h(
+    'div',
+    { class: ['elsewhere', place] },
+    ELSEWHERE.map(({ text, href }) => h('a', { href, target: '_self' }, text)),
+  );
+
 const theme: Theme = {
   extends: DefaultTheme,
   Layout: () =>
     h(DefaultTheme.Layout, null, {
-      'nav-bar-content-before': () =>
-        h(
-          'div',
-          { class: 'elsewhere' },
-          ELSEWHERE.map(({ text, href }) => h('a', { href, target: '_self' }, text)),
-        ),
+      'nav-bar-content-after': () => elsewhere('in-bar'),
+      'nav-screen-content-after': () => elsewhere('in-menu'),
       'not-found': () =>
         h('main', { class: 'not-found' }, [
           h('h1', 'Page not found'),
