@@ -134,9 +134,9 @@ describe('a run', () => {
 
     await page.getByRole('button', { name: 'Regenerate with new seed' }).click();
     const history = page.getByRole('list', { name: 'Runs of this session' }).getByRole('button');
-    await until('both runs are listed as done', async () => {
+    await until('both runs are listed as a success', async () => {
       const names = await history.evaluateAll((items) => items.map((item) => item.getAttribute('aria-label') ?? ''));
-      return names.length === 2 && names.every((name) => name.endsWith(', done'));
+      return names.length === 2 && names.every((name) => name.endsWith(', success'));
     });
     await expectNoViolations(page);
     const { body } = await account.client.send('GET', '/v1/tasks?size=10');
@@ -158,7 +158,7 @@ describe('a run', () => {
 
     await page.getByRole('button', { name: 'Cancel' }).click();
 
-    await page.getByText('The task was cancelled').waitFor();
+    await page.getByRole('alert').getByText('The task was cancelled', { exact: true }).waitFor();
     await page.getByText(/You were not charged/).waitFor();
     await expectNoViolations(page);
     await page.getByRole('button', { name: 'Use this input' }).waitFor();

@@ -62,7 +62,8 @@ export function RunView({ run, model, onUse }: RunViewProps) {
 
 function announcement({ status, output = [], billing, error }: Task): string {
   if (status === 'success') return texts.done(output.length, formatUsd(billing.captured));
-  return error === undefined ? texts.stages[status] : `${texts.failedTitle}: ${error.message}`;
+  if (error === undefined) return texts.stages[status];
+  return error.code === 'TASK_CANCELLED' ? texts.cancelledTitle : `${texts.failedTitle}: ${error.message}`;
 }
 
 /** For keys that may create tasks but not read them. */
