@@ -170,7 +170,7 @@ describe('files of the guide', () => {
       ['/guide/', 'public, no-cache'],
       ['/guide/contract', 'public, no-cache'],
       ['/guide/hashmap.json', 'public, no-cache'],
-      ['/guide/screenshots/home-light.webp', 'public, max-age=3600'],
+      ['/guide/screenshots/overview-light.webp', 'public, max-age=3600'],
       [script, 'public, max-age=31536000, immutable'],
     ] as const;
     for (const [path, cache] of caches) {
