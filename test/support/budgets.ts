@@ -3,4 +3,26 @@
  * end of a run, which does not fail: a change that exceeds its budget makes its group faster, or moves tests to
  * test/wide.
  */
-export const TEST_BUDGET_SECONDS: Readonly<Record<string, number>> = {};
+export const TEST_BUDGET_SECONDS: Readonly<Record<string, number>> = {
+  web: 1900,
+  e2e: 2000,
+  deploy: 700,
+  http: 680,
+  clients: 330,
+  engines: 260,
+  kill: 210,
+  commands: 190,
+  limits: 170,
+  text: 160,
+  generation: 150,
+  media: 140,
+  callbacks: 110,
+  standalone: 100,
+  telemetry: 100,
+  attack: 100,
+  tasks: 80,
+  providers: 80,
+  workflows: 70,
+  egress: 60,
+  database: 50,
+};
