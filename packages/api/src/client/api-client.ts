@@ -38,7 +38,6 @@ export class ApiError extends Error {
   /** Undefined if the answer does not contain it. */
   readonly retryAfterSeconds: number | undefined;
   readonly requestId: string | undefined;
-
   /** What is wrong with the request, where its field is known. */
   readonly violations: readonly Violation[];
 
@@ -188,8 +187,10 @@ async function refusal(response: Response): Promise<ApiError> {
   const text = await response.text().catch(() => '');
   try {
     const { message, error_code: errorCode, violations } = JSON.parse(text) as Partial<Failure>;
-    if (typeof message === 'string')
-      return new ApiError(response, message, typeof errorCode === 'string' ? errorCode : '', violations);
+    if (typeof message === 'string') {
+      const code = typeof errorCode === 'string' ? errorCode : '';
+      return new ApiError(response, message, code, Array.isArray(violations) ? violations : []);
+    }
   } catch {
     // Not an answer of this API.
   }
