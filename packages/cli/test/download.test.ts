@@ -49,11 +49,26 @@ function task(): WireTask {
   const output = {
     id: 'out_1',
     url: `${origin()}/media/token/${TASK_ID}-1.png`,
+    type: 'image',
     mimeType: 'image/png',
     sizeBytes: BYTES.length,
     sha256: createHash('sha256').update(BYTES).digest('hex'),
+    expireAt: 2_000_000_000,
+    storage: 'temp' as const,
+    retainUntil: 2_000_000_000,
   };
-  return { taskId: TASK_ID, status: 'success', output: [output] } as unknown as WireTask;
+  return {
+    taskId: TASK_ID,
+    model: 'acme/pictures',
+    status: 'success',
+    created: 1_000_000_000,
+    started: 1_000_000_001,
+    completed: 1_000_000_002,
+    storage: 'temp',
+    keyId: 'key_1',
+    output: [output],
+    billing: { currency: 'USD', held: '1', captured: '1', released: '0' },
+  };
 }
 
 function save(signal = new AbortController().signal) {
