@@ -31,7 +31,7 @@ export class EventSplitter {
         take(event, data);
       },
       onComment: (comment) => {
-        this.#length = Math.max(0, this.#length - sizeOf(comment));
+        this.#length = Math.max(0, this.#length - sizeOf(`: ${comment}\n`));
       },
     });
   }

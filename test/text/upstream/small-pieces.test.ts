@@ -81,6 +81,16 @@ describe('an event', () => {
     }, UpstreamFailure);
   });
 
+  it('comes after as many comments as keep a connection open for hours', () => {
+    const events: string[] = [];
+    const splitter = new EventSplitter((_name, data) => events.push(data));
+    const comments = Buffer.from(': keep-alive\n\n'.repeat(1_000));
+    for (let count = 0; count < 50; count++) splitter.push(comments);
+    splitter.push(Buffer.from('data: a\n\n'));
+
+    assert.deepEqual(events, ['a']);
+  });
+
   it('whose line comes byte by byte is whole', () => {
     const events: string[] = [];
     const splitter = new EventSplitter((_name, data) => events.push(data));
