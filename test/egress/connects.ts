@@ -12,6 +12,9 @@ export interface Connect {
   readonly port: number;
 }
 
+/** What a test restores: it may watch twice, and its hooks run in the order in which they were added. */
+const { connect: connectOfNode } = Socket.prototype;
+
 /**
  * Until the test is over, only connections to these ports of the loopback are made.
  *
@@ -32,7 +35,7 @@ export function watchConnects(test: TestContext, reachablePorts: readonly number
     return this;
   };
   test.after(() => {
-    Socket.prototype.connect = connect;
+    Socket.prototype.connect = connectOfNode;
   });
   return tried;
 }

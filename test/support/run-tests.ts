@@ -10,12 +10,13 @@ import path from 'node:path';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
 import { parseArgs } from 'node:util';
-import { PACKAGE_ROOT, packageFile, packageModule } from '../../src/config/package-root.ts';
+import { PACKAGE_ROOT, packageFile } from '../../src/config/package-root.ts';
 import { SEARCH_ATTRIBUTES } from '../../src/temporal/search-attributes.ts';
 import { TEST_BUDGET_SECONDS } from './budgets.ts';
 import { FileDurations, groupOf } from './file-durations.ts';
 import { startServices } from './services.ts';
 import type { TestServices } from './services.ts';
+import { shareProcesses } from './shared-processes.ts';
 
 /**
  * Twice as many files at once as the smallest machine that we build on has cores: they spend much of their time
@@ -62,8 +63,10 @@ async function runTests({ databaseUrl, temporalAddress, temporalCli }: TestServi
     ...(existsSync(bundle) ? { DARKROOM_TEST_WORKFLOW_BUNDLE: bundle } : {}),
   });
   const patterns = options['test-name-pattern'];
+  const sources = longestFirst(files.map((file) => path.relative(PACKAGE_ROOT, path.resolve(file))));
+  const processes = await shareProcesses(sources);
   const results = run({
-    files: longestFirst(files).map((file) => packageModule(path.relative(PACKAGE_ROOT, path.resolve(file)))),
+    files: [...processes.modules],
     concurrency: Number(options['test-concurrency']),
     timeout: Number(options['test-timeout']),
     signal: stopRequested.signal,
@@ -80,12 +83,17 @@ async function runTests({ databaseUrl, temporalAddress, temporalCli }: TestServi
     if (todo === undefined || todo === false) failed += 1;
   });
   const durations = new FileDurations();
+  const own = new Set(sources);
   results.on('test:complete', ({ name, nesting, file, details }) => {
-    if (nesting === 0 && name === file) durations.add(nameOf(file), details.duration_ms);
+    if (nesting !== 0) return;
+    // A file has a process of its own, or is a suite of one that several share.
+    const source = name === file ? nameOf(file) : name;
+    if (own.has(source)) durations.add(source, details.duration_ms);
   });
   const report = results.compose(new spec());
   report.pipe(process.stdout, { end: false });
   await once(report, 'end');
+  await processes.close();
   for (const line of durations.report(TEST_BUDGET_SECONDS)) process.stdout.write(`${line}\n`);
   if (passed + failed === 0) process.stderr.write('No test ran: that is a failure.\n');
   return failed > 0 || passed === 0 || stopRequested.signal.aborted ? 1 : 0;
@@ -102,7 +110,7 @@ function nameOf(file: string): string {
 
 function longestFirst(files: readonly string[]): string[] {
   const indexOf = (file: string): number => {
-    const index = LONG_FOLDERS.indexOf(groupOf(path.relative(PACKAGE_ROOT, path.resolve(file))));
+    const index = LONG_FOLDERS.indexOf(groupOf(file));
     return index < 0 ? LONG_FOLDERS.length : index;
   };
   return files.toSorted((a, b) => indexOf(a) - indexOf(b));
