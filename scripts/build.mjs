@@ -129,7 +129,18 @@ export async function build(root, { say, withTests }) {
     say('Bundling the command-line client.');
     const rolldown = path.join(root, 'node_modules/.bin/rolldown');
     const [entry, file] = ['packages/cli/dist/src/main.js', 'packages/cli/dist/darkroom-cli.mjs'];
-    const args = [entry, '--format', 'esm', '--platform', 'node', '--file', file, '--log-level', 'silent'];
+    const args = [
+      entry,
+      '--format',
+      'esm',
+      '--platform',
+      'node',
+      '--no-codeSplitting',
+      '--file',
+      file,
+      '--log-level',
+      'silent',
+    ];
     if (!(await run(root, rolldown, args))) throw new Error('The command-line client could not be bundled.');
     return true;
   });

@@ -4,7 +4,7 @@
 import type { Account } from '../accounts/accounts.ts';
 import type { WireAccount } from '@darkroom/api/tasks/account';
 import { formatUsd } from '../domain/money.ts';
-import { secondsOf } from '@darkroom/api/tasks/fields';
+import { secondsOf } from './unix-seconds.ts';
 import type { FailingReceiver } from '../accounts/callback-receivers.ts';
 import { isReduced } from '../accounts/callback-receivers.ts';
 

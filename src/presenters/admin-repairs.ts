@@ -2,7 +2,7 @@
 import type { Troubled, TroubledTask } from '../tasks/record/overdue.ts';
 import type { RecordedRepair, RepairCount } from '../tasks/repair/repair-record.ts';
 import type { WireRepairList, WireRepairSummary } from '@darkroom/api/admin/admin-repairs';
-import { secondsOf } from '@darkroom/api/tasks/fields';
+import { secondsOf } from './unix-seconds.ts';
 
 export function presentRepairSummary(
   { overdue, restarted }: Troubled,

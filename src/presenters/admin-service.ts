@@ -3,7 +3,7 @@ import type { UpstreamReport } from '../upstreams/standings.ts';
 import type { Static } from 'typebox';
 import type { AdminTaskSchema, UpstreamsSchema } from '@darkroom/api/admin/admin-service';
 import { MAX_UPSTREAMS, quietUpstream } from '../upstreams/standings.ts';
-import { secondsOf } from '@darkroom/api/tasks/fields';
+import { secondsOf } from './unix-seconds.ts';
 import type { TaskDetail } from '../tasks/record/read.ts';
 import type { TaskEvent } from '../tasks/record/timeline.ts';
 import { formatUsd } from '../domain/money.ts';

@@ -6,7 +6,7 @@ import type { CreateKeyBody, WireKey } from '@darkroom/api/tasks/key';
 import type { KeyListing, KeyRights, SpendCaps } from '../accounts/keys.ts';
 import { formatUsd, parseUsd } from '../domain/money.ts';
 import type { CapSpending } from '../billing/key-spending.ts';
-import { secondsOf } from '@darkroom/api/tasks/fields';
+import { secondsOf } from './unix-seconds.ts';
 
 /** The rights that a body requests, once it has the form of `CreateKeySchema`. */
 export function rightsOf({ name, scopes, models, expiresAt = 0, spendCaps }: CreateKeyBody): KeyRights {

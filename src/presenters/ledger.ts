@@ -7,7 +7,7 @@ import type { WireLedger } from '@darkroom/api/tasks/ledger';
 import type { Static } from 'typebox';
 import type { LedgerEntrySchema } from '@darkroom/api/tasks/ledger';
 import { LEDGER_KINDS, effectOf } from '../billing/ledger-list.ts';
-import { secondsOf } from '@darkroom/api/tasks/fields';
+import { secondsOf } from './unix-seconds.ts';
 import { formatUsd } from '../domain/money.ts';
 
 export function presentLedger(size: number, entries: readonly LedgerEntry[], hasMore: boolean): WireLedger {

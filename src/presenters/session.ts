@@ -5,7 +5,7 @@ import type { KeyListing } from '../accounts/keys.ts';
 import type { Service } from '@darkroom/api/tasks/session';
 import type { Static } from 'typebox';
 import type { SessionSchema } from '@darkroom/api/tasks/session';
-import { secondsOf } from '@darkroom/api/tasks/fields';
+import { secondsOf } from './unix-seconds.ts';
 
 /** @param expiresAt of the session; undefined: the request used the key itself. */
 export function presentSession(

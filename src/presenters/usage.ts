@@ -3,7 +3,7 @@
  */
 import type { WireUsageQuery, AdminUsageSchema, UsageSchema } from '@darkroom/api/tasks/usage';
 import type { UsageQuery, UsageRow } from '../billing/usage.ts';
-import { DEFAULT_DAYS, MAX_DAYS } from '@darkroom/api/tasks/usage';
+import { DEFAULT_USAGE_DAYS, MAX_USAGE_DAYS } from '@darkroom/api/facts/limits';
 import { rangeProblem } from '@darkroom/api/tasks/query-range';
 import type { Static } from 'typebox';
 import { USAGE_GROUPS } from '../billing/usage.ts';
@@ -24,11 +24,12 @@ export function usageQueryOf(query: WireUsageQuery, now: number): UsageQuery | {
     if (text !== undefined && !isDay(text)) return { problem: `${field}: there is no such day` };
   }
   const to = query.to ?? dayOf(now);
-  const from = query.from ?? dayOf(Math.max(Date.parse(to) - (DEFAULT_DAYS - 1) * DAY_MS, FIRST_DAY));
+  const from = query.from ?? dayOf(Math.max(Date.parse(to) - (DEFAULT_USAGE_DAYS - 1) * DAY_MS, FIRST_DAY));
   const problem = rangeProblem(['from', from], ['to', to]);
   if (problem !== undefined) return { problem };
   const days = (Date.parse(to) - Date.parse(from)) / DAY_MS + 1;
-  if (days > MAX_DAYS) return { problem: `from: at most ${MAX_DAYS} days can be asked for at once, got ${days}` };
+  if (days > MAX_USAGE_DAYS)
+    return { problem: `from: at most ${MAX_USAGE_DAYS} days can be asked for at once, got ${days}` };
   return { from, to, groupBy: query.groupBy ?? ['day'] };
 }
 

@@ -5,7 +5,7 @@
 import type { WebhookKey } from '../accounts/webhook-key.ts';
 import type { WireWebhookKey } from '@darkroom/api/tasks/webhook-key';
 import { whsecSpelling } from '../callbacks/signing.ts';
-import { secondsOf } from '@darkroom/api/tasks/fields';
+import { secondsOf } from './unix-seconds.ts';
 import type { TestDelivery } from '../callbacks/test-delivery.ts';
 import type { Static } from 'typebox';
 import type { TestDeliveryResultSchema } from '@darkroom/api/tasks/webhook-key';

@@ -1,10 +1,8 @@
 /** `admin models`: validates model files before a process loads them. It needs no installation. */
 import { realpath } from 'node:fs/promises';
 import path from 'node:path';
-import { createModelReader } from '../../catalogue/load-models.ts';
 import { readModelTexts } from '../../catalogue/model-files.ts';
 import { packageFile } from '../../config/package-root.ts';
-import { PROTOCOLS } from '../../providers/protocols.ts';
 import { AdminError } from './admin-error.ts';
 import type { Group } from './arguments.ts';
 import { print } from './print.ts';
@@ -23,6 +21,9 @@ export function modelCommands(group: Group): void {
  * @throws {AdminError} a file is invalid.
  */
 async function checkFolder(folder: string, isJson: boolean): Promise<void> {
+  // Here and not above: they take as long to load as the rest of `admin` together, and only this command needs them.
+  const { createModelReader } = await import('../../catalogue/load-models.ts');
+  const { PROTOCOLS } = await import('../../providers/protocols.ts');
   const [embedded, own] = [packageFile('models'), path.resolve(folder)];
   const isEmbedded = (await realpath(own).catch(() => own)) === (await realpath(embedded));
   const texts = await readModelTexts(isEmbedded ? [own] : [embedded, own]);

@@ -48,3 +48,9 @@ export const WEBHOOK_SECRET_LENGTH = { minimum: 16, maximum: 256 } as const;
 
 /** At most this many violations are reported. */
 export const MAX_VIOLATIONS = 100;
+
+/** The most days of usage in one response. */
+export const MAX_USAGE_DAYS = 366;
+
+/** The days of usage where a query names none. */
+export const DEFAULT_USAGE_DAYS = 30;

@@ -22,8 +22,3 @@ export function usdGiven(description: string) {
 }
 
 export const Currency = Type.Literal('USD');
-
-/** @returns whole Unix seconds; 0 where there is no such time. */
-export function secondsOf(time: Date | undefined): number {
-  return time === undefined ? 0 : Math.floor(time.getTime() / 1000);
-}

@@ -6,12 +6,7 @@ import type { UsageGroup } from '../facts/usage-groups.ts';
 import { USAGE_GROUPS } from '../facts/usage-groups.ts';
 import type { Static } from 'typebox';
 import { Currency, usd } from './fields.ts';
-import { MAX_USAGE_ROWS } from '../facts/limits.ts';
-
-/** The most days of one response, and the days where a query names none. */
-export const MAX_DAYS = 366;
-
-export const DEFAULT_DAYS = 30;
+import { DEFAULT_USAGE_DAYS, MAX_USAGE_DAYS, MAX_USAGE_ROWS } from '../facts/limits.ts';
 
 function utcDay(description: string) {
   return Type.String({ pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}$', description });
@@ -23,8 +18,8 @@ const TextOrNull = Type.Unsafe<string | null>({ type: ['string', 'null'], descri
 
 export const UsageQuerySchema = Type.Object(
   {
-    from: Type.Optional(utcDay(`The first UTC day; default ${DEFAULT_DAYS} days that end with \`to\`.`)),
-    to: Type.Optional(utcDay(`The last UTC day; default today. At most ${MAX_DAYS} days.`)),
+    from: Type.Optional(utcDay(`The first UTC day; default ${DEFAULT_USAGE_DAYS} days that end with \`to\`.`)),
+    to: Type.Optional(utcDay(`The last UTC day; default today. At most ${MAX_USAGE_DAYS} days.`)),
     groupBy: Type.Optional(
       Type.Array(Group, {
         minItems: 1,
