@@ -4,7 +4,6 @@
  */
 import { execFile, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -12,6 +11,7 @@ import { build } from './build.mjs';
 import { findHelp, findProblem } from './help.mjs';
 import { install } from './install.mjs';
 import { withLock } from './lock.mjs';
+import { groupNames, selectTestFiles } from './test-files.mjs';
 
 const ROOT = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 const MAIN = path.join(ROOT, 'dist/src/main.js');
@@ -48,33 +48,14 @@ async function prepare({ builds, withTests = false }) {
   });
 }
 
-/** The test files of the service and of the packages: all but test/wide, or only those. */
-async function findTestFiles(isWide) {
-  const packages = await readdir(path.join(ROOT, 'packages'));
-  const directories = ['test', ...packages.map((name) => path.join('packages', name, 'test'))];
-  const files = await Promise.all(
-    directories.map(async (directory) => {
-      if (!existsSync(path.join(ROOT, directory))) return [];
-      const entries = await readdir(path.join(ROOT, directory), { recursive: true });
-      return entries.map((entry) => path.join(directory, entry));
-    }),
-  );
-  return files
-    .flat()
-    .filter((file) => file.endsWith('.test.ts') && file.startsWith(path.join('test', 'wide', '/')) === isWide)
-    .toSorted();
-}
-
 async function test(args) {
   const options = args.filter((argument) => argument.startsWith('--') && argument !== '--wide');
-  const isWide = args.includes('--wide');
-  // `npm run test:wide -- attack` is test/wide/attack.test.ts.
-  const named = args
-    .filter((argument) => !argument.startsWith('--'))
-    .map((name) => (isWide && /^[\w-]+$/.test(name) ? `test/wide/${name}.test.ts` : name));
-  const missing = named.filter((file) => !existsSync(file));
-  if (missing.length > 0) fail(`No such test file: ${missing.join(', ')}`);
-  const files = named.length > 0 ? named : await findTestFiles(isWide);
+  const names = args.filter((argument) => !argument.startsWith('--'));
+  const { files, unknown } = await selectTestFiles(ROOT, { names, isWide: args.includes('--wide') });
+  if (unknown.length > 0) {
+    const groups = `npm run test:wide -- accepts the groups ${groupNames().join(', ')}, and files of test/wide by name.`;
+    fail(`There is no test file ${unknown.join(', ')}. ${groups}`);
+  }
   if (files.length === 0) fail('There are no test files.');
   // The processes of the test files inherit what is imported here.
   const imported = ['check-connection-waits.mjs', 'end-descendants.mjs'].map(

@@ -6,7 +6,6 @@ import { syncBuiltinESMExports } from 'node:module';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { TestContext } from 'node:test';
-import { DefaultLogger, Runtime } from '@temporalio/worker';
 import { listFailingItems } from '../../src/database/failing-items.ts';
 import type { FailingKind } from '../../src/domain/failing-kind.ts';
 import { newTaskId } from '../../src/domain/ids.ts';
@@ -21,9 +20,7 @@ import type { ServedApp } from '../http/serve.ts';
 import { startMaintenanceWorker } from '../support/maintenance-worker.ts';
 import type { MaintenanceWorker } from '../support/maintenance-worker.ts';
 import { body } from '../tasks/task-room.ts';
-
-// The worker in this process logs its start and its end.
-Runtime.install({ logger: new DefaultLogger('ERROR') });
+import '../support/quiet-temporal.ts';
 
 const DAY_MS = 86_400_000;
 

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { DefaultLogger, Runtime, Worker } from '@temporalio/worker';
+import { Worker } from '@temporalio/worker';
 import { createActivities } from '../../activities/index.ts';
 import { createArchivingSlots, createFilmSlots } from '../../src/generation/archiving-slots.ts';
 import { createFrameDecoders } from '../../src/generation/frame-decoders.ts';
@@ -21,9 +21,7 @@ import type { ServedAccount, ServedApp } from '../http/serve.ts';
 import { body } from '../tasks/task-room.ts';
 import { createTestNamespace } from '../support/test-namespace.ts';
 import type { TestNamespace } from '../support/test-namespace.ts';
-
-// The worker in this process logs its start and its end.
-Runtime.install({ logger: new DefaultLogger('ERROR') });
+import '../support/quiet-temporal.ts';
 
 const DAY_MS = 86_400_000;
 /** The activity of a pass uses this queue as well, so that one worker is enough. */

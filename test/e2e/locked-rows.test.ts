@@ -7,7 +7,6 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import type { TestContext } from 'node:test';
-import { DefaultLogger, Runtime } from '@temporalio/worker';
 import pg from 'pg';
 import { listFailingItems } from '../../src/database/failing-items.ts';
 import type { FailingKind } from '../../src/domain/failing-kind.ts';
@@ -22,9 +21,7 @@ import type { ServedAccount, ServedApp } from '../http/serve.ts';
 import { startMaintenanceWorker } from '../support/maintenance-worker.ts';
 import type { MaintenanceWorker } from '../support/maintenance-worker.ts';
 import { body } from '../tasks/task-room.ts';
-
-// The worker in this process logs its start and its end.
-Runtime.install({ logger: new DefaultLogger('ERROR') });
+import '../support/quiet-temporal.ts';
 
 const DAY_MS = 86_400_000;
 /** As test/support/test-database.ts opens it. */

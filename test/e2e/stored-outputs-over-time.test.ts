@@ -7,7 +7,6 @@ import { randomBytes } from 'node:crypto';
 import { utimes } from 'node:fs/promises';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { DefaultLogger, Runtime } from '@temporalio/worker';
 import { readAccount } from '../../src/accounts/accounts.ts';
 import { verifyLedger } from '../../src/billing/verify.ts';
 import { newId, newTaskId } from '../../src/domain/ids.ts';
@@ -27,9 +26,7 @@ import { body } from '../tasks/task-room.ts';
 import { startMaintenanceWorker } from '../support/maintenance-worker.ts';
 import type { MaintenanceWorker } from '../support/maintenance-worker.ts';
 import { until } from '@darkroom/testing/until';
-
-// The worker in this process logs its start and its end.
-Runtime.install({ logger: new DefaultLogger('ERROR') });
+import '../support/quiet-temporal.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;

@@ -1,7 +1,7 @@
 /**
- * What the files of a group may take together, in seconds on two idle cores. A group that takes more is marked at the
- * end of a run, which does not fail: a change that exceeds its budget makes its group faster, or moves tests to
- * test/wide.
+ * What the files of a directory may take together, in seconds on two idle cores. One that takes more is marked at the
+ * end of a run, which does not fail: a change that exceeds its budget makes its tests faster, or moves them to a group
+ * of `npm run test:wide` (scripts/test-files.mjs).
  */
 export const TEST_BUDGET_SECONDS: Readonly<Record<string, number>> = {
   web: 1900,

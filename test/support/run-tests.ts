@@ -2,7 +2,8 @@
  * Runs compiled test files on services started for this run: the last step of `npm test`. The services are stopped
  * whatever happens, and a run without any test has failed.
  *
- * Usage: npm test -- [--test-name-pattern=<pattern>] [--test-timeout=<ms>] [--test-concurrency=<files>] <file>…
+ * Usage: npm test -- [--test-name-pattern=<pattern>] [--test-timeout=<ms>] [--test-concurrency=<files>] <file>…;
+ * `npm run test:unit` passes --unit, and starts no services.
  */
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
@@ -17,12 +18,10 @@ import { FileDurations, groupOf } from './file-durations.ts';
 import { startServices } from './services.ts';
 import type { TestServices } from './services.ts';
 import { shareProcesses } from './shared-processes.ts';
+import { selectUnitFiles } from './unit-files.ts';
 
-/**
- * Twice as many files at once as the smallest machine that we build on has cores: they spend much of their time
- * waiting.
- */
-const CONCURRENCY = 4;
+/** More files at once than the smallest machine that we build on has cores, two: they spend much of their time waiting. */
+const CONCURRENCY = 5;
 /**
  * Longer than any file takes, on a busy machine too: a test that hangs must fail the run rather than block it
  * forever.
@@ -32,29 +31,48 @@ const FILE_TIMEOUT_MS = 1_800_000;
  * The directories with the slowest files: started first, so that none of them is still running when all others are
  * done.
  */
-const LONG_FOLDERS = ['deploy', 'web', 'kill', 'standalone', 'media', 'commands', 'e2e', 'clients'];
+const LONG_FOLDERS = [
+  'deploy',
+  'faults',
+  'web',
+  'kill',
+  'fairness',
+  'standalone',
+  'media',
+  'commands',
+  'e2e',
+  'clients',
+  'generation',
+];
 
-const { values: options, positionals: files } = parseArgs({
+const { values: options, positionals: named } = parseArgs({
   allowPositionals: true,
   options: {
     'test-name-pattern': { type: 'string', multiple: true },
     'test-timeout': { type: 'string', default: String(FILE_TIMEOUT_MS) },
     'test-concurrency': { type: 'string', default: String(CONCURRENCY) },
+    unit: { type: 'boolean', default: false },
   },
 });
+const sources = named.map((file) => path.relative(PACKAGE_ROOT, path.resolve(file)));
 const stopRequested = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.on(signal, () => stopRequested.abort());
 }
-const services = await startServices(SEARCH_ATTRIBUTES, process.env, (line) => process.stderr.write(`${line}\n`));
-try {
-  process.exitCode = await runTests(services);
-} finally {
-  await services.stop();
+if (options.unit) {
+  process.exitCode = await runTests(selectUnitFiles(sources));
+} else {
+  const services = await startServices(SEARCH_ATTRIBUTES, process.env, (line) => process.stderr.write(`${line}\n`));
+  try {
+    provide(services);
+    process.exitCode = await runTests(sources);
+  } finally {
+    await services.stop();
+  }
 }
 
-/** @returns the exit code. */
-async function runTests({ databaseUrl, temporalAddress, temporalCli }: TestServices): Promise<number> {
+/** Says to the processes of the tests where the services are. */
+function provide({ databaseUrl, temporalAddress, temporalCli }: TestServices): void {
   const bundle = packageFile('dist/workflow-bundle.js');
   Object.assign(process.env, {
     DARKROOM_TEST_DATABASE_URL: databaseUrl,
@@ -62,9 +80,12 @@ async function runTests({ databaseUrl, temporalAddress, temporalCli }: TestServi
     DARKROOM_TEST_TEMPORAL_CLI: temporalCli,
     ...(existsSync(bundle) ? { DARKROOM_TEST_WORKFLOW_BUNDLE: bundle } : {}),
   });
+}
+
+/** @param files sources below the root. @returns the exit code. */
+async function runTests(files: readonly string[]): Promise<number> {
   const patterns = options['test-name-pattern'];
-  const sources = longestFirst(files.map((file) => path.relative(PACKAGE_ROOT, path.resolve(file))));
-  const processes = await shareProcesses(sources);
+  const processes = await shareProcesses(longestFirst(files));
   const results = run({
     files: [...processes.modules],
     concurrency: Number(options['test-concurrency']),
@@ -83,7 +104,7 @@ async function runTests({ databaseUrl, temporalAddress, temporalCli }: TestServi
     if (todo === undefined || todo === false) failed += 1;
   });
   const durations = new FileDurations();
-  const own = new Set(sources);
+  const own = new Set(files);
   results.on('test:complete', ({ name, nesting, file, details }) => {
     if (nesting !== 0) return;
     // A file has a process of its own, or is a suite of one that several share.

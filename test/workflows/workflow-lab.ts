@@ -8,7 +8,7 @@ import { randomBytes } from 'node:crypto';
 import { Context } from '@temporalio/activity';
 import { WorkflowFailedError } from '@temporalio/client';
 import type { WorkflowHandle } from '@temporalio/client';
-import { DefaultLogger, Runtime, Worker } from '@temporalio/worker';
+import { Worker } from '@temporalio/worker';
 import { SEARCH_ATTRIBUTE_NAMES } from '../../src/domain/search-attribute-names.ts';
 import { TASK_QUEUES, taskQueueOf } from '../../src/domain/workflow-ids.ts';
 import type { QueueName, TaskId } from '../../src/domain/workflow-ids.ts';
@@ -18,9 +18,7 @@ import type { Activities, MediaTaskInput, SettleInput } from '../../workflows/co
 import { createTestNamespace } from '../support/test-namespace.ts';
 import type { TestNamespace } from '../support/test-namespace.ts';
 import { until } from '@darkroom/testing/until';
-
-// Most of what is scripted here fails on purpose, and the worker logs a warning for each.
-Runtime.install({ logger: new DefaultLogger('ERROR') });
+import '../support/quiet-temporal.ts';
 
 /** The activities of one task; those that are not scripted succeed. */
 export type Script = Partial<Activities>;

@@ -6,7 +6,6 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import { ActivityFailure, ApplicationFailure, WorkflowFailedError } from '@temporalio/client';
-import { DefaultLogger, Runtime } from '@temporalio/worker';
 import { WorkerStoppingError } from '../../src/generation/stopped.ts';
 import type { Database, Queryable } from '../../src/database/database.ts';
 import { listFailingItems } from '../../src/database/failing-items.ts';
@@ -17,9 +16,7 @@ import type { ServedApp } from '../http/serve.ts';
 import { startMaintenanceWorker } from '../support/maintenance-worker.ts';
 import type { MaintenanceWorker } from '../support/maintenance-worker.ts';
 import { body } from '../tasks/task-room.ts';
-
-// The worker in this process logs its start and its end.
-Runtime.install({ logger: new DefaultLogger('ERROR') });
+import '../support/quiet-temporal.ts';
 
 const DAY_MS = 86_400_000;
 

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { readFile, readdir } from 'node:fs/promises';
 import { after, before, describe, it } from 'node:test';
-import { startDarkroom } from '../support/darkroom.ts';
-import type { Darkroom, TestAccount } from '../support/darkroom.ts';
+import { startDarkroom } from '../../support/darkroom.ts';
+import type { Darkroom, TestAccount } from '../../support/darkroom.ts';
 import { until } from '@darkroom/testing/until';
 
 describe('a film from one HTTP call', () => {

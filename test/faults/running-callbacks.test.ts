@@ -4,7 +4,6 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { DefaultLogger, Runtime } from '@temporalio/worker';
 import { WrongEncryptionKeyError } from '../../src/accounts/secret-cipher.ts';
 import { createPinnedDefinitions } from '../../src/catalogue/pinned-definitions.ts';
 import { listFailingItems } from '../../src/database/failing-items.ts';
@@ -21,9 +20,7 @@ import { startMaintenanceWorker } from '../support/maintenance-worker.ts';
 import type { MaintenanceWorker } from '../support/maintenance-worker.ts';
 import { until } from '@darkroom/testing/until';
 import { body } from '../tasks/task-room.ts';
-
-// The worker in this process logs its start and its end.
-Runtime.install({ logger: new DefaultLogger('ERROR') });
+import '../support/quiet-temporal.ts';
 
 describe('a delivery that runs', () => {
   let served: ServedApp;
