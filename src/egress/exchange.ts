@@ -8,7 +8,7 @@ import type { Dispatcher } from 'undici';
 import { connectGuarded } from './connector.ts';
 import type { ConnectSettings } from './connector.ts';
 import { BlockedError, EgressError, HandshakeError } from './egress-error.ts';
-import { endWhenRead } from './end-when-read.ts';
+import { deferSocketEnd } from './defer-socket-end.ts';
 import { targetOf } from './policy.ts';
 
 /** 16 kB of headers: Node's own default, set here because the peer is untrusted. */
@@ -71,7 +71,7 @@ export async function exchange(outgoing: Outgoing, settings: ConnectSettings): P
   const client = new Client(outgoing.url.origin, {
     connect: (_options, callback) => {
       connectGuarded(target, settings).then(
-        (socket) => callback(null, endWhenRead(socket)),
+        (socket) => callback(null, deferSocketEnd(socket)),
         (error: unknown) => callback(error instanceof Error ? error : new Error(String(error)), null),
       );
     },

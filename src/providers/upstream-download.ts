@@ -8,7 +8,7 @@ import { Agent } from 'undici';
 import type { Dispatcher } from 'undici';
 import { boundedBody, tooLarge } from '../egress/bounded-body.ts';
 import { EgressError } from '../egress/egress-error.ts';
-import { connectorOf } from '../egress/end-when-read.ts';
+import { createConnector } from '../egress/defer-socket-end.ts';
 import { startDeadline } from '../egress/exchange.ts';
 import type { Deadline } from '../egress/exchange.ts';
 import { PACE, awaitAnswer } from '../egress/pace.ts';
@@ -29,7 +29,7 @@ export type UpstreamDownload = (
 /** Creates the client, with its own connections. Idle ones do not keep the process alive. @param pace for tests. */
 export function createUpstreamDownload(pace: Pace = PACE): UpstreamDownload {
   // Our own timers bound the exchange: one for the whole exchange, and the pace.
-  const agent = new Agent({ connect: connectorOf(CONNECT_TIMEOUT_MS), headersTimeout: 0, bodyTimeout: 0 });
+  const agent = new Agent({ connect: createConnector(CONNECT_TIMEOUT_MS), headersTimeout: 0, bodyTimeout: 0 });
 
   return async (url, headers, { timeoutMs, maxBytes, signal }) => {
     const deadline = startDeadline(timeoutMs, signal);

@@ -11,7 +11,7 @@
 import { Readable } from 'node:stream';
 import { Agent } from 'undici';
 import type { Dispatcher } from 'undici';
-import { connectorOf } from '../egress/end-when-read.ts';
+import { createConnector } from '../egress/defer-socket-end.ts';
 
 export interface OutgoingRequest {
   readonly origin: string;
@@ -64,7 +64,7 @@ export interface Exchanges {
  */
 export function createExchanges(): Exchanges {
   // undici's own idle timeouts would cut off a synchronous generation at 5 min.
-  const shared = { connect: connectorOf(CONNECT_TIMEOUT_MS), headersTimeout: 0, bodyTimeout: 0 };
+  const shared = { connect: createConnector(CONNECT_TIMEOUT_MS), headersTimeout: 0, bodyTimeout: 0 };
   const pooled = new Agent({ ...shared, pipelining: 1 });
   const fresh = new Agent({ ...shared, pipelining: 0 });
   return {

@@ -151,7 +151,7 @@ export const PACKAGES_THAT_CONNECT: Readonly<
   'node-pg-migrate': { files: ['src/database/migrate.ts'], reason: 'to the database that is configured' },
   undici: {
     files: [
-      'src/egress/end-when-read.ts',
+      'src/egress/defer-socket-end.ts',
       'src/egress/exchange.ts',
       'src/providers/upstream-download.ts',
       'src/upstreams/exchange.ts',
