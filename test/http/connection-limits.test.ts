@@ -169,7 +169,7 @@ describe('a client that is slow', () => {
   });
 
   it('to read a large file is cut, and one that reads on has all of it', async () => {
-    const reading = { patienceMs: 300, bytesPerSecond: 1_000_000, lookEveryMs: 20 };
+    const reading = { graceMs: 300, bytesPerSecond: 1_000_000, checkIntervalMs: 20 };
     for (const environment of [{}, tls]) {
       await withApp({ listening: { reading }, environment }, async (served) => {
         const ask = `GET ${await largeOutput(served)} HTTP/1.1\r\nHost: x\r\n\r\n`;

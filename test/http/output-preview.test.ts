@@ -77,7 +77,7 @@ describe('the preview of an output', () => {
     for (const bytes of [Buffer.from('no picture'), whole.bytes.subarray(0, 20_000), huge, drawing]) {
       const answer = await ask(await previewPath(bytes));
       assert.equal(answer.status, 415);
-      assert.match(await answer.text(), /there is no preview of this output: the picture is /);
+      assert.match(await answer.text(), /there is no preview of this output: the image is /);
     }
   });
 

@@ -22,7 +22,7 @@ import { traceRequests } from '../middleware/request-tracing.ts';
 import type { Route } from './route.ts';
 import { createDashboard } from '../routes/dashboard.ts';
 import { createGuide } from '../routes/guide.ts';
-import { refuseUnservedResponsePaths } from '../routes/responses.ts';
+import { rejectUnservedResponsePaths } from '../routes/responses.ts';
 
 /** Errors that a client causes by disconnecting in the middle: not errors of ours. */
 const GONE_CLIENT_CODES = new Set(['ECONNRESET', 'EPIPE', 'ERR_STREAM_PREMATURE_CLOSE', 'ECONNABORTED']);
@@ -49,7 +49,7 @@ export function assembleApp(
   app.on('error', (error: Error & { code?: string }) => {
     // HPE: the parser's own errors, which are answered where they occur (server.ts).
     if (error.code !== undefined && (GONE_CLIENT_CODES.has(error.code) || error.code.startsWith('HPE_'))) return;
-    http.logger.error({ err: error }, 'an answer could not be sent');
+    http.logger.error({ err: error }, 'sending a response failed');
   });
 
   const router = new Router<RequestState>({ sensitive: true, strict: true });
@@ -60,7 +60,7 @@ export function assembleApp(
   if (http.tracing !== NO_TRACES) app.use(traceRequests(http.tracing, () => http.now()));
   app.use(answerErrors(http, listener));
   app.use(requireHttps(listener));
-  app.use(refuseUnservedResponsePaths);
+  app.use(rejectUnservedResponsePaths);
   app.use(direct);
   app.use(router.routes());
   app.use(pages);

@@ -1,8 +1,7 @@
 /**
  * Limits how many connections a listener has open: in total, and per peer (`MAX_CONNECTIONS`,
- * `MAX_CONNECTIONS_PER_ADDRESS`). Connections beyond that are closed before a byte of them is read. Whose requests a
- * connection will carry is not known yet, so a trusted proxy, which carries those of all clients, counts towards the
- * total only.
+ * `MAX_CONNECTIONS_PER_ADDRESS`). Connections beyond that are closed before a byte of them is read. Which client a
+ * connection serves is not known yet, so a trusted proxy, which serves all clients, counts towards the total only.
  */
 import type { Server, Socket } from 'node:net';
 import type { HttpConfig } from '../../config/config.ts';
@@ -11,17 +10,17 @@ import type { ShareMetrics } from '../../telemetry/metrics-shares.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import { addressBlock, isTrusted, plain } from './client-address.ts';
 
-/** One line reports all connections that were closed in this time. */
-const TELL_EVERY_MS = 1_000;
+/** One log line reports all connections that were closed in this time. */
+const LOG_INTERVAL_MS = 1_000;
 
 type Limits = Pick<HttpConfig, 'maxConnections' | 'maxConnectionsPerAddress' | 'trustedProxies'>;
 
 /** To be called before the server listens. */
 export function limitConnections(server: Server, limits: Limits, logger: Logger, metrics?: ShareMetrics): void {
-  const tell = createTally(logger);
+  const report = createTally(logger);
   if (limits.maxConnections > 0) {
     server.maxConnections = limits.maxConnections;
-    server.on('drop', () => tell('inAll'));
+    server.on('drop', () => report('inAll'));
   }
   if (limits.maxConnectionsPerAddress === 0) return;
   const shares = createTenantShares({ resource: 'connections', perTenant: limits.maxConnectionsPerAddress, metrics });
@@ -31,27 +30,27 @@ export function limitConnections(server: Server, limits: Limits, logger: Logger,
     const lease = shares.tryTake(addressBlock(address));
     if (typeof lease === 'string') {
       socket.destroy();
-      tell('ofOneAddress');
+      report('ofOneAddress');
       return;
     }
     socket.once('close', () => lease.release());
   });
 }
 
-/** Reports the first at once, and then all those that followed meanwhile. */
+/** Logs the first at once, and the following ones together at intervals. */
 function createTally(logger: Logger): (limit: 'inAll' | 'ofOneAddress') => void {
   let closed = { inAll: 0, ofOneAddress: 0 };
   let timer: NodeJS.Timeout | undefined;
-  const tell = (): void => {
+  const report = (): void => {
     timer = undefined;
     if (closed.inAll + closed.ofOneAddress === 0) return;
-    logger.warn({ closed }, 'connections beyond the limit were closed');
+    logger.warn({ closed }, 'connections closed: limit reached');
     closed = { inAll: 0, ofOneAddress: 0 };
-    timer = setTimeout(tell, TELL_EVERY_MS);
+    timer = setTimeout(report, LOG_INTERVAL_MS);
     timer.unref();
   };
   return (limit) => {
     closed[limit] += 1;
-    if (timer === undefined) tell();
+    if (timer === undefined) report();
   };
 }

@@ -85,7 +85,7 @@ export interface HttpContext {
   readonly feed: EventFeed;
   readonly eventStreams: EventStreams;
   readonly tracing: Tracing;
-  /** The database's clock, as this process knows it. */
+  /** The database's clock, as this process has measured it. */
   readonly clock: DatabaseClock;
   /** Milliseconds since 1970, by the database's clock. */
   now(): number;
@@ -97,7 +97,7 @@ export interface HttpContext {
   mayClaim(): boolean;
   /** A task was read: after the response, check whether it needs repair. */
   considerRepair(task: TaskDetail): void;
-  /** Whether requests should come to this process: false from SIGTERM on, although those that arrive are answered. */
+  /** Whether this process should receive requests: false from SIGTERM on, although it still answers new ones. */
   isReady(): boolean;
   /** Aborted shortly before the process cuts what is still under way, with the reason that a text call then reports. */
   readonly stopSignal: AbortSignal;

@@ -5,22 +5,22 @@
 import { invalidRequest } from './errors.ts';
 
 /** The row after which a page begins. */
-export interface CursorPlace {
+export interface CursorPosition {
   /** Microseconds since 1970: PostgreSQL's precision. */
   readonly createdMicros: bigint;
   readonly id: string;
 }
 
-/** Sixteen digits reach the year 2286, which `Date` and PostgreSQL both know. */
-const PLACE = /^(\d{1,16}) ([\w-]{1,64})$/;
+/** Sixteen digits reach the year 2286, which `Date` and PostgreSQL both support. */
+const POSITION = /^(\d{1,16}) ([\w-]{1,64})$/;
 
-export function encodeCursor({ createdMicros, id }: CursorPlace): string {
+export function encodeCursor({ createdMicros, id }: CursorPosition): string {
   return Buffer.from(`${createdMicros} ${id}`, 'latin1').toString('base64url');
 }
 
 /** @throws {RequestError} 400: no list returned this. */
-export function decodeCursor(text: string): CursorPlace {
-  const [, micros, id] = PLACE.exec(Buffer.from(text, 'base64url').toString('latin1')) ?? [];
+export function decodeCursor(text: string): CursorPosition {
+  const [, micros, id] = POSITION.exec(Buffer.from(text, 'base64url').toString('latin1')) ?? [];
   if (micros === undefined || id === undefined || encodeCursor({ createdMicros: BigInt(micros), id }) !== text) {
     throw invalidRequest('invalid request: cursor: not one that a list returned as nextCursor');
   }

@@ -1,6 +1,6 @@
 /**
- * The one place where errors become HTTP (contract §1); what each kind means there is a row of ERROR_KINDS. No response
- * contains a stack, SQL, a host name, a key or a provider's words.
+ * The only module that turns errors into HTTP (contract §1); what each kind means is a row of ERROR_KINDS. No response
+ * contains a stack, SQL, a host name, a key or the text of a provider.
  */
 import { UnsupportedMediaError } from '@darkroom/media/inspect';
 import { PreviewTooSlowError } from '@darkroom/media/preview';
@@ -29,7 +29,7 @@ interface RequestErrorOptions extends Pick<HttpProblem, 'param' | 'code'> {
   readonly cause?: unknown;
 }
 
-/** A request that is rejected before it reaches a module, or by what HTTP itself asks of it. */
+/** A request that is rejected before it reaches a module, or because it violates HTTP itself. */
 export class RequestError extends DarkroomError {
   override readonly name = 'RequestError';
   override readonly kind: ErrorKind;
@@ -75,17 +75,17 @@ export function notFound(options?: Pick<HttpProblem, 'param' | 'code'>): Request
 
 /** @returns the response to any error. What is no error of ours is internal, and so is its message. */
 export function problemOf(error: unknown): HttpProblem {
-  const known = error instanceof DarkroomError ? error : ofPackage(error);
-  if (known === undefined) return { kind: 'internal', message: factsOf('internal').message };
-  const { kind, publicMessage, param, code } = known;
-  const headers = { ...headersOf(known), ...(known instanceof RequestError ? known.headers : {}) };
+  const mapped = error instanceof DarkroomError ? error : ofPackage(error);
+  if (mapped === undefined) return { kind: 'internal', message: factsOf('internal').message };
+  const { kind, publicMessage, param, code } = mapped;
+  const headers = { ...headersOf(mapped), ...(mapped instanceof RequestError ? mapped.headers : {}) };
   return {
     kind,
     message: publicMessage,
     headers,
     param: param === '' ? undefined : param,
     code,
-    violations: violationsOf(known),
+    violations: violationsOf(mapped),
   };
 }
 
@@ -104,7 +104,7 @@ function headersOf({ kind, retryAfterSeconds }: DarkroomError): Readonly<Record<
 /** How long the making of a preview is best left alone after it took too long. */
 const RETRY_PREVIEW_SECONDS = 10;
 
-/** Errors of packages, which know nothing of this service. */
+/** Errors of packages, which do not depend on this service. */
 function ofPackage(error: unknown): DarkroomError | undefined {
   if (error instanceof UnsupportedMediaError) {
     return new RequestError('unsupported_media_type', unsupportedMedia(error), { cause: error });

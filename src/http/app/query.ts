@@ -33,12 +33,12 @@ export function readQuery(
   const properties = (schema?.properties ?? {}) as Record<string, Property>;
   const query: Record<string, unknown> = {};
   const prefixed: Record<string, string> = Object.create(null) as Record<string, string>;
-  const places = new Map<string, string[]>();
+  const valuesByName = new Map<string, string[]>();
   for (const [name, value] of search) {
-    const place = (takesBrackets ? listNameOf(name, properties) : undefined) ?? name;
-    places.set(place, [...(places.get(place) ?? []), value]);
+    const listName = (takesBrackets ? listNameOf(name, properties) : undefined) ?? name;
+    valuesByName.set(listName, [...(valuesByName.get(listName) ?? []), value]);
   }
-  for (const [name, values] of places) {
+  for (const [name, values] of valuesByName) {
     const [value = ''] = values;
     if (prefix !== undefined && name.startsWith(prefix) && name.length > prefix.length) {
       if (values.length > 1) throw givenTwice(name);

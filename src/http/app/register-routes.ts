@@ -26,14 +26,14 @@ import { isJsonObject } from '../bodies/parse-body.ts';
 import type { RequestState } from '../middleware/middleware.ts';
 import { requireOperator } from '../middleware/operator.ts';
 import { readQuery } from './query.ts';
-import { tellTextLimits, textBudget } from '../text/limits.ts';
+import { setTextLimitHeaders, textBudget } from '../text/limits.ts';
 import type { Route, RouteRequest } from './route.ts';
 
 /**
  * Registers routes in their order.
  *
  * @returns middleware that serves those without parameters, before the router, which tries every pattern it has on
- *   every request. A literal path belongs to no pattern: `/v1/tasks/estimate` is no task, whatever the method.
+ *   every request. A literal path matches no pattern: `/v1/tasks/estimate` is not a task, whatever the method.
  */
 export function registerRoutes(
   router: Router<RequestState>,
@@ -84,21 +84,21 @@ function server(http: HttpContext, route: Route): Serve {
     }
     const caller = await identify(ctx);
     ctx.state.caller = caller;
-    tellFailingReceivers(ctx, caller);
+    setFailingReceivers(ctx, caller);
     const budget = budgetOf(route, caller);
-    let isTold = false;
+    let areLimitsSet = false;
     try {
       requireAccess(caller);
       if (route.budget !== 'deferred') {
         const waitSeconds = await http.rateLimiter.take(budget);
         if (waitSeconds > 0) throw new RateLimitedError(waitSeconds);
-        isTold = true;
-        tellBudget(ctx, budget);
+        areLimitsSet = true;
+        setRateLimitHeaders(ctx, budget);
       }
       await answer(ctx);
     } finally {
       // Contract §7: on every authenticated response.
-      if (!isTold && !ctx.headerSent) tellBudget(ctx, budget);
+      if (!areLimitsSet && !ctx.headerSent) setRateLimitHeaders(ctx, budget);
     }
   };
 
@@ -110,24 +110,24 @@ function server(http: HttpContext, route: Route): Serve {
     } catch (error) {
       if (error instanceof UnauthenticatedError) await countFailedAuthentication(http, ctx.req);
       if (error instanceof AccountSuspendedError) {
-        tellFailingReceivers(ctx, error.caller);
-        tellBudget(ctx, budgetOf(route, error.caller));
+        setFailingReceivers(ctx, error.caller);
+        setRateLimitHeaders(ctx, budgetOf(route, error.caller));
       }
       throw error;
     }
   }
 
-  /** Known with the key: it costs no extra query. */
-  function tellFailingReceivers(ctx: Served, { failingReceivers }: Caller): void {
+  /** Read together with the key: it costs no extra query. */
+  function setFailingReceivers(ctx: Served, { failingReceivers }: Caller): void {
     if (failingReceivers > 0) ctx.set(failingHeader, String(failingReceivers));
   }
 
-  function tellBudget(ctx: Served, budget: Budget): void {
+  function setRateLimitHeaders(ctx: Served, budget: Budget): void {
     const { limit, remaining, resetAt } = http.rateLimiter.state(budget);
     ctx.set('X-RateLimit-Limit', String(limit));
     ctx.set('X-RateLimit-Remaining', String(remaining));
     ctx.set('X-RateLimit-Reset', String(resetAt));
-    if (route.budget === 'text' && ctx.state.caller !== undefined) tellTextLimits(http, ctx, ctx.state.caller);
+    if (route.budget === 'text' && ctx.state.caller !== undefined) setTextLimitHeaders(http, ctx, ctx.state.caller);
   }
 
   function requireAccess(caller: Caller): void {
@@ -242,7 +242,7 @@ function answerJson(ctx: Served, value: unknown): void {
   if (ctx.method !== 'GET' && ctx.method !== 'HEAD') return;
   const tag = etag(text);
   ctx.set('ETag', tag);
-  // Not `ctx.fresh`: it gives up where the request says `no-cache`, which many clients send along with the condition.
+  // Not `ctx.fresh`: it is false if the request has `no-cache`, which many clients send along with the condition.
   const condition = ctx.req.headers['if-none-match'];
   if (condition !== undefined && listsTag(condition, tag, 'weak')) {
     ctx.status = 304;

@@ -1,5 +1,5 @@
 /**
- * What a route is: everything about it in one place, from which the router, the validation of requests, the OpenAPI
+ * What a route is: everything about it in one object, from which the router, the validation of requests, the OpenAPI
  * document and the matrix of access rights are generated. A route parses, calls one use case, presents.
  */
 import type { TObject, TSchema, Static } from 'typebox';
@@ -83,7 +83,7 @@ export interface RouteSpec<Query extends TObject, Body extends TSchema> {
   readonly description?: string;
   /** The scope a key needs, `any` for every key, `none` for no key, `operator` on the admin listener. */
   readonly access: Scope | 'any' | 'none' | 'operator';
-  /** Whether the operation changes anything that is kept. Default: whatever is not a GET does. */
+  /** Whether the operation changes stored data. Default: true unless the method is GET. */
   readonly changesState?: boolean;
   /**
    * The budget of the account from which a request takes a token; default `read`. `deferred`: the handler takes it,

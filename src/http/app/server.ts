@@ -50,11 +50,11 @@ export interface RunningServer {
   readonly server: Server;
   /** `http://127.0.0.1:8787`: where the socket listens. */
   readonly url: string;
-  /** Goes on accepting requests, and ends each connection with its next response: clients then reconnect elsewhere. */
+  /** Still accepts requests, and closes each connection after its next response: clients then reconnect elsewhere. */
   drain(): void;
   /** Checks the files of the certificate, if it has one. */
   reloadCertificate(): Promise<void>;
-  /** Accepts no more connections, lets requests finish until the grace time is over, then cuts the rest. */
+  /** Accepts no more connections, lets requests finish during the grace period, then closes the rest. */
   close(graceMs: number): Promise<void>;
 }
 
@@ -68,7 +68,7 @@ const boundByReader = new WeakSet<Duplex>();
  *
  * @returns a function that ends this; a body that is not read to its end by then is for the caller to cut off.
  */
-export function leaveToReader({ socket }: IncomingMessage): () => void {
+export function exemptFromTimeout({ socket }: IncomingMessage): () => void {
   boundByReader.add(socket);
   return () => void boundByReader.delete(socket);
 }
@@ -87,7 +87,7 @@ function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex, isTls
   const { code = '' } = error;
   // The server emits this once per request, and does nothing by itself where there is a listener.
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT' && boundByReader.has(socket)) return;
-  // No response reaches a client that is gone, or one that came without TLS where that is required.
+  // No response can reach a client that disconnected, or one that connected without TLS where TLS is required.
   const isAnswerable = code.startsWith('HPE_') || code === 'ERR_HTTP_REQUEST_TIMEOUT';
   if (!isAnswerable || !socket.writable) {
     socket.destroy();
@@ -155,12 +155,12 @@ export async function listen(
   limitConnections(server, config, logger, shares);
   const accepted = openConnections(server, 'connection');
   const open = isTls ? openConnections(server, 'secureConnection') : accepted;
-  const stopLooking = cutSlowReaders(open, reading);
+  const stopChecking = cutSlowReaders(open, reading);
   // Rejected in request-head.ts as well; without a listener Node responds with a bare status.
   server.on('checkExpectation', requests.listener);
   server.on('clientError', (error, socket) => answerBrokenRequest(error, socket, isTls));
   const finish = (): void => {
-    stopLooking();
+    stopChecking();
     certificate?.close();
   };
   await new Promise<void>((resolve, reject) => {

@@ -10,14 +10,14 @@ import type { Socket } from 'node:net';
 
 export interface ReadingBounds {
   /** How long a client may be behind, however little it reads. 60 s is what other servers allow, too. */
-  readonly patienceMs: number;
+  readonly graceMs: number;
   /** The average rate that it has to reach from then on. */
   readonly bytesPerSecond: number;
-  readonly lookEveryMs: number;
+  readonly checkIntervalMs: number;
 }
 
 /** 4 kB/s: some 15 h for the largest file, and less than any line has over which such files are fetched. */
-export const READING_BOUNDS: ReadingBounds = { patienceMs: 60_000, bytesPerSecond: 4_000, lookEveryMs: 5_000 };
+export const READING_BOUNDS: ReadingBounds = { graceMs: 60_000, bytesPerSecond: 4_000, checkIntervalMs: 5_000 };
 
 /** Since when a client has been behind, and what it had read by then. */
 interface Behind {
@@ -29,7 +29,7 @@ interface Behind {
 export function cutSlowReaders(open: ReadonlySet<Socket>, bounds: ReadingBounds): () => void {
   const behind = new WeakMap<Socket, Behind>();
 
-  const look = (): void => {
+  const check = (): void => {
     const now = performance.now();
     for (const socket of open) {
       const waiting = socket.writableLength;
@@ -43,11 +43,11 @@ export function cutSlowReaders(open: ReadonlySet<Socket>, bounds: ReadingBounds)
         behind.set(socket, { since: now, taken });
         continue;
       }
-      const allowedMs = bounds.patienceMs + ((taken - begin.taken + waiting) / bounds.bytesPerSecond) * 1000;
+      const allowedMs = bounds.graceMs + ((taken - begin.taken + waiting) / bounds.bytesPerSecond) * 1000;
       if (now - begin.since > allowedMs) socket.destroy();
     }
   };
-  const clock = setInterval(look, bounds.lookEveryMs);
+  const clock = setInterval(check, bounds.checkIntervalMs);
   clock.unref();
   return () => clearInterval(clock);
 }

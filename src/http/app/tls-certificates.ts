@@ -1,6 +1,6 @@
 /**
  * The certificate of a listener: read and validated before it is served, and again whenever its files change, so that
- * a renewal needs no restart. Existing connections keep the certificate that they have.
+ * a renewal needs no restart. Existing connections continue with their certificate.
  *
  * Certificate and key change one after the other, and a file may be read half written: a pair that does not match is
  * rejected, and the previous one stays in use.
@@ -10,7 +10,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { createSecureContext } from 'node:tls';
 import type { SecureContextOptions } from 'node:tls';
-import { watchFolders } from '../../catalogue/watch-folders.ts';
+import { watchFolders } from '../../catalogue/watch-directories.ts';
 import type { HttpConfig } from '../../config/config.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import { DarkroomError } from '../../domain/darkroom-error.ts';
@@ -24,7 +24,7 @@ const POLL_MS = 10_000;
 
 type TlsFiles = NonNullable<HttpConfig['tls']>;
 
-/** The files are not a certificate with its key; the message says which and why, for the operator. */
+/** The files are not a certificate with its key; the message names the file and the reason, for the operator. */
 export class CertificateError extends DarkroomError {
   override readonly name = 'CertificateError';
   override readonly kind = 'configuration_invalid';
@@ -48,7 +48,7 @@ export interface CertificateWatch {
 
 /** @throws {CertificateError} */
 export async function readCertificate(files: TlsFiles): Promise<Certificate> {
-  return judge(files, await readFiles(files));
+  return parseCertificate(files, await readFiles(files));
 }
 
 /**
@@ -65,38 +65,38 @@ export function watchCertificate(
 ): CertificateWatch {
   let current = served.fingerprint;
   /** What was rejected, so that it is logged once and not at every check. */
-  let refused: string | undefined;
+  let rejected: string | undefined;
   let settling: NodeJS.Timeout | undefined;
-  let looking = Promise.resolve();
+  let checking = Promise.resolve();
 
-  const look = async (): Promise<void> => {
+  const check = async (): Promise<void> => {
     let fingerprint = 'unreadable';
     try {
       const bytes = await readFiles(files);
       fingerprint = fingerprintOf(bytes);
       if (fingerprint === current) {
-        refused = undefined;
+        rejected = undefined;
         return;
       }
-      const certificate = judge(files, bytes);
+      const certificate = parseCertificate(files, bytes);
       serve(certificate);
       current = fingerprint;
-      refused = undefined;
-      logger.info({ validTo: certificate.validTo }, 'another certificate is served from now on');
+      rejected = undefined;
+      logger.info({ validTo: certificate.validTo }, 'TLS certificate reloaded');
     } catch (error) {
-      if (fingerprint === refused) return;
-      refused = fingerprint;
+      if (fingerprint === rejected) return;
+      rejected = fingerprint;
       const problem = error instanceof CertificateError ? error.message : 'it cannot be used';
       logger.error({ problem }, 'the changed certificate is refused; the one before it goes on being served');
     }
   };
   const reload = (): Promise<void> => {
-    looking = looking.then(look);
-    return looking;
+    checking = checking.then(check);
+    return checking;
   };
-  const folders = [...new Set([files.certificateFile, files.keyFile].map((file) => path.dirname(file)))];
+  const directories = [...new Set([files.certificateFile, files.keyFile].map((file) => path.dirname(file)))];
   const watch = watchFolders(
-    folders,
+    directories,
     () => {
       clearTimeout(settling);
       settling = setTimeout(() => void reload(), SETTLE_MS);
@@ -128,24 +128,24 @@ async function readFiles({ certificateFile, keyFile }: TlsFiles): Promise<PairBy
   return { cert, key: await read('TLS_KEY_FILE', keyFile) };
 }
 
-function judge({ certificateFile, keyFile }: TlsFiles, { cert, key }: PairBytes): Certificate {
-  const refuse = (problem: string) => (cause: unknown) => new CertificateError(problem, { cause });
+function parseCertificate({ certificateFile, keyFile }: TlsFiles, { cert, key }: PairBytes): Certificate {
+  const invalid = (problem: string) => (cause: unknown) => new CertificateError(problem, { cause });
   const leaf = attempt(
     () => {
       createSecureContext({ cert, minVersion: OLDEST_VERSION });
       return new X509Certificate(cert);
     },
-    refuse(`TLS_CERT_FILE: ${certificateFile} is no certificate chain in PEM form`),
+    invalid(`TLS_CERT_FILE: ${certificateFile} is no certificate chain in PEM form`),
   );
   const privateKey = attempt(
     () => createPrivateKey(key),
-    refuse(`TLS_KEY_FILE: ${keyFile} is no private key in PEM form without a passphrase`),
+    invalid(`TLS_KEY_FILE: ${keyFile} is no private key in PEM form without a passphrase`),
   );
   if (!leaf.checkPrivateKey(privateKey)) {
     throw new CertificateError(`TLS_KEY_FILE: ${keyFile} is not the key of the certificate in ${certificateFile}`);
   }
   const context: SecureContextOptions = { cert, key, minVersion: OLDEST_VERSION };
-  attempt(() => createSecureContext(context), refuse(`TLS_CERT_FILE: ${certificateFile} cannot be served`));
+  attempt(() => createSecureContext(context), invalid(`TLS_CERT_FILE: ${certificateFile} cannot be served`));
   return { context, fingerprint: fingerprintOf({ cert, key }), validTo: leaf.validTo };
 }
 

@@ -2,7 +2,7 @@
  * How much of request bodies a sender may send: bytes per minute, charged before they are read, and bytes that are in
  * memory at the same moment, its own and those of all senders (contract §1). A sender is an account, or an address
  * where the client is not authenticated. The budget of bytes is separate from that of requests, because a replay of
- * an Idempotency-Key is answered whatever the rate limit of creating requests says (contract §2).
+ * an Idempotency-Key is answered regardless of the rate limit for creating tasks (contract §2).
  */
 import type { IncomingMessage } from 'node:http';
 import { DatabaseUnavailableError } from '../../database/database.ts';

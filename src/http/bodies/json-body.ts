@@ -33,7 +33,7 @@ const INLINE_BYTES = 128_000;
 const INLINE_VALUES = 5_000;
 /** For a thread that does not finish a body, or crashes on it. */
 const RETRY_AFTER_SECONDS = 2;
-/** How long a rejected client may go on sending before it is disconnected: time to read why. */
+/** How long a rejected client may continue to send before it is disconnected: time to read the response. */
 const LINGER_MS = 10_000;
 
 /** A body as it was read. */
@@ -169,14 +169,14 @@ async function readBody(
     }
   } catch (error) {
     if (request.errored !== null) throw invalidRequest('invalid request: the body did not arrive whole');
-    endPolitely(request);
+    drainRejected(request);
     throw error;
   }
   return bytes;
 }
 
 /** A rejected client may still be sending: its data is discarded for a moment, so that it can read the response. */
-export function endPolitely(request: IncomingMessage): void {
+export function drainRejected(request: IncomingMessage): void {
   if (request.complete || request.destroyed) return;
   request.resume();
   const cut = setTimeout(() => request.destroy(), LINGER_MS);

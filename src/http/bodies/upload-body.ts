@@ -1,7 +1,7 @@
 /**
  * Reads the body of an upload: one file, sent as it is or as the only field of a form, streamed and never whole in
  * memory (contract §7 "Uploads"). The request time-out does not fit a hundred megabytes on a slow line, so an upload
- * has bounds of its own: one for a line that has gone silent, one for a line that is too slow, one for the whole.
+ * has limits of its own: for silence, for the average rate, and for the total time.
  */
 import type { IncomingMessage } from 'node:http';
 import { Transform } from 'node:stream';
@@ -11,8 +11,8 @@ import type { BusboyHeaders, BusboyInstance } from '@fastify/busboy';
 import { ObjectTooLargeError } from '../../objects/stores/object-store.ts';
 import { MAX_UPLOAD_BYTES } from '../../objects/uploads.ts';
 import { RequestError, invalidRequest } from '../app/errors.ts';
-import { endPolitely } from './json-body.ts';
-import { leaveToReader } from '../app/server.ts';
+import { drainRejected } from './json-body.ts';
+import { exemptFromTimeout } from '../app/server.ts';
 
 export interface UploadBounds {
   readonly maxBytes: number;
@@ -45,24 +45,24 @@ const MAX_QUOTED_NAME = 64;
 /**
  * Reads the one file of an upload.
  *
- * @param keep stores the file. It may have succeeded although this throws, because the rest of the form was invalid:
+ * @param store stores the file. It may have succeeded although this throws, because the rest of the form was invalid:
  *   the caller then removes the file. Its signal fires when the body can no longer be received completely.
- * @throws {RequestError} 400, 408, 413 or 415, and what `keep` throws.
+ * @throws {RequestError} 400, 408, 413 or 415, and what `store` throws.
  */
-export async function receiveUpload<Kept>(
+export async function receiveUpload<Stored>(
   request: IncomingMessage,
-  keep: (file: Readable, signal: AbortSignal) => Promise<Kept>,
+  store: (file: Readable, signal: AbortSignal) => Promise<Stored>,
   bounds: UploadBounds = UPLOAD_BOUNDS,
-): Promise<Kept> {
+): Promise<Stored> {
   requireAcceptable(request, bounds);
   const stop = new AbortController();
   const form = isForm(request) ? formParser(request) : undefined;
-  const release = leaveToReader(request);
+  const release = exemptFromTimeout(request);
   const { body, stopWatching } = watched(request, bounds, stop);
   try {
-    return await (form === undefined ? keep(body, stop.signal) : keepFromForm(form, body, keep, stop));
+    return await (form === undefined ? store(body, stop.signal) : storeFromForm(form, body, store, stop));
   } catch (error) {
-    endPolitely(request);
+    drainRejected(request);
     if (error instanceof ObjectTooLargeError) throw tooLarge(bounds.maxBytes);
     throw error;
   } finally {
@@ -162,8 +162,8 @@ function watched(
 }
 
 /**
- * Checks the rate of a line period by period, so that sending fast at first earns no credit for later. While we are
- * the ones behind, its clock stands still.
+ * Checks the rate of a line period by period, so that sending fast at first earns no credit for later. Time in
+ * which the upload waits for the service does not count.
  *
  * @param bytesSoFar the bytes that have arrived.
  */
@@ -179,13 +179,13 @@ function watchPace(
     if (heldSince !== undefined) heldMs += performance.now() - heldSince;
     heldSince = undefined;
   };
-  const judge = (): void => {
+  const checkPace = (): void => {
     const isHeld = heldSince !== undefined;
     resume();
     if (isHeld) heldSince = performance.now();
     if (heldMs >= 1) {
       // The line still has that time.
-      timer = setTimeout(judge, heldMs);
+      timer = setTimeout(checkPace, heldMs);
       heldMs = 0;
       return;
     }
@@ -195,9 +195,9 @@ function watchPace(
       return;
     }
     before = bytes;
-    timer = setTimeout(judge, paceMs);
+    timer = setTimeout(checkPace, paceMs);
   };
-  let timer = setTimeout(judge, paceMs);
+  let timer = setTimeout(checkPace, paceMs);
   return {
     hold() {
       heldSince ??= performance.now();
@@ -207,25 +207,25 @@ function watchPace(
   };
 }
 
-async function keepFromForm<Kept>(
+async function storeFromForm<Stored>(
   form: BusboyInstance,
   body: Readable,
-  keep: (file: Readable, signal: AbortSignal) => Promise<Kept>,
+  store: (file: Readable, signal: AbortSignal) => Promise<Stored>,
   stop: AbortController,
-): Promise<Kept> {
-  let kept: Promise<Kept> | undefined;
+): Promise<Stored> {
+  let stored: Promise<Stored> | undefined;
   const ended = new Promise<void>((resolve, reject) => {
     stop.signal.addEventListener('abort', () => reject(stop.signal.reason as Error), { once: true });
     form.on('file', (_field, file) => {
       file.on('error', () => undefined);
-      if (kept !== undefined) {
+      if (stored !== undefined) {
         file.resume();
         stop.abort(invalidRequest('invalid request: the form has more than one file'));
         return;
       }
-      kept = keep(file, stop.signal);
+      stored = store(file, stop.signal);
       // A file that cannot be stored ends the reading.
-      kept.catch((error: unknown) => stop.abort(error));
+      stored.catch((error: unknown) => stop.abort(error));
     });
     form.on('field', (name) => stop.abort(invalidRequest(`additional properties not allowed: ${quoted(name)}`)));
     form.on('partsLimit', () => stop.abort(invalidRequest('invalid request: the form has more than one part')));
@@ -237,11 +237,11 @@ async function keepFromForm<Kept>(
     await ended;
   } catch (error) {
     // The caller removes what was stored: storing must have ended by then.
-    await kept?.catch(() => undefined);
+    await stored?.catch(() => undefined);
     throw error;
   }
-  if (kept === undefined) throw invalidRequest('invalid request: missing property: file');
-  return kept;
+  if (stored === undefined) throw invalidRequest('invalid request: missing property: file');
+  return stored;
 }
 
 function quoted(name: string | undefined): string {

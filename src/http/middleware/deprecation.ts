@@ -12,8 +12,8 @@ export const DEPRECATION_HEADERS = {
   Sunset: 'Only for a model that will be retired: when, as an HTTP date (RFC 8594).',
 };
 
-/** @param definition undefined: the model is no longer known. */
-export function tellDeprecation(
+/** @param definition undefined: the model is no longer in the catalogue. */
+export function setDeprecationHeaders(
   ctx: ParameterizedContext<RequestState>,
   definition: Pick<ModelDefinition, 'deprecatedAt' | 'retiresAt'> | undefined,
 ): void {

@@ -30,7 +30,7 @@ export async function countFailedAuthentication(http: HttpContext, request: Inco
 
 /**
  * Counts an attempt that could not be checked because the database was unavailable: otherwise an attacker could guess
- * without limit for as long as it keeps the database busy. Makes no database query itself.
+ * without limit for as long as it occupies the database. Makes no database query itself.
  */
 export function countUncheckedAuthentication(http: HttpContext, request: IncomingMessage): void {
   http.rateLimiter.spendLocally(budgetOf(http, request), 1);

@@ -105,15 +105,15 @@ export const PROBES: ReadonlySet<string> = new Set(['/healthz', '/readyz']);
 /** Rejects requests that did not come over HTTPS. No redirect: the request, with its key, is already exposed. */
 export function requireHttps(config: HttpConfig): Middleware {
   return async (ctx, next) => {
-    const isRefused = config.requiresHttps ? !cameByHttps(ctx, config) : cameByHttp(ctx, config);
-    if (isRefused && !PROBES.has(ctx.path)) {
+    const isWrongScheme = config.requiresHttps ? !cameByHttps(ctx, config) : cameByHttp(ctx, config);
+    if (isWrongScheme && !PROBES.has(ctx.path)) {
       throw invalidRequest('only HTTPS is served here; send the request to the https address');
     }
     await next();
   };
 }
 
-/** Whether a trusted proxy says so. On the loopback a proxy need not say anything, but what it says is trusted. */
+/** Whether a trusted proxy reports HTTP. On the loopback a proxy may report nothing, but what it reports is trusted. */
 function cameByHttp(ctx: Context, config: HttpConfig): boolean {
   return (
     config.tls === undefined &&

@@ -53,7 +53,7 @@ function requireKnownExpectation({ req: { headers, httpVersion } }: Context): vo
 }
 
 /**
- * `GET http://host/path`, as sent to a proxy: served as its path, whatever `Host` says, which is ignored beside such
+ * `GET http://host/path`, as sent to a proxy: served as its path; `Host` is ignored beside such
  * a target (RFC 9112 §3.2.2) and means nothing here anyway.
  */
 function usePathOfTarget(ctx: Context): void {

@@ -30,6 +30,6 @@ export function countRequests(metrics: RequestMetrics): Middleware {
 /** Counts requests that the parser rejects, or that do not arrive in time: neither reaches the middleware. */
 export function countBrokenRequests(server: Server, metrics: RequestMetrics): void {
   server.on('clientError', ({ code = '' }: NodeJS.ErrnoException) => {
-    if (code.startsWith('HPE_') || code === 'ERR_HTTP_REQUEST_TIMEOUT') metrics.refused();
+    if (code.startsWith('HPE_') || code === 'ERR_HTTP_REQUEST_TIMEOUT') metrics.rejected();
   });
 }

@@ -59,8 +59,8 @@ function formOf(model: ModelDefinition, componentName: string, parts: OpenApiPar
 }
 
 function examplesOf(model: ModelDefinition): readonly [string, { summary: string; value: unknown }][] {
-  return model.examples.map((input, place) => {
-    const name = model.examples.length === 1 ? model.name : `${model.name} ${place + 1}`;
+  return model.examples.map((input, index) => {
+    const name = model.examples.length === 1 ? model.name : `${model.name} ${index + 1}`;
     return [name, { summary: `${name} (${model.modality})`, value: { model: model.name, input } }];
   });
 }
@@ -72,7 +72,7 @@ function componentNames(models: readonly ModelDefinition[]): ReadonlyMap<ModelDe
     models.map((model) => {
       const base = model.name.replaceAll(/[^A-Za-z0-9._-]/g, '.');
       let name = base;
-      for (let place = 2; taken.has(name); place++) name = `${base}-${place}`;
+      for (let number = 2; taken.has(name); number++) name = `${base}-${number}`;
       taken.add(name);
       return [model, name];
     }),

@@ -226,7 +226,7 @@ function rateLimitHeaders(parts: OpenApiParts): OpenApiNode {
 
 function entityTagHeader(parts: OpenApiParts): OpenApiNode {
   return parts.addHeader('ETag', () => ({
-    description: 'Send it as `If-None-Match` to be told whether anything changed.',
+    description: 'Send it as `If-None-Match` to learn whether anything changed.',
     schema: { type: 'string' },
   }));
 }

@@ -58,12 +58,12 @@ export class OpenApiParts {
   }
 
   #inner(schema: object): OpenApiNode {
-    const told = CLAMPED in schema ? withoutRange(schema) : schema;
-    return Object.fromEntries(Object.entries(told).map(([keyword, value]) => [keyword, this.#placed(value)]));
+    const described = CLAMPED in schema ? withoutRange(schema) : schema;
+    return Object.fromEntries(Object.entries(described).map(([keyword, value]) => [keyword, this.#resolved(value)]));
   }
 
-  #placed(value: unknown): unknown {
-    if (Array.isArray(value)) return value.map((each) => this.#placed(each));
+  #resolved(value: unknown): unknown {
+    if (Array.isArray(value)) return value.map((each) => this.#resolved(each));
     return typeof value === 'object' && value !== null ? this.schema(value) : value;
   }
 }
@@ -89,6 +89,6 @@ function sorted(parts: ReadonlyMap<string, OpenApiNode>): OpenApiNode {
 /** A range that rejects nothing is described in words. */
 function withoutRange(schema: object): object {
   const { minimum, maximum, [CLAMPED]: _, description = '', ...rest } = schema as Record<string, unknown>;
-  const range = `From ${String(minimum)} to ${String(maximum)}; what lies outside is taken as the nearest of them.`;
+  const range = `From ${String(minimum)} to ${String(maximum)}; a value outside is set to the nearest limit.`;
   return { ...rest, description: `${String(description)} ${range}`.trim() };
 }

@@ -31,7 +31,7 @@ export function accountRoutes(http: HttpContext): readonly Route[] {
       operationId: 'getAccount',
       tag: 'Account',
       summary: 'Read the balance and the limits',
-      description: '`callbackProblems` tells which receivers of the account take no callbacks, and since when.',
+      description: '`callbackProblems` lists the receivers of the account that fail to accept callbacks, and since when.',
       access: 'billing:read',
       answer: { kind: 'data', schema: AccountSchema },
       answerHeaders: {
@@ -68,14 +68,14 @@ export function accountRoutes(http: HttpContext): readonly Route[] {
       operationId: 'getUsage',
       tag: 'Account',
       summary: 'Sum up what was captured',
-      description: 'By UTC day, model and key, in any combination. Storage belongs to no model and no key.',
+      description: 'By UTC day, model and key, in any combination. Storage has no model and no key.',
       access: 'billing:read',
       query: UsageQuerySchema,
       isExpensive: true,
       answer: { kind: 'data', schema: UsageSchema },
       async handle({ caller, query }) {
-        const asked = requireUsageQuery(http, query);
-        return presentUsage(asked, await readUsage(http.database, caller.accountId, asked));
+        const usageQuery = requireUsageQuery(http, query);
+        return presentUsage(usageQuery, await readUsage(http.database, caller.accountId, usageQuery));
       },
     }),
   ];
@@ -92,7 +92,7 @@ export async function answerLedger(
   if (problem !== undefined) throw invalidRequest(`invalid request: ${problem}`);
   const { entries, hasMore } = await listLedger(http.database, accountId, {
     size,
-    after: cursor === undefined ? undefined : ledgerPlace(cursor),
+    after: cursor === undefined ? undefined : requireLedgerPosition(cursor),
     kinds: kind,
     from: from === undefined ? undefined : from * 1000,
     to: to === undefined ? undefined : to * 1000,
@@ -104,13 +104,13 @@ export async function answerLedger(
 
 /** @throws {RequestError} 400: there are no such days. */
 export function requireUsageQuery(http: HttpContext, query: Static<typeof UsageQuerySchema>): UsageQuery {
-  const asked = usageQueryOf(query, http.now());
-  if ('problem' in asked) throw invalidRequest(`invalid request: ${asked.problem}`);
-  return asked;
+  const usageQuery = usageQueryOf(query, http.now());
+  if ('problem' in usageQuery) throw invalidRequest(`invalid request: ${usageQuery.problem}`);
+  return usageQuery;
 }
 
-function ledgerPlace(cursor: string) {
-  const place = readLedgerCursor(cursor);
-  if (place === undefined) throw invalidRequest('invalid request: cursor: not one that this list gave');
-  return place;
+function requireLedgerPosition(cursor: string) {
+  const position = readLedgerCursor(cursor);
+  if (position === undefined) throw invalidRequest('invalid request: cursor: not one that this list gave');
+  return position;
 }

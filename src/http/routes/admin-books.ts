@@ -103,12 +103,12 @@ export function adminBookRoutes(http: HttpContext): readonly Route[] {
       answer: { kind: 'data', schema: AdminUsageSchema },
       async handle({ params, query }) {
         const { id } = await readAccount(database, idOf(params, 'accountId'));
-        const asked = requireUsageQuery(http, query);
+        const usageQuery = requireUsageQuery(http, query);
         const [rows, exceeded] = await Promise.all([
-          readUsage(database, id, asked),
-          readExceededHolds(database, id, asked),
+          readUsage(database, id, usageQuery),
+          readExceededHolds(database, id, usageQuery),
         ]);
-        return presentAdminUsage(asked, rows, exceeded);
+        return presentAdminUsage(usageQuery, rows, exceeded);
       },
     }),
     defineRoute({
@@ -118,7 +118,7 @@ export function adminBookRoutes(http: HttpContext): readonly Route[] {
       operationId: 'adminVerifyLedger',
       summary: 'Prove that all money adds up',
       description:
-        'Looks at the whole database, of all accounts, at one moment. Takes seconds for millions of entries.',
+        'Reads the whole database, of all accounts, in one snapshot. Takes seconds for millions of entries.',
       answer: { kind: 'data', schema: LedgerProofSchema },
       async handle() {
         proof ??= verifyLedger(database).finally(() => {
@@ -133,7 +133,7 @@ export function adminBookRoutes(http: HttpContext): readonly Route[] {
       method: 'GET',
       path: '/admin/costs',
       operationId: 'adminListOperatorCosts',
-      summary: 'Sum up what the operator may have to pay although nobody was charged',
+      summary: 'Sum up what the operator may have to pay although no account was charged',
       description:
         'Tasks that failed or were cancelled after their provider had or may have had the work, less what their owners paid for it: time-outs, unknown outcomes, cancels, results without a usable file. And text calls whose upstream reported more than was held: `hold_exceeded`.',
       query: OperatorCostsQuerySchema,

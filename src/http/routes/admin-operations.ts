@@ -1,11 +1,11 @@
 /**
- * What operators look at when something is wrong: the upstreams, and any single task of any account.
+ * For diagnosis by operators: the upstreams, and any single task of any account.
  */
 import { isTextModel } from '../../catalogue/text-definition.ts';
 import { isTaskId } from '../../domain/workflow-ids.ts';
 import { readTask } from '../../tasks/record/read.ts';
 import { readTimeline } from '../../tasks/record/timeline.ts';
-import { reportUpstreams } from '../../upstreams/standings.ts';
+import { reportUpstreams } from '../../upstreams/upstream-report.ts';
 import { capsOf } from '../../upstreams/upstream-caps.ts';
 import { AdminServiceSchema, AdminTaskSchema, UpstreamsSchema } from '@darkroom/api/admin/admin-service';
 import { presentAdminTask, presentUpstreams } from '../../presenters/admin-service.ts';
@@ -25,7 +25,7 @@ export function adminOperationRoutes(http: HttpContext): readonly Route[] {
       ...shared,
       path: '/admin/service',
       operationId: 'adminGetService',
-      summary: 'See where the service and what belongs to it is reached',
+      summary: 'List the addresses of the service and its tools',
       answer: { kind: 'data', schema: AdminServiceSchema },
       async handle() {
         return {
@@ -39,8 +39,8 @@ export function adminOperationRoutes(http: HttpContext): readonly Route[] {
       ...shared,
       path: '/admin/upstreams',
       operationId: 'adminGetUpstreams',
-      summary: 'See where the upstreams of tasks stand',
-      description: 'As all workers share it. What an api knows of upstreams of text is its own, and is in its metrics.',
+      summary: 'List the state of the upstreams of tasks',
+      description: 'The state is shared by all workers. Each API process has its own state of upstreams for text, which is in its metrics.',
       answer: { kind: 'data', schema: UpstreamsSchema },
       async handle() {
         const models = http.catalogue.models.filter((model) => !isTextModel(model));
@@ -51,7 +51,7 @@ export function adminOperationRoutes(http: HttpContext): readonly Route[] {
       ...shared,
       path: '/admin/tasks/{taskId}',
       operationId: 'adminGetTask',
-      summary: 'Look a task up',
+      summary: 'Find a task',
       description: 'Whosesoever it is. Without what its owner sent, and without its outputs.',
       params: { taskId: "The task's id." },
       errors: ['NOT_FOUND'],

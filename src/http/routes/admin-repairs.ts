@@ -1,6 +1,6 @@
-/** `/admin/repairs`: what the repair is dealing with, and what it has done, in all processes. */
+/** `/admin/repairs`: the tasks that need repair, and the repairs that were done, in all processes. */
 import { countRepairs, listRepairs } from '../../tasks/repair/repair-record.ts';
-import type { RepairPlace } from '../../tasks/repair/repair-record.ts';
+import type { RepairPosition } from '../../tasks/repair/repair-record.ts';
 import { readTroubledTasks } from '../../tasks/record/overdue.ts';
 import { RepairListQuerySchema, RepairListSchema, RepairSummarySchema } from '@darkroom/api/admin/admin-repairs';
 import { presentRepairList, presentRepairSummary } from '../../presenters/admin-repairs.ts';
@@ -24,11 +24,11 @@ export function adminRepairRoutes({ database }: HttpContext): readonly Route[] {
       operationId: 'adminListRepairs',
       summary: 'List what the repair has done',
       description:
-        'By all processes, newest first: tasks that nobody worked on any more, and callbacks that were overdue. Kept for 30 days.',
+        'By all processes, newest first: tasks whose work had stopped, and callbacks that were overdue. Kept for 30 days.',
       query: RepairListQuerySchema,
       answer: { kind: 'data', schema: RepairListSchema },
       async handle({ query: { size = DEFAULT_PAGE_SIZE, cursor, kind } }) {
-        const after = cursor === undefined ? undefined : placeOf(cursor);
+        const after = cursor === undefined ? undefined : requirePosition(cursor);
         const { repairs, hasMore } = await listRepairs(database, { size, after, kinds: kind });
         const last = hasMore ? repairs.at(-1) : undefined;
         const next = last && encodeCursor({ createdMicros: last.createdMicros, id: String(last.id) });
@@ -39,7 +39,7 @@ export function adminRepairRoutes({ database }: HttpContext): readonly Route[] {
       ...shared,
       path: '/admin/repairs/summary',
       operationId: 'adminGetRepairSummary',
-      summary: 'See what the repair is about, and how much it has done',
+      summary: 'List tasks that need repair, and count the repairs done',
       answer: { kind: 'data', schema: RepairSummarySchema },
       async handle() {
         const [troubled, counts] = await Promise.all([readTroubledTasks(database), countRepairs(database)]);
@@ -50,7 +50,7 @@ export function adminRepairRoutes({ database }: HttpContext): readonly Route[] {
 }
 
 /** @throws {RequestError} 400: this list did not return such a cursor. */
-function placeOf(cursor: string): RepairPlace {
+function requirePosition(cursor: string): RepairPosition {
   const { createdMicros, id } = decodeCursor(cursor);
   if (!ID.test(id)) throw invalidRequest('invalid request: cursor: not one that this list gave');
   return { createdMicros, id: BigInt(id) };

@@ -50,7 +50,7 @@ export function adminServiceRoutes(http: HttpContext): readonly Route[] {
       path: '/admin/catalogue',
       operationId: 'adminGetCatalogue',
       tag: 'Administration',
-      summary: 'See what models are loaded, and which model files are refused',
+      summary: 'List the models that are loaded, and the model files that are rejected',
       description: 'As the process that answers sees it: each one follows the model files by itself.',
       access: 'operator',
       answer: { kind: 'data', schema: AdminCatalogueSchema },

@@ -11,7 +11,7 @@ import { CHAT_PARAMETERS } from '../../text/features.ts';
 import { imagesOfMessages } from '../../text/image-addresses.ts';
 import { withInlinedImages } from '../../text/inline-images.ts';
 import type { HttpContext } from '../app/context.ts';
-import { tellDeprecation } from '../middleware/deprecation.ts';
+import { setDeprecationHeaders } from '../middleware/deprecation.ts';
 import { CREATE_BODY_BYTES } from '../bodies/json-body.ts';
 import { defineRoute } from '../app/route.ts';
 import type { Route } from '../app/route.ts';
@@ -27,7 +27,7 @@ export function chatRoutes(http: HttpContext): readonly Route[] {
       tag: 'Text',
       summary: 'Answer a conversation',
       description:
-        "OpenAI's chat completions. With `stream` the answer is server-sent events that end with `data: [DONE]`; an error in the middle is an event too. What a model cannot do is refused by the parameter's name.",
+        "OpenAI's chat completions. With `stream` the answer is server-sent events that end with `data: [DONE]`; an error in the middle is an event too. A parameter that a model does not support is rejected by name.",
       access: 'text:write',
       budget: 'text',
       body: {
@@ -49,7 +49,7 @@ export function chatRoutes(http: HttpContext): readonly Route[] {
       async handle(request) {
         const body = checkChatBody(request.body as Readonly<Record<string, unknown>>);
         const model = http.catalogue.resolveText(body.model);
-        tellDeprecation(request.ctx, model);
+        setDeprecationHeaders(request.ctx, model);
         await request.large?.nextTurn();
         const decoded = decodeChatRequest(body, model);
         const inlined = await prepareImages(http, request, imagesOfMessages(decoded.messages));

@@ -1,5 +1,5 @@
 /**
- * The dashboard: its page, at every address that its router knows, and its files. The public listener has the account's
+ * The dashboard: its page, at every path of its router, and its files. The public listener has the account's
  * pages, the admin listener the operator's; both are the same build (web/).
  */
 import { randomBytes } from 'node:crypto';
@@ -53,7 +53,7 @@ function pagePolicy(nonce: string, mediaOrigins: readonly string[]): string {
 export interface Dashboard {
   readonly routes: readonly Route[];
   /**
-   * Shows the page at every address that its router knows, and to browsers as 404 where no page exists, which it then
+   * Serves the page at every path of its router, and to browsers as 404 where no page exists, which it then
    * states; to be called where no route matched the request.
    */
   readonly pages: Middleware<RequestState>;

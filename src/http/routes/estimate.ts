@@ -7,7 +7,7 @@ import { CreateTaskSchema } from '@darkroom/api/tasks/create-task';
 import { EstimateSchema } from '@darkroom/api/tasks/estimate';
 import { presentEstimate } from '../../presenters/estimate.ts';
 import type { HttpContext } from '../app/context.ts';
-import { DEPRECATION_HEADERS, tellDeprecation } from '../middleware/deprecation.ts';
+import { DEPRECATION_HEADERS, setDeprecationHeaders } from '../middleware/deprecation.ts';
 import { CREATE_BODY_BYTES } from '../bodies/json-body.ts';
 import { defineRoute } from '../app/route.ts';
 import type { Route } from '../app/route.ts';
@@ -23,7 +23,7 @@ export function estimateRoutes(http: HttpContext): readonly Route[] {
       tag: 'Tasks',
       summary: 'Estimate a task',
       description:
-        'The body of a create, which is not carried out: nothing is held. All that is wrong with the request is listed, with status 200; only an unknown model is refused.',
+        'Takes the body of a create, but creates no task and holds no money. All problems of the request are listed, with status 200; only an unknown model is an error.',
       access: 'tasks:write',
       body: {
         kind: 'json',
@@ -38,7 +38,7 @@ export function estimateRoutes(http: HttpContext): readonly Route[] {
       async handle({ ctx, caller, body, large }) {
         const request = body as unknown as Readonly<Record<string, unknown>>;
         const estimate = await estimateTask({ ...http, checkBody }, caller, request, large);
-        tellDeprecation(ctx, estimate.model === undefined ? undefined : http.catalogue.find(estimate.model));
+        setDeprecationHeaders(ctx, estimate.model === undefined ? undefined : http.catalogue.find(estimate.model));
         return presentEstimate(estimate);
       },
     }),

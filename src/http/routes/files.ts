@@ -38,7 +38,7 @@ export function fileRoutes(http: HttpContext): readonly Route[] {
       tag: 'Files',
       summary: 'Upload a file for inputs',
       description:
-        'An image, video or audio file of at most 100 MB, kept 24 h. What it is, is read from its bytes. A sender that is silent for 30 s, brings less than 4 kB/s for a minute or takes more than an hour gets 408. Its `url` is taken wherever an input takes a media address.',
+        'An image, video or audio file of at most 100 MB, kept for 24 h. Its type is detected from its bytes. A sender that is silent for 30 s, sends less than 4 kB/s for a minute or takes more than an hour gets 408. Every input that takes a media URL takes its `url`.',
       access: 'storage:write',
       budget: 'create',
       body: {
@@ -50,7 +50,7 @@ export function fileRoutes(http: HttpContext): readonly Route[] {
       errors: ['PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE', 'RATE_LIMITED'],
       async handle({ ctx, caller }) {
         const { accountId } = caller;
-        return present(await slots.run(accountId, () => keepUpload(http, ctx.req, accountId)));
+        return present(await slots.run(accountId, () => storeUpload(http, ctx.req, accountId)));
       },
     }),
     defineRoute({
@@ -73,7 +73,7 @@ export function fileRoutes(http: HttpContext): readonly Route[] {
       operationId: 'deleteFile',
       tag: 'Files',
       summary: 'Delete an uploaded file',
-      description: 'Its URLs stop working at once. Tasks that were created with it keep what they need of it.',
+      description: 'Its URLs stop working at once. Tasks that were created with it are not affected.',
       access: 'storage:write',
       params: { fileId: 'The id that uploading returned.' },
       answer: { kind: 'data', schema: DeletedFileSchema },
@@ -88,7 +88,7 @@ export function fileRoutes(http: HttpContext): readonly Route[] {
 }
 
 /** Streams an upload into the store, identifies its type and records it; a failed upload leaves nothing. */
-async function keepUpload(http: HttpContext, request: IncomingMessage, accountId: string): Promise<Upload> {
+async function storeUpload(http: HttpContext, request: IncomingMessage, accountId: string): Promise<Upload> {
   const { store } = http;
   // Checked before a hundred megabytes are sent, as far as the size is known by then.
   await requireUploadRoom(http.database, accountId, Number(request.headers['content-length'] ?? 1) || 1, http.now());
@@ -115,7 +115,7 @@ async function keepUpload(http: HttpContext, request: IncomingMessage, accountId
 /** The sweep removes what cannot be deleted now. */
 async function discard(http: HttpContext, objectKey: string): Promise<void> {
   await http.store.delete(objectKey).catch((error: unknown) => {
-    http.logger.warn({ err: error }, 'the bytes of a refused upload are left to the sweep');
+    http.logger.warn({ err: error }, 'deleting a rejected upload failed; the sweep will retry');
   });
 }
 

@@ -101,7 +101,7 @@ function cacheOf(name: string, type: string): string {
   return type === PAGE_SUFFIX || type === '.json' ? CACHE_REVALIDATED : CACHE_AN_HOUR;
 }
 
-/** Browsers get a page from which they can go on. */
+/** Browsers get a page with links. */
 function answerMissing(ctx: ParameterizedContext<RequestState>, files: StaticFiles): void {
   const page = files.get(NOT_FOUND_PAGE);
   if (page === undefined || ctx.accepts('json', 'html') !== 'html') throw notFound();

@@ -4,7 +4,7 @@
  * "PostgreSQL is the record that callers see").
  */
 import { Type } from 'typebox';
-import { answersInTime } from '../../telemetry/answer-in-time.ts';
+import { respondsInTime } from '../../telemetry/dependency-checks.ts';
 import type { HttpContext } from '../app/context.ts';
 import { defineRoute } from '../app/route.ts';
 import type { Route } from '../app/route.ts';
@@ -23,8 +23,8 @@ const ReadinessSchema = Type.Object(
 );
 
 export function healthRoutes(http: HttpContext): readonly Route[] {
-  const isDatabaseUp = answersInTime(0, () => http.database.check());
-  const isStoreUp = answersInTime(0, () => http.store.check());
+  const isDatabaseUp = respondsInTime(0, () => http.database.check());
+  const isStoreUp = respondsInTime(0, () => http.store.check());
   return [
     defineRoute({
       method: 'GET',

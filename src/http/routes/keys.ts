@@ -103,10 +103,10 @@ export function keyRoutes(http: HttpContext): readonly Route[] {
 /** Validates what the schema of a new key cannot express. @throws {RequestError} 400 naming the field. */
 export function checkNewKey(http: HttpContext, { models, expiresAt = 0 }: CreateKeyBody): void {
   const known = new Set(http.catalogue.models.map(({ name }) => name));
-  const place = models?.findIndex((name) => !known.has(name)) ?? -1;
-  if (place >= 0) {
-    const name = JSON.stringify(models?.[place]?.slice(0, 64));
-    throw invalidRequest(`invalid request: models.${place}: got ${name}, want the name of a model without its route`);
+  const index = models?.findIndex((name) => !known.has(name)) ?? -1;
+  if (index >= 0) {
+    const name = JSON.stringify(models?.[index]?.slice(0, 64));
+    throw invalidRequest(`invalid request: models.${index}: got ${name}, want the name of a model without its route`);
   }
   if (expiresAt !== 0 && expiresAt * 1000 <= http.now()) {
     throw invalidRequest(`invalid request: expiresAt: got ${expiresAt}, want a time in the future`);

@@ -57,7 +57,7 @@ export function mcpRoutes(http: HttpContext): readonly Route[] {
       access: 'any',
       headers: {
         Accept: '`text/event-stream` beside JSON: tool calls are answered as a stream, with progress.',
-        Origin: 'What browsers send; a page of another origin is refused.',
+        Origin: 'Sent by browsers; pages of other origins are rejected.',
         'Mcp-Protocol-Version': 'The version that was agreed on.',
       },
       body: {
@@ -99,7 +99,7 @@ export function mcpRoutes(http: HttpContext): readonly Route[] {
         const unregister = http.openAnswers.register(caller, () => {
           cut = setTimeout(() => ctx.res.destroy(), LAST_WORDS_MS);
         });
-        const gone = new Promise<undefined>((resolve) => {
+        const closed = new Promise<undefined>((resolve) => {
           ctx.res.once('close', () => {
             clearTimeout(cut);
             unregister();
@@ -110,7 +110,7 @@ export function mcpRoutes(http: HttpContext): readonly Route[] {
         await large?.nextTurn();
         const response = await Promise.race([
           transport.handleRequest(requestOf(ctx, origin), { parsedBody: messages }),
-          gone,
+          closed,
         ]);
         return response === undefined || ctx.res.destroyed ? undefined : answer(ctx, response);
       },
@@ -150,7 +150,7 @@ function requestOf(ctx: ParameterizedContext<RequestState>, origin: string): Req
 }
 
 async function answer(ctx: ParameterizedContext<RequestState>, response: Response): Promise<unknown> {
-  if (response.status >= 400) throw await refusalOf(response);
+  if (response.status >= 400) throw await toRequestError(response);
   ctx.set('Cache-Control', 'no-store');
   if (response.status === 202) {
     ctx.status = 202;
@@ -169,8 +169,8 @@ async function answer(ctx: ParameterizedContext<RequestState>, response: Respons
   return undefined;
 }
 
-/** What the transport rejects is reported like all other rejections here, with the request's id. */
-async function refusalOf(response: Response): Promise<RequestError> {
+/** A rejection by the transport gets the same form as all other errors here. */
+async function toRequestError(response: Response): Promise<RequestError> {
   const { error } = (await response.json()) as { readonly error?: { readonly message?: string; data?: unknown } };
   const message = error?.message ?? 'not a message of the protocol';
   return invalidRequest(`invalid request: ${message}`);

@@ -27,7 +27,7 @@ export function mediaRoutes(http: HttpContext): readonly Route[] {
       tag: 'Media',
       summary: 'Download the bytes behind a signed URL',
       description:
-        'Conditional and range requests by RFC 9110; several ranges in one request are answered whole. With `?download` a browser keeps them as a file.',
+        'Conditional and range requests by RFC 9110; a request for several ranges gets the whole file. With `?download` a browser saves them as a file.',
       access: 'none',
       params: { token: 'What the URL was signed with.', name: 'A file name for people; it decides nothing.' },
       headers: { Range: 'One range of bytes.' },
@@ -37,11 +37,11 @@ export function mediaRoutes(http: HttpContext): readonly Route[] {
         description: 'The bytes.',
       },
       otherAnswers: {
-        206: { description: 'The range that was asked for.', mimeTypes: MEDIA_TYPES },
+        206: { description: 'The requested range.', mimeTypes: MEDIA_TYPES },
         307: { description: 'The store itself has the bytes (`DOWNLOADS=direct`): follow `Location`.' },
         304: { description: 'What you have (`If-None-Match`) is current.' },
         412: { description: '`If-Match` names other bytes.' },
-        416: { description: 'The range lies outside the bytes; `Content-Range` has their number.' },
+        416: { description: 'The range is outside the file; `Content-Range` has its size.' },
       },
       errors: ['URL_EXPIRED', 'FORBIDDEN', 'NOT_FOUND', 'SERVICE_UNAVAILABLE'],
       async handle({ ctx, params }) {

@@ -6,7 +6,7 @@ import { requireModel } from '../../accounts/authenticate.ts';
 import { ModelDetailSchema, ModelListSchema } from '@darkroom/api/tasks/model';
 import { presentModel, presentModelDetail } from '../../presenters/model.ts';
 import type { HttpContext } from '../app/context.ts';
-import { DEPRECATION_HEADERS, tellDeprecation } from '../middleware/deprecation.ts';
+import { DEPRECATION_HEADERS, setDeprecationHeaders } from '../middleware/deprecation.ts';
 import { notFound } from '../app/errors.ts';
 import { defineRoute } from '../app/route.ts';
 import type { Route } from '../app/route.ts';
@@ -34,7 +34,7 @@ export function modelRoutes(http: HttpContext): readonly Route[] {
       tag: 'Models',
       summary: 'Read a model, with the schema of its input',
       access: 'models:read',
-      params: { modelName: 'The name as the list gives it; slashes may stand as they are or encoded.' },
+      params: { modelName: 'The name as in the list; slashes may be encoded or not.' },
       answer: { kind: 'json', schema: ModelDetailSchema },
       answerHeaders: DEPRECATION_HEADERS,
       errors: ['NOT_FOUND'],
@@ -42,7 +42,7 @@ export function modelRoutes(http: HttpContext): readonly Route[] {
         const definition = http.catalogue.available().find(({ name }) => name === params['modelName']);
         if (definition === undefined) throw notFound({ param: 'model', code: 'model_not_found' });
         requireModel(caller, definition.name);
-        tellDeprecation(ctx, definition);
+        setDeprecationHeaders(ctx, definition);
         return presentModelDetail(definition);
       },
     }),

@@ -37,7 +37,7 @@ export function outputPreviewRoutes(http: HttpContext): readonly Route[] {
       path: '/v1/tasks/{taskId}/outputs/{outputId}/preview',
       operationId: 'previewOutput',
       tag: 'Tasks',
-      summary: 'A small copy of a picture',
+      summary: 'Read a small copy of an image',
       description:
         'A JPEG of an `image`, `first_frame`, `last_frame` or `thumbnail`, on white where that is transparent; of an animated one the first frame. It gets smaller until it fits `maxBytes`. Of a video show its `thumbnail`.',
       access: 'tasks:read',
@@ -57,7 +57,7 @@ export function outputPreviewRoutes(http: HttpContext): readonly Route[] {
           .make(accountId, source, { maxEdge, maxBytes }, gone.signal)
           .catch((error: unknown) => {
             if (gone.signal.aborted) return undefined;
-            if (error instanceof UndecodableMediaError) throw noPreview(`the picture is ${error.message}`, error);
+            if (error instanceof UndecodableMediaError) throw noPreview(`the image is ${error.message}`, error);
             throw error;
           });
         if (made === undefined) return undefined;

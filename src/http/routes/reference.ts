@@ -20,12 +20,12 @@ const DocumentSchema = Type.Unsafe<OpenApiNode>({ type: 'object', description: '
 
 /** @param others every other route of the listener. */
 export function referenceRoutes(http: HttpContext, others: readonly Route[]): readonly Route[] {
-  let kept: { readonly models: readonly CatalogueModel[]; readonly document: OpenApiNode } | undefined;
+  let cached: { readonly models: readonly CatalogueModel[]; readonly document: OpenApiNode } | undefined;
 
   /** Generated on the first request, and again when the catalogue has changed or a model has retired since. */
   function currentDocument(): OpenApiNode {
     const models = http.catalogue.available();
-    if (kept === undefined || !isSameList(kept.models, models)) {
+    if (cached === undefined || !isSameList(cached.models, models)) {
       const serverUrl = http.urlSigner.publicUrl;
       const routes = [...others, ...own];
       const document = openApiDocument({
@@ -35,9 +35,9 @@ export function referenceRoutes(http: HttpContext, others: readonly Route[]): re
         routes,
         models: models.filter(isMediaModel),
       });
-      kept = { models, document };
+      cached = { models, document };
     }
-    return kept.document;
+    return cached.document;
   }
 
   const own: readonly Route[] = [
@@ -127,5 +127,5 @@ export function adminReferenceRoutes(others: readonly Route[]): readonly Route[]
 
 /** A definition that is read again is the same object, unless its content differs. */
 function isSameList(one: readonly CatalogueModel[], other: readonly CatalogueModel[]): boolean {
-  return one.length === other.length && one.every((definition, place) => definition === other[place]);
+  return one.length === other.length && one.every((definition, index) => definition === other[index]);
 }

@@ -20,7 +20,7 @@ import { createResponseEncoder } from '../../text/responses/encode-answer.ts';
 import { fitConversation } from '../../text/responses/fit-conversation.ts';
 import { INCLUDABLE } from '../../text/responses/included.ts';
 import { readConversation } from '../../text/responses/read-conversation.ts';
-import { cutsToKeep } from '../../text/responses/replay.ts';
+import { cutsToStore } from '../../text/responses/replay.ts';
 import { selfContainedBody } from '../../text/responses/self-contained.ts';
 import { InputItemsSchema, ResponseSchema } from '@darkroom/api/openai/response';
 import { ResponsesRequestSchema } from '@darkroom/api/openai/responses-request';
@@ -37,7 +37,7 @@ import { InvalidTextRequest } from '../../text/text-failure.ts';
 import type { CountedRequest } from '../../text/tokens.ts';
 import type { Caller } from '../../accounts/authenticate.ts';
 import type { HttpContext } from '../app/context.ts';
-import { tellDeprecation } from '../middleware/deprecation.ts';
+import { setDeprecationHeaders } from '../middleware/deprecation.ts';
 import { CREATE_BODY_BYTES } from '../bodies/json-body.ts';
 import { notFound } from '../app/errors.ts';
 import { defineRoute } from '../app/route.ts';
@@ -52,7 +52,7 @@ const ResponseQuery = Type.Object(
       Type.Array(Type.Unsafe<string>({ type: 'string', enum: [...INCLUDABLE] }), {
         maxItems: 100,
         description:
-          'What is shown beyond the usual; also spelt `include[]`. What this response was made without is refused.',
+          'Optional parts of the response; also spelt `include[]`. A part that was not requested at creation is rejected.',
       }),
     ),
     stream: Type.Optional(
@@ -94,7 +94,7 @@ const STORED = `A response is kept for ${RESPONSE_RETENTION_DAYS} days, unless \
 const UNSERVED = /^\/v1\/responses\/(?:compact|input_tokens)(?:\/|$)/;
 
 /** Middleware before the router. @throws {RequestError} 404, whatever the method. */
-export function refuseUnservedResponsePaths(ctx: Context, next: Next): Promise<unknown> {
+export function rejectUnservedResponsePaths(ctx: Context, next: Next): Promise<unknown> {
   if (UNSERVED.test(ctx.path)) throw notFound();
   return next();
 }
@@ -130,7 +130,7 @@ export function responseRoutes(http: HttpContext): readonly Route[] {
         const { ctx, caller, large } = request;
         const body = checkResponsesBody(request.body as Readonly<Record<string, unknown>>);
         const model = http.catalogue.resolveText(body.model);
-        tellDeprecation(ctx, model);
+        setDeprecationHeaders(ctx, model);
         await large?.nextTurn();
         const { decoded, inlined } = await decode(http, request, body, model);
         const id = newTextCallId('responses');
@@ -161,7 +161,7 @@ export function responseRoutes(http: HttpContext): readonly Route[] {
           ...(decoded.isStored
             ? {
                 onAnswered: (response) =>
-                  keep(http, {
+                  store(http, {
                     id,
                     accountId: caller.accountId,
                     previousId: body.previous_response_id ?? undefined,
@@ -169,7 +169,7 @@ export function responseRoutes(http: HttpContext): readonly Route[] {
                     response,
                     input: decoded.input,
                     nextTurn: large?.nextTurn,
-                    deltas: deltas === undefined ? undefined : cutsToKeep(response, deltas),
+                    deltas: deltas === undefined ? undefined : cutsToStore(response, deltas),
                   }),
               }
             : {}),
@@ -194,10 +194,10 @@ export function responseRoutes(http: HttpContext): readonly Route[] {
         if (startingAfter !== undefined && !isStreamed) {
           throw new InvalidTextRequest('starting_after', 'starting_after needs stream to be true');
         }
-        const asked = { include, now: http.now() };
+        const options = { include, now: http.now() };
         const id = params['responseId'] ?? '';
-        if (!isStreamed) return readResponse(http.database, caller.accountId, id, asked);
-        const frames = await streamResponse(http.database, caller.accountId, id, { ...asked, startingAfter });
+        if (!isStreamed) return readResponse(http.database, caller.accountId, id, options);
+        const frames = await streamResponse(http.database, caller.accountId, id, { ...options, startingAfter });
         await sendStoredStream(http, { ctx, caller }, frames);
         return undefined;
       },
@@ -208,7 +208,7 @@ export function responseRoutes(http: HttpContext): readonly Route[] {
       operationId: 'deleteResponse',
       tag: 'Text',
       summary: 'Delete a stored response',
-      description: 'What was asked and answered is gone; what continued it cannot be continued any more.',
+      description: 'Deletes its input and output. Responses that continue it cannot be continued any more.',
       access: 'text:write',
       params: ID_PARAM,
       answer: {
@@ -265,10 +265,10 @@ async function decode(
 /**
  * Stores a response. It has already been sent: where storing fails it is lost, and its reader gets "not found".
  */
-async function keep(http: HttpContext, response: ResponseToSave): Promise<void> {
+async function store(http: HttpContext, response: ResponseToSave): Promise<void> {
   try {
     await pRetry(() => saveResponse(http.database, response), { retries: 3, minTimeout: 200, factor: 3 });
   } catch (err) {
-    http.logger.error({ err, response: response.id }, 'a response could not be kept');
+    http.logger.error({ err, response: response.id }, 'storing a response failed');
   }
 }

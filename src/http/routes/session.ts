@@ -5,7 +5,7 @@ import { readAccount } from '../../accounts/accounts.ts';
 import { UnauthenticatedError } from '../../accounts/authenticate.ts';
 import { readKey } from '../../accounts/keys.ts';
 import { isSecret } from '../../accounts/sessions.ts';
-import type { BegunSession } from '../../accounts/sessions.ts';
+import type { StartedSession } from '../../accounts/sessions.ts';
 import { redeemSignInLink } from '../../accounts/sign-in-links.ts';
 import { DatabaseUnavailableError } from '../../database/database.ts';
 import { EndSessionQuerySchema, EndedSessionsSchema, SessionSchema, SignInSchema } from '@darkroom/api/tasks/session';
@@ -46,15 +46,15 @@ export function sessionRoutes(http: HttpContext): readonly Route[] {
     return presentSession(account, key, expiresAt, service);
   };
 
-  /** Without a usable key no transaction begins, and the lookup of the key is over before one does. */
-  const beginByKey = async (key: string): Promise<BegunSession> => {
+  /** The key is looked up before the transaction begins; without a usable key none begins. */
+  const beginByKey = async (key: string): Promise<StartedSession> => {
     const { keyId, scopes } = await authenticator.authenticate(`Bearer ${key}`);
     if (!scopes.has('dashboard')) throw new UnauthenticatedError();
     return database.transaction((transaction) => sessions.begin(transaction, keyId));
   };
 
   /** The link is used up only where its session begins. */
-  const beginByLink = async (secret: string): Promise<BegunSession> => {
+  const beginByLink = async (secret: string): Promise<StartedSession> => {
     if (!isSecret(secret)) throw linkIsUsed();
     return database.transaction(async (transaction) => {
       const keyId = await redeemSignInLink(transaction, secret, http.now());
@@ -100,7 +100,7 @@ export function sessionRoutes(http: HttpContext): readonly Route[] {
       operationId: 'getSession',
       tag: 'Dashboard',
       summary: 'Read whose session it is',
-      description: 'A key may ask as well.',
+      description: 'A key is accepted as well.',
       access: 'any',
       headers,
       answer: { kind: 'data', schema: SessionSchema },
@@ -117,7 +117,7 @@ export function sessionRoutes(http: HttpContext): readonly Route[] {
       operationId: 'signOut',
       tag: 'Dashboard',
       summary: 'Sign out of the dashboard',
-      description: 'A key that asks ends no session unless it asks for all of its own.',
+      description: 'A request with a key ends no session, unless it ends all sessions of that key.',
       access: 'any',
       headers,
       query: EndSessionQuerySchema,

@@ -87,7 +87,7 @@ export function storageRoutes(http: HttpContext): readonly Route[] {
       operationId: 'deleteStoredOutputs',
       summary: 'Delete outputs',
       description:
-        'They are gone for readers when this answers, URLs that were handed out included; the bytes follow within minutes. The task keeps its row.',
+        'They cannot be read once this returns, even with existing URLs; the bytes are deleted within minutes. The task keeps an entry for each.',
     }),
     removing({
       method: 'POST',

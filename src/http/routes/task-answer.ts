@@ -12,7 +12,7 @@ import type { TaskDetail } from '../../tasks/record/read.ts';
 import { presentTask } from '../../presenters/task.ts';
 import type { WireTask } from '@darkroom/api/tasks/task';
 import type { HttpContext } from '../app/context.ts';
-import { tellDeprecation } from '../middleware/deprecation.ts';
+import { setDeprecationHeaders } from '../middleware/deprecation.ts';
 import type { RequestState } from '../middleware/middleware.ts';
 
 /** @throws {TaskNotFoundError} the text cannot be a task's id. */
@@ -28,7 +28,7 @@ export async function answerDetail(
   task: TaskDetail,
 ): Promise<WireTask> {
   ctx.set('Cache-Control', 'private, no-cache');
-  tellDeprecation(ctx, http.catalogue.find(task.model));
+  setDeprecationHeaders(ctx, http.catalogue.find(task.model));
   if (!isTerminal(task.status)) {
     const { typicalSeconds } = await http.definitions.read(task.definitionHash);
     ctx.set('Retry-After', String(secondsUntilWorthAsking(typicalSeconds, task.ageSeconds)));

@@ -9,7 +9,7 @@ import { presentInput } from '../../presenters/input.ts';
 import { TaskSchema } from '@darkroom/api/tasks/task';
 import type { HttpContext } from '../app/context.ts';
 import { DEPRECATION_HEADERS } from '../middleware/deprecation.ts';
-import { preferredWait, untilStatusChanges } from '../streams/long-poll.ts';
+import { preferredWait, waitForStatusChange } from '../streams/long-poll.ts';
 import { defineRoute } from '../app/route.ts';
 import type { Route } from '../app/route.ts';
 import { answerDetail, taskIdOf } from './task-answer.ts';
@@ -32,19 +32,19 @@ export function taskDetailRoutes(http: HttpContext): readonly Route[] {
       tag: 'Tasks',
       summary: 'Read a task',
       description:
-        'Answers at once, or, with `Prefer: wait=N`, when the status has changed or N seconds are over, whichever comes first.',
+        'Responds at once, or, with `Prefer: wait=N`, when the status has changed or after N seconds, whichever comes first.',
       access: 'tasks:read',
       params: { taskId: 'The id that creating the task returned.' },
       query: DetailQuery,
       headers: {
         Prefer:
-          '`wait=N`: wait up to N seconds, at most 30, for the status to change; a task that is over never waits.',
+          '`wait=N`: wait up to N seconds, at most 30, for the status to change; for a completed task the response is immediate.',
       },
       answer: { kind: 'data', schema: TaskSchema },
       answerHeaders: {
         ...DEPRECATION_HEADERS,
-        'Preference-Applied': '`wait=N` where the request asked to wait: the seconds that it would have waited.',
-        'Retry-After': 'Whole seconds until asking again is worth it; only while the task is not over.',
+        'Preference-Applied': '`wait=N` if the request has that preference: the seconds that were accepted.',
+        'Retry-After': 'Whole seconds until the next poll; only while the task is not completed.',
       },
       errors: ['NOT_FOUND'],
       async handle({ ctx, caller, params, query }) {
@@ -57,7 +57,7 @@ export function taskDetailRoutes(http: HttpContext): readonly Route[] {
           ctx.set('Preference-Applied', `wait=${seconds}`);
           if (isTerminal(task.status)) lease.release();
           else {
-            const wait = untilStatusChanges(http, caller, taskId, task.status, seconds, ctx.res);
+            const wait = waitForStatusChange(http, caller, taskId, task.status, seconds, ctx.res);
             await wait.finally(() => lease.release());
             if (ctx.res.destroyed) return undefined;
             // A client that waits when the process ends sends its next request to another one.

@@ -56,7 +56,7 @@ export function taskEventRoutes(http: HttpContext): readonly Route[] {
           description: 'The live stream: `id` is the `seq`, `event` the type, `data` the event as JSON.',
           mimeTypes: ['text/event-stream'],
         },
-        204: { description: 'The task is over and nothing came after `Last-Event-ID`: a client stops asking.' },
+        204: { description: 'The task is completed and has no events after `Last-Event-ID`: a client stops reconnecting.' },
       },
       errors: ['NOT_FOUND'],
       async handle({ ctx, caller, params, query }) {
@@ -99,7 +99,7 @@ function stream(
     return;
   }
   if (part.events.length > 0) events.send(part.events.map(sse));
-  // Where a task that is over has more than this, the client requests it with its next Last-Event-ID.
+  // If a completed task has more events than this, the client requests them with its next Last-Event-ID.
   if (isTerminal(part.status)) {
     events.end();
     return;

@@ -45,11 +45,11 @@ export function taskListRoutes(http: HttpContext): readonly Route[] {
         const disorder = rangeProblem(['created_after', query.created_after], ['created_before', query.created_before]);
         if (disorder !== undefined) throw invalidRequest(`invalid request: ${disorder}`);
         if (cursor !== undefined && page > 1) {
-          throw invalidRequest('invalid request: page: a cursor is a place of its own; send one or the other');
+          throw invalidRequest('invalid request: page: cannot be combined with cursor; send one of them');
         }
         if (page * size > LISTED_BY_PAGE) {
           throw invalidRequest(
-            `invalid request: page: beyond the first ${LISTED_BY_PAGE} tasks; go on with cursor, the nextCursor of the page before`,
+            `invalid request: page: beyond the first ${LISTED_BY_PAGE} tasks; continue with cursor, the nextCursor of the previous page`,
           );
         }
         const list = await lister.list({

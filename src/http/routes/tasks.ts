@@ -7,7 +7,7 @@ import { readTask } from '../../tasks/record/read.ts';
 import { CreateTaskSchema, CreatedTaskSchema } from '@darkroom/api/tasks/create-task';
 import { TaskSchema } from '@darkroom/api/tasks/task';
 import type { HttpContext } from '../app/context.ts';
-import { DEPRECATION_HEADERS, tellDeprecation } from '../middleware/deprecation.ts';
+import { DEPRECATION_HEADERS, setDeprecationHeaders } from '../middleware/deprecation.ts';
 import { parseIdempotencyKey } from '../middleware/idempotency-key.ts';
 import { CREATE_BODY_BYTES } from '../bodies/json-body.ts';
 import { createBudget } from '../app/register-routes.ts';
@@ -23,7 +23,7 @@ export function taskRoutes(http: HttpContext): readonly Route[] {
       operationId: 'createTask',
       tag: 'Tasks',
       summary: 'Create a task',
-      description: 'Answers at once; the generation runs afterwards. Its worst-case cost is held until it is over.',
+      description: 'Responds at once; the generation runs afterwards. Its worst-case cost is held until it ends.',
       access: 'tasks:write',
       budget: 'deferred',
       headers: {
@@ -53,7 +53,7 @@ export function taskRoutes(http: HttpContext): readonly Route[] {
           },
           large,
         );
-        tellDeprecation(ctx, http.catalogue.find(body.model));
+        setDeprecationHeaders(ctx, http.catalogue.find(body.model));
         if (isReplay) ctx.set('Idempotent-Replay', 'true');
         else {
           ctx.state.createdTaskId = taskId;
@@ -96,7 +96,7 @@ export function taskRoutes(http: HttpContext): readonly Route[] {
       tag: 'Tasks',
       summary: 'Erase what a task was given and what it made',
       description:
-        'Only of a task that is over. Input, metadata and outputs are gone for good; id, model, times, money and the Idempotency-Key stay, so that replays still work.',
+        'Only for a completed task. Deletes input, metadata and outputs permanently; id, model, times, money and the Idempotency-Key remain, so that replays still work.',
       access: 'tasks:write',
       params: { taskId: 'The id that creating the task returned.' },
       answer: { kind: 'data', schema: TaskSchema },

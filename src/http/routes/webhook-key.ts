@@ -1,7 +1,7 @@
 /**
  * `/v1/account/webhook-key`: the key that signs the account's callbacks (spec §5.5, contract §6, §7).
  */
-import { receiverAnswered } from '../../accounts/callback-receivers.ts';
+import { recordReceiverAnswer } from '../../accounts/callback-receivers.ts';
 import { newWebhookSecret } from '../../callbacks/signing.ts';
 import { sendTestDelivery } from '../../callbacks/test-delivery.ts';
 import { newTaskId } from '../../domain/ids.ts';
@@ -84,7 +84,7 @@ export function webhookKeyRoutes(http: HttpContext): readonly Route[] {
       operationId: 'deleteWebhookKey',
       tag: 'Webhooks',
       summary: 'Sign callbacks no more',
-      description: 'The key is gone at once, and one that signs beside it too.',
+      description: 'Deletes the secret at once, together with a second one that still signs.',
       access: 'webhooks:manage',
       answer,
       async handle({ caller }) {
@@ -99,7 +99,7 @@ export function webhookKeyRoutes(http: HttpContext): readonly Route[] {
       tag: 'Webhooks',
       summary: 'Send a test callback',
       description:
-        'Posts the detail of a task that never was, signed like a real callback, and tells what came of it. It is always sent, whatever failed before; one that arrives ends what `GET /v1/account` tells of the receiver in `callbackProblems`.',
+        'Posts the detail of a task that never existed, signed like a real callback, and returns the result. It is always sent, whatever failed before; if it succeeds, `GET /v1/account` no longer lists the receiver in `callbackProblems`.',
       access: 'webhooks:manage',
       budget: 'create',
       body: { kind: 'json', schema: TestDeliverySchema },
@@ -121,7 +121,7 @@ export function webhookKeyRoutes(http: HttpContext): readonly Route[] {
           },
         );
         // Whatever failed before: the receiver works now, and gets the whole schedule again.
-        if (delivery.isDelivered) await receiverAnswered(database, caller.accountId, checked.url.origin);
+        if (delivery.isDelivered) await recordReceiverAnswer(database, caller.accountId, checked.url.origin);
         return presentTestDelivery(delivery);
       },
     }),

@@ -66,12 +66,12 @@ const STATUS_AFTER: Readonly<Record<string, TaskStatus>> = {
 };
 
 /**
- * Waits until a task has left a status, the time is over, the client disconnects or loses access, or the feed ends.
+ * Waits until a task has left a status, the time has passed, the client disconnects or loses access, or the feed ends.
  *
  * @param status as it was read; a change since then ends the wait at once.
  * @throws {UnauthenticatedError} @throws {AccountSuspendedError} since the wait began.
  */
-export function untilStatusChanges(
+export function waitForStatusChange(
   { feed, openAnswers }: Pick<HttpContext, 'feed' | 'openAnswers'>,
   caller: Caller,
   taskId: TaskId,

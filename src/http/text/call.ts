@@ -8,7 +8,7 @@ import { DEPRECATION_HEADERS } from '../middleware/deprecation.ts';
 import { problemOf } from '../app/errors.ts';
 import type { RequestState } from '../middleware/middleware.ts';
 import { textProblemOf } from './problem.ts';
-import { tellTextLimits } from './limits.ts';
+import { setTextLimitHeaders } from './limits.ts';
 import { sendTextStream } from './stream.ts';
 
 /** The rate limit headers of every text response, named as OpenAI's are. */
@@ -22,7 +22,7 @@ export const TEXT_ANSWER_HEADERS = {
   ...DEPRECATION_HEADERS,
 };
 
-/** How long a client that has lost access has to read the error that says so. */
+/** How long a client that has lost access has to read the error that reports it. */
 const LAST_WORDS_MS = 3_000;
 
 /** @returns the whole response; undefined where it was sent as a stream. */
@@ -48,7 +48,7 @@ export async function answerTextCall(
   try {
     const answer = await http.textAnswers.answer(caller, call, gone);
     try {
-      tellTextLimits(http, ctx, caller);
+      setTextLimitHeaders(http, ctx, caller);
       if (answer.kind === 'body') return answer.body;
       await sendTextStream(ctx, answer.frames);
       return undefined;
@@ -56,7 +56,7 @@ export async function answerTextCall(
       await answer.close();
     }
   } catch (error) {
-    if (!ctx.headerSent) tellTextLimits(http, ctx, caller);
+    if (!ctx.headerSent) setTextLimitHeaders(http, ctx, caller);
     throw accessEnded(gone.signal) ?? error;
   } finally {
     clearTimeout(cut);

@@ -11,7 +11,7 @@ export function textBudget(caller: Caller): Budget {
 }
 
 /** Sets the `x-ratelimit-*` headers of a text response to the current state. */
-export function tellTextLimits(http: HttpContext, ctx: ParameterizedContext<RequestState>, caller: Caller): void {
+export function setTextLimitHeaders(http: HttpContext, ctx: ParameterizedContext<RequestState>, caller: Caller): void {
   const budgets = { requests: textBudget(caller), tokens: http.textAnswers.tokenBudget(caller) };
   for (const [kind, budget] of Object.entries(budgets)) {
     const { limit, remaining, resetAt } = http.rateLimiter.state(budget);

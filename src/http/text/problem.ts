@@ -1,4 +1,4 @@
-/** Our errors in the format of OpenAI's API, which clients of the text endpoints know (contract §9, spec §4.4.5). */
+/** Our errors in the format of OpenAI's API, which clients of the text endpoints expect (contract §9, spec §4.4.5). */
 import { factsOf } from '../../domain/darkroom-error.ts';
 import type { TextProblem } from '../../text/encoder.ts';
 import type { ErrorForm } from '../app/error-form.ts';

@@ -13,7 +13,7 @@ import { holdUntilClosed } from '../middleware/waiting-answers.ts';
 /** Contract §4: "a comment `: keep-alive` after 15 s of silence". */
 const SILENCE_MS = 15_000;
 const KEEP_ALIVE = ': keep-alive\n\n';
-/** A client that reads nothing for this long has gone without closing the connection. */
+/** A client that reads nothing for this long has disappeared without closing the connection. */
 const UNREAD_MS = 60_000;
 
 /** Responds with a stream, until it ends or the client disconnects. */

@@ -99,7 +99,7 @@ export interface RecordedRepair extends NewRepair {
 }
 
 /** The repair after which a page begins. */
-export interface RepairPlace {
+export interface RepairPosition {
   readonly createdMicros: bigint;
   readonly id: bigint;
 }
@@ -127,7 +127,7 @@ export async function listRepairs(
     kinds,
   }: {
     readonly size: number;
-    readonly after?: RepairPlace | undefined;
+    readonly after?: RepairPosition | undefined;
     readonly kinds?: readonly RepairKind[] | undefined;
   },
 ): Promise<{ readonly repairs: readonly RecordedRepair[]; readonly hasMore: boolean }> {

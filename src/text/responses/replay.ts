@@ -36,7 +36,7 @@ export function countReplayed(response: Members, cuts: DeltaCuts): number {
  * What is to be stored of a stream's deltas. An upstream may have sent events that are not rebuilt here: their numbers
  * would mean other events, so that such a stream is stored like one that was not streamed.
  */
-export function cutsToKeep(response: Members, recorder: DeltaRecorder): DeltaCuts | undefined {
+export function cutsToStore(response: Members, recorder: DeltaRecorder): DeltaCuts | undefined {
   const cuts = recorder.cuts();
   return countReplayed(response, cuts) === recorder.events ? cuts : undefined;
 }

@@ -7,7 +7,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import type { FinishReason, TextEvent } from '../../../src/text/events.ts';
 import { DeltaRecorder } from '../../../src/text/responses/delta-cuts.ts';
-import { cutsToKeep, replayFrames } from '../../../src/text/responses/replay.ts';
+import { cutsToStore, replayFrames } from '../../../src/text/responses/replay.ts';
 import { PROBLEM, answerOf, args, call, finish, readStrictly, reasoning, refusal, text } from './answers.ts';
 import type { StreamAnswer, StreamEvent } from './answers.ts';
 import { responseProblem } from './response-schema.ts';
@@ -97,7 +97,7 @@ describe('a response of any events', () => {
       fc.property(anything, reason, shown, fc.nat({ max: 60 }), (events, why, asked, startingAfter) => {
         const deltas = new DeltaRecorder();
         const { frames, answer } = answerOf([...events, finish(why)], asked, { deltas });
-        const cuts = cutsToKeep(answer, deltas);
+        const cuts = cutsToStore(answer, deltas);
 
         assert.ok(cuts);
         // As they are stored.
