@@ -9,7 +9,7 @@ import { DarkroomError, factsOf } from '../src/domain/darkroom-error.ts';
 import { TASK_NOT_FOUND } from '../src/domain/run-record.ts';
 import { isFormerQueue } from '../src/domain/workflow-ids.ts';
 import { GenerationFailure, permanentFailure } from '../src/generation/failure.ts';
-import { DeadlinePassedError, TaskOverError, WorkerStoppingError } from '../src/generation/stopped.ts';
+import { DeadlinePassedError, TaskEndedError, WorkerStoppingError } from '../src/generation/stopped.ts';
 import { TaskNotFoundError } from '../src/tasks/record/read.ts';
 import type { Logger } from '../src/telemetry/log.ts';
 import { heartbeating } from './heartbeat.ts';
@@ -69,7 +69,7 @@ function workerStops(): ApplicationFailure {
 
 function translate(name: string, logger: Logger, error: unknown): unknown {
   if (error instanceof CompleteAsyncError || error instanceof CancelledFailure) return error;
-  if (error instanceof TaskOverError) return new CancelledFailure(error.message);
+  if (error instanceof TaskEndedError) return new CancelledFailure(error.message);
   const { workflowExecution, attempt, taskQueue } = Context.current().info;
   const fields = { activity: name, workflowId: workflowExecution?.workflowId, attempt };
   if (error instanceof GenerationFailure) {

@@ -12,7 +12,7 @@ import {
   findDelayMs,
   markExhausted,
   postponeAttempt,
-  takeBackAttempt,
+  withdrawAttempt,
 } from '../src/callbacks/attempts.ts';
 import type { AttemptResult, PendingCallback } from '../src/callbacks/attempts.ts';
 import { createDeliverySlots } from '../src/callbacks/delivery-slots.ts';
@@ -110,7 +110,7 @@ export function createSendCallback(
     if (begun === undefined) return { state: 'nothing_to_send' };
     const { attempt, scheduled, hasOneAttempt } = begun;
     if (leftMs() < LEFT_TO_SEND_MS) {
-      await takeBackAttempt(context.database, taskId, attempt);
+      await withdrawAttempt(context.database, taskId, attempt);
       throw tooLate();
     }
     const startedAt = steadyClock();

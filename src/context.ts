@@ -3,7 +3,7 @@
  * creates these objects; modules receive what they need.
  */
 import type { ActivityContext } from '../activities/context.ts';
-import { createArchivingSlots, createFilmSlots } from './generation/archiving-slots.ts';
+import { createArchivingSlots, createVideoArchivingSlots } from './generation/archiving-slots.ts';
 import { createFrameDecoders } from './generation/frame-decoders.ts';
 import { createInputFetches } from './generation/input-fetches.ts';
 import { createStopSlots } from './generation/stop-slots.ts';
@@ -140,7 +140,7 @@ export function createActivityContext(
       providers: createProviders(pool, { secrets: createSecretSource(config.upstreamSecrets), logger }),
       inputFetches: createInputFetches(foundation.metrics.shares),
       archivingSlots: createArchivingSlots(foundation.metrics.shares),
-      filmSlots: createFilmSlots(foundation.metrics.shares),
+      videoArchivingSlots: createVideoArchivingSlots(foundation.metrics.shares),
       frameDecoders: createFrameDecoders(foundation.metrics.shares),
       stopSlots: createStopSlots(foundation.metrics.shares),
       describeTask: (taskId) => gateway.describeTask(taskId),

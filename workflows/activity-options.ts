@@ -106,13 +106,13 @@ export const CANCEL_TRIES = 3;
  * The same before a cancelled task is settled: its cost may depend on the answer, and its owner waits for the end. 10
  * s per attempt, two attempts, and 20 s in total, including the wait for a worker.
  */
-export const ASK_TO_STOP_OPTIONS: ActivityOptions = {
+export const REQUEST_STOP_OPTIONS: ActivityOptions = {
   startToCloseTimeout: '10 seconds',
   scheduleToCloseTimeout: '20 seconds',
   retry: { initialInterval: '1 second' },
   summary: 'cancel at the provider',
 };
-export const ASK_TO_STOP_TRIES = 2;
+export const REQUEST_STOP_TRIES = 2;
 
 /**
  * Asking a provider to stop for a task whose own workflow is gone: nothing waits for it, so it is retried for a while.

@@ -19,8 +19,8 @@ import { TASK_NOT_FOUND } from '../src/domain/run-record.ts';
 import type { TaskStatus } from '../src/domain/task-status.ts';
 import {
   ARCHIVE_LOCALLY,
-  ASK_TO_STOP_OPTIONS,
-  ASK_TO_STOP_TRIES,
+  REQUEST_STOP_OPTIONS,
+  REQUEST_STOP_TRIES,
   CANCEL_OPTIONS,
   CANCEL_TRIES,
   SETTLE_LOCALLY,
@@ -52,7 +52,7 @@ const { settleTask: settleTaskLocally } = proxyLocalActivities<Pick<Activities, 
 const { settleTask } = proxyActivities<Pick<Activities, 'settleTask'>>(SETTLE_OPTIONS);
 const { cancelGeneration } = proxyActivities<Pick<Activities, 'cancelGeneration'>>(CANCEL_OPTIONS);
 const { cancelGeneration: cancelGenerationBeforeSettlement } =
-  proxyActivities<Pick<Activities, 'cancelGeneration'>>(ASK_TO_STOP_OPTIONS);
+  proxyActivities<Pick<Activities, 'cancelGeneration'>>(REQUEST_STOP_OPTIONS);
 const { takeOverRun } = proxyActivities<Pick<Activities, 'takeOverRun'>>(TAKE_OVER_OPTIONS);
 
 /** Since the second release: histories before it settle a cancelled task first. */
@@ -108,16 +108,16 @@ export async function mediaTask(input: MediaTaskInput): Promise<SettleResult> {
     if (mayHaveBeenDecided(input, settlement)) {
       settlement = (await decidedBefore(input, { awaitGeneration, archiveOutputs })) ?? settlement;
     }
-    let isTold = false;
+    let isStopRequested = false;
     const isCancelled = settlement.status === 'fail' && settlement.reason === 'cancelled';
     if (isCancelled && (hasJob ? patched(ASKS_FOR_BILL) : mayHaveJob && patched(CANCELLATION_COMES_FIRST))) {
-      const answer = await askToStop(input);
-      isTold = answer !== undefined;
+      const answer = await requestStopBeforeSettlement(input);
+      isStopRequested = answer !== undefined;
       settlement = { ...settlement, ...costOf(answer) };
     }
     const outcome = await settle(settlement);
     showStatus(outcome.status, outcome.reason);
-    if (mayStillRun(outcome) && !isTold) await tellProvider(input);
+    if (mayStillRun(outcome) && !isStopRequested) await requestStop(input);
     if (outcome.status === 'success') return outcome;
     if (outcome.reason === 'cancelled' && cancellation !== undefined) throw cancellation;
     const reason = outcome.reason ?? 'provider_error';
@@ -221,9 +221,9 @@ function mayStillRun({ reason }: SettleResult): boolean {
  *
  * @returns undefined if it did not answer in time.
  */
-async function askToStop(input: MediaTaskInput): Promise<StopResult | undefined> {
+async function requestStopBeforeSettlement(input: MediaTaskInput): Promise<StopResult | undefined> {
   try {
-    return await cancelGenerationBeforeSettlement({ taskId: input.taskId, tries: ASK_TO_STOP_TRIES });
+    return await cancelGenerationBeforeSettlement({ taskId: input.taskId, tries: REQUEST_STOP_TRIES });
   } catch {
     return undefined;
   }
@@ -233,7 +233,7 @@ async function askToStop(input: MediaTaskInput): Promise<StopResult | undefined>
  * Asks the provider to stop what may still run there. After the settlement, which waits for no provider and does not
  * depend on this.
  */
-async function tellProvider(input: MediaTaskInput): Promise<void> {
+async function requestStop(input: MediaTaskInput): Promise<void> {
   try {
     await cancelGeneration({ taskId: input.taskId, tries: CANCEL_TRIES });
   } catch {

@@ -50,7 +50,7 @@ const upsertFailed: Statement = {
 };
 
 /** A delivery was given up, in the transaction that records it for the callback. */
-export async function receiverFailed(
+export async function recordReceiverFailure(
   transaction: Queryable,
   accountId: string,
   origin: string,
@@ -65,7 +65,7 @@ const deleteFailed: Statement = {
 };
 
 /** A delivery arrived there: the failures are cleared. */
-export async function receiverAnswered(database: Queryable, accountId: string, origin: string): Promise<void> {
+export async function recordReceiverAnswer(database: Queryable, accountId: string, origin: string): Promise<void> {
   await database.query(deleteFailed, [accountId, origin]);
 }
 

@@ -8,7 +8,7 @@ import { formatUsd } from '../domain/money.ts';
 import { lockAccount } from './accounts.ts';
 import { ForbiddenError, UnauthenticatedError } from './authenticate.ts';
 import type { Caller } from './authenticate.ts';
-import { KeyRefusedError, createKey, readKey, revokeKey, rotateKey } from './keys.ts';
+import { KeyChangeRejectedError, createKey, readKey, revokeKey, rotateKey } from './keys.ts';
 import type { KeyListing, KeyRights, MadeKey, SpendCaps } from './keys.ts';
 
 /** Keys of an account that work at one moment, not counting those that were replaced and are about to end. */
@@ -32,7 +32,7 @@ const selectTightestCaps: Statement = {
  * Creates a key with a key.
  *
  * @param now milliseconds since 1970.
- * @throws {ForbiddenError} naming what is too much. @throws {KeyRefusedError} the account has as many keys as it may.
+ * @throws {ForbiddenError} naming what is too much. @throws {KeyChangeRejectedError} the account has as many keys as it may.
  * @throws {UnauthenticatedError} the acting key was revoked in the meantime.
  */
 export function createKeyWith(database: Database, caller: Caller, rights: KeyRights, now: number): Promise<MadeKey> {
@@ -42,11 +42,11 @@ export function createKeyWith(database: Database, caller: Caller, rights: KeyRig
     requireWithin(own, rights);
     await requireCapsWithin(transaction, own, rights.spendCaps ?? {});
     if (own.spendCapIds.length >= MAX_INHERITED_CAPS && rights.spendCaps !== undefined) {
-      throw new KeyRefusedError(`${MAX_INHERITED_CAPS} spend caps above one another are the most there can be`);
+      throw new KeyChangeRejectedError(`${MAX_INHERITED_CAPS} spend caps above one another are the most there can be`);
     }
     const [row] = await transaction.query<{ keys: number }>(countKeys, [caller.accountId, new Date(now)]);
     if ((row?.keys ?? 0) >= MAX_KEYS) {
-      throw new KeyRefusedError(`this account has ${MAX_KEYS} keys already; revoke one that is not needed`);
+      throw new KeyChangeRejectedError(`this account has ${MAX_KEYS} keys already; revoke one that is not needed`);
     }
     return createKey(transaction, caller.accountId, rights, own.spendCapIds);
   });
@@ -55,7 +55,7 @@ export function createKeyWith(database: Database, caller: Caller, rights: KeyRig
 /**
  * Rotates a key of the same account with a key: itself, or one with no more rights.
  *
- * @throws {KeyNotFoundError} @throws {ForbiddenError} @throws {KeyRefusedError} @throws {UnauthenticatedError}
+ * @throws {KeyNotFoundError} @throws {ForbiddenError} @throws {KeyChangeRejectedError} @throws {UnauthenticatedError}
  */
 export function rotateKeyWith(
   database: Database,

@@ -71,8 +71,8 @@ export class KeyNotFoundError extends DarkroomError {
 }
 
 /** A key cannot be created or changed like that; the message says why. */
-export class KeyRefusedError extends DarkroomError {
-  override readonly name = 'KeyRefusedError';
+export class KeyChangeRejectedError extends DarkroomError {
+  override readonly name = 'KeyChangeRejectedError';
   override readonly kind = 'invalid_request';
 }
 
@@ -242,17 +242,17 @@ export interface Rotation {
  * Replaces a key with a new one with the same name and rights. What was spent with the old one counts against the
  * caps of the new one. Takes a transaction, in which the key stays locked.
  *
- * @throws {KeyNotFoundError} @throws {KeyRefusedError} it was revoked, has expired or was replaced already.
+ * @throws {KeyNotFoundError} @throws {KeyChangeRejectedError} it was revoked, has expired or was replaced already.
  */
 export async function rotateKey(transaction: Queryable, keyId: string, rotation: Rotation): Promise<MadeKey> {
   const { now, overlapSeconds = ROTATION_OVERLAP_SECONDS.default, accountId } = rotation;
   const old = await readKey(transaction, keyId, accountId, 'change');
-  if (old.revokedAt !== undefined) throw new KeyRefusedError(`the key ${keyId} was revoked`);
+  if (old.revokedAt !== undefined) throw new KeyChangeRejectedError(`the key ${keyId} was revoked`);
   if (old.replacedBy !== undefined) {
-    throw new KeyRefusedError(`the key ${keyId} was replaced already, by ${old.replacedBy}`);
+    throw new KeyChangeRejectedError(`the key ${keyId} was replaced already, by ${old.replacedBy}`);
   }
   if (old.expiresAt !== undefined && old.expiresAt.getTime() <= now) {
-    throw new KeyRefusedError(`the key ${keyId} has expired`);
+    throw new KeyChangeRejectedError(`the key ${keyId} has expired`);
   }
   const { id, text, secretSha256 } = newApiKey();
   await transaction.query(replaceKey, [keyId, id, secretSha256, new Date(now + overlapSeconds * 1000)]);

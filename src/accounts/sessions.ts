@@ -27,13 +27,13 @@ export interface Session {
 }
 
 /** A newly started session. The secret exists nowhere else. */
-export interface BegunSession extends Session {
+export interface StartedSession extends Session {
   readonly secret: string;
 }
 
 export interface Sessions {
   /** Starts a session of a key, and removes those that are over, and the oldest of a key that has too many. */
-  begin(transaction: Queryable, keyId: string): Promise<BegunSession>;
+  begin(transaction: Queryable, keyId: string): Promise<StartedSession>;
   /** @returns undefined: there is none with this secret, or it is over. */
   find(secret: string): Promise<Session | undefined>;
   /** Ends one; has no effect if it has ended before. */

@@ -9,7 +9,7 @@ import { hashSecret, isSecret, newSecret } from './sessions.ts';
 export const SIGN_IN_LINK_SECONDS = 600;
 
 /** A newly created link. The secret exists nowhere else. */
-export interface MadeSignInLink {
+export interface NewSignInLink {
   readonly secret: string;
   readonly expiresAt: Date;
 }
@@ -32,7 +32,7 @@ const redeemLink: Statement = {
  *
  * @param now milliseconds since 1970.
  */
-export async function makeSignInLink(database: Queryable, keyId: string, now: number): Promise<MadeSignInLink> {
+export async function createSignInLink(database: Queryable, keyId: string, now: number): Promise<NewSignInLink> {
   const secret = newSecret();
   const expiresAt = new Date(now + SIGN_IN_LINK_SECONDS * 1000);
   await database.query(removeOver, [new Date(now)]);

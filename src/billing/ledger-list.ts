@@ -81,7 +81,7 @@ const selectByReference: Statement = {
          SELECT ${COLUMNS} FROM found WHERE ${FILTERS} ORDER BY id DESC LIMIT $7`,
 };
 
-const selectPlace: Statement = {
+const selectEntryId: Statement = {
   name: 'select_ledger_place',
   text: 'SELECT id FROM ledger_entries WHERE account_id = $1 AND kind = $2 AND reference = $3',
 };
@@ -96,15 +96,15 @@ export async function listLedger(
   query: LedgerQuery,
 ): Promise<{ readonly entries: readonly LedgerEntry[]; readonly hasMore: boolean }> {
   const { size, after, kinds, from, to, keyId, reference } = query;
-  let place: bigint | null = null;
+  let afterId: bigint | null = null;
   if (after !== undefined) {
-    const [row] = await database.query<{ id: bigint }>(selectPlace, [accountId, after.kind, after.reference]);
+    const [row] = await database.query<{ id: bigint }>(selectEntryId, [accountId, after.kind, after.reference]);
     if (row === undefined) throw new UnknownLedgerEntryError();
-    place = row.id;
+    afterId = row.id;
   }
   const values = [
     accountId,
-    place,
+    afterId,
     kinds ?? null,
     from === undefined ? null : new Date(from),
     to === undefined ? null : new Date(to),

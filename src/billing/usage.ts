@@ -57,8 +57,8 @@ const COLUMNS: Readonly<Record<UsageGroup, string>> = {
 /** One statement for each set of groups, in this order whatever order they are named in. */
 function usageStatement(groups: readonly UsageGroup[]): Statement {
   const columns = groups.map((group) => `${COLUMNS[group]} AS "${group}"`);
-  const grouping = groups.length === 0 ? '' : `GROUP BY ${groups.map((_, place) => place + 1).join(', ')}`;
-  const order = groups.length === 0 ? '' : `ORDER BY ${groups.map((_, place) => place + 1).join(', ')}`;
+  const grouping = groups.length === 0 ? '' : `GROUP BY ${groups.map((_, index) => index + 1).join(', ')}`;
+  const order = groups.length === 0 ? '' : `ORDER BY ${groups.map((_, index) => index + 1).join(', ')}`;
   return {
     name: ['select_usage', ...groups].join('_').toLowerCase(),
     text: `SELECT ${[...columns, 'coalesce(sum(amount_micro_usd), 0)::bigint AS "capturedMicroUsd"', 'count(model)::integer AS count'].join(', ')}

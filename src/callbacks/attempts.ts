@@ -89,7 +89,7 @@ const takeBackStatement: Statement = {
 };
 
 /** Reverts an attempt that was started and not sent, unless another has started since. Call it once per attempt. */
-export async function takeBackAttempt(database: Queryable, taskId: TaskId, attempt: number): Promise<void> {
+export async function withdrawAttempt(database: Queryable, taskId: TaskId, attempt: number): Promise<void> {
   await database.query(takeBackStatement, [taskId, attempt]);
 }
 

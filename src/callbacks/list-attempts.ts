@@ -14,7 +14,7 @@ import type { CallbackState, RecordedAttempt } from './attempts.ts';
 export const WALKED_ATTEMPTS = 2_000;
 
 /** An attempt's position among those of its account. */
-export interface AttemptPlace {
+export interface AttemptPosition {
   /** When it started, in microseconds since 1970: PostgreSQL's precision. */
   readonly createdMicros: bigint;
   /** The id of the task. */
@@ -28,7 +28,7 @@ export interface AttemptListRequest {
   /** Scheme, host and port, as `new URL` formats them; absent: all. */
   readonly origin?: string | undefined;
   /** The list continues after this position. */
-  readonly after?: AttemptPlace | undefined;
+  readonly after?: AttemptPosition | undefined;
   readonly size: number;
 }
 
@@ -44,7 +44,7 @@ export interface AttemptList {
   /** At most `size`; fewer, or even none, does not mean that there are no more. */
   readonly attempts: readonly ListedAttempt[];
   /** There may be more after this position. */
-  readonly next: AttemptPlace | undefined;
+  readonly next: AttemptPosition | undefined;
 }
 
 const selectAttempts: Statement = {

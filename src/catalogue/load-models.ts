@@ -62,7 +62,7 @@ export function createModelReader(protocols: readonly Protocol[]): ModelReader {
     for (const [file, text] of texts) {
       if (text instanceof ModelFileError) {
         problems.push(text);
-        for (const [kept, model] of accepted) if (isIn(kept, file)) files.set(kept, model);
+        for (const [previous, model] of accepted) if (isIn(previous, file)) files.set(previous, model);
         continue;
       }
       const earlier = before.get(file);
@@ -142,12 +142,12 @@ function parse(file: string, text: string): unknown {
     return JSON.parse(text) as unknown;
   } catch (error) {
     const problem = error instanceof Error ? error.message : 'not JSON';
-    throw new ModelFileError(file, `${placeIn(text, problem)}${problem}`, { cause: error });
+    throw new ModelFileError(file, `${positionIn(text, problem)}${problem}`, { cause: error });
   }
 }
 
 /** Newer versions of Node report the line themselves. */
-function placeIn(text: string, problem: string): string {
+function positionIn(text: string, problem: string): string {
   const position = / at position (\d+)$/.exec(problem)?.[1];
   if (position === undefined) return '';
   const lines = text.slice(0, Number(position)).split('\n');
@@ -215,9 +215,9 @@ function checkSchema(file: string, definition: ModelDefinition): void {
   }
   const priced = priceProblem(definition);
   if (priced !== undefined) throw new ModelFileError(file, priced);
-  definition.examples.forEach((example, place) => {
+  definition.examples.forEach((example, index) => {
     const problem = checkInput(example);
-    if (problem !== undefined) throw new ModelFileError(file, `examples.${place}: ${problem}`);
+    if (problem !== undefined) throw new ModelFileError(file, `examples.${index}: ${problem}`);
     const filled = checkInput(withDefaults(definition.inputSchema, example));
     if (filled !== undefined) throw new ModelFileError(file, `inputSchema: a default is not allowed: ${filled}`);
     worstCaseCost(definition.pricing, example);

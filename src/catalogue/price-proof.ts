@@ -74,12 +74,12 @@ function proveQuantity({ count, duration, text }: Pricing, schema: Schema): Deci
   return multiply(...most);
 }
 
-function proveNumber(place: string, rule: Rule, schema: Schema): Decimal {
-  const field = fieldOf(place, rule, schema);
-  const largest = field.enum === undefined ? largestOfRange(place, rule, field) : largestOfList(place, rule, field);
+function proveNumber(path: string, rule: Rule, schema: Schema): Decimal {
+  const field = fieldOf(path, rule, schema);
+  const largest = field.enum === undefined ? largestOfRange(path, rule, field) : largestOfList(path, rule, field);
   if (rule.default === undefined) {
     if (!isRequired(schema, rule.field)) {
-      throw new Misfit(`${place}.default: ${rule.field} may be left out, so a default is needed`);
+      throw new Misfit(`${path}.default: ${rule.field} may be left out, so a default is needed`);
     }
     return largest;
   }
@@ -87,37 +87,37 @@ function proveNumber(place: string, rule: Rule, schema: Schema): Decimal {
     field.enum === undefined
       ? Number(rule.default) >= (field.minimum ?? 0) && Number(rule.default) <= (field.maximum ?? 0)
       : field.enum.some((value) => Number(value) === rule.default);
-  if (!isPossible) throw new Misfit(`${place}.default: ${rule.default} is no value of ${rule.field}`);
+  if (!isPossible) throw new Misfit(`${path}.default: ${rule.default} is no value of ${rule.field}`);
   if (field.default !== undefined && Number(field.default) !== rule.default) {
-    throw new Misfit(`${place}.default: the inputSchema says ${JSON.stringify(field.default)}, not ${rule.default}`);
+    throw new Misfit(`${path}.default: the inputSchema says ${JSON.stringify(field.default)}, not ${rule.default}`);
   }
   return largest;
 }
 
-function largestOfRange(place: string, { field: name }: Rule, field: FieldSchema): Decimal {
+function largestOfRange(path: string, { field: name }: Rule, field: FieldSchema): Decimal {
   if (field.type !== 'integer')
-    throw new Misfit(`${place}.field: ${name} is neither an integer nor an enum of numbers`);
+    throw new Misfit(`${path}.field: ${name} is neither an integer nor an enum of numbers`);
   const { minimum, maximum } = field;
   if (minimum === undefined || minimum < 0 || maximum === undefined) {
-    throw new Misfit(`${place}.field: ${name} needs a minimum of 0 or more and a maximum`);
+    throw new Misfit(`${path}.field: ${name} needs a minimum of 0 or more and a maximum`);
   }
   return decimalOf(maximum) ?? ONE;
 }
 
-function largestOfList(place: string, { field: name }: Rule, field: FieldSchema): Decimal {
+function largestOfList(path: string, { field: name }: Rule, field: FieldSchema): Decimal {
   const numbers = (field.enum ?? []).map((value) => {
     const amount = typeof value === 'string' || typeof value === 'number' ? decimalOf(value) : undefined;
-    if (amount === undefined) throw new Misfit(`${place}.field: ${name} can be ${JSON.stringify(value)}, no number`);
+    if (amount === undefined) throw new Misfit(`${path}.field: ${name} can be ${JSON.stringify(value)}, no number`);
     return amount;
   });
   return numbers.reduce(largerOf);
 }
 
-function proveText(place: string, rule: Rule, schema: Schema): Decimal {
-  const field = fieldOf(place, rule, schema);
-  if (field.type !== 'string') throw new Misfit(`${place}.field: ${rule.field} is not a string`);
-  if (!isRequired(schema, rule.field)) throw new Misfit(`${place}.field: ${rule.field} may be left out`);
-  if (field.maxLength === undefined) throw new Misfit(`${place}.field: ${rule.field} needs a maxLength`);
+function proveText(path: string, rule: Rule, schema: Schema): Decimal {
+  const field = fieldOf(path, rule, schema);
+  if (field.type !== 'string') throw new Misfit(`${path}.field: ${rule.field} is not a string`);
+  if (!isRequired(schema, rule.field)) throw new Misfit(`${path}.field: ${rule.field} may be left out`);
+  if (field.maxLength === undefined) throw new Misfit(`${path}.field: ${rule.field} needs a maxLength`);
   return decimalOf(field.maxLength) ?? ONE;
 }
 
@@ -125,16 +125,16 @@ function proveText(place: string, rule: Rule, schema: Schema): Decimal {
 function proveTiers({ by, usd }: Pricing, schema: Schema): Decimal {
   const plain = price(usd);
   if (by === undefined) return plain;
-  const place = 'pricing.by';
-  const field = fieldOf(place, by, schema);
+  const path = 'pricing.by';
+  const field = fieldOf(path, by, schema);
   if (field.type !== 'string' || field.enum === undefined) {
-    throw new Misfit(`${place}.field: ${by.field} is not an enum of strings`);
+    throw new Misfit(`${path}.field: ${by.field} is not an enum of strings`);
   }
   for (const value of field.enum) {
-    if (!Object.hasOwn(by.usd, String(value))) throw new Misfit(`${place}.usd: no price for ${JSON.stringify(value)}`);
+    if (!Object.hasOwn(by.usd, String(value))) throw new Misfit(`${path}.usd: no price for ${JSON.stringify(value)}`);
   }
   for (const value of Object.keys(by.usd)) {
-    if (!field.enum.includes(value)) throw new Misfit(`${place}.usd: ${by.field} is never ${JSON.stringify(value)}`);
+    if (!field.enum.includes(value)) throw new Misfit(`${path}.usd: ${by.field} is never ${JSON.stringify(value)}`);
   }
   const usual = typeof field.default === 'string' ? by.usd[field.default] : undefined;
   if (usual !== undefined && !isRequired(schema, by.field) && !isSame(price(usual), plain)) {
@@ -148,23 +148,23 @@ function proveFactors({ factors = [] }: Pricing, schema: Schema): Decimal {
   const largest = new Map<string, Decimal>();
   const seen = new Set<string>();
   for (const [index, factor] of factors.entries()) {
-    const place = `pricing.factors.${index}`;
-    const field = fieldOf(place, factor, schema);
+    const path = `pricing.factors.${index}`;
+    const field = fieldOf(path, factor, schema);
     const pair = JSON.stringify([factor.field, factor.value]);
-    if (seen.has(pair)) throw new Misfit(`${place}: there is a factor for this value already`);
+    if (seen.has(pair)) throw new Misfit(`${path}: there is a factor for this value already`);
     seen.add(pair);
-    proveValue(`${place}.value`, factor, factor.value, field);
-    if (factor.default !== undefined) proveValue(`${place}.default`, factor, factor.default, field);
+    proveValue(`${path}.value`, factor, factor.value, field);
+    if (factor.default !== undefined) proveValue(`${path}.default`, factor, factor.default, field);
     const appliesByDefault = factor.default === factor.value;
     if (field.default !== undefined && appliesByDefault !== (field.default === factor.value)) {
-      throw new Misfit(`${place}.default: the inputSchema says ${JSON.stringify(field.default)}`);
+      throw new Misfit(`${path}.default: the inputSchema says ${JSON.stringify(field.default)}`);
     }
     largest.set(factor.field, largerOf(largest.get(factor.field) ?? ONE, price(factor.factor)));
   }
   return multiply(ONE, ...largest.values());
 }
 
-function proveValue(place: string, { field: name }: Rule, value: string | number | boolean, field: FieldSchema): void {
+function proveValue(path: string, { field: name }: Rule, value: string | number | boolean, field: FieldSchema): void {
   const isPossible =
     field.enum === undefined
       ? (field.type === 'boolean' && typeof value === 'boolean') ||
@@ -173,17 +173,17 @@ function proveValue(place: string, { field: name }: Rule, value: string | number
           value >= (field.minimum ?? -Infinity) &&
           value <= (field.maximum ?? Infinity))
       : field.enum.includes(value);
-  if (!isPossible) throw new Misfit(`${place}: ${name} is never ${JSON.stringify(value)}`);
+  if (!isPossible) throw new Misfit(`${path}: ${name} is never ${JSON.stringify(value)}`);
 }
 
 type Schema = ModelDefinition['inputSchema'];
 
 /** Rules use fields that the schema has directly: not behind a reference or in one branch of several. */
-function fieldOf(place: string, { field }: Rule, schema: Schema): FieldSchema {
+function fieldOf(path: string, { field }: Rule, schema: Schema): FieldSchema {
   const properties = schema['properties'];
   const found: unknown = isObject(properties) && Object.hasOwn(properties, field) ? properties[field] : undefined;
   if (!isObject(found)) {
-    throw new Misfit(`${place}.field: the inputSchema has no property ${JSON.stringify(field)}`);
+    throw new Misfit(`${path}.field: the inputSchema has no property ${JSON.stringify(field)}`);
   }
   return found;
 }

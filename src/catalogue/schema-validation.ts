@@ -130,10 +130,10 @@ function violationOf(error: ErrorObject, prefix: ViolationPrefix): Violation {
 
 /** The offending field: for a missing or an additional member, that member. */
 function fieldOf(error: ErrorObject): string {
-  const place = dotted(error.instancePath);
-  if (error.keyword === 'additionalProperties') return join(place, error.params['additionalProperty']);
-  if (error.keyword === 'required') return join(place, error.params['missingProperty']);
-  return place;
+  const path = dotted(error.instancePath);
+  if (error.keyword === 'additionalProperties') return join(path, error.params['additionalProperty']);
+  if (error.keyword === 'required') return join(path, error.params['missingProperty']);
+  return path;
 }
 
 /** `/image_urls/0` is reported as `image_urls.0`. */

@@ -14,9 +14,9 @@ export function textModelProblem({
   if (inputTokens?.tokenizer !== undefined && inputTokens.tokensPerByte !== undefined) {
     return 'inputTokens: tokenizer and tokensPerByte exclude each other; keep one';
   }
-  for (const [place, upstream] of upstreams.entries()) {
+  for (const [index, upstream] of upstreams.entries()) {
     const problem = upstreamProblem(upstream);
-    if (problem !== undefined) return `upstreams.${place}.${problem}`;
+    if (problem !== undefined) return `upstreams.${index}.${problem}`;
   }
   return undefined;
 }

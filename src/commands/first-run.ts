@@ -7,7 +7,7 @@ import { createAccount, listAccounts } from '../accounts/accounts.ts';
 import { SCOPES } from '../accounts/api-key.ts';
 import { dashboardKey } from '../accounts/dashboard-key.ts';
 import { createKey } from '../accounts/keys.ts';
-import { makeSignInLink } from '../accounts/sign-in-links.ts';
+import { createSignInLink } from '../accounts/sign-in-links.ts';
 import { createWebhookKeys } from '../accounts/webhook-key.ts';
 import { topUp } from '../billing/ledger.ts';
 import { createFirstSigningKey } from '../callbacks/first-signing-key.ts';
@@ -56,5 +56,5 @@ export async function runFirstRun(environment: NodeJS.ProcessEnv): Promise<void>
 }
 
 async function newSignInSecret(transaction: Queryable, keyId: string): Promise<string> {
-  return (await makeSignInLink(transaction, keyId, await readDatabaseTime(transaction))).secret;
+  return (await createSignInLink(transaction, keyId, await readDatabaseTime(transaction))).secret;
 }

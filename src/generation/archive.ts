@@ -72,7 +72,7 @@ async function inTurn(
   task: WorkingTask,
   archiveIt: () => Promise<ArchiveResult>,
 ): Promise<ArchiveResult> {
-  const { archivingSlots, filmSlots } = context;
+  const { archivingSlots, videoArchivingSlots } = context;
   const { modality } = await context.definitions.read(task.definitionHash);
   let isTurn = false;
   const inSlot = () =>
@@ -81,7 +81,7 @@ async function inTurn(
       return archiveIt();
     });
   try {
-    return await (modality === 'video' ? filmSlots.run(task.accountId, number, inSlot) : inSlot());
+    return await (modality === 'video' ? videoArchivingSlots.run(task.accountId, number, inSlot) : inSlot());
   } finally {
     // An earlier attempt had a slot and failed with a retryable error.
     if (!isTurn && task.archivingDeadlineAt !== null) await pauseArchiving(context.database, task.id);

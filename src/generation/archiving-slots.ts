@@ -11,7 +11,7 @@ import type { SlotShares } from './slot-shares.ts';
 /** Concurrent archivings in one worker: bounded by the store and the database pool. */
 export const ARCHIVING_SLOTS = 40;
 /** The share of these slots for tasks of video models. */
-export const FILM_SLOTS = ARCHIVING_SLOTS / 2;
+export const VIDEO_ARCHIVING_SLOTS = ARCHIVING_SLOTS / 2;
 /** A slow file takes minutes: tasks that wait for a slot retry at least this often. */
 const LONGEST_RETURN_MS = 10_000;
 
@@ -21,8 +21,8 @@ export function createArchivingSlots(metrics?: ShareMetrics, slots: number = ARC
   return createSlotShares({ resource: 'archiving_slots', capacity: slots, leavesFree: true, longestReturnMs, metrics });
 }
 
-/** @param slots for tests; default `FILM_SLOTS`. */
-export function createFilmSlots(metrics?: ShareMetrics, slots: number = FILM_SLOTS): SlotShares {
+/** @param slots for tests; default `VIDEO_ARCHIVING_SLOTS`. */
+export function createVideoArchivingSlots(metrics?: ShareMetrics, slots: number = VIDEO_ARCHIVING_SLOTS): SlotShares {
   const longestReturnMs = LONGEST_RETURN_MS;
   return createSlotShares({ resource: 'film_slots', capacity: slots, leavesFree: true, longestReturnMs, metrics });
 }

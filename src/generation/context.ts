@@ -34,7 +34,7 @@ export interface GenerationContext {
   /** Which tasks of an account are being archived in this process. */
   readonly archivingSlots: SlotShares;
   /** The same for tasks of models that generate videos. */
-  readonly filmSlots: SlotShares;
+  readonly videoArchivingSlots: SlotShares;
   /** Which tasks of an account have frames of their videos decoded in this process. */
   readonly frameDecoders: TenantShares;
   /** Which providers are being asked to stop in this process. */

@@ -7,7 +7,7 @@ import { isPlainJobId } from '../domain/run-record.ts';
 import type { RunRecord, StoredFile } from '../domain/run-record.ts';
 import { isTerminal } from '../domain/task-status.ts';
 import { ObjectNotFoundError } from '../objects/stores/object-store.ts';
-import { countRefusals, readGeneration, readWorkingTask } from '../tasks/lifecycle/transitions.ts';
+import { countRejections, readGeneration, readWorkingTask } from '../tasks/lifecycle/transitions.ts';
 import type { Generation, WorkingTask } from '../tasks/lifecycle/transitions.ts';
 import { restoreGeneration } from '../tasks/repair/lost-commits.ts';
 import type { KnownGeneration } from '../tasks/repair/lost-commits.ts';
@@ -25,7 +25,7 @@ const MAX_RUNS = 10;
 export type EarlierWork =
   | { readonly kind: 'ended'; readonly result: SubmitResult }
   | {
-      readonly kind: 'going on';
+      readonly kind: 'in_progress';
       readonly generation: Generation;
       /** The task had ended successfully: a cancel that was accepted since then came too late. */
       readonly isDecided: boolean;
@@ -134,7 +134,7 @@ async function writeDown(
   const written = await readGeneration(context.database, task.id);
   const restored: Generation =
     known.state === 'produced' ? { ...known, jobId: null, place: upstream.place } : { ...known, place: upstream.place };
-  return { kind: 'going on', generation: written ?? restored, isDecided };
+  return { kind: 'in_progress', generation: written ?? restored, isDecided };
 }
 
 /** The upstream of a run that does not state which one it used. */
@@ -176,7 +176,7 @@ export async function generationOfThisRun(
   task: WorkingTask,
 ): Promise<Generation> {
   const found = runId === undefined ? undefined : await takeOver(context, task, runId);
-  if (found?.kind !== 'going on' || found.generation.state === 'intent') throw permanentFailure('outcome_unknown');
+  if (found?.kind !== 'in_progress' || found.generation.state === 'intent') throw permanentFailure('outcome_unknown');
   return found.generation;
 }
 
@@ -188,9 +188,9 @@ export async function intentOfEarlierAttempt(
 ): Promise<Generation | undefined> {
   const announced = announcedSubmit(attempt);
   if (announced === undefined) return undefined;
-  if ((await countRefusals(context.database, task.id)) > announced.refusals) return undefined;
+  if ((await countRejections(context.database, task.id)) > announced.refusals) return undefined;
   const found = await writeDown(context, task, announced.place, { state: 'intent' }, false);
-  return found.kind === 'going on' ? found.generation : undefined;
+  return found.kind === 'in_progress' ? found.generation : undefined;
 }
 
 /** What a workflow learns about a generation, so that its history provides it to a later run. */

@@ -9,7 +9,7 @@ import os from 'node:os';
 import { createTenantShares } from '../limits/tenant-shares.ts';
 import type { TenantShares } from '../limits/tenant-shares.ts';
 import type { ShareMetrics } from '../telemetry/metrics-shares.ts';
-import { FILM_SLOTS } from './archiving-slots.ts';
+import { VIDEO_ARCHIVING_SLOTS } from './archiving-slots.ts';
 import { retryableFailure } from './failure.ts';
 
 /**
@@ -27,8 +27,8 @@ export function createFrameDecoders(
     capacity: decoders,
     leavesFree: true,
     // There are no more tasks of video models than that; a task of another model releases its slot.
-    waiting: { perTenant: FILM_SLOTS / 2, perProcess: FILM_SLOTS },
-    refusal: () => retryableFailure('provider_unavailable'),
+    waiting: { perTenant: VIDEO_ARCHIVING_SLOTS / 2, perProcess: VIDEO_ARCHIVING_SLOTS },
+    createError: () => retryableFailure('provider_unavailable'),
     metrics,
   });
 }

@@ -18,7 +18,7 @@ export function createInputFetches(metrics?: ShareMetrics): TenantShares {
   return createTenantShares({
     resource: 'input_fetches',
     perTenant: FETCHES_AT_ONCE,
-    refusal: () => retryableFailure('provider_unavailable', Math.round(RETRY_MS * (1 + Math.random()))),
+    createError: () => retryableFailure('provider_unavailable', Math.round(RETRY_MS * (1 + Math.random()))),
     metrics,
   });
 }

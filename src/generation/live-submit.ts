@@ -11,7 +11,7 @@ import type { Generation, WorkingTask } from '../tasks/lifecycle/transitions.ts'
 import type { Attempt } from './attempt.ts';
 import type { GenerationContext } from './context.ts';
 import { permanentFailure } from './failure.ts';
-import { TaskOverError } from './stopped.ts';
+import { TaskEndedError } from './stopped.ts';
 import type { TaskRoute } from './task-route.ts';
 
 const MARK_EVERY_MS = 3_000;
@@ -34,7 +34,7 @@ export interface LiveSubmit {
 }
 
 /** Marks the intent of a submit as live until it is stopped. @param attempt that sends it. */
-export function keepSubmitLive(
+export function startMarkingSubmitLive(
   { database, logger }: Pick<GenerationContext, 'database' | 'logger'>,
   attempt: Pick<Attempt, 'signal'>,
   { id: taskId }: Pick<WorkingTask, 'id'>,
@@ -49,7 +49,7 @@ export function keepSubmitLive(
       const { isOver, isCancelRequested } = await markIntentLive(database, taskId, place);
       // Until the attempt is over, it is cancelled by whoever started it.
       const isCancelled = isCancelRequested && attempt.signal.aborted;
-      if (isOver || isCancelled) unwanted.abort(new TaskOverError());
+      if (isOver || isCancelled) unwanted.abort(new TaskEndedError());
     } catch (error) {
       logger.debug({ err: error, taskId }, 'a submit could not be marked as live');
     } finally {
@@ -67,7 +67,7 @@ export function keepSubmitLive(
  * @throws the signal's reason, unless the submit has had a result by then.
  * @throws {GenerationFailure} `cancelled`: the attempt is dead, and the task was cancelled.
  */
-export async function awaitLiveSubmit(
+export async function waitForLiveSubmit(
   { database }: Pick<GenerationContext, 'database'>,
   { id: taskId }: Pick<WorkingTask, 'id'>,
   signal: AbortSignal,

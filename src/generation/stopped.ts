@@ -22,8 +22,8 @@ export class WorkerStoppingError extends Error {
 }
 
 /** The work is no longer wanted: the task is over, or was cancelled after the attempt had ended. */
-export class TaskOverError extends Error {
-  override readonly name = 'TaskOverError';
+export class TaskEndedError extends Error {
+  override readonly name = 'TaskEndedError';
 
   constructor() {
     super('the task is over');

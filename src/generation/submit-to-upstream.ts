@@ -7,18 +7,18 @@ import type { InputFault } from '../domain/input-fault.ts';
 import { ShareExhaustedError } from '../limits/tenant-shares.ts';
 import type { Lease } from '../limits/tenant-shares.ts';
 import { ProviderUnknown } from '../providers/provider-unknown.ts';
-import { ProviderFailure, ProviderRefusal } from '../providers/provider.ts';
+import { ProviderFailure, ProviderRejection } from '../providers/provider.ts';
 import type { GenerationRequest, Submission } from '../providers/provider.ts';
-import { clearIntent, declareIntent, takeOnIntent, withdrawIntent } from '../tasks/lifecycle/intents.ts';
+import { clearIntent, declareIntent, reuseIntent, withdrawIntent } from '../tasks/lifecycle/intents.ts';
 import type { DeclaredIntent } from '../tasks/lifecycle/intents.ts';
 import { persistWithRetry } from '../tasks/lifecycle/persist-with-retry.ts';
-import { recordFiles, recordJob, recordNoAnswer, recordRefusal } from '../tasks/lifecycle/transitions.ts';
+import { recordFiles, recordJob, recordNoAnswer, recordRejection } from '../tasks/lifecycle/transitions.ts';
 import type { Health } from '../upstreams/gate.ts';
 import type { SubmitResult } from '../../workflows/contracts.ts';
 import { announceSubmit, isStatedUnsent, stateUnsent, withdrawSubmit } from './announcement.ts';
 import { submitResultOf } from './earlier-work.ts';
 import { GenerationFailure, permanentFailure, retryableFailure } from './failure.ts';
-import { keepSubmitLive } from './live-submit.ts';
+import { startMarkingSubmitLive } from './live-submit.ts';
 import type { LiveSubmit } from './live-submit.ts';
 import { warnOfShortGrace } from './short-grace.ts';
 import { stageFiles } from './stage-files.ts';
@@ -34,7 +34,7 @@ const CLEAR_WITHIN_MS = 15_000;
  * Until a long rendering without a slot is retried. Other tasks wait in the process for the next slot that becomes
  * free, so that none stays unused meanwhile.
  */
-const NO_PLACE_RETRY_MS = 3_000;
+const NO_SLOT_RETRY_MS = 3_000;
 
 /** Why an upstream did not accept a task: nothing was sent to it, or it certainly accepted nothing. */
 export type Obstacle =
@@ -48,7 +48,7 @@ export type Obstacle =
       readonly fault: InputFault | undefined;
       /** Undefined: trying again is pointless. */
       readonly waitMs: number | undefined;
-      readonly refusalsSoFar: number;
+      readonly rejectionsSoFar: number;
       /** The work itself was rejected, which other upstreams would do as well. */
       readonly endsSearch: boolean;
     };
@@ -72,17 +72,17 @@ export async function submitToUpstream(
   if (entry.kind === 'closed') return { ...entry, endsSearch: false };
   if (entry.kind === 'full') return { ...entry, endsSearch: true };
 
-  let keepsSlot = false;
+  let shouldKeepSlot = false;
   try {
     const answer = await exchangeWith(attempt, route);
-    keepsSlot = 'result' in answer && answer.result.kind === 'job';
+    shouldKeepSlot = 'result' in answer && answer.result.kind === 'job';
     return answer;
   } catch (error) {
     // A job that may be under way there still counts: the next attempt of this task finds its slot.
-    keepsSlot = !(error instanceof GenerationFailure || error instanceof WorkerStoppingError);
+    shouldKeepSlot = !(error instanceof GenerationFailure || error instanceof WorkerStoppingError);
     throw error;
   } finally {
-    if (!keepsSlot && route.gated !== undefined) await gate.leave(route.gated, task.id);
+    if (!shouldKeepSlot && route.gated !== undefined) await gate.leave(route.gated, task.id);
   }
 }
 
@@ -90,10 +90,10 @@ async function exchangeWith(
   attempt: SubmitAttempt,
   route: TaskRoute,
 ): Promise<{ readonly result: SubmitResult } | Obstacle> {
-  if (attempt.hasPlace) return submitInPlace(attempt, route);
-  const place = await enterProvider(route, attempt.task.accountId, attempt.stopSignal);
+  if (attempt.hasSlot) return submitInSlot(attempt, route);
+  const place = await acquireProviderSlot(route, attempt.task.accountId, attempt.stopSignal);
   try {
-    return await submitInPlace(attempt, route);
+    return await submitInSlot(attempt, route);
   } finally {
     place?.release();
   }
@@ -105,13 +105,13 @@ async function exchangeWith(
  * @returns undefined: the provider has no limit.
  * @throws {GenerationFailure} retryable: there is none. Another task gets the worker's slot meanwhile.
  */
-export async function enterProvider(
+export async function acquireProviderSlot(
   { provider, request }: TaskRoute,
   accountId: string,
   signal: AbortSignal,
 ): Promise<Lease | undefined> {
   return provider.enter?.(request.upstream, { accountId, signal }).catch((error: unknown) => {
-    if (error instanceof ShareExhaustedError) throw retryableFailure('provider_unavailable', spread(NO_PLACE_RETRY_MS));
+    if (error instanceof ShareExhaustedError) throw retryableFailure('provider_unavailable', spread(NO_SLOT_RETRY_MS));
     signal.throwIfAborted();
     throw error;
   });
@@ -133,7 +133,7 @@ function submitSignal({ stopSignal, stopSignals }: SubmitAttempt, { provider }: 
   return live === undefined ? signal : AbortSignal.any([signal, live.unwanted]);
 }
 
-async function submitInPlace(
+async function submitInSlot(
   attempt: SubmitAttempt,
   route: TaskRoute,
 ): Promise<{ readonly result: SubmitResult } | Obstacle> {
@@ -142,7 +142,7 @@ async function submitInPlace(
   // Before the intent: what fails until then was not sent.
   const request = await stageInputs(context, task, route, { scratch, signal: stopSignal });
   const intent = await announce(attempt, route);
-  const live = intent === undefined ? undefined : keepSubmitLive(context, attempt, task, route);
+  const live = intent === undefined ? undefined : startMarkingSubmitLive(context, attempt, task, route);
   try {
     return await send(attempt, route, request, { intent, signal: submitSignal(attempt, route, live) });
   } finally {
@@ -182,7 +182,7 @@ async function send(
   try {
     return { result: await persistResult(attempt, route, submission, signal) };
   } catch (error) {
-    if (intent === undefined) await noteTaken(attempt, route);
+    if (intent === undefined) await recordPossibleWork(attempt, route);
     throw error;
   }
 }
@@ -194,9 +194,9 @@ async function send(
  * @returns undefined: it is not announced.
  */
 async function announce(attempt: SubmitAttempt, route: TaskRoute): Promise<DeclaredIntent | undefined> {
-  const { context, task, routes, triedPlace } = attempt;
+  const { context, task, routes, triedIndex } = attempt;
   const { isSubmitRepeatable } = route.provider;
-  if (isSubmitRepeatable && (routes.length === 1 || triedPlace !== undefined)) return undefined;
+  if (isSubmitRepeatable && (routes.length === 1 || triedIndex !== undefined)) return undefined;
   const intent = await declare(attempt, route).catch((error: unknown) => {
     // Whether it was recorded is not known, but nothing was sent.
     stateUnsent(attempt);
@@ -236,14 +236,14 @@ async function declare(attempt: SubmitAttempt, route: TaskRoute): Promise<Declar
   const { context, task } = attempt;
   const declared = await declareIntent(context.database, task.id, route);
   if (declared !== undefined || !isStatedUnsent(attempt)) return declared;
-  return takeOnIntent(context.database, task.id, route);
+  return reuseIntent(context.database, task.id, route);
 }
 
 /**
  * Records that an upstream has, or may have, work that was not announced: it may bill it, whatever happens to the task
  * (src/billing/operator-costs.ts). Never throws, because the error that led here is the one to throw.
  */
-async function noteTaken({ context, task }: SubmitAttempt, route: TaskRoute): Promise<void> {
+async function recordPossibleWork({ context, task }: SubmitAttempt, route: TaskRoute): Promise<void> {
   if (route.gated === undefined) return;
   const written = persistWithRetry(AbortSignal.timeout(CLEAR_WITHIN_MS), () =>
     declareIntent(context.database, task.id, route),
@@ -289,17 +289,17 @@ async function obstacleOf(
 ): Promise<Obstacle> {
   const { context, task } = attempt;
   await reportHealth(attempt, route, healthOf(error));
-  const refusalsSoFar = error instanceof ProviderRefusal ? await noteRefusal(attempt, route, error, intent) : 0;
-  if (intent === undefined && mayBeBilled(error)) await noteTaken(attempt, route);
+  const rejectionsSoFar = error instanceof ProviderRejection ? await recordRejectedSubmit(attempt, route, error, intent) : 0;
+  if (intent === undefined && mayBeBilled(error)) await recordPossibleWork(attempt, route);
   signal.throwIfAborted();
-  if (error instanceof ProviderRefusal) {
+  if (error instanceof ProviderRejection) {
     const { reason, retryAfterMs, fault, note } = error;
     context.logger[note === undefined ? 'info' : 'error'](
       { taskId: task.id, upstream: route.upstreamName, protocol: route.request.upstream.protocol, reason, note },
       'the provider refused a task',
     );
     const endsSearch = REASONS_OF_THE_WORK.includes(reason);
-    return { kind: 'refused', reason, fault, waitMs: retryAfterMs, refusalsSoFar, endsSearch };
+    return { kind: 'refused', reason, fault, waitMs: retryAfterMs, rejectionsSoFar, endsSearch };
   }
   if (error instanceof ProviderFailure) throw permanentFailure(error.reason, error.fault);
   // It is unknown whether the work was accepted.
@@ -313,14 +313,14 @@ async function obstacleOf(
  *
  * @returns how many rejections there are by now.
  */
-async function noteRefusal(
+async function recordRejectedSubmit(
   attempt: SubmitAttempt,
   route: TaskRoute,
-  { reason }: ProviderRefusal,
+  { reason }: ProviderRejection,
   intent: DeclaredIntent | undefined,
 ): Promise<number> {
   const { context, task } = attempt;
-  if (intent === undefined) return recordRefusal(context.database, task.id, route, reason);
+  if (intent === undefined) return recordRejection(context.database, task.id, route, reason);
   try {
     const refusals = await persistWithRetry(AbortSignal.timeout(CLEAR_WITHIN_MS), () =>
       withdrawIntent(context.database, task.id, route, reason, intent),
@@ -337,7 +337,7 @@ async function noteRefusal(
 /** False for work that the upstream certainly did not accept, and for work that it reports as failed. */
 function mayBeBilled(error: unknown): boolean {
   if (error instanceof ProviderFailure) return error.reason === 'no_output';
-  return !(error instanceof ProviderRefusal);
+  return !(error instanceof ProviderRejection);
 }
 
 /**
@@ -351,7 +351,7 @@ function healthOf(error: unknown): Health | undefined {
   if (error instanceof ProviderUnknown) {
     return error.status !== undefined && STATUSES_OF_THE_WORK.includes(error.status) ? 'answered' : 'failed';
   }
-  if (!(error instanceof ProviderRefusal)) return undefined;
+  if (!(error instanceof ProviderRejection)) return undefined;
   const { condition, retryAfterMs = 0 } = error;
   if (condition === 'busy') return { pauseMs: retryAfterMs };
   if (condition === 'down') return 'failed';
@@ -365,6 +365,6 @@ async function reportHealth(
   health: Health | undefined,
 ): Promise<void> {
   if (health === undefined) return;
-  context.metrics.outgoing.upstreamAsked(upstreamName, typeof health === 'string' ? health : 'paused');
+  context.metrics.outgoing.upstreamRequested(upstreamName, typeof health === 'string' ? health : 'paused');
   if (gated !== undefined) await context.upstreams.gate.report(gated, health);
 }

@@ -19,7 +19,7 @@ import type { StopSignals } from './until-stopped.ts';
  * Providers that keep rejecting are given up after this many rejections by each: a few minutes, with the pauses that
  * they request.
  */
-const MAX_REFUSALS = 6;
+const MAX_REJECTIONS = 6;
 /**
  * A task that waits for a slot is woken when it gets one. In case the wake-up is lost, the task checks again after as
  * long as it has already waited, and not before this interval, so that a day of waiting takes about ten checks.
@@ -38,13 +38,13 @@ export interface SubmitAttempt extends Attempt {
   readonly task: WorkingTask;
   readonly routes: readonly TaskRoute[];
   /** The upstream that an earlier attempt may have submitted the work to: no other upstream may get it. */
-  readonly triedPlace: number | undefined;
+  readonly triedIndex: number | undefined;
   /** Fires on cancellation, at the deadline and when the worker stops. */
   readonly stopSignal: AbortSignal;
   /** These fire for fewer reasons. */
   readonly stopSignals: StopSignals;
   /** Whether a slot at the provider was acquired before the task's time began to run. */
-  readonly hasPlace: boolean;
+  readonly hasSlot: boolean;
   /** Whether the workflow waits if an upstream is at its concurrency limit. */
   readonly mayWait: boolean;
   /** The attempt's own directory. */
@@ -55,8 +55,8 @@ export interface SubmitAttempt extends Attempt {
 
 /** @throws {GenerationFailure} no upstream accepted the task: retryable, or permanent. */
 export async function submitWithFallback(attempt: SubmitAttempt): Promise<SubmitResult> {
-  const { routes, triedPlace } = attempt;
-  const candidates = triedPlace === undefined ? routes : routes.filter(({ place }) => place === triedPlace);
+  const { routes, triedIndex } = attempt;
+  const candidates = triedIndex === undefined ? routes : routes.filter(({ place }) => place === triedIndex);
   try {
     const { result, route } = await search(attempt, candidates);
     await leaveSlots(attempt, route);
@@ -73,10 +73,10 @@ async function search(
   attempt: SubmitAttempt,
   candidates: readonly TaskRoute[],
 ): Promise<{ readonly result: SubmitResult; readonly route: TaskRoute }> {
-  const { context, triedPlace, task, mayWait } = attempt;
+  const { context, triedIndex, task, mayWait } = attempt;
   const obstacles: Obstacle[] = [];
   for (const route of candidates) {
-    if (triedPlace !== undefined && !route.provider.isSubmitRepeatable) {
+    if (triedIndex !== undefined && !route.provider.isSubmitRepeatable) {
       await releaseUpstreamSlot(context, task.id, route);
       throw permanentFailure('outcome_unknown');
     }
@@ -112,12 +112,12 @@ function failureOf(obstacles: readonly Obstacle[], upstreams: number, task: Work
   const last = obstacles.at(-1);
   if (last === undefined) return permanentFailure('model_unavailable');
   if (last.kind === 'full') return retryableFailure('provider_unavailable', spread(RETRY_MS));
-  if (last.kind === 'refused' && last.endsSearch) return permanentFailure(last.reason, last.fault);
+  if (last.kind === 'rejected' && last.endsSearch) return permanentFailure(last.reason, last.fault);
 
   const waits = obstacles.flatMap((obstacle) => (obstacle.kind === 'full' ? [] : (obstacle.waitMs ?? [])));
-  const refusals = obstacles.filter((obstacle) => obstacle.kind === 'refused');
-  if (waits.length === 0) return permanentFailure(refusals.at(-1)?.reason ?? 'provider_unavailable');
-  const isGivenUp = refusals.some(({ refusalsSoFar }) => refusalsSoFar >= MAX_REFUSALS * upstreams);
+  const rejections = obstacles.filter((obstacle) => obstacle.kind === 'rejected');
+  if (waits.length === 0) return permanentFailure(rejections.at(-1)?.reason ?? 'provider_unavailable');
+  const isGivenUp = rejections.some(({ rejectionsSoFar }) => rejectionsSoFar >= MAX_REJECTIONS * upstreams);
   const waitMs = spread(Math.min(...waits));
   const isTooLate = task.deadlineAt !== null && performance.now() + waitMs >= task.deadlineAt;
   if (isGivenUp || isTooLate) return permanentFailure('provider_unavailable');

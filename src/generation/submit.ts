@@ -16,10 +16,10 @@ import type { GenerationContext } from './context.ts';
 import { intentOfEarlierAttempt, isForAnotherRequest, submitResultOf, takeOver } from './earlier-work.ts';
 import type { EarlierWork } from './earlier-work.ts';
 import { GenerationFailure, permanentFailure } from './failure.ts';
-import { awaitLiveSubmit } from './live-submit.ts';
+import { waitForLiveSubmit } from './live-submit.ts';
 import { withScratch } from './scratch.ts';
 import { DeadlinePassedError } from './stopped.ts';
-import { enterProvider } from './submit-to-upstream.ts';
+import { acquireProviderSlot } from './submit-to-upstream.ts';
 import { submitWithFallback } from './submit-with-fallback.ts';
 import { routesOf } from './task-route.ts';
 import type { TaskRoute } from './task-route.ts';
@@ -32,7 +32,7 @@ export async function submitGeneration(
   attempt: Attempt,
   input: SubmitInput,
 ): Promise<SubmitResult> {
-  const place = await placeBeforeHandling(context, attempt, input);
+  const place = await acquireSlotBeforeHandling(context, attempt, input);
   try {
     return await submit({ context, attempt, input }, place !== undefined);
   } finally {
@@ -47,7 +47,7 @@ interface Submitting {
   readonly input: SubmitInput;
 }
 
-async function submit(submitting: Submitting, hasPlace: boolean): Promise<SubmitResult> {
+async function submit(submitting: Submitting, hasSlot: boolean): Promise<SubmitResult> {
   const { context, attempt, input } = submitting;
   const begun = await beginHandling(context.database, input.taskId, input.handlingSeconds, context.urlSigner.keyId);
   const { task } = begun;
@@ -69,10 +69,10 @@ async function submit(submitting: Submitting, hasPlace: boolean): Promise<Submit
         context,
         task,
         routes,
-        triedPlace: found.kind === 'going on' ? found.generation.place : undefined,
+        triedIndex: found.kind === 'in_progress' ? found.generation.place : undefined,
         stopSignal,
         stopSignals,
-        hasPlace,
+        hasSlot,
         mayWait: input.mayWait === true,
         scratch,
         onProgress: createProgressRecord(context, task.id),
@@ -103,7 +103,7 @@ async function findEarlierWork(
   }
   const known =
     generation === undefined ? await intentOfEarlierAttempt(context, attempt, task) : unlessUnsent(attempt, generation);
-  return known === undefined ? { kind: 'none' } : { kind: 'going on', generation: known, isDecided: false };
+  return known === undefined ? { kind: 'none' } : { kind: 'in_progress', generation: known, isDecided: false };
 }
 
 /**
@@ -115,10 +115,10 @@ async function awaitEarlier(
   { earlier, routes, signal }: { earlier: EarlierWork; routes: readonly TaskRoute[]; signal: AbortSignal },
 ): Promise<EarlierWork> {
   let work = earlier;
-  while (work.kind === 'going on' && work.generation.state === 'intent') {
+  while (work.kind === 'in_progress' && work.generation.state === 'intent') {
     const { place } = work.generation;
     if (routes.find((route) => route.place === place)?.provider.isSubmitRepeatable === true) return work;
-    const found = await awaitLiveSubmit(submitting.context, task, signal);
+    const found = await waitForLiveSubmit(submitting.context, task, signal);
     if (found !== undefined) return { ...work, generation: found };
     // It was rejected, or not sent; or the database has lost it.
     work = await findEarlierWork(submitting, { task, generation: undefined });
@@ -129,7 +129,7 @@ async function awaitEarlier(
 /** The result that exists without a submit; undefined: there is something to submit, or to wait for. */
 function resultOf(task: WorkingTask, work: EarlierWork): SubmitResult | undefined {
   if (work.kind === 'ended') return work.result;
-  const isBrought = work.kind === 'going on' && work.generation.state !== 'intent';
+  const isBrought = work.kind === 'in_progress' && work.generation.state !== 'intent';
   return isBrought ? submitResultOf(task, work.generation) : undefined;
 }
 
@@ -146,7 +146,7 @@ type BegunTask = Awaited<ReturnType<typeof beginHandling>>;
  *
  * @returns undefined: no slot is needed, or the task is past that stage.
  */
-async function placeBeforeHandling(
+async function acquireSlotBeforeHandling(
   context: GenerationContext,
   attempt: Attempt,
   input: SubmitInput,
@@ -156,5 +156,5 @@ async function placeBeforeHandling(
   if (task.status !== 'queued' || task.isCancelRequested) return undefined;
   const [route] = await routesOf(context, task);
   const causes = { deadlineAt: null, stopping: context.stopping };
-  return route && untilStopped(attempt, causes, (signal) => enterProvider(route, task.accountId, signal));
+  return route && untilStopped(attempt, causes, (signal) => acquireProviderSlot(route, task.accountId, signal));
 }

@@ -6,14 +6,14 @@ import { EMBEDDED_PROTOCOL, upstreamsOf } from '../catalogue/definition.ts';
 import type { ModelDefinition } from '../catalogue/definition.ts';
 import { withDefaults } from '../catalogue/input-defaults.ts';
 import type { GenerationRequest, Provider } from '../providers/provider.ts';
-import type { UpstreamPlace, WorkingTask } from '../tasks/lifecycle/transitions.ts';
+import type { UpstreamPosition, WorkingTask } from '../tasks/lifecycle/transitions.ts';
 import type { GatedUpstream } from '../upstreams/gate.ts';
 import { concurrencyOf, upstreamName } from '../upstreams/upstream-caps.ts';
 import type { GenerationContext } from './context.ts';
 import { permanentFailure } from './failure.ts';
 
 /** One upstream that a task's route names. */
-export interface TaskRoute extends UpstreamPlace {
+export interface TaskRoute extends UpstreamPosition {
   readonly definition: ModelDefinition;
   readonly provider: Provider;
   readonly request: GenerationRequest;

@@ -67,7 +67,7 @@ export function createUploadSlots(metrics?: ShareMetrics): TenantShares {
   return createTenantShares({
     resource: 'uploads',
     perTenant: UPLOADS_AT_ONCE,
-    refusal: () => new RateLimitedError(RETRY_UPLOAD_SECONDS),
+    createError: () => new RateLimitedError(RETRY_UPLOAD_SECONDS),
     metrics,
   });
 }

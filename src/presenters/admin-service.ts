@@ -1,8 +1,8 @@
 /** The service as its operators see it: where it is reached, its upstreams, any one task. */
-import type { UpstreamReport } from '../upstreams/standings.ts';
+import type { UpstreamReport } from '../upstreams/upstream-report.ts';
 import type { Static } from 'typebox';
 import type { AdminTaskSchema, UpstreamsSchema } from '@darkroom/api/admin/admin-service';
-import { MAX_UPSTREAMS, quietUpstream } from '../upstreams/standings.ts';
+import { MAX_UPSTREAMS, idleUpstream } from '../upstreams/upstream-report.ts';
 import { secondsOf } from './unix-seconds.ts';
 import type { TaskDetail } from '../tasks/record/read.ts';
 import type { TaskEvent } from '../tasks/record/timeline.ts';
@@ -14,7 +14,7 @@ export function presentUpstreams(
   caps: ReadonlyMap<string, readonly number[]>,
 ): Static<typeof UpstreamsSchema> {
   const reported = new Set(reports.map(({ upstream }) => upstream));
-  const unheardOf = [...caps.keys()].filter((name) => !reported.has(name)).map(quietUpstream);
+  const unheardOf = [...caps.keys()].filter((name) => !reported.has(name)).map(idleUpstream);
   const all = [...reports, ...unheardOf].toSorted((a, b) => (a.upstream < b.upstream ? -1 : 1));
   return {
     upstreams: all

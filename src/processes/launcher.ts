@@ -12,12 +12,12 @@ import { createTenantShares } from '../limits/tenant-shares.ts';
 import type { TenantShares } from '../limits/tenant-shares.ts';
 import { LockTimeoutError } from '../database/database.ts';
 import type { Database } from '../database/database.ts';
-import { claimOutbox, claimOutboxOfAccount, giveBackOutbox, removeOutbox } from '../tasks/outbox/outbox.ts';
+import { claimOutbox, claimOutboxOfAccount, releaseOutboxLease, removeOutbox } from '../tasks/outbox/outbox.ts';
 import type { OutboxItem } from '../tasks/outbox/outbox.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { OutboxMetrics } from '../telemetry/metrics-outbox.ts';
 import type { ShareMetrics } from '../telemetry/metrics-shares.ts';
-import { refusalOf } from '../temporal/refusals.ts';
+import { rejectionOf } from '../temporal/grpc-rejections.ts';
 import { createDelivery } from './outbox-delivery.ts';
 import type { DeliveryDependencies } from './outbox-delivery.ts';
 
@@ -240,12 +240,12 @@ export function startLauncher(dependencies: LauncherDependencies): Launcher {
 
   /** A rejection persists until an operator acts; a failure passes by itself. */
   const report = ({ subjectId, kind }: OutboxItem, error: unknown): void => {
-    const reason = refusalOf(error);
+    const reason = rejectionOf(error);
     if (reason === undefined) {
       logger.warn({ err: error, subjectId, kind }, 'Temporal could not be told; it will be again');
       return;
     }
-    outboxMetrics?.refused(kind);
+    outboxMetrics?.rejected(kind);
     logger.error(
       { err: error, subjectId, kind, reason },
       'Temporal refuses to be told; it will be again. `migrate` says what the namespace lacks, or what our credentials may not',
@@ -274,7 +274,7 @@ export function startLauncher(dependencies: LauncherDependencies): Launcher {
 
   const giveBack = async (ids: readonly bigint[]): Promise<void> => {
     if (ids.length === 0) return;
-    await giveBackOutbox(database, ids).catch((error: unknown) =>
+    await releaseOutboxLease(database, ids).catch((error: unknown) =>
       logger.warn({ err: error, rows: ids.length }, 'claimed outbox rows come due only when their lease ends'),
     );
   };

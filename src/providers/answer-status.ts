@@ -1,10 +1,10 @@
 /**
  * What the status of a response means for a submit: whether the work was certainly not accepted, why, and what that
- * shows about the upstream itself. Providers' own codes take precedence (`SubmitExchange.refusalReason`).
+ * shows about the upstream itself. Providers' own codes take precedence (`SubmitExchange.rejectionReason`).
  */
 import type { FailureReason } from '../domain/failure-reason.ts';
 import type { ExchangeAnswer } from './http-exchange.ts';
-import { ProviderRefusal } from './provider.ts';
+import { ProviderRejection } from './provider.ts';
 import type { UpstreamCondition } from './provider.ts';
 
 /** 5 s: how long to back off from a provider that did not say how long. */
@@ -19,7 +19,7 @@ export function isSuccess(status: number): boolean {
   return status >= 200 && status < 300;
 }
 
-export function isRefusal(status: number): boolean {
+export function isRejection(status: number): boolean {
   if (UNKNOWN_STATUSES.includes(status)) return false;
   return (status >= 400 && status < 500) || status === 503 || MOVED_STATUSES.includes(status);
 }
@@ -36,8 +36,8 @@ export function conditionOf({ status, retryAfterMs }: ExchangeAnswer): UpstreamC
 }
 
 /** The rejection of work that was never sent: to be retried, at once if we aborted it ourselves. */
-export function unsent(code: string): ProviderRefusal {
-  if (code === 'UND_ERR_INVALID_ARG') return new ProviderRefusal('model_unavailable');
-  if (code === 'ABORTED') return new ProviderRefusal('provider_unavailable', { retryAfterMs: 0 });
-  return new ProviderRefusal('provider_unavailable', { retryAfterMs: DEFAULT_RETRY_AFTER_MS, condition: 'down' });
+export function unsent(code: string): ProviderRejection {
+  if (code === 'UND_ERR_INVALID_ARG') return new ProviderRejection('model_unavailable');
+  if (code === 'ABORTED') return new ProviderRejection('provider_unavailable', { retryAfterMs: 0 });
+  return new ProviderRejection('provider_unavailable', { retryAfterMs: DEFAULT_RETRY_AFTER_MS, condition: 'down' });
 }

@@ -1,7 +1,7 @@
 /** Puts the media of an input into the input, as data URLs: for upstreams that cannot, or should not, fetch URLs. */
 import { readFile, stat } from 'node:fs/promises';
 import { inputFault } from '../domain/input-fault.ts';
-import { ProviderRefusal } from './provider.ts';
+import { ProviderRejection } from './provider.ts';
 import type { GenerationRequest } from './provider.ts';
 
 /** 64 MB in total: a third more as base64, and several times that while the request is assembled. */
@@ -9,23 +9,23 @@ const MAX_MEDIA_BYTES = 64 * 1024 * 1024;
 
 /**
  * @returns the input with each of its media as a data URL.
- * @throws {ProviderRefusal} `input_invalid`: together they are larger than 64 MB.
+ * @throws {ProviderRejection} `input_invalid`: together they are larger than 64 MB.
  */
 export async function withMediaInline({ input, media }: GenerationRequest): Promise<GenerationRequest['input']> {
   if (media === undefined || media.size === 0) return input;
   const sizes = await Promise.all(
-    Array.from(media, async ([place, { path }]) => ({ place, bytes: (await stat(path)).size })),
+    Array.from(media, async ([fieldPath, { path }]) => ({ fieldPath, bytes: (await stat(path)).size })),
   );
   const totalBytes = sizes.reduce((sum, { bytes }) => sum + bytes, 0);
   if (totalBytes > MAX_MEDIA_BYTES) {
     const largest = sizes.reduce((one, other) => (other.bytes > one.bytes ? other : one));
-    const fault = inputFault(sizes.length === 1 ? 'too_large' : 'too_large_together', largest.place);
-    throw new ProviderRefusal('input_invalid', { fault });
+    const fault = inputFault(sizes.length === 1 ? 'too_large' : 'too_large_together', largest.fieldPath);
+    throw new ProviderRejection('input_invalid', { fault });
   }
 
   const filled = structuredClone(input) as Record<string, unknown>;
-  for (const [place, { mimeType, path }] of media) {
-    put(filled, place.split('.'), `data:${mimeType};base64,${await readFile(path, 'base64')}`);
+  for (const [fieldPath, { mimeType, path }] of media) {
+    put(filled, fieldPath.split('.'), `data:${mimeType};base64,${await readFile(path, 'base64')}`);
   }
   return filled;
 }

@@ -3,7 +3,7 @@
  * add an upstream, add a directory here; nothing else in the program knows a provider's vocabulary.
  *
  * What the rest relies on (architecture, "Submitting is split from waiting, and never repeated blindly"):
- * - `submit` throws `ProviderRefusal` only when it is certain that no work was accepted;
+ * - `submit` throws `ProviderRejection` only when it is certain that no work was accepted;
  * - it throws `ProviderFailure` only when the work was accepted and is over;
  * - anything else it throws means that the outcome is unknown, and only a repeatable submit may be retried.
  */
@@ -159,8 +159,8 @@ export interface Provider {
 export type UpstreamCondition = 'busy' | 'down';
 
 /** Nothing was accepted: not sent at all, or rejected with 4xx, 429, or 503 without a job. */
-export class ProviderRefusal extends Error {
-  override readonly name = 'ProviderRefusal';
+export class ProviderRejection extends Error {
+  override readonly name = 'ProviderRejection';
   readonly reason: FailureReason;
   /** How long the provider asked us to back off; undefined if a retry is pointless. */
   readonly retryAfterMs: number | undefined;

@@ -4,7 +4,7 @@
  * vocabulary.
  *
  * Classifying a submit (architecture, "Submitting is split from waiting, and never repeated blindly"):
- * - nothing sent, a 4xx, or 503 without a job: `ProviderRefusal`;
+ * - nothing sent, a 4xx, or 503 without a job: `ProviderRejection`;
  * - lost after sending, another 5xx, a response that is not JSON: `ProviderUnknown`;
  * - 408 and 409 are unknown too: gateways answer 408 when the work behind them took too long, and an API with
  *   idempotency keys answers 409 while the first request of a key is still in flight.
@@ -14,11 +14,11 @@ import type { FailureReason } from '../domain/failure-reason.ts';
 import { EgressError } from '../egress/egress-error.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { SecretSource } from '../upstreams/secrets.ts';
-import { conditionOf, DEFAULT_RETRY_AFTER_MS, isRefusal, isSuccess, reasonOfStatus, unsent } from './answer-status.ts';
+import { conditionOf, DEFAULT_RETRY_AFTER_MS, isRejection, isSuccess, reasonOfStatus, unsent } from './answer-status.ts';
 import { createHttpExchange, ExchangeLost } from './http-exchange.ts';
 import type { ExchangeAnswer } from './http-exchange.ts';
 import { ProviderUnknown, ProviderUnreachable } from './provider-unknown.ts';
-import { ProviderRefusal } from './provider.ts';
+import { ProviderRejection } from './provider.ts';
 import type { DownloadCall, GenerationRequest, ProviderCall, Submission, UpstreamFile } from './provider.ts';
 import { createUpstreamDownload } from './upstream-download.ts';
 import { hostOf, targetOf } from './upstream-target.ts';
@@ -56,12 +56,12 @@ export interface SubmitExchange {
    * How the provider's own codes classify a rejection; undefined leaves it to the status. Throws `ProviderFailure` if
    * they show that it was not a rejection.
    */
-  readonly refusalReason?: (
+  readonly rejectionReason?: (
     status: number,
     json: unknown,
   ) => FailureReason | undefined | Promise<FailureReason | undefined>;
   /** Statuses with which this protocol rejects work, whatever they mean elsewhere. */
-  readonly refusalStatuses?: readonly number[];
+  readonly rejectionStatuses?: readonly number[];
 }
 
 /** One submit to a protocol that has jobs. */
@@ -89,7 +89,7 @@ export interface JobExchange {
 export interface UpstreamCalls {
   /**
    * @returns the JSON of a 2xx.
-   * @throws {ProviderRefusal} nothing was accepted.
+   * @throws {ProviderRejection} nothing was accepted.
    * @throws {ProviderUnknown} something was sent; if the signal ended the wait, its reason is thrown instead.
    */
   submit(request: GenerationRequest, call: ProviderCall, submit: SubmitExchange): Promise<unknown>;
@@ -145,13 +145,13 @@ export function createUpstreamCalls(
     );
   };
 
-  const refusal = async (
+  const rejection = async (
     request: GenerationRequest,
     answer: ExchangeAnswer,
     submit: SubmitExchange,
-  ): Promise<ProviderRefusal> => {
+  ): Promise<ProviderRejection> => {
     const { status } = answer;
-    const reason = (await submit.refusalReason?.(status, answer.json)) ?? reasonOfStatus(status);
+    const reason = (await submit.rejectionReason?.(status, answer.json)) ?? reasonOfStatus(status);
     const isOperators = reason === 'model_unavailable';
     note(
       isOperators ? 'error' : 'warn',
@@ -161,9 +161,9 @@ export function createUpstreamCalls(
         ? 'the upstream refuses us: check its base address, its model name, its credential and its balance'
         : 'the upstream refused the work',
     );
-    if (reason !== 'provider_unavailable') return new ProviderRefusal(reason);
+    if (reason !== 'provider_unavailable') return new ProviderRejection(reason);
     const retryAfterMs = answer.retryAfterMs ?? DEFAULT_RETRY_AFTER_MS;
-    return new ProviderRefusal(reason, { retryAfterMs, condition: conditionOf(answer) });
+    return new ProviderRejection(reason, { retryAfterMs, condition: conditionOf(answer) });
   };
 
   /** @returns a success whose body is of the expected kind. */
@@ -176,7 +176,7 @@ export function createUpstreamCalls(
     const target = targetOf(request.upstream, submit.path, deps.secrets, authorize);
     if (typeof target === 'string') {
       note('error', request, { credentialName: request.upstream.secret }, target);
-      throw new ProviderRefusal('model_unavailable');
+      throw new ProviderRejection('model_unavailable');
     }
     let answer: ExchangeAnswer;
     try {
@@ -215,8 +215,8 @@ export function createUpstreamCalls(
     }
     const { status, json, bodyFault } = answer;
     if (isSuccess(status) && (bringsFile ? answer.file : json) !== undefined) return answer;
-    const isRefused = isRefusal(status) || submit.refusalStatuses?.includes(status) === true;
-    if (isRefused && (await submit.jobId?.(json)) === undefined) throw await refusal(request, answer, submit);
+    const isRejected = isRejection(status) || submit.rejectionStatuses?.includes(status) === true;
+    if (isRejected && (await submit.jobId?.(json)) === undefined) throw await rejection(request, answer, submit);
     if (bodyFault === 'ABORTED') call.signal.throwIfAborted();
     note('warn', request, { status, code: bodyFault }, 'the upstream gave no clear answer');
     throw new ProviderUnknown({ status, code: bodyFault });

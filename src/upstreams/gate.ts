@@ -21,9 +21,9 @@ import {
   pruneQueue,
 } from './queue.ts';
 import type { Admission } from './queue.ts';
-import { giveBackSlot, sweepSlots, takeSlot } from './slots.ts';
+import { releaseSlot, sweepSlots, acquireSlot } from './slots.ts';
 import {
-  SOUND,
+  HEALTHY,
   claimUpstreamProbe,
   countUpstreamFailure,
   forgetUpstreamFailures,
@@ -166,7 +166,7 @@ export function createUpstreamGate({
   };
 
   const takeOrWait = async (name: string, cap: number | undefined, task: Admission): Promise<Entry> => {
-    if (cap === undefined || (await takeSlot(upstreamDatabase(name), name, task, cap))) return { kind: 'open' };
+    if (cap === undefined || (await acquireSlot(upstreamDatabase(name), name, task, cap))) return { kind: 'open' };
     let waitedMs = 0;
     const join = async (transaction: Queryable): Promise<void> => {
       if (now() - (sweptAt.get(name) ?? -Infinity) >= SWEEP_INTERVAL_MS) await sweep(transaction, name);
@@ -181,7 +181,7 @@ export function createUpstreamGate({
     const work = async (transaction: Queryable): Promise<void> => {
       for (const taskId of taskIds) {
         await leaveQueue(transaction, name, taskId);
-        await giveBackSlot(transaction, name, taskId);
+        await releaseSlot(transaction, name, taskId);
       }
     };
     return change(name, work, { isLeaving: true });
@@ -255,7 +255,7 @@ export function createUpstreamGate({
       try {
         return (await stateOf(name)).pausedMs;
       } catch {
-        return SOUND.pausedMs;
+        return HEALTHY.pausedMs;
       }
     },
   };

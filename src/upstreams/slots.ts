@@ -34,7 +34,7 @@ const take: Statement = {
  * @param cap how many there are, at least 1, if no API process has published the cap in force (published-caps.ts).
  * @returns false: all are taken, or others come first.
  */
-export async function takeSlot(
+export async function acquireSlot(
   database: Queryable,
   upstream: string,
   { taskId, accountId }: Admission,
@@ -51,7 +51,7 @@ const giveBack: Statement = {
 };
 
 /** Releases a task's slot. @returns whether it had one. */
-export async function giveBackSlot(transaction: Queryable, upstream: string, taskId: string): Promise<boolean> {
+export async function releaseSlot(transaction: Queryable, upstream: string, taskId: string): Promise<boolean> {
   return (await transaction.query(giveBack, [upstream, taskId])).length > 0;
 }
 

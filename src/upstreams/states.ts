@@ -7,7 +7,7 @@
  * wait for its result; success closes the circuit breaker, failure opens it again.
  */
 import type { Queryable, Statement } from '../database/database.ts';
-import type { UpstreamStanding } from '../telemetry/metrics-service.ts';
+import type { UpstreamCooldown } from '../telemetry/metrics-service.ts';
 import { CIRCUIT_BREAKER } from './circuit-breaker.ts';
 
 const { failuresToOpen, failureWindowSeconds, openSeconds } = CIRCUIT_BREAKER;
@@ -33,7 +33,7 @@ export interface UpstreamState {
 }
 
 /** The state of an upstream without recorded problems. */
-export const SOUND: UpstreamState = {
+export const HEALTHY: UpstreamState = {
   pausedMs: 0,
   openMs: 0,
   isBroken: false,
@@ -55,7 +55,7 @@ const select: Statement = {
 /** Reads the state of an upstream. */
 export async function readState(database: Queryable, upstream: string): Promise<UpstreamState> {
   const [row] = await database.query<UpstreamState>(select, [upstream]);
-  return row ?? SOUND;
+  return row ?? HEALTHY;
 }
 
 const pause: Statement = {
@@ -128,6 +128,6 @@ const list: Statement = {
 };
 
 /** Every upstream that was ever paused, failing or capped. */
-export async function listStates(database: Queryable): Promise<readonly UpstreamStanding[]> {
-  return database.query<UpstreamStanding>(list);
+export async function listStates(database: Queryable): Promise<readonly UpstreamCooldown[]> {
+  return database.query<UpstreamCooldown>(list);
 }

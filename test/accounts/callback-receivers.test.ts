@@ -4,8 +4,8 @@ import { after, before, describe, it } from 'node:test';
 import {
   isReduced,
   listFailingReceivers,
-  receiverAnswered,
-  receiverFailed,
+  recordReceiverAnswer,
+  recordReceiverFailure,
 } from '../../src/accounts/callback-receivers.ts';
 import { newId } from '../../src/domain/ids.ts';
 import { createTestDatabase } from '../support/test-database.ts';
@@ -36,13 +36,13 @@ async function age(accountId: string, failingDays: number, lastFailedDays: numbe
 
 const list = (accountId: string, origin?: string) => listFailingReceivers(test.database, accountId, origin);
 
-describe('a receiver that fails', () => {
-  it('is told with since when, how often and how it failed last, for its account alone', async () => {
+describe('a failing receiver', () => {
+  it('is reported with the first failure, the number of failures and the last failure, to its account only', async () => {
     const [accountId, other] = [newId('acc'), newId('acc')];
-    await receiverFailed(test.database, accountId, ORIGIN, { httpStatus: 500 });
+    await recordReceiverFailure(test.database, accountId, ORIGIN, { httpStatus: 500 });
     await age(accountId, 3, 1);
-    await receiverFailed(test.database, accountId, ORIGIN, { errorClass: 'timeout' });
-    await receiverFailed(test.database, accountId, OTHER, { httpStatus: 404 });
+    await recordReceiverFailure(test.database, accountId, ORIGIN, { errorClass: 'timeout' });
+    await recordReceiverFailure(test.database, accountId, OTHER, { httpStatus: 404 });
 
     const [first, second] = await list(accountId);
 
@@ -60,13 +60,13 @@ describe('a receiver that fails', () => {
     assert.deepEqual(await list(other), []);
   });
 
-  it('is forgiven by one delivery that arrives, and others are not', async () => {
+  it('is cleared by one successful delivery, and other receivers are not', async () => {
     const accountId = newId('acc');
-    await receiverFailed(test.database, accountId, ORIGIN, { httpStatus: 500 });
-    await receiverFailed(test.database, accountId, OTHER, { httpStatus: 500 });
+    await recordReceiverFailure(test.database, accountId, ORIGIN, { httpStatus: 500 });
+    await recordReceiverFailure(test.database, accountId, OTHER, { httpStatus: 500 });
 
-    await receiverAnswered(test.database, accountId, ORIGIN);
-    await receiverAnswered(test.database, accountId, ORIGIN);
+    await recordReceiverAnswer(test.database, accountId, ORIGIN);
+    await recordReceiverAnswer(test.database, accountId, ORIGIN);
 
     assert.deepEqual(
       (await list(accountId)).map(({ origin }) => origin),
@@ -74,20 +74,20 @@ describe('a receiver that fails', () => {
     );
   });
 
-  it('is forgotten when nothing was sent there for a week, and begins anew then', async () => {
+  it('is deleted when nothing was sent to it for a week, and is counted from zero after that', async () => {
     const accountId = newId('acc');
-    await receiverFailed(test.database, accountId, ORIGIN, { httpStatus: 500 });
-    await receiverFailed(test.database, accountId, ORIGIN, { httpStatus: 500 });
+    await recordReceiverFailure(test.database, accountId, ORIGIN, { httpStatus: 500 });
+    await recordReceiverFailure(test.database, accountId, ORIGIN, { httpStatus: 500 });
     await age(accountId, 30, 8);
 
     assert.deepEqual(await list(accountId), []);
-    await receiverFailed(test.database, accountId, ORIGIN, { httpStatus: 502 });
+    await recordReceiverFailure(test.database, accountId, ORIGIN, { httpStatus: 502 });
     const [again] = await list(accountId);
     assert.equal(again?.givenUp, 1);
     assert.ok(Date.now() - again.failingSince.getTime() < 60_000);
 
     await age(accountId, 30, 8);
-    await receiverFailed(test.database, accountId, OTHER, { httpStatus: 502 });
+    await recordReceiverFailure(test.database, accountId, OTHER, { httpStatus: 502 });
     const rows = await test.database.query(
       { name: 'test_receivers', text: 'SELECT origin FROM callback_receivers WHERE account_id = $1' },
       [accountId],
@@ -95,11 +95,11 @@ describe('a receiver that fails', () => {
     assert.deepEqual(rows, [{ origin: OTHER }]);
   });
 
-  it('counts every one of many that fail at once', async () => {
+  it('counts every one of many concurrent failures', async () => {
     const accountId = newId('acc');
 
     await Promise.all(
-      Array.from({ length: 40 }, () => receiverFailed(test.database, accountId, ORIGIN, { errorClass: 'unreachable' })),
+      Array.from({ length: 40 }, () => recordReceiverFailure(test.database, accountId, ORIGIN, { errorClass: 'unreachable' })),
     );
 
     assert.deepEqual(
@@ -108,7 +108,7 @@ describe('a receiver that fails', () => {
     );
   });
 
-  it('gets one attempt of each delivery after so many days, and never where that is 0', () => {
+  it('gets one attempt per delivery after the configured number of days, and never when that is 0', () => {
     const now = Date.now();
     const failing = (days: number) => ({
       origin: ORIGIN,

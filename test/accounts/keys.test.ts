@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { AccountNotFoundError, createAccount } from '../../src/accounts/accounts.ts';
 import {
   KeyNotFoundError,
-  KeyRefusedError,
+  KeyChangeRejectedError,
   createKey,
   listKeys,
   readKey,
@@ -28,7 +28,7 @@ const rotate = (keyId: string, rotation: Partial<Rotation> = {}): Promise<MadeKe
   testDatabase.database.transaction((transaction) => rotateKey(transaction, keyId, { now: NOW, ...rotation }));
 
 describe('the keys of an account', () => {
-  it('are listed oldest first, without anything of their secrets', async () => {
+  it('are listed oldest first, without any part of their secrets', async () => {
     const { database } = testDatabase;
     const id = await newAccount('fourth');
     const one = await createKey(database, id, { name: 'one', scopes: ['tasks:read'] });
@@ -47,7 +47,7 @@ describe('the keys of an account', () => {
     for (const { text } of [one, two]) assert.ok(!listing.includes(text.split('_').at(-1) ?? ''));
   });
 
-  it('are revoked for good: the time of the first revocation stays', async () => {
+  it('are revoked permanently: the time of the first revocation stays', async () => {
     const { database } = testDatabase;
     const id = await newAccount('fifth');
     const key = await createKey(database, id, { name: 'key', scopes: ['tasks:read'] });
@@ -62,7 +62,7 @@ describe('the keys of an account', () => {
     assert.equal(await revokeKey(database, 'nobodyhas1'), false);
   });
 
-  it('cannot be made for an account that does not exist', async () => {
+  it('cannot be created for an account that does not exist', async () => {
     await assert.rejects(
       createKey(testDatabase.database, 'acc_none', { name: 'key', scopes: [] }),
       AccountNotFoundError,
@@ -70,7 +70,7 @@ describe('the keys of an account', () => {
   });
 
   // Proves C7-1.
-  it('are nowhere in the database as text', async () => {
+  it('are nowhere in the database as plain text', async () => {
     const { database } = testDatabase;
     const key = await createKey(database, await newAccount('sixth'), { name: 'key', scopes: ['tasks:read'] });
 
@@ -81,7 +81,7 @@ describe('the keys of an account', () => {
 });
 
 describe('a key with limits', () => {
-  it('is told with its models, its end and its caps', async () => {
+  it('is returned with its models, expiry and caps', async () => {
     const { database } = testDatabase;
     const accountId = await newAccount('limited');
     const expiresAt = new Date('2030-01-01T00:00:00Z');
@@ -111,7 +111,7 @@ describe('a key with limits', () => {
     });
   });
 
-  it('without caps of its own is bound by those it was made under, and tells none as its own', async () => {
+  it('without caps of its own is limited by those of its parent key, and does not list them as its own', async () => {
     const { database } = testDatabase;
     const accountId = await newAccount('inheriting');
     const above = await createKey(database, accountId, { name: 'above', scopes: [], spendCaps: { totalMicroUsd: 9n } });
@@ -122,7 +122,7 @@ describe('a key with limits', () => {
     assert.deepEqual([spendCaps, spendCapId, spendCapIds], [undefined, undefined, [above.id]]);
   });
 
-  it('is found under its own account only', async () => {
+  it('is found only under its own account', async () => {
     const { database } = testDatabase;
     const [mine, other] = [await newAccount('mine'), await newAccount('other')];
     const { id } = await createKey(database, mine, { name: 'x', scopes: [] });
@@ -139,7 +139,7 @@ describe('a key with limits', () => {
 });
 
 describe('rotating a key', () => {
-  it('makes one with the same name, rights and caps; the old one ends after the overlap', async () => {
+  it('creates a key with the same name, scopes and caps; the old one expires after the overlap', async () => {
     const { database } = testDatabase;
     const accountId = await newAccount('rotating');
     const old = await createKey(database, accountId, {
@@ -165,7 +165,7 @@ describe('rotating a key', () => {
     });
   });
 
-  it('never lets the old one live longer than it would have', async () => {
+  it('never extends the lifetime of the old key', async () => {
     const { database } = testDatabase;
     const expiresAt = new Date(NOW + 1_000);
     const old = await createKey(database, await newAccount('short'), { name: 'x', scopes: [], expiresAt });
@@ -176,7 +176,7 @@ describe('rotating a key', () => {
     assert.deepEqual((await readKey(database, made.id)).expiresAt, expiresAt);
   });
 
-  it('is refused for a key that was revoked, has expired or was replaced, and for no key', async () => {
+  it('is rejected for a revoked, expired, replaced or unknown key', async () => {
     const { database } = testDatabase;
     const accountId = await newAccount('refused');
     const make = (expiresAt?: Date): Promise<MadeKey> =>
@@ -190,13 +190,13 @@ describe('rotating a key', () => {
       [expired, /has expired$/],
       [replaced, /was replaced already, by [0-9A-Za-z]{10}$/],
     ] as const) {
-      await assert.rejects(rotate(id), (error) => error instanceof KeyRefusedError && message.test(error.message));
+      await assert.rejects(rotate(id), (error) => error instanceof KeyChangeRejectedError && message.test(error.message));
     }
     await assert.rejects(rotate('nobodyhas1'), KeyNotFoundError);
     await assert.rejects(rotate(replaced.id, { accountId: 'acc_none' }), KeyNotFoundError);
   });
 
-  it('of one key by many at once makes exactly one', async () => {
+  it('concurrently creates exactly one key', async () => {
     const { database } = testDatabase;
     for (let round = 0; round < 5; round++) {
       const accountId = await newAccount('racing');
@@ -206,7 +206,7 @@ describe('rotating a key', () => {
 
       assert.equal(answers.filter(({ status }) => status === 'fulfilled').length, 1);
       for (const answer of answers) {
-        assert.ok(answer.status === 'fulfilled' || answer.reason instanceof KeyRefusedError);
+        assert.ok(answer.status === 'fulfilled' || answer.reason instanceof KeyChangeRejectedError);
       }
       assert.equal((await listKeys(database, accountId)).length, 2);
     }

@@ -6,7 +6,7 @@ import type { Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import { translateFailures } from '../../activities/failures.ts';
 import { invalidInput, permanentFailure, retryableFailure } from '../../src/generation/failure.ts';
-import { DeadlinePassedError, TaskOverError, WorkerStoppingError } from '../../src/generation/stopped.ts';
+import { DeadlinePassedError, TaskEndedError, WorkerStoppingError } from '../../src/generation/stopped.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 
 /** What an activity that throws an error reports. */
@@ -40,7 +40,7 @@ describe('the failure of an activity', () => {
     });
   });
 
-  it('has what is wrong with the input as its only detail', async () => {
+  it('has the validation error of the input as its only detail', async () => {
     assert.deepEqual(await facts(invalidInput('too_large', ['image_urls', '0'])), {
       ...NONE,
       message: 'permanent: input_invalid',
@@ -61,13 +61,13 @@ describe('the failure of an activity', () => {
     assert.deepEqual(await facts(retryableFailure('provider_unavailable')), { ...NONE, ...failure });
   });
 
-  it('is that of a stopping worker, of a deadline, or a cancellation, if the work was stopped', async () => {
+  it('is that of a stopping worker, a deadline or a cancellation when the work was stopped', async () => {
     const stops = { message: 'the worker stops', type: 'WorkerShutdown', nonRetryable: false };
     const late = { message: 'permanent: timed_out', type: 'timed_out', nonRetryable: true };
 
     assert.deepEqual(await facts(new WorkerStoppingError()), { ...NONE, ...stops });
     assert.deepEqual(await facts(new DeadlinePassedError()), { ...NONE, ...late });
-    const over = await reported(new TaskOverError());
+    const over = await reported(new TaskEndedError());
     assert.ok(over instanceof CancelledFailure && over.message === 'the task is over');
   });
 });

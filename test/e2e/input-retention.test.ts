@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { Worker } from '@temporalio/worker';
 import { createActivities } from '../../activities/index.ts';
-import { createArchivingSlots, createFilmSlots } from '../../src/generation/archiving-slots.ts';
+import { createArchivingSlots, createVideoArchivingSlots } from '../../src/generation/archiving-slots.ts';
 import { createFrameDecoders } from '../../src/generation/frame-decoders.ts';
 import { createInputFetches } from '../../src/generation/input-fetches.ts';
 import { createStopSlots } from '../../src/generation/stop-slots.ts';
@@ -61,7 +61,7 @@ describe('the input of a task', () => {
           providers: new Map(),
           inputFetches: createInputFetches(),
           archivingSlots: createArchivingSlots(),
-          filmSlots: createFilmSlots(),
+          videoArchivingSlots: createVideoArchivingSlots(),
           frameDecoders: createFrameDecoders(),
           stopSlots: createStopSlots(),
           stopping: new AbortController().signal,

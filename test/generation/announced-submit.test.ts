@@ -12,10 +12,10 @@ import { GenerationFailure } from '../../src/generation/failure.ts';
 import { submitToUpstream } from '../../src/generation/submit-to-upstream.ts';
 import type { SubmitAttempt } from '../../src/generation/submit-with-fallback.ts';
 import type { TaskRoute } from '../../src/generation/task-route.ts';
-import { ProviderRefusal } from '../../src/providers/provider.ts';
+import { ProviderRejection } from '../../src/providers/provider.ts';
 import type { Submission } from '../../src/providers/provider.ts';
 import { clearIntent, declareIntent, withdrawIntent } from '../../src/tasks/lifecycle/intents.ts';
-import { beginHandling, countRefusals, readGeneration } from '../../src/tasks/lifecycle/transitions.ts';
+import { beginHandling, countRejections, readGeneration } from '../../src/tasks/lifecycle/transitions.ts';
 import type { WorkingTask } from '../../src/tasks/lifecycle/transitions.ts';
 import { definition } from '../catalogue/definitions.ts';
 import { body, openTaskRoom } from '../tasks/task-room.ts';
@@ -61,10 +61,10 @@ function submitOf(benchOf: () => GenerationBench) {
       context: { ...benchOf().context, database },
       task,
       routes: [route],
-      triedPlace: undefined,
+      triedIndex: undefined,
       stopSignal: signal,
       stopSignals: { requested: signal, deadline: signal },
-      hasPlace: true,
+      hasSlot: true,
       mayWait: false,
       scratch: '',
       onProgress: () => undefined,
@@ -158,7 +158,7 @@ describe('a submit that is announced', () => {
     await withdrawIntent(room.database, task.id, place, 'provider_unavailable', first);
 
     assert.equal((await readGeneration(room.database, task.id))?.state, 'intent');
-    assert.equal(await countRefusals(room.database, task.id), 0);
+    assert.equal(await countRejections(room.database, task.id), 0);
   });
 
   it('may be sent again after a refusal, also where the next attempt has not heard of that', async () => {
@@ -171,12 +171,12 @@ describe('a submit that is announced', () => {
       },
     });
 
-    const refused = await submit(task, attempt, () => Promise.reject(new ProviderRefusal('provider_unavailable')));
+    const refused = await submit(task, attempt, () => Promise.reject(new ProviderRejection('provider_unavailable')));
     const lost = await intentOfEarlierAttempt(bench.context, { earlierDetails: announced[0] }, task);
 
     assert.equal('kind' in refused && refused.kind, 'refused');
     assert.deepEqual([await readGeneration(room.database, task.id), lost], [undefined, undefined]);
-    assert.equal(await countRefusals(room.database, task.id), 1);
+    assert.equal(await countRejections(room.database, task.id), 1);
   });
 });
 
@@ -280,7 +280,7 @@ describe('an intent of which the answer is lost', () => {
       transaction: () => Promise.reject(new Error('the database has lost the transaction')),
     };
     const attempt = newAttempt();
-    const refuse = (): Promise<never> => Promise.reject(new ProviderRefusal('provider_unavailable'));
+    const refuse = (): Promise<never> => Promise.reject(new ProviderRejection('provider_unavailable'));
 
     await assert.rejects(submit(task, attempt, refuse, { database }), /has lost the transaction/);
 

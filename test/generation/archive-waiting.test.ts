@@ -11,7 +11,7 @@ import type { Caller } from '../../src/accounts/authenticate.ts';
 import { createPinnedDefinitions } from '../../src/catalogue/pinned-definitions.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
 import { archiveOutputs } from '../../src/generation/archive.ts';
-import { FILM_SLOTS, createArchivingSlots, createFilmSlots } from '../../src/generation/archiving-slots.ts';
+import { VIDEO_ARCHIVING_SLOTS, createArchivingSlots, createVideoArchivingSlots } from '../../src/generation/archiving-slots.ts';
 import type { GenerationContext } from '../../src/generation/context.ts';
 import { GenerationFailure } from '../../src/generation/failure.ts';
 import { createFrameDecoders } from '../../src/generation/frame-decoders.ts';
@@ -53,7 +53,7 @@ after(() => room.close());
 /** What the attempts of one test share. */
 interface Bench {
   readonly archivingSlots: SlotShares;
-  readonly filmSlots: SlotShares;
+  readonly videoArchivingSlots: SlotShares;
   readonly frameDecoders: TenantShares;
   readonly stopping: AbortController;
   /** Keys of the videos. */
@@ -65,7 +65,7 @@ interface Bench {
 function newBench(slots?: number): Bench {
   return {
     archivingSlots: createArchivingSlots(undefined, slots),
-    filmSlots: createFilmSlots(),
+    videoArchivingSlots: createVideoArchivingSlots(),
     frameDecoders: createFrameDecoders(undefined, 1),
     stopping: new AbortController(),
     films: new Set(),
@@ -287,7 +287,7 @@ describe('films whose decoding takes long', () => {
     const bench = newBench();
     const { refused, waiting, end } = await beginAll(bench, await generatedFilms(41));
 
-    assert.deepEqual([waiting, refused], [FILM_SLOTS / 2, 41 - FILM_SLOTS / 2]);
+    assert.deepEqual([waiting, refused], [VIDEO_ARCHIVING_SLOTS / 2, 41 - VIDEO_ARCHIVING_SLOTS / 2]);
     assert.equal((await archiveAt(bench, await generatedTask())).kind, 'archived');
     await end();
   });
@@ -298,7 +298,7 @@ describe('films whose decoding takes long', () => {
     for (let account = 0; account < 5; account++) films.push(...(await generatedFilms(10)));
     const { waiting, end } = await beginAll(bench, films);
 
-    assert.ok(waiting <= FILM_SLOTS, `${waiting} wait for the decoder`);
+    assert.ok(waiting <= VIDEO_ARCHIVING_SLOTS, `${waiting} wait for the decoder`);
     const images = await Promise.all(Array.from({ length: 5 }, () => generatedTask()));
     const archived = await Promise.all(images.map((image) => archiveAt(bench, image)));
     assert.ok(archived.every(({ kind }) => kind === 'archived'));

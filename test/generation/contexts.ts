@@ -6,7 +6,7 @@ import { createMediaInspector } from '@darkroom/media/inspect';
 import { createPinnedDefinitions } from '../../src/catalogue/pinned-definitions.ts';
 import { parseAllowList } from '../../src/egress/allow-list.ts';
 import { createEgress } from '../../src/egress/guarded-client.ts';
-import { createArchivingSlots, createFilmSlots } from '../../src/generation/archiving-slots.ts';
+import { createArchivingSlots, createVideoArchivingSlots } from '../../src/generation/archiving-slots.ts';
 import type { GenerationContext } from '../../src/generation/context.ts';
 import { createFrameDecoders } from '../../src/generation/frame-decoders.ts';
 import { createInputFetches } from '../../src/generation/input-fetches.ts';
@@ -55,7 +55,7 @@ export function openGenerationBench(
       egress,
       inputFetches: createInputFetches(),
       archivingSlots: createArchivingSlots(),
-      filmSlots: createFilmSlots(),
+      videoArchivingSlots: createVideoArchivingSlots(),
       frameDecoders: createFrameDecoders(),
       stopSlots: createStopSlots(),
       inspector,

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { until } from '@darkroom/testing/until';
-import { awaitLiveSubmit, keepSubmitLive } from '../../src/generation/live-submit.ts';
+import { waitForLiveSubmit, startMarkingSubmitLive } from '../../src/generation/live-submit.ts';
 import type { LiveSubmit } from '../../src/generation/live-submit.ts';
 import { cancelTask } from '../../src/tasks/lifecycle/cancel.ts';
 import { clearIntent, declareIntent, readIntentMark } from '../../src/tasks/lifecycle/intents.ts';
@@ -42,9 +42,9 @@ describe('a submit that goes on after its attempt', () => {
     const intent = await declareIntent(room.database, taskId, PLACE);
     assert.ok(intent !== undefined);
     const context = { database: room.database, logger: silentLogger() };
-    const live = keepSubmitLive(context, { signal: attempt }, task, PLACE);
+    const live = startMarkingSubmitLive(context, { signal: attempt }, task, PLACE);
     const waiting = new AbortController();
-    const found = awaitLiveSubmit(context, task, waiting.signal);
+    const found = waitForLiveSubmit(context, task, waiting.signal);
     const end = async (): Promise<void> => {
       live.stop();
       waiting.abort();
@@ -117,7 +117,7 @@ describe('a submit that goes on after its attempt', () => {
     stop();
     await recordJob(room.database, task, PLACE, 'job-3');
 
-    const found = await awaitLiveSubmit({ database: room.database }, task, AbortSignal.abort());
+    const found = await waitForLiveSubmit({ database: room.database }, task, AbortSignal.abort());
 
     assert.equal(found?.state, 'submitted');
   });

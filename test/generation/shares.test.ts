@@ -1,7 +1,7 @@
 /** An account's maximum share of a worker's archiving slots and video decoders. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { ARCHIVING_SLOTS, FILM_SLOTS, createArchivingSlots } from '../../src/generation/archiving-slots.ts';
+import { ARCHIVING_SLOTS, VIDEO_ARCHIVING_SLOTS, createArchivingSlots } from '../../src/generation/archiving-slots.ts';
 import { GenerationFailure } from '../../src/generation/failure.ts';
 import { createFrameDecoders } from '../../src/generation/frame-decoders.ts';
 import { STOP_SLOTS, STOP_SLOTS_OF_ACCOUNT, createStopSlots } from '../../src/generation/stop-slots.ts';
@@ -48,7 +48,7 @@ describe('decoders of videos', () => {
   it('leave one to another account, however many videos wait, and none waits beyond its share', async () => {
     const decoders = createFrameDecoders(undefined, 3);
     const stop = new AbortController();
-    const waiting = Array.from({ length: FILM_SLOTS / 2 + 2 }, () =>
+    const waiting = Array.from({ length: VIDEO_ARCHIVING_SLOTS / 2 + 2 }, () =>
       decoders.run('acc_one', never, { signal: stop.signal }).catch((error: unknown) => error),
     );
 

@@ -12,11 +12,11 @@ import { GenerationFailure } from '../../src/generation/failure.ts';
 import { DeadlinePassedError } from '../../src/generation/stopped.ts';
 import { submitGeneration } from '../../src/generation/submit.ts';
 import { ProviderUnknown } from '../../src/providers/provider-unknown.ts';
-import { ProviderFailure, ProviderRefusal } from '../../src/providers/provider.ts';
+import { ProviderFailure, ProviderRejection } from '../../src/providers/provider.ts';
 import type { GenerationRequest, Provider, Submission, SubmitCall } from '../../src/providers/provider.ts';
 import { cancelTask } from '../../src/tasks/lifecycle/cancel.ts';
 import { declareIntent } from '../../src/tasks/lifecycle/intents.ts';
-import { beginHandling, countRefusals, readGeneration } from '../../src/tasks/lifecycle/transitions.ts';
+import { beginHandling, countRejections, readGeneration } from '../../src/tasks/lifecycle/transitions.ts';
 import type { WorkingTask } from '../../src/tasks/lifecycle/transitions.ts';
 import { definition } from '../catalogue/definitions.ts';
 import { body } from '../tasks/task-room.ts';
@@ -229,7 +229,7 @@ function accepted({ areSynchronous }: Upstreams): Submission {
 }
 
 function errorOf(outcome: Outcome): Error {
-  if (outcome === 'refused') return new ProviderRefusal(MARK.refused, { retryAfterMs: 1_000 });
+  if (outcome === 'refused') return new ProviderRejection(MARK.refused, { retryAfterMs: 1_000 });
   if (outcome === 'failed') return new ProviderFailure(MARK.failed);
   return new ProviderUnknown({ code: 'ECONNRESET' });
 }
@@ -251,7 +251,7 @@ async function leftOf(room: TaskRoom, { id }: WorkingTask, end: string): Promise
   return {
     generation: generation === undefined ? '-' : `${generation.state}@${generation.place + 1}`,
     slots: positions.join(' ') || '-',
-    refusals: String(await countRefusals(room.database, id)),
+    refusals: String(await countRejections(room.database, id)),
     end,
   };
 }

@@ -8,7 +8,7 @@ import { submitToUpstream } from '../../src/generation/submit-to-upstream.ts';
 import type { SubmitAttempt } from '../../src/generation/submit-with-fallback.ts';
 import type { TaskRoute } from '../../src/generation/task-route.ts';
 import { ProviderUnknown } from '../../src/providers/provider-unknown.ts';
-import { ProviderFailure, ProviderRefusal } from '../../src/providers/provider.ts';
+import { ProviderFailure, ProviderRejection } from '../../src/providers/provider.ts';
 import type { Submission } from '../../src/providers/provider.ts';
 import { beginHandling, readGeneration } from '../../src/tasks/lifecycle/transitions.ts';
 import type { Generation } from '../../src/tasks/lifecycle/transitions.ts';
@@ -58,10 +58,10 @@ describe('a submit that can be repeated, and was not announced', () => {
       context: bench.context,
       task,
       routes: [route],
-      triedPlace: undefined,
+      triedIndex: undefined,
       stopSignal: cancel.signal,
       stopSignals: { requested: cancel.signal, deadline: cancel.signal },
-      hasPlace: true,
+      hasSlot: true,
       mayWait: false,
       scratch: '',
       onProgress: () => undefined,
@@ -97,7 +97,7 @@ describe('a submit that can be repeated, and was not announced', () => {
   });
 
   it('is known of to nobody where the upstream refused it, or says that it failed', async () => {
-    const refused = await submitted(() => Promise.reject(new ProviderRefusal('provider_unavailable')));
+    const refused = await submitted(() => Promise.reject(new ProviderRejection('provider_unavailable')));
     const failed = await submitted(() => Promise.reject(new ProviderFailure('provider_error')));
 
     assert.deepEqual([refused, failed], [undefined, undefined]);

@@ -1,7 +1,7 @@
 /** What operators inspect when something is wrong: upstreams, a task, and the accounts by name. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { takeSlot } from '../../src/upstreams/slots.ts';
+import { acquireSlot } from '../../src/upstreams/slots.ts';
 import { countUpstreamFailure, forgetUpstreamFailures, pauseUpstream } from '../../src/upstreams/states.ts';
 import { definition } from '../catalogue/definitions.ts';
 import { newTask } from './route-requests.ts';
@@ -50,7 +50,7 @@ describe('upstreams', () => {
       'as the models that go there say',
     );
     const { database } = admin.served.room;
-    assert.ok(await takeSlot(database, 'quiet', { taskId: 'tk-svc-1', accountId: 'acct' }, 2));
+    assert.ok(await acquireSlot(database, 'quiet', { taskId: 'tk-svc-1', accountId: 'acct' }, 2));
     assert.equal((await upstreamNamed('quiet'))?.slotsTaken, 1);
     assert.deepEqual((await upstreamNamed('openai:images.example.com'))?.caps, [], 'no cap');
     assert.equal(await upstreamNamed('embedded'), undefined, 'an engine of our own is no upstream');

@@ -8,7 +8,7 @@ import { SCOPES } from '../../src/accounts/api-key.ts';
 import { revokeKey } from '../../src/accounts/keys.ts';
 import { setSuspended } from '../../src/accounts/accounts.ts';
 import { SESSION_SECONDS } from '../../src/accounts/sessions.ts';
-import { SIGN_IN_LINK_SECONDS, makeSignInLink } from '../../src/accounts/sign-in-links.ts';
+import { SIGN_IN_LINK_SECONDS, createSignInLink } from '../../src/accounts/sign-in-links.ts';
 import { createSessionCookie } from '../../src/http/middleware/session-cookie.ts';
 import { body } from '../tasks/task-room.ts';
 import { errorOf, raw } from './raw-request.ts';
@@ -237,7 +237,7 @@ describe('signing in', () => {
   // Proves C0-7.
   it('by a link works once, also for two at the same moment', async () => {
     const { keyId } = dataOf<{ keyId: string }>(await ask('GET', '/session', await signIn()));
-    const { secret } = await makeSignInLink(served.room.database, keyId, clock.nowMs);
+    const { secret } = await createSignInLink(served.room.database, keyId, clock.nowMs);
     const answers = await Promise.all(Array.from({ length: 5 }, () => ask('POST', '/session', ours, { link: secret })));
     assert.deepEqual(
       answers.map(({ status }) => status).toSorted((one, other) => one - other),
@@ -249,8 +249,8 @@ describe('signing in', () => {
 
   it('by a link works for ten minutes', async () => {
     const { keyId } = dataOf<{ keyId: string }>(await ask('GET', '/session', await signIn()));
-    const early = await makeSignInLink(served.room.database, keyId, clock.nowMs);
-    const late = await makeSignInLink(served.room.database, keyId, clock.nowMs);
+    const early = await createSignInLink(served.room.database, keyId, clock.nowMs);
+    const late = await createSignInLink(served.room.database, keyId, clock.nowMs);
     clock.nowMs += SIGN_IN_LINK_SECONDS * 1000 - 1;
     assert.equal((await ask('POST', '/session', ours, { link: early.secret })).status, 200);
     clock.nowMs += 1;

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { after, beforeEach, describe, it } from 'node:test';
 import { newApiKey } from '../../src/accounts/api-key.ts';
 import { newSecret } from '../../src/accounts/sessions.ts';
-import { makeSignInLink } from '../../src/accounts/sign-in-links.ts';
+import { createSignInLink } from '../../src/accounts/sign-in-links.ts';
 import { body } from '../tasks/task-room.ts';
 import { errorOf, raw } from './raw-request.ts';
 import type { RawAnswer } from './raw-request.ts';
@@ -54,7 +54,7 @@ describe('many who sign in at one moment', () => {
   it('with good keys and links are all let in', async () => {
     const keys = await Promise.all(Array.from({ length: AT_ONCE / 2 }, () => account.newKey()));
     const links = await Promise.all(
-      keys.map(async ({ id }) => (await makeSignInLink(served.room.database, id, clock)).secret),
+      keys.map(async ({ id }) => (await createSignInLink(served.room.database, id, clock)).secret),
     );
 
     const answers = await Promise.all([

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { after, it } from 'node:test';
 import { createCogProvider } from '../../src/providers/cog/cog-provider.ts';
 import { concurrencyOf } from '../../src/upstreams/upstream-caps.ts';
-import { ProviderRefusal } from '../../src/providers/provider.ts';
+import { ProviderRejection } from '../../src/providers/provider.ts';
 import { describeProviderContract } from './provider-contract.ts';
 import { submitCall } from './submit-call.ts';
 
@@ -29,7 +29,7 @@ describeProviderContract(
     it('refuses for a while when the container has no slot free', async () => {
       const error = await caught(provider.submit(request('full [refuse 409]'), call));
 
-      assert.ok(error instanceof ProviderRefusal);
+      assert.ok(error instanceof ProviderRejection);
       assert.equal(error.reason, 'provider_unavailable');
       assert.ok((error.retryAfterMs ?? 0) > 0);
       assert.equal(concurrencyOf({ protocol: 'cog' }), 1, 'so that it is asked for one at a time');
@@ -91,7 +91,7 @@ describeProviderContract(
         provider.submit({ ...work, input: { ...work.input, video: 'upload:1' }, media }, call),
       );
 
-      assert.ok(error instanceof ProviderRefusal);
+      assert.ok(error instanceof ProviderRejection);
       assert.equal(error.reason, 'input_invalid');
       assert.deepEqual(error.fault, { kind: 'too_large', field: 'video' });
       assert.deepEqual(await linesOf('too much'), []);

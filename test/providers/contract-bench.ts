@@ -8,7 +8,7 @@ import { inspect } from 'node:util';
 import { pino } from 'pino';
 import type { Modality } from '../../src/catalogue/definition.ts';
 import { newTaskId } from '../../src/domain/ids.ts';
-import { ProviderRefusal } from '../../src/providers/provider.ts';
+import { ProviderRejection } from '../../src/providers/provider.ts';
 import type {
   GenerationRequest,
   InputFile,
@@ -96,7 +96,7 @@ export interface ContractRig {
   /** Submits and waits for the end, as the activities do. */
   generate(work: GenerationRequest): Promise<readonly ProducedFile[]>;
   /** Runs work that must be rejected. */
-  refused(work: GenerationRequest): Promise<ProviderRefusal>;
+  refused(work: GenerationRequest): Promise<ProviderRejection>;
   /** The bytes of a file, fetched from wherever it is available. */
   bytesOf(work: GenerationRequest, file: ProducedFile | undefined): Promise<Buffer>;
 }
@@ -186,7 +186,7 @@ export function createContractRig(subject: ContractSubject): ContractRig {
     countOf: async (prompt, kind) => (await bench.linesOf(prompt)).filter((line) => line.kind === kind).length,
     async refused(work) {
       const error = await bench.caught(generate(work));
-      assert.ok(error instanceof ProviderRefusal, `not a refusal: ${inspect(error)}`);
+      assert.ok(error instanceof ProviderRejection, `not a refusal: ${inspect(error)}`);
       return error;
     },
     async bytesOf(work, file) {

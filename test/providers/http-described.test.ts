@@ -13,7 +13,7 @@ import { bindingProblem } from '../../src/providers/http/binding.ts';
 import type { HttpBinding } from '../../src/providers/http/binding.ts';
 import { createHttpProvider } from '../../src/providers/http/http-provider.ts';
 import { ProviderUnknown } from '../../src/providers/provider-unknown.ts';
-import { ProviderFailure, ProviderRefusal } from '../../src/providers/provider.ts';
+import { ProviderFailure, ProviderRejection } from '../../src/providers/provider.ts';
 import type { GenerationRequest, Provider } from '../../src/providers/provider.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { createSecretSource } from '../../src/upstreams/secrets.ts';
@@ -177,7 +177,7 @@ describe('an HTTP API that a model file describes', { timeout: 180_000 }, () => 
       await withServer({ ...JOBS, submit }, {}, async ({ provider, request, asked }) => {
         const error = await provider.submit(request, call).catch((reason: unknown) => reason);
 
-        assert.ok(error instanceof ProviderRefusal, submit.path);
+        assert.ok(error instanceof ProviderRejection, submit.path);
         assert.equal(error.reason, 'model_unavailable');
         assert.deepEqual(asked, []);
       });
@@ -203,7 +203,7 @@ describe('an HTTP API that a model file describes', { timeout: 180_000 }, () => 
     const upstream = { protocol: 'http', baseUrl, model: 'm', http: { ...JOBS, submit } };
     const request = { taskId: 'tk-svc-00000000000000000000000002', upstream, input: {} } as const;
 
-    await assert.rejects(whole.submit(request, call), { name: 'ProviderRefusal', reason: 'input_unreachable' });
+    await assert.rejects(whole.submit(request, call), { name: 'ProviderRejection', reason: 'input_unreachable' });
 
     server.close();
   });

@@ -8,7 +8,7 @@ import { after, afterEach, before, describe, it } from 'node:test';
 import { inspect } from 'node:util';
 import { EgressError } from '../../src/egress/egress-error.ts';
 import { ProviderUnknown } from '../../src/providers/provider-unknown.ts';
-import { ProviderFailure, ProviderRefusal } from '../../src/providers/provider.ts';
+import { ProviderFailure, ProviderRejection } from '../../src/providers/provider.ts';
 import type { UpstreamBinding } from '../../src/providers/provider.ts';
 import { createContractRig, MARK } from './contract-bench.ts';
 import type { ContractBench, ContractSubject } from './contract-bench.ts';
@@ -80,7 +80,7 @@ export function describeProviderContract(subject: ContractSubject, more?: (bench
     it('says that content was rejected when the provider says so in its own words', async () => {
       const error = await caught(generate(request('naughty [content]')));
 
-      assert.ok(error instanceof ProviderRefusal || error instanceof ProviderFailure);
+      assert.ok(error instanceof ProviderRejection || error instanceof ProviderFailure);
       assert.equal(error.reason, 'content_rejected');
     });
 
@@ -175,7 +175,7 @@ export function describeProviderContract(subject: ContractSubject, more?: (bench
 
         const error = await caught(work);
 
-        assert.ok(error instanceof ProviderRefusal);
+        assert.ok(error instanceof ProviderRejection);
         assert.equal(error.retryAfterMs, 0);
       });
     });

@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { describe, it } from 'node:test';
 import { newTaskId } from '../../src/domain/ids.ts';
 import { ProviderUnknown } from '../../src/providers/provider-unknown.ts';
-import { ProviderRefusal } from '../../src/providers/provider.ts';
+import { ProviderRejection } from '../../src/providers/provider.ts';
 import { createReplicateProvider } from '../../src/providers/replicate/replicate-provider.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { createSecretSource } from '../../src/upstreams/secrets.ts';
@@ -75,7 +75,7 @@ describe('a submit to an upstream', { timeout: 180_000 }, () => {
     for (const status of [301, 307, 402]) {
       const outcome = await submit((_request, response) => response.writeHead(status).end());
 
-      assert.ok(outcome instanceof ProviderRefusal);
+      assert.ok(outcome instanceof ProviderRejection);
       assert.equal(outcome.reason, 'model_unavailable');
       assert.equal(outcome.retryAfterMs, undefined);
     }
@@ -84,7 +84,7 @@ describe('a submit to an upstream', { timeout: 180_000 }, () => {
   it('is refused for 5 s when the upstream does not say for how long', async () => {
     const outcome = await submit((_request, response) => response.writeHead(429).end());
 
-    assert.ok(outcome instanceof ProviderRefusal);
+    assert.ok(outcome instanceof ProviderRejection);
     assert.equal(outcome.retryAfterMs, 5_000);
   });
 });

@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { describe, it } from 'node:test';
 import { newTaskId } from '../../src/domain/ids.ts';
 import { ProviderUnreachable } from '../../src/providers/provider-unknown.ts';
-import { ProviderRefusal } from '../../src/providers/provider.ts';
+import { ProviderRejection } from '../../src/providers/provider.ts';
 import type { GenerationRequest } from '../../src/providers/provider.ts';
 import { createUpstreamCalls } from '../../src/providers/upstream-calls.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
@@ -37,7 +37,7 @@ async function serving<T>(answer: RequestListener, work: (request: GenerationReq
 async function refusalOf(request: GenerationRequest, signal = call.signal): Promise<unknown> {
   const work = calls.submit(request, { ...call, signal }, { path: '/jobs', body: {} });
   const error: unknown = await work.catch((reason: unknown) => reason);
-  assert.ok(error instanceof ProviderRefusal, String(error));
+  assert.ok(error instanceof ProviderRejection, String(error));
   return [error.condition, error.retryAfterMs];
 }
 

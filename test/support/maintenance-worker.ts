@@ -5,7 +5,7 @@
 import type { Client } from '@temporalio/client';
 import { Worker } from '@temporalio/worker';
 import { createActivities } from '../../activities/index.ts';
-import { createArchivingSlots, createFilmSlots } from '../../src/generation/archiving-slots.ts';
+import { createArchivingSlots, createVideoArchivingSlots } from '../../src/generation/archiving-slots.ts';
 import type { ActivityContext } from '../../activities/context.ts';
 import { createFrameDecoders } from '../../src/generation/frame-decoders.ts';
 import { createInputFetches } from '../../src/generation/input-fetches.ts';
@@ -46,7 +46,7 @@ export async function startMaintenanceWorker(
     providers: new Map(),
     inputFetches: createInputFetches(),
     archivingSlots: createArchivingSlots(),
-    filmSlots: createFilmSlots(),
+    videoArchivingSlots: createVideoArchivingSlots(),
     frameDecoders: createFrameDecoders(),
     stopSlots: createStopSlots(),
     upstreams: createUpstreams({ ...served.http, publicUrl: served.url, signingKey: 'x'.repeat(32) }),

@@ -122,7 +122,7 @@ describe('erasing a task', () => {
     const other = await room.newCaller();
     const { taskId } = await room.creator.create(caller, body(), undefined);
 
-    await assert.rejects(erase(caller, taskId), { name: 'TaskNotOverError' });
+    await assert.rejects(erase(caller, taskId), { name: 'TaskNotFinishedError' });
     await assert.rejects(erase(other, taskId), { name: 'TaskNotFoundError' });
   });
 

@@ -10,7 +10,7 @@ import {
   OUTBOX_LEASE_SECONDS,
   claimOutbox,
   claimOutboxOfAccount,
-  giveBackOutbox,
+  releaseOutboxLease,
   hasStart,
   removeOutbox,
   requestRestart,
@@ -250,7 +250,7 @@ describe('a row that is given back', () => {
     const [kept, returned] = await claimOutbox(room.database, 100);
     assert.ok(kept && returned);
 
-    await giveBackOutbox(room.database, [returned.id]);
+    await releaseOutboxLease(room.database, [returned.id]);
 
     const again = await claimOutbox(room.database, 100);
     assert.deepEqual(

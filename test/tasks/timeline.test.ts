@@ -16,7 +16,7 @@ import {
   recordFiles,
   recordJob,
   recordNoAnswer,
-  recordRefusal,
+  recordRejection,
   readWorkingTask,
 } from '../../src/tasks/lifecycle/transitions.ts';
 import { body, openTaskRoom } from './task-room.ts';
@@ -61,7 +61,7 @@ describe('the timeline of a task', () => {
   it('tells its way to success, each step once', async () => {
     const taskId = await launched();
     await beginHandling(room.database, taskId, 60);
-    await recordRefusal(room.database, taskId, FIRST, 'provider_unavailable');
+    await recordRejection(room.database, taskId, FIRST, 'provider_unavailable');
     await recordNoAnswer(room.database, taskId, SPARE);
     await recordJob(room.database, await readWorkingTask(room.database, taskId), SPARE, 'job-1');
     await recordFiles(room.database, await readWorkingTask(room.database, taskId), SPARE, [STORED]);
@@ -146,7 +146,7 @@ describe('the timeline of a task', () => {
         beginHandling(room.database, taskId, 60),
         cancelTask(room.database, caller.accountId, taskId, 7),
         recordFiles(room.database, task, FIRST, [STORED]),
-        recordRefusal(room.database, taskId, FIRST, 'provider_error'),
+        recordRejection(room.database, taskId, FIRST, 'provider_error'),
         room.database.transaction(async (transaction) => {
           await lockTask(transaction, taskId);
           await addEvent(transaction, taskId, 'output_promoted');

@@ -4,7 +4,7 @@ import { after, before, describe, it } from 'node:test';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
 import { recordRepairs } from '../../src/tasks/repair/repair-record.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
-import { takeSlot } from '../../src/upstreams/slots.ts';
+import { acquireSlot } from '../../src/upstreams/slots.ts';
 import { countUpstreamFailure, pauseUpstream } from '../../src/upstreams/states.ts';
 import type { TestAccount } from '../support/darkroom.ts';
 import { goWithin, settled } from './support/every-page.ts';
@@ -30,7 +30,7 @@ describe('the service', () => {
     for (let failure = 0; failure < 5; failure++) await countUpstreamFailure(database, 'broken');
     const owner = await pages.darkroom.createAccount();
     const taskId = await newTask(owner);
-    assert.ok(await takeSlot(database, 'capped', { taskId, accountId: owner.id }, 3));
+    assert.ok(await acquireSlot(database, 'capped', { taskId, accountId: owner.id }, 3));
     await pages.withPage(async (page) => {
       await pages.signIn(page, '/service');
       await page.getByText('1 with an open circuit breaker, 1 in cooldown.').waitFor();

@@ -5,7 +5,7 @@
  */
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import { makeSignInLink, signInUrl } from '../../src/accounts/sign-in-links.ts';
+import { createSignInLink, signInUrl } from '../../src/accounts/sign-in-links.ts';
 import { launchBrowser } from '../support/browser.ts';
 import { startDarkroom } from '../support/darkroom.ts';
 import { until } from '@darkroom/testing/until';
@@ -30,7 +30,7 @@ interface Drawn {
 describe('the first image', () => {
   it('comes from a link that signs in, by way of Models and Playground, and once more with another seed', async () => {
     const account = await darkroom.createAccount();
-    const link = await makeSignInLink(darkroom.testDatabase.database, account.keyId, Date.now());
+    const link = await createSignInLink(darkroom.testDatabase.database, account.keyId, Date.now());
     const signedIn = await openPageByLink(browser, signInUrl(darkroom.url, link.secret));
     const { page } = signedIn;
 

@@ -9,7 +9,7 @@ import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
-import { makeSignInLink, signInUrl } from '../../src/accounts/sign-in-links.ts';
+import { createSignInLink, signInUrl } from '../../src/accounts/sign-in-links.ts';
 import { launchBrowser } from '../support/browser.ts';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom, TestAccount } from '../support/darkroom.ts';
@@ -62,7 +62,7 @@ const RETURN_TO_PAGE = `(async () => {
 })()`;
 
 async function newLink(): Promise<string> {
-  const link = await makeSignInLink(darkroom.testDatabase.database, account.keyId, Date.now());
+  const link = await createSignInLink(darkroom.testDatabase.database, account.keyId, Date.now());
   return signInUrl(darkroom.url, link.secret);
 }
 

@@ -9,7 +9,7 @@ import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { newTaskId } from '../../src/domain/ids.ts';
 import { createCogProvider } from '../../src/providers/cog/cog-provider.ts';
-import { ProviderFailure, ProviderRefusal } from '../../src/providers/provider.ts';
+import { ProviderFailure, ProviderRejection } from '../../src/providers/provider.ts';
 import type { GenerationRequest, ProducedFile } from '../../src/providers/provider.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { createSecretSource } from '../../src/upstreams/secrets.ts';
@@ -86,7 +86,7 @@ describe("the server of Cog's own package", { skip: whyNoCog(), timeout: 300_000
       const refusal = await provider.submit(request('another'), submitCall()).catch((reason: unknown) => reason);
       stop.abort(new Error('stopped'));
 
-      assert.ok(refusal instanceof ProviderRefusal);
+      assert.ok(refusal instanceof ProviderRejection);
       assert.equal(refusal.reason, 'provider_unavailable');
       await assert.rejects(long, /stopped/);
       await untilRun('long', 'stopped');

@@ -1,7 +1,7 @@
 /** `admin sign-in-link`: a link that signs in to the dashboard, once. */
 import { dashboardKey } from '../../accounts/dashboard-key.ts';
 import { readKey } from '../../accounts/keys.ts';
-import { SIGN_IN_LINK_SECONDS, makeSignInLink, signInUrl } from '../../accounts/sign-in-links.ts';
+import { SIGN_IN_LINK_SECONDS, createSignInLink, signInUrl } from '../../accounts/sign-in-links.ts';
 import { loadPublicUrl } from '../../config/config.ts';
 import { readDatabaseTime } from '../../database/database-clock.ts';
 import type { Queryable } from '../../database/database.ts';
@@ -31,7 +31,7 @@ export function signInLinkCommand(command: Group, onInstallation: OnInstallation
             key === undefined
               ? await dashboardKey(transaction, await onlyAccount(transaction, account), now)
               : await requireUsable(transaction, key, now);
-          const link = await makeSignInLink(transaction, keyId, now);
+          const link = await createSignInLink(transaction, keyId, now);
           return { key: keyId, url: signInUrl(publicUrl, link.secret), until: link.expiresAt.toISOString() };
         });
       }),

@@ -98,7 +98,7 @@ class DiskStore implements ObjectStore {
         await file.close();
       }
       signal?.throwIfAborted();
-      await moveIntoPlace(root, unfinished, path.join(root, key));
+      await moveToTarget(root, unfinished, path.join(root, key));
       return result;
     } catch (error) {
       await rm(unfinished, { force: true });
@@ -213,7 +213,7 @@ class DiskStore implements ObjectStore {
   }
 }
 
-async function moveIntoPlace(root: string, unfinished: string, target: string): Promise<void> {
+async function moveToTarget(root: string, unfinished: string, target: string): Promise<void> {
   const folder = path.dirname(target);
   const changed = [folder];
   for (let attempt = 1; ; attempt++) {

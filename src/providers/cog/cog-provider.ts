@@ -16,7 +16,7 @@ import { withMediaInline } from '../inline-media.ts';
 import { textAt, valueAt } from '../json-answer.ts';
 import { filesIn } from '../output-files.ts';
 import { ProviderUnknown } from '../provider-unknown.ts';
-import { ProviderFailure, ProviderRefusal } from '../provider.ts';
+import { ProviderFailure, ProviderRejection } from '../provider.ts';
 import type { GenerationRequest, ProducedFile, Provider, ProviderCall } from '../provider.ts';
 import { createUpstreamCalls } from '../upstream-calls.ts';
 import type { HttpProviderDeps } from '../upstream-calls.ts';
@@ -51,8 +51,8 @@ export function createCogProvider(deps: HttpProviderDeps): Provider {
         path: pathOf(request),
         body: { input },
         isSynchronous: true,
-        refusalStatuses: [NO_SLOT],
-        refusalReason,
+        rejectionStatuses: [NO_SLOT],
+        rejectionReason,
       });
       switch (textAt(json, 'status')) {
         case 'succeeded':
@@ -86,7 +86,7 @@ export function createCogProvider(deps: HttpProviderDeps): Provider {
         if (files.length === 0) throw new ProviderFailure('no_output');
         return { kind: 'done', files };
       } catch (error) {
-        if (!call.signal.aborted || error instanceof ProviderRefusal) throw error;
+        if (!call.signal.aborted || error instanceof ProviderRejection) throw error;
         // Older containers do not detect that the connection has ended.
         await cancel(request);
         throw call.signal.reason;
@@ -109,6 +109,6 @@ function failureReason(error: string | undefined): FailureReason {
   return error !== undefined && CONTENT_WORDS.test(error) ? 'content_rejected' : 'provider_error';
 }
 
-function refusalReason(status: number): FailureReason | undefined {
+function rejectionReason(status: number): FailureReason | undefined {
   return status === NO_SLOT ? 'provider_unavailable' : undefined;
 }

@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { reasonOfFault } from '../../domain/input-fault.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
 import type { Lease } from '../../limits/tenant-shares.ts';
-import { ProviderFailure, ProviderRefusal } from '../provider.ts';
+import { ProviderFailure, ProviderRejection } from '../provider.ts';
 import type { InputFile, ProducedFile, Provider } from '../provider.ts';
 import { UnusableInputError } from '@darkroom/engines/unusable-input-error';
 
@@ -43,7 +43,7 @@ function seedFromTask(taskId: TaskId): number {
  * The provider of protocol `embedded`; an upstream's `model` is the engine's name, its `parameters` override the
  * input.
  *
- * `submit` throws `ProviderRefusal('model_unavailable')` if this version has no such engine,
+ * `submit` throws `ProviderRejection('model_unavailable')` if this version has no such engine,
  * `ProviderFailure('input_invalid')` if a file of the input cannot be used, `AbortError` when the call's signal fires,
  * and a plain error if the thread died: rendering again is safe.
  */
@@ -57,7 +57,7 @@ export function createEmbeddedProvider(pool: Renderer): Provider {
     async submit({ taskId, upstream, input, media }, { accountId, signal, scratch, onProgress }) {
       if (!pool.has(upstream.model)) {
         const note = `this release has no engine of the name ${JSON.stringify(upstream.model)}`;
-        throw new ProviderRefusal('model_unavailable', { note });
+        throw new ProviderRejection('model_unavailable', { note });
       }
       const job = {
         engine: upstream.model,

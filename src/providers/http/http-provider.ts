@@ -8,7 +8,7 @@ import { findBinding, submitReads } from './binding.ts';
 import type { HttpBinding } from './binding.ts';
 import { jobIdAt } from '../json-answer.ts';
 import { ProviderUnreachable } from '../provider-unknown.ts';
-import { ProviderFailure, ProviderRefusal } from '../provider.ts';
+import { ProviderFailure, ProviderRejection } from '../provider.ts';
 import type { CancelAnswer, GenerationRequest, JobState, Provider, ProviderCall } from '../provider.ts';
 import { createUpstreamCalls } from '../upstream-calls.ts';
 import type { HttpProviderDeps, JobExchange, SubmitExchange } from '../upstream-calls.ts';
@@ -155,7 +155,7 @@ export function createHttpProvider(deps: HttpProviderDeps): Provider {
     // Nothing was sent: the model file produces no request for this input, and a retry would not change that.
     if (path === undefined || order.body === undefined) {
       const what = path === undefined ? 'submit.path' : 'submit.body';
-      throw new ProviderRefusal('model_unavailable', {
+      throw new ProviderRejection('model_unavailable', {
         note: `http.${what} of the model file makes nothing of this input`,
       });
     }
@@ -168,7 +168,7 @@ export function createHttpProvider(deps: HttpProviderDeps): Provider {
       path: withCredential(path, request.upstream, secrets),
       headers: { ...http.headers, ...Object.fromEntries(headers) },
       body: order.body,
-      async refusalReason(httpStatus, document) {
+      async rejectionReason(httpStatus, document) {
         const said = await file.read(request, { refusal: http.submit.refusal }, { httpStatus, document });
         return reasonOf(said.refusal);
       },
@@ -221,11 +221,11 @@ export function createHttpProvider(deps: HttpProviderDeps): Provider {
 /** A binding with jobs, which can be polled. */
 type Polled = HttpBinding & { readonly poll: NonNullable<HttpBinding['poll']> };
 
-/** @throws {ProviderRefusal} the definition has none: it was written for another protocol. */
+/** @throws {ProviderRejection} the definition has none: it was written for another protocol. */
 function bindingOf({ upstream }: GenerationRequest): HttpBinding {
   const binding = findBinding(upstream);
   if (binding === undefined) {
-    throw new ProviderRefusal('model_unavailable', { note: 'the model file has no http for protocol http' });
+    throw new ProviderRejection('model_unavailable', { note: 'the model file has no http for protocol http' });
   }
   return binding;
 }

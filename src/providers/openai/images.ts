@@ -13,7 +13,7 @@ import type { GenerationRequest, InputFile, ProducedFile, Provider } from '../pr
 import type { SubmitExchange, UpstreamCalls } from '../upstream-calls.ts';
 import { createForm, textParts } from './form.ts';
 import type { FormPart } from './form.ts';
-import { refusalReason } from './refusals.ts';
+import { rejectionReason } from './rejections.ts';
 import { withoutJobs } from './without-jobs.ts';
 
 /** Fields that hold the mask of an edit; every other image is one to be edited. */
@@ -27,7 +27,7 @@ export function createImages(calls: UpstreamCalls, { alwaysEdits }: { readonly a
     async submit(request, call) {
       const isEdit = alwaysEdits || (request.media?.size ?? 0) > 0;
       const exchange = isEdit ? await editOf(request) : generationOf(request);
-      const json = await calls.submit(request, call, { ...exchange, isSynchronous: true, refusalReason });
+      const json = await calls.submit(request, call, { ...exchange, isSynchronous: true, rejectionReason });
       const files = listAt(json, 'data').flatMap(fileOf);
       if (files.length === 0) throw new ProviderFailure('no_output');
       return { kind: 'done', files };
@@ -48,11 +48,11 @@ async function editOf({ upstream, input, media = new Map() }: GenerationRequest)
 
 function pictureParts(media: ReadonlyMap<string, InputFile>): readonly FormPart[] {
   const masks = [...media].filter(([place]) => MASK_FIELDS.includes(fieldOf(place)));
-  const pictures = [...media].filter(([place]) => !MASK_FIELDS.includes(fieldOf(place)));
+  const images = [...media].filter(([place]) => !MASK_FIELDS.includes(fieldOf(place)));
   // "string or array": older models take no array.
-  const name = pictures.length === 1 ? 'image' : 'image[]';
+  const name = images.length === 1 ? 'image' : 'image[]';
   return [
-    ...pictures.map(([, file], place) => ({ name, file, fileName: `image-${place}.${extensionFor(file.mimeType)}` })),
+    ...images.map(([, file], place) => ({ name, file, fileName: `image-${place}.${extensionFor(file.mimeType)}` })),
     ...masks.map(([, file]) => ({ name: 'mask', file, fileName: `mask.${extensionFor(file.mimeType)}` })),
   ];
 }

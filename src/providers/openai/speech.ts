@@ -7,7 +7,7 @@
 import { ProviderFailure } from '../provider.ts';
 import type { Provider } from '../provider.ts';
 import type { UpstreamCalls } from '../upstream-calls.ts';
-import { refusalReason } from './refusals.ts';
+import { rejectionReason } from './rejections.ts';
 import { withoutJobs } from './without-jobs.ts';
 
 export function createSpeech(calls: UpstreamCalls): Provider {
@@ -26,7 +26,7 @@ export function createSpeech(calls: UpstreamCalls): Provider {
           model: upstream.model,
         },
         isSynchronous: true,
-        refusalReason,
+        rejectionReason,
       });
       if (bytes.length === 0) throw new ProviderFailure('no_output');
       return { kind: 'done', files: [{ from: 'bytes', bytes }] };

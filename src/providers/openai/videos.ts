@@ -12,7 +12,7 @@ import { ProviderFailure } from '../provider.ts';
 import type { GenerationRequest, JobState, Provider } from '../provider.ts';
 import type { Form, UpstreamCalls } from '../upstream-calls.ts';
 import { createForm, textParts } from './form.ts';
-import { failureReason, refusalReason } from './refusals.ts';
+import { failureReason, rejectionReason } from './rejections.ts';
 
 const DONE = ['completed', 'succeeded'];
 const OVER = [...DONE, 'failed', 'cancelled', 'canceled', 'expired'];
@@ -29,7 +29,7 @@ export function createVideos(calls: UpstreamCalls): Provider {
       return calls.submitJob(request, call, {
         path: '/videos',
         form: await formOf(request),
-        refusalReason,
+        rejectionReason,
         jobId: (answer) => jobIdAt(answer, 'id'),
       });
     },
@@ -73,16 +73,16 @@ export function createVideos(calls: UpstreamCalls): Provider {
 }
 
 async function formOf({ upstream, input, media = new Map() }: GenerationRequest): Promise<Form> {
-  const mediaFields = new Set([...media.keys()].map((place) => place.split('.')[0] ?? ''));
+  const mediaFields = new Set([...media.keys()].map((fieldPath) => fieldPath.split('.')[0] ?? ''));
   const { duration, ...fields } = { ...input, ...upstream.parameters };
   const isLength = typeof duration === 'number' || typeof duration === 'string';
   const seconds = isLength ? { seconds: `${duration}` } : {};
-  const pictures = [...media.values()].slice(0, 1).map((file) => ({
+  const images = [...media.values()].slice(0, 1).map((file) => ({
     name: 'input_reference',
     file,
     fileName: `reference.${extensionFor(file.mimeType)}`,
   }));
-  return createForm([...textParts({ ...fields, ...seconds, model: upstream.model }, mediaFields), ...pictures]);
+  return createForm([...textParts({ ...fields, ...seconds, model: upstream.model }, mediaFields), ...images]);
 }
 
 function pathOf(jobId: string): string {

@@ -34,7 +34,7 @@ export function createReplicateProvider(deps: HttpProviderDeps): Provider {
       return calls.submitJob(request, call, {
         path: owner === undefined ? '/predictions' : `/models/${owner}/${name}/predictions`,
         body: { ...(owner === undefined ? { version: upstream.model } : {}), input, ...webhook(call.hookUrl) },
-        refusalReason,
+        rejectionReason,
         jobId: (answer) => jobIdAt(answer, 'id'),
       });
     },
@@ -89,7 +89,7 @@ function failureReason(error: string | undefined): FailureReason {
   return error !== undefined && CONTENT_WORDS.test(error) ? 'content_rejected' : 'provider_error';
 }
 
-function refusalReason(status: number, json: unknown): FailureReason | undefined {
+function rejectionReason(status: number, json: unknown): FailureReason | undefined {
   if (status !== 422 && status !== 400) return undefined;
   const title = textAt(json, 'title') ?? '';
   const detail = textAt(json, 'detail') ?? '';

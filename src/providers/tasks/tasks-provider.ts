@@ -42,7 +42,7 @@ export function createTasksProvider(deps: HttpProviderDeps): Provider {
         path: '/tasks',
         body: { model: upstream.model, input: { ...request.input, ...upstream.parameters } },
         headers: { 'idempotency-key': taskId },
-        refusalReason,
+        rejectionReason,
         jobId: (answer) => jobIdAt(answer, 'data', 'taskId'),
       });
     },
@@ -151,7 +151,7 @@ function failureReason(detail: unknown): FailureReason {
   }
 }
 
-function refusalReason(status: number, json: unknown): FailureReason | undefined {
+function rejectionReason(status: number, json: unknown): FailureReason | undefined {
   const code = textAt(json, 'error_code');
   // The key was used with another body: work of ours may run there, and its id cannot be obtained.
   if (code === 'IDEMPOTENCY_KEY_MISMATCH') throw new ProviderFailure('outcome_unknown');

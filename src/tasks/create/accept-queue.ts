@@ -56,9 +56,9 @@ export function createAcceptor(databaseOf: AccountDatabase, mayClaim: () => bool
 /** How many of the first requests fit into one statement: at least one. */
 function fitting(requests: readonly Request[]): number {
   let characters = 0;
-  const tooFar = requests.findIndex(({ task }, place) => {
+  const tooFar = requests.findIndex(({ task }, index) => {
     characters += task.inputJson.length;
-    return place === MAX_TOGETHER || (place > 0 && characters > MAX_INPUT_TOGETHER);
+    return index === MAX_TOGETHER || (index > 0 && characters > MAX_INPUT_TOGETHER);
   });
   return tooFar === -1 ? requests.length : tooFar;
 }
@@ -84,11 +84,11 @@ async function answerTogether(
   try {
     const tasks = requests.map(({ task }) => task);
     const outcomes = await acceptTogether(database, accountId, tasks, mayClaim);
-    return requests.filter(({ resolve, reject }, place) => {
-      const outcome = outcomes[place] ?? 'refused';
+    return requests.filter(({ resolve, reject }, index) => {
+      const outcome = outcomes[index] ?? 'rejected';
       if (outcome === 'mismatch') reject(new IdempotencyMismatchError());
       else if (typeof outcome === 'object') resolve(outcome);
-      return outcome === 'refused' || outcome === 'conflict';
+      return outcome === 'rejected' || outcome === 'conflict';
     });
   } catch (error) {
     for (const { reject } of requests) reject(error);

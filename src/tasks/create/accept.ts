@@ -194,10 +194,10 @@ export interface Acceptance {
 }
 
 /**
- * The outcome of a request among others. `acceptOne` finds the reason of `refused`; `conflict`: a row of it, or of
+ * The outcome of a request among others. `acceptOne` finds the reason of `rejected`; `conflict`: a row of it, or of
  * one beside it, existed already.
  */
-export type AcceptOutcome = Acceptance | 'mismatch' | 'refused' | 'conflict';
+export type AcceptOutcome = Acceptance | 'mismatch' | 'rejected' | 'conflict';
 
 /**
  * Accepts a task by itself, holding its worst-case cost.
@@ -211,7 +211,7 @@ export async function acceptOne(database: Database, task: NewTask, mayClaim: boo
   // Twice: between a rejection and reading its reason, a top-up or a settlement may have made room.
   let isConflict = false;
   for (let attempt = 0; attempt < 2; attempt++) {
-    const [outcome = 'refused'] = await acceptWithinCaps(database, task, mayClaim);
+    const [outcome = 'rejected'] = await acceptWithinCaps(database, task, mayClaim);
     if (outcome === 'mismatch') throw new IdempotencyMismatchError();
     if (typeof outcome === 'object') return outcome;
     isConflict = outcome === 'conflict';
@@ -220,7 +220,7 @@ export async function acceptOne(database: Database, task: NewTask, mayClaim: boo
       const replayed = await findReplay(database, task.accountId, task.idempotencyKey, task.fingerprint);
       if (replayed !== undefined) return { taskId: replayed, isReplay: true };
     }
-    await refuse(database, task);
+    await throwRejectionReason(database, task);
   }
   if (isConflict) throw new Error(`${task.id} is no task, and rows of it are there: see \`ledger verify\``);
   throw new QueueFullError(0);
@@ -263,7 +263,7 @@ export async function acceptTogether(
       return first.fingerprint?.equals(fingerprint.hash) === true ? { taskId: first.id, isReplay: true } : 'mismatch';
     }
     const row = accepted.get(id);
-    if (row === undefined) return 'refused';
+    if (row === undefined) return 'rejected';
     return {
       taskId: id,
       isReplay: false,
@@ -336,7 +336,7 @@ function jsonOrNull(list: readonly string[]): string | null {
 }
 
 /** Throws the reason why nothing was accepted; returns where that reason is gone by now. */
-async function refuse(database: Database, task: NewTask): Promise<void> {
+async function throwRejectionReason(database: Database, task: NewTask): Promise<void> {
   const [row] = await database.query<{ available_micro_usd: bigint; queue_cap: number; is_full: boolean }>(
     selectCounters,
     [task.accountId],

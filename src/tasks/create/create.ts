@@ -21,7 +21,7 @@ import type { Acceptance, NewTask } from './accept.ts';
 import { factsOf } from '../record/body-facts.ts';
 import type { BodyFacts, LargeBody } from '../record/body-facts.ts';
 import type { Fingerprint } from '../record/fingerprint.ts';
-import { judgeMedia } from '../record/input-media.ts';
+import { validateMedia } from '../record/input-media.ts';
 import { callbackProblem, maxCostProblem, timeoutProblem } from './request-checks.ts';
 import { DarkroomError } from '../../domain/darkroom-error.ts';
 import type { Violation } from '@darkroom/api/facts/violation';
@@ -110,7 +110,7 @@ export function createTaskCreator(dependencies: CreateDependencies): TaskCreator
       }
       let task: NewTask;
       try {
-        task = await judge(caller, body, idempotencyKey, facts, large);
+        task = await validateRequest(caller, body, idempotencyKey, facts, large);
       } catch (problem) {
         // Contract §2: the key comes before these checks. A request that passes them has its key looked up by the
         // statement that accepts.
@@ -135,27 +135,27 @@ export function createTaskCreator(dependencies: CreateDependencies): TaskCreator
   }
 
   /** Every check that does not depend on the account's state; only media of ours need the database. */
-  async function judge(
+  async function validateRequest(
     caller: Caller,
     body: Readonly<Record<string, unknown>>,
     idempotencyKey: string | undefined,
     { fingerprint: print, unstorable }: BodyFacts,
     large: LargeBody | undefined,
   ): Promise<NewTask> {
-    refuse(checkBody(body));
+    assertValid(checkBody(body));
     const request = body as unknown as CreateRequest;
     const model = catalogue.resolve(request.model, request.route);
     requireModel(caller, model.definition.name);
     await large?.nextTurn();
-    refuse(model.checkInput(request.input));
-    refuse(unstorable);
+    assertValid(model.checkInput(request.input));
+    assertValid(unstorable);
     const { handlingSeconds, queuedSeconds } = limitsOf(model.definition);
-    refuse(callbackProblem(request.callback, dependencies.egressPolicy));
-    refuse(timeoutProblem(request.timeoutSeconds, handlingSeconds));
+    assertValid(callbackProblem(request.callback, dependencies.egressPolicy));
+    assertValid(timeoutProblem(request.timeoutSeconds, handlingSeconds));
     const holdMicroUsd = worstCaseCost(model.definition.pricing, request.input);
-    refuse(maxCostProblem(request.maxCost, holdMicroUsd));
-    const media = await judgeMedia(dependencies, caller.accountId, model.definition.inputSchema, request.input);
-    refuse(media.problems[0]);
+    assertValid(maxCostProblem(request.maxCost, holdMicroUsd));
+    const media = await validateMedia(dependencies, caller.accountId, model.definition.inputSchema, request.input);
+    assertValid(media.problems[0]);
     await large?.nextTurn();
     return {
       id: idempotencyKey === undefined ? newTaskId() : taskIdForKey(installationId, caller.accountId, idempotencyKey),
@@ -180,6 +180,6 @@ export function createTaskCreator(dependencies: CreateDependencies): TaskCreator
 }
 
 /** @throws {InvalidTaskError} there is a problem. */
-function refuse(problem: Violation | undefined): void {
+function assertValid(problem: Violation | undefined): void {
   if (problem !== undefined) throw new InvalidTaskError(problem);
 }

@@ -16,8 +16,8 @@ import type { Database } from '../../database/database.ts';
 import { factsOf } from '../record/body-facts.ts';
 import type { LargeBody } from '../record/body-facts.ts';
 import type { CreateRequest } from './create.ts';
-import { judgeMedia } from '../record/input-media.ts';
-import type { MediaJudge } from '../record/input-media.ts';
+import { validateMedia } from '../record/input-media.ts';
+import type { MediaValidationDependencies } from '../record/input-media.ts';
 import { callbackProblem, maxCostProblem, timeoutProblem } from './request-checks.ts';
 import type { Violation } from '@darkroom/api/facts/violation';
 
@@ -36,7 +36,7 @@ export interface Estimate {
   readonly violations: readonly Violation[];
 }
 
-export interface EstimateDependencies extends MediaJudge {
+export interface EstimateDependencies extends MediaValidationDependencies {
   readonly database: Database;
   readonly catalogue: Catalogue;
   /** Checks the form of the body. */
@@ -61,7 +61,7 @@ export async function estimateTask(
   const report = (violation: Violation | undefined): void => {
     if (violation !== undefined) violations.push(violation);
   };
-  const request = soundPart(body, checkBody);
+  const request = validPart(body, checkBody);
   const named = resolve(catalogue, request, report);
   if (named !== undefined) requireModel(caller, named.model.definition.name);
   if (named !== undefined && request.input !== undefined) {
@@ -97,13 +97,13 @@ const NOTHING_KNOWN = {
 } as const;
 
 /** The members that are checked beyond their form. */
-const JUDGED_MEMBERS = ['model', 'input', 'callback', 'route', 'maxCost', 'timeoutSeconds'];
+const VALIDATED_MEMBERS = ['model', 'input', 'callback', 'route', 'maxCost', 'timeoutSeconds'];
 
 /** The members of a body that are valid in themselves, whatever the others are. */
-function soundPart(body: Readonly<Record<string, unknown>>, checkBody: FindViolations): Partial<CreateRequest> {
-  const isSound = (name: string): boolean =>
+function validPart(body: Readonly<Record<string, unknown>>, checkBody: FindViolations): Partial<CreateRequest> {
+  const isValid = (name: string): boolean =>
     Object.hasOwn(body, name) && checkBody({ model: 'any', input: {}, [name]: body[name] }).length === 0;
-  return Object.fromEntries(JUDGED_MEMBERS.filter(isSound).map((name) => [name, body[name]]));
+  return Object.fromEntries(VALIDATED_MEMBERS.filter(isValid).map((name) => [name, body[name]]));
 }
 
 interface NamedModel {
@@ -130,14 +130,14 @@ function resolve(
 
 /** URLs are checked once the schema accepts the input: too many of them are an error of the schema. */
 async function inputProblems(
-  judge: MediaJudge,
+  dependencies: MediaValidationDependencies,
   { accountId }: Caller,
   { checkInputAll, definition }: ResolvedModel,
   input: CreateRequest['input'],
 ): Promise<readonly Violation[]> {
   const problems = checkInputAll(input);
   if (problems.length > 0) return problems;
-  return (await judgeMedia(judge, accountId, definition.inputSchema, input)).problems;
+  return (await validateMedia(dependencies, accountId, definition.inputSchema, input)).problems;
 }
 
 /** What accepting would check (tasks/create/accept.ts): the balance first, then the caps of the key. */

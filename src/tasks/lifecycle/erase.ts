@@ -12,8 +12,8 @@ import { addEvent } from '../record/timeline.ts';
 import { DarkroomError } from '../../domain/darkroom-error.ts';
 
 /** Only a task that is over can be erased; a running one is cancelled first. */
-export class TaskNotOverError extends DarkroomError {
-  override readonly name = 'TaskNotOverError';
+export class TaskNotFinishedError extends DarkroomError {
+  override readonly name = 'TaskNotFinishedError';
   override readonly kind = 'invalid_request';
 
   constructor() {
@@ -45,13 +45,13 @@ const eraseRow: Statement = {
  * Erases a task. Repeating it changes nothing.
  *
  * @param now milliseconds since 1970.
- * @throws {TaskNotFoundError} unknown, or another account's. @throws {TaskNotOverError}
+ * @throws {TaskNotFoundError} unknown, or another account's. @throws {TaskNotFinishedError}
  */
 export async function eraseTask(database: Database, accountId: string, taskId: TaskId, now: number): Promise<void> {
   await database.transaction(async (transaction) => {
     const [task] = await transaction.query<{ status: TaskStatus; isErased: boolean }>(lockTask, [taskId, accountId]);
     if (task === undefined) throw new TaskNotFoundError();
-    if (!isTerminal(task.status)) throw new TaskNotOverError();
+    if (!isTerminal(task.status)) throw new TaskNotFinishedError();
     if (task.isErased) return;
     await transaction.query(eraseRow, [taskId]);
     await addEvent(transaction, taskId, 'erased');

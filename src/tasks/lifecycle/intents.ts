@@ -7,8 +7,8 @@ import type { FailureReason } from '../../domain/failure-reason.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
 import { TaskNotFoundError } from '../record/read.ts';
 import { addEvent } from '../record/timeline.ts';
-import { countRefusals, touchTask } from './transitions.ts';
-import type { UpstreamPlace } from './transitions.ts';
+import { countRejections, touchTask } from './transitions.ts';
+import type { UpstreamPosition } from './transitions.ts';
 
 const DECLARED = `created_at::text AS "declaredAt",
   (SELECT count(*)::integer FROM task_events WHERE task_id = $1 AND type = 'provider_refused') AS refusals`;
@@ -43,14 +43,14 @@ export interface DeclaredIntent {
 export async function declareIntent(
   database: Database,
   taskId: TaskId,
-  upstream: UpstreamPlace,
+  upstream: UpstreamPosition,
 ): Promise<DeclaredIntent | undefined> {
   const values = [taskId, upstream.upstreamName, upstream.place];
   const [row] = await database.query<DeclaredIntent>(insertIntent, values);
   return row;
 }
 
-const takeOnIntentStatement: Statement = {
+const reuseIntentStatement: Statement = {
   name: 'take_on_generation_intent',
   text: `UPDATE generations SET upstream = $2, place = $3, created_at = now(), updated_at = now()
           WHERE task_id = $1 AND state = 'intent'
@@ -63,12 +63,12 @@ const takeOnIntentStatement: Statement = {
  *
  * @returns undefined: there is none.
  */
-export async function takeOnIntent(
+export async function reuseIntent(
   database: Database,
   taskId: TaskId,
-  { upstreamName, place }: UpstreamPlace,
+  { upstreamName, place }: UpstreamPosition,
 ): Promise<DeclaredIntent | undefined> {
-  const [row] = await database.query<DeclaredIntent>(takeOnIntentStatement, [taskId, upstreamName, place]);
+  const [row] = await database.query<DeclaredIntent>(reuseIntentStatement, [taskId, upstreamName, place]);
   return row;
 }
 
@@ -133,7 +133,7 @@ export async function readIntentMark(database: Queryable, taskId: TaskId): Promi
 export async function withdrawIntent(
   database: Database,
   taskId: TaskId,
-  { label }: UpstreamPlace,
+  { label }: UpstreamPosition,
   reason: FailureReason,
   { declaredAt }: Pick<DeclaredIntent, 'declaredAt'>,
 ): Promise<number> {
@@ -141,6 +141,6 @@ export async function withdrawIntent(
     if ((await touchTask(transaction, taskId)) === undefined) throw new TaskNotFoundError();
     const [withdrawn] = await transaction.query(deleteIntent, [taskId, declaredAt]);
     if (withdrawn !== undefined) await addEvent(transaction, taskId, 'provider_refused', { upstream: label, reason });
-    return countRefusals(transaction, taskId);
+    return countRejections(transaction, taskId);
   });
 }

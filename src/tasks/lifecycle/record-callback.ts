@@ -3,7 +3,7 @@
  * is unavailable, because if it is lost the callback is sent twice. The attempt ends in time all the same: otherwise
  * Temporal would end it and begin the next beside it, without knowing when that is due.
  */
-import { receiverAnswered, receiverFailed } from '../../accounts/callback-receivers.ts';
+import { recordReceiverAnswer, recordReceiverFailure } from '../../accounts/callback-receivers.ts';
 import { finishAttempt } from '../../callbacks/attempts.ts';
 import type { AttemptResult, CallbackState } from '../../callbacks/attempts.ts';
 import type { Database } from '../../database/database.ts';
@@ -101,8 +101,8 @@ async function record(
     if (finished === undefined) return;
     const { durationMs, isDecisive } = finished;
     const { httpStatus, errorClass = 'unreachable' } = result;
-    if (state === 'delivered') await receiverAnswered(transaction, accountId, origin);
-    if (state === 'exhausted' && isDecisive) await receiverFailed(transaction, accountId, origin, result);
+    if (state === 'delivered') await recordReceiverAnswer(transaction, accountId, origin);
+    if (state === 'exhausted' && isDecisive) await recordReceiverFailure(transaction, accountId, origin, result);
     const answer = httpStatus === undefined ? { errorClass } : { status: httpStatus };
     await addEvent(transaction, taskId, 'callback_attempted', { attempt, ...answer, durationMs });
   });

@@ -70,8 +70,8 @@ export async function promoteOutputs(
     const { availableMicroUsd } = await readAccount(transaction, accountId);
     const decision = await decideEach(ids, async (id) => {
       const output = outputs.get(id);
-      const refusal = promotionRefusal(output);
-      if (output === undefined || refusal !== undefined) return refusal;
+      const rejection = findPromotionRejection(output);
+      if (output === undefined || rejection !== undefined) return rejection;
       if (storageCostOfDay(output.sizeBytes, priceMicroUsdPerGbMonth, now) > availableMicroUsd) return 'insufficient';
       return (await reservePersistentBytes(transaction, accountId, output.sizeBytes)) ? undefined : 'cap_exceeded';
     });
@@ -83,7 +83,7 @@ export async function promoteOutputs(
 }
 
 /** Reasons in the output itself. Where nothing would happen, nothing costs anything, and money does not matter. */
-function promotionRefusal(output: OutputCondition | undefined): StorageRefusal | undefined {
+function findPromotionRejection(output: OutputCondition | undefined): StorageRefusal | undefined {
   if (output === undefined) return 'not_owned';
   if (output.isGone) return 'already_deleted';
   if (output.storageTier === 'persistent') return 'not_promotable';
@@ -103,7 +103,7 @@ export async function deleteOutputs(database: Database, request: StorageRequest)
       return output.isGone ? 'already_deleted' : undefined;
     });
     const deleted = decision.accepted.flatMap((id) => outputs.get(id) ?? []);
-    await tellTasks(transaction, deleted, (id) => ['output_deleted', { outputId: id }]);
+    await recordTaskEvents(transaction, deleted, (id) => ['output_deleted', { outputId: id }]);
     if (deleted.length > 0) await deleteAccountOutputs(transaction, accountId, decision.accepted, now);
     return decision;
   });
@@ -193,7 +193,7 @@ export async function returnUnpaidOutputs(
       await database.transaction(async (transaction) => {
         await lockTasksOf(transaction, ids, accountId);
         const outputs = await returnToTemp(transaction, ids, now, retentionDays);
-        await tellTasks(transaction, outputs, (id) => [
+        await recordTaskEvents(transaction, outputs, (id) => [
           'storage_fell_back',
           { outputId: id, storage: 'temp', reason: 'unpaid' },
         ]);
@@ -216,12 +216,12 @@ export async function returnUnpaidOutputs(
 
 async function decideEach(
   ids: readonly string[],
-  refusalOf: (id: string) => Promise<StorageRefusal | undefined>,
+  findRejection: (id: string) => Promise<StorageRefusal | undefined>,
 ): Promise<StorageDecision> {
   const accepted: string[] = [];
   const rejected: { id: string; reason: StorageRefusal }[] = [];
   for (const id of ids) {
-    const reason = await refusalOf(id);
+    const reason = await findRejection(id);
     if (reason === undefined) accepted.push(id);
     else rejected.push({ id, reason });
   }
@@ -239,7 +239,7 @@ async function lockTasksOf(transaction: Queryable, outputIds: readonly string[],
 }
 
 /** Adds an event for each output to the timeline of its task, which is locked. */
-async function tellTasks(
+async function recordTaskEvents(
   transaction: Queryable,
   outputs: readonly { readonly id: string; readonly taskId: TaskId }[],
   eventOf: (outputId: string) => NewEvent,

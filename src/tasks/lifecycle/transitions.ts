@@ -158,7 +158,7 @@ function withDeadlines({ secondsLeft, archivingSecondsLeft, ...row }: WorkingRow
 export type GeneratedFile = StoredFile | { readonly url: string };
 
 /** The upstream of its route that has a task. */
-export interface UpstreamPlace {
+export interface UpstreamPosition {
   /** Its name in records and limits (src/generation/task-route.ts). */
   readonly upstreamName: string;
   /** Its position in the route's list, from 0. */
@@ -228,37 +228,37 @@ const countAttempts: Statement = {
 };
 
 /** A timeline shows at most this many unanswered submits; a repeatable one can go on for hours. */
-const MAX_UNANSWERED_TOLD = 10;
+const MAX_UNANSWERED_EVENTS = 10;
 
 /**
  * Adds to the task's timeline that an upstream rejected the work.
  *
  * @returns how many rejections there are by now.
  */
-export async function recordRefusal(
+export async function recordRejection(
   database: Database,
   taskId: TaskId,
-  { label }: UpstreamPlace,
+  { label }: UpstreamPosition,
   reason: FailureReason,
 ): Promise<number> {
   return database.transaction(async (transaction) => {
     if ((await touchTask(transaction, taskId)) === undefined) throw new TaskNotFoundError();
     await addEvent(transaction, taskId, 'provider_refused', { upstream: label, reason });
-    return countRefusals(transaction, taskId);
+    return countRejections(transaction, taskId);
   });
 }
 
 /** Adds to the task's timeline that it is unknown whether an upstream accepted the work. */
-export async function recordNoAnswer(database: Database, taskId: TaskId, { label }: UpstreamPlace): Promise<void> {
+export async function recordNoAnswer(database: Database, taskId: TaskId, { label }: UpstreamPosition): Promise<void> {
   await database.transaction(async (transaction) => {
     if ((await touchTask(transaction, taskId)) === undefined) return;
-    const told = await attemptsSoFar(transaction, taskId, 'provider_unanswered');
-    if (told < MAX_UNANSWERED_TOLD) await addEvent(transaction, taskId, 'provider_unanswered', { upstream: label });
+    const recorded = await attemptsSoFar(transaction, taskId, 'provider_unanswered');
+    if (recorded < MAX_UNANSWERED_EVENTS) await addEvent(transaction, taskId, 'provider_unanswered', { upstream: label });
   });
 }
 
 /** How often upstreams have rejected a task. */
-export function countRefusals(database: Queryable, taskId: TaskId): Promise<number> {
+export function countRejections(database: Queryable, taskId: TaskId): Promise<number> {
   return attemptsSoFar(database, taskId, 'provider_refused');
 }
 
@@ -282,7 +282,7 @@ const upsertJob: Statement = {
 export async function recordJob(
   database: Database,
   { id: taskId, requestHash }: Pick<WorkingTask, 'id' | 'requestHash'>,
-  { upstreamName, place, label }: UpstreamPlace,
+  { upstreamName, place, label }: UpstreamPosition,
   jobId: string,
 ): Promise<void> {
   await database.transaction(async (transaction) => {
@@ -319,7 +319,7 @@ const upsertFiles: Statement = {
 export async function recordFiles(
   database: Database,
   { id: taskId, requestHash }: Pick<WorkingTask, 'id' | 'requestHash'>,
-  { upstreamName, place }: UpstreamPlace,
+  { upstreamName, place }: UpstreamPosition,
   files: readonly GeneratedFile[],
 ): Promise<void> {
   const values = [taskId, upstreamName, JSON.stringify(files), place, requestHash];

@@ -12,7 +12,7 @@ import { detailOf } from '../record/read.ts';
 import type { TaskDetail, TaskRow } from '../record/read.ts';
 
 /** A task's position in the list, newest first: microseconds since 1970, and its id. */
-export interface ListPlace {
+export interface ListPosition {
   readonly createdMicros: bigint;
   readonly id: string;
 }
@@ -21,7 +21,7 @@ export interface TaskListRequest {
   readonly accountId: string;
   readonly filter: TaskFilter;
   /** The page begins after this position; default: at the start. */
-  readonly after?: ListPlace;
+  readonly after?: ListPosition;
   /** How many tasks are then skipped. With `size` at most `LISTED_BY_PAGE`. */
   readonly offset: number;
   /** 1 to `MAX_PAGE_SIZE`. */
@@ -31,7 +31,7 @@ export interface TaskListRequest {
 export interface TaskList extends ListTotal {
   readonly tasks: readonly TaskDetail[];
   /** The position of the last one, where there are more. */
-  readonly next: ListPlace | undefined;
+  readonly next: ListPosition | undefined;
 }
 
 export interface TaskLister {
@@ -80,7 +80,7 @@ async function chooseLead(database: Queryable, accountId: string, filter: TaskFi
 }
 
 /** `created` is shown in whole seconds, and both bounds are exclusive: a task that shows either of them is outside. */
-function rangeOf({ createdAfter, createdBefore }: TaskFilter, after: ListPlace | undefined): Range {
+function rangeOf({ createdAfter, createdBefore }: TaskFilter, after: ListPosition | undefined): Range {
   const from = createdAfter === undefined ? '-infinity' : timestamp(BigInt(createdAfter + 1) * 1_000_000n);
   const end = createdBefore === undefined ? undefined : BigInt(createdBefore) * 1_000_000n;
   if (after !== undefined && (end === undefined || after.createdMicros < end)) {

@@ -167,7 +167,7 @@ const giveBack: Statement = {
 };
 
 /** Ends leases early: what was claimed and not delivered is due at once, for any process. */
-export async function giveBackOutbox(database: Queryable, ids: readonly bigint[]): Promise<void> {
+export async function releaseOutboxLease(database: Queryable, ids: readonly bigint[]): Promise<void> {
   await database.query(giveBack, [ids]);
 }
 

@@ -101,14 +101,14 @@ export function withTexts(input: Input, texts: ReadonlyMap<readonly string[], st
 }
 
 /** What the check of URLs needs. */
-export interface MediaJudge {
+export interface MediaValidationDependencies {
   readonly database: Queryable;
   readonly urlSigner: UrlSigner;
   readonly egressPolicy: EgressPolicy;
 }
 
 /** An input as it is stored, the keys of the objects that it refers to, each once, and every problem with its media. */
-export interface JudgedMedia {
+export interface ValidatedMedia {
   readonly input: Input;
   readonly objectKeys: readonly string[];
   /** `invalid input: image_urls.0: …`, in the order of the schema. */
@@ -119,12 +119,12 @@ export interface JudgedMedia {
  * Checks the media of an input that its schema accepts, and replaces our own URLs by references. Queries the database
  * only where there are such.
  */
-export async function judgeMedia(
-  judge: MediaJudge,
+export async function validateMedia(
+  judge: MediaValidationDependencies,
   accountId: string,
   schema: Input,
   input: Input,
-): Promise<JudgedMedia> {
+): Promise<ValidatedMedia> {
   const problems: Violation[] = [];
   const own: { readonly field: MediaField; readonly id: string }[] = [];
   const forged = forgedReference(input, []);
@@ -163,7 +163,7 @@ type Judged =
   | { readonly kind: 'good' }
   | { readonly kind: 'bad'; readonly problem: string };
 
-function judgeAddress({ urlSigner, egressPolicy }: MediaJudge, { value, hasPattern }: MediaField): Judged {
+function judgeAddress({ urlSigner, egressPolicy }: MediaValidationDependencies, { value, hasPattern }: MediaField): Judged {
   if (hasPattern && /^data:/i.test(value)) return { kind: 'good' };
   try {
     const id = ownObjectId(value, urlSigner);

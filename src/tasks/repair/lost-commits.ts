@@ -7,7 +7,7 @@ import type { StageLimits } from '../../catalogue/definition.ts';
 import type { Queryable, Statement } from '../../database/database.ts';
 import type { StoredFile } from '../../domain/run-record.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
-import type { UpstreamPlace } from '../lifecycle/transitions.ts';
+import type { UpstreamPosition } from '../lifecycle/transitions.ts';
 
 /** Least time in the queue: after a restore hundreds of tasks are started at once. */
 const QUEUED_AGAIN_SECONDS = 600;
@@ -76,7 +76,7 @@ const restore: Statement = {
 export async function restoreGeneration(
   database: Queryable,
   taskId: TaskId,
-  { upstreamName, place }: Pick<UpstreamPlace, 'upstreamName' | 'place'>,
+  { upstreamName, place }: Pick<UpstreamPosition, 'upstreamName' | 'place'>,
   known: KnownGeneration,
   isDecided: boolean,
 ): Promise<void> {

@@ -6,7 +6,7 @@ import { after, before, describe, it } from 'node:test';
 import { createEnginePool } from '../../../src/providers/embedded/engine-pool.ts';
 import type { EnginePool } from '../../../src/providers/embedded/engine-pool.ts';
 import { createEmbeddedProvider } from '../../../src/providers/embedded/embedded-provider.ts';
-import { ProviderFailure, ProviderRefusal } from '../../../src/providers/provider.ts';
+import { ProviderFailure, ProviderRejection } from '../../../src/providers/provider.ts';
 import type { GenerationRequest, Provider } from '../../../src/providers/provider.ts';
 import { silentLogger } from '../../../src/telemetry/log.ts';
 import { submitCall } from '../submit-call.ts';
@@ -60,7 +60,7 @@ describe('the embedded provider', () => {
     await assert.rejects(
       provider.submit(request({ upstream }), call),
       (err) =>
-        err instanceof ProviderRefusal && err.reason === 'model_unavailable' && err.note?.includes('"constructor"'),
+        err instanceof ProviderRejection && err.reason === 'model_unavailable' && err.note?.includes('"constructor"'),
     );
   });
 

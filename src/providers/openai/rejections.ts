@@ -15,7 +15,7 @@ const CONTENT_CODES = [
 const OPERATOR_CODES = ['insufficient_quota', 'billing_hard_limit_reached', 'model_not_found', 'invalid_api_key'];
 
 /** @returns undefined: the status decides. */
-export function refusalReason(_status: number, json: unknown): FailureReason | undefined {
+export function rejectionReason(_status: number, json: unknown): FailureReason | undefined {
   const code = textAt(json, 'error', 'code');
   if (code === undefined) {
     // Older models reject content with no code, only with this sentence.
@@ -27,5 +27,5 @@ export function refusalReason(_status: number, json: unknown): FailureReason | u
 
 /** Why a job failed, from its error object. */
 export function failureReason(json: unknown): FailureReason {
-  return refusalReason(200, json) === 'content_rejected' ? 'content_rejected' : 'provider_error';
+  return rejectionReason(200, json) === 'content_rejected' ? 'content_rejected' : 'provider_error';
 }

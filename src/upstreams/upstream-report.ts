@@ -23,7 +23,7 @@ export interface UpstreamReport {
 }
 
 /** An upstream with no recorded state. */
-export function quietUpstream(upstream: string): UpstreamReport {
+export function idleUpstream(upstream: string): UpstreamReport {
   return { upstream, pausedUntil: null, openUntil: null, failures: 0, failingSince: null, slotsTaken: 0 };
 }
 
