@@ -19,11 +19,11 @@ const LEAST_NODE = [20, 19];
 const AUDIT_TIMEOUT_MS = 30_000;
 
 /** All messages here go to stderr: the output of `admin` may be piped. */
-const say = (line) => process.stderr.write(`${line}\n`);
+const report = (line) => process.stderr.write(`${line}\n`);
 
 /** A problem that the user can fix; printed without a stack. */
 const fail = (message) => {
-  say(message);
+  report(message);
   process.exit(1);
 };
 
@@ -33,7 +33,7 @@ async function handOver(command, args, environment = process.env) {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
   return new Promise((resolve) => {
     child.once('error', (error) => {
-      say(`${command} cannot be started: ${error.message}`);
+      report(`${command} cannot be started: ${error.message}`);
       resolve(1);
     });
     child.once('exit', (code) => resolve(code ?? 1));
@@ -42,9 +42,9 @@ async function handOver(command, args, environment = process.env) {
 
 /** Installs and builds; one process at a time, because two at once would write the same files. */
 async function prepare({ builds, withTests = false }) {
-  await withLock(path.join(ROOT, '.cache'), say, async (onProcess) => {
-    await install(ROOT, say, onProcess);
-    if (builds) await build(ROOT, { say, withTests });
+  await withLock(path.join(ROOT, '.cache'), report, async (onProcess) => {
+    await install(ROOT, report, onProcess);
+    if (builds) await build(ROOT, { report, withTests });
   });
 }
 
@@ -85,12 +85,12 @@ async function check() {
   ];
   const failed = [];
   for (const { name, command, args } of checks) {
-    say(`── ${name}`);
+    report(`── ${name}`);
     if ((await handOver(command, args)) !== 0) failed.push(name);
   }
-  say('── known vulnerabilities');
-  say(await audit());
-  say(failed.length === 0 ? 'All checks passed.' : `Failed: ${failed.join(', ')}.`);
+  report('── known vulnerabilities');
+  report(await audit());
+  report(failed.length === 0 ? 'All checks passed.' : `Failed: ${failed.join(', ')}.`);
   return failed.length === 0 ? 0 : 1;
 }
 
@@ -99,17 +99,17 @@ async function check() {
  * by itself.
  */
 async function audit() {
-  const asked = await promisify(execFile)('npm', ['audit', '--omit=dev', '--json'], {
+  const result = await promisify(execFile)('npm', ['audit', '--omit=dev', '--json'], {
     timeout: AUDIT_TIMEOUT_MS,
     maxBuffer: 64 * 1024 * 1024,
   }).catch((error) => error);
   try {
-    const { total, ...counts } = JSON.parse(asked.stdout).metadata.vulnerabilities;
+    const { total, ...counts } = JSON.parse(result.stdout).metadata.vulnerabilities;
     if (total === 0) return 'None.';
-    const told = Object.entries(counts).filter(([, count]) => count > 0);
-    return `${told.map(([severity, count]) => `${count} ${severity}`).join(', ')}: see npm audit --omit=dev.`;
+    const found = Object.entries(counts).filter(([, count]) => count > 0);
+    return `${found.map(([severity, count]) => `${count} ${severity}`).join(', ')}: see npm audit --omit=dev.`;
   } catch {
-    return 'Not known: the registry did not say.';
+    return 'Unknown: the registry did not answer.';
   }
 }
 

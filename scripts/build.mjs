@@ -102,31 +102,31 @@ async function listPackages(root) {
  * @param options.withTests whether the tests and benchmarks are compiled too. They may be in the middle of a change:
  *   a type error is reported, and they run nevertheless.
  */
-export async function build(root, { say, withTests }) {
+export async function build(root, { report, withTests }) {
   const { program, tests, bundle, dashboard, guide, client } = await partsOf(root);
   const compile = async (project) => run(root, path.join(root, 'node_modules/.bin/tsc'), ['--build', project]);
   if (withTests) {
     await unlessCurrent(root, tests, async () => {
-      say('Building the program and its tests.');
+      report('Building the program and its tests.');
       if (await compile('tsconfig.test.json')) return true;
-      say('There are type errors (above); the tests run nevertheless.');
+      report('There are type errors (above); the tests run nevertheless.');
       return false;
     });
   } else {
     await unlessCurrent(root, program, async () => {
-      say('Building.');
+      report('Building.');
       if (await compile('tsconfig.build.json')) return true;
       throw new Error('The program does not compile.');
     });
   }
   await unlessCurrent(root, bundle, async () => {
-    say('Bundling the workflows.');
+    report('Bundling the workflows.');
     const script = path.join(root, 'dist/src/temporal/build-workflow-bundle.js');
     if (!(await run(root, process.execPath, [script]))) throw new Error('The workflows could not be bundled.');
     return true;
   });
   await unlessCurrent(root, client, async () => {
-    say('Bundling the command-line client.');
+    report('Bundling the command-line client.');
     const rolldown = path.join(root, 'node_modules/.bin/rolldown');
     const [entry, file] = ['packages/cli/dist/src/main.js', 'packages/cli/dist/darkroom-cli.mjs'];
     const args = [
@@ -145,14 +145,14 @@ export async function build(root, { say, withTests }) {
     return true;
   });
   await unlessCurrent(root, dashboard, async () => {
-    say('Building the dashboard.');
+    report('Building the dashboard.');
     const vite = path.join(root, 'node_modules/.bin/vite');
     if (!(await run(root, vite, ['build', 'packages/dashboard']))) throw new Error('The dashboard could not be built.');
     await compress(path.join(root, 'dist/dashboard'));
     return true;
   });
   await unlessCurrent(root, guide, async () => {
-    say('Building the guide.');
+    report('Building the guide.');
     const vitepress = path.join(root, 'node_modules/.bin/vitepress');
     if (!(await run(root, vitepress, ['build', 'packages/guide']))) throw new Error('The guide could not be built.');
     await compress(path.join(root, 'dist/guide'));
@@ -166,7 +166,7 @@ async function unlessCurrent(root, { sources, stamp, products }, make) {
   const isBuilt = products.every((product) => existsSync(path.join(root, product)));
   const isCurrent = isBuilt && (await readFile(file, 'utf8').catch(() => '')) === hash;
   if (isCurrent) return;
-  // A build that fails half-way leaves something other than what the stamp says.
+  // A build that fails half-way leaves something other than what the stamp describes.
   await rm(file, { force: true });
   if (!(await make())) return;
   await writeFile(`${file}.new`, hash);

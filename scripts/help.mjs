@@ -21,8 +21,8 @@ const WITH_VALUE = new Set(['--data-dir']);
  */
 export function findHelp(name, args) {
   if (!Object.hasOwn(TEXTS, name)) return undefined;
-  const isAsked = args.includes('--help') || args.includes('-h');
-  if (!isAsked || (name !== 'test' && named(args).length > 0)) return undefined;
+  const isRequested = args.includes('--help') || args.includes('-h');
+  if (!isRequested || (name !== 'test' && named(args).length > 0)) return undefined;
   return textOf(name);
 }
 

@@ -14,30 +14,30 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
  * Installs what package-lock.json lists; returns at once if it is installed already. `onProcess` is called with npm's
  * process id: no other command may install while that process runs.
  */
-export async function install(root, say, onProcess) {
+export async function install(root, report, onProcess) {
   const lockText = await readFile(path.join(root, 'package-lock.json'), 'utf8');
-  const wanted = createHash('sha256').update(`${process.platform} ${process.arch} ${lockText}`).digest('hex');
+  const expected = createHash('sha256').update(`${process.platform} ${process.arch} ${lockText}`).digest('hex');
   const marker = path.join(root, MARKER);
-  if ((await readFile(marker, 'utf8').catch(() => '')) === wanted) return;
+  if ((await readFile(marker, 'utf8').catch(() => '')) === expected) return;
   // A manual `npm install` counts as well.
   const lock = JSON.parse(lockText);
   if (!(await isInstalled(root, lock))) {
     const args = installArguments(lock);
-    say(`Installing the dependencies (npm ${args.join(' ')}). This takes about a minute, once.`);
+    report(`Installing the dependencies (npm ${args.join(' ')}). This takes about a minute, once.`);
     const startedAt = Date.now();
     await runNpm(root, args, onProcess);
-    say(`Installed the dependencies in ${Math.round((Date.now() - startedAt) / 1000)} s.`);
+    report(`Installed the dependencies in ${Math.round((Date.now() - startedAt) / 1000)} s.`);
   }
-  await writeFile(marker, wanted);
+  await writeFile(marker, expected);
 }
 
 /** Whether npm's own record of what is in node_modules agrees with the lock file. */
 async function isInstalled(root, lock) {
   try {
     const installed = JSON.parse(await readFile(path.join(root, 'node_modules/.package-lock.json'), 'utf8'));
-    return Object.entries(lock.packages).every(([folder, entry]) => {
-      if (folder === '') return true;
-      const found = installed.packages[folder];
+    return Object.entries(lock.packages).every(([directory, entry]) => {
+      if (directory === '') return true;
+      const found = installed.packages[directory];
       return found === undefined ? isOptional(entry) : found.version === entry.version;
     });
   } catch {
@@ -56,7 +56,7 @@ function isOptional(entry) {
  */
 function installArguments(lock) {
   const entries = Object.entries(lock.packages);
-  const listed = new Set(entries.map(([folder]) => folder.split('node_modules/').at(-1)));
+  const listed = new Set(entries.map(([directory]) => directory.split('node_modules/').at(-1)));
   const isComplete = entries.every(([, entry]) =>
     Object.keys(entry.optionalDependencies ?? {}).every((name) => listed.has(name)),
   );
@@ -90,5 +90,5 @@ async function runNpm(root, action, onProcess) {
   for (const signal of SIGNALS) process.off(signal, stop);
   if (stopped !== undefined) throw new Error('The installation was interrupted; the next start begins it again.');
   if (code === -1) throw new Error('npm was not found: it comes with Node; put it on the PATH.');
-  if (code !== 0) throw new Error('npm failed, for the reason above. Mend it and start again.');
+  if (code !== 0) throw new Error('npm failed, for the reason above. Correct it and start again.');
 }

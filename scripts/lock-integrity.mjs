@@ -1,5 +1,5 @@
 /**
- * Adds the integrity hashes that package-lock.json lacks, as the registry gives them. npm writes none for a package
+ * Adds the integrity hashes that are missing in package-lock.json, as the registry reports them. npm writes none for a package
  * of another platform that it never downloaded, and would later install it unverified.
  *
  * Usage: node scripts/lock-integrity.mjs
@@ -15,23 +15,23 @@ const TIMEOUT_MS = 30_000;
 
 /** @returns {Promise<string | undefined>} undefined if the registry does not have this version. */
 async function integrityOf(name, version) {
-  const asked = await promisify(execFile)('npm', ['view', `${name}@${version}`, 'dist.integrity'], {
+  const result = await promisify(execFile)('npm', ['view', `${name}@${version}`, 'dist.integrity'], {
     timeout: TIMEOUT_MS,
   }).catch(() => ({ stdout: '' }));
-  return /^sha512-\S+$/m.exec(asked.stdout)?.[0];
+  return /^sha512-\S+$/m.exec(result.stdout)?.[0];
 }
 
 const lock = JSON.parse(await readFile(LOCK, 'utf8'));
 const left = [];
-for (const [place, entry] of Object.entries(lock.packages)) {
-  if (!place.includes('node_modules/') || entry.link === true || entry.integrity !== undefined) continue;
-  const name = place.slice(place.lastIndexOf('node_modules/') + 'node_modules/'.length);
+for (const [location, entry] of Object.entries(lock.packages)) {
+  if (!location.includes('node_modules/') || entry.link === true || entry.integrity !== undefined) continue;
+  const name = location.slice(location.lastIndexOf('node_modules/') + 'node_modules/'.length);
   const integrity = await integrityOf(name, entry.version);
   if (integrity === undefined) left.push(name);
   else {
     // In the position where npm itself puts it.
     const { version, ...rest } = entry;
-    lock.packages[place] = { version, integrity, ...rest };
+    lock.packages[location] = { version, integrity, ...rest };
   }
 }
 await writeFile(LOCK, `${JSON.stringify(lock, undefined, 2)}\n`);

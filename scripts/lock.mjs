@@ -1,5 +1,5 @@
 /**
- * Keeps two starts from installing or building at once. The lock is a directory, created atomically, that names its
+ * Prevents two starts from installing or building at the same time. The lock is a directory, created atomically, that names its
  * holder and the holder's child process; dead processes hold nothing.
  */
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
@@ -9,21 +9,21 @@ import { setTimeout as delay } from 'node:timers/promises';
 const POLL_MS = 200;
 
 /**
- * Runs `work` under the lock; calls `say` once if it has to wait. `work` receives a function that registers a child
+ * Runs `work` under the lock; calls `report` once if it has to wait. `work` receives a function that registers a child
  * process: the lock is held for as long as that process runs, even if this one dies.
  */
-export async function withLock(folder, say, work) {
-  await mkdir(folder, { recursive: true });
-  const lock = path.join(folder, 'prepare.lock');
-  let isTold = false;
+export async function withLock(directory, report, work) {
+  await mkdir(directory, { recursive: true });
+  const lock = path.join(directory, 'prepare.lock');
+  let hasReported = false;
   while (!(await take(lock))) {
     const holder = (await readHolders(lock)).find(isAlive);
     if (holder === undefined) {
       await drop(lock);
       continue;
     }
-    if (!isTold) say(`Another command (process ${holder}) is installing or building; waiting for it.`);
-    isTold = true;
+    if (!hasReported) report(`Another command (process ${holder}) is installing or building; waiting for it.`);
+    hasReported = true;
     await delay(POLL_MS);
   }
   try {

@@ -9,7 +9,7 @@ set_up() {
   schema="$2"
   # Succeeds where the database is there already.
   temporal-sql-tool --database "$database" create-database
-  # The tables that tell the version; left alone where they are there already.
+  # The tables that record the version; unchanged if they exist already.
   temporal-sql-tool --database "$database" setup-schema --version 0.0
   temporal-sql-tool --database "$database" update-schema --schema-name "$schema"
 }

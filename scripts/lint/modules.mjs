@@ -68,7 +68,7 @@ export const IMPORTED_BY = {
   'packages/guide': [],
 };
 
-/** Modules that do what activities do, and know nothing of Temporal: its context comes in as plain values. */
+/** Modules that do what activities do, and do not depend on Temporal: its context comes in as plain values. */
 export const WITHOUT_TEMPORAL = ['src/generation'];
 
 /**
@@ -89,7 +89,7 @@ export function problemOfSpecifier(from, specifier, isTypeOnly) {
   const [own, other] = [packageOf(from), packageOf(to)];
   // Vite builds it; the tests of the service read a few of its modules that need no browser.
   if (other === 'dashboard' && from.startsWith('test/')) return undefined;
-  // The exports of its package.json are the only way in, and a package does not know what surrounds it.
+  // The exports of its package.json are the only way in, and a package does not depend on what surrounds it.
   if (other !== undefined && other !== own) return `packages/${other} is imported as ${SCOPE}${other}`;
   if (own !== undefined && other === undefined) return `packages/${own} imports only packages`;
   return problemOfImport(from, to, isTypeOnly);

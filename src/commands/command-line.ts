@@ -1,5 +1,5 @@
 /**
- * How the program's command lines are parsed: commander with typed options, an error for each wrong argument that says
+ * How the program's command lines are parsed: commander with typed options, an error for each wrong argument that states
  * what is wrong and where the help is, and parsers of option values.
  */
 import { Command, CommanderError, Help, InvalidArgumentError, Option } from '@commander-js/extra-typings';
@@ -38,7 +38,7 @@ export async function runProgram(program: CommandUnknownOpts, args: readonly str
   try {
     await program.parseAsync(normalise(program, args), { from: 'user' });
   } catch (error) {
-    // Help was asked for.
+    // Help was requested.
     if (error instanceof CommanderError && error.exitCode === 0) return;
     throw error;
   }

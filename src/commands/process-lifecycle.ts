@@ -23,7 +23,7 @@ export function announceReady(detail: Readonly<Record<string, string>> = {}): vo
 export function untilAskedToStop(logger: Logger): Promise<string> {
   return new Promise((resolve) => {
     let askedAt: number | undefined;
-    const ask = (reason: string): void => {
+    const requestStop = (reason: string): void => {
       if (askedAt !== undefined) return;
       askedAt = performance.now();
       logger.info({ reason }, 'stopping');
@@ -31,16 +31,16 @@ export function untilAskedToStop(logger: Logger): Promise<string> {
     };
     const onSignal = (signal: NodeJS.Signals): void => {
       if (askedAt !== undefined && performance.now() - askedAt > SAME_WISH_MS) {
-        logger.warn({ reason: signal }, 'asked twice: stopping at once');
+        logger.warn({ reason: signal }, 'second signal received: stopping at once');
         process.exit(1);
       }
-      ask(signal);
+      requestStop(signal);
     };
     process.on('SIGTERM', onSignal);
     process.on('SIGINT', onSignal);
     // The supervisor is gone, for whatever reason.
     if (process.channel !== undefined) {
-      process.once('disconnect', () => ask('the supervisor ended'));
+      process.once('disconnect', () => requestStop('the supervisor ended'));
       // Listening must not keep a finished process alive.
       process.channel.unref();
     }

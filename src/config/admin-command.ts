@@ -8,7 +8,7 @@ import { EnvironmentReader } from './environment.ts';
 import { PACKAGE_ROOT } from './package-root.ts';
 
 /** The data directory of `npm start` if none is named: the only one that a second terminal finds by itself. */
-export const DEFAULT_DATA_FOLDER = path.join(PACKAGE_ROOT, 'data');
+export const DEFAULT_DATA_DIRECTORY = path.join(PACKAGE_ROOT, 'data');
 
 /**
  * Builds the prefix of the group and the command: `npm run admin --`.
@@ -23,7 +23,7 @@ export function adminCommand(
 ): string {
   // As in the runbook, because how a command is run in the container is known only outside it.
   if (!hasScripts) return 'admin';
-  const isNamed = dataDir !== undefined && dataDir !== DEFAULT_DATA_FOLDER;
+  const isNamed = dataDir !== undefined && dataDir !== DEFAULT_DATA_DIRECTORY;
   return `npm run admin --${isNamed ? ` --data-dir ${quoted(dataDir)}` : ''}`;
 }
 

@@ -11,7 +11,7 @@ import { adminCommandOf } from './admin-command.ts';
 import { EnvironmentReader } from './environment.ts';
 import { publicUrlOf, readAdmin, readHttp, readMetrics } from './listeners.ts';
 import type { AdminConfig, HttpConfig, MetricsConfig } from './listeners.ts';
-import { refuseDevelopmentDefaults } from './production.ts';
+import { rejectDevelopmentDefaults } from './production.ts';
 import { readTraces } from './traces.ts';
 import type { TraceConfig } from './traces.ts';
 
@@ -74,7 +74,7 @@ export interface Config {
   /** Used to decrypt what the key does not, never to encrypt. */
   readonly encryptionKeyFallbacks: readonly string[];
   readonly outputRetentionDays: number;
-  /** 0: inputs are kept. */
+  /** 0: inputs are retained. */
   readonly inputRetentionDays: number;
   /** The price of persistent storage, in micro-USD per GB (1e9 bytes) and month. */
   readonly storagePriceMicroUsdPerGbMonth: bigint;
@@ -189,7 +189,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv): Config {
     isEmbedded: read.boolean('DARKROOM_EMBEDDED'),
     adminCommand: adminCommandOf(environment),
   };
-  refuseDevelopmentDefaults(read);
+  rejectDevelopmentDefaults(read);
   read.throwIfBroken();
   return config;
 }
@@ -266,7 +266,7 @@ export function loadPublicUrl(environment: NodeJS.ProcessEnv): string {
   return url;
 }
 
-/** Only how long temporary outputs are kept. */
+/** Only how long temporary outputs are retained. */
 export function loadOutputRetentionDays(environment: NodeJS.ProcessEnv): number {
   const read = new EnvironmentReader(environment);
   const days = read.integer('OUTPUT_RETENTION_DAYS');
@@ -329,8 +329,8 @@ function readStoragePrice(read: EnvironmentReader): bigint {
 
 function readOffsets(read: EnvironmentReader): number[] {
   const offsets = read.integers('CALLBACK_OFFSETS_SECONDS');
-  if (offsets.length === 0 || offsets[0] !== 0 || offsets.some((at, place) => at < (offsets[place - 1] ?? 0))) {
-    read.report('CALLBACK_OFFSETS_SECONDS: starts with 0 and never goes down, e.g. 0,60,300,1200');
+  if (offsets.length === 0 || offsets[0] !== 0 || offsets.some((at, index) => at < (offsets[index - 1] ?? 0))) {
+    read.report('CALLBACK_OFFSETS_SECONDS: must start with 0 and never decrease, e.g. 0,60,300,1200');
   }
   return offsets;
 }

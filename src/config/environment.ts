@@ -7,7 +7,7 @@ import { VARIABLES } from './variables.ts';
 import type { Variable, VariableName } from './variables.ts';
 import { DarkroomError } from '../domain/darkroom-error.ts';
 
-/** The environment is unusable; `problems` has one line for each thing to fix. */
+/** The environment is unusable; `problems` has one line for each problem. */
 export class ConfigurationError extends DarkroomError {
   override readonly name = 'ConfigurationError';
   override readonly kind = 'configuration_invalid';
@@ -136,7 +136,7 @@ export class EnvironmentReader {
     const file = this.#environment[`${name}_FILE`];
     if (file === undefined || file === '') return direct;
     if (direct !== undefined && direct !== '') {
-      this.report(`${name} and ${name}_FILE are both set: keep one`);
+      this.report(`${name} and ${name}_FILE are both set: set only one`);
       return direct;
     }
     try {

@@ -122,7 +122,7 @@ function readProxies(read: EnvironmentReader, entries: readonly string[]): Block
     const [, address = '', prefix] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(entry) ?? [];
     const version = isIP(address);
     if (prefix === '0') {
-      read.report(`TRUSTED_PROXIES: "${entry}" is everybody: whoever asks could say who he is`);
+      read.report(`TRUSTED_PROXIES: "${entry}" includes every address: any client could then forge its own`);
       continue;
     }
     const family = version === 6 ? 'ipv6' : 'ipv4';

@@ -8,13 +8,13 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 function findPackageRoot(): string {
-  let folder = path.dirname(fileURLToPath(import.meta.url));
-  while (!existsSync(path.join(folder, 'package.json'))) {
-    const parent = path.dirname(folder);
-    if (parent === folder) throw new Error('package.json not found above the program: the installation is incomplete');
-    folder = parent;
+  let directory = path.dirname(fileURLToPath(import.meta.url));
+  while (!existsSync(path.join(directory, 'package.json'))) {
+    const parent = path.dirname(directory);
+    if (parent === directory) throw new Error('package.json not found above the program: the installation is incomplete');
+    directory = parent;
   }
-  return folder;
+  return directory;
 }
 
 /** The directory that contains `package.json`. */

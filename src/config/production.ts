@@ -14,7 +14,7 @@ const KNOWN_PASSWORDS: ReadonlySet<string> = new Set(['postgres', 'password', 's
 const SECRETS = ['URL_SIGNING_KEY', 'ENCRYPTION_KEY', 'ADMIN_TOKEN'] as const;
 
 /** Reports settings that are not allowed in production. */
-export function refuseDevelopmentDefaults(read: EnvironmentReader): void {
+export function rejectDevelopmentDefaults(read: EnvironmentReader): void {
   if (read.text('NODE_ENV') !== 'production' && isLoopback(read.text('HOST'))) return;
   for (const name of SECRETS) {
     if (isWeak(read.text(name))) read.report(`${name} is no secret: make one with openssl rand -hex 32`);
@@ -29,7 +29,7 @@ export function refuseDevelopmentDefaults(read: EnvironmentReader): void {
   const database = read.text('DATABASE_URL');
   const password = URL.canParse(database) ? new URL(database).password : '';
   if (KNOWN_PASSWORDS.has(decodeURIComponent(password).toLowerCase())) {
-    read.report('DATABASE_URL has a password that everybody knows: give the role another');
+    read.report('DATABASE_URL has a well-known password: set another one for the role');
   }
 }
 

@@ -61,7 +61,7 @@ const MOST_EDITS = 2;
 const SETTINGS: readonly string[] = Object.entries(VARIABLES).flatMap(([name, variable]) =>
   (variable as Variable).kind === 'secret' ? [name, `${name}_FILE`] : [name],
 );
-const KNOWN: ReadonlySet<string> = new Set([...SETTINGS, ...COMPOSE_NAMES]);
+const VALID_NAMES: ReadonlySet<string> = new Set([...SETTINGS, ...COMPOSE_NAMES]);
 
 /** Those that have a value, sorted by name. */
 export function unknownVariables(environment: NodeJS.ProcessEnv): readonly UnknownVariable[] {
@@ -75,7 +75,7 @@ export function unknownVariables(environment: NodeJS.ProcessEnv): readonly Unkno
 }
 
 function isKnown(name: string, value: string): boolean {
-  if (KNOWN.has(name) || UPSTREAM_KEY.test(name) || OF_OUR_OTHERS.test(name)) return true;
+  if (VALID_NAMES.has(name) || UPSTREAM_KEY.test(name) || OF_OUR_OTHERS.test(name)) return true;
   // Also with a prefix of another program: `NODE_EVN`.
   if (SETTINGS.some((setting) => isSwapped(name, setting))) return false;
   return OF_OTHERS.test(name) || OF_KUBERNETES.test(name) || /^(?:tcp|udp):\/\//.test(value);
@@ -111,7 +111,7 @@ function editsBetween(name: string, setting: string): number | undefined {
   if (setting.length < LEAST_CHARACTERS) return undefined;
   if (name.replaceAll('_', '') === setting.replaceAll('_', '')) return 0;
   const [words, wanted] = [wordsOf(name), wordsOf(setting)];
-  if (lacksWord(words, wanted) && !SHARED_WORDS.test(setting)) return MOST_EDITS;
+  if (isWordMissing(words, wanted) && !SHARED_WORDS.test(setting)) return MOST_EDITS;
   if (words.length !== wanted.length) return undefined;
   let edits = 0;
   for (const [position, word] of wanted.entries()) {
@@ -124,7 +124,7 @@ function editsBetween(name: string, setting: string): number | undefined {
 }
 
 /** Whether one word is missing between the first and the last, which identify a setting. */
-function lacksWord(words: readonly string[], wanted: readonly string[]): boolean {
+function isWordMissing(words: readonly string[], wanted: readonly string[]): boolean {
   if (words.length < 2 || words.length !== wanted.length - 1) return false;
   return wanted.slice(1, -1).some((_word, at) => wanted.toSpliced(at + 1, 1).join('_') === words.join('_'));
 }

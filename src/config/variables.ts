@@ -37,14 +37,14 @@ export const VARIABLES = {
   TRUSTED_PROXIES: {
     kind: 'list',
     fallback: '',
-    help: 'CIDRs of the TLS proxies in front, comma-separated. Only they may say X-Forwarded-For and X-Forwarded-Proto.',
+    help: 'CIDRs of the TLS proxies in front, comma-separated. Only they may set X-Forwarded-For and X-Forwarded-Proto.',
   },
   MAX_CONNECTIONS: {
     kind: 'integer',
     fallback: '10000',
     minimum: 0,
     maximum: 1_000_000,
-    help: 'Connections each listener of the api has open at most; what comes beyond them is closed at once. 0: no limit.',
+    help: 'Connections each listener of the api has open at most; further connections are closed at once. 0: no limit.',
   },
   MAX_CONNECTIONS_PER_ADDRESS: {
     kind: 'integer',
@@ -120,7 +120,7 @@ export const VARIABLES = {
   },
   TEMPORAL_TLS_CERT_FILE: { kind: 'text', fallback: '', help: 'Client certificate (PEM) for mutual TLS.' },
   TEMPORAL_TLS_KEY_FILE: { kind: 'text', fallback: '', help: 'Client key (PEM) for mutual TLS.' },
-  STORE_URL: { kind: 'text', help: 'Where outputs are kept: file:///absolute/folder or s3://bucket/prefix.' },
+  STORE_URL: { kind: 'text', help: 'Where outputs are stored: file:///absolute/directory or s3://bucket/prefix.' },
   S3_ENDPOINT: { kind: 'text', fallback: '', help: 'Endpoint of an S3-compatible store; empty for AWS.' },
   S3_PUBLIC_ENDPOINT: {
     kind: 'text',
@@ -156,7 +156,7 @@ export const VARIABLES = {
     fallback: '7',
     minimum: 1,
     maximum: 3650,
-    help: 'How long temporary outputs are kept (spec §2.6).',
+    help: 'How long temporary outputs are retained (spec §2.6).',
   },
   STORAGE_USD_PER_GB_MONTH: {
     kind: 'text',
@@ -168,7 +168,7 @@ export const VARIABLES = {
     fallback: '30',
     minimum: 0,
     maximum: 3650,
-    help: 'How long after its end the input of a task is kept; 0 keeps inputs for good.',
+    help: 'How long after its end the input of a task is retained; 0: without limit.',
   },
   URL_LIFETIME_SECONDS: {
     kind: 'integer',
@@ -180,7 +180,7 @@ export const VARIABLES = {
   MODELS_DIR: {
     kind: 'text',
     fallback: '',
-    help: 'A folder with your own model files (docs/guides/adding-a-model.md), which the api reads beside the embedded ones; empty: the embedded models only.',
+    help: 'A directory with your own model files (docs/guides/adding-a-model.md), which the api reads in addition to the embedded ones; empty: the embedded models only.',
   },
   CALLBACK_OFFSETS_SECONDS: {
     kind: 'list',
@@ -197,7 +197,7 @@ export const VARIABLES = {
   CALLBACK_HEADER_PREFIX: {
     kind: 'text',
     fallback: 'X-Darkroom',
-    help: 'Prefix of the signature headers of a callback (<prefix>-Timestamp, <prefix>-Signature), and of the header that tells an account of failing receivers. Receivers have to know it: it appears in no callback.',
+    help: 'Prefix of the signature headers of a callback (<prefix>-Timestamp, <prefix>-Signature), and of the header that notifies an account of failing receivers. Receivers must be configured with it: it appears in no callback.',
   },
   EGRESS_ALLOW: {
     kind: 'list',
@@ -241,21 +241,21 @@ export const VARIABLES = {
   SCRATCH_DIR: {
     kind: 'text',
     fallback: '',
-    help: 'Where a worker keeps the files of what it is working on; default: the folder for temporary files.',
+    help: 'Where a worker stores the files of running work; default: the directory for temporary files.',
   },
   DRAIN_SECONDS: {
     kind: 'integer',
     fallback: '0',
     minimum: 0,
     maximum: 600,
-    help: 'How long the api goes on taking requests after SIGTERM while /readyz says 503: longer than a load balancer takes to see that, e.g. 5 to 10. Comes before SHUTDOWN_GRACE_SECONDS.',
+    help: 'How long the api still accepts requests after SIGTERM while /readyz answers 503: longer than a load balancer takes to see that, e.g. 5 to 10. Comes before SHUTDOWN_GRACE_SECONDS.',
   },
   HANG_SECONDS: {
     kind: 'integer',
     fallback: '20',
     minimum: 0,
     maximum: 3600,
-    help: 'How long the event loop of an api or a worker may stand still before the process logs where and ends with exit code 86, to be started again; 0: for ever.',
+    help: 'How long the event loop of an api or a worker may be blocked before the process logs where and ends with exit code 86, to be restarted; 0: no limit.',
   },
   CLOCK_SKEW_SECONDS: {
     kind: 'integer',
@@ -313,14 +313,14 @@ export const VARIABLES = {
   NODE_ENV: {
     kind: 'text',
     fallback: '',
-    help: '`production`, as the container images have it, refuses secrets that are none. So does a HOST off loopback.',
+    help: '`production`, as the container images have it, rejects the development secrets. So does a HOST other than loopback.',
   },
   DARKROOM_EMBEDDED: {
     kind: 'boolean',
     fallback: 'false',
     help: 'Set by `npm start` for the processes it runs, so that messages name its commands.',
   },
-  DATA_DIR: { kind: 'text', fallback: '', help: 'Data folder of `npm start`; default: data below the project.' },
+  DATA_DIR: { kind: 'text', fallback: '', help: 'Data directory of `npm start`; default: data below the project.' },
   TEMPORAL_PORT: {
     kind: 'integer',
     fallback: '7233',

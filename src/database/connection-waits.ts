@@ -12,7 +12,7 @@ export class NestedConnectionError extends Error {
 
 /** Watches the connections of one pool. */
 export interface ConnectionWaits {
-  /** Runs the work of a transaction, which holds a connection until it is over. */
+  /** Runs the work of a transaction, which holds a connection until it ends. */
   hold<T>(work: () => Promise<T>): Promise<T>;
   /**
    * @param what requests a connection: a statement's name, or `a transaction`.
@@ -56,7 +56,7 @@ export function watchConnectionWaits(): ConnectionWaits | undefined {
       // Work that a transaction started and did not wait for inherits its context, and holds nothing afterwards.
       if (held === undefined || held.isOver) return;
       throw new NestedConnectionError(
-        `${what} waits for a connection of the pool inside a transaction that holds one; use the transaction, or ask before it begins\nthe transaction began:\n${framesOf(held.begun)}\nasked for:`,
+        `${what} waits for a connection of the pool inside a transaction that holds one; use the transaction, or acquire it before the transaction begins\nthe transaction began:\n${framesOf(held.begun)}\nrequested at:`,
       );
     },
   };

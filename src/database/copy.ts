@@ -31,7 +31,7 @@ export interface CopyOptions {
   readonly onCopied?: (copied: CopiedTable) => void;
 }
 
-/** The list of what ran (migrate.ts); each database keeps its own. */
+/** The list of what ran (migrate.ts); each database has its own. */
 const MIGRATIONS = 'migrations';
 
 const SELECT_MIGRATIONS = `SELECT name FROM ${MIGRATIONS} ORDER BY name`;

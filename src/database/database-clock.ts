@@ -93,7 +93,7 @@ export function createDatabaseClock({
       return false;
     }
     const answeredAt = steadyClock();
-    // Somewhere between request and response: what was known is kept if it agrees with that.
+    // Somewhere between request and response: the previous result is retained if it agrees with that.
     const errorMs = (answeredAt - askedAt) / 2;
     const measured = databaseTime - (askedAt + answeredAt) / 2;
     if (offsetMs === undefined || Math.abs(measured - offsetMs) > errorMs) offsetMs = measured;
@@ -102,7 +102,7 @@ export function createDatabaseClock({
     return true;
   }
 
-  /** Where the error could make a difference, what was known stays: a slow response is no reason to change it. */
+  /** Where the error could make a difference, the previous result stays: a slow response is no reason to change it. */
   function isWithin(offMs: number, errorMs: number): boolean {
     if (isRight) return offMs - errorMs <= maxSkewMs;
     return offMs <= maxSkewMs * RIGHT_AGAIN_SHARE && offMs + errorMs <= maxSkewMs;

@@ -38,20 +38,20 @@ export interface PoolState {
   readonly waiting: number;
 }
 
-/** PostgreSQL cannot be reached or went away mid-way. Whether the statement took effect is not known. */
+/** PostgreSQL cannot be reached, or the connection was lost. Whether the statement took effect is unknown. */
 export class DatabaseUnavailableError extends DarkroomError {
   override readonly name: string = 'DatabaseUnavailableError';
   override readonly kind = 'unavailable';
 }
 
-/** Another transaction kept a row locked for longer than the statement allows (`lock_timeout`). Nothing was done. */
+/** Another transaction held a row locked for longer than the statement allows (`lock_timeout`). Nothing was done. */
 export class LockTimeoutError extends DatabaseUnavailableError {
   override readonly name = 'LockTimeoutError';
 }
 
 /** PostgreSQL responds, and denies access: the address is wrong, and no retry repairs it. */
-export class DatabaseRefusedError extends DarkroomError {
-  override readonly name = 'DatabaseRefusedError';
+export class DatabaseAccessDeniedError extends DarkroomError {
+  override readonly name = 'DatabaseAccessDeniedError';
   override readonly kind = 'operator_action_required';
 }
 
@@ -73,8 +73,8 @@ const STATEMENT_TIMEOUT_MS = 15_000;
 /** The server ends a statement itself; a server that vanished silently is given up a little later. */
 const ANSWER_TIMEOUT_MS = STATEMENT_TIMEOUT_MS + 5_000;
 /**
- * How long to wait, with a connection, for a row that another transaction keeps locked: longer than the transactions
- * of a busy account keep its row, one after the other; far below what the server grants to one that has stopped.
+ * How long to wait, with a connection, for a row that another transaction has locked: longer than the transactions
+ * of a busy account hold its row, one after the other; far below what the server grants to one that has stopped.
  */
 const LOCK_TIMEOUT_MS = 2_000;
 /** A process that dies inside a transaction must not hold an account's row for long. */
@@ -187,7 +187,7 @@ const UNIQUE_VIOLATION = '23505';
 const LOCK_NOT_AVAILABLE = '55P03';
 
 /** No such user, a wrong password, no such database. */
-const REFUSED_SQLSTATES = new Set(['28000', '28P01', '3D000']);
+const ACCESS_DENIED_SQLSTATES = new Set(['28000', '28P01', '3D000']);
 
 function translate(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof DatabaseUnavailableError) return error;
@@ -199,8 +199,8 @@ function translate(error: unknown): unknown {
   if (code === LOCK_NOT_AVAILABLE) {
     return new LockTimeoutError('a row stayed locked by another transaction', { cause: error });
   }
-  if (REFUSED_SQLSTATES.has(code)) {
-    return new DatabaseRefusedError(`DATABASE_URL: PostgreSQL refuses it: ${error.message}`, { cause: error });
+  if (ACCESS_DENIED_SQLSTATES.has(code)) {
+    return new DatabaseAccessDeniedError(`DATABASE_URL: PostgreSQL denies access: ${error.message}`, { cause: error });
   }
   const isConnectionLoss =
     /connection terminated|not queryable|query read timeout|timeout exceeded when trying to connect|connection ended/i.test(

@@ -13,7 +13,7 @@ import type { Database, Queryable, Statement } from './database.ts';
 /** The first retry comes after a minute, and each later one after twice the time of the one before, up to an hour. */
 const FIRST_RETRY_SECONDS = 60;
 const LAST_RETRY_SECONDS = 3_600;
-/** Errors are kept as far as they help. */
+/** Stored errors are truncated to this length. */
 const MAX_ERROR_LENGTH = 300;
 
 export interface IsolationOptions {
@@ -84,11 +84,11 @@ const forgetStatement: Statement = {
 };
 
 /**
- * An item may be why the database is not available to it: a row that another transaction keeps locked, a statement
+ * An item may be why the database is not available to it: a row that another transaction has locked, a statement
  * that takes too long, a page that cannot be read. If the database responds otherwise, that item has failed like any
  * other.
  *
- * @throws {DatabaseUnavailableError} from a pass, if the database does not respond: no item is to blame for that. And
+ * @throws {DatabaseUnavailableError} from a pass, if the database does not respond: no item is the cause of that. And
  *   what a pass's own `requireSurroundings` throws, and the signal's reason.
  */
 export function createIsolation({ database, logger, metrics, signal }: IsolationOptions): Isolation {
@@ -104,8 +104,8 @@ export function createIsolation({ database, logger, metrics, signal }: Isolation
         const group = due.slice(first, first + atOnce);
         const results = await unlessAborted(Promise.allSettled(group.map((item) => work(item))), signal);
         const errors = new Map<string, unknown>();
-        for (const [place, item] of group.entries()) {
-          const result = results[place];
+        for (const [index, item] of group.entries()) {
+          const result = results[index];
           if (result?.status !== 'rejected') {
             done.push(item);
             continue;
@@ -115,7 +115,7 @@ export function createIsolation({ database, logger, metrics, signal }: Isolation
         }
         if (errors.size === 0) continue;
         if ([...errors.values()].some((error) => error instanceof DatabaseUnavailableError)) await database.check();
-        for (const [id, err] of errors) logger.warn({ err, kind, id }, 'an item failed; the pass goes on without it');
+        for (const [id, err] of errors) logger.warn({ err, kind, id }, 'item failed; the pass continues without it');
         metrics.itemsFailed(kind, errors.size);
         await database.query(recordStatement, [kind, [...errors.keys()], [...errors.values()].map(textOf)]);
         await requireSurroundings?.();

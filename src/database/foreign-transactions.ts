@@ -12,7 +12,7 @@ const PAGES_AT_ONCE = 4_000;
 
 const IS_FOREIGN = 'xid > pg_snapshot_xmax(pg_current_snapshot())';
 
-/** The ORDER BY keeps it on its index, so that it costs nothing if there is none. */
+/** The ORDER BY makes it use its index, so that it costs nothing if there is none. */
 const HAS_FOREIGN = `SELECT EXISTS (SELECT 1 FROM task_events WHERE ${IS_FOREIGN} ORDER BY xid DESC LIMIT 1) AS "hasForeign"`;
 
 /** What is written from now on, the changed events included, belongs to this server: later pages need not be read. */

@@ -1,5 +1,5 @@
 /**
- * The transactions that a migration waits for. Queried on another connection while it runs: once its wait is over,
+ * The transactions that a migration waits for. Queried on another connection while it runs: once its wait ends,
  * they can no longer be determined.
  */
 import { setTimeout as sleep } from 'node:timers/promises';

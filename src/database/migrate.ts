@@ -1,7 +1,7 @@
 /**
  * Brings the database to the schema of this release beside processes that continue to work: forward-only SQL files in
- * `migrations/`, run by node-pg-migrate one after the other, each in a transaction of its own (migration-file.ts says
- * which are not). A statement that cannot get its lock within `lockTimeoutMs` gives way to those that queue behind it
+ * `migrations/`, run by node-pg-migrate one after the other, each in a transaction of its own (migration-file.ts lists
+ * which are not). A statement that cannot get its lock within `lockTimeoutMs` lets those that queue behind it proceed
  * and is retried later, so that no reader or writer waits longer than that because of a migration.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -108,7 +108,7 @@ async function applyAll(
       applied.push(migration);
       [failures, since] = [0, Date.now()];
     } catch (error) {
-      // A connection that was lost has nothing to roll back, and the first error says more.
+      // A connection that was lost has nothing to roll back, and the first error is more specific.
       await client.query('ROLLBACK').catch(() => undefined);
       if (!isLockFailure(error)) throw error;
       await blockers.stop();
@@ -203,7 +203,7 @@ const selectNames: Statement = {
   text: 'SELECT id, had_shared_names AS "hadSharedNames" FROM installation',
 };
 
-/** What determines the names by which Temporal knows an installation. */
+/** What determines the names that identify an installation in Temporal. */
 export interface InstallationNames {
   readonly id: string;
   /** Made by a release whose task queues and schedules had the same names in every installation. */

@@ -1,5 +1,5 @@
 /**
- * An untrusted text that arrives in pieces, kept until it is complete. Adding one to the other makes an object for
+ * An untrusted text that arrives in pieces, buffered until it is complete. Adding one to the other makes an object for
  * each of them, of thirty bytes for one character: so they are joined by the thousand.
  */
 const JOINED_TOGETHER = 1_024;

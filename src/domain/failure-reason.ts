@@ -40,7 +40,7 @@ export interface FailureFace {
 const FACES: Record<FailureReason, FailureFace> = {
   content_rejected: {
     code: 'TASK_FAILED',
-    message: 'the provider refused this content; change the prompt or the reference media',
+    message: 'the provider rejected this content; change the prompt or the reference media',
     retryable: false,
   },
   input_unreachable: {
@@ -50,7 +50,7 @@ const FACES: Record<FailureReason, FailureFace> = {
   },
   input_invalid: {
     code: 'INVALID_REQUEST',
-    message: 'the provider refused the input as invalid for this model',
+    message: 'the provider rejected the input as invalid for this model',
     retryable: false,
   },
   provider_unavailable: {
@@ -71,7 +71,7 @@ const FACES: Record<FailureReason, FailureFace> = {
   outcome_unknown: {
     code: 'TASK_FAILED',
     message:
-      'nobody can tell whether the provider took the work, and asking it twice could charge twice; nothing was charged to you',
+      'it is unknown whether the provider accepted the work, and submitting it again could charge twice; nothing was charged to you',
     retryable: true,
   },
   timed_out: { code: 'TASK_TIMEOUT', message: 'the task did not finish in time; nothing was charged', retryable: true },

@@ -14,16 +14,16 @@ const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 /** Randomness is drawn from the system by the kilobyte: byte by byte it was a fifteenth of a request. */
 const POOL_BYTES = 1_024;
 const pool = Buffer.alloc(POOL_BYTES);
-let poolPlace = POOL_BYTES;
+let poolPosition = POOL_BYTES;
 
 /** A number from 0 to below 1 with 8 random bits: `ulid` needs 5. */
 function randomByteFraction(): number {
-  if (poolPlace === POOL_BYTES) {
+  if (poolPosition === POOL_BYTES) {
     randomFillSync(pool);
-    poolPlace = 0;
+    poolPosition = 0;
   }
-  const byte = pool.readUInt8(poolPlace);
-  poolPlace += 1;
+  const byte = pool.readUInt8(poolPosition);
+  poolPosition += 1;
   return byte / 256;
 }
 
@@ -35,7 +35,7 @@ function newUlid(): string {
 function crockford26(hash: Buffer): string {
   let bits = BigInt(`0x${hash.subarray(0, 17).toString('hex')}`) >> 6n;
   let text = '';
-  for (let place = 0; place < 26; place++) {
+  for (let index = 0; index < 26; index++) {
     text = CROCKFORD.charAt(Number(bits & 31n)) + text;
     bits >>= 5n;
   }

@@ -21,7 +21,7 @@ export const JSON_BOUNDS: JsonBounds = {
   membersPerObject: 10_000,
   elementsPerArray: 25_000,
   values: 50_000,
-  // The engine keeps each name once: making objects takes longer with every byte of names that it has not seen.
+  // The engine interns each name: making objects takes longer with every byte of names that it has not seen.
   nameBytes: 1_000_000,
 };
 
@@ -34,7 +34,7 @@ export const UPSTREAM_JSON_BOUNDS: JsonBounds = {
   nameBytes: Infinity,
 };
 
-/** JSON is deeper or has more parts than is parsed; the message says which bound. */
+/** JSON is deeper or has more parts than is parsed; the message names the bound. */
 export class JsonBoundsError extends Error {
   override readonly name = 'JsonBoundsError';
 }

@@ -41,7 +41,7 @@ export interface RunRecord {
   readonly job: UpstreamJob | undefined;
   /** Whether it got as far as submitting at all. */
   readonly hasBegun: boolean;
-  /** Whether an upstream may have received the work, by all that is known. */
+  /** Whether an upstream may have received the work, as far as is known. */
   readonly mayHaveSubmitted: boolean;
   /** The upstream that has or may have the work. */
   readonly place: number | undefined;
@@ -58,7 +58,7 @@ export const TASK_NOT_FOUND = 'TaskNotFound';
 const JOB_ID = /^[\w.:=-]{1,200}$/;
 
 /**
- * Whether a job's id is fit to be kept in a history
+ * Whether a job's id is fit to be stored in a history
  * (architecture: "Nothing private or large passes through Temporal").
  */
 export function isPlainJobId(jobId: string): boolean {

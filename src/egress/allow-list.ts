@@ -32,7 +32,7 @@ const ENTRY = /^(?<scheme>http:\/\/)?(?:\[(?<bracketed>[^\]]+)\]|(?<plain>[^:[\]
  * Reads the entries of `EGRESS_ALLOW`.
  *
  * @param entries e.g. `receiver.internal:8443`, `http://10.0.0.0/8:8080`, `[fd00::/8]:443`; blank ones are skipped.
- * @throws {Error} an entry is not of that form; the message names it and says what is wrong.
+ * @throws {Error} an entry is not of that form; the message names it and the problem.
  */
 export function parseAllowList(entries: readonly string[]): AllowList {
   return { entries: entries.filter((entry) => entry.trim() !== '').map((entry) => parseEntry(entry.trim())) };

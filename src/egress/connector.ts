@@ -39,7 +39,7 @@ const ATTEMPT_TIMEOUT_MS = 2500;
  * @throws {HandshakeError} TLS could not be established or verified.
  */
 export async function connectGuarded(target: Target, settings: ConnectSettings): Promise<Socket> {
-  const addresses = await judgedAddresses(target, settings);
+  const addresses = await resolveAllowedAddresses(target, settings);
   const socket = await connectToFirst(addresses, target.port, settings.signal);
   return target.isPlainHttp ? socket : startTls(socket, target, settings);
 }
@@ -50,7 +50,7 @@ export async function connectGuarded(target: Target, settings: ConnectSettings):
  *
  * @throws {BlockedError} the policy does not permit one of the addresses.
  */
-export async function judgedAddresses(target: Target, settings: ConnectSettings): Promise<readonly string[]> {
+export async function resolveAllowedAddresses(target: Target, settings: ConnectSettings): Promise<readonly string[]> {
   const addresses =
     target.host.kind === 'address' ? [target.host.address] : await resolveName(target.host.name, target, settings);
   if (addresses.length === 0) throw new Error('the name has no address');
@@ -70,9 +70,9 @@ async function resolveName(name: string, target: Target, settings: ConnectSettin
 async function connectToFirst(addresses: readonly string[], port: number, signal: AbortSignal): Promise<Socket> {
   const tried = addresses.slice(0, MAX_ATTEMPTS);
   let failure: unknown;
-  for (const [place, address] of tried.entries()) {
+  for (const [index, address] of tried.entries()) {
     try {
-      const isLast = place === tried.length - 1;
+      const isLast = index === tried.length - 1;
       return await openSocket(address, port, isLast ? undefined : ATTEMPT_TIMEOUT_MS, signal);
     } catch (error) {
       if (signal.aborted || error instanceof BlockedError) throw error;
@@ -103,7 +103,7 @@ function openSocket(
         resolve(socket);
         return;
       }
-      const blocked = new BlockedError('the peer is not the address that was judged', socket.remoteAddress);
+      const blocked = new BlockedError('the peer is not the address that was checked', socket.remoteAddress);
       socket.destroy(blocked);
       reject(blocked);
     });

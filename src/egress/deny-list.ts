@@ -19,7 +19,7 @@ export interface DenyList {
  * Reads the entries of `EGRESS_DENY`.
  *
  * @param entries e.g. `203.0.113.0/24`, `2001:db8::/32`, `internal.example.com`; blank ones are skipped.
- * @throws {Error} an entry is not of that form; the message names it and says what is wrong.
+ * @throws {Error} an entry is not of that form; the message names it and the problem.
  */
 export function parseDenyList(entries: readonly string[]): DenyList {
   return { entries: entries.flatMap((entry) => (entry.trim() === '' ? [] : [parseEntry(entry.trim())])) };

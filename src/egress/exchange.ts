@@ -20,7 +20,7 @@ export interface Deadline {
   readonly signal: AbortSignal;
   /** Stops at once with a reason. */
   abort(reason: Error): void;
-  /** Call this when the work is over. */
+  /** Call this when the work is done. */
   clear(): void;
 }
 

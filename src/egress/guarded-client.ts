@@ -8,7 +8,7 @@ import type { Logger } from '../telemetry/log.ts';
 import type { ShareMetrics } from '../telemetry/metrics-shares.ts';
 import { isNameGranted } from './allow-list.ts';
 import { boundedBody, tooLarge } from './bounded-body.ts';
-import { judgedAddresses } from './connector.ts';
+import { resolveAllowedAddresses } from './connector.ts';
 import type { ConnectSettings } from './connector.ts';
 import { BlockedError, EgressError } from './egress-error.ts';
 import { classify, exchange, startDeadline } from './exchange.ts';
@@ -67,7 +67,7 @@ export interface Egress {
    */
   download(url: string, options: DownloadOptions): Promise<{ readonly body: Readable; readonly mimeType?: string }>;
   /**
-   * Why another party must not be asked to fetch a URL: its name is resolved and every address classified. Nothing is
+   * Why another party must not fetch a URL: its name is resolved and every address classified. Nothing is
    * sent. A name that does not exist here is an obstacle too, because the other party may have search domains that
    * make it one of the operator's own. There is no obstacle if no name server can be queried at all, or if an entry
    * of `EGRESS_ALLOW` is that name.
@@ -81,7 +81,7 @@ export interface Egress {
 
 /**
  * `resolve`, `certificateAuthority` (PEM) and `pace` are for tests; by default: the system's resolver and trusted
- * roots, and the pace that every file must keep.
+ * roots, and the minimum pace of every file.
  */
 export interface EgressOptions extends EgressPolicy {
   readonly logger: Logger;
@@ -219,7 +219,7 @@ export function createEgress(options: EgressOptions): Egress {
     const { accountId, timeoutMs, signal } = options;
     const deadline = begin(timeoutMs, signal);
     try {
-      await judgedAddresses(target, { policy, resolve, accountId, signal: deadline.signal });
+      await resolveAllowedAddresses(target, { policy, resolve, accountId, signal: deadline.signal });
       return undefined;
     } catch (error) {
       signal?.throwIfAborted();
@@ -270,11 +270,11 @@ async function acceptable(answer: Answer, maxBytes: number): Promise<Answer> {
 
   await answer.end();
   if (isFile) throw tooLarge(maxBytes);
-  const problem = encoding === 'identity' ? 'with no file' : 'in an encoding that was not asked for';
+  const problem = encoding === 'identity' ? 'with no file' : 'in an encoding that was not requested';
   throw new EgressError('status', `the address answered ${answer.status} ${problem}`, { status: answer.status });
 }
 
-/** A fragment is for browsers and not sent; everything else of the new address is checked as it stands. */
+/** A fragment is for browsers and not sent; everything else of the new address is checked as it is. */
 function redirectTarget(location: string, from: URL): string {
   if (!URL.canParse(location, from.href))
     throw new EgressError('unreachable', 'redirected to something that is no address');

@@ -1,7 +1,7 @@
 /**
  * The system's hosts file, which c-ares does not read. Operators use it together with `EGRESS_ALLOW`, on networks
  * without a name server of their own. Read on the main thread because it is small and the operator's own: reading it
- * elsewhere would need one of the threads that names from clients are kept away from.
+ * elsewhere would need one of the threads that names from clients must not use.
  */
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
@@ -11,7 +11,7 @@ const SYSTEM_FILE = process.platform === 'win32' ? String.raw`C:\Windows\System3
 /** A change takes effect after at most this long. */
 const REREAD_MS = 5_000;
 
-/** RFC 6761 §6.3: whatever the file says, and without a file too. */
+/** RFC 6761 §6.3: whatever the file contains, and without a file too. */
 const LOOPBACK = ['127.0.0.1', '::1'];
 
 export interface HostsFile {

@@ -123,5 +123,5 @@ function addressesOf(answers: readonly PromiseSettledResult<readonly string[]>[]
   throw failures[0] ?? new Error('the name has no address');
 }
 
-/** What c-ares reports when its own timeout is over, and when ours is. */
+/** What c-ares reports when its own timeout elapses, and when ours does. */
 const LATE_CODES = new Set(['ETIMEOUT', 'ECANCELLED']);

@@ -44,7 +44,7 @@ export function createPaceKeeper({ silentMs, graceMs, leastBytesPerSecond }: Pac
       const since = performance.now();
       const piece = await within(silentMs, next);
       received += sizeOf(piece);
-      // The time of the first piece says nothing about the connection.
+      // The time of the first piece does not indicate the speed of the connection.
       if (hasBegun) waitedMs += performance.now() - since;
       hasBegun = true;
       if (waitedMs > graceMs && received < (leastBytesPerSecond * waitedMs) / 1000) {

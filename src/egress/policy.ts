@@ -3,7 +3,7 @@
  * address when it is connected to, because a name can resolve to anything by then.
  *
  * The rule: https, a port of the configured list, a public address; or an entry of the allow list that names the very
- * host or range and the very port, and says `http://` if the URL does.
+ * host or range and exactly that port, and begins with `http://` if the URL does.
  */
 import { isPublicAddress, readHost } from './address.ts';
 import { isGranted, mayBeGranted } from './allow-list.ts';
@@ -42,18 +42,18 @@ const MAX_URL_LENGTH = 2048;
  * @returns the parsed URL, or a problem to append to the field's name: `127.0.0.1 is not a public address; …`.
  */
 export function checkUrl(url: string, policy: EgressPolicy, maxLength: number = MAX_URL_LENGTH): UrlCheck {
-  if (url.length > maxLength) return refused(`maxLength: got ${url.length}, want ${maxLength}`);
+  if (url.length > maxLength) return rejected(`maxLength: got ${url.length}, want ${maxLength}`);
   // The URL parser drops tabs and line ends and turns backslashes: its result would not be what was sent.
-  if (/[\s\\\p{Cc}]/u.test(url)) return refused('must not contain blanks, backslashes or control characters');
-  if (!/^https?:\/\/[^/?#]/i.test(url) || !URL.canParse(url)) return refused('must be an absolute https URL');
-  if (/^[^/]*\/\/[^/?#]*@/.test(url)) return refused('must not contain user information');
-  if (url.includes('#')) return refused('must not contain a fragment');
+  if (/[\s\\\p{Cc}]/u.test(url)) return rejected('must not contain blanks, backslashes or control characters');
+  if (!/^https?:\/\/[^/?#]/i.test(url) || !URL.canParse(url)) return rejected('must be an absolute https URL');
+  if (/^[^/]*\/\/[^/?#]*@/.test(url)) return rejected('must not contain user information');
+  if (url.includes('#')) return rejected('must not contain a fragment');
 
   const parsed = new URL(url);
   const target = targetOf(parsed);
-  if (target === undefined) return refused('the host is neither a name nor an address');
+  if (target === undefined) return rejected('the host is neither a name nor an address');
   const problem = targetProblem(target, policy);
-  return problem === undefined ? { ok: true, url: parsed } : refused(problem);
+  return problem === undefined ? { ok: true, url: parsed } : rejected(problem);
 }
 
 /**
@@ -98,6 +98,6 @@ function notPublic(host: string): string {
   return `${host} is not a public address; the operator can allow it with EGRESS_ALLOW`;
 }
 
-function refused(problem: string): UrlCheck {
+function rejected(problem: string): UrlCheck {
   return { ok: false, problem };
 }

@@ -12,8 +12,8 @@ export type Lookup = (name: string, options: LookupOptions, callback: LookupCall
 
 type LookupCallback = (error: NodeJS.ErrnoException | null, address: string | LookupAddress[], family?: number) => void;
 
-/** Creates a lookup that queries once for all callers that want the same at the same time. @param ask for tests. */
-export function createSharedLookup(ask: Lookup = lookup): Lookup {
+/** Creates a lookup that queries once for all concurrent callers with the same query. @param resolve for tests. */
+export function createSharedLookup(resolve: Lookup = lookup): Lookup {
   const underWay = new Map<string, LookupCallback[]>();
   return (name, options, callback) => {
     const key = JSON.stringify([name, options.family, options.hints, options.all, options.order, options.verbatim]);
@@ -24,7 +24,7 @@ export function createSharedLookup(ask: Lookup = lookup): Lookup {
     }
     const callbacks = [callback];
     underWay.set(key, callbacks);
-    ask(name, options, (...answer) => {
+    resolve(name, options, (...answer) => {
       underWay.delete(key);
       for (const each of callbacks) each(...answer);
     });

@@ -32,7 +32,7 @@ export interface AccountWaiting extends RowWaiting {
 export const REQUESTS_WAIT: AccountWaiting = { perTenant: 1_000, perProcess: 10_000, waitMs: 5_000 };
 
 /**
- * Activities: each keeps a slot of the worker that others need, of 40 for workflow tasks and as many for short
+ * Activities: each occupies a slot of the worker that others need, of 40 for workflow tasks and as many for short
  * activities. A few wait for a moment, which a busy account needs; the others retry.
  */
 export const ACTIVITIES_WAIT: AccountWaiting = { perTenant: 16, perProcess: 1_000, waitMs: 500 };

@@ -16,7 +16,7 @@ const RETRY_SECONDS = 5;
 const SUSPECT_MS = 60_000;
 
 /**
- * The turns of inspections; one is refused with a `ShareExhaustedError` if too many wait already.
+ * The turns of inspections; one is rejected with a `ShareExhaustedError` if too many wait already.
  *
  * @param children how many files are read at once; default one more than cores, so that one account can use as many
  *   as there are cores.

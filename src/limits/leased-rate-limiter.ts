@@ -6,9 +6,9 @@
  * lately have a tenth of a minute's tokens to spare together, a single one of them its share of that. If many
  * processes share a small limit, nothing is to spare, and each request queries the database. A process that does not
  * use its spare tokens takes fewer the next time. If a request needs more than there is, the process gets nothing:
- * what there is stays in the bucket, for its retry at any process.
+ * the remaining tokens stay in the bucket, for its retry at any process.
  *
- * Spare tokens are used within a tenth of a minute, or returned with the next lease, or lost if that comes some
+ * Spare tokens are used within a tenth of a minute, or returned with the next lease, or lost if that is some
  * seconds later. Until then they count against the capacity of the bucket, so that tokens in the bucket and spare
  * tokens elsewhere are together never more than a minute's. The lease of the requesting process no longer counts:
  * while it was unused the bucket filled up behind it, so that at any moment at most one lease more than a minute's
@@ -35,7 +35,7 @@ const WRONG_CLOCK_SECONDS = 60;
 /** A process that found a bucket empty waits no longer than this before it queries again, however many others do. */
 const MOST_PAUSE_MS = 1_000;
 /**
- * The most that can be spent beyond what there is, in minutes of the limit. It is above what responses that all
+ * The most that can be spent beyond the available tokens, in minutes of the limit. It is above what responses that all
  * started within the limit can use (100 streams of 32,000 tokens are 3.2 minutes of the default), and absurd reports
  * from an upstream do not lock an account out for longer.
  */
@@ -109,7 +109,7 @@ const leaseTokens: Statement = {
                    (SELECT count(*) FROM jsonb_object_keys(leases))::integer AS processes`,
 };
 
-/** What this process knows of a budget. */
+/** The state of a budget as far as this process has observed it. */
 interface Holding {
   /** Whole tokens of the lease that are not used yet. */
   tokens: number;

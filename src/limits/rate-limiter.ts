@@ -16,7 +16,7 @@ export interface Budget {
 /** The state of a budget, as `X-RateLimit-*` reports it. */
 export interface BudgetState {
   readonly limit: number;
-  /** Whole tokens that are left, as far as this process knows. */
+  /** Whole tokens that are left, as far as this process has observed. */
   readonly remaining: number;
   /** Unix seconds, rounded up: when all tokens are back. */
   readonly resetAt: number;
@@ -41,7 +41,7 @@ export interface RateLimiter {
   spendLocally(budget: Budget, tokens: number): void;
   /** Returns a token that was taken for a request that costs none: the replay of a key. */
   giveBack(budget: Budget): void;
-  /** What this process knows of a budget at this moment; queries nothing. */
+  /** The state of a budget as this process last observed it; makes no query. */
   state(budget: Budget): BudgetState;
 }
 

@@ -1,7 +1,7 @@
 /**
  * Shares of a process's connections to the database, by the row that transactions lock: that of an account
  * (account-database.ts), or of an upstream (upstream-database.ts). Each transaction waits for its row with a
- * connection. If another process keeps a row locked, such as one that stopped in the middle of a transaction, all
+ * connection. If another process holds a row locked, such as one that stopped in the middle of a transaction, all
  * requests for it would in the end wait with all connections of the pool. A row has at most as many transactions in
  * progress as it leaves free of the connections that there are for all such rows, and these are not the whole pool.
  * Rows that stay locked have a few together (stalled-rows.ts).
@@ -49,7 +49,7 @@ export function createRowDatabase(options: RowDatabaseOptions): RowDatabase {
     leavesFree: true,
     mostOf: (row) => stalled.mostOf(row, trials, (other) => shares.heldBy(other)),
     waiting,
-    refusal: () => busy(),
+    createError: () => busy(),
     metrics,
   });
 

@@ -1,5 +1,5 @@
 /**
- * Rows that have been kept locked for longer than a transaction waits for one (src/database/database.ts): of
+ * Rows that have been locked for longer than a transaction waits for one (src/database/database.ts): of
  * accounts, or of upstreams. Each transaction that needs such a row holds a connection until it has waited in vain,
  * so that the stalled rows of one stopped process could take all that there are. They are therefore tried by a few
  * transactions at a time, in turns, until one of these succeeds. All others wait in memory.

@@ -57,7 +57,7 @@ export interface TenantShareOptions {
   /** Reported to the callers that got none; default 1. */
   readonly retryAfterSeconds?: number;
   /** The error in place of `ShareExhaustedError`. */
-  readonly refusal?: (by: ExhaustedBy) => Error;
+  readonly createError?: (by: ExhaustedBy) => Error;
   readonly metrics?: ShareMetrics | undefined;
 }
 
@@ -93,7 +93,7 @@ export interface TenantShares {
   /** Takes units at once. @returns which share is exhausted, if there were none. */
   tryTake(tenant: string, units?: number): Lease | ExhaustedBy;
   /**
-   * Takes units, waiting for them if that is allowed. @throws {ShareExhaustedError} or what `refusal` returns, or the
+   * Takes units, waiting for them if that is allowed. @throws {ShareExhaustedError} or what `createError` returns, or the
    * signal's reason.
    */
   take(tenant: string, options?: TakeOptions): Promise<Lease>;
@@ -191,7 +191,7 @@ export function createTenantShares(options: TenantShareOptions): TenantShares {
         if (isReleased) throw new TypeError('a lease that was released cannot grow');
         const by = exhaustedBy(tenant, more);
         if (by === undefined) add(more);
-        else metrics?.refused(resource, by);
+        else metrics?.rejected(resource, by);
         return by;
       },
       release() {
@@ -298,13 +298,13 @@ export function createTenantShares(options: TenantShareOptions): TenantShares {
   function tryTake(id: string, units = 1): Lease | ExhaustedBy {
     requireUnits(units);
     const taken = takeFree(id, units);
-    if (typeof taken === 'string') metrics?.refused(resource, taken);
+    if (typeof taken === 'string') metrics?.rejected(resource, taken);
     return taken;
   }
 
-  function refusal(by: ExhaustedBy): Error {
-    metrics?.refused(resource, by);
-    return options.refusal?.(by) ?? new ShareExhaustedError(resource, by, retryAfterSeconds);
+  function rejection(by: ExhaustedBy): Error {
+    metrics?.rejected(resource, by);
+    return options.createError?.(by) ?? new ShareExhaustedError(resource, by, retryAfterSeconds);
   }
 
   async function take(id: string, takeOptions: TakeOptions = {}): Promise<Lease> {
@@ -317,7 +317,7 @@ export function createTenantShares(options: TenantShareOptions): TenantShares {
       // A request that finds some free overtakes no other in the line.
       const lease = takeFree(id, units);
       if (typeof lease !== 'string') return lease;
-      if (!mayWait || !findRoomInLine(ownWaiters)) throw refusal(lease);
+      if (!mayWait || !findRoomInLine(ownWaiters)) throw rejection(lease);
     }
     return new Promise((resolve, reject) => {
       let timer: NodeJS.Timeout | undefined;
@@ -325,7 +325,7 @@ export function createTenantShares(options: TenantShareOptions): TenantShares {
         clearTimeout(timer);
         signal?.removeEventListener('abort', abort);
       };
-      const giveUp = (error: Error): void => {
+      const stopWaiting = (error: Error): void => {
         settle();
         const tenant = tenantOf(id);
         leaveQueue(id, tenant, waiter);
@@ -333,20 +333,20 @@ export function createTenantShares(options: TenantShareOptions): TenantShares {
         admitWaiters();
         reject(error);
       };
-      const abort = (): void => giveUp(signal?.reason as Error);
-      const refuse = (by: ExhaustedBy): void => giveUp(refusal(by));
+      const abort = (): void => stopWaiting(signal?.reason as Error);
+      const fail = (by: ExhaustedBy): void => stopWaiting(rejection(by));
       let isAdmitted = false;
       const admit = (lease: Lease): void => {
         isAdmitted = true;
         settle();
         resolve(lease);
       };
-      const waiter: Waiter = { units, admit, displace: () => refuse('process') };
+      const waiter: Waiter = { units, admit, displace: () => fail('process') };
       enqueue(id, waiter, isFirstOfTenant);
       if (isAdmitted) return;
       signal?.addEventListener('abort', abort, { once: true });
       if (waitMs === undefined) return;
-      timer = setTimeout(() => refuse(exhaustedBy(tenantOf(id), units) ?? 'process'), waitMs);
+      timer = setTimeout(() => fail(exhaustedBy(tenantOf(id), units) ?? 'process'), waitMs);
     });
   }
 

@@ -25,7 +25,7 @@ export class UpstreamBusyError extends DatabaseUnavailableError {
 
 /** One after the other they take some milliseconds each; those that find no room retry. */
 const WAITING = { perTenant: 1_000, perProcess: 10_000 };
-/** Each keeps a slot of the worker in the meantime. */
+/** Each occupies a slot of the worker in the meantime. */
 const WAIT_MS = 2_000;
 /** One at a time is all that the row allows, so that these are two upstreams at once in a pool of ten. */
 const SHARE_OF_POOL = 0.2;

@@ -92,7 +92,7 @@ export async function startApi(foundation: Foundation, runtime: TemporalRuntime)
   renderMetrics = apiMetrics(foundation, {
     server: server.server,
     eventStreams: () => http.eventStreams.count(),
-    askTemporal: () => checkTemporal(connection),
+    checkTemporal: () => checkTemporal(connection),
     readSdkMetrics: () => runtime.readMetrics(),
   });
   const metricsListener = await startMetricsListener(foundation, { metrics: renderMetrics, probes: new Map() }).catch(

@@ -30,7 +30,7 @@ export async function connectWhenPossible(connecting: Connecting): Promise<Nativ
     try {
       connection = await connectTemporal(config);
     } catch (error) {
-      // p-retry takes a TypeError for a mistake in the program, and gives up.
+      // p-retry treats a TypeError as a programming error, and does not retry it.
       throw error instanceof TypeError ? new Error(error.message, { cause: error }) : error;
     }
     logger.info({ address: config.address }, 'connected to Temporal');

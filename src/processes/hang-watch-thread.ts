@@ -53,7 +53,7 @@ function endProcess(): void {
       exit();
     });
   };
-  const giveUp = setTimeout(() => end('not known: the main thread is not in JavaScript'), LAST_WORDS_MS);
+  const giveUp = setTimeout(() => end('unknown: the main thread is not in JavaScript'), LAST_WORDS_MS);
   session.once('Debugger.paused', ({ params }) => {
     clearTimeout(giveUp);
     end(params.callFrames.map(describeFrame).join('\n'));
@@ -78,7 +78,7 @@ function log(stack: string, done: () => void): void {
     pid: process.pid,
     hangSeconds: hangMs / 1000,
     stack,
-    msg: 'the event loop stood still; the process ends, to be started again',
+    msg: 'the event loop was blocked; the process ends, to be restarted',
   };
   // Asynchronous: a pipe that is not read would block this thread as well. A failed write does not prevent the exit.
   write(STANDARD_OUTPUT, `${JSON.stringify(line)}\n`, done);

@@ -3,7 +3,7 @@
  * blocked loop answers no request, no probe and no signal, and would stay so forever. The main thread counts; a
  * separate thread (hang-watch-thread.ts) checks whether it still does.
  */
-// oxlint-disable-next-line no-restricted-imports -- only asked whether somebody debugs this process
+// oxlint-disable-next-line no-restricted-imports -- only used to detect a debugger
 import { url as debuggerUrl } from 'node:inspector';
 import { Worker } from 'node:worker_threads';
 import { packageModule } from '../config/package-root.ts';
@@ -40,7 +40,7 @@ export function watchForHang(role: string, hangMs: number): void {
   }, TICK_MS).unref();
   const workerData: HangWatchData = { heartbeat, tickMs: TICK_MS, hangMs, role, exitCode: HUNG_EXIT_CODE };
   const module = packageModule('src/processes/hang-watch-thread.ts');
-  // Without the modules that the process itself was told to preload.
+  // Without the modules that the process itself preloads.
   const thread = new Worker(module, { workerData, name: 'hang-watch', execArgv: [] });
   // Without it the process behaves as with HANG_SECONDS=0.
   thread.on('error', () => undefined);

@@ -54,7 +54,7 @@ export interface Launcher {
 
 export interface LauncherDependencies extends DeliveryDependencies {
   readonly database: Database;
-  /** The accounts whose rows stay locked, as far as this process knows; absent: the launcher's own. */
+  /** The accounts whose rows stay locked, as far as this process has observed; absent: the launcher's own. */
   readonly stalledAccounts?: StalledRows;
   readonly logger: Logger;
   readonly shareMetrics?: ShareMetrics;
@@ -242,13 +242,13 @@ export function startLauncher(dependencies: LauncherDependencies): Launcher {
   const report = ({ subjectId, kind }: OutboxItem, error: unknown): void => {
     const reason = rejectionOf(error);
     if (reason === undefined) {
-      logger.warn({ err: error, subjectId, kind }, 'Temporal could not be told; it will be again');
+      logger.warn({ err: error, subjectId, kind }, 'outbox delivery failed; it will be retried');
       return;
     }
     outboxMetrics?.rejected(kind);
     logger.error(
       { err: error, subjectId, kind, reason },
-      'Temporal refuses to be told; it will be again. `migrate` says what the namespace lacks, or what our credentials may not',
+      'Temporal rejects outbox deliveries; they will be retried. `migrate` reports what is missing in the namespace, or what our credentials do not allow',
     );
   };
 

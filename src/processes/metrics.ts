@@ -84,7 +84,7 @@ interface ApiFacts {
   /** The public server. */
   readonly server: Server;
   readonly eventStreams: () => number;
-  readonly askTemporal: () => Promise<void>;
+  readonly checkTemporal: () => Promise<void>;
   readonly readSdkMetrics: () => Promise<string>;
 }
 
@@ -93,7 +93,7 @@ export function apiMetrics(foundation: Foundation, facts: ApiFacts): () => Promi
   const { metrics } = foundation;
   countBrokenRequests(facts.server, metrics.requests);
   registerApiGauges(metrics, facts);
-  return rendererOf(foundation, createServiceChecks(foundation, facts.askTemporal), facts.readSdkMetrics);
+  return rendererOf(foundation, createServiceChecks(foundation, facts.checkTemporal), facts.readSdkMetrics);
 }
 
 /** How many connections the api has, and how many streams of task events. */

@@ -1,6 +1,6 @@
 /**
  * The guarded egress client with metrics: how each exchange ended (src/egress/ does not depend on metrics). A download
- * is over when all of its bytes have arrived.
+ * ends when all of its bytes have arrived.
  */
 import { EgressError } from '../egress/egress-error.ts';
 import type { Egress } from '../egress/guarded-client.ts';

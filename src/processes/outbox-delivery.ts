@@ -15,7 +15,7 @@ import type { Tracing } from '../telemetry/tracing.ts';
 import type { WorkflowGateway } from '../temporal/workflow-gateway.ts';
 import { concurrencyOf } from '../upstreams/upstream-caps.ts';
 
-/** What deliveries ask of Temporal. */
+/** The requests that deliveries make to Temporal. */
 export type DeliveryGateway = Pick<
   WorkflowGateway,
   'startTask' | 'startCallback' | 'deliverAgain' | 'startStop' | 'startPromotion' | 'wakeTask' | 'cancelTask'
@@ -35,7 +35,7 @@ export interface DeliveryDependencies {
 export function createDelivery(dependencies: DeliveryDependencies): (item: OutboxItem) => Promise<boolean> {
   const { database, gateway, definitions, tracing } = dependencies;
 
-  const tellTemporal = async (item: OutboxItem): Promise<boolean> => {
+  const deliverToTemporal = async (item: OutboxItem): Promise<boolean> => {
     switch (item.kind) {
       case 'start_task': {
         const definition = await definitions.read(item.definitionHash);
@@ -53,7 +53,7 @@ export function createDelivery(dependencies: DeliveryDependencies): (item: Outbo
         };
         const found = await gateway.startTask(start);
         // If a run has closed although its task is open, this database has lost commits: another run takes over its
-        // results (docs/decisions/0037). If the task is over, the closed run is the one that this row had started.
+        // results (docs/decisions/0037). If the task has ended, the closed run is the one that this row had started.
         if (found.kind === 'closed' && (await renewDeadlines(database, item.subjectId, limits))) {
           await gateway.startTask(start, found.runId);
         }
@@ -78,7 +78,7 @@ export function createDelivery(dependencies: DeliveryDependencies): (item: Outbo
       case 'cancel_task': {
         if (await gateway.cancelTask(item.subjectId)) return true;
         // There is no workflow yet because its start is still on the way: the row becomes due again. If the cancel has
-        // already ended the task, a start that arrives later finds it over.
+        // already ended the task, a start that arrives later finds it ended.
         return isTerminal((await readTask(database, item.subjectId)).status);
       }
     }
@@ -86,10 +86,10 @@ export function createDelivery(dependencies: DeliveryDependencies): (item: Outbo
 
   return async (item) => {
     const startedAt = Date.now();
-    const isDone = await tellTemporal(item);
+    const isDone = await deliverToTemporal(item);
     if (isTaskId(item.subjectId)) {
       const attributes = { 'darkroom.task_id': item.subjectId };
-      tracing.task(item.subjectId, { name: `tell Temporal: ${item.kind}`, startedAt, attributes });
+      tracing.task(item.subjectId, { name: `deliver to Temporal: ${item.kind}`, startedAt, attributes });
     }
     return isDone;
   };

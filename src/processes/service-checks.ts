@@ -7,7 +7,7 @@ import type { Queryable, Statement } from '../database/database.ts';
 import { readCallbackBacklog, readOpenTasks, readOutboxBacklog } from '../tasks/outbox/backlog.ts';
 import { createUnclaimedStarts } from '../tasks/outbox/unclaimed-starts.ts';
 import type { UnclaimedStarts } from '../tasks/outbox/unclaimed-starts.ts';
-import { answersInTime, asked, inTime } from '../telemetry/answer-in-time.ts';
+import { respondsInTime, cached, inTime } from '../telemetry/dependency-checks.ts';
 import type { Backlog, ServiceState, StoredState } from '../telemetry/metrics-service.ts';
 import { readOpenTextHolds } from '../text/money/open-holds.ts';
 import { listStates } from '../upstreams/states.ts';
@@ -32,21 +32,21 @@ export interface ServiceChecks {
   state(): Promise<ServiceState>;
 }
 
-/** @param askTemporal throws unless Temporal answers this process. */
+/** @param checkTemporal throws unless Temporal answers this process. */
 export function createServiceChecks(
   { database, store, logger }: Pick<Foundation, 'database' | 'store' | 'logger'>,
-  askTemporal: () => Promise<unknown>,
+  checkTemporal: () => Promise<unknown>,
 ): ServiceChecks {
-  const isDatabaseUp = answersInTime(CHECK_FRESH_MS, () => database.check());
-  const isStoreUp = answersInTime(STORE_FRESH_MS, () => store.check());
-  const isTemporalUp = answersInTime(CHECK_FRESH_MS, askTemporal);
+  const isDatabaseUp = respondsInTime(CHECK_FRESH_MS, () => database.check());
+  const isStoreUp = respondsInTime(STORE_FRESH_MS, () => store.check());
+  const isTemporalUp = respondsInTime(CHECK_FRESH_MS, checkTemporal);
   const unclaimed = createUnclaimedStarts();
-  const stored = asked(STATE_FRESH_MS, async (): Promise<StoredState | undefined> => {
+  const stored = cached(STATE_FRESH_MS, async (): Promise<StoredState | undefined> => {
     if (!(await isDatabaseUp())) return undefined;
     return database
       .transaction((transaction) => readStored(transaction, unclaimed))
       .catch((err: unknown) => {
-        logger.warn({ err }, 'what waits in the database could not be read for the metrics');
+        logger.warn({ err }, 'backlog figures could not be read from the database');
         return undefined;
       });
   });

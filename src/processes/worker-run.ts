@@ -1,6 +1,6 @@
 /**
  * Runs the Temporal workers of a process together and ends them together. Separate from `worker.ts`, which configures
- * each of them: this module knows only that they run, fail and stop.
+ * each of them: this module only handles that they run, fail and stop.
  *
  * A poll that Temporal rejects permanently ends its worker: a namespace that is missing for a minute is enough. The
  * SDK abandons that worker's activities, and cannot start it again in this process (its native half keeps its polls),

@@ -80,7 +80,7 @@ export interface WorkerDependencies {
 export async function startWorker(dependencies: WorkerDependencies): Promise<RunningWorker> {
   const { config, logger } = dependencies.activityContext;
   const stale = await removeStaleScratch(config.worker.scratchDir);
-  if (stale > 0) logger.info({ folders: stale }, 'removed what killed workers had left behind');
+  if (stale > 0) logger.info({ folders: stale }, 'removed scratch files of workers that were killed');
   const [stopping, ending] = [new AbortController(), new AbortController()];
   const activityContext = { ...dependencies.activityContext, stopping: stopping.signal, ending: ending.signal };
   const { counted: activities, count } = countActivities(createActivities(activityContext));
@@ -89,7 +89,7 @@ export async function startWorker(dependencies: WorkerDependencies): Promise<Run
     workers.push(await Worker.create(optionsFor(queue, { ...dependencies, activityContext, activities })));
   }
   const running = () =>
-    new Map(config.worker.queues.map((queue, place) => [queue, workers[place]?.getState() === 'RUNNING']));
+    new Map(config.worker.queues.map((queue, index) => [queue, workers[index]?.getState() === 'RUNNING']));
   const handBack = (): void => {
     stopping.abort(new WorkerStoppingError());
     // Temporal's SDK reports this as well, but not to an activity whose attempt has already been ended.
@@ -97,13 +97,13 @@ export async function startWorker(dependencies: WorkerDependencies): Promise<Run
       () => ending.abort(new WorkerStoppingError()),
       config.worker.upstreamGraceMs - config.shutdownGraceMs,
     ).unref();
-    const place = config.worker.queues.indexOf('waiting');
-    const inFlight = workers[place]?.getStatus().numInFlightActivities ?? 0;
+    const index = config.worker.queues.indexOf('waiting');
+    const inFlight = workers[index]?.getStatus().numInFlightActivities ?? 0;
     if (inFlight === 0) return;
     const seconds = config.worker.upstreamGraceMs / 1000;
     logger.info(
       { activities: inFlight, seconds },
-      'waiting for upstreams to answer; asked to stop again, this ends at once',
+      'waiting for upstreams to answer; a second signal stops it at once',
     );
   };
   const { finished, shutdown } = runWorkers({

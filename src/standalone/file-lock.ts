@@ -50,7 +50,7 @@ export async function withFileLock<T>(
   onWait: (heldBy: number) => void,
   signal?: AbortSignal,
 ): Promise<T> {
-  let isTold = false;
+  let hasReported = false;
   for (;;) {
     const lock = await tryLock(file);
     if ('release' in lock) {
@@ -60,8 +60,8 @@ export async function withFileLock<T>(
         await lock.release();
       }
     }
-    if (!isTold) onWait(lock.heldBy);
-    isTold = true;
+    if (!hasReported) onWait(lock.heldBy);
+    hasReported = true;
     await delay(POLL_MS, undefined, signal === undefined ? {} : { signal });
   }
 }

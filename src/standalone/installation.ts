@@ -13,7 +13,7 @@ import { findBlockedPorts } from './blocked-ports.ts';
 import { EmbeddedError } from './embedded-error.ts';
 import { parseFirstRun } from './first-run-answer.ts';
 import type { FirstRunAnswer } from './first-run-answer.ts';
-import { writeWhole } from './data-folder.ts';
+import { writeFileAtomically } from './data-directory.ts';
 import { removeInstance, writeInstance } from './instance.ts';
 import { keyVariables } from './keys.ts';
 import { LogFile } from './log-files.ts';
@@ -33,7 +33,7 @@ import { ProcessRecord } from './process-record.ts';
 import { exceptLoopback } from './proxy-variables.ts';
 import { roleLaunch, runRole, waitForRole } from './role.ts';
 import type { RoleAddresses, ServingRole } from './role.ts';
-import { readOrMakeSecrets } from './secrets.ts';
+import { readOrCreateSecrets } from './secrets.ts';
 import type { EmbeddedSettings } from './settings.ts';
 import { obtainTemporalCli } from './temporal-cli.ts';
 import { temporalServerLaunch, waitForTemporal } from './temporal-server.ts';
@@ -100,7 +100,7 @@ export class Installation {
   async start(): Promise<InstallationFacts> {
     const { dataDir, settings, program, signal } = this.#options;
     await this.#stopOrphans();
-    const secrets = await readOrMakeSecrets(dataDir, existsSync(this.#postgresFolder));
+    const secrets = await readOrCreateSecrets(dataDir, existsSync(this.#postgresDirectory));
     const ports = await this.#claimPorts();
     const environment: NodeJS.ProcessEnv = {
       // Half of them resolve names that operators configured (docs/decisions/0025).
@@ -173,7 +173,7 @@ export class Installation {
       throw new EmbeddedError('DATABASE_URL names a PostgreSQL of your own: there is none to start here');
     }
     await this.#stopOrphans();
-    const secrets = await readOrMakeSecrets(dataDir, existsSync(this.#postgresFolder));
+    const secrets = await readOrCreateSecrets(dataDir, existsSync(this.#postgresDirectory));
     const port = await claimPort(settings.postgresPort, 'PostgreSQL', 'POSTGRES_PORT');
     return this.#startPostgres(port, secrets.postgresPassword);
   }
@@ -201,12 +201,12 @@ export class Installation {
     for (const part of [...this.#roles, this.#servers.temporal, this.#servers.postgres]) part?.kill();
   }
 
-  get #postgresFolder(): string {
+  get #postgresDirectory(): string {
     return path.join(this.#options.dataDir, 'postgres');
   }
 
   async #stopOrphans(): Promise<void> {
-    const postgresPid = await findClusterPid(this.#postgresFolder);
+    const postgresPid = await findClusterPid(this.#postgresDirectory);
     const stopped = await this.#record.stopOrphans(
       new Map(postgresPid === undefined ? [] : [['postgres', postgresPid]]),
     );
@@ -243,14 +243,14 @@ export class Installation {
 
   async #startPostgres(port: number, password: string): Promise<string> {
     const { report } = this.#options;
-    const cluster: Cluster = { folder: this.#postgresFolder, port, password, isDurable: true };
+    const cluster: Cluster = { folder: this.#postgresDirectory, port, password, isDurable: true };
     const marker = path.join(this.#options.dataDir, DATABASE_MARKER);
     if (!existsSync(cluster.folder)) {
       if (existsSync(marker)) throw new EmbeddedError(lostDatabase(cluster.folder));
       report('Making the database.');
     }
     await createCluster(cluster.folder, password);
-    await writeWhole(marker, '', 0o600);
+    await writeFileAtomically(marker, '', 0o600);
     const part = this.#part({
       name: 'postgres',
       title: 'PostgreSQL',

@@ -4,7 +4,7 @@
  */
 import { readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
-import { writeWhole } from './data-folder.ts';
+import { writeFileAtomically } from './data-directory.ts';
 import { isSameProcess, readProcess } from './process-identity.ts';
 
 export interface Instance {
@@ -31,7 +31,7 @@ const FILE = 'instance.json';
 export async function writeInstance(instance: Omit<Instance, 'pid'>): Promise<void> {
   const startToken = (await readProcess(process.pid))?.startToken;
   const record = { pid: process.pid, startToken, ...instance };
-  await writeWhole(path.join(instance.dataDir, FILE), `${JSON.stringify(record, null, 2)}\n`, 0o600);
+  await writeFileAtomically(path.join(instance.dataDir, FILE), `${JSON.stringify(record, null, 2)}\n`, 0o600);
 }
 
 /** Removes it. */

@@ -1,5 +1,5 @@
 /**
- * The log files of the standalone installation's parts. Bounded: each part keeps its last three files, and starts a
+ * The log files of the standalone installation's parts. Bounded: each part retains its last three files, and starts a
  * new one at each start and when one has grown large.
  */
 import { createWriteStream, mkdirSync, renameSync } from 'node:fs';
@@ -17,9 +17,9 @@ export class LogFile {
   #bytes = 0;
   #lastLines: string[] = [];
 
-  constructor(folder: string, name: string) {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
-    this.path = path.join(folder, `${name}.log`);
+  constructor(directory: string, name: string) {
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    this.path = path.join(directory, `${name}.log`);
     this.#stream = this.#open();
   }
 

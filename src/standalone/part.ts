@@ -66,7 +66,7 @@ const UNUSABLE_CONFIGURATION = 'exit code 78';
 
 /** What an exit code of our own programs means (processes/hang-watch.ts). */
 const REASONS: Readonly<Record<string, string>> = {
-  'exit code 86': 'its event loop stood still; its log says where',
+  'exit code 86': 'its event loop was blocked; its log shows where',
 };
 
 export class Part {
@@ -88,13 +88,13 @@ export class Part {
   }
 
   /**
-   * Starts the part and keeps it running from then on. Resolves when it is ready.
+   * Starts the part and restarts it from then on if it ends. Resolves when it is ready.
    *
    * @throws {EmbeddedError} it was given up before it was ever ready.
    */
   async start(): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.#loop = this.#keepRunning(resolve).catch((error: unknown) => {
+      this.#loop = this.#runUntilStopped(resolve).catch((error: unknown) => {
         const reason = error instanceof Error ? error : new Error(String(error));
         const givenUp = reason instanceof EmbeddedError ? reason : new EmbeddedError(reason.message, { cause: reason });
         reject(givenUp);
@@ -122,7 +122,7 @@ export class Part {
     if (this.#child !== undefined) killGroup(this.#child.pid);
   }
 
-  async #keepRunning(onReady: () => void): Promise<void> {
+  async #runUntilStopped(onReady: () => void): Promise<void> {
     const { title } = this.#definition;
     const { report } = this.#surroundings;
     let hasBeenReady = false;

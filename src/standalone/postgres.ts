@@ -75,7 +75,7 @@ export async function createCluster(folder: string, password: string): Promise<b
     ]);
   } catch (error) {
     if (error instanceof EmbeddedError) throw error;
-    throw new EmbeddedError(`the database could not be made in ${folder}:\n${outputOf(error)}`, { cause: error });
+    throw new EmbeddedError(`the database could not be created in ${folder}:\n${outputOf(error)}`, { cause: error });
   } finally {
     await unlink(passwordFile).catch(() => undefined);
   }
@@ -91,7 +91,7 @@ async function requireMajor(folder: string, has: string): Promise<void> {
   if (ours === undefined || ours === has) return;
   throw new EmbeddedError(
     `the database in ${folder} was made by PostgreSQL ${has}, and this release of Darkroom brings ${ours}: ` +
-      'docs/operations/upgrade.md, "Another major release of PostgreSQL", says how to take it along',
+      'docs/operations/upgrade.md, "Another major release of PostgreSQL", describes how to migrate it',
   );
 }
 
@@ -153,17 +153,17 @@ export async function waitForCluster(cluster: Cluster, signal: AbortSignal): Pro
       await withClient(cluster, 'postgres', (client) => client.query('SELECT 1'));
       return;
     } catch (error) {
-      // The cluster answers, but lacks the database that every cluster has: its files are damaged.
+      // The cluster answers, but does not have the database that every cluster has: its files are damaged.
       if (error instanceof pg.DatabaseError && error.code === '3D000') {
         throw new EmbeddedError(
           `the database in ${cluster.folder} is damaged (${error.message}); put it back from a backup`,
           { cause: error },
         );
       }
-      const isPasswordRefused = error instanceof pg.DatabaseError && error.code === '28P01';
-      if (isPasswordRefused) {
+      const isPasswordRejected = error instanceof pg.DatabaseError && error.code === '28P01';
+      if (isPasswordRejected) {
         throw new EmbeddedError(
-          'the database refuses the password in secrets.json: that file and the database do not belong together',
+          'the database rejects the password in secrets.json: that file and the database do not belong together',
           { cause: error },
         );
       }

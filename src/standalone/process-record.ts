@@ -23,8 +23,8 @@ export class ProcessRecord {
   readonly #file: string;
   readonly #processes = new Map<string, RecordedProcess>();
 
-  constructor(folder: string) {
-    this.#file = path.join(folder, FILE);
+  constructor(directory: string) {
+    this.#file = path.join(directory, FILE);
   }
 
   /** Records a process just started under a part's name; the previous one is removed. */

@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { writeWhole } from './data-folder.ts';
+import { writeFileAtomically } from './data-directory.ts';
 import { EmbeddedError, systemCode } from './embedded-error.ts';
 
 export interface InstallationSecrets {
@@ -31,9 +31,9 @@ const SECRET_BYTES = 32;
  *   nothing could be decrypted with the new ones.
  * @throws {EmbeddedError} they are missing or damaged.
  */
-export async function readOrMakeSecrets(folder: string, hasDatabase: boolean): Promise<InstallationSecrets> {
-  const file = path.join(folder, SECRETS_FILE);
-  const found = await readSecrets(folder);
+export async function readOrCreateSecrets(directory: string, hasDatabase: boolean): Promise<InstallationSecrets> {
+  const file = path.join(directory, SECRETS_FILE);
+  const found = await readSecrets(directory);
   if (found !== undefined) {
     if (found.adminToken !== undefined) return { ...found, adminToken: found.adminToken };
     // Data directories from before the admin listener existed.
@@ -57,8 +57,8 @@ export async function readOrMakeSecrets(folder: string, hasDatabase: boolean): P
 }
 
 /** The secrets of a data directory; undefined if it has none yet. @throws {EmbeddedError} they are damaged. */
-export async function readSecrets(folder: string): Promise<StoredSecrets | undefined> {
-  const file = path.join(folder, SECRETS_FILE);
+export async function readSecrets(directory: string): Promise<StoredSecrets | undefined> {
+  const file = path.join(directory, SECRETS_FILE);
   const text = await readFile(file, 'utf8').catch((error: unknown) => {
     if (systemCode(error) === 'ENOENT') return undefined;
     throw error;
@@ -72,12 +72,12 @@ export async function readSecrets(folder: string): Promise<StoredSecrets | undef
  *
  * @throws {EmbeddedError} there are no secrets, or the fallbacks of the previous rotation still exist.
  */
-export async function rotateSecrets(folder: string): Promise<void> {
-  const found = await requireSecrets(folder);
+export async function rotateSecrets(directory: string): Promise<void> {
+  const found = await requireSecrets(directory);
   if (found.urlSigningKeyFallbacks !== undefined || found.encryptionKeyFallbacks !== undefined) {
     throw new EmbeddedError('the keys of the rotation before are still in use: finish it with secrets forget');
   }
-  await writeSecrets(path.join(folder, SECRETS_FILE), {
+  await writeSecrets(path.join(directory, SECRETS_FILE), {
     ...found,
     urlSigningKey: randomSecret(),
     encryptionKey: randomSecret(),
@@ -87,14 +87,14 @@ export async function rotateSecrets(folder: string): Promise<void> {
 }
 
 /** Removes the fallbacks. The next start no longer uses them. @throws {EmbeddedError} there are no secrets. */
-export async function forgetFallbacks(folder: string): Promise<void> {
-  const { urlSigningKeyFallbacks: _urls, encryptionKeyFallbacks: _secrets, ...kept } = await requireSecrets(folder);
-  await writeSecrets(path.join(folder, SECRETS_FILE), kept);
+export async function deleteFallbacks(directory: string): Promise<void> {
+  const { urlSigningKeyFallbacks: _urls, encryptionKeyFallbacks: _secrets, ...kept } = await requireSecrets(directory);
+  await writeSecrets(path.join(directory, SECRETS_FILE), kept);
 }
 
-async function requireSecrets(folder: string): Promise<StoredSecrets> {
-  const found = await readSecrets(folder);
-  if (found === undefined) throw new EmbeddedError(`${folder} has no ${SECRETS_FILE}: npm start makes one there`);
+async function requireSecrets(directory: string): Promise<StoredSecrets> {
+  const found = await readSecrets(directory);
+  if (found === undefined) throw new EmbeddedError(`${directory} has no ${SECRETS_FILE}: npm start makes one there`);
   return found;
 }
 
@@ -102,7 +102,7 @@ async function requireSecrets(folder: string): Promise<StoredSecrets> {
 type StoredSecrets = Omit<InstallationSecrets, 'adminToken'> & { readonly adminToken: string | undefined };
 
 async function writeSecrets(file: string, secrets: StoredSecrets): Promise<void> {
-  await writeWhole(file, `${JSON.stringify(secrets, null, 2)}\n`, 0o600);
+  await writeFileAtomically(file, `${JSON.stringify(secrets, null, 2)}\n`, 0o600);
 }
 
 function randomSecret(): string {

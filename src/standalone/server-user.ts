@@ -30,13 +30,13 @@ const SERVER_ENVIRONMENT: NodeJS.ProcessEnv = {
  * Finds the user for PostgreSQL, creating `postgres` if there is no such user yet.
  *
  * @param program an executable that the user must be able to run; it is tried with `--version`.
- * @param folder a directory that the user must be able to enter.
+ * @param directory a directory that the user must be able to enter.
  * @throws {EmbeddedError} there is no such user, or it cannot reach the two.
  */
-export async function findServerUser(program: string, folder: string): Promise<ServerUser> {
+export async function findServerUser(program: string, directory: string): Promise<ServerUser> {
   if (process.getuid?.() !== 0) return { wrapper: [] };
   const owner = await findOrCreateIds();
-  if (await canReach({ owner, wrapper: [] }, program, folder)) return { owner, wrapper: [] };
+  if (await canReach({ owner, wrapper: [] }, program, directory)) return { owner, wrapper: [] };
   // Root can grant only the missing permission, which is to traverse directories. setpriv itself changes the user.
   const wrapper = [
     'setpriv',
@@ -47,9 +47,9 @@ export async function findServerUser(program: string, folder: string): Promise<S
     '--ambient-caps=-all,+dac_read_search',
     '--bounding-set=-all,+dac_read_search',
   ];
-  if (await canReach({ owner, wrapper }, program, folder)) return { owner, wrapper };
+  if (await canReach({ owner, wrapper }, program, directory)) return { owner, wrapper };
   throw new EmbeddedError(
-    `you are root, so PostgreSQL runs as the user "${USER_NAME}", and that user cannot reach ${folder} or ${program}.\n` +
+    `you are root, so PostgreSQL runs as the user "${USER_NAME}", and that user cannot reach ${directory} or ${program}.\n` +
       'Start as an ordinary user, move the project below a folder that everybody may enter (for example /opt), ' +
       'or set DATABASE_URL to a PostgreSQL of your own.',
   );
@@ -90,9 +90,9 @@ async function readIds(): Promise<{ uid: number; gid: number }> {
   return { uid: Number.parseInt(uid.stdout, 10), gid: Number.parseInt(gid.stdout, 10) };
 }
 
-async function canReach(user: ServerUser, program: string, folder: string): Promise<boolean> {
+async function canReach(user: ServerUser, program: string, directory: string): Promise<boolean> {
   try {
-    await runAs(user, '/bin/sh', ['-c', 'cd "$1" && "$2" --version', 'sh', folder, program]);
+    await runAs(user, '/bin/sh', ['-c', 'cd "$1" && "$2" --version', 'sh', directory, program]);
     return true;
   } catch {
     return false;

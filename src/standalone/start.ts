@@ -6,7 +6,7 @@ import { ConfigurationError } from '../config/environment.ts';
 import { unknownVariables } from '../config/unknown-variables.ts';
 import { packageModule } from '../config/package-root.ts';
 import { announce } from './announce.ts';
-import { explainFailure, locateDataFolder, openDataFolder } from './data-folder.ts';
+import { explainFailure, resolveDataDirectory, openDataDirectory } from './data-directory.ts';
 import { EmbeddedError, systemCode } from './embedded-error.ts';
 import { Installation } from './installation.ts';
 import { shortenLogLine } from './log-lines.ts';
@@ -63,7 +63,7 @@ export async function runEmbedded(options: {
       process.stdout.write(USAGE);
       return 0;
     }
-    const dataDir = locateDataFolder(values['data-dir'], options.environment);
+    const dataDir = resolveDataDirectory(values['data-dir'], options.environment);
     const program = options.program ?? packageModule('src/main.ts');
     return await runOn(dataDir, program, options.environment, {
       isVerbose: values.verbose === true,
@@ -85,11 +85,11 @@ async function runOn(
   // First: a problem in the settings may be caused by a misspelled one.
   for (const { message } of unknownVariables(environment)) report(`Warning: ${message}`);
   const settings = readSettings(environment);
-  const folder = await openDataFolder(dataDir);
+  const directory = await openDataDirectory(dataDir);
   const stopRequested = new AbortController();
   const failed = new AbortController();
   const installation = new Installation({
-    dataDir: folder.path,
+    dataDir: directory.path,
     settings,
     environment,
     program,
@@ -118,17 +118,17 @@ async function runOn(
     ? installation.startDatabase().then((url) => `PostgreSQL alone is running: ${url}\nStop: Ctrl-C`)
     : installation.start().then(announce);
   try {
-    report(`Starting Darkroom on ${folder.path}.`);
+    report(`Starting Darkroom on ${directory.path}.`);
     report(await Promise.race([starting, ending]));
     return await ending;
   } catch (error) {
     if (stopRequested.signal.aborted) return 0;
-    throw await explainFailure(error, folder.path);
+    throw await explainFailure(error, directory.path);
   } finally {
     stopRequested.abort();
     await installation.stop();
     await starting.catch(() => undefined);
-    await folder.release();
+    await directory.release();
     process.off('exit', killAll);
     stopListening();
     report('Stopped.');

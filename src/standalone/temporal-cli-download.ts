@@ -30,28 +30,28 @@ const ARCHIVE_TIMEOUT_MS = 600_000;
 
 /** @throws {Error} with one line that says why the download failed. */
 export async function downloadTemporalCli(request: TemporalCliRequest): Promise<void> {
-  const info = await askWhere(request.version);
+  const info = await fetchDownloadInfo(request.version);
   request.report(`Downloading the Temporal CLI ${request.version} (about 50 MB, once).`);
-  const folder = await mkdtemp(path.join(path.dirname(request.target), 'download-'));
+  const directory = await mkdtemp(path.join(path.dirname(request.target), 'download-'));
   try {
-    const archive = path.join(folder, 'archive.tar.gz');
+    const archive = path.join(directory, 'archive.tar.gz');
     const response = await fetch(info.archiveUrl, {
       signal: AbortSignal.any([request.signal, AbortSignal.timeout(ARCHIVE_TIMEOUT_MS)]),
     });
     if (!response.ok || response.body === null) throw new Error(`${info.archiveUrl} answered ${response.status}`);
     await pipeline(Readable.fromWeb(response.body), createWriteStream(archive));
-    await run('tar', ['-xzf', archive, '-C', folder]);
-    const extracted = path.join(folder, path.normalize(info.fileToExtract));
+    await run('tar', ['-xzf', archive, '-C', directory]);
+    const extracted = path.join(directory, path.normalize(info.fileToExtract));
     await chmod(extracted, 0o755);
     await rename(extracted, request.target);
   } catch (error) {
     throw new Error(`the download of the Temporal CLI failed: ${reasonOf(error)}`, { cause: error });
   } finally {
-    await rm(folder, { recursive: true, force: true });
+    await rm(directory, { recursive: true, force: true });
   }
 }
 
-async function askWhere(version: string): Promise<{ archiveUrl: string; fileToExtract: string }> {
+async function fetchDownloadInfo(version: string): Promise<{ archiveUrl: string; fileToExtract: string }> {
   const platform = process.platform === 'win32' ? 'windows' : process.platform;
   const arch = process.arch === 'x64' ? 'amd64' : process.arch;
   const url = `${INFO_URL}/v${version}?platform=${platform}&arch=${arch}&format=tar.gz`;

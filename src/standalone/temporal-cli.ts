@@ -97,9 +97,9 @@ function defaultCacheDir(environment: NodeJS.ProcessEnv): string {
 }
 
 async function findOnPath(environment: NodeJS.ProcessEnv): Promise<string | undefined> {
-  for (const folder of (environment['PATH'] ?? '').split(path.delimiter)) {
-    if (!path.isAbsolute(folder)) continue;
-    const candidate = path.join(folder, 'temporal');
+  for (const directory of (environment['PATH'] ?? '').split(path.delimiter)) {
+    if (!path.isAbsolute(directory)) continue;
+    const candidate = path.join(directory, 'temporal');
     if ((await findProblem(candidate)) === undefined) return candidate;
   }
   return undefined;

@@ -16,7 +16,7 @@ const ENDS = ['delivered', 'exhausted', 'stopped'] as const;
 
 export interface CallbackMetrics {
   attempted(facts: AttemptFacts, seconds: number): void;
-  /** Nothing more is sent: it was delivered, the schedule is used up, or the receiver wants no more callbacks. */
+  /** Nothing more is sent: it was delivered, the schedule is used up, or the receiver declined further callbacks. */
   ended(state: (typeof ENDS)[number]): void;
 }
 

@@ -5,7 +5,7 @@ import { OUTBOX_KINDS } from './metrics-service.ts';
 
 export interface OutboxMetrics {
   /** @param kind of outbox row. */
-  refused(kind: string): void;
+  rejected(kind: string): void;
   /** No connection was made: the server rejects the credentials, or TLS with it fails. */
   connectionRejected(): void;
 }
@@ -14,15 +14,15 @@ export interface OutboxMetrics {
 const CONNECTION = 'connection';
 
 export function createOutboxMetrics(registry: Registry): OutboxMetrics {
-  const refusals = new Counter({
+  const rejections = new Counter({
     name: 'darkroom_outbox_refused_total',
-    help: 'Rows of the outbox that Temporal refused, by kind, and connections that it rejected; each attempt counts',
+    help: 'Rows of the outbox that Temporal rejected, by kind, and connections that it rejected; each attempt counts',
     labelNames: ['kind'],
     registers: [registry],
   });
-  for (const kind of [...OUTBOX_KINDS, CONNECTION]) refusals.inc({ kind }, 0);
+  for (const kind of [...OUTBOX_KINDS, CONNECTION]) rejections.inc({ kind }, 0);
   return {
-    refused: (kind) => refusals.inc({ kind }),
-    connectionRejected: () => refusals.inc({ kind: CONNECTION }),
+    rejected: (kind) => rejections.inc({ kind }),
+    connectionRejected: () => rejections.inc({ kind: CONNECTION }),
   };
 }

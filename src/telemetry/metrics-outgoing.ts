@@ -6,7 +6,7 @@ import { Counter } from 'prom-client';
 import type { Registry } from 'prom-client';
 import { childrenOf } from './metrics-children.ts';
 
-/** `answered`, whatever the answer was; `failed`: no answer, or 5xx; `paused`: the upstream wants to be left alone. */
+/** `answered`, whatever the answer was; `failed`: no answer, or 5xx; `paused`: the upstream asked us to back off. */
 export type UpstreamOutcome = (typeof UPSTREAM_OUTCOMES)[number];
 const UPSTREAM_OUTCOMES = ['answered', 'failed', 'paused'] as const;
 
@@ -21,13 +21,13 @@ const EGRESS_USES = ['post', 'download'] as const;
 
 export interface OutgoingMetrics {
   /** @param upstream its name in the operator's model files, or one derived from its protocol and host. */
-  upstreamAsked(upstream: string, outcome: UpstreamOutcome): void;
+  upstreamRequested(upstream: string, outcome: UpstreamOutcome): void;
   egressEnded(use: (typeof EGRESS_USES)[number], outcome: EgressOutcome): void;
 }
 
 export function createOutgoingMetrics(registry: Registry): OutgoingMetrics {
   const registers = [registry];
-  const asked = new Counter({
+  const requests = new Counter({
     name: 'darkroom_upstream_requests_total',
     help: 'Submits and text calls to upstreams by outcome: answered, failed (no answer or 5xx), paused (busy)',
     labelNames: ['upstream', 'outcome'],
@@ -42,12 +42,12 @@ export function createOutgoingMetrics(registry: Registry): OutgoingMetrics {
   for (const use of EGRESS_USES) for (const outcome of EGRESS_OUTCOMES) egress.inc({ use, outcome }, 0);
 
   const upstreams = childrenOf((upstream: string) => ({
-    answered: asked.labels({ upstream, outcome: 'answered' }),
-    failed: asked.labels({ upstream, outcome: 'failed' }),
-    paused: asked.labels({ upstream, outcome: 'paused' }),
+    answered: requests.labels({ upstream, outcome: 'answered' }),
+    failed: requests.labels({ upstream, outcome: 'failed' }),
+    paused: requests.labels({ upstream, outcome: 'paused' }),
   }));
   return {
-    upstreamAsked: (upstream, outcome) => upstreams(upstream)[outcome].inc(),
+    upstreamRequested: (upstream, outcome) => upstreams(upstream)[outcome].inc(),
     egressEnded: (use, outcome) => egress.inc({ use, outcome }),
   };
 }

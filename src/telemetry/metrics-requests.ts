@@ -26,7 +26,7 @@ export interface RequestMetrics {
    */
   ended(route: string, method: string, status: number, seconds: number): void;
   /** What arrived was not a request, or did not arrive in time. */
-  refused(): void;
+  rejected(): void;
 }
 
 export function createRequestMetrics(registry: Registry): RequestMetrics {
@@ -51,7 +51,7 @@ export function createRequestMetrics(registry: Registry): RequestMetrics {
   });
   const broken = new Counter({
     name: 'darkroom_http_broken_requests_total',
-    help: 'What was refused before it was a request: not HTTP, too large a head, too slow',
+    help: 'What was rejected before it was a request: not HTTP, too large a head, too slow',
     registers,
   });
 
@@ -76,7 +76,7 @@ export function createRequestMetrics(registry: Registry): RequestMetrics {
       child.total.inc();
       child.duration.observe(seconds);
     },
-    refused: () => broken.inc(),
+    rejected: () => broken.inc(),
   };
 }
 

@@ -16,7 +16,7 @@ export interface Hold extends Backlog {
   readonly microUsd: number;
 }
 
-export interface UpstreamStanding {
+export interface UpstreamCooldown {
   readonly upstream: string;
   readonly isPaused: boolean;
   /** Its circuit breaker is open. */
@@ -33,7 +33,7 @@ export interface StoredState {
   readonly outbox: ReadonlyMap<string, Backlog>;
   /** `oldestSeconds`: how long the longest overdue one has been due. */
   readonly callbacks: Backlog;
-  readonly upstreams: readonly UpstreamStanding[];
+  readonly upstreams: readonly UpstreamCooldown[];
 }
 
 export interface ServiceState {
@@ -54,7 +54,7 @@ export const OUTBOX_KINDS = [
   'promote_output',
 ];
 
-/** @returns a function that shows a state. Values that are no longer known are removed instead of being kept. */
+/** @returns a function that shows a state. Values that are no longer available are removed. */
 export function registerServiceGauges(registry: Registry): (state: ServiceState) => void {
   const gauge = <Label extends string>(name: string, help: string, ...labelNames: Label[]): Gauge<Label> =>
     new Gauge({ name, help, labelNames, registers: [registry] });
@@ -67,11 +67,11 @@ export function registerServiceGauges(registry: Registry): (state: ServiceState)
   const holds = gauge('darkroom_holds_open', 'Holds that are not settled, of tasks and of text calls', 'kind');
   const held = gauge('darkroom_holds_open_micro_usd', 'What they hold, in micro-USD', 'kind');
   const holdAge = gauge('darkroom_holds_oldest_age_seconds', 'For how long the oldest has been open', 'kind');
-  const outbox = gauge('darkroom_outbox_rows', 'What Temporal has still to be told, by kind', 'kind');
+  const outbox = gauge('darkroom_outbox_rows', 'Rows of the outbox that are pending for Temporal, by kind', 'kind');
   const outboxAge = gauge('darkroom_outbox_oldest_age_seconds', 'For how long the oldest was not delivered', 'kind');
   const callbacks = gauge('darkroom_callbacks_pending', 'Callbacks that are neither delivered nor given up');
   const callbackAge = gauge('darkroom_callbacks_oldest_due_age_seconds', 'For how long the oldest has been due');
-  const paused = gauge('darkroom_upstream_paused', 'Whether an upstream asked to be left alone', 'upstream');
+  const paused = gauge('darkroom_upstream_paused', 'Whether an upstream is paused because it asked us to back off', 'upstream');
   const failing = gauge('darkroom_upstream_failing', 'Whether the breaker of an upstream is open', 'upstream');
   const slots = gauge(
     'darkroom_upstream_slots_taken',

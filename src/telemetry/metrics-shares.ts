@@ -46,7 +46,7 @@ export interface ShareMetrics {
   /** From now on the usage is read at each scrape. A second usage of the same resource is added to the first. */
   watch(resource: SharedResource, usage: () => ShareUsage): void;
   /** A tenant got none: its own share was used up, or all of it was in use. */
-  refused(resource: SharedResource, by: 'tenant' | 'process'): void;
+  rejected(resource: SharedResource, by: 'tenant' | 'process'): void;
 }
 
 export function createShareMetrics(registry: Registry): ShareMetrics {
@@ -70,14 +70,14 @@ export function createShareMetrics(registry: Registry): ShareMetrics {
   gauge('darkroom_share_units', 'Units of a shared resource that there are', ({ capacity }) => capacity);
   gauge('darkroom_share_tenants', 'Tenants that hold or wait for a shared resource', ({ tenants }) => tenants);
   gauge('darkroom_share_waiting', 'Requests that wait for a shared resource', ({ waiting }) => waiting);
-  const refused = new Counter({
+  const rejected = new Counter({
     name: 'darkroom_share_refused_total',
     help: "Requests that got none of a shared resource: their tenant's share was used up, or all of it was in use",
     labelNames: ['resource', 'by'],
     registers,
   });
   for (const resource of SHARED_RESOURCES) {
-    for (const by of ['tenant', 'process'] as const) refused.inc({ resource, by }, 0);
+    for (const by of ['tenant', 'process'] as const) rejected.inc({ resource, by }, 0);
   }
   return {
     watch(resource, usage) {
@@ -85,6 +85,6 @@ export function createShareMetrics(registry: Registry): ShareMetrics {
       if (usages === undefined) watched.set(resource, [usage]);
       else usages.push(usage);
     },
-    refused: (resource, by) => refused.inc({ resource, by }),
+    rejected: (resource, by) => rejected.inc({ resource, by }),
   };
 }

@@ -69,13 +69,13 @@ const EXPORT_TIMEOUT_MS = 5_000;
 export function startTracing({ endpoint, headers, ratio }: TraceSettings, role: string): Tracing {
   const sampler = new TraceIdRatioBasedSampler(ratio);
   const random = new RandomIdGenerator();
-  let wanted: SpanContext | undefined;
+  let forced: SpanContext | undefined;
   const provider = new TracerProvider({
     resource: resourceFromAttributes({ 'service.name': `darkroom-${role}`, 'service.namespace': 'darkroom' }),
     sampler: new ParentBasedSampler({ root: sampler }),
     idGenerator: {
-      generateTraceId: () => wanted?.traceId ?? random.generateTraceId(),
-      generateSpanId: () => wanted?.spanId ?? random.generateSpanId(),
+      generateTraceId: () => forced?.traceId ?? random.generateTraceId(),
+      generateSpanId: () => forced?.spanId ?? random.generateSpanId(),
     },
     spanProcessors: [
       new BatchSpanProcessor({
@@ -97,9 +97,9 @@ export function startTracing({ endpoint, headers, ratio }: TraceSettings, role: 
     links: Link[] = [],
     as?: SpanContext,
   ): void => {
-    wanted = as;
-    const span = tracer.startSpan(name, { kind, startTime: startedAt, attributes: told(attributes), links }, parent);
-    wanted = undefined;
+    forced = as;
+    const span = tracer.startSpan(name, { kind, startTime: startedAt, attributes: definedOnly(attributes), links }, parent);
+    forced = undefined;
     if (failure !== undefined) span.setStatus({ code: SpanStatusCode.ERROR, message: failure });
     span.end();
   };
@@ -141,7 +141,7 @@ function below(parent: SpanContext): Context {
   return trace.setSpanContext(ROOT_CONTEXT, parent);
 }
 
-function told(attributes: SpanAttributes): Attributes {
+function definedOnly(attributes: SpanAttributes): Attributes {
   return Object.fromEntries(Object.entries(attributes).filter(([, value]) => value !== undefined)) as Attributes;
 }
 

@@ -3,11 +3,11 @@
  * shows whether nothing answers, TLS fails, or the server rejects the credentials.
  */
 import type { TemporalConfig } from '../config/config.ts';
-import type { Refusal } from './refusals.ts';
+import type { GrpcRejection } from './grpc-rejections.ts';
 
 export interface ConnectionProblem {
   /** `unreachable` may pass by itself. The others persist until an operator acts. */
-  readonly reason: Extract<Refusal, 'permission_denied' | 'unauthenticated'> | 'tls' | 'unreachable';
+  readonly reason: Extract<GrpcRejection, 'permission_denied' | 'unauthenticated'> | 'tls' | 'unreachable';
   /** What to check, and the text of the cause. */
   readonly message: string;
 }

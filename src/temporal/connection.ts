@@ -27,7 +27,7 @@ export async function connectTemporal(config: TemporalConfig): Promise<NativeCon
   });
 }
 
-/** A command that needs Temporal at once cannot reach it, or is rejected by it; the message says which. */
+/** A command that needs Temporal at once cannot reach it, or is rejected by it; the message states which. */
 export class TemporalUnreachableError extends DarkroomError {
   override readonly name = 'TemporalUnreachableError';
   override readonly kind = 'unavailable';
@@ -48,8 +48,8 @@ const CHECK_WITHIN_MS = 2_500;
 /** Throws unless the server answers on this connection. */
 export async function checkTemporal(connection: NativeConnection | undefined): Promise<void> {
   if (connection === undefined) throw new Error('not connected to Temporal');
-  const ask = () => connection.workflowService.getSystemInfo({});
-  await connection.withDeadline(Date.now() + CHECK_WITHIN_MS, ask);
+  const getSystemInfo = () => connection.workflowService.getSystemInfo({});
+  await connection.withDeadline(Date.now() + CHECK_WITHIN_MS, getSystemInfo);
 }
 
 /** A client of our namespace on an open connection. */

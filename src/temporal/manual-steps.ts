@@ -8,7 +8,7 @@ import { DarkroomError } from '../domain/darkroom-error.ts';
 
 /**
  * One complete command that can be pasted, except for placeholders in angle brackets. It refers to credentials by the
- * names of the variables that contain them, and a shell that lacks one of these reports it.
+ * names of the variables that contain them, and a shell reports one that is missing.
  */
 export interface ManualStep {
   /** What it creates: `the namespace darkroom`. */
@@ -105,13 +105,13 @@ export function listTypesStep(server: TemporalConfig): ManualStep {
 interface Conflict {
   readonly name: string;
   readonly type: string;
-  readonly wanted: string;
+  readonly expected: string;
 }
 
 /** How to resolve the conflict: on Temporal Cloud it can be renamed, on other servers it can only be removed. */
-export function conflictStep(server: TemporalConfig, { name, type, wanted }: Conflict): ManualStep {
+export function conflictStep(server: TemporalConfig, { name, type, expected }: Conflict): ManualStep {
   return {
-    what: `the search attribute ${name}, which is of type ${type} and has to be of type ${wanted}`,
+    what: `the search attribute ${name}, which is of type ${type} and has to be of type ${expected}`,
     command: isCloud(server)
       ? ['tcld namespace search-attributes rename', `--namespace ${quoted(server.namespace)}`]
           .concat(`--existing-name ${name}`, '--new-name <name>')

@@ -11,7 +11,7 @@ import type { Logger } from '../telemetry/log.ts';
 import { namespaceStep, retentionStep, searchAttributesStep } from './manual-steps.ts';
 import type { ManualStep } from './manual-steps.ts';
 import { ensureSearchAttributes } from './prepare-search-attributes.ts';
-import { grpcCode, isForbidden } from './refusals.ts';
+import { grpcCode, isForbidden } from './grpc-rejections.ts';
 import { SEARCH_ATTRIBUTES } from './search-attributes.ts';
 
 /** Long enough to investigate a complaint; the record of tasks is in PostgreSQL, not here. */
@@ -50,7 +50,7 @@ export async function prepareNamespace(
   return { isUsable: true, steps };
 }
 
-/** A new namespace is known to every part of the server after some seconds (its cache's refresh interval). */
+/** A new namespace becomes visible to every part of the server after some seconds (its cache's refresh interval). */
 async function whenKnown<T>(work: () => Promise<T>): Promise<T> {
   const deadline = Date.now() + NAMESPACE_KNOWN_WITHIN_MS;
   for (;;) {

@@ -1,5 +1,5 @@
 /**
- * Adds the search attributes that a namespace lacks. Their names are generic and may already be in use, so one of
+ * Adds the search attributes that are missing in a namespace. Their names are generic and may already be in use, so one of
  * another type stops `migrate`: the server would reject every start that sets it.
  */
 import type { NativeConnection } from '@temporalio/worker';
@@ -7,7 +7,7 @@ import type { TemporalConfig } from '../config/config.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { ManualStepsError, conflictStep, listTypesStep, searchAttributesStep } from './manual-steps.ts';
 import type { ManualStep } from './manual-steps.ts';
-import { grpcCode, isForbidden, refusalOf } from './refusals.ts';
+import { grpcCode, isForbidden, rejectionOf } from './grpc-rejections.ts';
 import { SEARCH_ATTRIBUTES } from './search-attributes.ts';
 
 /** temporal.api.enums.v1.IndexedValueType, by its numbers. */
@@ -29,7 +29,7 @@ export async function ensureSearchAttributes(
 ): Promise<readonly ManualStep[]> {
   const { namespace } = config;
   const types = await listedTypes(connection, namespace);
-  if (types !== undefined) refuseOtherTypes(config, types);
+  if (types !== undefined) rejectOtherTypes(config, types);
   const missing = await missingSearchAttributes(connection, namespace, types);
   if (types === undefined) warnOfUnseenTypes(config, logger);
   if (missing.length === 0) return [];
@@ -64,17 +64,17 @@ function warnOfUnseenTypes(config: TemporalConfig, logger: Logger): void {
   logger.warn({ namespace: config.namespace, command }, 'the types of the search attributes cannot be seen from here');
 }
 
-function refuseOtherTypes(config: TemporalConfig, types: Readonly<Record<string, number>>): void {
-  const steps = Object.entries(SEARCH_ATTRIBUTES).flatMap(([name, wanted]) => {
+function rejectOtherTypes(config: TemporalConfig, types: Readonly<Record<string, number>>): void {
+  const steps = Object.entries(SEARCH_ATTRIBUTES).flatMap(([name, expected]) => {
     const number = types[name];
-    const type = number === undefined ? wanted : (TYPES[number] ?? `number ${number}`);
-    return type === wanted ? [] : [conflictStep(config, { name, type, wanted })];
+    const type = number === undefined ? expected : (TYPES[number] ?? `number ${number}`);
+    return type === expected ? [] : [conflictStep(config, { name, type, expected })];
   });
   if (steps.length === 0) return;
   throw new ManualStepsError(
     steps,
     `search attributes of the namespace ${config.namespace} have another type than ours of the same name, and every ` +
-      'start would be refused. Set TEMPORAL_NAMESPACE to another namespace; or, only where nobody needs them any more, ' +
+      'start would be rejected. Set TEMPORAL_NAMESPACE to another namespace; or, only if they are not needed any more, ' +
       'run what follows, and then `migrate` again',
   );
 }
@@ -96,7 +96,7 @@ async function isUnknownInQueries(connection: NativeConnection, namespace: strin
     await connection.workflowService.countWorkflowExecutions({ namespace, query: `${name} = 'x'` });
     return false;
   } catch (error) {
-    if (refusalOf(error) === 'invalid_argument') return true;
+    if (rejectionOf(error) === 'invalid_argument') return true;
     throw error;
   }
 }

@@ -163,7 +163,7 @@ function archivedFiles(answer: Fields | undefined): readonly StoredFile[] | unde
   return storedFiles(made, 'objectKey');
 }
 
-/** @returns undefined: there are none, or one of them lacks fields. */
+/** @returns undefined: there are none, or one of them has missing fields. */
 function storedFiles(list: unknown, keyName: string): readonly StoredFile[] | undefined {
   if (!Array.isArray(list) || list.length === 0) return undefined;
   const files = (list as readonly Fields[]).flatMap((file): StoredFile[] => {

@@ -97,7 +97,7 @@ function exporterAt(port: number) {
   };
 }
 
-/** The SDK does not report which port it got, so it cannot be told to pick any. */
+/** The SDK does not report which port it got, so it cannot be configured to pick any. */
 async function findFreePort(): Promise<number> {
   const server = createServer();
   return new Promise((resolve, reject) => {

@@ -12,7 +12,7 @@ import { msToNumber } from '@temporalio/common/lib/time.js';
 import type * as workflows from '../../workflows/index.ts';
 import { taskQueueOf } from '../domain/workflow-ids.ts';
 import type { ForbiddenSchedule } from './manual-steps.ts';
-import { isForbidden } from './refusals.ts';
+import { isForbidden } from './grpc-rejections.ts';
 
 /** A workflow by its name, with its own arguments. */
 type ScheduledWorkflow = {
@@ -41,7 +41,7 @@ const SCHEDULES: readonly OwnSchedule[] = [
     workflowType: 'maintain',
     args: [],
     purpose:
-      'repairs tasks whose workflow is gone, writes down what is kept no longer, deletes the bytes of what is gone',
+      'repairs tasks whose workflow is gone, records what has expired, deletes the bytes of what is gone',
   },
   {
     name: 'sweep-unnamed',

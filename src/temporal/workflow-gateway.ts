@@ -49,7 +49,7 @@ export interface WorkflowGateway {
   /**
    * Starts a task's workflow; one that was started before is not an error.
    *
-   * @param earlierRunId a closed run of it, after which another one is wanted all the same.
+   * @param earlierRunId a closed run of it, after which another one is started all the same.
    */
   startTask(task: TaskStart, earlierRunId?: string): Promise<StartResult>;
   /** Starts the delivery of a task's callback. @returns false if one is already running, which is not changed. */
@@ -69,13 +69,13 @@ export interface WorkflowGateway {
   wakeTask(taskId: TaskId): Promise<void>;
   /** The state of a task's workflow; `unknown` if Temporal does not answer. */
   describeTask(taskId: TaskId): Promise<WorkflowCondition>;
-  /** The results of one run of a task's workflow; undefined: Temporal no longer keeps its history. */
+  /** The results of one run of a task's workflow; undefined: Temporal no longer retains its history. */
   readRun(taskId: TaskId, runId: string): Promise<RunRecord | undefined>;
   /**
    * Sends one heartbeat of an activity's attempt and waits until Temporal has recorded it; the SDK's own heartbeats
    * are sent later.
    *
-   * @returns false if the attempt is over: it timed out, and another one may be running.
+   * @returns false if the attempt has ended: it timed out, and another one may be running.
    */
   recordHeartbeat(taskToken: Uint8Array, details: object): Promise<boolean>;
 }
@@ -86,7 +86,7 @@ export function createWorkflowGateway(client: Client, installationId: string): W
   const bounded = <T>(timeoutMs: number, call: () => Promise<T>): Promise<T> =>
     client.withDeadline(Date.now() + timeoutMs, call);
 
-  /** Of one of the single-purpose workflows: it may run again when it is over. */
+  /** Of one of the single-purpose workflows: it may run again when it has ended. */
   const shortOptions = (workflowId: string, accountId: string, summary: string) =>
     ({
       workflowId,

@@ -62,7 +62,7 @@ async function sha256Of(file: string): Promise<string> {
 }
 
 describe('a run of the command line', () => {
-  it('saves what was made under the name of its task, and prints nothing but the path', async () => {
+  it('saves the output under the id of its task, and prints only the path', async () => {
     const account = await outside.darkroom.createAccount();
     const folder = path.join(await newFolder(), 'made', 'here');
 
@@ -79,7 +79,7 @@ describe('a run of the command line', () => {
     assert.match(stderr, new RegExp(`^${task.taskId}  success$`, 'm'));
   });
 
-  it('tells the task and its files as one JSON document, and keeps a file that is there and whole', async () => {
+  it('prints the task and its files as one JSON document, and keeps a file that exists and is complete', async () => {
     const account = await outside.darkroom.createAccount();
     const folder = await newFolder();
     const made = await cli(account, ['run', 'darkroom/scene', 'prompt=a fox', '-o', folder, '--json']);
@@ -105,7 +105,7 @@ describe('a run of the command line', () => {
     assert.equal((await readdir(folder)).length, 1);
   });
 
-  it('uploads the file of a field that takes media, and leaves an @ elsewhere as it is', async () => {
+  it('uploads the file of a field that accepts media, and leaves an @ elsewhere unchanged', async () => {
     const account = await outside.darkroom.createAccount();
     const folder = await newFolder();
     const first = await cli(account, ['run', 'darkroom/scene', 'prompt=a hill', '-o', folder]);
@@ -123,7 +123,7 @@ describe('a run of the command line', () => {
     assert.equal((input['image_urls'] as readonly string[]).length, 1);
   });
 
-  it('takes an input from stdin, and changes single fields of it', async () => {
+  it('reads an input from stdin, and overrides single fields of it', async () => {
     const account = await outside.darkroom.createAccount();
     const input = JSON.stringify({ prompt: 'a lake', resolution: '2k' });
 
@@ -136,7 +136,7 @@ describe('a run of the command line', () => {
     assert.deepEqual((body.data as unknown as WireTask).input, { prompt: 'a lake', resolution: '1k' });
   });
 
-  it('tells what is wrong with an input in the words of the service, with exit code 2 and no task', async () => {
+  it('prints the validation error of the service, with exit code 2 and no task', async () => {
     const account = await outside.darkroom.createAccount();
 
     const unknown = await cli(account, ['run', 'darkroom/scene', 'prompt=x', 'size=4']);
@@ -150,7 +150,7 @@ describe('a run of the command line', () => {
     assert.deepEqual(await tasksOf(account), []);
   });
 
-  it('tells the price and all errors without making a task', async () => {
+  it('prints the price and all errors without creating a task', async () => {
     const account = await outside.darkroom.createAccount();
 
     const right = await cli(account, ['run', 'darkroom/scene', 'prompt=x', 'resolution=2k', '--estimate', '--json']);
@@ -163,7 +163,7 @@ describe('a run of the command line', () => {
     assert.deepEqual(await tasksOf(account), []);
   });
 
-  it('ends with 4 where the money does not suffice, and names both amounts', async () => {
+  it('exits with 4 when the balance is too low, and names both amounts', async () => {
     const account = await outside.darkroom.createAccount({ usd: 0n });
 
     const { code, stderr } = await cli(account, ['run', 'darkroom/scene', 'prompt=x']);
@@ -172,7 +172,7 @@ describe('a run of the command line', () => {
     assert.match(stderr, /0\.01 USD and 0 USD is available/);
   });
 
-  it('makes no second task under an Idempotency-Key, and says what the service says of another body', async () => {
+  it('creates no second task for an Idempotency-Key, and prints the conflict of the service for another body', async () => {
     const account = await outside.darkroom.createAccount();
     const args = ['run', 'test/openai', 'prompt=once', '--no-wait', '--idempotency-key', 'order-1'];
 
@@ -185,7 +185,7 @@ describe('a run of the command line', () => {
     assert.equal((await tasksOf(account)).length, 1);
   });
 
-  it('creates one task where the answers to its creation are lost', async () => {
+  it('creates one task when the responses to its creation are lost', async () => {
     const account = await outside.darkroom.createAccount();
     proxy.answersToLose = 2;
 
@@ -199,7 +199,7 @@ describe('a run of the command line', () => {
     assert.equal((await tasksOf(account)).length, 1);
   });
 
-  it('goes on with the events where the stream broke off, telling each once', async () => {
+  it('resumes the events where the stream broke, printing each once', async () => {
     const account = await outside.darkroom.createAccount();
     const taskId = await outside.create(account, { model: 'test/replicate', input: { prompt: 'a cut [slow 4000]' } });
     proxy.streams.length = 0;
@@ -227,7 +227,7 @@ describe('a run of the command line', () => {
     );
   });
 
-  it('tries a task that failed for a passing reason again as a new one after 5 s, until Ctrl-C', async () => {
+  it('retries a task that failed for a temporary reason as a new one after 5 s, until Ctrl-C', async () => {
     const account = await outside.darkroom.createAccount();
     const args = ['run', 'test/replicate', 'prompt=again [fail]', '--retry'];
     const running = new RunningCli(args, { environment: environmentOf(account) });
@@ -244,7 +244,7 @@ describe('a run of the command line', () => {
     assert.ok(second.created - first.created >= 5, `${second.created - first.created} s between the tasks`);
   });
 
-  it('does not try again what would fail again, and ends with 1 and the reason', async () => {
+  it('does not retry a permanent failure, and exits with 1 and the reason', async () => {
     const account = await outside.darkroom.createAccount();
 
     const refused = await cli(account, ['run', 'test/openai', 'prompt=no [content]', '--retry', '--json']);
@@ -252,13 +252,13 @@ describe('a run of the command line', () => {
 
     assert.equal(refused.code, 1, refused.stderr);
     assert.equal((JSON.parse(refused.stdout) as { task: WireTask }).task.status, 'fail');
-    assert.match(refused.stderr, /the provider refused this content/);
+    assert.match(refused.stderr, /the provider rejected this content/);
     assert.deepEqual([failed.code, failed.stdout], [1, '']);
     assert.match(failed.stderr, /TASK_FAILED: the provider failed while generating/);
     assert.equal((await tasksOf(account)).length, 2);
   });
 
-  it('says at Ctrl-C how to go on, leaves the task alone, and can cancel it then', async () => {
+  it('prints at Ctrl-C how to resume, leaves the task running, and can then cancel it', async () => {
     const account = await outside.darkroom.createAccount();
     const args = ['run', 'test/replicate', 'prompt=long [slow 600000]', '-o', await newFolder()];
     const running = new RunningCli(args, { environment: environmentOf(account) });
@@ -282,7 +282,7 @@ describe('a run of the command line', () => {
     assert.equal(late.code, 0, 'what is cancelled already is as it should be');
   });
 
-  it('waits as long as the service asks for, and goes on', async () => {
+  it('waits as long as Retry-After requires, and continues', async () => {
     const account = await outside.darkroom.createAccount({ runningCap: 1, queueCap: 0 });
     const running = await outside.create(account, { model: 'test/replicate', input: { prompt: 'first [slow 6000]' } });
 
@@ -294,7 +294,7 @@ describe('a run of the command line', () => {
     assert.equal((await tasksOf(account)).length, 2);
   });
 
-  it('refuses a folder that cannot be written to before anything is paid for', async () => {
+  it('rejects an output directory that is not writable before anything is charged', async () => {
     const account = await outside.darkroom.createAccount();
     const file = path.join(await newFolder(), 'file');
     await writeFile(file, '');
@@ -309,7 +309,7 @@ describe('a run of the command line', () => {
     assert.deepEqual(await tasksOf(account), []);
   });
 
-  it('waits on where the service goes away and comes back', async () => {
+  it('keeps waiting when the service goes away and comes back', async () => {
     const account = await outside.darkroom.createAccount();
     const [api] = outside.darkroom.apis;
     assert.ok(api);

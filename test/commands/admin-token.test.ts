@@ -4,7 +4,7 @@ import { mkdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { removeInstance, writeInstance } from '../../src/standalone/instance.ts';
-import { readOrMakeSecrets } from '../../src/standalone/secrets.ts';
+import { readOrCreateSecrets } from '../../src/standalone/secrets.ts';
 import { temporaryFolder } from '../standalone/fixtures/supervised.ts';
 import { runAdminCommand } from './admin-command.ts';
 
@@ -28,8 +28,8 @@ async function publish(environment: Readonly<Record<string, string>>): Promise<v
 }
 
 describe('the admin token of an installation', () => {
-  it('is shown from its data folder, whether it runs or not, and alone', async () => {
-    const { adminToken } = await readOrMakeSecrets(folder, false);
+  it('is printed from its data directory, whether it runs or not, and alone', async () => {
+    const { adminToken } = await readOrCreateSecrets(folder, false);
 
     const stopped = await runAdminCommand(['admin-token', 'show', '--json', '--data-dir', folder], {});
     assert.deepEqual(JSON.parse(stopped.stdout), { token: adminToken });
@@ -40,8 +40,8 @@ describe('the admin token of an installation', () => {
     await removeInstance(folder);
   });
 
-  it('is the one that its operator set, where they set one', async () => {
-    await readOrMakeSecrets(folder, false);
+  it('is the one that its operator set, if any', async () => {
+    await readOrCreateSecrets(folder, false);
     const file = path.join(folder, 'token');
     await writeFile(file, `${'own '.replace(' ', '-').repeat(10)}\n`);
     await publish({ ADMIN_TOKEN_FILE: file });
@@ -52,7 +52,7 @@ describe('the admin token of an installation', () => {
     await removeInstance(folder);
   });
 
-  it('is not there in a folder that is none, which is told plainly', async () => {
+  it('is reported as missing when the directory is not a data directory', async () => {
     const empty = path.join(folder, 'empty');
     await mkdir(empty);
 
@@ -63,7 +63,7 @@ describe('the admin token of an installation', () => {
     assert.match(stderr, /has no admin token: npm start makes one there/);
   });
 
-  it('is the only thing that admin tells without a database', async () => {
+  it('is the only output of admin that needs no database', async () => {
     const { code, stderr } = await runAdminCommand(['accounts', 'list', '--data-dir', folder], {});
 
     assert.equal(code, 1);

@@ -58,7 +58,7 @@ async function callerOf(apiKey: unknown): Promise<Caller> {
 }
 
 describe('the help of admin', { concurrency: 2 }, () => {
-  it('shows at each level what may follow, with defaults, choices and the options of all commands', async () => {
+  it('shows at each level the possible commands, with defaults, choices and the options of all commands', async () => {
     const group = await run('keys', '--help');
     assert.equal(group.code, 0);
     assert.match(group.stdout, /^Usage: npm run admin -- keys <command>\n\nAPI keys\n/);
@@ -120,7 +120,7 @@ describe('admin accounts', { concurrency: 2 }, () => {
     assert.ok(listed.some((each) => each['account'] === account));
   });
 
-  it('makes a signing key with the account, prints it once, and signs with it', async () => {
+  it('creates a signing secret with the account, prints it once, and signs with it', async () => {
     const made = await ask('accounts', 'create', '--name', 'signed');
 
     const account = String(made['account']);
@@ -132,7 +132,7 @@ describe('admin accounts', { concurrency: 2 }, () => {
     assert.ok(!shown.includes(String(made['webhookSecret'])));
   });
 
-  it('makes no account where no key can encrypt its signing key, and says which is missing', async () => {
+  it('creates no account when no key can encrypt its signing secret, and names the missing key', async () => {
     const { code, stderr } = await runAdminCommand(['accounts', 'create', '--name', 'unsigned'], {
       DATABASE_URL: room.url,
     });
@@ -143,7 +143,7 @@ describe('admin accounts', { concurrency: 2 }, () => {
     assert.ok(!listed.some(({ name }) => name === 'unsigned'));
   });
 
-  it('says which command tops up an account that begins with nothing', async () => {
+  it('prints the command that tops up an account without a balance', async () => {
     const empty = await run('accounts', 'create', '--name', 'empty', '--json');
     const { account } = JSON.parse(empty.stdout) as Printed;
     assert.ok(empty.stderr.includes(`npm run admin -- accounts top-up ${String(account)} --usd 10`), empty.stderr);
@@ -152,7 +152,7 @@ describe('admin accounts', { concurrency: 2 }, () => {
     assert.doesNotMatch(paid.stderr, /top-up/);
   });
 
-  it('names the data folder in that command where the account is of the installation in it', async () => {
+  it('includes the data directory in that command when the account is in its installation', async () => {
     const folder = await temporaryFolder();
     await writeInstance({
       apiUrl: 'http://127.0.0.1:1',
@@ -194,7 +194,7 @@ describe('admin accounts', { concurrency: 2 }, () => {
     assert.equal((await ask('accounts', 'show', account))['available'], '9.5');
   });
 
-  it('suspends an account and serves it again', async () => {
+  it('suspends an account and resumes it', async () => {
     const account = await newAccount();
     const { apiKey } = await ask('keys', 'create', '--account', account);
 
@@ -208,7 +208,7 @@ describe('admin accounts', { concurrency: 2 }, () => {
     assert.equal((await callerOf(apiKey)).accountId, account);
   });
 
-  it('prints readable lines where JSON is not asked for, and which database it uses beside them', async () => {
+  it('prints readable lines unless JSON is requested, and the database in use beside them', async () => {
     const account = await newAccount('--usd', '1');
 
     const { stdout, stderr, code } = await run('accounts', 'show', account);
@@ -222,7 +222,7 @@ describe('admin accounts', { concurrency: 2 }, () => {
     assert.doesNotMatch(stderr, /only-for-tests/);
   });
 
-  it('refuses what cannot be meant', async () => {
+  it('rejects invalid values', async () => {
     const account = await newAccount();
     await refused(/--name: want 1 to 100 characters on one line/, 'accounts', 'create', '--name', '');
     await refused(/--name: want 1 to 100 characters on one line/, 'accounts', 'create', '--name', '  ');
@@ -294,7 +294,7 @@ describe('admin accounts', { concurrency: 2 }, () => {
 });
 
 describe('admin keys', { concurrency: 2 }, () => {
-  it('creates a key with limited rights, which is shown once and works', async () => {
+  it('creates a key with limited scopes, which is printed once and works', async () => {
     const account = await newAccount('--usd', '1');
 
     const made = await ask(
@@ -331,7 +331,7 @@ describe('admin keys', { concurrency: 2 }, () => {
     assert.ok(!JSON.stringify(listed).includes(String(made['apiKey'])));
   });
 
-  it('takes a list as one value, as several, and as an option that is repeated', async () => {
+  it('accepts a list as one value, as several, and as a repeated option', async () => {
     const account = await newAccount();
     const spellings = [
       ['--scopes', 'tasks:read,tasks:write', '--account', account],
@@ -348,7 +348,7 @@ describe('admin keys', { concurrency: 2 }, () => {
     );
   });
 
-  it('rotates a key: both work, or the old one stops at once', async () => {
+  it('rotates a key: both work, or the old one expires immediately', async () => {
     const account = await newAccount();
     const old = await ask('keys', 'create', '--account', account);
 
@@ -362,7 +362,7 @@ describe('admin keys', { concurrency: 2 }, () => {
     await refused(/was replaced already/, 'keys', 'rotate', String(old['keyId']));
   });
 
-  it('revokes a key for ever', async () => {
+  it('revokes a key permanently', async () => {
     const made = await ask('keys', 'create', '--account', await newAccount());
 
     assert.deepEqual(await ask('keys', 'revoke', String(made['keyId'])), { keyId: made['keyId'], revoked: true });
@@ -371,7 +371,7 @@ describe('admin keys', { concurrency: 2 }, () => {
     await refused(/was revoked/, 'keys', 'rotate', String(made['keyId']));
   });
 
-  it('refuses what cannot be meant', async () => {
+  it('rejects invalid values', async () => {
     const account = await newAccount();
     const create = ['keys', 'create', '--account', account];
     await refused(
@@ -401,7 +401,7 @@ describe('admin keys', { concurrency: 2 }, () => {
 });
 
 describe('admin webhook-key', () => {
-  it('sets, rotates, shows and deletes the key that signs callbacks', async () => {
+  it('sets, rotates, shows and deletes the secret that signs callbacks', async () => {
     const account = await newAccount();
     const ofAccount = ['--account', account];
     const keys = createWebhookKeys(ENCRYPTION_KEY);
@@ -431,7 +431,7 @@ describe('admin webhook-key', () => {
 });
 
 describe('admin ledger, usage and queues', () => {
-  it('lists the books, sums usage up, and proves that they add up', async () => {
+  it('lists ledger entries, sums usage up, and verifies the ledger', async () => {
     const account = await newAccount('--usd', '1');
     const made = await ask('keys', 'create', '--account', account);
     const { taskId } = await room.creator.create(await callerOf(made['apiKey']), body(), undefined);
@@ -505,7 +505,7 @@ describe('admin ledger, usage and queues', () => {
     );
   });
 
-  it('exits with 1 where the books do not add up, and says what does not', async () => {
+  it('exits with 1 when the ledger does not add up, and reports the difference', async () => {
     const account = await newAccount('--usd', '1');
     const change = 'UPDATE account_counters SET available_micro_usd = available_micro_usd + $2 WHERE account_id = $1';
     await room.rows(change, account, 1);
@@ -523,7 +523,7 @@ describe('admin ledger, usage and queues', () => {
     assert.match(text.stdout, new RegExp(`topups \\+ adjustments = available \\+ held \\+ captured +${account}`));
   });
 
-  it('tells what waits and runs', async () => {
+  it('reports queued and running work', async () => {
     const account = await newAccount('--usd', '1', '--running-cap', '0');
     const { apiKey } = await ask('keys', 'create', '--account', account);
     await room.creator.create(await callerOf(apiKey), body(), undefined);
@@ -537,7 +537,7 @@ describe('admin ledger, usage and queues', () => {
 });
 
 describe('admin tasks and outputs', () => {
-  it('shows a task of anybody with its timeline, without what was sent, and cancels it', async () => {
+  it('shows a task of any account with its timeline, without its input, and cancels it', async () => {
     const caller = await room.newCaller();
     const { taskId } = await room.creator.create(caller, body({ input: { prompt: 'a secret' } }), undefined);
 
@@ -560,7 +560,7 @@ describe('admin tasks and outputs', () => {
     await refused(/there is no such task/, 'tasks', 'cancel', newTaskId());
   });
 
-  it('takes an output away from its readers, once', async () => {
+  it('takes an output down, once', async () => {
     const caller = await room.newCaller();
     const { taskId } = await room.creator.create(caller, body(), undefined);
     const outputId = await succeed(taskId);

@@ -53,7 +53,7 @@ function firstRun(): Promise<FirstRun> {
 
 describe('the first run', () => {
   // Proves C7-15.
-  it('makes an account with ten times the usual limits and a key of every scope, once', async () => {
+  it('creates an account with ten times the usual limits and a key with every scope, once', async () => {
     const made = await firstRun();
     const again = await firstRun();
 
@@ -75,7 +75,7 @@ describe('the first run', () => {
     });
   });
 
-  it('gives a link to the dashboard at every start, whose session may all that the account’s widest key may', async () => {
+  it('prints a link to the dashboard at every start, whose session has all scopes of the account’s widest key', async () => {
     const first = await firstRun();
     const [key] = await listKeys(test.database, first.accountId);
     assert.ok(key);

@@ -84,7 +84,7 @@ describe('help before anything is installed', { concurrency: true }, () => {
     ['start', '--data-dir', 'elsewhere', 'help'],
     ['admin'],
   ]) {
-    it(`says what is wrong with ${args.join(' ')} as the program does`, async () => {
+    it(`reports the mistake in ${args.join(' ')} as the program does`, async () => {
       const clone = await newClone();
       const stderrOf = (error: { code: number; stderr: string }) => ({ code: error.code, said: error.stderr.trim() });
 
@@ -95,7 +95,7 @@ describe('help before anything is installed', { concurrency: true }, () => {
     });
   }
 
-  it('answers admin alone with its help, and fails for want of a group', async () => {
+  it('answers admin alone with its help, and fails because the group is missing', async () => {
     const clone = await newClone();
     const { stdout } = await printedByClone(clone, ['admin', '--help']);
 

@@ -23,7 +23,7 @@ const NPM = `
   }, 20);
 `;
 
-describe('an installation that is ended half-way', () => {
+describe('an interrupted installation', () => {
   let clone: string;
   let started: ChildProcess[] = [];
   beforeEach(async () => {
@@ -58,7 +58,7 @@ describe('an installation that is ended half-way', () => {
     return { child, said: () => text };
   }
 
-  it('takes npm along, and is begun again by the next command', async () => {
+  it('ends npm too, and is started again by the next command', async () => {
     const { child, said } = start();
     await until('npm works', async () => (await begun()).length === 1);
     child.kill('SIGTERM');
@@ -72,7 +72,7 @@ describe('an installation that is ended half-way', () => {
     await until('npm works again', async () => (await begun()).length === 2);
   });
 
-  it('is waited for where npm goes on without it, instead of beginning another beside it', async () => {
+  it('is waited for when npm continues without it, instead of starting another beside it', async () => {
     const { child } = start();
     await until('npm works', async () => (await begun()).length === 1);
     child.kill('SIGKILL');

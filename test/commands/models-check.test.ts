@@ -26,7 +26,7 @@ async function check(where: string): Promise<{ readonly code: number | null; std
 }
 
 describe('admin models check', () => {
-  it('takes a folder of good files, which need the embedded models beside them', async () => {
+  it('accepts a directory of valid files that depend on the embedded models', async () => {
     await writeFile(path.join(folder, 'a.json'), JSON.stringify(definition({ replacement: 'darkroom/scene' })));
 
     const { code, told, stderr } = await check(folder);
@@ -37,21 +37,21 @@ describe('admin models check', () => {
     assert.deepEqual(told.problems, []);
   });
 
-  it('tells every bad file with place and reason, and fails', async () => {
+  it('reports every invalid file with position and reason, and fails', async () => {
     await writeFile(path.join(folder, 'a.json'), JSON.stringify(definition({ typicalSeconds: -1 })));
     await writeFile(path.join(folder, 'b.json'), JSON.stringify(definition({ name: 'darkroom/scene' })));
 
     const { code, told, stderr } = await check(folder);
 
     assert.equal(code, 1);
-    assert.match(stderr, /^2 of the files would be refused$/m);
+    assert.match(stderr, /^2 of the files would be rejected$/m);
     const [first, second] = told.problems;
     assert.equal(first?.file, path.join(folder, 'a.json'));
     assert.equal(first?.problem, 'invalid model file: typicalSeconds: minimum: got -1, want 0');
     assert.match(second?.problem ?? '', /^name: .*scene\.json has darkroom\/scene already$/);
   });
 
-  it('takes the folder of the embedded models for what it is', async () => {
+  it('recognizes the directory of the embedded models', async () => {
     const { code, told } = await check(packageFile('models'));
 
     assert.equal(code, 0);
@@ -59,7 +59,7 @@ describe('admin models check', () => {
     assert.equal(told.files, told.models.length);
   });
 
-  it('says that a folder is not there', async () => {
+  it('reports a directory that does not exist', async () => {
     const { code, told } = await check(path.join(folder, 'nowhere'));
 
     assert.equal(code, 1);

@@ -45,8 +45,8 @@ async function start(test: TestContext): Promise<Stubborn> {
   return { child, output: () => output };
 }
 
-describe('a process that is asked to stop', () => {
-  it('takes the signals of a group and of a supervisor, and the end of that, as one wish', async (t) => {
+describe('stopping a process', () => {
+  it("treats the signals of a group and of a supervisor, and the supervisor's exit, as one request", async (t) => {
     const { child, output } = await start(t);
 
     child.kill('SIGTERM');
@@ -61,7 +61,7 @@ describe('a process that is asked to stop', () => {
     assert.equal(output().replaceAll('going on\n', ''), 'ready\nstopping\n');
   });
 
-  it('ends at once when it is asked again later', async (t) => {
+  it('ends immediately when it is requested again later', async (t) => {
     const { child, output } = await start(t);
 
     child.kill('SIGTERM');

@@ -8,7 +8,7 @@ import { createAccount } from '../../src/accounts/accounts.ts';
 import { createWebhookKeys } from '../../src/accounts/webhook-key.ts';
 import { readInstance, removeInstance, writeInstance } from '../../src/standalone/instance.ts';
 import { keyVariables } from '../../src/standalone/keys.ts';
-import { readOrMakeSecrets } from '../../src/standalone/secrets.ts';
+import { readOrCreateSecrets } from '../../src/standalone/secrets.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
 import { urlKeyId } from '../../src/objects/urls/url-keys.ts';
 import { beginArchiving, beginHandling } from '../../src/tasks/lifecycle/transitions.ts';
@@ -59,7 +59,7 @@ describe('admin secrets', () => {
     assert.match(stdout, /--batch-size/);
   });
 
-  it('encrypts anew, reports progress, and says when the old key can be removed', async () => {
+  it('re-encrypts, reports progress, and reports when the old key can be removed', async () => {
     const environment = { DATABASE_URL: room.url, ...ROTATING };
     await store(OLD);
     await store(OLD);
@@ -78,7 +78,7 @@ describe('admin secrets', () => {
     assert.deepEqual([alone.printed['current'], alone.printed['encryptionKeyFallbacks']], [3, 'none']);
   });
 
-  it('fails where a secret can be decrypted by none of the keys, and names its account', async () => {
+  it('fails when no key can decrypt a secret, and names its account', async () => {
     const accountId = await store('a key that nobody has any more 32 characters');
 
     const { code, stdout } = await admin({ DATABASE_URL: room.url, ...ROTATING }, 'status');
@@ -87,7 +87,7 @@ describe('admin secrets', () => {
     assert.deepEqual((JSON.parse(stdout) as { undecryptableAccounts: unknown }).undecryptableAccounts, [accountId]);
   });
 
-  it('names the missing key, without a stack, where webhook-key cannot decrypt a secret', async () => {
+  it('names the missing key, without a stack, when webhook-key cannot decrypt a secret', async () => {
     const accountId = await store('a lost encryption key of 32 characters or more');
     const environment = { DATABASE_URL: room.url, ...ROTATING };
 
@@ -101,7 +101,7 @@ describe('admin secrets', () => {
     assert.doesNotMatch(stderr, /^ +at /m);
   });
 
-  it('says how long the old URL signing key is needed for downloads', async () => {
+  it('reports how long the old URL signing key is needed for downloads', async () => {
     const environment = { DATABASE_URL: room.url, ...ROTATING, URL_SIGNING_KEY_FALLBACKS: OLD };
 
     const { printed } = await admin({ ...environment, URL_LIFETIME_SECONDS: '600' }, 'status');
@@ -109,7 +109,7 @@ describe('admin secrets', () => {
     assert.match(String(printed['urlSigningKeyFallbacks']), /^can be removed, if .* at least 900 s before/);
   });
 
-  it('says until when open tasks need the old URL signing key: those that were begun with it, and no others', async () => {
+  it('reports until when open tasks need the old URL signing key: only those that began with it', async () => {
     const environment = { DATABASE_URL: room.url, ...ROTATING, URL_SIGNING_KEY_FALLBACKS: `${'x'.repeat(32)},${OLD}` };
     const advice = async () => String((await admin(environment, 'status')).printed['urlSigningKeyFallbacks']);
     await begin(90_000, NEW);
@@ -142,8 +142,8 @@ describe('admin secrets of npm start', () => {
   async function start(
     startedAt: Date,
     environment?: Readonly<Record<string, string>>,
-  ): Promise<Awaited<ReturnType<typeof readOrMakeSecrets>>> {
-    const secrets = await readOrMakeSecrets(folder, false);
+  ): Promise<Awaited<ReturnType<typeof readOrCreateSecrets>>> {
+    const secrets = await readOrCreateSecrets(folder, false);
     const keys = Object.entries({ ...environment, ...keyVariables(secrets, environment ?? {}) });
     await writeInstance({
       apiUrl: '',
@@ -161,7 +161,7 @@ describe('admin secrets of npm start', () => {
     return secrets;
   }
 
-  it('keeps the old keys while a task is open that was begun with them', async () => {
+  it('keeps the old keys while a task is open that began with them', async () => {
     const long = new Date(Date.now() - 24 * 3_600_000);
     const { urlSigningKey } = await start(long);
     const run = (command: string) => admin({}, command, '--data-dir', folder);
@@ -180,7 +180,7 @@ describe('admin secrets of npm start', () => {
     await removeInstance(folder);
   });
 
-  it('rotates its file, and forgets the old keys when nothing needs them', async () => {
+  it('rotates its file, and removes the old keys when nothing needs them', async () => {
     const long = new Date(Date.now() - 24 * 3_600_000);
     const before = await start(long);
     await store(before.encryptionKey);
@@ -227,7 +227,7 @@ describe('admin secrets of npm start', () => {
     await removeInstance(folder);
   });
 
-  it('keeps the old keys where the installation runs without them', async () => {
+  it('keeps the old keys when the installation runs without them', async () => {
     const long = new Date(Date.now() - 24 * 3_600_000);
     await store((await start(long)).encryptionKey);
     const run = (command: string) => admin({}, command, '--data-dir', folder);
@@ -241,7 +241,7 @@ describe('admin secrets of npm start', () => {
     const rejected = await run('forget');
 
     assert.match(rejected.stderr, /does not run with the keys of its secrets\.json: restart it/);
-    assert.deepEqual(await readOrMakeSecrets(folder, true), rotated);
+    assert.deepEqual(await readOrCreateSecrets(folder, true), rotated);
     await removeInstance(folder);
   });
 });

@@ -31,7 +31,7 @@ function run(...args: string[]): Promise<CommandResult> {
 }
 
 describe('admin sign-in-link', () => {
-  it('is of the widest key of the account, the newest of such, and makes one where none may sign in', async () => {
+  it("uses the newest of the account's widest keys, and creates one when no key may sign in", async () => {
     const account = await createAccount(test.database, 'studio');
     const made = await link('--account', account);
     assert.equal(made.keyOfLink, made.key);
@@ -44,7 +44,7 @@ describe('admin sign-in-link', () => {
     assert.equal((await link('--account', account)).keyOfLink, wide.id);
   });
 
-  it('is of the key that is named, if that may sign in', async () => {
+  it('uses the named key, if it may sign in', async () => {
     const account = await createAccount(test.database, 'studio');
     const narrow = await createKey(test.database, account, { name: 'narrow', scopes: ['dashboard', 'tasks:read'] });
     assert.equal((await link('--key', narrow.id)).keyOfLink, narrow.id);

@@ -25,7 +25,7 @@ async function run(
 
 describe('a misspelt setting', () => {
   for (const role of ['api', 'worker', 'migrate']) {
-    it(`is in the log of ${role}, beside what is wrong without it`, async () => {
+    it(`is logged by ${role}, beside the errors that it causes`, async () => {
       const { out, error } = await run([role]);
       const [line = ''] = out.split('\n');
       const { level, msg, variable, role: of } = JSON.parse(line) as Record<string, unknown>;
@@ -34,13 +34,13 @@ describe('a misspelt setting', () => {
     });
   }
 
-  it('is told by admin beside its answer, which stays whole', async () => {
+  it('is reported by admin beside its answer, which stays complete', async () => {
     const { out, error } = await run(['admin', '--help']);
     assert.equal(error.trimEnd(), MESSAGE);
     assert.match(out, /^Usage: npm run admin -- <group> <command>/);
   });
 
-  it('is told once by npm start, and not again by what that runs', async () => {
+  it('is reported once by npm start, and not again by its child processes', async () => {
     const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-misspelt-'));
     // An invalid port: it ends before it starts.
     const { out, error } = await run(['start', '--data-dir', folder], { PORT: '8x' });

@@ -1,12 +1,12 @@
 /** Commands for operators work when they are pasted. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { DEFAULT_DATA_FOLDER, adminCommand, adminCommandOf } from '../../src/config/admin-command.ts';
+import { DEFAULT_DATA_DIRECTORY, adminCommand, adminCommandOf } from '../../src/config/admin-command.ts';
 
-describe('how admin is run', () => {
-  it('names the data folder where it is not the one that is found by itself', () => {
+describe('the admin command line', () => {
+  it('names the data directory when it is not the default one', () => {
     assert.equal(adminCommand(undefined), 'npm run admin --');
-    assert.equal(adminCommand(DEFAULT_DATA_FOLDER), 'npm run admin --');
+    assert.equal(adminCommand(DEFAULT_DATA_DIRECTORY), 'npm run admin --');
     assert.equal(adminCommand('/x'), "npm run admin -- --data-dir '/x'");
     assert.equal(adminCommand("/Ann's data"), String.raw`npm run admin -- --data-dir '/Ann'\''s data'`);
   });

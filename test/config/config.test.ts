@@ -50,7 +50,7 @@ describe('the configuration', () => {
     assert.equal(config.isEmbedded, false);
   });
 
-  it('tells all its problems at once, each in a line of its own', () => {
+  it('reports all its problems at once, each on a line of its own', () => {
     assert.throws(
       () => loadConfig({ HOST: '0.0.0.0', PORT: '99999', OUTPUT_RETENTION_DAYS: '0', URL_SIGNING_KEY: 'short' }),
       (error: unknown) => {
@@ -68,7 +68,7 @@ describe('the configuration', () => {
     );
   });
 
-  it('never tells a secret', () => {
+  it('never prints a secret', () => {
     const problems = problemsOf({ URL_SIGNING_KEY: 'hush hush', ENCRYPTION_KEY: 'hush hush', PORT: 'x' });
 
     assert.equal(problems.length, 3);
@@ -76,7 +76,7 @@ describe('the configuration', () => {
   });
 
   // Proves C6-3, C6-14.
-  it('brings every variable to where it is used', () => {
+  it('passes every variable to where it is used', () => {
     const config = load({
       HOST: '::1',
       PORT: '1',
@@ -150,7 +150,7 @@ describe('the configuration', () => {
     assert.deepEqual(config.upstreamSecrets, { acme: 'acme key' });
   });
 
-  it('takes further keys while a key is rotated, separated by commas or line ends', () => {
+  it('accepts additional keys during a rotation, separated by commas or line ends', () => {
     const [one, other] = ['1'.repeat(32), '2'.repeat(32)];
     const config = load({
       URL_SIGNING_KEY_FALLBACKS: `${one}, ${other}`,
@@ -164,11 +164,11 @@ describe('the configuration', () => {
     ]);
   });
 
-  it('refuses to send clients to a store that has no endpoint', () => {
+  it('rejects redirects to a store that has no endpoint', () => {
     assert.deepEqual(problemsOf({ DOWNLOADS: 'direct' }), ['DOWNLOADS: direct needs a STORE_URL of an S3 bucket']);
   });
 
-  it('refuses half of a pair, an unknown queue, and a schedule or header that cannot be used', () => {
+  it('rejects half of a pair, an unknown queue, and an invalid schedule or header', () => {
     const cases: [NodeJS.ProcessEnv, RegExp][] = [
       [{ TLS_CERT_FILE: '/c' }, /^TLS_CERT_FILE and TLS_KEY_FILE go together$/],
       [{ TEMPORAL_TLS_KEY_FILE: FILE }, /^TEMPORAL_TLS_CERT_FILE and TEMPORAL_TLS_KEY_FILE go together$/],
@@ -209,7 +209,7 @@ describe('the configuration', () => {
 describe('listening beyond loopback', () => {
   const publicUrl = { PUBLIC_URL: 'https://api.example.com' };
 
-  it('is refused without a certificate or trusted proxies', () => {
+  it('is rejected without a certificate or trusted proxies', () => {
     for (const host of ['0.0.0.0', '::', '192.168.1.10', 'api.example.com', '127.0.0.1.example.com']) {
       const problems = problemsOf({ HOST: host, ...publicUrl });
       assert.match(problems.join('\n'), new RegExp(`^HOST is ${host}, which is not loopback`), host);
@@ -217,19 +217,19 @@ describe('listening beyond loopback', () => {
   });
 
   // Proves C0-9.
-  it('is refused without a public URL, even with a certificate', () => {
+  it('is rejected without a public URL, even with a certificate', () => {
     const problems = problemsOf({ HOST: '0.0.0.0', TLS_CERT_FILE: '/c', TLS_KEY_FILE: '/k' });
 
     assert.deepEqual(problems, ['PUBLIC_URL is required when HOST is not loopback']);
   });
 
-  it('needs HTTPS of each request behind proxies, and speaks it itself with a certificate', () => {
+  it('needs HTTPS of each request behind proxies, and serves it itself with a certificate', () => {
     assert.equal(load({ HOST: '0.0.0.0', TRUSTED_PROXIES: '10.0.0.0/8', ...publicUrl }).http.requiresHttps, true);
     const own = load({ HOST: '0.0.0.0', TLS_CERT_FILE: '/c', TLS_KEY_FILE: '/k', ...publicUrl });
     assert.equal(own.http.requiresHttps, false);
   });
 
-  it('is not the case for any spelling of loopback', () => {
+  it('does not include any spelling of loopback', () => {
     for (const host of ['127.0.0.1', '127.8.8.8', 'localhost', '::1']) {
       assert.equal(load({ HOST: host }).http.requiresHttps, false);
     }
@@ -247,11 +247,11 @@ describe('trusted proxies', () => {
     for (const address of ['fe80::1', '2001:db8::2']) assert.ok(!trustedProxies.check(address, 'ipv6'), address);
   });
 
-  it('are nobody by default', () => {
+  it('are empty by default', () => {
     assert.equal(load().http.trustedProxies.check('127.0.0.1', 'ipv4'), false);
   });
 
-  it('are refused where an entry could mean more than it says', () => {
+  it('are rejected when an entry is ambiguous', () => {
     const wrong = ['10.0.0.0/', '10.0.0.0/33', '10.0.0.0/-1', '10.0.0.0/8/8', '10.0.0.0/0x8', '10.0.0.0/1e1', '10.0.0'];
     for (const entry of [...wrong, '10.0.0.0/8.5', 'proxy.example.com', '::/129', '*', '/8', '1.2.3.4/']) {
       assert.deepEqual(problemsOf({ TRUSTED_PROXIES: entry }), [

@@ -47,7 +47,7 @@ describe('.env.example', () => {
     );
   });
 
-  it('tells of every variable that docker-compose.yml takes from .env', async () => {
+  it('documents every variable that docker-compose.yml reads from .env', async () => {
     const compose = await readFile(packageFile('docker-compose.yml'), 'utf8');
     const used = new Set([...compose.matchAll(/\$\{([A-Z0-9_]+)/g)].map((match) => match[1] ?? ''));
 

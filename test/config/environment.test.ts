@@ -35,7 +35,7 @@ describe('a variable of the environment', () => {
     }
   });
 
-  it('is reported by its name, with what it is for, where it has no default and is not set', () => {
+  it('is reported by name, with its purpose, when it has no default and is not set', () => {
     for (const name of NAMES) {
       const { fallback, help } = variableOf(name);
       if (fallback !== undefined) continue;
@@ -54,7 +54,7 @@ describe('a variable of the environment', () => {
     assert.deepEqual(problems, []);
   });
 
-  it('is refused by its name where a whole number is wanted and something else came', () => {
+  it('is rejected by name when a whole number is required', () => {
     for (const name of namesOf('integer')) {
       const { minimum = 0, maximum = Number.MAX_SAFE_INTEGER } = variableOf(name);
       for (const value of ['-1', '1.5', '1e3', ' 7', 'seven', '0x10', String(minimum - 1), String(maximum + 1)]) {
@@ -67,7 +67,7 @@ describe('a variable of the environment', () => {
     }
   });
 
-  it('is refused by its name where it is neither true nor false', () => {
+  it('is rejected by name when it is neither true nor false', () => {
     for (const name of namesOf('boolean')) {
       for (const [value, meaning] of [
         ['true', true],
@@ -87,7 +87,7 @@ describe('a variable of the environment', () => {
     }
   });
 
-  it('is refused with the possible choices where it is none of them', () => {
+  it('is rejected with the possible choices when it is none of them', () => {
     for (const name of namesOf('choice')) {
       const { choices = [] } = variableOf(name);
       const problems = problemsOf({ [name]: 'loud' }, (reader) => reader.text(name));
@@ -95,7 +95,7 @@ describe('a variable of the environment', () => {
     }
   });
 
-  it('is read as entries between commas where it is a list', () => {
+  it('is read as comma-separated entries when it is a list', () => {
     for (const name of namesOf('list')) {
       assert.deepEqual(new EnvironmentReader({ [name]: ' a , b,,c ' }).list(name), ['a', 'b', 'c']);
     }
@@ -117,21 +117,21 @@ describe('a secret', () => {
   });
   after(() => rm(folder, { recursive: true, force: true }));
 
-  it('comes from the file that its _FILE variable names, without the line end', () => {
+  it('is read from the file that its _FILE variable names, without the line end', () => {
     for (const name of namesOf('secret')) {
       assert.equal(new EnvironmentReader({ [`${name}_FILE`]: file }).text(name), 'from a file', name);
       assert.equal(new EnvironmentReader({ [name]: '', [`${name}_FILE`]: file }).text(name), 'from a file', name);
     }
   });
 
-  it('is refused where it is given twice, and its text is not told', () => {
+  it('is rejected when it is given twice, without printing its value', () => {
     for (const name of namesOf('secret')) {
       const problems = problemsOf({ [name]: 'hush', [`${name}_FILE`]: file }, (reader) => reader.text(name));
-      assert.deepEqual(problems, [`${name} and ${name}_FILE are both set: keep one`]);
+      assert.deepEqual(problems, [`${name} and ${name}_FILE are both set: set only one`]);
     }
   });
 
-  it('is refused where its file is empty', async () => {
+  it('is rejected when its file is empty', async () => {
     const empty = path.join(folder, 'empty');
     await writeFile(empty, '\n');
     for (const name of namesOf('secret')) {
@@ -140,7 +140,7 @@ describe('a secret', () => {
     }
   });
 
-  it('is refused where its file cannot be read', () => {
+  it('is rejected when its file cannot be read', () => {
     const missing = path.join(folder, 'missing');
     for (const name of namesOf('secret')) {
       const problems = problemsOf({ [`${name}_FILE`]: missing }, (reader) => reader.text(name));

@@ -12,9 +12,9 @@ const LEAST = {
   ENCRYPTION_KEY: 'a signing key of at least 32 characters',
 };
 
-describe('what is kept', () => {
+describe('the retention settings', () => {
   // Proves C5-16.
-  it('costs $0.05 per GB and month, is temporary for 7 days, has URLs of half an hour and inputs for 30 days', () => {
+  it('charge $0.05 per GB and month, and default to temporary for 7 days, URLs of half an hour, inputs for 30 days', () => {
     const config = loadConfig(LEAST);
 
     assert.equal(config.storagePriceMicroUsdPerGbMonth, 50_000n);
@@ -23,7 +23,7 @@ describe('what is kept', () => {
     assert.equal(config.inputRetentionDays, 30);
   });
 
-  it('may be free, and cost any exact amount', () => {
+  it('may be free, or have any exact price', () => {
     for (const [text, microUsd] of [
       ['0', 0n],
       ['0.000001', 1n],
@@ -34,7 +34,7 @@ describe('what is kept', () => {
     }
   });
 
-  it('has no price that is no decimal amount', () => {
+  it('reject a price that is not a decimal amount', () => {
     for (const text of ['-1', '1e3', '0.0000001', 'free', '0,05', 'NaN', '$1']) {
       assert.throws(
         () => loadConfig({ ...LEAST, STORAGE_USD_PER_GB_MONTH: text }),

@@ -30,7 +30,7 @@ function problemsOf(environment: NodeJS.ProcessEnv): readonly string[] {
 }
 
 describe('the admin listener', () => {
-  it('is there only where there is a token', () => {
+  it('is started only when there is a token', () => {
     assert.equal(load({ ADMIN_TOKEN: '' }).admin, undefined);
     assert.equal(load().admin?.token, TOKEN);
   });
@@ -45,7 +45,7 @@ describe('the admin listener', () => {
     assert.equal(load({ ADMIN_HOST: '::1', ADMIN_PORT: '0' }).admin?.http.port, 0);
   });
 
-  it('needs a token that is long and can be sent', () => {
+  it('needs a long token that a header can carry', () => {
     assert.deepEqual(problemsOf({ ADMIN_TOKEN: 'hush hush' }).length, 2);
     for (const token of ['with a blank'.repeat(5), 'ü'.repeat(40), `${'x'.repeat(40)}\n`]) {
       const problems = problemsOf({ ADMIN_TOKEN: token });
@@ -62,7 +62,7 @@ describe('the admin listener', () => {
     assert.equal(problemsOf({ ADMIN_PORT: '65536' }).length, 1);
   });
 
-  it('beyond loopback is refused without a certificate or trusted proxies, wherever the public one listens', () => {
+  it('beyond loopback is rejected without a certificate or trusted proxies, wherever the public one listens', () => {
     for (const host of ['0.0.0.0', '::', '192.168.1.10', 'admin.example.com']) {
       const [problem, ...more] = problemsOf({ ADMIN_HOST: host });
       assert.match(problem ?? '', new RegExp(`^ADMIN_HOST is ${host}, which is not loopback`));
@@ -72,7 +72,7 @@ describe('the admin listener', () => {
     assert.deepEqual(problemsOf({ ADMIN_HOST: '0.0.0.0', ADMIN_TOKEN: '' }), []);
   });
 
-  it('beyond loopback needs HTTPS of each request behind proxies, and speaks it itself with a certificate', () => {
+  it('beyond loopback needs HTTPS of each request behind proxies, and serves it itself with a certificate', () => {
     const proxied = load({ ADMIN_HOST: '0.0.0.0', TRUSTED_PROXIES: '10.0.0.0/8' });
     assert.equal(proxied.admin?.http.requiresHttps, true);
     assert.equal(proxied.http.requiresHttps, false);
@@ -82,8 +82,8 @@ describe('the admin listener', () => {
   });
 });
 
-describe('an address of something else', () => {
-  it('is refused where it can mean nothing good', () => {
+describe('the URL of another service', () => {
+  it('is rejected when it is invalid or unsafe', () => {
     const https = {
       ADMIN_TOKEN: '',
       HOST: '0.0.0.0',
@@ -95,8 +95,8 @@ describe('an address of something else', () => {
       [{ DATABASE_URL: 'mysql://db/darkroom' }, /^DATABASE_URL: want postgres:/],
       [{ ...https, PUBLIC_URL: 'http://api.example.com' }, /^PUBLIC_URL: .* only HTTPS is served here$/],
       [{ TLS_CERT_FILE: 'a', TLS_KEY_FILE: 'b', PUBLIC_URL: 'http://127.0.0.1:8787' }, /^PUBLIC_URL: /],
-      [{ ...https, TRUSTED_PROXIES: '0.0.0.0/0' }, /^TRUSTED_PROXIES: "0\.0\.0\.0\/0" is everybody/],
-      [{ TRUSTED_PROXIES: '10.0.0.0/8,::/0' }, /^TRUSTED_PROXIES: "::\/0" is everybody/],
+      [{ ...https, TRUSTED_PROXIES: '0.0.0.0/0' }, /^TRUSTED_PROXIES: "0\.0\.0\.0\/0" includes every address/],
+      [{ TRUSTED_PROXIES: '10.0.0.0/8,::/0' }, /^TRUSTED_PROXIES: "::\/0" includes every address/],
     ];
     for (const [environment, problem] of cases) {
       const problems = problemsOf(environment);

@@ -19,7 +19,7 @@ const SETTINGS = Object.entries(VARIABLES).flatMap(([name, { kind }]) =>
   kind === 'secret' ? [name, `${name}_FILE`] : [name],
 );
 
-describe('a variable that nobody knows', () => {
+describe('an unknown variable', () => {
   for (const [name, meant] of [
     ['DATABSE_URL', 'DATABASE_URL'],
     ['DATABASE_URI', 'DATABASE_URL'],
@@ -56,14 +56,14 @@ describe('a variable that nobody knows', () => {
     });
   }
 
-  it('is pointed out where two adjacent letters of a setting are swapped', () => {
+  it('is reported when two adjacent letters of a setting are swapped', () => {
     const swapped = new Set(SETTINGS.flatMap((name) => swapsOf(name)));
     const known = new Set([...SETTINGS, ...COMPOSE_NAMES]);
     const unnoticed = [...swapped].filter((name) => !known.has(name) && messages(name).length === 0);
     assert.deepEqual(unnoticed, []);
   });
 
-  it('is pointed out by its prefix where that is ours, and its value is not shown', () => {
+  it('is reported when it has our prefix, without its value', () => {
     assert.deepEqual(messages('DARKROOM_PORT', 'UPSTREAM_FAL_TOKEN', 'UPSTREAM_fal_KEY'), [
       'DARKROOM_PORT is not a setting; .env.example has all of them',
       'UPSTREAM_fal_KEY is not a setting; the credentials of an upstream are in UPSTREAM_<NAME>_KEY, in capital letters',
@@ -71,19 +71,19 @@ describe('a variable that nobody knows', () => {
     ]);
   });
 
-  it('is of no interest while it is empty', () => {
+  it('is ignored while it is empty', () => {
     assert.deepEqual(unknownVariables({ DATABSE_URL: '', DARKROOM_PORT: undefined }), []);
   });
 });
 
-describe('a variable that somebody knows', () => {
-  it('is not pointed out where it is ours, also as a file, or of docker-compose.yml', () => {
+describe('a known variable', () => {
+  it('is not reported when it is ours, also as a file, or of docker-compose.yml', () => {
     assert.deepEqual(messages(...SETTINGS, ...COMPOSE_NAMES), []);
     assert.deepEqual(messages('UPSTREAM_FAL_KEY', 'UPSTREAM_MY_HOST_KEY_FILE'), []);
     assert.deepEqual(COMPOSE_NAMES.toSorted(), Object.keys(COMPOSE_VARIABLES).toSorted());
   });
 
-  it('is not pointed out where it is of another program', () => {
+  it('is not reported when it belongs to another program', () => {
     const others = `
       HOME PATH USER SHELL LANG LC_ALL TERM PWD OLDPWD SHLVL HOSTNAME HOSTS PORTS POST LOGNAME EDITOR PAGER DISPLAY TMPDIR
       XDG_DATA_DIRS XDG_CONFIG_DIRS XDG_DATA_HOME XDG_RUNTIME_DIR DBUS_SESSION_BUS_ADDRESS SSH_AUTH_SOCK LS_COLORS

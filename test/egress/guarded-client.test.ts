@@ -106,7 +106,7 @@ describe('post', BOUNDED, () => {
     await failsWith('unreachable', egress.post(`http://0.0.0.0:${receiver.port}/`, message()));
 
     assert.equal(receiver.requests.length, 0);
-    assert.equal(logged().at(-1)?.['problem'], 'the peer is not the address that was judged');
+    assert.equal(logged().at(-1)?.['problem'], 'the peer is not the address that was checked');
   });
 
   it('tries the next address of a name when the first does not take the connection', async (t) => {

@@ -103,7 +103,7 @@ describe('an api', () => {
     url.pathname = '/nothing_of_that_name';
     const { code, output } = await run('api', { DATABASE_URL: url.href });
     assert.equal(code, 1, output);
-    assertPlain(output, /^DATABASE_URL: PostgreSQL refuses it: database "nothing_of_that_name" does not exist$/m);
+    assertPlain(output, /^DATABASE_URL: PostgreSQL denies access: database "nothing_of_that_name" does not exist$/m);
   });
 });
 

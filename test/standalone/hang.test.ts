@@ -70,8 +70,8 @@ describe('a process whose event loop stands still', () => {
 
     await until('it runs again', () => reports.includes('The program runs again.'));
 
-    assert.match(reports[0] ?? '', /ended unexpectedly \(its event loop stood still; its log says where\)/);
-    const line = lines.find((each) => each.includes('the event loop stood still')) ?? assert.fail(lines.join('\n'));
+    assert.match(reports[0] ?? '', /ended unexpectedly \(its event loop was blocked; its log shows where\)/);
+    const line = lines.find((each) => each.includes('the event loop was blocked')) ?? assert.fail(lines.join('\n'));
     const { level, stack } = JSON.parse(line) as { level: number; stack: string };
     assert.equal(level, 60);
     assert.match(stack, /at standStill \(.*hanging/);

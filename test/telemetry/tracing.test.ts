@@ -131,10 +131,10 @@ describe('the traces of a task', () => {
     const wanted = [
       'POST /v1/tasks',
       'archiveOutputs',
+      'deliver to Temporal: deliver_callback',
+      'deliver to Temporal: start_task',
       'sendCallback',
       'submitGeneration',
-      'tell Temporal: deliver_callback',
-      'tell Temporal: start_task',
     ];
     const ofTask = (): Span[] => collector.spans.filter((span) => span.traceId === traceId);
     const ofClient = (): Span[] => collector.spans.filter((span) => span.traceId === CLIENT_TRACE);

@@ -14,7 +14,7 @@ import { NativeConnection } from '@temporalio/worker';
 import { runMigrate } from '../../src/commands/migrate.ts';
 import { TemporalUnreachableError } from '../../src/temporal/connection.ts';
 import { conflictStep, namespaceStep, searchAttributesStep } from '../../src/temporal/manual-steps.ts';
-import { refusalOf } from '../../src/temporal/refusals.ts';
+import { rejectionOf } from '../../src/temporal/grpc-rejections.ts';
 import { readInstallationId } from '../../src/database/migrate.ts';
 import { scheduleIds } from '../../src/temporal/schedules.ts';
 import { createWorkflowGateway } from '../../src/temporal/workflow-gateway.ts';
@@ -124,11 +124,11 @@ describe('migrate, where it may not prepare Temporal', () => {
   it('names a start that is refused for such a reason', async () => {
     const connection = await NativeConnection.connect({ address: temporalAddress() });
     const gateway = createWorkflowGateway(new Client({ connection, namespace }), 'inst_one');
-    const refused = await gateway.startPromotion('output', 'account').catch((error: unknown) => refusalOf(error));
+    const refused = await gateway.startPromotion('output', 'account').catch((error: unknown) => rejectionOf(error));
     assert.equal(refused, 'invalid_argument');
 
     const nowhere = createWorkflowGateway(new Client({ connection, namespace: 'nowhere' }), 'inst_one');
-    assert.equal(await nowhere.startPromotion('o', 'a').catch((error: unknown) => refusalOf(error)), 'not_found');
+    assert.equal(await nowhere.startPromotion('o', 'a').catch((error: unknown) => rejectionOf(error)), 'not_found');
     await connection.close();
   });
 });

@@ -90,7 +90,7 @@ describe('search attributes of another type', () => {
         'the search attribute Model, which is of type Text and has to be of type Keyword',
       ],
     );
-    await assert.rejects(migrate(namespace), /every start would be refused\. .*TEMPORAL_NAMESPACE/);
+    await assert.rejects(migrate(namespace), /every start would be rejected\. .*TEMPORAL_NAMESPACE/);
     await connected(temporalAddress(), async (connection) => {
       const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace });
       assert.deepEqual(Object.keys(customAttributes ?? {}).toSorted(), ['AccountId', 'Model']);

@@ -65,7 +65,7 @@ export function accountCommands(group: Group, onInstallation: OnInstallation): v
     .description('add money to an account')
     .argument('<account>')
     .requiredOption('--usd <amount>', 'decimal USD, e.g. 10 or 0.5')
-    .option('--reference <reference>', 'names the payment; the same one again is refused')
+    .option('--reference <reference>', 'names the payment; the same one is rejected if used again')
     .action(
       onInstallation(async ({ database }, account, { usd, reference }) => {
         const amountMicroUsd = readAmount('usd', usd);
@@ -80,7 +80,7 @@ export function accountCommands(group: Group, onInstallation: OnInstallation): v
     .description('correct the balance of an account, up or down')
     .argument('<account>')
     .requiredOption('--usd <amount>', 'decimal USD with its sign, e.g. -0.5')
-    .option('--reference <reference>', 'names the correction; the same one again is refused')
+    .option('--reference <reference>', 'names the correction; the same one is rejected if used again')
     .action(
       onInstallation(async ({ database }, account, { usd, reference }) => {
         const amountMicroUsd = readSignedAmount('usd', usd);
@@ -108,7 +108,7 @@ export function accountCommands(group: Group, onInstallation: OnInstallation): v
     );
   group
     .command('suspend')
-    .description('refuse its requests; what runs finishes, what waits keeps waiting')
+    .description('reject its requests; running tasks finish, queued tasks stay queued')
     .argument('<account>')
     .option('--reason <text>', 'why, for operators: the account never sees it')
     .action(

@@ -5,13 +5,13 @@
 import { WrongEncryptionKeyError } from '../../accounts/secret-cipher.ts';
 import { DarkroomError, factsOf } from '../../domain/darkroom-error.ts';
 
-/** An error that the operator can resolve; the message says how. */
+/** An error that the operator can resolve; the message explains how. */
 export class AdminError extends DarkroomError {
   override readonly name = 'AdminError';
   override readonly kind = 'invalid_request';
 }
 
-/** @returns the same error, or one that says how the operator resolves it, with the option at fault before it. */
+/** @returns the same error, or one that explains how the operator resolves it, with the option at fault before it. */
 export function explained(error: unknown): unknown {
   if (error instanceof WrongEncryptionKeyError) {
     return new AdminError(

@@ -10,7 +10,7 @@ import { parseUsd } from '../../domain/money.ts';
 import { createProgram, wholeNumber } from '../command-line.ts';
 import { AdminError } from './admin-error.ts';
 
-/** `admin` with the options of all its commands, which may stand anywhere. */
+/** `admin` with the options of all its commands, which may appear anywhere. */
 export function createAdminProgram() {
   return createProgram('npm run admin --')
     .usage('<group> <command>')
@@ -44,8 +44,8 @@ export function readName(name: string): string {
 
 /** @returns it without surrounding whitespace. @throws {AdminError} it is empty or too long. */
 export function readReason(reason: string | undefined): string | undefined {
-  const said = reason?.trim();
-  if (said === undefined || /^[^\p{Cc}\u2028\u2029\p{Surrogate}]{1,500}$/u.test(said)) return said;
+  const text = reason?.trim();
+  if (text === undefined || /^[^\p{Cc}\u2028\u2029\p{Surrogate}]{1,500}$/u.test(text)) return text;
   throw new AdminError('--reason: want 1 to 500 characters on one line');
 }
 

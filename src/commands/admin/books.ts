@@ -63,7 +63,7 @@ export function ledgerCommands(group: Group, onInstallation: OnInstallation): vo
   group
     .command('costs')
     .description(
-      'sum up what you may have to pay although nobody was charged: time-outs, unknown outcomes, cancelled and empty tasks, text calls beyond their holds',
+      'sum up what you may have to pay although no account was charged: time-outs, unknown outcomes, cancelled and empty tasks, text calls beyond their holds',
     )
     .option(...FROM)
     .option(...TO)

@@ -5,7 +5,7 @@
 import { loadDatabaseConfig } from '../../config/config.ts';
 import { openDatabase } from '../../database/database.ts';
 import type { Database } from '../../database/database.ts';
-import { locateDataFolder } from '../../standalone/data-folder.ts';
+import { resolveDataDirectory } from '../../standalone/data-directory.ts';
 import { readInstance } from '../../standalone/instance.ts';
 import { silentLogger } from '../../telemetry/log.ts';
 import { AdminError, explained } from './admin-error.ts';
@@ -55,15 +55,15 @@ async function openInstallation(
     process.stderr.write(`using the database ${withoutPassword(config.url)} (DATABASE_URL)\n`);
     return { database: openDatabase(config, silentLogger()), environment };
   }
-  const folder = locateDataFolder(dataDir, environment);
-  const instance = await readInstance(folder);
+  const directory = resolveDataDirectory(dataDir, environment);
+  const instance = await readInstance(directory);
   if (instance === undefined) {
     throw new AdminError(
-      `nothing runs on the data folder ${folder}: run npm start first, name another with --data-dir, or set DATABASE_URL`,
+      `nothing runs on the data folder ${directory}: run npm start first, name another with --data-dir, or set DATABASE_URL`,
     );
   }
   process.stderr.write(
-    `using the database of the installation in ${folder} (${withoutPassword(instance.databaseUrl)})\n`,
+    `using the database of the installation in ${directory} (${withoutPassword(instance.databaseUrl)})\n`,
   );
   const merged = { ...environment, ...instance.environment };
   return { database: openDatabase(loadDatabaseConfig(merged), silentLogger()), environment: merged };

@@ -10,9 +10,9 @@ import { print } from './print.ts';
 export function modelCommands(group: Group): void {
   group
     .command('check')
-    .description('read the model files of a folder as the api would, and say what is wrong with them')
+    .description('read the model files of a directory as the api would, and report what is wrong with them')
     .argument('<folder>', 'what MODELS_DIR would be')
-    .action((folder, _options, command) => checkFolder(folder, command.optsWithGlobals().json === true));
+    .action((directory, _options, command) => checkModelDirectory(directory, command.optsWithGlobals().json === true));
 }
 
 /**
@@ -20,11 +20,11 @@ export function modelCommands(group: Group): void {
  *
  * @throws {AdminError} a file is invalid.
  */
-async function checkFolder(folder: string, isJson: boolean): Promise<void> {
+async function checkModelDirectory(directory: string, isJson: boolean): Promise<void> {
   // Here and not above: they take as long to load as the rest of `admin` together, and only this command needs them.
   const { createModelReader } = await import('../../catalogue/load-models.ts');
   const { PROTOCOLS } = await import('../../providers/protocols.ts');
-  const [embedded, own] = [packageFile('models'), path.resolve(folder)];
+  const [embedded, own] = [packageFile('models'), path.resolve(directory)];
   const isEmbedded = (await realpath(own).catch(() => own)) === (await realpath(embedded));
   const texts = await readModelTexts(isEmbedded ? [own] : [embedded, own]);
   const { definitions, problems } = createModelReader(PROTOCOLS)(texts);
@@ -37,5 +37,5 @@ async function checkFolder(folder: string, isJson: boolean): Promise<void> {
     },
     isJson,
   );
-  if (problems.length > 0) throw new AdminError(`${problems.length} of the files would be refused`);
+  if (problems.length > 0) throw new AdminError(`${problems.length} of the files would be rejected`);
 }

@@ -7,10 +7,10 @@ import { countSecrets, reencryptSecrets } from '../../accounts/stored-secrets.ts
 import type { SecretCounts } from '../../accounts/stored-secrets.ts';
 import { adminCommand } from '../../config/admin-command.ts';
 import { loadEncryptionKeys, loadUrlRotation } from '../../config/config.ts';
-import { locateDataFolder } from '../../standalone/data-folder.ts';
+import { resolveDataDirectory } from '../../standalone/data-directory.ts';
 import { readInstance } from '../../standalone/instance.ts';
 import type { Instance } from '../../standalone/instance.ts';
-import { forgetFallbacks, readSecrets, rotateSecrets } from '../../standalone/secrets.ts';
+import { deleteFallbacks, readSecrets, rotateSecrets } from '../../standalone/secrets.ts';
 import { openDatabase } from '../../database/database.ts';
 import { ROUNDING_SECONDS } from '../../objects/urls/signed-url.ts';
 import { urlKeyId } from '../../objects/urls/url-keys.ts';
@@ -34,7 +34,7 @@ const MOST_PASSES = 10;
 export function secretCommands(group: Group, onInstallation: OnInstallation, environment: NodeJS.ProcessEnv): void {
   group
     .command('status')
-    .description('count stored secrets by the key that decrypts them, and say which fallbacks can be removed')
+    .description('count stored secrets by the key that decrypts them, and show which fallbacks can be removed')
     .action(onInstallation(async (installation) => report(installation)));
   group
     .command('reencrypt')
@@ -62,12 +62,12 @@ export function secretCommands(group: Group, onInstallation: OnInstallation, env
     .description('make new keys in the secrets.json of npm start, and keep the old ones as fallbacks; restart it then')
     .action(async (_options, command) => {
       const { json, dataDir } = command.optsWithGlobals();
-      const folder = locateDataFolder(dataDir, environment);
-      const [secrets, instance] = [await readSecrets(folder), await readInstance(folder)];
+      const directory = resolveDataDirectory(dataDir, environment);
+      const [secrets, instance] = [await readSecrets(directory), await readInstance(directory)];
       if (instance !== undefined && !runsWith(instance, secrets)) throw new AdminError(NOT_FROM_FILE);
-      await rotateSecrets(folder);
+      await rotateSecrets(directory);
       print(
-        { rotated: folder, next: `restart npm start, then: ${adminCommand(folder)} secrets reencrypt` },
+        { rotated: directory, next: `restart npm start, then: ${adminCommand(directory)} secrets reencrypt` },
         json === true,
       );
     });
@@ -76,10 +76,10 @@ export function secretCommands(group: Group, onInstallation: OnInstallation, env
     .description('remove the old keys from the secrets.json of npm start, where nothing needs them any more')
     .action(async (_options, command) => {
       const { json, dataDir } = command.optsWithGlobals();
-      const folder = locateDataFolder(dataDir, environment);
-      await requireUnused(folder);
-      await forgetFallbacks(folder);
-      print({ forgotten: folder, next: 'they are accepted until npm start is restarted' }, json === true);
+      const directory = resolveDataDirectory(dataDir, environment);
+      await requireUnused(directory);
+      await deleteFallbacks(directory);
+      print({ forgotten: directory, next: 'they are accepted until npm start is restarted' }, json === true);
     });
 }
 
@@ -152,9 +152,9 @@ function runsWith({ environment }: Instance, secrets: Awaited<ReturnType<typeof 
 }
 
 /** @throws {AdminError} the old keys may still be needed. */
-async function requireUnused(folder: string): Promise<void> {
-  const [secrets, instance] = [await readSecrets(folder), await readInstance(folder)];
-  if (instance === undefined) throw new AdminError('run npm start with the new keys first: its database is looked at');
+async function requireUnused(directory: string): Promise<void> {
+  const [secrets, instance] = [await readSecrets(directory), await readInstance(directory)];
+  if (instance === undefined) throw new AdminError('run npm start with the new keys first: this command reads its database');
   if (!runsWith(instance, secrets)) throw new AdminError(NOT_FROM_FILE);
   const database = openDatabase({ url: instance.databaseUrl, poolSize: 2 }, silentLogger());
   try {

@@ -1,7 +1,7 @@
 /** `admin queues` and `admin admin-token`: the service itself. */
 import { loadAdminToken } from '../../config/config.ts';
 import { readDatabaseTime } from '../../database/database-clock.ts';
-import { locateDataFolder } from '../../standalone/data-folder.ts';
+import { resolveDataDirectory } from '../../standalone/data-directory.ts';
 import { readInstance } from '../../standalone/instance.ts';
 import { readSecrets } from '../../standalone/secrets.ts';
 import { readQueues } from '../../tasks/outbox/queues.ts';
@@ -12,8 +12,8 @@ import { print } from './print.ts';
 
 export function queuesCommand(command: Group, onInstallation: OnInstallation): void {
   command
-    .summary('what waits and runs')
-    .description('see what waits and runs')
+    .summary('backlogs and running work')
+    .description('show backlogs and running work')
     .action(onInstallation(async ({ database }) => readQueues(database, await readDatabaseTime(database))));
 }
 
@@ -24,13 +24,13 @@ export function adminTokenCommands(group: Group, environment: NodeJS.ProcessEnv)
     .description('show what the admin listener takes as Authorization: Bearer')
     .action(async (_options, command) => {
       const { json, dataDir } = command.optsWithGlobals();
-      const folder = locateDataFolder(dataDir, environment);
-      const instance = await readInstance(folder);
+      const directory = resolveDataDirectory(dataDir, environment);
+      const instance = await readInstance(directory);
       const token =
-        instance === undefined ? (await readSecrets(folder))?.adminToken : loadAdminToken(instance.environment);
+        instance === undefined ? (await readSecrets(directory))?.adminToken : loadAdminToken(instance.environment);
       if (token === undefined || token === '') {
         throw new AdminError(
-          `${folder} has no admin token: npm start makes one there; elsewhere it is what you set as ADMIN_TOKEN`,
+          `${directory} has no admin token: npm start makes one there; elsewhere it is what you set as ADMIN_TOKEN`,
         );
       }
       print({ ...(instance === undefined ? {} : { url: `${instance.adminUrl}/admin` }), token }, json === true);

@@ -1,6 +1,6 @@
 /**
- * Which of a model's upstreams answers a call. They are tried in the order of the model's file, those that asked us to
- * back off not at all, and those that keep failing after the others. Another is tried only while nothing was emitted:
+ * Which of a model's upstreams answers a call. They are tried in the order of the model's file, those that
+ * require a pause not at all, and those that fail repeatedly after the others. Another is tried only while nothing was emitted:
  * opening an answer is what may be retried (source.ts).
  */
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -30,7 +30,7 @@ export interface TextRouterOptions {
   /** The credentials of the others. */
   readonly secrets: SecretSource;
   readonly gate: Pick<UpstreamGate, 'pausedMs' | 'report'>;
-  readonly metrics: Pick<OutgoingMetrics, 'upstreamAsked'>;
+  readonly metrics: Pick<OutgoingMetrics, 'upstreamRequested'>;
   readonly logger: Logger;
   /** Milliseconds since 1970, by the clock of the calls' `createdAt`. */
   readonly now: () => number;
@@ -45,7 +45,7 @@ export interface TextRouter extends TextSource {
 
 interface Candidate {
   readonly name: string;
-  /** Our own, which never asks us to back off. */
+  /** Our own, which never requires a pause. */
   readonly isOurs: boolean;
   readonly source: UpstreamTextSource;
 }
@@ -71,7 +71,7 @@ export function createTextRouter(options: TextRouterOptions): TextRouter {
   const note = (error: unknown, { name }: Candidate, { id, model }: TextCall): TextFailure => {
     if (error instanceof InvalidTextRequest) {
       health.answered(name);
-      metrics.upstreamAsked(name, 'answered');
+      metrics.upstreamRequested(name, 'answered');
     }
     if (!(error instanceof TextFailure)) throw error;
     const { reason, message } = error;
@@ -80,7 +80,7 @@ export function createTextRouter(options: TextRouterOptions): TextRouter {
     if (reason === 'upstream_refused' || reason === 'upstream_rate_limited') health.answered(name);
     else health.failed(name);
     if (pauseMs !== undefined) health.paused(name, pauseMs);
-    metrics.upstreamAsked(name, outcomeOf(reason));
+    metrics.upstreamRequested(name, outcomeOf(reason));
     logger.warn({ call: id, model: model.name, upstream: name, reason, status, code }, message);
     if (isFinal === true || reason === 'upstream_refused') throw error;
     return error;
@@ -104,12 +104,12 @@ export function createTextRouter(options: TextRouterOptions): TextRouter {
         }
         candidates = again;
       }
-      throw mostTelling(failures);
+      throw mostActionable(failures);
 
       async function tryOne(candidate: Candidate): Promise<OpenedAnswer | TextFailure> {
         const pausedMs = candidate.isOurs ? 0 : health.pausedMs(candidate.name);
         if (pausedMs > 0) {
-          return new UpstreamFailure('upstream_rate_limited', 'the upstream asked to be left alone', {
+          return new UpstreamFailure('upstream_rate_limited', 'the upstream is paused', {
             pauseMs: pausedMs,
           });
         }
@@ -117,7 +117,7 @@ export function createTextRouter(options: TextRouterOptions): TextRouter {
           const opened = await candidate.source.open(call, signal, startedAt);
           call.tally.answeredBy = candidate.name;
           health.answered(candidate.name);
-          metrics.upstreamAsked(candidate.name, 'answered');
+          metrics.upstreamRequested(candidate.name, 'answered');
           return opened;
         } catch (error) {
           return note(error, candidate, call);
@@ -134,7 +134,7 @@ async function wait(signal: AbortSignal): Promise<void> {
   } catch {
     throw signal.reason instanceof TextFailure
       ? signal.reason
-      : new UpstreamFailure('interrupted', 'the call was given up', { isFinal: true });
+      : new UpstreamFailure('interrupted', 'the call was cancelled', { isFinal: true });
   }
 }
 
@@ -143,10 +143,10 @@ function outcomeOf(reason: TextFailureReason): UpstreamOutcome {
   return reason === 'upstream_refused' ? 'answered' : 'failed';
 }
 
-/** If one of them only asks us to wait, that is what the client can act on; else the failure of the last one. */
-function mostTelling(failures: readonly TextFailure[]): TextFailure {
-  const patient = failures
+/** A rate limit, if there is one, because the client can act on it; otherwise the last failure. */
+function mostActionable(failures: readonly TextFailure[]): TextFailure {
+  const rateLimited = failures
     .filter(({ reason }) => reason === 'upstream_rate_limited')
     .sort((a, b) => (a.retryAfterSeconds ?? Infinity) - (b.retryAfterSeconds ?? Infinity));
-  return patient[0] ?? failures.at(-1) ?? new UpstreamFailure('upstream_unavailable', 'the model has no upstream');
+  return rateLimited[0] ?? failures.at(-1) ?? new UpstreamFailure('upstream_unavailable', 'the model has no upstream');
 }

@@ -4,7 +4,7 @@
  */
 
 /** gRPC status codes, and their names in logs and metrics. */
-const REFUSALS: ReadonlyMap<number, Refusal> = new Map([
+const REJECTIONS: ReadonlyMap<number, GrpcRejection> = new Map([
   [3, 'invalid_argument'],
   [5, 'not_found'],
   [7, 'permission_denied'],
@@ -13,7 +13,7 @@ const REFUSALS: ReadonlyMap<number, Refusal> = new Map([
 ]);
 
 /** `invalid_argument` includes a search attribute that does not exist, `not_found` a namespace. */
-export type Refusal = 'invalid_argument' | 'not_found' | 'permission_denied' | 'unimplemented' | 'unauthenticated';
+export type GrpcRejection = 'invalid_argument' | 'not_found' | 'permission_denied' | 'unimplemented' | 'unauthenticated';
 
 /** The gRPC status code of an error of the client, or of what caused it. */
 export function grpcCode(error: unknown): number | undefined {
@@ -24,15 +24,15 @@ export function grpcCode(error: unknown): number | undefined {
 }
 
 /** Why the server rejects a request; undefined if the error is of another kind. */
-export function refusalOf(error: unknown): Refusal | undefined {
+export function rejectionOf(error: unknown): GrpcRejection | undefined {
   // For this one the client has its own error, without a code.
   if (error instanceof Error && error.name === 'NamespaceNotFoundError') return 'not_found';
   const code = grpcCode(error);
-  return code === undefined ? undefined : REFUSALS.get(code);
+  return code === undefined ? undefined : REJECTIONS.get(code);
 }
 
 /** Whether our credentials do not allow it, or the server does not offer it at all. */
 export function isForbidden(error: unknown): boolean {
-  const refusal = refusalOf(error);
-  return refusal === 'permission_denied' || refusal === 'unimplemented' || refusal === 'unauthenticated';
+  const rejection = rejectionOf(error);
+  return rejection === 'permission_denied' || rejection === 'unimplemented' || rejection === 'unauthenticated';
 }

@@ -3,7 +3,7 @@
  * dependency does not answer, because that is when the result is needed most.
  */
 
-/** Prometheus gives up after 10 s by default, and probes sooner. */
+/** Prometheus times out after 10 s by default, and probes sooner. */
 const ANSWER_WITHIN_MS = 3_000;
 
 /**
@@ -11,9 +11,9 @@ const ANSWER_WITHIN_MS = 3_000;
  *
  * @param freshMs how long an answer is valid for later callers; 0: only for callers that wait for the same one.
  */
-export function answersInTime(freshMs: number, ask: () => Promise<unknown>): () => Promise<boolean> {
-  const isUp = asked(freshMs, () =>
-    ask().then(
+export function respondsInTime(freshMs: number, check: () => Promise<unknown>): () => Promise<boolean> {
+  const isUp = cached(freshMs, () =>
+    check().then(
       () => true,
       () => false,
     ),
@@ -35,7 +35,7 @@ export async function inTime<T>(coming: Promise<T>, otherwise: T): Promise<T> {
 }
 
 /** Reads once for all concurrent callers, and for those shortly after. `read` does not fail. */
-export function asked<T>(forMs: number, read: () => Promise<T>): () => Promise<T> {
+export function cached<T>(forMs: number, read: () => Promise<T>): () => Promise<T> {
   let last: { readonly at: number; readonly answer: T } | undefined;
   let running: Promise<T> | undefined;
   return async () => {
