@@ -24,7 +24,7 @@ const newAccount = (name: string): Promise<string> =>
 
 describe('an account', () => {
   // Proves C5-16, C7-12.
-  it('begins with nothing, active, under the caps of the contract', async () => {
+  it('is created active, with a balance of zero and the default limits of the contract', async () => {
     const { createdAt, ...account } = await readAccount(testDatabase.database, await newAccount('first'));
 
     assert.ok(createdAt instanceof Date);
@@ -55,7 +55,7 @@ describe('an account', () => {
     );
   });
 
-  it('is found among all, or by its id, and is no other', async () => {
+  it('is found by its id and in the list, and is distinct from every other', async () => {
     const id = await newAccount('second');
 
     assert.ok((await listAccounts(testDatabase.database)).some((account) => account.id === id));
@@ -66,7 +66,7 @@ describe('an account', () => {
     await assert.rejects(readAccount(testDatabase.database, 'acc_none'), AccountNotFoundError);
   });
 
-  it('is suspended for its requests and for the launcher alike, and that is lifted again', async () => {
+  it('is suspended for its requests and for the dispatcher alike, and can be resumed', async () => {
     const id = await newAccount('third');
     for (const isSuspended of [true, false]) {
       await testDatabase.database.transaction((transaction) => setSuspended(transaction, id, isSuspended));
@@ -82,7 +82,7 @@ describe('an account', () => {
   });
 
   // Proves C7-15.
-  it('gets other limits and another name, and what was not named stays', async () => {
+  it('is updated with new limits and a new name, and fields that are not named stay unchanged', async () => {
     const { database } = testDatabase;
     const id = await newAccount('fourth');
     const change = (limits: Partial<AccountLimits>): Promise<void> =>

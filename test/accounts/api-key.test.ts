@@ -8,7 +8,7 @@ const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 
 describe('an API key', () => {
   // Proves C7-1.
-  it('has the form of the contract, and is read back as what is stored of it', () => {
+  it('has the format of the contract, and parses into the fields that are stored', () => {
     for (let time = 0; time < 200; time++) {
       const key = newApiKey();
 
@@ -17,14 +17,14 @@ describe('an API key', () => {
     }
   });
 
-  it('keeps only the hash of its secret', () => {
+  it('stores only the hash of its secret', () => {
     const { text, secretSha256 } = newApiKey();
     const secret = text.split('_')[3]?.slice(0, 43) ?? '';
 
     assert.deepEqual(secretSha256, createHash('sha256').update(secret).digest());
   });
 
-  it('is another one each time', () => {
+  it('is unique each time', () => {
     const texts = Array.from({ length: 1_000 }, () => newApiKey());
 
     assert.equal(new Set(texts.map((key) => key.id)).size, 1_000);
@@ -32,7 +32,7 @@ describe('an API key', () => {
   });
 
   // Proves C7-2.
-  it('is refused with any one character changed', () => {
+  it('is rejected when any one character is changed', () => {
     const { text } = newApiKey();
     const change = fc.tuple(fc.integer({ min: 8, max: text.length - 1 }), fc.constantFrom(...ALPHABET));
     fc.assert(
@@ -44,7 +44,7 @@ describe('an API key', () => {
     );
   });
 
-  it('is refused with two neighbours swapped, cut short, or with anything around it', () => {
+  it('is rejected when two adjacent characters are swapped, when it is truncated, or when text is added', () => {
     const { text } = newApiKey();
     for (let place = 8; place < text.length - 1; place++) {
       const swapped = text.slice(0, place) + text[place + 1] + text[place] + text.slice(place + 2);
@@ -56,7 +56,7 @@ describe('an API key', () => {
     }
   });
 
-  it('matches the stored hash of the same secret and no other', () => {
+  it('matches only the stored hash of the same secret', () => {
     const [one, other] = [newApiKey(), newApiKey()];
 
     assert.equal(secretsMatch(one.secretSha256, Buffer.from(one.secretSha256)), true);

@@ -48,8 +48,8 @@ function lookUps(): number {
   return statements.filter((name) => name === 'select_key').length;
 }
 
-describe('authenticating', () => {
-  it('tells the account, the key and its rights', async () => {
+describe('authentication', () => {
+  it('returns the account, the key and its scopes', async () => {
     const key = await newKey({ scopes: ['tasks:read', 'tasks:write'], models: ['a', 'b'] });
 
     assert.deepEqual(await authenticator.authenticate(key.header), {
@@ -68,7 +68,7 @@ describe('authenticating', () => {
   });
 
   // Proves S5.1-1.
-  it('takes the scheme in any case, as RFC 9110 has it', async () => {
+  it('accepts the scheme in any case, as RFC 9110 requires', async () => {
     const { text } = await newKey();
 
     for (const header of [`bearer ${text}`, `BEARER  ${text}`]) {
@@ -77,7 +77,7 @@ describe('authenticating', () => {
   });
 
   // Proves C7-2.
-  it('refuses what cannot be a key without asking the database', async () => {
+  it('rejects malformed keys without querying the database', async () => {
     const { text } = await newKey();
     const flipped = `${text.slice(0, -1)}${text.endsWith('0') ? '1' : '0'}`;
 
@@ -87,7 +87,7 @@ describe('authenticating', () => {
     assert.equal(lookUps(), 0);
   });
 
-  it('refuses a key that nobody has, and one with the id of another and a secret of its own', async () => {
+  it('rejects an unknown key, and a key that has the id of another and a different secret', async () => {
     const { id } = await newKey();
     const stranger = newApiKey();
     await testDatabase.database.query({ name: 'change_key_id', text: 'UPDATE api_keys SET id = $2 WHERE id = $1' }, [
@@ -100,7 +100,7 @@ describe('authenticating', () => {
     }
   });
 
-  it('refuses a revoked key, an expired one, and that of a suspended account', async () => {
+  it('rejects a revoked key, an expired key, and a key of a suspended account', async () => {
     const [revoked, good] = [await newKey(), await newKey()];
     await revokeKey(testDatabase.database, revoked.id);
     const expired = await newKey({ expiresAt: new Date(Date.now() - 1) });
@@ -111,7 +111,7 @@ describe('authenticating', () => {
     await assert.rejects(authenticator.authenticate(good.header), AccountSuspendedError);
   });
 
-  it('says of a revoked key of a suspended account only that it is not valid', async () => {
+  it('reports a revoked key of a suspended account only as invalid', async () => {
     const key = await newKey();
     await revokeKey(testDatabase.database, key.id);
     await setSuspended(testDatabase.database, accountId, true);
@@ -119,7 +119,7 @@ describe('authenticating', () => {
     await assert.rejects(authenticator.authenticate(key.header), UnauthenticatedError);
   });
 
-  it('refuses a key from the millisecond on in which it expires, remembered or not', async () => {
+  it('rejects a key from the millisecond in which it expires, cached or not', async () => {
     const expiresAt = new Date('2027-01-01T00:00:00.000Z');
     const key = await newKey({ expiresAt });
     let nowMs = expiresAt.getTime() - 1;
@@ -132,8 +132,8 @@ describe('authenticating', () => {
   });
 });
 
-describe('a key that was looked up', () => {
-  it('is not looked up again within a second, however many ask at once', async () => {
+describe('a cached key', () => {
+  it('is not queried again within a second, however many requests arrive at once', async () => {
     const { header } = await newKey();
 
     await Promise.all(Array.from({ length: 50 }, () => authenticator.authenticate(header)));
@@ -144,7 +144,7 @@ describe('a key that was looked up', () => {
   });
 
   // Proves C7-8.
-  it('is refused a second after another process revoked it, at the latest', async () => {
+  it('is rejected at most a second after another process revoked it', async () => {
     const key = await newKey();
     await authenticator.authenticate(key.header);
     await revokeKey(testDatabase.database, key.id);
@@ -154,7 +154,7 @@ describe('a key that was looked up', () => {
     await assert.rejects(authenticator.authenticate(key.header), UnauthenticatedError);
   });
 
-  it('is refused at once by the process that revoked it', async () => {
+  it('is rejected immediately by the process that revoked it', async () => {
     const key = await newKey();
     await authenticator.authenticate(key.header);
     await revokeKey(testDatabase.database, key.id);
@@ -164,7 +164,7 @@ describe('a key that was looked up', () => {
     await assert.rejects(authenticator.authenticate(key.header), UnauthenticatedError);
   });
 
-  it('is looked up again after a failure of the database, which says nothing about the key', async () => {
+  it('is queried again after a database failure, which says nothing about the key', async () => {
     const unreachable = openDatabase({ url: 'postgres://nobody@127.0.0.1:1/none', poolSize: 2 }, silentLogger());
     try {
       const { header } = await newKey();
@@ -184,7 +184,7 @@ describe('a key that was looked up', () => {
   });
 });
 
-describe('a right', () => {
+describe('a scope', () => {
   const caller = {
     accountId: 'acc',
     keyId: 'key',
@@ -199,14 +199,14 @@ describe('a right', () => {
     textTokensPerMinute: 1_000_000,
   };
 
-  it('that the key lacks is refused by its name', () => {
+  it('that the key does not have is denied by name', () => {
     requireScope(caller, 'tasks:read');
     assert.throws(() => requireScope(caller, 'tasks:write'), { name: 'ForbiddenError', message: /tasks:write/ });
     requireModel(caller, 'acme/pictures');
     assert.throws(() => requireModel(caller, 'acme/other'), ForbiddenError);
   });
 
-  it('to any model is what a key without a list has, and an empty list is none', () => {
+  it('covers any model when the key has no model list, and none when the list is empty', () => {
     requireModel({ ...caller, models: undefined }, 'acme/other');
     assert.throws(() => requireModel({ ...caller, models: new Set() }, 'acme/pictures'), ForbiddenError);
   });

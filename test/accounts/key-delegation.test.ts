@@ -40,8 +40,8 @@ async function newCaller(expiresAt?: Date): Promise<Caller> {
   };
 }
 
-describe('a key that was revoked or has expired', () => {
-  it('makes and changes nothing, although the process still remembers it', async () => {
+describe('a revoked or expired key', () => {
+  it('creates and changes nothing, although the process still has it cached', async () => {
     const { database } = testDatabase;
     const [revoked, expired] = [await newCaller(), await newCaller(new Date(NOW))];
     await revokeKey(database, revoked.keyId);
@@ -62,7 +62,7 @@ describe('a key that was revoked or has expired', () => {
     }
   });
 
-  it('in the very moment has made a key before that, or makes none any more', async () => {
+  it('that is revoked concurrently has created a key before the revocation, or creates none', async () => {
     const { database } = testDatabase;
     for (let round = 0; round < 5; round++) {
       const caller = await newCaller();
@@ -80,8 +80,8 @@ describe('a key that was revoked or has expired', () => {
   });
 });
 
-describe('a key that changes itself', () => {
-  it('many times at once is rotated once, and nobody waits for ever', async () => {
+describe('a key that rotates itself', () => {
+  it('is rotated once by many concurrent requests, without a deadlock', async () => {
     const { database } = testDatabase;
     const caller = await newCaller();
     const change = [1, 2, 3, 4, 5, 6].map(() => rotateKeyWith(database, caller, caller.keyId, { now: NOW }));

@@ -40,7 +40,7 @@ const lastUse = async (id: string): Promise<number | undefined> =>
 const writes = (): number => statements.filter((name) => name === 'write_key_uses').length;
 
 describe('the last use of a key', () => {
-  it('is none before a request was let in with it, and that one costs no statement of its own', async () => {
+  it('is empty before the first request is authenticated, and recording it needs no statement of its own', async () => {
     const [key, revoked] = [await newKey(), await newKey()];
     await revokeKey(testDatabase.database, revoked.id);
     const use = keyUse();
@@ -56,7 +56,7 @@ describe('the last use of a key', () => {
     assert.equal(await lastUse(revoked.id), undefined);
   });
 
-  it('of many keys is written by one statement, and of one key once a minute', async () => {
+  it('is written by one statement for many keys, and once a minute for one key', async () => {
     const keys = await Promise.all(Array.from({ length: 20 }, newKey));
     const use = keyUse();
     const useAll = async (): Promise<void> => {
@@ -79,7 +79,7 @@ describe('the last use of a key', () => {
     );
   });
 
-  it('is what the latest of several processes says, and never goes back', async () => {
+  it('is the latest of several processes, and never goes backwards', async () => {
     const { id } = await newKey();
     const [one, other] = [keyUse(), keyUse()];
     one.note(id);
@@ -92,7 +92,7 @@ describe('the last use of a key', () => {
     assert.equal(await lastUse(id), START + 90_000);
   });
 
-  it('is written later where the database was away', async () => {
+  it('is written later when the database was unavailable', async () => {
     const { id } = await newKey();
     let isAway = true;
     const unreachable = openDatabase({ url: 'postgres://nobody@127.0.0.1:1/none', poolSize: 1 }, silentLogger());
@@ -110,7 +110,7 @@ describe('the last use of a key', () => {
     await unreachable.close();
   });
 
-  it('is written when a flush is over, although another one began to write it', async () => {
+  it('is written when a flush has finished, even if another flush began to write it', async () => {
     const { id } = await newKey();
     let goOn = (): void => undefined;
     const held = new Promise<void>((resolve) => (goOn = resolve));
@@ -128,7 +128,7 @@ describe('the last use of a key', () => {
     assert.equal(await lastUse(id), START);
   });
 
-  it('is not waited for where somebody holds the key', async () => {
+  it('does not wait for a locked key', async () => {
     const { id } = await newKey();
     const use = keyUse();
     use.note(id);

@@ -37,8 +37,8 @@ function open(caller: Caller): { readonly reasons: string[]; readonly close: () 
   return { reasons, close: openAnswers.register(caller, ({ name }) => reasons.push(name)) };
 }
 
-describe('a check of open answers', () => {
-  it('ends those of a key that was revoked or has expired, once, and no others', async () => {
+describe('a check of open responses', () => {
+  it('closes those of a revoked or expired key once, and no others', async () => {
     const [revoked, expiring, good] = [await newCaller(), await newCaller(new Date(clock + 1_000)), await newCaller()];
     const [ofRevoked, alsoOfRevoked, ofExpiring, ofGood] = [open(revoked), open(revoked), open(expiring), open(good)];
     await openAnswers.check();
@@ -58,7 +58,7 @@ describe('a check of open answers', () => {
     assert.equal(openAnswers.count(), 0);
   });
 
-  it('ends those of a suspended account as such, and as revoked where the key is that too', async () => {
+  it('closes those of a suspended account with that reason, and as revoked when the key is revoked too', async () => {
     const [suspended, both] = [await newCaller(), await newCaller()];
     const answers = [open(suspended), open(both)];
     for (const { accountId } of [suspended, both]) {
@@ -74,7 +74,7 @@ describe('a check of open answers', () => {
     );
   });
 
-  it('ends those of a session that was ended or is over, and not those of its key', async () => {
+  it('closes those of a deleted or expired session, and not those of its key', async () => {
     const key = await newCaller();
     const authenticator = createAuthenticator(database, now, { sessions });
     const begin = async (): Promise<{ caller: Caller; secret: string; expiresAt: Date }> => {
@@ -94,7 +94,7 @@ describe('a check of open answers', () => {
     ofKey.close();
   });
 
-  it('takes two thousand callers in one statement', async () => {
+  it('checks two thousand callers in one statement', async () => {
     let statements = 0;
     const counted = createOpenAnswers({
       forget,
@@ -119,7 +119,7 @@ describe('a check of open answers', () => {
     for (const close of closes) close();
   });
 
-  it('ends nobody while the database is away', async () => {
+  it('closes none while the database is unavailable', async () => {
     const away = unreachableDatabase();
     const answers = createOpenAnswers({ database: away, logger: silentLogger(), now, forget });
     const close = answers.register(await newCaller(), () => assert.fail('nothing is known of it'));

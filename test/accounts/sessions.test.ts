@@ -22,7 +22,7 @@ const begin = async (keyId: string): Promise<string> => {
 };
 
 describe('the sessions of a key', () => {
-  it('are so many at most: one more ends the oldest, and none of another key', async () => {
+  it('are limited in number: one more ends the oldest, and none of another key', async () => {
     const [keyId, other] = [await newKey(), await newKey()];
     const ofOther = await begin(other);
     const secrets: string[] = [];

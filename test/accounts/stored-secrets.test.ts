@@ -53,7 +53,7 @@ describe('stored secrets', () => {
     await assert.rejects(readWith(NEW), WrongEncryptionKeyError);
   });
 
-  it('are encrypted anew, after which the new key alone reads them', async () => {
+  it('are re-encrypted, after which the new key alone decrypts them', async () => {
     const before = await readWith(OLD);
     const progress: number[] = [];
 
@@ -65,7 +65,7 @@ describe('stored secrets', () => {
     assert.equal(await reencryptSecrets(database, rotating, 3, ignore), 0, 'once more changes nothing');
   });
 
-  it('are all readable where that is interrupted, and it goes on when it is repeated', async () => {
+  it('are all readable when re-encryption is interrupted, and it resumes when repeated', async () => {
     const before = await readWith(OLD);
     const interrupted = reencryptSecrets(database, rotating, 2, ({ seen }) => {
       if (seen >= 4) throw new Error('interrupted');
@@ -80,7 +80,7 @@ describe('stored secrets', () => {
     assert.deepEqual(await readWith(NEW), before);
   });
 
-  it('that are replaced or removed meanwhile are what they were replaced with', async () => {
+  it('that are replaced or deleted meanwhile are not overwritten', async () => {
     const [replaced = '', removed = ''] = accounts;
     let isDone = false;
     const racing: Database = {
@@ -105,7 +105,7 @@ describe('stored secrets', () => {
     assert.equal((await readWith(NEW))[1], '');
   });
 
-  it('that no key decrypts are counted with their accounts, and left alone', async () => {
+  it('that no key decrypts are counted with their accounts, and left unchanged', async () => {
     const [lost = ''] = accounts;
     await database.query({ name: 'forget', text: 'DELETE FROM webhook_keys WHERE account_id = $1' }, [lost]);
     await store('a key that nobody has any more, 32 characters', lost, 'a secret that is lost');

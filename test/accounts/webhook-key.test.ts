@@ -23,8 +23,8 @@ const replace = (accountId: string, secret: string, now = NOW): Promise<void> =>
 const active = (accountId: string, now = NOW): Promise<readonly string[]> =>
   keys.activeSecrets(testDatabase.database, accountId, now);
 
-describe('a webhook key', () => {
-  it('is none until the account makes one', async () => {
+describe('a signing secret', () => {
+  it('does not exist until the account creates one', async () => {
     const accountId = await newAccount();
 
     assert.deepEqual(await active(accountId), []);
@@ -43,7 +43,7 @@ describe('a webhook key', () => {
     assert.deepEqual(await active(accountId, NOW + 24 * HOUR_MS), ['the second, ümlaut 🦊']);
   });
 
-  it('tells since when it is, and until when the one before signs too', async () => {
+  it('is returned with its creation time, and the time until which the previous secret signs too', async () => {
     const accountId = await newAccount();
     await replace(accountId, 'the first secret', NOW - HOUR_MS);
     const read = (now: number) => keys.read(testDatabase.database, accountId, now);
@@ -73,7 +73,7 @@ describe('a webhook key', () => {
     assert.deepEqual((await active(accountId, NOW + HOUR_MS)).slice(0, 2), ['the first secret', 'the second secret']);
   });
 
-  it('set by many at once is one of theirs, and every other one ends', async () => {
+  it('set by many concurrent requests is one of theirs, and every other one expires', async () => {
     const accountId = await newAccount();
     const secrets = Array.from({ length: 6 }, (_, place) => `secret number ${place} of six`);
 
@@ -83,7 +83,7 @@ describe('a webhook key', () => {
     assert.equal((await active(accountId, NOW + 24 * HOUR_MS)).length, 1);
   });
 
-  it('is gone when it is taken away, the one beside it too, and nothing of them is kept', async () => {
+  it('is deleted together with the previous one, and no copy is stored', async () => {
     const accountId = await newAccount();
     await replace(accountId, 'the first secret');
     await replace(accountId, 'the second secret');
@@ -94,7 +94,7 @@ describe('a webhook key', () => {
     assert.deepEqual(await stored(accountId), []);
   });
 
-  it('that signs no more is not kept once another is set', async () => {
+  it('that no longer signs is deleted when another is set', async () => {
     const accountId = await newAccount();
     await replace(accountId, 'the first secret');
     await replace(accountId, 'the second secret');
@@ -109,7 +109,7 @@ describe('a webhook key', () => {
   });
 
   // Proves C6-9.
-  it('is stored encrypted, never twice the same, and opens for its own account and installation only', async () => {
+  it('is stored encrypted, never twice the same, and decrypts only for its own account and installation', async () => {
     const [one, other] = [await newAccount(), await newAccount()];
     await replace(one, 'the very same secret');
     await replace(other, 'the very same secret');

@@ -33,7 +33,7 @@ function pass(passMs: number): Promise<ExpireResult> {
   return asyncLocalStorage.run(running, () => createExpireOutputs(context, passMs)());
 }
 
-it('ends when its time is over, and leaves the rest to the next', async () => {
+it('ends when its time budget is used up, and leaves the rest to the next run', async () => {
   const { accountId } = await room.newCaller();
   await room.rows(
     `INSERT INTO files (id, account_id, object_key, mime_type, size_bytes, sha256, created_at, expires_at)

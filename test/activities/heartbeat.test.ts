@@ -21,8 +21,8 @@ function inAttempt<T>(
   return asyncLocalStorage.run(attempt, work);
 }
 
-describe('what an attempt attached to its heartbeats', () => {
-  it('is not erased by the heartbeats of the next one', async () => {
+describe('details that an attempt attached to its heartbeats', () => {
+  it('are not erased by the heartbeats of the next attempt', async () => {
     const beats: unknown[] = [];
     const details = { place: 1, refusals: 2 };
 
@@ -31,7 +31,7 @@ describe('what an attempt attached to its heartbeats', () => {
     assert.deepEqual(beats, [details]);
   });
 
-  it('is said again by an attempt that came to nothing, where it says that nothing was sent', async () => {
+  it('are repeated by an attempt that failed early, when they record that nothing was sent', async () => {
     const beats: unknown[] = [];
     const fail = (): Promise<never> => Promise.reject(new DatabaseUnavailableError('it is still away'));
 
@@ -47,7 +47,7 @@ describe('what an attempt attached to its heartbeats', () => {
     assert.deepEqual(beats, [undefined, { unsentBy: 2 }, undefined]);
   });
 
-  it('is erased where it is for the next attempt alone', async () => {
+  it('are erased when they are for the next attempt only', async () => {
     const beats: unknown[] = [];
 
     await inAttempt(() => heartbeating(() => Promise.resolve()), beats, { unsentBy: 1 }, 2);

@@ -46,7 +46,7 @@ interface Surroundings {
   readonly reply?: { readonly status: number; readonly headers: Readonly<Record<string, string>> };
 }
 
-describe('an attempt of a callback', () => {
+describe('a callback attempt', () => {
   let room: TaskRoom;
   before(async () => {
     room = await openTaskRoom();
@@ -137,7 +137,7 @@ describe('an attempt of a callback', () => {
   }
 
   for (const part of ['lookUp', 'begin', 'commit'] as const) {
-    it(`is neither sent nor counted where ${part} took too long, and the next one is the first`, async () => {
+    it(`is neither sent nor counted when ${part} took too long, and the next one is the first`, async () => {
       const taskId = await pendingCallback();
 
       const late = await attempt(taskId, { [part]: LONG_MS });
@@ -155,14 +155,14 @@ describe('an attempt of a callback', () => {
       );
     });
 
-    it(`is sent where ${part} took a moment`, async () => {
+    it(`is sent when ${part} was fast`, async () => {
       const taskId = await pendingCallback();
 
       assert.deepEqual(await attempt(taskId, { [part]: SHORT_MS }), { sent: 1, outcome: { state: 'delivered' } });
     });
   }
 
-  it('stays counted where the next had begun before it was found late', async () => {
+  it('stays counted when the next one had begun before it was found late', async () => {
     const taskId = await pendingCallback();
 
     const late = await attempt(taskId, { commit: LONG_MS }, { onCommit: () => attempt(taskId, {}) });
@@ -176,7 +176,7 @@ describe('an attempt of a callback', () => {
     );
   });
 
-  it('that failed says when the next is due where its record takes too long, and the next comes no sooner', async () => {
+  it('that failed reports when the next is due when recording it takes too long, and the next one is not early', async () => {
     const taskId = await pendingCallback();
     const reply = { status: 500, headers: { 'retry-after': '300' } };
 
@@ -202,7 +202,7 @@ describe('an attempt of a callback', () => {
     assert.deepEqual((await readCallback(room.database, taskId))?.attempts, record.attempts);
   });
 
-  it('that delivered is recorded after its end where that takes too long, and is not sent again', async () => {
+  it('that succeeded is recorded afterwards when that takes too long, and is not sent again', async () => {
     const taskId = await pendingCallback();
     let tries = 0;
     const onRecord = async (): Promise<void> => {
@@ -223,7 +223,7 @@ describe('an attempt of a callback', () => {
     assert.deepEqual(await attempt(taskId, {}), { sent: 0, outcome: { state: 'nothing_to_send' } });
   });
 
-  it('that finds no place keeps to the time at which it is due', async () => {
+  it('without a free slot is rescheduled to the time at which it is due', async () => {
     const taskId = await pendingCallback();
     await attempt(taskId, {}, { reply: { status: 500, headers: {} } });
 

@@ -47,7 +47,7 @@ describe('a settlement', () => {
   const failure = { status: 'fail', reason: 'content_rejected' } as const;
 
   for (const verdict of [success, failure]) {
-    it(`of one request as ${verdict.status} is not that of another`, async () => {
+    it(`of one request as ${verdict.status} is not accepted for another request`, async () => {
       const requestHash = requestHashOf(KEY, fingerprint(body({ input: { prompt: 'a hare' } }))) ?? '';
 
       const outcome = await settle({ taskId: await createTask(KEY), requestHash, ...verdict });
@@ -55,7 +55,7 @@ describe('a settlement', () => {
       assert.deepEqual(outcome, { status: 'fail', reason: 'outcome_unknown' });
     });
 
-    it(`of the same request as ${verdict.status} is its own, as is one that does not say whose it is`, async () => {
+    it(`of the same request as ${verdict.status} is its own, as is one that does not name its request`, async () => {
       const requestHash = requestHashOf(KEY, fingerprint(body())) ?? '';
 
       const named = await settle({ taskId: await createTask(KEY), requestHash, ...verdict });
@@ -65,7 +65,7 @@ describe('a settlement', () => {
     });
   }
 
-  it('knows a request by a hash that the database and the process make alike, and that its key is part of', async () => {
+  it('identifies a request by a hash that the database and the process compute alike, and that includes its key', async () => {
     const taskIds = await Promise.all([createTask(KEY), createTask('another key'), createTask()]);
 
     const rows = await Promise.all(taskIds.map((taskId) => readWorkingTask(room.database, taskId)));

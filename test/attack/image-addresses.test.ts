@@ -36,7 +36,7 @@ describe('an image address of the operator’s own network', () => {
   });
 
   for (const [url, problem] of HOSTILE) {
-    it(`like ${url} is rejected in both endpoints, and nobody is asked`, async () => {
+    it(`like ${url} is rejected by both endpoints, and no connection is opened`, async () => {
       const { client } = await served.newAccount();
       const chat = await client.send('POST', '/v1/chat/completions', {
         model: 'acme/eyes',

@@ -49,7 +49,7 @@ describe('inspecting a hostile file', () => {
   const inspectImage = () => inspector.inspect('acc_other', storedSource(store, 'image', image.length));
 
   for (const [name, make] of Object.entries(HOSTILE_CONTAINERS)) {
-    it(`like ${name} ends within its bounds, and another account's file is read meanwhile`, async () => {
+    it(`like ${name} ends within its limits, and a file of another account is read meanwhile`, async () => {
       const bytes = make();
       await store.put('hostile', bytes, { mimeType: 'application/octet-stream' });
       const delay = monitorEventLoopDelay({ resolution: 10 });
@@ -76,7 +76,7 @@ describe('inspecting a hostile file', () => {
     });
   }
 
-  it('is ended and counted by what it exceeded', async (context) => {
+  it('is ended and counted by the limit that it exceeded', async (context) => {
     const reasons: string[] = [];
     const counted = createMediaInspector({
       turns: createInspectionTurns(undefined, 1),
@@ -103,7 +103,7 @@ describe('inspecting a hostile file', () => {
     );
   });
 
-  it('of several accounts holds one child in the end, and all others are there for the rest', async (context) => {
+  it('of several accounts ends up with one child, and all others are free for the remaining accounts', async (context) => {
     const reasons: string[] = [];
     const shared = createMediaInspector({
       turns: createInspectionTurns(undefined, 3),
@@ -170,7 +170,7 @@ describe('inspecting a hostile file', () => {
     assert.deepEqual(reasons, []);
   });
 
-  it('leaves the ordinary ones what they were', async () => {
+  it('leaves the inspection of ordinary files unchanged', async () => {
     const facts = await inspectStoredVideo();
 
     assert.equal(facts.mimeType, 'video/mp4');
@@ -183,7 +183,7 @@ describe('inspecting a hostile file', () => {
     }
   });
 
-  it('many times at once holds a share of the children, and another account is served', async () => {
+  it('many times at once occupies a share of the children, and another account is served', async () => {
     const bytes = HOSTILE_CONTAINERS['an MP4 whose stts claims 4,294,967,295 entries']?.() ?? assert.fail();
     await store.put('hostile', bytes, { mimeType: 'application/octet-stream' });
     const inspections = Array.from({ length: 6 }, () =>

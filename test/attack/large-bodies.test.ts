@@ -33,7 +33,7 @@ describe('a body thread', () => {
   const parse = async (bytes: Uint8Array<ArrayBuffer>) =>
     threads.run('acc_1', { kind: 'parse', bytes, needsFacts: true }, { transferred: [bytes.buffer] });
 
-  it('finds what the event loop would find: the value, its own members and its fingerprint', async () => {
+  it('returns what the event loop would: the value, its own members and its fingerprint', async () => {
     await fc.assert(
       fc.asyncProperty(fc.jsonValue(), async (value) => {
         const text = JSON.stringify({ __proto__x: value, input: value }).replace('__proto__x', '__proto__');
@@ -51,7 +51,7 @@ describe('a body thread', () => {
     );
   });
 
-  it('tells what is not UTF-8 from what is not JSON, as the event loop does', async () => {
+  it('distinguishes invalid UTF-8 from invalid JSON, as the event loop does', async () => {
     for (const bytes of [
       Uint8Array.of(0x22, 0xff, 0x22),
       encode('{"a":'),
@@ -87,7 +87,7 @@ describe('a large body', () => {
   /** A large body whose input is small: JSON allows any amount of white space between fields. */
   const padded = (value: unknown): string => JSON.stringify(value).replace(/^\{/, `{${' '.repeat(9 * MB)}`);
 
-  it('has the fingerprint of its value: its small spelling is a replay of it, and another value is not', async () => {
+  it('has the fingerprint of its value: a shorter spelling is a replay of it, and another value is not', async () => {
     const account = await served.newAccount();
     const first = await create(account, padded(body()), 'large');
     assert.equal(first.status, 200, first.text);
@@ -100,7 +100,7 @@ describe('a large body', () => {
     assert.equal(other.status, 422);
   });
 
-  it('that is wrong is rejected as a small one is', async () => {
+  it('that is invalid is rejected as a small one is', async () => {
     const account = await served.newAccount();
     const cases: readonly (readonly [sent: string, status: number, message: RegExp])[] = [
       [padded(body()).slice(0, -1), 400, /the body is not JSON/],
@@ -143,7 +143,7 @@ describe('a large body', () => {
   });
 });
 
-describe('what is left for the event loop of a large body', () => {
+describe('the work that a large body leaves on the event loop', () => {
   let upstream: TestUpstream;
   let served: ServedApp;
   before(async () => {
@@ -181,7 +181,7 @@ describe('what is left for the event loop of a large body', () => {
   ];
 
   for (const [path, sent, expected] of endpoints) {
-    it(`is done piece by piece, each in a turn that it waited for: POST ${path}`, async (t) => {
+    it(`is done in pieces, each in a turn that it waited for: POST ${path}`, async (t) => {
       const { client } = await served.newAccount();
       const headers = { authorization: `Bearer ${client.key}`, 'content-type': 'application/json', accept: '*/*' };
       const text = JSON.stringify(sent);

@@ -29,7 +29,7 @@ describe('an upload with hostile tables', () => {
   }
 
   for (const name of NAMES) {
-    it(`like ${name} keeps nobody from being answered, and other uploads from being read`, async () => {
+    it(`like ${name} delays no response, and other uploads are read`, async () => {
       const [hostile, other] = [await served.newAccount(), await served.newAccount()];
       const bytes = HOSTILE_CONTAINERS[name]?.() ?? assert.fail();
       const image = await sharp({ create: { width: 8, height: 6, channels: 3, background: '#369' } })

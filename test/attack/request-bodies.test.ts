@@ -55,8 +55,8 @@ async function answered(client: Client, what: string): Promise<string> {
 const estimate = (account: ServedAccount, sent: string | Buffer) =>
   raw(served.url, 'POST', '/v1/tasks/estimate', headersOf(account), sent);
 
-describe('bodies that are not sent to their end', () => {
-  it('take no more memory than their account may, and nothing from others', async () => {
+describe('request bodies that never end', () => {
+  it('occupy no more memory than the limit of their account, and none of other accounts', async () => {
     const [hostile, other] = [await served.newAccount(), await served.newAccount()];
     // Without a length they are charged as they arrive.
     const clients = Array.from({ length: 60 }, () => begin('/v1/tasks', headersOf(hostile)));
@@ -79,7 +79,7 @@ describe('bodies that are not sent to their end', () => {
     assert.equal((await raw(served.url, 'POST', '/v1/tasks', headersOf(hostile), large)).status, 200);
   });
 
-  it('of addresses without an account take no more than an address may', async () => {
+  it('of addresses without an account occupy no more than the limit of an address', async () => {
     const headers = { 'content-type': 'application/json', 'x-darkroom-dashboard': '1' };
     const clients = Array.from({ length: 20 }, () => begin('/session', headers, 250_000));
     for (const client of clients) client.socket.write('{"key":"'.padEnd(240_000, 'A'));
@@ -95,7 +95,7 @@ describe('bodies that are not sent to their end', () => {
 describe('a body in chunks of one byte', () => {
   const CHUNKS = 60_000;
 
-  it('is held in a few buffers, and all that it takes is counted', async () => {
+  it('is held in a few buffers, and all memory that it occupies is counted', async () => {
     const account = await served.newAccount();
     const client = begin('/v1/tasks', headersOf(account));
     client.socket.write('6\r\n{"a":"\r\n');
@@ -112,7 +112,7 @@ describe('a body in chunks of one byte', () => {
     await until('everything is given back', async () => (await bytesHeld()) === 0);
   });
 
-  it('is read as any other', async () => {
+  it('is read like any other', async () => {
     const account = await served.newAccount();
     const client = begin('/v1/tasks/estimate', headersOf(account));
     const chunks = [...JSON.stringify(body())].map((character) => `1\r\n${character}\r\n`);
@@ -123,8 +123,8 @@ describe('a body in chunks of one byte', () => {
   });
 });
 
-describe('the bytes of a minute', () => {
-  it('are taken before they are read, from estimates too, and an account that has none left is 429', async () => {
+describe('the byte limit per minute', () => {
+  it('is charged before bytes are read, for estimates too, and an account over its limit gets 429', async () => {
     const account = await served.newAccount();
     const announced = Array.from({ length: 12 }, () => begin('/v1/tasks/estimate', headersOf(account), 9 * MB));
     await until('what is beyond them is rejected', () => announced.some((client) => client.heard() !== ''));
@@ -137,7 +137,7 @@ describe('the bytes of a minute', () => {
     assert.equal((await estimate(await served.newAccount(), JSON.stringify(body()))).status, 200);
   });
 
-  it('are taken by values where a body has more of them than bytes would say', async () => {
+  it('is charged by values when a body has more of them than its bytes suggest', async () => {
     const account = await served.newAccount();
     const many = JSON.stringify({ ...body(), metadata: [Array(22_000).fill(1), Array(22_000).fill(1)] });
     assert.equal((await estimate(account, many)).status, 200);
@@ -152,7 +152,7 @@ describe('the bytes of a minute', () => {
   });
 });
 
-describe('JSON of too many parts', () => {
+describe('JSON with too many parts', () => {
   const rejected: Readonly<Record<string, readonly [text: string, message: RegExp]>> = {
     levels: [`{"a":${'['.repeat(100)}`, /nested deeper than 32 levels/],
     members: [`{${Array.from({ length: 10_001 }, (_, index) => `"a${index}":1`).join(',')}`, /more than 10000 members/],
@@ -165,7 +165,7 @@ describe('JSON of too many parts', () => {
   };
 
   for (const [what, [text, message]] of Object.entries(rejected)) {
-    it(`(${what}) is 400 where it shows, before the rest of it has come`, async () => {
+    it(`(${what}) is rejected with 400 as soon as it is detected, before the rest has arrived`, async () => {
       const account = await served.newAccount();
       const client = begin('/v1/tasks', headersOf(account), text.length + MB);
       client.socket.write(text);
@@ -176,7 +176,7 @@ describe('JSON of too many parts', () => {
     });
   }
 
-  it('holds nobody else up, and a picture of ten megabytes is one value', async () => {
+  it('delays no other request, and a picture of ten megabytes is one value', async () => {
     const account = await served.newAccount();
     const objects = Array.from({ length: 12_000 }, (_, index) => `{"a${index % 5_000}":1,"b${index}":2}`);
     const { pauseMs } = await longestPause(() => estimate(account, `[${objects.join(',')}]`));

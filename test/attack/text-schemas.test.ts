@@ -70,7 +70,7 @@ function rejects(request: () => unknown, param: string): void {
 before(() => threads.start());
 
 describe('a JSON Schema of a text request', { timeout: 120_000 }, () => {
-  it('that repeats itself in allOf is read once, however often it is named', async () => {
+  it('that repeats itself in allOf is read once, however often it is referenced', async () => {
     for (const times of [2, 8, 64]) {
       const schema = {
         type: 'object',
@@ -84,7 +84,7 @@ describe('a JSON Schema of a text request', { timeout: 120_000 }, () => {
     }
   });
 
-  it('whose definitions double at each step is read in steps that grow with its length', async () => {
+  it('whose definitions double at each step is read in a number of steps that grows with its length', async () => {
     const next = (index: number): JsonSchema => ({ $ref: `#/$defs/d${index}` });
     const definitions = Array.from({ length: 40 }, (_, index) => [
       `d${index}`,
@@ -103,7 +103,7 @@ describe('a JSON Schema of a text request', { timeout: 120_000 }, () => {
     assert.ok(pauseMs < LONGEST_PAUSE_MS, `${pauseMs} ms`);
   });
 
-  it('that comes to too much is rejected by its name, in both endpoints and in tools', () => {
+  it('that expands beyond the limit is rejected by name, in both endpoints and in tools', () => {
     const schema = endlessParts();
     const tool = { name: 'f', parameters: schema };
     const small = { name: 'g', parameters: { type: 'object' } };
@@ -123,7 +123,7 @@ describe('a JSON Schema of a text request', { timeout: 120_000 }, () => {
     );
   });
 
-  it('may have so many values and not one more', () => {
+  it('may have exactly as many values as the limit', () => {
     const withValues = (values: number) => ({
       // The schema, the list and its members.
       response_format: { type: 'json_schema', json_schema: { name: 'x', schema: { enum: Array(values - 2).fill(1) } } },
@@ -133,7 +133,7 @@ describe('a JSON Schema of a text request', { timeout: 120_000 }, () => {
     rejects(chat(withValues(50_001)), 'response_format.json_schema.schema');
   });
 
-  it('that stands in the prompt holds nobody else up', async () => {
+  it('that is part of the prompt delays no other request', async () => {
     const { pauseMs } = await longestPause(async () => {
       await ask(`Give JSON of this schema: ${JSON.stringify(endlessParts())}`);
       await ask(
@@ -147,13 +147,13 @@ describe('a JSON Schema of a text request', { timeout: 120_000 }, () => {
 });
 
 describe('a prompt', { timeout: 120_000 }, () => {
-  it('that takes seconds to count holds nobody else up', async () => {
+  it('that takes seconds to count delays no other request', async () => {
     const { pauseMs } = await longestPause(() => threads.countInput('acc_one', [slowPrompt(150)]));
 
     assert.ok(pauseMs < LONGEST_PAUSE_MS, `${pauseMs} ms`);
   });
 
-  it('with a picture of padding alone is read at once', async () => {
+  it('with a picture of padding alone is read immediately', async () => {
     const url = `data:image/png;base64,${'='.repeat(400_000)}A`;
     const content = [{ type: 'image', url }] as const;
     const { pauseMs } = await longestPause(() => ask([{ role: 'user', content }]));
@@ -163,7 +163,7 @@ describe('a prompt', { timeout: 120_000 }, () => {
 });
 
 describe('the text threads', { timeout: 120_000 }, () => {
-  it('end a job that takes too long, and answer the next call from a fresh thread', async () => {
+  it('end a job that takes too long, and serve the next call from a new thread', async () => {
     const hasty = createTextThreads({ timeoutMs: 1_000 });
     const isTooLate = (error: unknown): boolean =>
       error instanceof TextFailure && error.reason === 'upstream_timeout' && !error.message.includes('漢');

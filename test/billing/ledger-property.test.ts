@@ -93,7 +93,7 @@ const EXPECTED = new Set([
   'AdjustmentTooLargeError',
 ]);
 
-describe('the books under random interleavings', () => {
+describe('the ledger under random interleavings', () => {
   let room: TaskRoom;
   before(async () => {
     room = await openTaskRoom();
@@ -101,7 +101,7 @@ describe('the books under random interleavings', () => {
   after(() => room.close());
 
   // Proves C7-42.
-  it('hold at every quiet point, and nobody ever has less than nothing', async () => {
+  it('adds up at every quiet point, and no balance is ever negative', async () => {
     await fc.assert(
       fc.asyncProperty(waves, async (plan) => {
         const callers = await newCallers(room);

@@ -15,7 +15,7 @@ before(async () => {
 after(() => room.close());
 
 describe('a top-up', () => {
-  it('adds to what is available and leaves its entry', async () => {
+  it('adds to the available balance and writes its entry', async () => {
     const caller = await room.newCaller({ microUsd: 0n });
 
     const balance = await room.database.transaction((transaction) =>
@@ -28,7 +28,7 @@ describe('a top-up', () => {
   });
 
   // Proves C7-41.
-  it('is refused a second time under the same reference, and nothing is added', async () => {
+  it('is rejected a second time under the same reference, and nothing is added', async () => {
     const caller = await room.newCaller({ microUsd: 0n });
     const once = (): Promise<bigint> =>
       room.database.transaction((transaction) => topUp(transaction, caller.accountId, 1n, 'invoice-2'));
@@ -41,7 +41,7 @@ describe('a top-up', () => {
     assert.equal((await room.account(caller)).availableMicroUsd, 1n);
   });
 
-  it('is refused to an account that does not exist', async () => {
+  it('is rejected for an account that does not exist', async () => {
     await assert.rejects(topUp(room.database, 'acc_none', 1n, 'invoice-3'), AccountNotFoundError);
     assert.deepEqual(await room.rows(`SELECT 1 FROM ledger_entries WHERE reference = 'invoice-3'`), []);
   });
@@ -56,7 +56,7 @@ describe('the ledger', () => {
   });
 
   // Proves C7-39.
-  it('takes one settlement of a reference, and the second one undoes its transaction', async () => {
+  it('accepts one settlement per reference, and the second one rolls back its transaction', async () => {
     const caller = await room.newCaller();
     const { taskId } = await room.creator.create(caller, body(), undefined);
     const settlement: Settlement = {
@@ -77,7 +77,7 @@ describe('the ledger', () => {
     assert.equal((await room.account(caller)).queued, 1);
   });
 
-  it('never lets a balance below nothing: the database itself refuses', async () => {
+  it('never allows a negative balance: the database itself rejects it', async () => {
     const caller = await room.newCaller({ microUsd: 1n });
     const text = 'UPDATE account_counters SET available_micro_usd = -1 WHERE account_id = $1';
 

@@ -38,7 +38,7 @@ describe('the operator’s own cost', () => {
   };
 
   // Proves C7-38.
-  it('is what was held for work that a provider had when its time ran out, or may have taken: once a task', async () => {
+  it('is the hold of work that a provider had when its time ran out, or may have accepted: once per task', async () => {
     await end('timed_out', 'taken', 'one:example.com');
     await end('timed_out', 'taken', 'one:example.com');
     await end('outcome_unknown', 'announced', 'one:example.com');
@@ -50,7 +50,7 @@ describe('the operator’s own cost', () => {
     assert.deepEqual(await verifyLedger(room.database), []);
   });
 
-  it('is what was held for work that was cancelled, or that brought nothing, where a provider may bill it', async () => {
+  it('is the hold of cancelled or fruitless work that a provider may bill', async () => {
     await end('cancelled', 'taken', 'four:example.com');
     await end('cancelled', 'announced', 'four:example.com');
     await end('no_output', 'taken', 'four:example.com');
@@ -61,7 +61,7 @@ describe('the operator’s own cost', () => {
     ]);
   });
 
-  it('is nothing where no provider was asked, or the provider itself said that it failed', async () => {
+  it('is zero when no provider was called, or when the provider itself reported the failure', async () => {
     await end('timed_out', 'nowhere', 'two:example.com');
     await end('cancelled', 'nowhere', 'two:example.com');
     await end('provider_error', 'taken', 'two:example.com');
@@ -69,7 +69,7 @@ describe('the operator’s own cost', () => {
     assert.deepEqual(await costsOf('two:example.com'), []);
   });
 
-  it('is counted on the UTC days that are asked for, and on no others', async () => {
+  it('is counted on the requested UTC days only', async () => {
     await end('timed_out', 'taken', 'three:example.com');
 
     const yesterday = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10);

@@ -50,7 +50,7 @@ function tomorrow({ keyId }: Caller): Promise<unknown> {
 
 describe('a spend cap', () => {
   // Proves C7-7.
-  it('counts what is held, and refuses the task that would pass it, which leaves nothing', async () => {
+  it('counts holds, and rejects a task that would exceed it without leaving a trace', async () => {
     const caller = await cappedCaller({ totalMicroUsd: 2n * PRICE + 1n });
     await create(caller);
     await create(caller);
@@ -62,7 +62,7 @@ describe('a spend cap', () => {
   });
 
   // Proves C7-7.
-  it('counts no more what a settlement released, and goes on counting what it captured', async () => {
+  it('no longer counts what a settlement released, and still counts what it captured', async () => {
     const caller = await cappedCaller({ dayMicroUsd: PRICE, totalMicroUsd: PRICE });
     const failed = await create(caller);
     await settleTask(room.database, failed, { status: 'fail', reason: 'no_output' }, RETENTION);
@@ -74,7 +74,7 @@ describe('a spend cap', () => {
     assert.deepEqual(await refusal(caller), { period: 'day', leftMicroUsd: 1n });
   });
 
-  it('of nothing lets pass what costs nothing', async () => {
+  it('of zero admits tasks that cost nothing', async () => {
     const caller = await cappedCaller({ totalMicroUsd: 0n });
 
     await room.creator.create(caller, body({ model: 'acme/free' }), undefined);
@@ -83,7 +83,7 @@ describe('a spend cap', () => {
   });
 
   // Proves C7-7.
-  it('is never passed by many at the same moment', async () => {
+  it('is never exceeded by many concurrent requests', async () => {
     const caller = await cappedCaller({ dayMicroUsd: 3n * PRICE });
 
     const answers = await Promise.allSettled(Array.from({ length: 16 }, () => create(caller)));
@@ -92,13 +92,13 @@ describe('a spend cap', () => {
     for (const answer of answers) assert.ok(answer.status === 'fulfilled' || answer.reason instanceof SpendCapError);
   });
 
-  it('adds up in the books', async () => {
+  it('matches the ledger', async () => {
     assert.deepEqual(await verifyLedger(room.database), []);
   });
 
   // Last: it moves counts to another day, which the proof above would rightly report.
   // Proves C7-7.
-  it('of a day is whole again on the next one, and that of all days is not', async () => {
+  it('per day is reset on the next day, and a total cap is not', async () => {
     const daily = await cappedCaller({ dayMicroUsd: PRICE });
     const both = await cappedCaller({ dayMicroUsd: PRICE, totalMicroUsd: PRICE });
     for (const caller of [daily, both]) {

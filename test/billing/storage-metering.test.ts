@@ -65,7 +65,7 @@ async function leave(caller: Caller, microUsd: bigint): Promise<void> {
 
 describe('the cost of storage', () => {
   // Proves C5-15.
-  it('is the price of a month for 1e9 bytes kept a whole month, however long the month is', () => {
+  it('is the monthly price for 1e9 bytes stored for a whole month, however long the month is', () => {
     for (const [month, days] of [
       ['2026-01', 31n],
       ['2026-02', 28n],
@@ -77,7 +77,7 @@ describe('the cost of storage', () => {
     }
   });
 
-  it('is rounded up once, to the micro, and nothing for nothing', () => {
+  it('is rounded up once, to the micro, and is zero for zero bytes', () => {
     const at = Date.parse('2026-06-30T23:59:59Z');
     assert.equal(storageCost(0n, STORAGE_PRICE, at), 0n);
     assert.equal(storageCost(1n, STORAGE_PRICE, at), 1n);
@@ -86,7 +86,7 @@ describe('the cost of storage', () => {
     assert.equal(storageCostOfDay(GB, STORAGE_PRICE, at), 1_667n);
   });
 
-  it('is exact beyond what a floating-point number holds', () => {
+  it('is exact beyond the range of a floating-point number', () => {
     const at = Date.parse('2026-06-01');
     const month = 30n * MICROSECONDS_OF_DAY;
     const bytes = 9_007_199_254_740_993n;
@@ -98,7 +98,7 @@ describe('the cost of storage', () => {
 
 describe('metering', () => {
   // Proves C5-15.
-  it('books each ended UTC day by its own month, the first and the last for the part that was kept', async () => {
+  it('charges each ended UTC day by its own month, and the first and last for the part that was stored', async () => {
     const caller = await room.newCaller();
     const { outputIds } = await storage.taskWithOutputs(caller, [30 * GB]);
     await storage.promoteAt(caller, outputIds, Date.parse('2026-01-30T12:00:00Z'));
@@ -133,7 +133,7 @@ describe('metering', () => {
   });
 
   // Proves C7-41.
-  it('writes a hold and its capture for each day, with what was available and held after each', async () => {
+  it('writes a hold and its capture for each day, with available balance and hold after each', async () => {
     const caller = await room.newCaller({ microUsd: 1_000_000n });
     const { outputIds } = await storage.taskWithOutputs(caller, [31 * GB]);
     await storage.promoteAt(caller, outputIds, Date.parse('2026-03-10T00:00:00Z'));
@@ -150,7 +150,7 @@ describe('metering', () => {
     ]);
   });
 
-  it('books a day once, however often and at how many places it runs at the same moment', async () => {
+  it('charges a day once, however often and in however many processes it runs at the same time', async () => {
     const caller = await room.newCaller();
     const { outputIds } = await storage.taskWithOutputs(caller, [31 * GB]);
     await storage.promoteAt(caller, outputIds, Date.parse('2026-03-20T00:00:00Z'));
@@ -166,7 +166,7 @@ describe('metering', () => {
     assert.equal((await entriesOf(caller)).length, 8);
   });
 
-  it('leaves a day alone that has not ended, or ended this very moment', async () => {
+  it('skips a day that has not ended, or ends at this moment', async () => {
     const caller = await room.newCaller();
     const { outputIds } = await storage.taskWithOutputs(caller, [GB]);
     await storage.promoteAt(caller, outputIds, Date.parse('2026-04-01T10:00:00Z'));
@@ -179,7 +179,7 @@ describe('metering', () => {
     assert.equal((await daysOf(caller)).length, 1);
   });
 
-  it('catches up after a pause, and passes over the days without storage', async () => {
+  it('catches up after a pause, and skips days without storage', async () => {
     const caller = await room.newCaller();
     const first = await storage.taskWithOutputs(caller, [GB]);
     await storage.promoteAt(caller, first.outputIds, Date.parse('2025-01-01T00:00:00Z'));
@@ -198,7 +198,7 @@ describe('metering', () => {
   });
 
   // Proves C5-18.
-  it('takes at most what is available, never below zero, and nothing is owed later', async () => {
+  it('takes at most the available balance, never goes below zero, and leaves no debt', async () => {
     const caller = await room.newCaller();
     const { outputIds } = await storage.taskWithOutputs(caller, [30 * GB]);
     await storage.promoteAt(caller, outputIds, Date.parse('2026-04-10T00:00:00Z'));
@@ -223,7 +223,7 @@ describe('metering', () => {
     assert.equal((await room.account(caller)).availableMicroUsd, 150_000n);
   });
 
-  it('never goes below zero while the account spends and settles at the same moment', async () => {
+  it('never goes below zero while the account spends and settles concurrently', async () => {
     const caller = await room.newCaller();
     const { outputIds } = await storage.taskWithOutputs(caller, [30 * GB]);
     await storage.promoteAt(caller, outputIds, Date.parse('2026-04-20T00:00:00Z'));
@@ -240,7 +240,7 @@ describe('metering', () => {
     assert.deepEqual(await verifyLedger(room.database), []);
   });
 
-  it('writes days down that cost nothing, and asks no money for them', async () => {
+  it('records days that cost nothing without charging for them', async () => {
     const caller = await room.newCaller({ microUsd: PRICE });
     const { outputIds } = await storage.taskWithOutputs(caller, [1]);
     await room.database.transaction((transaction) => topUp(transaction, caller.accountId, 1n, newId('topup')));
@@ -257,7 +257,7 @@ describe('metering', () => {
 });
 
 describe('an account counts as unpaid', () => {
-  it('after seven successive days that it could not pay, and not after six, nor where one between was paid', async () => {
+  it('after seven successive days that it could not pay, not after six, and not when one between was paid', async () => {
     const caller = await room.newCaller();
     const { outputIds } = await storage.taskWithOutputs(caller, [30 * GB]);
     const began = Date.parse('2026-06-01T00:00:00Z');

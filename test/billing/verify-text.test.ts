@@ -47,15 +47,15 @@ after(() => room.close());
 
 const brokenBy = (...changes: string[]): Promise<readonly string[]> => rulesBrokenBy(room, changes);
 
-describe('the proof of text calls', () => {
-  it('finds nothing where all is well', async () => {
+describe('verification of text calls', () => {
+  it('finds nothing when everything adds up', async () => {
     assert.deepEqual(await verifyLedger(room.database), []);
     const rows = await room.rows<{ calls: number }>('SELECT count(*)::integer AS calls FROM text_calls');
     assert.deepEqual(rows, [{ calls: 3 }]);
   });
 
   // Proves C7-43.
-  it('finds a call that holds another amount than its account does', async () => {
+  it('finds a call whose hold differs from that of its account', async () => {
     const change = `UPDATE text_calls SET held_micro_usd = 999 WHERE id = '${open.id}'`;
 
     assert.deepEqual(await brokenBy(change), [HELD, ONE_HOLD].toSorted());
@@ -71,7 +71,7 @@ describe('the proof of text calls', () => {
     }
   });
 
-  it('finds a call that is over and not settled in the books, or the other way round', async () => {
+  it('finds a call that ended without a settlement in the ledger, or the other way round', async () => {
     const gone = `DELETE FROM ledger_entries WHERE kind IN ('capture', 'release') AND reference = '${settled.id}'`;
     const [violation] = (await violationsAfter(room, [gone])).filter(({ rule }) => rule === ONE_SETTLEMENT);
     assert.equal(violation?.subject, settled.id);
@@ -84,7 +84,7 @@ describe('the proof of text calls', () => {
   });
 
   // Proves C7-43.
-  it('finds a settlement of another amount than was held, or captured otherwise than the call says', async () => {
+  it('finds a settlement whose amount differs from the hold, or whose capture differs from the call', async () => {
     for (const change of [
       `UPDATE ledger_entries SET amount_micro_usd = amount_micro_usd + 1
         WHERE kind = 'release' AND reference = '${settled.id}'`,
@@ -94,7 +94,7 @@ describe('the proof of text calls', () => {
     }
   });
 
-  it('finds a report beyond its hold that is not booked, booked otherwise, or booked for nothing', async () => {
+  it('finds usage beyond the hold that is not charged, charged differently, or charged for nothing', async () => {
     const due = `UPDATE text_calls SET due_micro_usd = 1081 WHERE id = '${settled.id}'`;
     const cost = (microUsd: number): string =>
       `INSERT INTO operator_costs (task_id, upstream, model, reason, at_most_micro_usd)
@@ -107,20 +107,20 @@ describe('the proof of text calls', () => {
     assert.deepEqual(await brokenBy(due, cost(80)), [BORNE]);
   });
 
-  it('finds a stream that no call occupies, and one that is not counted', async () => {
+  it('finds a stream that belongs to no call, and a call whose stream is not counted', async () => {
     for (const sign of ['+', '-']) {
       const change = `UPDATE account_counters SET text_streams = text_streams ${sign} 1 WHERE account_id = '${accountId}'`;
       assert.deepEqual(await brokenBy(change), [STREAMS]);
     }
   });
 
-  it('finds money held for a call that never was', async () => {
+  it('finds a hold for a call that does not exist', async () => {
     const entry = strayEntry('hold', undone.id, 0n, accountId);
 
     assert.ok((await brokenBy(entry)).includes(NO_HOLD));
   });
 
-  it('finds a cap that counts a call otherwise than it was held and released', async () => {
+  it('finds a cap whose count differs from the holds and releases of its calls', async () => {
     const periods = await room.rows<{ spent: bigint }>(
       'SELECT spent_micro_usd AS spent FROM spend_periods WHERE cap_id = $1',
       capId,
@@ -134,7 +134,7 @@ describe('the proof of text calls', () => {
     }
   });
 
-  it('finds an account whose money moved without an entry', async () => {
+  it('finds an account whose balance changed without an entry', async () => {
     const change = `UPDATE account_counters SET held_micro_usd = held_micro_usd - 1 WHERE account_id = '${accountId}'`;
 
     const broken = await brokenBy(change);

@@ -80,8 +80,8 @@ const rulesBrokenBy = (...changes: string[]): Promise<readonly string[]> => brok
 const entry = (kind: string, reference: string, amount: bigint | number, owner = accountId): string =>
   brokenBooks.strayEntry(kind, reference, amount, owner);
 
-describe('the proof of the ledger', () => {
-  it('finds nothing where all is well', async () => {
+describe('verification of the ledger', () => {
+  it('finds nothing when everything adds up', async () => {
     assert.deepEqual(await verifyLedger(room.database), []);
     const [counts] = await room.rows<{ entries: number; days: number; periods: number }>(
       `SELECT (SELECT count(*)::integer FROM ledger_entries WHERE reference LIKE 'storage:%') AS entries,
@@ -95,7 +95,7 @@ describe('the proof of the ledger', () => {
   });
 
   // Proves C7-42.
-  it('finds a micro that came from nowhere or went there', async () => {
+  it('finds a micro that appeared or disappeared', async () => {
     for (const sign of ['+', '-']) {
       const change = `UPDATE account_counters SET available_micro_usd = available_micro_usd ${sign} 1`;
       assert.deepEqual(await rulesBrokenBy(change), [LAST, PAID_IN]);
@@ -117,14 +117,14 @@ describe('the proof of the ledger', () => {
     });
   });
 
-  it('finds money that is held for no open task', async () => {
+  it('finds a hold that belongs to no open task', async () => {
     const change = `UPDATE account_counters SET held_micro_usd = held_micro_usd + 1,
                                                 available_micro_usd = available_micro_usd - 1`;
 
     assert.deepEqual(await rulesBrokenBy(change), [HELD, LAST]);
   });
 
-  it('finds an open task that holds another amount than its account does', async () => {
+  it('finds an open task whose hold differs from that of its account', async () => {
     assert.ok((await rulesBrokenBy(`UPDATE tasks SET held_micro_usd = 1 WHERE id = '${open}'`)).includes(HELD));
   });
 
@@ -148,14 +148,14 @@ describe('the proof of the ledger', () => {
     assert.ok((await rulesBrokenBy(entry('release', open, PRICE))).includes(ONE_SETTLEMENT));
   });
 
-  it('finds a settlement of another amount than was held', async () => {
+  it('finds a settlement whose amount differs from the hold', async () => {
     const change = `UPDATE ledger_entries SET amount_micro_usd = amount_micro_usd + 1
                      WHERE kind = 'release' AND reference = '${succeeded}'`;
 
     assert.ok((await rulesBrokenBy(change)).includes(ONE_SETTLEMENT));
   });
 
-  it('finds a task that shows its owner another price than was taken', async () => {
+  it('finds a task that shows its owner a price other than the captured one', async () => {
     const change = `UPDATE tasks SET captured_micro_usd = captured_micro_usd - 1 WHERE id = '${succeeded}'`;
 
     assert.deepEqual(await rulesBrokenBy(change), [ONE_SETTLEMENT]);
@@ -166,7 +166,7 @@ describe('the proof of the ledger', () => {
     assert.deepEqual(await rulesBrokenBy('UPDATE account_counters SET queued = queued + 1'), [SLOTS]);
   });
 
-  it('finds a task that is not counted, and one that is counted and not there', async () => {
+  it('finds a task that is not counted, and one that is counted and does not exist', async () => {
     assert.deepEqual(await rulesBrokenBy('UPDATE account_counters SET tasks_total = tasks_total + 1'), [TOTAL]);
     assert.deepEqual(await rulesBrokenBy('UPDATE account_counters SET tasks_total = tasks_total - 1'), [TOTAL]);
   });
@@ -179,7 +179,7 @@ describe('the proof of the ledger', () => {
     assert.equal(violation?.subject, 'acc_nobody');
   });
 
-  it('finds a capture or release that no hold covers', async () => {
+  it('finds a capture or release without a hold', async () => {
     for (const change of [
       entry('capture', 'of-nothing', 1),
       entry('release', 'of-nothing', 0),
@@ -191,7 +191,7 @@ describe('the proof of the ledger', () => {
     }
   });
 
-  it('finds a negative amount where there must be none, and takes it of an adjustment', async () => {
+  it('finds a negative amount where none is allowed, but accepts one in an adjustment', async () => {
     for (const kind of ['topup', 'hold', 'capture', 'release']) {
       assert.ok((await rulesBrokenBy(entry(kind, 'negative', -1))).includes(NOT_NEGATIVE), kind);
     }
@@ -199,11 +199,11 @@ describe('the proof of the ledger', () => {
   });
 });
 
-describe('the proof of the balances that entries tell', () => {
+describe('verification of balances in ledger entries', () => {
   const column = (name: string, change: string, where: string): string =>
     `UPDATE ledger_entries SET ${name} = ${name} ${change} WHERE ${where}`;
 
-  it('finds an entry that does not follow from the one before it', async () => {
+  it('finds an entry that does not follow from the previous one', async () => {
     for (const kind of ['topup', 'adjustment', 'hold', 'capture', 'release']) {
       for (const name of ['available_after_micro_usd', 'held_after_micro_usd']) {
         const where = `id = (SELECT min(id) FROM ledger_entries WHERE kind = '${kind}')`;
@@ -212,7 +212,7 @@ describe('the proof of the balances that entries tell', () => {
     }
   });
 
-  it('finds that every entry after a gap is off, however consistent they are otherwise', async () => {
+  it('finds every entry after a gap to be off, however consistent they are otherwise', async () => {
     const shift = column('available_after_micro_usd', '+ 1', `kind <> 'topup'`);
 
     const found = await violationsAfter(shift);
@@ -221,7 +221,7 @@ describe('the proof of the balances that entries tell', () => {
     assert.equal(found.filter(({ rule }) => rule === FOLLOWS).length, 1);
   });
 
-  it('finds a first entry that begins with something', async () => {
+  it('finds a first entry that does not begin with zero', async () => {
     const shift = column('available_after_micro_usd', '+ 1', 'true');
 
     const [violation] = (await violationsAfter(shift)).filter(({ rule }) => rule === FOLLOWS);
@@ -230,7 +230,7 @@ describe('the proof of the balances that entries tell', () => {
     assert.match(violation?.detail ?? '', /^available 1000000001, held 0, after available 0, held 0 /);
   });
 
-  it('finds a last entry that tells another balance than the account has', async () => {
+  it('finds a last entry whose balance differs from that of the account', async () => {
     for (const name of ['available_after_micro_usd', 'held_after_micro_usd']) {
       const where = 'id = (SELECT max(id) FROM ledger_entries)';
       assert.deepEqual(await rulesBrokenBy(column(name, '+ 1', where)), [FOLLOWS, LAST]);
@@ -239,8 +239,8 @@ describe('the proof of the balances that entries tell', () => {
   });
 });
 
-describe('the proof of spend caps', () => {
-  it('finds a cap that counts more or less than was held and not released', async () => {
+describe('verification of spend caps', () => {
+  it('finds a cap whose count differs from what was held and not released', async () => {
     for (const period of ['total', 'day']) {
       const where = `cap_id = '${capId}' AND (period = 'total') = ${period === 'total'}`;
       for (const change of [
@@ -253,7 +253,7 @@ describe('the proof of spend caps', () => {
     }
   });
 
-  it('finds what was counted on another day than it was held', async () => {
+  it('finds an amount that was counted on another day than it was held', async () => {
     const change = `UPDATE spend_periods SET period = '2001-01-01' WHERE period <> 'total'`;
 
     const found = await violationsAfter(change);
@@ -268,7 +268,7 @@ describe('the proof of spend caps', () => {
     ]);
   });
 
-  it('finds a task that counts against a cap which does not know of it', async () => {
+  it('finds a task that names a cap which does not count it', async () => {
     assert.deepEqual(await rulesBrokenBy(`UPDATE tasks SET spend_cap_ids = NULL WHERE id = '${open}'`), [CAPS]);
     const change = `UPDATE tasks SET spend_cap_ids = ARRAY['${capId}'] WHERE id = '${failed}'`;
     // It was released completely: none of it counts.
@@ -276,8 +276,8 @@ describe('the proof of spend caps', () => {
   });
 });
 
-describe('the proof of storage', () => {
-  it('finds a day whose entries say something else than was metered', async () => {
+describe('verification of storage', () => {
+  it('finds a day whose entries differ from what was metered', async () => {
     for (const change of [
       'UPDATE storage_days SET paid_micro_usd = paid_micro_usd - 1',
       'DELETE FROM storage_days',
@@ -291,7 +291,7 @@ describe('the proof of storage', () => {
     }
   });
 
-  it('finds persistent bytes that nothing occupies, and such that are not counted', async () => {
+  it('finds persistent bytes that no output occupies, and outputs whose bytes are not counted', async () => {
     for (const sign of ['+', '-']) {
       const change = `UPDATE account_counters SET persistent_bytes = persistent_bytes ${sign} 1`;
       assert.deepEqual(await rulesBrokenBy(change), [BYTES]);
@@ -306,8 +306,8 @@ describe('the proof of storage', () => {
   });
 });
 
-describe('the run of the proof', () => {
-  it('says no more than a hundred things', async () => {
+describe('a verification run', () => {
+  it('reports at most a hundred problems', async () => {
     const change = `INSERT INTO tasks (id, account_id, key_id, fingerprint, fingerprint_version, model, definition_hash,
                                        storage, held_micro_usd, queue_deadline_at)
                     SELECT 'orphan-' || n, 'acc_none', 'key', '', 1, 'm', 'h', 'temp', 1, now()
@@ -317,7 +317,7 @@ describe('the run of the proof', () => {
   });
 
   // Proves C7-42.
-  it('holds while money moves', async () => {
+  it('passes while money moves', async () => {
     const caller = await room.newCaller();
     let isOver = false;
     const moving = (async () => {

@@ -39,8 +39,8 @@ function usesIn(file: string, source: string): Readonly<Record<string, number>> 
   return uses;
 }
 
-describe('what reads a whole text at once', () => {
-  it('stands in the list of parsers, with what bounds it', async () => {
+describe('code that reads a whole text at once', () => {
+  it('is in the list of parsers, with what limits its input', async () => {
     const found: Record<string, Readonly<Record<string, number>>> = {};
     for (const folder of PROGRAM_DIRECTORIES) {
       for (const entry of await readdir(packageFile(folder), { recursive: true })) {
@@ -55,7 +55,7 @@ describe('what reads a whole text at once', () => {
     assert.deepEqual(found, listed);
   });
 
-  it('is found where it is', () => {
+  it('is found by the search', () => {
     const source = 'JSON.parse(a); new RegExp(a); new RegExp("b"); await answer.json(); new TextDecoder(); jsonata(x);';
 
     assert.deepEqual(usesIn('a.ts', source), { 'JSON.parse': 1, RegExp: 1, '.json': 1, TextDecoder: 1, jsonata: 1 });

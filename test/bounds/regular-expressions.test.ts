@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import { findExpressions, hashOf, problemOf, readKnown } from './regular-expressions.ts';
 
 describe('the regular expressions of the program', () => {
-  it('are linear, or stand in the list with what bounds them', async () => {
+  it('are linear, or are in the list with what limits their input', async () => {
     const { bounded, linear } = await readKnown();
     const expressions = await findExpressions();
     assert.ok(expressions.size > 400, `only ${expressions.size} were found`);
@@ -21,14 +21,14 @@ describe('the regular expressions of the program', () => {
     assert.deepEqual(problems, []);
   });
 
-  it('that stand in the list are in the program', async () => {
+  it('that are in the list exist in the program', async () => {
     const expressions = await findExpressions();
     const stale = Object.keys((await readKnown()).bounded).filter((expression) => !expressions.has(expression));
 
     assert.deepEqual(stale, []);
   });
 
-  it('are found to be at fault where they are', () => {
+  it('are detected when they are not linear', () => {
     assert.match(problemOf('/^(a+)+$/') ?? '', /exponential/);
     assert.match(problemOf(String.raw`/\s*x\s*$/`) ?? '', /polynomial/);
     assert.equal(problemOf('/^[a-z]+$/'), undefined);

@@ -36,7 +36,7 @@ async function pendingCallback(url = 'https://example.com'): Promise<TaskId> {
   return taskId;
 }
 
-describe('two attempts of one callback, the first taken for dead', () => {
+describe('two attempts of one callback, the first presumed dead', () => {
   const attemptedTwice = async (): Promise<TaskId> => {
     const taskId = await pendingCallback();
     await beginAttempt(test.database, taskId, SCHEDULE_LENGTH);
@@ -67,7 +67,7 @@ describe('two attempts of one callback, the first taken for dead', () => {
 });
 
 describe('an attempt', () => {
-  it('is recorded once: the second time changes nothing and says so', async () => {
+  it('is recorded once: the second time changes nothing and reports that', async () => {
     const taskId = await pendingCallback();
     await beginAttempt(test.database, taskId, SCHEDULE_LENGTH);
 
@@ -85,7 +85,7 @@ describe('an attempt', () => {
     );
   });
 
-  it('is not begun before it is due, but for the moment by which a timer may be early', async () => {
+  it('does not begin before it is due, except for the tolerance of early timers', async () => {
     const taskId = await pendingCallback();
     await beginAttempt(test.database, taskId, SCHEDULE_LENGTH);
     assert.equal(await findDelayMs(test.database, taskId), undefined);
@@ -102,7 +102,7 @@ describe('an attempt', () => {
     assert.equal((await beginAttempt(test.database, taskId, SCHEDULE_LENGTH))?.attempt, 2);
   });
 
-  it('is not begun where the address is gone, or the schedule is used up', async () => {
+  it('does not begin when the address is removed or the schedule is used up', async () => {
     assert.equal(await beginAttempt(test.database, await pendingCallback(''), SCHEDULE_LENGTH), undefined);
     const taskId = await pendingCallback();
     assert.equal((await beginAttempt(test.database, taskId, 1))?.scheduled, 1);
@@ -112,7 +112,7 @@ describe('an attempt', () => {
 
 describe('the list of attempts', () => {
   // Proves C6-17.
-  it('tells time, duration and outcome of each; of one that is under way or was cut off only its time', async () => {
+  it('reports time, duration and outcome of each; only the time while it is running or was interrupted', async () => {
     const taskId = await pendingCallback();
     for (let attempt = 1; attempt <= 3; attempt++) await beginAttempt(test.database, taskId, SCHEDULE_LENGTH);
     await finishAttempt(test.database, taskId, 1, { errorClass: 'tls' }, 'pending', 60_000);
@@ -129,7 +129,7 @@ describe('the list of attempts', () => {
     assert.deepEqual([third?.httpStatus, third?.errorClass], [503, null]);
   });
 
-  it('holds the last ones where there are very many', async () => {
+  it('holds the latest ones when there are very many', async () => {
     const taskId = await pendingCallback();
     await test.database.query(
       {
@@ -145,7 +145,7 @@ describe('the list of attempts', () => {
     assert.deepEqual([attempts[0]?.attempt, attempts.at(-1)?.attempt], [6, LISTED_ATTEMPTS + 5]);
   });
 
-  it('is nothing for a task without a callback', async () => {
+  it('is empty for a task without a callback', async () => {
     assert.equal(await readCallback(test.database, newTaskId()), undefined);
   });
 });

@@ -65,7 +65,7 @@ describe('a crowd of deliveries to a receiver that hangs', () => {
     return row ?? assert.fail();
   }
 
-  it('holds half of the places, and another account is delivered to before its turn has come', async () => {
+  it('holds half of the slots, and another account gets its delivery before a slot becomes free', async () => {
     const { darkroom, receiver } = outside;
     const [crowd, other] = [await darkroom.createAccount(), await darkroom.createAccount()];
     // Another account's finished task, so that only its delivery has to be awaited.

@@ -33,8 +33,8 @@ function takeAll(slots: DeliverySlots, accountId: string, atMost = SLOTS) {
   return { taken, delayMs: undefined };
 }
 
-describe('places for deliveries', () => {
-  it('are half of all for an account that is alone, and some are left for whoever comes', () => {
+describe('delivery slots', () => {
+  it('are half of all for a single account, and the rest stay free for others', () => {
     const { slots } = clocked();
 
     assert.equal(takeAll(slots, 'hanging').taken.length, 100);
@@ -44,7 +44,7 @@ describe('places for deliveries', () => {
     assert.equal(takeAll(slots, 'late', 1).taken.length, 1);
   });
 
-  it('never exceed what there is, whatever is released twice', () => {
+  it('never exceed the total, even when one is released twice', () => {
     const { slots } = clocked();
     const { taken } = takeAll(slots, 'one');
     for (const release of taken) release();
@@ -55,7 +55,7 @@ describe('places for deliveries', () => {
     assert.equal(again.taken.length, 100);
   });
 
-  it('come free for an account as its own attempts end', () => {
+  it('become free for an account as its own attempts end', () => {
     const { slots } = clocked();
     const { taken } = takeAll(slots, 'one');
     assert.ok('delayMs' in slots.take('one'));
@@ -66,7 +66,7 @@ describe('places for deliveries', () => {
     assert.ok('delayMs' in slots.take('one'));
   });
 
-  it('have those that found none come again one after the other, at the pace of the account', () => {
+  it('are retried one after the other, at the pace of the account, by attempts that found none', () => {
     const { slots, advance } = clocked();
     takeAll(slots, 'hanging');
     advance(HANGING_MS);
@@ -85,7 +85,7 @@ describe('places for deliveries', () => {
     assert.ok(Math.abs((delays[99] ?? 0) - (delays[0] ?? 0) - 9_900) < 10);
   });
 
-  it('have nobody wait for more than a minute, and not all come in one moment then', () => {
+  it('make no attempt wait for more than a minute, nor all of them retry at the same moment', () => {
     const slots = createDeliverySlots({ slots: SLOTS, now: () => 1_000 });
     takeAll(slots, 'hanging');
     const delays = Array.from({ length: 200_000 }, () => {
@@ -98,7 +98,7 @@ describe('places for deliveries', () => {
     assert.ok(new Set(delays.slice(-1_000)).size > 500);
   });
 
-  it('hardly delay an account whose receivers are fast', () => {
+  it('add little delay to an account whose receivers are fast', () => {
     const { slots, advance } = clocked();
     for (let round = 0; round < 50; round++) {
       const { taken } = takeAll(slots, 'fast', 10);

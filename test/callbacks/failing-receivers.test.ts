@@ -60,7 +60,7 @@ describe('an account whose receiver fails', () => {
     );
   }
 
-  it('is told from the first callback that was given up until one arrives', async () => {
+  it('is notified from the first callback that was given up until one is delivered', async () => {
     const account = await outside.darkroom.createAccount();
     const other = await outside.darkroom.createAccount();
     assert.deepEqual(await problemsOf(account), []);
@@ -85,7 +85,7 @@ describe('an account whose receiver fails', () => {
     await untilTold(account, undefined);
   });
 
-  it('is not told of a receiver that recovers within the schedule, nor of one that wants no more', async () => {
+  it('is not notified of a receiver that recovers within the schedule, nor of one that unsubscribes with 410', async () => {
     const account = await outside.darkroom.createAccount();
 
     assert.deepEqual((await deliver(account, '/fail/2/recovering')).attempts, 3);
@@ -94,7 +94,7 @@ describe('an account whose receiver fails', () => {
     assert.deepEqual(await problemsOf(account), []);
   });
 
-  it('for days gets one attempt of each callback, also when asked for again, until one arrives', async () => {
+  it('for days gets one attempt per callback, also for a redelivery, until one is delivered', async () => {
     const account = await outside.darkroom.createAccount();
     await failForDays(account);
     const [failing] = await problemsOf(account);
@@ -114,7 +114,7 @@ describe('an account whose receiver fails', () => {
     assert.equal((await problemsOf(account))[0]?.isReduced, false);
   });
 
-  it('has the whole schedule again once a test delivery arrives, and not where that fails too', async () => {
+  it('gets the whole schedule again once a test delivery succeeds, and not when that fails too', async () => {
     const account = await outside.darkroom.createAccount();
     await failForDays(account);
     const test = (path: string) =>

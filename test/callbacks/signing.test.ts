@@ -50,7 +50,7 @@ describe('signing a callback', () => {
   });
 
   // Proves S6.5-1, C6-5.
-  it('makes the signature that the Standard Webhooks libraries publish for their example', () => {
+  it('produces the signature that the Standard Webhooks libraries publish for their example', () => {
     const key = Buffer.from('MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', 'base64');
 
     assert.equal(
@@ -60,7 +60,7 @@ describe('signing a callback', () => {
   });
 
   // Proves S6.5-1, C6-6.
-  it('is verified by whoever decodes the whsec_ spelling, as those libraries do', () => {
+  it('is verified by a receiver that decodes the whsec_ spelling, as those libraries do', () => {
     const spelling = whsecSpelling(CURRENT);
     const headers = signCallback({ ...CALLBACK, secrets: [PREVIOUS, CURRENT] });
 
@@ -72,7 +72,7 @@ describe('signing a callback', () => {
   });
 
   // Proves C6-8.
-  it('makes secrets of 43 base64url characters that never repeat', () => {
+  it('creates secrets of 43 base64url characters that never repeat', () => {
     const secrets = Array.from({ length: 100 }, newWebhookSecret);
 
     assert.ok(secrets.every((secret) => /^[\w-]{43}$/.test(secret)));

@@ -46,7 +46,7 @@ describe('the published verifier of Standard Webhooks', () => {
   const refuses = (secret: string, body: string, headers: Record<string, string>, why: RegExp): void =>
     assert.throws(() => new Webhook(secret).verify(body, headers), { name: 'WebhookVerificationError', message: why });
 
-  it('takes what was delivered, with a key made here and with one of the account’s own', async () => {
+  it('accepts our deliveries, signed with a generated secret and with one of the account’s own', async () => {
     for (const secret of [
       await key('POST', `${PATH}/rotate`),
       await key('PUT', PATH, { secret: 'a secret of the receiver, with ü' }),
@@ -59,7 +59,7 @@ describe('the published verifier of Standard Webhooks', () => {
     }
   });
 
-  it('takes it by the old key and by the new one while a key is replaced', async () => {
+  it('accepts them with the old secret and the new one during a rotation', async () => {
     const before = await key('POST', `${PATH}/rotate`);
     const replaced = await key('POST', `${PATH}/rotate`);
     const { callback, headers } = await called();
@@ -67,7 +67,7 @@ describe('the published verifier of Standard Webhooks', () => {
     for (const secret of [before, replaced]) new Webhook(secret).verify(callback.body, headers);
   });
 
-  it('refuses a body, an id or a time that was altered, another key, and what carries no signature', async () => {
+  it('rejects an altered body, id or time, a wrong secret, and a missing signature', async () => {
     const secret = await key('POST', `${PATH}/rotate`);
     const { callback, headers } = await called();
     const { body } = callback;
@@ -84,7 +84,7 @@ describe('the published verifier of Standard Webhooks', () => {
     new Webhook(secret).verify(body, headers);
   });
 
-  it('refuses one that is kept and sent again later, and one from a time to come', async (t) => {
+  it('rejects a delivery that is replayed later, and one from the future', async (t) => {
     const secret = await key('POST', `${PATH}/rotate`);
     const { callback, headers } = await called();
     const sentAt = Number(headers['webhook-timestamp']) * 1000;

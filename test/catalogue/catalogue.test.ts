@@ -43,12 +43,12 @@ describe('a model and its route', () => {
   });
 
   // Proves C2-9.
-  it('are refused where the two spellings say different things', () => {
+  it('are rejected when the two spellings differ', () => {
     assert.throws(() => catalogue.resolve(`${NAME}@fast`, 'eu.west'), ContradictoryRouteError);
     assert.throws(() => catalogue.resolve(`${NAME}@fast`, 'default'), new ContradictoryRouteError('fast', 'default'));
   });
 
-  it('are refused with the list of routes where there is no such route', () => {
+  it('are rejected with the list of routes when the route does not exist', () => {
     const list = 'want one of "default", "fast", "eu.west"';
     assert.throws(() => catalogue.resolve(NAME, 'slow'), {
       name: 'UnknownRouteError',
@@ -61,7 +61,7 @@ describe('a model and its route', () => {
   });
 
   // Proves S2.1-1, C2-1.
-  it('are told apart by case, and no other name is near enough', () => {
+  it('are case-sensitive, and no similar name matches', () => {
     for (const name of ['acme/Pictures', 'acme/pictures ', 'pictures', '', '@', '@fast', `${NAME}@fast@fast`]) {
       assert.throws(() => catalogue.resolve(name, undefined), ModelUnavailableError, name);
     }
@@ -71,14 +71,14 @@ describe('a model and its route', () => {
   });
 
   // Proves S2.4-4.
-  it('are said to have routes only where there are several', () => {
+  it('are reported to have routes only when there are several', () => {
     assert.equal(catalogue.resolve(NAME, undefined).hasRoutes, true);
     assert.equal(createCatalogue([definition()]).resolve(NAME, undefined).hasRoutes, false);
   });
 });
 
 describe('a catalogue', () => {
-  it('names each definition by a hash of its content, whatever the order of its fields', () => {
+  it('identifies each definition by a hash of its content, whatever the order of its fields', () => {
     const one = definition();
     const reordered = Object.fromEntries(Object.entries(one).toReversed()) as typeof one;
 
@@ -87,7 +87,7 @@ describe('a catalogue', () => {
     assert.equal(createCatalogue([one]).resolve(NAME, undefined).hash, definitionHash(one));
   });
 
-  it('refuses two models of one name', () => {
+  it('rejects two models with the same name', () => {
     assert.throws(
       () => createCatalogue([definition(), definition({ created: 1 })]),
       /two models are called acme\/pictures/,
@@ -95,7 +95,7 @@ describe('a catalogue', () => {
   });
 
   // Proves S2.1-2, S2.5-4.
-  it('checks the input of each model by its own schema', () => {
+  it('validates the input of each model against its own schema', () => {
     const two = createCatalogue([
       definition(),
       definition({
@@ -117,13 +117,13 @@ describe('a catalogue', () => {
   });
 });
 
-describe('a model whose days are counted', () => {
+describe('a model with a retirement date', () => {
   const RETIRES_AT = 1_800_000_000;
   const old = definition({ name: 'acme/old', deprecatedAt: 1, retiresAt: RETIRES_AT, replacement: NAME });
   let now = 0;
   const ageing = createCatalogue([definition(), old], () => now);
 
-  it('is taken until the very second that it retires, and then refused for good', () => {
+  it('is accepted until the very second of its retirement, and then rejected for good', () => {
     now = RETIRES_AT * 1000 - 1;
     assert.equal(ageing.resolve('acme/old', undefined).definition, old);
     assert.deepEqual(ageing.available(), [definition(), old]);
@@ -148,7 +148,7 @@ describe('a model whose days are counted', () => {
 
 describe('the time limits of a model', () => {
   // Proves C4-5.
-  it('are its own, and those of its modality where it has none', () => {
+  it('are its own, or those of its modality when it has none', () => {
     const { limits, ...plain } = definition();
 
     assert.deepEqual(limitsOf(definition()), limits);
@@ -169,7 +169,7 @@ describe('the time limits of a model', () => {
 describe('an input', () => {
   const { checkInputAll, hasPrice } = createCatalogue([definition()]).resolve(NAME, undefined);
 
-  it('has all that is wrong with it told', () => {
+  it('is reported with all of its validation errors', () => {
     assert.deepEqual(checkInputAll({ prompt: 'a' }), []);
     assert.deepEqual(
       checkInputAll({ resolution: '3k', seed: 1 }).map(({ message }) => message),
@@ -181,7 +181,7 @@ describe('an input', () => {
     );
   });
 
-  it('has a price where the fields that the price goes by are right, whatever the others are', () => {
+  it('has a price when the fields that determine it are valid, whatever the others are', () => {
     assert.equal(hasPrice({ prompt: 1, seed: 1, resolution: '2k' }), true);
     assert.equal(hasPrice({}), true);
     for (const input of [{ prompt: 'a', resolution: '3k' }, { resolution: null }, undefined, null, [], 'x']) {

@@ -42,12 +42,12 @@ function problemOf(upstream: Changes): string | undefined {
 describe('an upstream that a model file describes', () => {
   const place = 'routes.default.upstreams.0';
 
-  it('is taken as it should be', () => {
+  it('is accepted', () => {
     assert.equal(problemOf({}), undefined);
     assert.equal(compileCheck(modelDefinitionSchema(PROTOCOLS), 'invalid model file')(definition({})), undefined);
   });
 
-  it('is taken as the page about it shows it', async () => {
+  it('is accepted as documented', async () => {
     const page = await readFile(packageFile('docs/guides/adding-an-upstream.md'), 'utf8');
     const [, shown] = /```json\n("http": [\s\S]*?)\n```/.exec(page) ?? [];
     const { http } = JSON.parse(`{${shown}}`) as { http: HttpBinding };
@@ -56,13 +56,13 @@ describe('an upstream that a model file describes', () => {
     assert.equal(compileCheck(modelDefinitionSchema(PROTOCOLS), 'invalid model file')(definition({ http })), undefined);
   });
 
-  it('is refused with the place where an expression cannot be read', () => {
+  it('is rejected with the position when an expression cannot be parsed', () => {
     const poll = { path: "'/jobs/' & $jobId", state: '$lookup(' };
 
     assert.match(problemOf({ http: { ...GOOD, poll } }) ?? '', new RegExp(`^${place}.http.poll.state: not JSONata: .`));
   });
 
-  it('is refused where an expression makes one of data, or is another each time', () => {
+  it('is rejected when an expression compiles data as code, or is not deterministic', () => {
     for (const name of ['eval', 'now', 'millis', 'random', 'shuffle']) {
       const submit = { path: "'/jobs'", body: `($f := $${name}; $f())` };
 
@@ -73,7 +73,7 @@ describe('an upstream that a model file describes', () => {
     }
   });
 
-  it('is refused where the file sets a header that carries a credential or belongs to the connection', () => {
+  it('is rejected when the file sets a header that carries a credential or belongs to the connection', () => {
     for (const name of ['Authorization', 'cookie', 'Host', 'Content-Length']) {
       assert.match(problemOf({ http: { ...GOOD, headers: { [name]: 'x' } } }) ?? '', /is not for a model file to set$/);
       const submit = { ...GOOD.submit, headers: { [name]: "'x'" } };
@@ -81,7 +81,7 @@ describe('an upstream that a model file describes', () => {
     }
   });
 
-  it('is refused where a credential has no name, or a job nothing that asks about it', () => {
+  it('is rejected when a credential has no name, or a job has no poll request', () => {
     const { poll, jobId, ...rest } = GOOD;
 
     assert.match(problemOf({ http: { ...GOOD, auth: { scheme: 'query' } } }) ?? '', /auth\.name/);
@@ -90,14 +90,14 @@ describe('an upstream that a model file describes', () => {
     assert.match(problemOf({ http: { ...rest, cancel: { path: "'/x'" } } }) ?? '', /jobId: there is none/);
   });
 
-  it('is refused where it is said to be repeatable and sends nothing to know a repetition by', () => {
+  it('is rejected when it declares retries safe and sends no idempotency key', () => {
     const submit = { path: "'/jobs'", body: '{ "say": prompt }' };
 
     assert.equal(problemOf({ http: { ...GOOD, isSubmitRepeatable: true } }), undefined);
     assert.match(problemOf({ http: { ...GOOD, submit, isSubmitRepeatable: true } }) ?? '', /sends \$taskId$/);
   });
 
-  it('is refused where the protocol and the description do not belong together', () => {
+  it('is rejected when the protocol and the description do not match', () => {
     const bare = { protocol: 'http', model: 'm' };
     const problem = (upstream: Upstream & { readonly http?: HttpBinding }): string | undefined =>
       upstreamProblem({ ...definition({}), routes: { default: { upstreams: [upstream] } } }, PROTOCOLS);
@@ -111,7 +111,7 @@ describe('an upstream that a model file describes', () => {
     assert.match(problemOf({ api: 'videos' }) ?? '', /api: only protocol openai has it/);
   });
 
-  it('is refused where a field is not one of the form', () => {
+  it('is rejected when a field is unknown', () => {
     const check = compileCheck(modelDefinitionSchema(PROTOCOLS), 'invalid model file');
     const http = { ...GOOD, poll: { ...GOOD.poll, eval: 'x' } };
 

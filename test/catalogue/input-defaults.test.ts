@@ -14,7 +14,7 @@ const SCHEMA = {
 };
 
 describe('an input with the defaults of its schema', () => {
-  it('has what the schema says of fields that are left out, and nothing of those without a default', () => {
+  it('has the defaults of omitted fields, and nothing for those without a default', () => {
     assert.deepEqual(withDefaults(SCHEMA, { prompt: 'a' }), { prompt: 'a', duration: 5, draft: false });
     assert.deepEqual(withDefaults({}, { prompt: 'a' }), { prompt: 'a' });
   });
@@ -26,7 +26,7 @@ describe('an input with the defaults of its schema', () => {
     assert.deepEqual(withDefaults(SCHEMA, { draft: null }), { duration: 5, draft: null });
   });
 
-  it('is taken by every embedded model', async () => {
+  it('is accepted by every embedded model', async () => {
     for (const model of await embeddedModels()) assert.ok(takesItsDefaults(model), model.definition.name);
   });
 });

@@ -71,7 +71,7 @@ const names = (catalogue: LiveCatalogue): readonly string[] => catalogue.availab
 const refusals = (): readonly LogLine[] => logged.filter(({ level }) => level >= 50);
 
 describe('a catalogue that follows its files', () => {
-  it('takes up a file that is added, changed and removed', async () => {
+  it('loads a file that is added, changed and removed', async () => {
     await put('a.json', text({ name: 'a' }));
     const catalogue = await open();
     assert.deepEqual(names(catalogue), ['a']);
@@ -97,7 +97,7 @@ describe('a catalogue that follows its files', () => {
     );
   });
 
-  it('pins a new definition before anybody can ask for it', async () => {
+  it('pins a new definition before it can be requested', async () => {
     let letPin = (): void => {};
     const gate = new Promise<void>((resolve) => {
       letPin = resolve;
@@ -117,7 +117,7 @@ describe('a catalogue that follows its files', () => {
     assert.equal(catalogue.resolve('a', undefined).hash, definitionHash(definition({ name: 'a' })));
   });
 
-  it('stays as it was while nothing can be pinned, and is tried again', async () => {
+  it('stays unchanged while the new definition cannot be pinned, and retries', async () => {
     let isAway = true;
     const pin: LiveCatalogueOptions['definitions']['pin'] = async (models) => {
       if (isAway && models.length > 0) throw new Error('the database is away');
@@ -131,7 +131,7 @@ describe('a catalogue that follows its files', () => {
     await until('it is there', () => names(catalogue).includes('a'));
   });
 
-  it('compiles no schema anew that has not changed', async () => {
+  it('does not recompile a schema that has not changed', async () => {
     await put('a.json', text({ name: 'a' }));
     const catalogue = await open();
     const { checkInput, definition: before } = catalogue.resolve('a', undefined);
@@ -143,7 +143,7 @@ describe('a catalogue that follows its files', () => {
     assert.equal(catalogue.find('a'), before);
   });
 
-  it('does nothing more once it is closed', async () => {
+  it('does nothing after it is closed', async () => {
     const catalogue = await open({ pollMs: 20 });
     await catalogue.close();
     const other = await open({ pollMs: 20 });
@@ -155,14 +155,14 @@ describe('a catalogue that follows its files', () => {
   });
 });
 
-describe('a bad file', () => {
-  it('is refused when there is nothing yet that could stay', async () => {
+describe('an invalid file', () => {
+  it('is rejected at startup, when there is no previous version', async () => {
     await put('a.json', '{');
 
     await assert.rejects(open(), ModelFileError);
   });
 
-  it('holds up no other, and is told with file, place and reason until it is fixed', async () => {
+  it('delays no other, and is reported with file, position and reason until it is fixed', async () => {
     await put('a.json', text({ name: 'a' }));
     const catalogue = await open();
 
@@ -194,7 +194,7 @@ describe('a bad file', () => {
     assert.deepEqual(pinned, ['a', 'a', 'b']);
   });
 
-  it('keeps the model that it had, until it is good again or goes', async () => {
+  it('keeps the previous version of its model until it is valid again or removed', async () => {
     await put('a.json', text({ name: 'a' }));
     await put('b.json', text({ name: 'b' }));
     let refusedFiles = 0;
@@ -214,7 +214,7 @@ describe('a bad file', () => {
     assert.equal(catalogue.state().refused, undefined);
   });
 
-  it('does not take the name of a model that is there, wherever it stands in their order', async () => {
+  it('does not take the name of an existing model, whatever its position in their order', async () => {
     await put('b.json', text({ name: 'b' }));
     const catalogue = await open();
 
@@ -226,7 +226,7 @@ describe('a bad file', () => {
     assert.equal(catalogue.find('b')?.created, definition().created);
   });
 
-  it('is told once, however often it is looked at', async () => {
+  it('is reported once, however often it is read', async () => {
     const catalogue = await open({ pollMs: 20 });
     await put('a.json', '{');
     await until('it is refused', () => catalogue.state().refused !== undefined);
@@ -241,7 +241,7 @@ describe('a bad file', () => {
     assert.equal(refusals().length, 3);
   });
 
-  it('is one that has the name of a model in another file', async () => {
+  it('is one with the name of a model in another file', async () => {
     await put('a.json', text());
     const catalogue = await open();
 
@@ -255,7 +255,7 @@ describe('a bad file', () => {
     assert.equal(catalogue.state().refused, undefined);
   });
 
-  it('is one that is no file, or that cannot be read', async () => {
+  it('is one that is not a regular file, or cannot be read', async () => {
     const catalogue = await open({ pollMs: 50 });
 
     await mkdir(at('folder.json'));
@@ -269,8 +269,8 @@ describe('a bad file', () => {
   });
 });
 
-describe('the ways in which files change', () => {
-  it('may be several steps, of which none is seen', async () => {
+describe('a change of the files', () => {
+  it('may consist of several steps of which none is seen', async () => {
     await put('a.json', text({ name: 'a' }));
     // So long that no machine is too slow between the steps.
     const catalogue = await open({ settleMs: 3_000 });
@@ -289,7 +289,7 @@ describe('the ways in which files change', () => {
     assert.deepEqual(pinned, ['a', 'a']);
   });
 
-  it('may be a mounted volume that links its files to a folder, and replaces that', async () => {
+  it('may be a mounted volume that links its files to a directory, and replaces that', async () => {
     const version = async (name: string, description: string): Promise<void> => {
       await mkdir(at(name));
       await writeFile(at(`${name}/a.json`), text({ name: 'a', description }));
@@ -309,7 +309,7 @@ describe('the ways in which files change', () => {
     assert.deepEqual(refusals(), []);
   });
 
-  it('may be a folder that is a link to another one from now on', async () => {
+  it('may be a directory that becomes a link to another one', async () => {
     await mkdir(at('blue'));
     await mkdir(at('green'));
     await put('blue/a.json', text({ name: 'blue' }));
@@ -323,7 +323,7 @@ describe('the ways in which files change', () => {
     await until('green is there', () => names(catalogue).join() === 'green');
   });
 
-  it('may be a file that is taken away and put back: the very same model is there again', async () => {
+  it('may be a file that is removed and restored: the same model is available again', async () => {
     await put('a.json', text({ name: 'a' }));
     const catalogue = await open();
     const { hash } = catalogue.resolve('a', undefined);
@@ -336,7 +336,7 @@ describe('the ways in which files change', () => {
     assert.equal(catalogue.resolve('a', undefined).hash, hash);
   });
 
-  it('may be a folder that goes away and comes back: what was there stays meanwhile', async () => {
+  it('may be a directory that disappears and returns: its models stay meanwhile', async () => {
     const own = at('own');
     await mkdir(own);
     await put('own/a.json', text({ name: 'a' }));
@@ -356,7 +356,7 @@ describe('the ways in which files change', () => {
     assert.equal(catalogue.state().refused, undefined);
   });
 
-  it('may be notes of an editor, which are no models', async () => {
+  it("may be an editor's backup files, which are not models", async () => {
     const catalogue = await open({ pollMs: 50 });
 
     await writeFile(at('.a.json'), '{');

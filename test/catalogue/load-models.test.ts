@@ -12,9 +12,9 @@ import { isMediaModel } from '../../src/catalogue/text-definition.ts';
 import { definition } from './definitions.ts';
 import { PROTOCOLS } from '../../src/providers/protocols.ts';
 
-describe('the models that come with the program', () => {
+describe('the embedded models', () => {
   // Proves C8-3.
-  it('all load, and every example keeps to its own schema and has a price', async () => {
+  it('all load, and every example conforms to its own schema and has a price', async () => {
     const folder = packageFile('models');
     const models = await loadModels([folder], PROTOCOLS);
 
@@ -71,7 +71,7 @@ describe("an operator's model file", () => {
     );
   });
 
-  it('is refused with its name, the place and the reason', async () => {
+  it('is rejected with its name, the position and the reason', async () => {
     const changed = (changes: object): string => JSON.stringify({ ...definition(), ...changes });
     const { limits } = definition();
     const cases: [string, RegExp][] = [
@@ -135,7 +135,7 @@ describe("an operator's model file", () => {
     for (const [content, expected] of cases) assert.match(await messageOf(content), expected);
   });
 
-  it('is refused where another file has a model of its name', async () => {
+  it('is rejected when another file has a model with its name', async () => {
     await writeFile(path.join(folder, 'a.json'), JSON.stringify(definition()));
 
     assert.match(
@@ -144,7 +144,7 @@ describe("an operator's model file", () => {
     );
   });
 
-  it('may name a replacement that stands in another folder', async () => {
+  it('may name a replacement that is in another directory', async () => {
     const replacement = 'darkroom/scene';
     await writeFile(path.join(folder, 'a.json'), JSON.stringify(definition({ replacement })));
 
@@ -153,7 +153,7 @@ describe("an operator's model file", () => {
     assert.equal(models.find(({ name }) => name === 'acme/pictures')?.replacement, replacement);
   });
 
-  it('is refused where a default is no value that its schema takes', async () => {
+  it('is rejected when a default is not a valid value of its schema', async () => {
     const { inputSchema } = definition();
     const properties = { prompt: { type: 'string' }, seed: { type: 'integer', minimum: 0, default: -1 } };
 
@@ -163,7 +163,7 @@ describe("an operator's model file", () => {
     );
   });
 
-  it('is refused with the line and the column where it is no JSON', async () => {
+  it('is rejected with line and column when it is not JSON', async () => {
     assert.match(await messageOf('{\n  "name": "a",\n  "modality" "image"\n}'), /line 3,? column 14/);
   });
 
@@ -184,7 +184,7 @@ describe("an operator's model file", () => {
     });
   });
 
-  it('is refused where it is no file, or none that is there', async () => {
+  it('is rejected when it is not a file, or does not exist', async () => {
     await mkdir(path.join(folder, 'a.json'));
     await assert.rejects(loadModels([folder], PROTOCOLS), { name: 'ModelFileError', message: /a\.json: not a file$/ });
 
@@ -195,7 +195,7 @@ describe("an operator's model file", () => {
     });
   });
 
-  it('is told with all others that are bad', async () => {
+  it('is reported together with all other invalid files', async () => {
     await writeFile(path.join(folder, 'a.json'), '{');
     await writeFile(path.join(folder, 'b.json'), JSON.stringify(definition({ replacement: 'no/such' })));
     await writeFile(path.join(folder, 'c.json'), JSON.stringify(definition()));
@@ -212,7 +212,7 @@ describe("an operator's model file", () => {
     );
   });
 
-  it('is refused where a name in it is a member of every object', async () => {
+  it('is rejected when a name in it is a member of every object', async () => {
     const text = JSON.stringify(definition());
     for (const name of ['__proto__', 'constructor', 'toString']) {
       assert.equal(await messageOf(text.replace('{', `{"${name}":{},`)), `additional properties not allowed: ${name}`);

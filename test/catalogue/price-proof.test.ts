@@ -34,7 +34,7 @@ function told(pricing: Pricing): string | undefined {
 }
 
 describe('price rules that fit the schema', () => {
-  it('are taken, of every unit', () => {
+  it('are accepted, for every unit', () => {
     const fitting: Pricing[] = [
       { unit: 'task', usd: '1' },
       { unit: 'image', usd: '0.01' },
@@ -210,7 +210,7 @@ describe('price rules that do not fit', () => {
     ],
   ];
   for (const [what, pricing, expected] of cases) {
-    it(`are refused where they ${what}`, () => {
+    it(`are rejected when they ${what}`, () => {
       assert.match(told(pricing) ?? 'nothing', expected);
     });
   }

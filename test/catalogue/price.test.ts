@@ -12,14 +12,14 @@ const video = (durationSeconds: number): DeliveredOutput => ({ type: 'video', du
 describe('the price of a picture', () => {
   const { pricing } = definition();
 
-  it('is that of one unit, by the value of the field that prices go by', () => {
+  it('is that of one unit, by the value of the field that determines the price', () => {
     assert.equal(worstCaseCost(pricing, { prompt: 'a' }), 10_000n);
     assert.equal(worstCaseCost(pricing, { prompt: 'a', resolution: '1k' }), 10_000n);
     assert.equal(worstCaseCost(pricing, { prompt: 'a', resolution: '2k' }), 25_000n);
     assert.equal(worstCaseCost({ unit: 'image', usd: '0' }, {}), 0n);
   });
 
-  it('is the plain one for every value without a price of its own', () => {
+  it('is the base price for every value without a price of its own', () => {
     const free = fc.oneof(
       fc.constantFrom('__proto__', 'constructor', 'toString', 'valueOf'),
       fc.string(),
@@ -33,7 +33,7 @@ describe('the price of a picture', () => {
     );
   });
 
-  it('goes by own fields alone, whatever an object inherits', () => {
+  it('depends on own fields only, whatever an object inherits', () => {
     const inherited: Pricing = { unit: 'image', usd: '0.01', factors: [{ field: 'draft', value: true, factor: '0' }] };
     const input = Object.create({ draft: true }) as Record<string, unknown>;
 
@@ -42,7 +42,7 @@ describe('the price of a picture', () => {
   });
 
   // Proves C3-15.
-  it('is held for as many as were asked for, and captured for as many as were delivered', () => {
+  it('is held for the number requested, and captured for the number delivered', () => {
     const several: Pricing = { ...pricing, count: { field: 'n', default: 2 } };
     const input = { n: 3, resolution: '2k' };
 
@@ -53,7 +53,7 @@ describe('the price of a picture', () => {
     assert.equal(actualCost(several, input, []), 0n);
   });
 
-  it('that stands under an older definition is reckoned as it was: one picture, by its tier', () => {
+  it('of an older definition is computed as before: one picture, by its tier', () => {
     const older: Pricing = { unit: 'image', usd: '0.01', by: { field: 'resolution', usd: { '2k': '0.025' } } };
 
     assert.equal(actualCost(older, { resolution: '1k' }, images(1)), 10_000n);
@@ -73,7 +73,7 @@ describe('the price of a video', () => {
     ],
   };
 
-  it('is held for the seconds asked for, given as a number, as a text or not at all', () => {
+  it('is held for the requested seconds, given as a number, as a string or not at all', () => {
     const silent = { generate_audio: false };
 
     assert.equal(worstCaseCost(pricing, { ...silent, duration: 10 }), 500_000n);
@@ -82,14 +82,14 @@ describe('the price of a video', () => {
     assert.equal(worstCaseCost(pricing, { ...silent, resolution: '1080p' }), 600_000n);
   });
 
-  it('has every factor applied that applies, those of a default too', () => {
+  it('has every applicable factor applied, including those of defaults', () => {
     assert.equal(worstCaseCost(pricing, { duration: 10 }), 750_000n);
     assert.equal(worstCaseCost(pricing, { duration: 10, draft: true, generate_audio: false }), 125_000n);
     assert.equal(worstCaseCost(pricing, { duration: 10, draft: true, resolution: '1080p' }), 375_000n);
     assert.equal(worstCaseCost(pricing, { duration: 10, draft: 'true', generate_audio: false }), 500_000n);
   });
 
-  it('is captured for the seconds delivered, and for no more than were asked for', () => {
+  it('is captured for the seconds delivered, and at most for those requested', () => {
     const input = { duration: 10, generate_audio: false };
     const frame = { type: 'first_frame', durationSeconds: 3 };
 
@@ -99,7 +99,7 @@ describe('the price of a video', () => {
     assert.equal(actualCost(pricing, input, [frame]), 0n);
   });
 
-  it('is that of what was asked for where the file does not tell how long it is', () => {
+  it('is that of the requested duration when the file does not report its own', () => {
     const input = { duration: 10, generate_audio: false };
     for (const output of [{ type: 'video' }, video(NaN), video(Infinity), video(-1)]) {
       assert.equal(actualCost(pricing, input, [output]), 500_000n);
@@ -127,14 +127,14 @@ describe('the price of a text', () => {
     assert.equal(worstCaseCost(pricing, { text: 'x'.repeat(1_000) }), 7_500n);
   });
 
-  it('is captured whole for whatever was made of it, and not for nothing', () => {
+  it('is captured in full for any output, and not without one', () => {
     assert.equal(actualCost(pricing, { text: 'ab' }, [{ type: 'audio', durationSeconds: 0.2 }]), 15n);
     assert.equal(actualCost(pricing, { text: 'ab' }, []), 0n);
   });
 });
 
 describe('a flat price', () => {
-  it('is the same for whatever comes of the task', () => {
+  it('is the same whatever the task produces', () => {
     const pricing: Pricing = { unit: 'task', usd: '0.2', factors: [{ field: 'steps', value: 4, factor: '0.5' }] };
 
     assert.equal(worstCaseCost(pricing, {}), 200_000n);
@@ -230,7 +230,7 @@ describe('every price', () => {
     );
   });
 
-  it('is captured within nothing and the worst case, whatever was delivered', () => {
+  it('is captured between zero and the worst case, whatever was delivered', () => {
     fc.assert(
       fc.property(rules, inputs, outputs, (pricing, input, delivered) => {
         const cost = actualCost(pricing, input, delivered);
@@ -240,7 +240,7 @@ describe('every price', () => {
     );
   });
 
-  it('does not fall when more is asked for or delivered', () => {
+  it('never decreases when more is requested or delivered', () => {
     fc.assert(
       fc.property(rules, inputs, outputs, outputs, fc.nat({ max: 20 }), (pricing, input, delivered, more, extra) => {
         const larger = {

@@ -26,7 +26,7 @@ const told = (json: string): string | undefined => check(JSON.parse(json));
 
 describe('a violation of an input schema', () => {
   // Proves S2.5-2, S2.5-3, C1-24, C1-25.
-  it('is told in the forms of the contract', () => {
+  it('is reported in the forms of the contract', () => {
     const cases: [string, string][] = [
       ['{"prompt":"a","size":1}', 'additional properties not allowed: size'],
       ['{}', 'invalid input: missing property: prompt'],
@@ -53,7 +53,7 @@ describe('a violation of an input schema', () => {
     for (const [json, message] of cases) assert.equal(told(json), message, json);
   });
 
-  it('is none where the input keeps to the schema', () => {
+  it('is absent when the input conforms to the schema', () => {
     assert.equal(told('{"prompt":"a","image_urls":["1"],"duration":30,"resolution":"2k","draft":false}'), undefined);
   });
 
@@ -65,7 +65,7 @@ describe('a violation of an input schema', () => {
     );
   });
 
-  it('is told also where a field is named like a member of every object', () => {
+  it('is also reported for a field that is named like a member of every object', () => {
     for (const name of ['__proto__', 'constructor', 'toString', 'hasOwnProperty']) {
       assert.equal(told(`{"prompt":"a","${name}":{}}`), `additional properties not allowed: ${name}`);
     }
@@ -77,14 +77,14 @@ describe('a violation of an input schema', () => {
   });
 
   // Proves C1-26.
-  it('is told behind "invalid request" outside the input, but for additional properties', () => {
+  it('is prefixed with "invalid request" outside the input, except for additional properties', () => {
     const outside = compileCheck(INPUT, 'invalid request');
 
     assert.equal(outside({}), 'invalid request: missing property: prompt');
     assert.equal(outside({ prompt: 'a', size: 1 }), 'additional properties not allowed: size');
   });
 
-  it('quotes no more than the beginning of what was sent', () => {
+  it('quotes only the beginning of what was sent', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', minLength: 100, maxLength: 300 }), (long) => {
         const value = check({ prompt: 'a', resolution: long }) ?? '';
@@ -95,7 +95,7 @@ describe('a violation of an input schema', () => {
     );
   });
 
-  it('is told of a member behind a name with slashes and tildes by that name', () => {
+  it('of a member behind a name with slashes and tildes is reported by that name', () => {
     const nested = compileCheck(
       { type: 'object', additionalProperties: { type: 'object', additionalProperties: { type: 'string' } } },
       'invalid input',
@@ -112,7 +112,7 @@ describe('all violations of a schema', () => {
   const find = compileViolations(INPUT, 'invalid input');
   const checkAll = (value: unknown): readonly string[] => find(value).map(({ message }) => message);
 
-  it('are told each once, in the same forms as the first one alone', () => {
+  it('are reported once each, in the same forms as the first one alone', () => {
     const value = { image_urls: ['1', 2, 2, 3], duration: 31, size: 1 };
 
     const problems = checkAll(value);
@@ -150,7 +150,7 @@ describe('all violations of a schema', () => {
     assert.equal(checkAll({ prompt: 'a', ...many }).length, 100);
   });
 
-  it('are not collected of a value with more members than anyone reads: the first is told', () => {
+  it('are not collected for a value with too many members: only the first is reported', () => {
     const huge = { prompt: 'a', image_urls: Array.from({ length: 1_000_000 }, () => 1) };
     const before = process.memoryUsage().heapUsed;
 
@@ -188,7 +188,7 @@ describe('a schema', () => {
 });
 
 describe('a schema that cannot be compiled', () => {
-  it('is refused by strict mode rather than half enforced', () => {
+  it('is rejected by strict mode rather than partly enforced', () => {
     assert.throws(
       () => compileCheck({ type: 'object', propreties: {} }, 'invalid input'),
       /unknown keyword: "propreties"/,

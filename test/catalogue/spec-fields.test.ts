@@ -17,7 +17,7 @@ before(async () => {
 const CELLS = SPEC_FIELDS.rows.flatMap(({ cells }) => cells);
 
 describe('the table of fields', () => {
-  it('has the rows of the specification, and something observed of every field', () => {
+  it('has the rows of the specification, and an observation about every field', () => {
     assert.equal(SPEC_FIELDS.rows.length, 17);
     for (const { fields, cells } of SPEC_FIELDS.rows) {
       assert.deepEqual(
@@ -29,7 +29,7 @@ describe('the table of fields', () => {
 
   for (const cell of CELLS) {
     // Proves S8-4, S8-5.
-    it(`is kept to by an embedded model, and refused by another: ${cell.field} ${tell(cell)}`, () => {
+    it(`is followed by one embedded model and rejected by another: ${cell.field} ${tell(cell)}`, () => {
       const { takenBy, refusedBy } = judge(cell, models);
 
       assert.notDeepEqual(takenBy, []);
@@ -40,7 +40,7 @@ describe('the table of fields', () => {
 });
 
 describe('the embedded models', () => {
-  it('have no field that stands neither in the table nor on the list of ours', () => {
+  it('have no field that is neither in the table nor on the list of additions', () => {
     const known = new Set(CELLS.map(({ field }) => field));
     const others = models.flatMap(({ definition, fields }) =>
       fields.filter((field) => !known.has(field)).map((field) => `${definition.name} ${field}`),
@@ -52,7 +52,7 @@ describe('the embedded models', () => {
     );
   });
 
-  it('take no shape and no resolution that was never observed', () => {
+  it('accept no shape and no resolution that was never observed', () => {
     for (const field of ['aspect_ratio', 'resolution']) {
       const observed = new Set<unknown>(observedValues(field));
       for (const model of models) {
@@ -65,7 +65,7 @@ describe('the embedded models', () => {
     }
   });
 
-  it('refuse every field that is not theirs, by its name', () => {
+  it('reject every unknown field by name', () => {
     for (const { problemOf, fields } of models) {
       for (const { field } of CELLS) {
         if (fields.includes(field)) continue;
@@ -74,7 +74,7 @@ describe('the embedded models', () => {
     }
   });
 
-  it('reject a prompt, a text and lyrics of white space alone, and take any with one visible character', () => {
+  it('reject a prompt, a text and lyrics of white space alone, and accept any with one visible character', () => {
     let texts = 0;
     for (const { definition, problemOf, fields } of models) {
       for (const field of ['prompt', 'text', 'lyrics']) {
@@ -90,7 +90,7 @@ describe('the embedded models', () => {
     assert.ok(texts >= models.length);
   });
 
-  it('refuse values in another case than their own', () => {
+  it('reject values in the wrong case', () => {
     for (const model of models) {
       for (const field of model.fields) {
         for (const value of enumOf(model, field)) {
@@ -103,7 +103,7 @@ describe('the embedded models', () => {
     }
   });
 
-  it('bound every text and every list', () => {
+  it('limit the length of every text and every list', () => {
     const unbounded: string[] = [];
     const visit = (schema: Record<string, unknown>, place: string): void => {
       if (schema['type'] === 'string' && schema['enum'] === undefined && schema['maxLength'] === undefined) {
@@ -120,7 +120,7 @@ describe('the embedded models', () => {
     assert.deepEqual(unbounded, []);
   });
 
-  it('mark every field that takes media, with the kind that it takes', () => {
+  it('mark every field that accepts media, with the kind that it accepts', () => {
     const expected = (field: string): string | undefined => {
       if (/^(image|image_url|image_urls|reference_image_urls)$/.test(field)) return 'image/*';
       if (/^(start_video|reference_video_urls)$/.test(field)) return 'video/*';
@@ -136,7 +136,7 @@ describe('the embedded models', () => {
     }
   });
 
-  it('each have an engine in this version, and are said to be what they are', () => {
+  it('each have an engine in this version, and a correct description', () => {
     for (const { definition } of models) {
       for (const { upstreams } of Object.values(definition.routes)) {
         for (const { protocol, model } of upstreams) {

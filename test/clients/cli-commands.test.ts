@@ -98,7 +98,7 @@ describe('tasks', () => {
 });
 
 describe('storage', () => {
-  it('keeps outputs, saves them, deletes them, and says of which it could not', async () => {
+  it('persists outputs, downloads them, deletes them, and names those for which that failed', async () => {
     const { taskId, output = [] } = await made('darkroom/scene', { prompt: 'to keep' });
     const id = output[0]?.id ?? '';
     const list = () => json<{ items: { id: string; storage_tier: string }[] }>(['storage', 'list', '--task', taskId]);
@@ -127,7 +127,7 @@ describe('storage', () => {
 });
 
 describe('balance', () => {
-  it('tells what there is, what is held and what was spent today', async () => {
+  it("shows the available balance, the holds and today's spending", async () => {
     const other = await darkroom.createAccount({ usd: 1_000_000n });
     const { body } = await other.client.create({ model: 'darkroom/scene', input: { prompt: 'x' } });
     await other.client.untilTerminal(body.data.taskId);
@@ -155,14 +155,14 @@ describe('chat', () => {
     assert.equal(whole.choices[0]?.message.content, '17 * 3 = 51');
   });
 
-  it('shows what the model thought where that is asked for, apart from the answer', async () => {
+  it('shows the reasoning when requested, apart from the answer', async () => {
     const { stdout, stderr } = await cli(['chat', model, 'What is 17 * 3?', '--reasoning']);
 
     assert.equal(stdout, '17 * 3 = 51\n');
     assert.ok(stderr.trim().length > 20, stderr);
   });
 
-  it('says when an answer was cut off, and what is refused', async () => {
+  it('reports an answer that was cut off, and a refusal of the model', async () => {
     const cut = await cli(['chat', model, 'Count to 100.', '--max-tokens', '5']);
     const none = await cli(['chat', model]);
     const picture = await cli(['chat', 'darkroom/scene', 'hello']);
@@ -174,7 +174,7 @@ describe('chat', () => {
     assert.match(picture.stderr, /darkroom\/scene/);
   });
 
-  it('streams: what was told before nobody read on is enough, and no error', async () => {
+  it('streams: a reader that closes the pipe early is not an error', async () => {
     const running = new RunningCli(['chat', model, 'Count to 2000.'], { environment: environment() });
 
     await once(running.child.stdout, 'data');
@@ -186,7 +186,7 @@ describe('chat', () => {
 });
 
 describe('the command line', () => {
-  it('ends quietly where nobody reads its lines any more', async () => {
+  it('ends quietly when its output pipe is closed', async () => {
     const { body } = await account.client.create({ model: 'darkroom/motion', input: { prompt: 'x', duration: 5 } });
     const running = new RunningCli(['watch', body.data.taskId], { environment: environment() });
 
@@ -197,7 +197,7 @@ describe('the command line', () => {
     assert.deepEqual([code, stderr], [0, '']);
   });
 
-  it('ends with 2 for what it does not know, and helps with every command', async () => {
+  it('exits with 2 for an unknown command, and has help for every command', async () => {
     for (const args of [['nothing'], ['run'], ['tasks', '--nothing'], ['tasks', 'a', 'b'], ['tasks', '--limit', '0']]) {
       const { code, stdout, stderr } = await cli(args);
       assert.deepEqual([code, stdout], [2, ''], args.join(' '));
@@ -211,7 +211,7 @@ describe('the command line', () => {
     }
   });
 
-  it('cancels what can be, where one of several tasks cannot', async () => {
+  it('cancels the other tasks when one of several cannot be cancelled', async () => {
     const over = await made('darkroom/scene', { prompt: 'over' });
     const { body } = await account.client.create({ model: 'darkroom/clip', input: { prompt: 'a long film' } });
     const { taskId } = body.data;
@@ -226,7 +226,7 @@ describe('the command line', () => {
     assert.equal((await cli(['cancel', 'tk-svc-none', '..'])).code, 2);
   });
 
-  it('says so where there is nothing left to save', async () => {
+  it('reports that there is nothing left to download', async () => {
     const { taskId } = await made('darkroom/scene', { prompt: 'erased' });
     const erased = await account.client.send('POST', `/v1/tasks/${taskId}/erase`);
     assert.equal(erased.status, 200, JSON.stringify(erased.body));
@@ -237,7 +237,7 @@ describe('the command line', () => {
     assert.match(stderr, /nothing left to save/);
   });
 
-  it('says so where its result cannot be written', async () => {
+  it('reports that its result cannot be written', async () => {
     const command = ['-c', 'exec "$0" "$1" models > /dev/full', process.execPath, CLI_PROGRAM];
 
     await assert.rejects(promisify(execFile)('sh', command, { env: environment() }), (error: ExecFileException) => {
@@ -247,7 +247,7 @@ describe('the command line', () => {
     });
   });
 
-  it('helps where a command needs another behind it', async () => {
+  it('prints help for a command that needs a subcommand', async () => {
     const { code, stdout, stderr } = await cli(['storage']);
     assert.deepEqual([code, stdout], [2, '']);
     assert.match(stderr, /^Usage: .* storage /);
@@ -259,7 +259,7 @@ describe('the command line', () => {
     assert.equal(JSON.parse(asJson.stderr).error.exitCode, 2);
   });
 
-  it('ends with 3 where the key may not, naming the scope', async () => {
+  it('exits with 3 when the key does not have the scope, and names the scope', async () => {
     const { body } = await account.client.send('POST', '/v1/account/keys', { name: 'reader', scopes: ['tasks:read'] });
     const { key } = body.data as unknown as { key: string };
 

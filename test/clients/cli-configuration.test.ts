@@ -35,7 +35,7 @@ describe('the configuration of the command line', () => {
     await chmod(file(), mode);
   }
 
-  it('is written by configure for its owner only, from stdin, and is used then', async () => {
+  it('is written by configure for its owner only, from stdin, and is used after that', async () => {
     const { code, stdout, stderr } = await configure();
 
     assert.deepEqual([code, stdout], [0, ''], stderr);
@@ -51,7 +51,7 @@ describe('the configuration of the command line', () => {
     assert.equal(balance.code, 0, balance.stderr);
   });
 
-  it('makes a file safe that was open to others before', async () => {
+  it('is written with safe permissions over a file that others could read', async () => {
     await writeConfig({}, 0o644);
 
     assert.equal((await configure()).code, 0);
@@ -59,7 +59,7 @@ describe('the configuration of the command line', () => {
     assert.equal((await stat(file())).mode & 0o777, 0o600);
   });
 
-  it('is refused where others can read it, naming the command that mends it', async () => {
+  it('is rejected when others can read it, naming the command that fixes it', async () => {
     for (const mode of [0o640, 0o604]) {
       await writeConfig({ baseUrl: `${darkroom.url}/v1`, apiKey: account.client.key }, mode);
 
@@ -70,7 +70,7 @@ describe('the configuration of the command line', () => {
     }
   });
 
-  it('is told to be wrong without a word of what it holds', async () => {
+  it('is reported as invalid without revealing its content', async () => {
     for (const content of ['{"apiKey": secret-text', { apiKey: 7 }, { key: 'secret-text' }]) {
       await writeConfig(content);
 
@@ -81,7 +81,7 @@ describe('the configuration of the command line', () => {
     }
   });
 
-  it('does not keep a key that the service does not know', async () => {
+  it('does not store a key that the service rejects', async () => {
     const { code, stderr } = await configure('not-a-key\n');
 
     assert.equal(code, 3, stderr);
@@ -90,7 +90,7 @@ describe('the configuration of the command line', () => {
     assert.equal((await configure('two words')).code, 2);
   });
 
-  it('gives way to the environment, but its key goes to no other service', async () => {
+  it('is overridden by the environment, but its key goes to no other service', async () => {
     await writeConfig({ baseUrl: `${darkroom.url}/v1`, apiKey: 'not-a-key' });
 
     const own = await cli(['balance'], { DARKROOM_API_KEY: account.client.key });
@@ -101,7 +101,7 @@ describe('the configuration of the command line', () => {
     assert.match(elsewhere.stderr, /is for http:.* set DARKROOM_API_KEY as well/);
   });
 
-  it('has an address that can be one, and sends no key in the clear', async () => {
+  it('needs a valid address, and sends no key without TLS', async () => {
     const wrong = {
       'example.com/v1': /not an http or https address/,
       'http://example.com/v1': /in the clear/,
@@ -117,7 +117,7 @@ describe('the configuration of the command line', () => {
     }
   });
 
-  it('has no key among the arguments, in no error and in no help', async () => {
+  it('takes no key from arguments, and shows none in errors or help', async () => {
     const { key } = account.client;
     const environment = { DARKROOM_BASE_URL: `${darkroom.url}/v1`, DARKROOM_API_KEY: key };
     const attempts = [
@@ -140,7 +140,7 @@ describe('the configuration of the command line', () => {
     assert.equal(help.stdout.includes(key), false);
   });
 
-  it('tells a key that cannot be one without showing it', async () => {
+  it('reports a malformed key without showing it', async () => {
     const environment = { DARKROOM_BASE_URL: `${darkroom.url}/v1`, DARKROOM_API_KEY: 'secret\nText' };
 
     const { code, stderr } = await cli(['balance'], environment);
@@ -148,7 +148,7 @@ describe('the configuration of the command line', () => {
     assert.deepEqual([code, stderr], [2, 'DARKROOM_API_KEY: this is not an API key\n']);
   });
 
-  it('ends with 3 for a key that is not valid, and with 5 where nobody answers', async () => {
+  it('exits with 3 for an invalid key, and with 5 when the service is unreachable', async () => {
     const unknown = await cli(['balance'], { DARKROOM_BASE_URL: `${darkroom.url}/v1`, DARKROOM_API_KEY: 'no' });
     const url = `http://127.0.0.1:${await reservePort()}/v1`;
     const nobody = await cli(['balance', '--json'], { DARKROOM_BASE_URL: url, DARKROOM_API_KEY: 'no' });
@@ -163,7 +163,7 @@ describe('the configuration of the command line', () => {
     assert.match(none.stderr, /there is no API key: set DARKROOM_API_KEY, or run: .* configure/);
   });
 
-  it('says so where something else answers than this API', async () => {
+  it('reports that the address belongs to something other than this API', async () => {
     const { code, stderr } = await cli(['balance'], {
       DARKROOM_BASE_URL: `${darkroom.url}/elsewhere/v1`,
       DARKROOM_API_KEY: account.client.key,

@@ -55,7 +55,7 @@ describe('/mcp', () => {
   const codeOf = (answer: RawAnswer): string => `${answer.status} ${errorOf(answer).data.error_code}`;
 
   // Proves C0-7.
-  it('is for keys alone: not for nobody, and not for a cookie of the dashboard', async () => {
+  it('requires an API key: it accepts neither anonymous requests nor a session cookie of the dashboard', async () => {
     const headers = { 'Content-Type': 'application/json' };
     const dashboard = { ...headers, Cookie: `${served.http.sessionCookie.name}=x`, 'X-Darkroom-Dashboard': '1' };
     for (const each of [headers, dashboard]) {
@@ -73,7 +73,7 @@ describe('/mcp', () => {
     assert.equal(codeOf(own), '401 UNAUTHORIZED');
   });
 
-  it('is refused to pages of other origins, with a key as well', async () => {
+  it('rejects pages of other origins, also with a key', async () => {
     for (const origin of ['https://evil.example', 'null', `${served.url}.evil.example`, 'http://localhost:1']) {
       const answer = await ask(LIST, { Origin: origin });
       assert.equal(codeOf(answer), '403 FORBIDDEN', origin);
@@ -91,7 +91,7 @@ describe('/mcp', () => {
     }
   });
 
-  it('answers errors as JSON-RPC, with the code of JSON-RPC, and the id where it was read', async () => {
+  it('answers errors as JSON-RPC, with the code of JSON-RPC, and the id when it could be read', async () => {
     const deep = `{"jsonrpc":"2.0","id":1,"method":"ping","params":${'{"a":'.repeat(40)}1${'}'.repeat(40)}}`;
     const wrong: [unknown, number, number?][] = [
       ['nonsense', 400, -32_700],
@@ -126,7 +126,7 @@ describe('/mcp', () => {
     assert.equal(codeOf(await ask(LIST, { 'Content-Type': 'text/plain' })), '415 UNSUPPORTED_MEDIA_TYPE');
   });
 
-  it('answers a bad key with 401 and `WWW-Authenticate`, as JSON-RPC', async () => {
+  it('answers an invalid key with 401 and `WWW-Authenticate`, as JSON-RPC', async () => {
     const { key: good } = account.client;
     for (const key of ['nonsense', `${good.slice(0, -1)}${good.endsWith('0') ? '1' : '0'}`]) {
       const answer = await ask(LIST, { Authorization: `Bearer ${key}` });
@@ -137,7 +137,7 @@ describe('/mcp', () => {
     }
   });
 
-  it('answers JSON to whoever takes no stream, several messages in one, and nothing to a notification', async () => {
+  it('answers JSON to a client that accepts no stream, several messages in one, and nothing to a notification', async () => {
     const answer = await ask(toolCall('list_models'), { Accept: 'application/json' });
     assert.match(String(answer.headers['content-type']), /^application\/json/);
     assert.match(answer.text, /acme\/pictures/);
@@ -152,7 +152,7 @@ describe('/mcp', () => {
     assert.equal(unknown.error.code, -32_601);
   });
 
-  it('sends each tool call through the limits of its account, with the request id of the whole', async () => {
+  it('applies the limits of the account to each tool call, with the request id of the whole', async () => {
     const limited = await served.newAccount({ createsPerMinute: 1 });
     const headers = { Authorization: `Bearer ${limited.client.key}`, 'X-Request-Id': 'of-the-client' };
     const create = { ...taskBody(), wait_seconds: 0 };
@@ -163,7 +163,7 @@ describe('/mcp', () => {
     assert.match(texts[1] ?? '', /"isError":true/);
   });
 
-  it('refuses a tool call whose key is revoked between two requests', async () => {
+  it('rejects a tool call whose key is revoked between two requests', async () => {
     const other = await account.newKey();
     const headers = { Authorization: `Bearer ${other.client.key}` };
     assert.equal((await ask(toolCall('list_tasks'), headers)).status, 200);
@@ -171,7 +171,7 @@ describe('/mcp', () => {
     await until('it is refused', async () => (await ask(toolCall('list_tasks'), headers)).status === 401);
   });
 
-  it('lets go of what it waited for when its client goes away', async () => {
+  it('stops waiting when its client disconnects', async () => {
     const { client } = await served.newAccount();
     const created = await client.create(taskBody());
     const { taskId } = created.body.data;
@@ -209,7 +209,7 @@ describe('/mcp', () => {
 });
 
 describe('a streamed tool call', () => {
-  it('is none of the leaks that Node warns of', async () => {
+  it('triggers no leak warning of Node', async () => {
     const warnings: Error[] = [];
     const keep = (warning: Error): void => void warnings.push(warning);
     process.on('warning', keep);
@@ -233,7 +233,7 @@ describe('a streamed tool call', () => {
 
 describe('/mcp where only HTTPS is served', () => {
   // Proves C0-7.
-  it('is reached as any route is, and reaches the others from there', async () => {
+  it('is reached like any route, and reaches the others from there', async () => {
     const served = await serveApp({ requiresHttps: true, environment: { TRUSTED_PROXIES: '127.0.0.0/8' } });
     try {
       const account = await served.newAccount();
@@ -255,7 +255,7 @@ describe('/mcp where only HTTPS is served', () => {
 });
 
 describe('/mcp of several processes', () => {
-  it('is answered by either, and lets go of what waits when its process drains', async () => {
+  it('is served by each of them, and stops waiting when its process drains', async () => {
     const darkroom = await startDarkroom({ apis: 2, workers: 0 });
     try {
       const { client } = await darkroom.createAccount();

@@ -64,7 +64,7 @@ function textOf({ content }: Awaited<ReturnType<typeof taskAnswer>>): string {
 }
 
 describe('the pictures of an answer', () => {
-  it('are fetched side by side', async () => {
+  it('are fetched in parallel', async () => {
     let asked = 0;
     let release = (): void => {};
     const all = new Promise<void>((resolve) => {
@@ -84,7 +84,7 @@ describe('the pictures of an answer', () => {
     );
   });
 
-  it('are links where they have not come when the answer has to leave', async () => {
+  it('are links when they have not arrived before the deadline of the answer', async () => {
     const late = new AbortController();
 
     const answer = await answerOf(
@@ -100,7 +100,7 @@ describe('the pictures of an answer', () => {
     assert.deepEqual([picturesIn(answer).length, addressesIn(answer).length], [1, 3]);
   });
 
-  it('are asked for again where the service has no room for them at the moment', async () => {
+  it('are requested again when the service has no capacity at the moment', async () => {
     const attempts = [0, 0, 0];
 
     const answer = await answerOf(taskOf(3), async (position) => {
@@ -114,7 +114,7 @@ describe('the pictures of an answer', () => {
     assert.doesNotMatch(textOf(answer), /missing/);
   });
 
-  it('are said to be missing where there is no room for them until the answer has to leave', async () => {
+  it('are reported as missing when there is no capacity until the deadline of the answer', async () => {
     const late = new AbortController();
 
     const answer = await answerOf(
@@ -133,13 +133,13 @@ describe('the pictures of an answer', () => {
     assert.match(textOf(answer), /^2 images are missing here, .* Call get_task with task_id "tk-svc-1" to see all\.$/m);
   });
 
-  it('are missing at once where the process is being ended', async () => {
+  it('are missing immediately when the process is shutting down', async () => {
     const answer = await answerOf(taskOf(1), async () => busy(503, '60'), { mayWait: false });
 
     assert.match(textOf(answer), /^1 image is missing here/m);
   });
 
-  it('end with the call where its client gives it up', async () => {
+  it('are aborted when the client cancels the call', async () => {
     const given = new AbortController();
 
     const answer = answerOf(

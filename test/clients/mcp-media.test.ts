@@ -44,7 +44,7 @@ for (const way of WAYS) {
       return answer;
     }
 
-    it('are small copies of large ones, unless something else is asked for, and the links always come', async () => {
+    it('are small copies of large ones unless requested otherwise, and links are always included', async () => {
       const large = await noise(1600, 1000);
       assert.ok(large.bytes.length > MAX_EVENT_BYTES);
       const taskId = await doneTask([large]);
@@ -67,7 +67,7 @@ for (const way of WAYS) {
       assert.deepEqual([picturesIn(none).length, addressesIn(none).length], [0, 1]);
     });
 
-    it('are originals where that is asked for and they fit', async () => {
+    it('are originals when requested and when they fit', async () => {
       const fitting = await noise(900, 150, 'png');
       assert.ok(fitting.bytes.length > 300_000 && fitting.bytes.length < 525_000, String(fitting.bytes.length));
       const taskId = await doneTask([fitting]);
@@ -81,7 +81,7 @@ for (const way of WAYS) {
       assert.deepEqual(await sizeOf(preview.data), { format: 'jpeg', longEdge: 768 });
     });
 
-    it('have 700 kB together, however many there are and whatever is asked for', async () => {
+    it('have 700 kB together, however many there are and whatever is requested', async () => {
       const made = await Promise.all(Array.from({ length: 12 }, () => noise(700, 170)));
       const taskId = await doneTask(made);
 
@@ -111,7 +111,7 @@ for (const way of WAYS) {
       assert.equal(addressesIn(answer).length, 4);
     });
 
-    it('are left out where they cannot be read, and the links are there', async () => {
+    it('are omitted when they cannot be read, and the links are included', async () => {
       const broken = {
         type: 'image',
         bytes: Buffer.from('no picture'),
@@ -124,7 +124,7 @@ for (const way of WAYS) {
       assert.deepEqual([picturesIn(answer).length, addressesIn(answer).length], [0, 2]);
     });
 
-    it('leave room for texts: the whole answer stays below what clients take', async () => {
+    it('leave room for texts: the whole answer stays below the limit of clients', async () => {
       const metadata = Object.fromEntries(Array.from({ length: 16 }, (_, n) => [`k${n}`, '"\u0001'.repeat(256)]));
       for (let count = 0; count < 60; count += 1) await account.client.create(taskBody({ metadata }));
       const page = await mcp.call('list_tasks', { size: 50 });
@@ -157,7 +157,7 @@ describe('an answer of /mcp', () => {
     return event;
   }
 
-  it('is one event of less than 1 MiB, the largest pictures and metadata in it', async () => {
+  it('is one event of less than 1 MiB, even with the largest pictures and metadata', async () => {
     const metadata = Object.fromEntries(Array.from({ length: 16 }, (_, n) => [`k${n}`, '"\u0001'.repeat(256)]));
     const made = await Promise.all(Array.from({ length: 8 }, () => noise(1024, 160, 'jpeg')));
     const taskId = await doneTask(made, { metadata });
@@ -168,7 +168,7 @@ describe('an answer of /mcp', () => {
     }
   });
 
-  it('has links for clients that know them, and addresses as text for older ones', async () => {
+  it('has links for clients that support them, and URLs as text for older ones', async () => {
     const taskId = await doneTask([await noise(20, 20)]);
     const kindsFor = async (headers: Record<string, string>): Promise<readonly string[]> => {
       const event = await eventOf('get_task', { task_id: taskId }, headers);

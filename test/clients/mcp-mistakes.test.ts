@@ -50,8 +50,8 @@ function messageOf({ text }: RawAnswer): Message {
   return JSON.parse(text.slice(text.indexOf('{'))) as Message;
 }
 
-describe('a mistake in a message to /mcp', () => {
-  it('is an error of invalid params, which names the field', async () => {
+describe('an invalid message to /mcp', () => {
+  it('is an error of invalid params that names the field', async () => {
     const call = (params?: object) => request('tools/call', params);
     const name = 'list_models';
     const wrong: readonly (readonly [sent: object, words: RegExp])[] = [
@@ -85,7 +85,7 @@ describe('a mistake in a message to /mcp', () => {
     }
   });
 
-  it('leaves the other messages of its batch alone, and is not answered in a notification', async () => {
+  it('does not affect the other messages of its batch, and is not answered when it is a notification', async () => {
     const answer = await ask([
       request('ping', undefined, 1),
       request('tools/call', { name: 5 }, 2),
@@ -105,7 +105,7 @@ describe('a mistake in a message to /mcp', () => {
     assert.deepEqual([notified.status, notified.text], [202, '']);
   });
 
-  it('is none where the protocol has the server ignore it: `task`, of a server that runs no tasks', async () => {
+  it('is not reported for `task`, which the protocol lets a server without tasks ignore', async () => {
     for (const task of [{}, { ttl: 60_000 }, 5]) {
       const { result } = messageOf(await ask(request('tools/call', { name: 'list_models', task })));
       assert.ok(result && result.isError === undefined, JSON.stringify(task));
@@ -113,12 +113,12 @@ describe('a mistake in a message to /mcp', () => {
   });
 });
 
-describe('the answer to a message that has much of what is not needed', () => {
+describe('the answer to a message with many unknown members', () => {
   const messages = (count: number) => Array.from({ length: count }, () => ({}));
   const text = (count: number) =>
     request('tools/call', { name: 'text', arguments: { model: 'none', messages: messages(count) } });
 
-  it('is smaller than what clients take', async () => {
+  it('is smaller than the limit of clients', async () => {
     const large = [
       text(9_000),
       text(20_000),
@@ -134,7 +134,7 @@ describe('the answer to a message that has much of what is not needed', () => {
     }
   });
 
-  it('is what it is without: the server goes through none of it', async () => {
+  it('is the same as without them: the server reads none of them', async () => {
     const icons = Array.from({ length: 15_000 }, () => 1);
     const clientInfo = { ...INITIALIZE.clientInfo, icons };
     const capabilities = { experimental: icons, sampling: icons };
@@ -146,7 +146,7 @@ describe('the answer to a message that has much of what is not needed', () => {
 });
 
 for (const way of WAYS) {
-  describe(`a mistake over ${way}`, () => {
+  describe(`an error over ${way}`, () => {
     let mcp: McpConnection;
     before(async () => {
       mcp = await connectMcp(way, served.url, account.client.key);
@@ -159,7 +159,7 @@ for (const way of WAYS) {
       await assert.rejects(unknown, { code: -32_601, data: UNKNOWN });
     });
 
-    it('in the arguments of a tool is an error of the tool, of which a long one is cut', async () => {
+    it('in the arguments of a tool is an error of the tool, truncated when it is long', async () => {
       const messages = Array.from({ length: 9_000 }, () => ({}));
       const { isError, text } = await mcp.call('text', { model: 'none', messages });
       assert.equal(isError, true);

@@ -116,7 +116,7 @@ for (const each of CLIENTS) {
       });
 
       if (way === 'stdio') return;
-      it('reports a key that is not valid in the words of the API', async () => {
+      it('reports an invalid key in the words of the API', async () => {
         const client = each.client();
         await assert.rejects(
           client.connect(transportOf(each, way, 'nonsense') as never),

@@ -47,7 +47,7 @@ for (const way of WAYS) {
       }
     });
 
-    it('show the models of one modality, and all about one', async () => {
+    it('list the models of one modality, and describe one in full', async () => {
       const all = jsonOf<{ models: { id: string; modality: string }[] }>(await mcp.call('list_models')).models;
       const films = jsonOf<{ models: { id: string }[] }>(await mcp.call('list_models', { modality: 'video' })).models;
       const expected = all.filter(({ modality }) => modality === 'video').map(({ id }) => id);
@@ -64,7 +64,7 @@ for (const way of WAYS) {
       assert.match(unknown.text, /^NOT_FOUND: not found/);
     });
 
-    it('read models only, whatever a model is called', async () => {
+    it('return models only, whatever a model is called', async () => {
       const names = [
         '../account',
         '../account/webhook-key',
@@ -81,7 +81,7 @@ for (const way of WAYS) {
       }
     });
 
-    it('tell a price, and all that is wrong with an input', async () => {
+    it('return a price, and all validation errors of an input', async () => {
       const right = jsonOf<{ maxCost: string; errors: unknown[] }>(await mcp.call('estimate', SCENE));
       assert.match(right.maxCost, /^0\.\d+$/);
       assert.deepEqual(right.errors, []);
@@ -90,7 +90,7 @@ for (const way of WAYS) {
       assert.ok(wrong.errors.length >= 3, wrong.errors.join('; '));
     });
 
-    it('make a picture: by a link to its very bytes, and as a small copy', async () => {
+    it('create a picture: as a link to the original, and as a small copy', async () => {
       const made = await mcp.call('generate', { ...SCENE, wait_seconds: 60 });
       let answer = made;
       while (!/"status": ?"(success|fail)"/.test(answer.text)) {
@@ -111,7 +111,7 @@ for (const way of WAYS) {
       assert.ok(Buffer.byteLength(JSON.stringify(answer.content)) < MAX_EVENT_BYTES);
     });
 
-    it('show a small picture itself', async () => {
+    it('return a small picture itself', async () => {
       const made = await mcp.call('generate', { model: 'test/tasks', input: { prompt: 'a boat' }, wait_seconds: 0 });
       const [output] = (await account.client.untilTerminal(taskIdIn(made))).output ?? [];
       assert.ok(output && output.sizeBytes <= 150_000, `${output?.sizeBytes}`);
@@ -122,7 +122,7 @@ for (const way of WAYS) {
       assert.equal(createHash('sha256').update(Buffer.from(picture.data, 'base64')).digest('hex'), output.sha256);
     });
 
-    it('answer a task that fails as an error, in the words of the API', async () => {
+    it('return a failed task as an error, in the words of the API', async () => {
       const input = { prompt: 'a boat [fail]' };
       const made = await mcp.call('generate', { model: 'test/tasks', input, wait_seconds: 60 });
       const { error } = await account.client.untilTerminal(taskIdIn(made));
@@ -134,7 +134,7 @@ for (const way of WAYS) {
       assert.equal(made.isError, made.text.includes('"fail"'));
     });
 
-    it('start one task where the idempotency key is given again, and refuse another input', async () => {
+    it('create one task when the idempotency key is repeated, and reject another input', async () => {
       const args = { ...SCENE, wait_seconds: 0, idempotency_key: `again-${way}` };
       const [first, second] = [await mcp.call('generate', args), await mcp.call('generate', args)];
       assert.equal(taskIdIn(first), taskIdIn(second));
@@ -143,7 +143,7 @@ for (const way of WAYS) {
       assert.match(other.text, /^IDEMPOTENCY_KEY_MISMATCH: /);
     });
 
-    it('tell progress while they wait, and that a task was cancelled meanwhile', async () => {
+    it('report progress while they wait, and that a task was cancelled meanwhile', async () => {
       const seen: { progress: number; total?: number | undefined; message?: string | undefined }[] = [];
       const onprogress = (progress: (typeof seen)[number]): void => void seen.push(progress);
       const waiting = mcp.call('generate', { ...slow, wait_seconds: 60 }, { onprogress });
@@ -169,7 +169,7 @@ for (const way of WAYS) {
       }
     });
 
-    it('let go of a call that its client gives up; the task goes on and is found', async () => {
+    it('stop waiting when the client cancels the call; the task continues and can be found', async () => {
       const given = new AbortController();
       const asked = mcp.call('generate', { ...slow, wait_seconds: 60 }, { signal: given.signal });
       const gone = assert.rejects(asked);
@@ -188,7 +188,7 @@ for (const way of WAYS) {
       assert.equal((await account.client.untilTerminal(taskId)).error?.code, 'TASK_CANCELLED');
     });
 
-    it('refuse arguments that are not theirs, naming them, and pass on what the API refuses', async () => {
+    it('reject unknown arguments by name, and pass on errors of the API', async () => {
       const wrong: [string, Record<string, unknown>, RegExp][] = [
         ['generate', { ...SCENE, wait_seconds: 61 }, /wait_seconds/],
         ['generate', { ...SCENE, other: 1 }, /other/],
@@ -204,7 +204,7 @@ for (const way of WAYS) {
       }
     });
 
-    it('ask a text model', async () => {
+    it('query a text model', async () => {
       const model = 'darkroom/conformance-text';
       const asked = await mcp.call('text', { model, prompt: 'What is 17 * 3?', max_tokens: 2_000 });
       assert.equal(asked.isError, false, asked.text);
@@ -214,7 +214,7 @@ for (const way of WAYS) {
       assert.match((await mcp.call('text', { model, messages })).text, /51/);
     });
 
-    it('may do what their key may do', async () => {
+    it('can do what the scopes of their key allow', async () => {
       const { database } = outside.darkroom.testDatabase;
       const key = await createKey(database, account.id, { name: 'reader', scopes: ['models:read'] });
       const reader = await connectMcp(way, outside.darkroom.url, key.text);

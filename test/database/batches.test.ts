@@ -37,8 +37,8 @@ function openDesk(most = 100): Desk {
 /** Longer than a test takes. */
 const NEVER_MS = 2_000_000;
 
-describe('what concerns one account', () => {
-  it('goes at once where it is alone, and with the next where one is under way', async () => {
+describe('a batch of work per account', () => {
+  it('is sent immediately when none is in progress, and otherwise with the next one', async () => {
     const { batches, begun, end } = openDesk();
 
     for (const item of ['a', 'b', 'c']) batches.add('one', item);
@@ -60,7 +60,7 @@ describe('what concerns one account', () => {
     assert.deepEqual(begun, ['one:a', 'two:b']);
   });
 
-  it('goes in several where it does not fit, in its order', async () => {
+  it('is split when it exceeds the limit, in order', async () => {
     const { batches, begun, end } = openDesk(2);
 
     for (const item of ['a', 'b', 'c', 'd', 'e', 'f']) batches.add('one', item);
@@ -70,8 +70,8 @@ describe('what concerns one account', () => {
   });
 });
 
-describe('what nobody waits for', () => {
-  it('goes with what somebody waits for, before it', async () => {
+describe('deferred work', () => {
+  it('is sent with the next work that has a waiter, before it', async () => {
     const { batches, begun, end } = openDesk();
 
     batches.addLater('one', 'x', NEVER_MS);
@@ -85,7 +85,7 @@ describe('what nobody waits for', () => {
     assert.deepEqual(begun, ['one:xya', 'one:zb']);
   });
 
-  it('goes by itself after its time', async () => {
+  it('is sent by itself after its delay', async () => {
     const { batches, begun } = openDesk();
 
     batches.addLater('one', 'x', 1);
@@ -94,7 +94,7 @@ describe('what nobody waits for', () => {
     assert.deepEqual(begun, ['one:x']);
   });
 
-  it('is never overtaken, although it does not fit', async () => {
+  it('is never overtaken, although it exceeds the limit', async () => {
     const { batches, begun, end } = openDesk(2);
 
     for (const item of ['x', 'y', 'z']) batches.addLater('one', item, NEVER_MS);
@@ -104,7 +104,7 @@ describe('what nobody waits for', () => {
     assert.deepEqual(begun, ['one:xy', 'one:za']);
   });
 
-  it('is worked off when that is asked for, after what is under way, and once', async () => {
+  it('is flushed on request, after the work in progress, and once', async () => {
     const { batches, begun, end } = openDesk();
     batches.add('one', 'a');
     batches.addLater('one', 'x', NEVER_MS);
@@ -121,7 +121,7 @@ describe('what nobody waits for', () => {
     assert.equal(begun.length, 3);
   });
 
-  it('is worked off as a whole where it does not fit together', async () => {
+  it('is flushed completely when it exceeds one batch', async () => {
     const { batches, begun, end } = openDesk(2);
     for (const item of ['v', 'w', 'x', 'y', 'z']) batches.addLater('one', item, NEVER_MS);
 
@@ -133,7 +133,7 @@ describe('what nobody waits for', () => {
     assert.deepEqual(begun, ['one:vw', 'one:xy', 'one:z']);
   });
 
-  it('keeps nobody waiting where it is added again and again', async () => {
+  it('does not delay waiters when it is added again and again', async () => {
     const begun: string[] = [];
     const batches: Batches<string> = createBatches<string>({
       work: (accountId, items) => {
@@ -151,7 +151,7 @@ describe('what nobody waits for', () => {
     assert.deepEqual(begun, ['xy', 'za']);
   });
 
-  it('may be added again while it is worked off, and waits then', async () => {
+  it('may be added again while it is being flushed, and waits then', async () => {
     const tried: string[] = [];
     const batches: Batches<string> = createBatches<string>({
       work: (accountId, items) => {

@@ -76,20 +76,20 @@ describe('a copy of the database', () => {
   const refused = (words: RegExp) => (error: unknown) =>
     error instanceof DatabaseCopyError && words.test(error.message);
 
-  it('is not made while somebody is at work in the source', async () => {
+  it('is rejected while the source is in use', async () => {
     const busy = new pg.Client({ connectionString: source.url });
     await busy.connect();
     await assert.rejects(copy(), refused(/in use by \d+ other connection/));
     await busy.end();
   });
 
-  it('is not made of another release’s schema, and says what to do', async () => {
+  it('is rejected for the schema of another release, with what to do', async () => {
     await ask(source.url, `UPDATE migrations SET name = name || '_other' WHERE name LIKE '0001%'`);
     await assert.rejects(alone(source.url, copy), refused(/run migrate on it first/));
     await ask(source.url, `UPDATE migrations SET name = replace(name, '_other', '')`);
   });
 
-  it('leaves nothing in the target where it breaks off', async () => {
+  it('leaves nothing in the target when it is interrupted', async () => {
     await ask(target.url, `ALTER TABLE api_keys ADD CONSTRAINT in_the_way CHECK (name <> 'ü')`);
     const before = await contentOf(target.url);
     await assert.rejects(alone(source.url, copy), /in_the_way/);
@@ -97,7 +97,7 @@ describe('a copy of the database', () => {
     await ask(target.url, 'ALTER TABLE api_keys DROP CONSTRAINT in_the_way');
   });
 
-  it('has every row, goes on counting where the source stopped, and its books hold', async () => {
+  it('has every row, continues the sequences of the source, and its ledger adds up', async () => {
     await alone(source.url, copy);
 
     assert.deepEqual(await contentOf(target.url), await contentOf(source.url));
@@ -112,11 +112,11 @@ describe('a copy of the database', () => {
     assert.ok(Number(next?.id) > Number(last?.id), `${next?.id} after ${last?.id}`);
   });
 
-  it('is not made into a database that is used', async () => {
+  it('is rejected for a target that is in use', async () => {
     await assert.rejects(alone(source.url, copy), refused(/has accounts already/));
   });
 
-  it('says which database does not answer, without its password', async () => {
+  it('names the database that is unreachable, without its password', async () => {
     const from = 'postgres://somebody:a-password@127.0.0.1:1/none';
     await assert.rejects(copyDatabase({ from, to: target.url, logger }), (error: unknown) => {
       assert.ok(error instanceof DatabaseCopyError);

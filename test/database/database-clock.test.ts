@@ -62,7 +62,7 @@ function world({ maxSkewMs = 10_000 } = {}): World {
 
 describe('the clock of the database', () => {
   for (const aheadMs of [DAYS_30, -DAYS_30]) {
-    it(`is followed where the machine is ${aheadMs > 0 ? 'ahead' : 'behind'} by 30 days, and the machine is found wrong`, async () => {
+    it(`is used when the machine is ${aheadMs > 0 ? 'ahead' : 'behind'} by 30 days, and the machine's clock is reported as wrong`, async () => {
       const it = world();
       it.aheadMs = aheadMs;
       assert.equal(await it.clock.measure(), true);
@@ -85,7 +85,7 @@ describe('the clock of the database', () => {
     });
   }
 
-  it('is not moved by somebody who sets the clock of the machine', async () => {
+  it('does not move when the clock of the machine is set', async () => {
     const it = world();
     await it.clock.measure();
     it.aheadMs = DAYS_30;
@@ -95,7 +95,7 @@ describe('the clock of the database', () => {
     assert.ok(Math.abs(it.clock.now() - it.database) <= 1);
   });
 
-  it('is said to be off only beyond the bound, and not for an answer that took long', async () => {
+  it('is reported as off only beyond the limit, and not after a slow response', async () => {
     const it = world();
     it.aheadMs = 9_900;
     await it.clock.measure();
@@ -111,7 +111,7 @@ describe('the clock of the database', () => {
     assert.equal(it.clock.isRight(), false);
   });
 
-  it('is found right again only well within the bound, so that one that drifts along it does not flap', async () => {
+  it('is reported as right only well within the limit, so that drift along it does not flap', async () => {
     const it = world();
     for (const [aheadMs, tripMs] of [
       [10_100, 2],
@@ -137,7 +137,7 @@ describe('the clock of the database', () => {
     );
   });
 
-  it('is never found to be off where no bound is set', async () => {
+  it('is never reported as off when no limit is set', async () => {
     const it = world({ maxSkewMs: 0 });
     it.aheadMs = DAYS_30;
     await it.clock.measure();
@@ -146,7 +146,7 @@ describe('the clock of the database', () => {
     assert.ok(Math.abs(it.clock.now() - it.database) <= 1);
   });
 
-  it('goes on while the database is away, and asks it where the time decides', async () => {
+  it('continues while the database is unavailable, and is queried when the time is decisive', async () => {
     const it = world();
     await it.clock.measure();
     it.isAway = true;
@@ -158,7 +158,7 @@ describe('the clock of the database', () => {
     await assert.rejects(it.clock.read(), DatabaseUnavailableError);
   });
 
-  it('wakes who waits for the machine to be wrong, and to be right again', async () => {
+  it("wakes waiters when the machine's clock becomes wrong, and when it is right again", async () => {
     const it = world();
     const never = new AbortController().signal;
     const woken: string[] = [];
@@ -177,7 +177,7 @@ describe('the clock of the database', () => {
     assert.deepEqual(woken, ['wrong', 'right']);
   });
 
-  it('lets go who waits no longer', async () => {
+  it('releases waiters that cancel', async () => {
     const stopping = new AbortController();
     const waiting = world().clock.waitUntil(false, stopping.signal);
     stopping.abort();

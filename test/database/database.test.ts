@@ -21,13 +21,13 @@ const insert = { name: 'insert_note', text: 'INSERT INTO notes (id, amount) VALU
 const select = { name: 'select_notes', text: 'SELECT id, amount FROM notes WHERE id = $1' };
 
 describe('a statement', () => {
-  it('brings bigint as bigint, beyond what a number can hold, in both directions', async () => {
+  it('passes bigint as bigint, beyond the range of a number, in both directions', async () => {
     await database.query(insert, [1, 9_007_199_254_740_993n]);
 
     assert.deepEqual(await database.query(select, [1]), [{ id: 1, amount: 9_007_199_254_740_993n }]);
   });
 
-  it('that breaks a unique constraint says which', async () => {
+  it('that breaks a unique constraint reports which', async () => {
     await database.query(insert, [2, 0n]);
 
     await assert.rejects(database.query(insert, [2, 0n]), (error: unknown) => {
@@ -47,18 +47,18 @@ describe('a failed statement', () => {
 
   // Disk full, and a file that may not grow, for which PostgreSQL has no better code than an internal error.
   for (const state of ['53100', '58030', 'XX000', '40P01']) {
-    it(`is the server's fault where its state is ${state}, and may be tried again`, async () => {
+    it(`is the server's fault when its state is ${state}, and can be retried`, async () => {
       await assert.rejects(failWith(state), DatabaseUnavailableError);
     });
   }
 
-  it('is its own fault elsewhere', async () => {
+  it('is its own fault otherwise', async () => {
     await assert.rejects(failWith('22012'), (error: unknown) => !(error instanceof DatabaseUnavailableError));
   });
 });
 
 describe('a transaction', () => {
-  it('is undone by whatever its work throws, and its connection is used again', async () => {
+  it('is rolled back by any error of its work, and its connection is used again', async () => {
     class Stop extends Error {}
     for (let time = 0; time < 25; time++) {
       const work = database.transaction(async (transaction) => {
@@ -80,7 +80,7 @@ describe('a transaction', () => {
     );
   });
 
-  it('brings what its work returns, once it is committed', async () => {
+  it('returns the result of its work, once it is committed', async () => {
     const id = await database.transaction(async (transaction) => {
       await transaction.query(insert, [4, 0n]);
       return 4;
@@ -90,8 +90,8 @@ describe('a transaction', () => {
   });
 });
 
-describe('asking for a connection inside a transaction that holds one', () => {
-  it('fails at once in tests, naming both places, whatever asks and however deep', async () => {
+describe('requesting a connection inside a transaction that holds one', () => {
+  it('fails immediately in tests, naming both call sites, at any depth', async () => {
     const deep = async (): Promise<void> => {
       await Promise.resolve();
       await database.check();
@@ -112,7 +112,7 @@ describe('asking for a connection inside a transaction that holds one', () => {
     assert.deepEqual(await database.transaction((transaction) => transaction.query(select, [100])), []);
   });
 
-  it('is no fault of another pool, nor of work that outlives the transaction', async () => {
+  it('is allowed for another pool, and for work that outlives the transaction', async () => {
     const other = openDatabase({ url: testDatabase.url, poolSize: 1 }, silentLogger());
     let release = (): void => {};
     const isReleased = new Promise<void>((resolve) => {
@@ -130,8 +130,8 @@ describe('asking for a connection inside a transaction that holds one', () => {
   });
 });
 
-describe('a database that is away', () => {
-  it('is told as unavailable: never reached, of a name that does not resolve, or cut off in the middle', async () => {
+describe('an unavailable database', () => {
+  it('is reported as unavailable: unreachable, of a name that does not resolve, or disconnected midway', async () => {
     const urls = ['postgres://nobody@127.0.0.1:1/none', 'postgres://nobody@no-such-host.invalid/none'];
     for (const url of urls) {
       const away = openDatabase({ url, poolSize: 2 }, silentLogger());
@@ -157,7 +157,7 @@ describe('a database that is away', () => {
     await other.close();
   });
 
-  it('ends the transaction that was under way, and never the process', async () => {
+  it('ends the transaction in progress, and never the process', async () => {
     const own = openDatabase({ url: testDatabase.url, poolSize: 1 }, silentLogger());
     const work = own.transaction(async (transaction) => {
       const [row] = await transaction.query<{ pid: number }>({
@@ -194,8 +194,8 @@ describe('a database that is away', () => {
   });
 });
 
-describe('migrating', () => {
-  it('an empty database from several processes at once is the same as once', async () => {
+describe('a migration', () => {
+  it('of an empty database from several processes at once has the same result as once', async () => {
     const empty = await createTestDatabase();
     try {
       await empty.database.query({ name: 'drop_all', text: 'DROP SCHEMA public CASCADE' });
@@ -218,7 +218,7 @@ describe('migrating', () => {
     }
   });
 
-  it('once more changes nothing: the installation keeps its id', async () => {
+  it('that runs again changes nothing: the installation keeps its id', async () => {
     const installationId = await readInstallationId(database);
 
     assert.deepEqual(await migrate(testDatabase.url, database, silentLogger()), []);
@@ -226,7 +226,7 @@ describe('migrating', () => {
     assert.equal(await readInstallationId(database), installationId);
   });
 
-  it('never makes a second installation of one database', async () => {
+  it('never creates a second installation in one database', async () => {
     const other = await createTestDatabase();
     try {
       assert.notEqual(await readInstallationId(other.database), await readInstallationId(database));

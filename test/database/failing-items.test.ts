@@ -60,7 +60,7 @@ async function waitSeconds(id: string): Promise<number> {
 }
 
 describe('items of a pass', () => {
-  it('are worked on to the last one, whichever of them fail', async () => {
+  it('are processed to the last one, whichever of them fail', async () => {
     assert.deepEqual(await work(['bad-1', 'a', 'b', 'bad-2', 'c']), ['bad-1', 'a', 'b', 'bad-2', 'c']);
 
     const listed = await listFailingItems(room.database, { kind: 'object', limit: 10 });
@@ -75,7 +75,7 @@ describe('items of a pass', () => {
     assert.equal(counted.value('darkroom_pass_item_failures_total', { kind: 'object' }), 2);
   });
 
-  it('are left out until their retry is due, which takes twice as long each time, up to an hour', async () => {
+  it('are skipped until their retry is due, which takes twice as long each time, up to an hour', async () => {
     await work(['bad-slow']);
     assert.deepEqual(await work(['bad-slow', 'd']), ['d']);
 
@@ -88,7 +88,7 @@ describe('items of a pass', () => {
     assert.deepEqual(waits, [60, 120, 240, 480, 960, 1920, 3600, 3600, 3600]);
   });
 
-  it('are forgotten once they were dealt with', async () => {
+  it('are removed from the list once they succeed', async () => {
     await work(['bad-once']);
     await comeDue('bad-once');
     assert.deepEqual(await work(['bad-once'], () => false), ['bad-once']);
@@ -100,7 +100,7 @@ describe('items of a pass', () => {
     );
   });
 
-  it('are to blame where a row of theirs is locked, or a statement of theirs takes too long, and the database answers', async (t) => {
+  it('are counted as failing when a row of theirs is locked or a statement times out, and the database is available', async (t) => {
     const operator = new pg.Client({ connectionString: room.url });
     await operator.connect();
     t.after(() => operator.end());
@@ -135,7 +135,7 @@ describe('items of a pass', () => {
     );
   });
 
-  it('are neither waited for nor blamed when the pass is to end', async () => {
+  it('are neither waited for nor counted as failing when the pass is stopped', async () => {
     const stop = new AbortController();
     const stopped = new RangeError('the worker stops');
     const tried: string[] = [];
@@ -162,7 +162,7 @@ describe('items of a pass', () => {
     assert.deepEqual(await listFailingItems(room.database, { kind: 'unpaid_storage', limit: 10 }), []);
   });
 
-  it('are not blamed where the database is away', async () => {
+  it('are not counted as failing when the database is unavailable', async () => {
     const { database } = room;
     const isAway = { ...database, check: () => Promise.reject(new DatabaseUnavailableError('away')) };
     const away = createIsolation({ database: isAway, logger: silentLogger(), metrics: metrics.passes })({
@@ -176,7 +176,7 @@ describe('items of a pass', () => {
     assert.deepEqual(await listFailingItems(room.database, { kind: 'task', limit: 10 }), []);
   });
 
-  it('are recorded, and what was done is noted, before the pass ends because the rest would fail as well', async () => {
+  it('are recorded, and progress is noted, before the pass ends because the rest would fail as well', async () => {
     const noted: string[] = [];
     const pass = (): Promise<unknown> =>
       isolate({
@@ -204,7 +204,7 @@ describe('items of a pass', () => {
     assert.deepEqual(await listed(), ['bad', 'bad as well']);
   });
 
-  it('are left to the next pass when the time of this one is over', async () => {
+  it('are left to the next pass when the time budget of this one is used up', async () => {
     const result = await isolate({ kind: 'task', items: ['one'], idOf, work: () => assert.fail(), endAt: 0 });
 
     assert.deepEqual(result, { done: [], failed: [] });

@@ -74,7 +74,7 @@ describe('migrating a database that was restored into another server', () => {
     return rows.map(({ events }) => events);
   }
 
-  it('makes its events old ones in batches, says how far it is, and leaves events of this server as they are', async () => {
+  it('marks its events as old in batches, reports progress, and leaves events of this server unchanged', async () => {
     const here = await test.database.query(WRITE_HERE);
 
     await migrateIt();
@@ -93,7 +93,7 @@ describe('migrating a database that was restored into another server', () => {
     assert.deepEqual([events, pages], [EVENTS, ofPages]);
   });
 
-  it('goes on where it was interrupted', async () => {
+  it('resumes where it was interrupted', async () => {
     await run(SET_FUSE);
     await assert.rejects(migrateIt(), /interrupted/);
     const left = await countForeign();

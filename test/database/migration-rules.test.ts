@@ -84,7 +84,7 @@ describe('the rules of migrations', () => {
     it(`allow ${name}`, () => assert.deepEqual(migrationProblems({ name: '0002', text }, EARLIER), []));
   }
 
-  it('are kept by every migration after 0.1.0', async () => {
+  it('are followed by every migration after 0.1.0', async () => {
     const released = new Set(Object.keys((await readReleaseFixture(VERSION)).migrations));
     const names = (await readdir(packageFile('migrations'))).filter((name) => name !== 'schema.sql').toSorted();
     const files = await Promise.all(
@@ -98,7 +98,7 @@ describe('the rules of migrations', () => {
     assert.deepEqual(problems, []);
   });
 
-  it('are kept in what PostgreSQL does: no migration after 0.1.0 rewrites a table', async () => {
+  it('hold in PostgreSQL: no migration after 0.1.0 rewrites a table', async () => {
     const release = await createReleaseDatabase(VERSION);
     const database = openDatabase({ url: release.url, poolSize: 2 }, silentLogger());
     try {

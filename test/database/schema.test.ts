@@ -31,7 +31,7 @@ describe('migrations/schema.sql', () => {
     );
   });
 
-  it('creates the same schema in an empty one', async () => {
+  it('creates the same schema in an empty database', async () => {
     const schema = await readFile(SCHEMA_FILE, 'utf8');
     await client.query('DROP SCHEMA public CASCADE; CREATE SCHEMA public');
 

@@ -42,7 +42,7 @@ ALTER TABLE tasks ADD CONSTRAINT tasks_note_check CHECK (length(note) < 100) NOT
 ALTER TABLE tasks VALIDATE CONSTRAINT tasks_note_check;
 `;
 
-describe('migrating beside work', () => {
+describe('migrating during operation', () => {
   let folder: string;
   let release: ReleaseDatabase;
   let database: Database;
@@ -117,7 +117,7 @@ describe('migrating beside work', () => {
     return pid;
   }
 
-  it('lets creates and reads of the old release pass while a reader keeps it from its lock, and gets through', async () => {
+  it('does not block creates and reads of the old release while a reader delays its lock, and succeeds', async () => {
     const running = await startLoad();
     await hasRounds(running, ROUNDS);
     await reader.query('BEGIN ISOLATION LEVEL REPEATABLE READ');
@@ -147,7 +147,7 @@ describe('migrating beside work', () => {
     assert.equal(left?.count, 0n);
   });
 
-  it('builds an index while the old release works, and waits for a snapshot without anybody waiting for it', async () => {
+  it('builds an index while the old release works, and waits for a snapshot without blocking others', async () => {
     const running = await startLoad();
     await reader.query('BEGIN ISOLATION LEVEL REPEATABLE READ');
     await reader.query('SELECT count(*) FROM accounts');
@@ -163,7 +163,7 @@ describe('migrating beside work', () => {
     assert.equal(await isIndexValid(), true);
   });
 
-  it('builds an index again that an interrupted run left invalid', async () => {
+  it('rebuilds an index that an interrupted run left invalid', async () => {
     await reader.query('BEGIN ISOLATION LEVEL REPEATABLE READ');
     await reader.query('SELECT count(*) FROM accounts');
     const interrupted = run();
@@ -214,7 +214,7 @@ describe('migrating beside work', () => {
     }
   });
 
-  it('gives up where its lock is never free, names who has it, and changes nothing', async () => {
+  it('gives up when its lock is never free, names the holder, and changes nothing', async () => {
     await reader.query('BEGIN');
     await reader.query('SELECT count(*) FROM tasks');
 

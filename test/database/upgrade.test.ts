@@ -66,7 +66,7 @@ describe(`an upgrade from ${VERSION}`, () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  it('keeps the books in order', async () => {
+  it('leaves a ledger that adds up', async () => {
     const [entries] = await database.query<{ count: string }>({
       name: 'count_entries',
       text: 'SELECT count(*) FROM ledger_entries',
@@ -76,7 +76,7 @@ describe(`an upgrade from ${VERSION}`, () => {
     assert.deepEqual(await verifyLedger(database), []);
   });
 
-  it('reads every task of before, in the status that it had', async () => {
+  it('reads every earlier task, in its status', async () => {
     const { accounts, tasks } = release.fixture.samples;
     const clients = accounts.map(({ key }) => new ApiClient([url], key));
     for (const [name, { taskId, status }] of Object.entries(tasks)) {
@@ -88,7 +88,7 @@ describe(`an upgrade from ${VERSION}`, () => {
     }
   });
 
-  it('answers an Idempotency-Key of before with the task of before, and books nothing', async () => {
+  it('answers an earlier Idempotency-Key with its task, and charges nothing', async () => {
     const { key, idempotencyKey, body, taskId } = release.fixture.samples.replay;
     const client = new ApiClient([url], key);
     const balance = async (): Promise<unknown> => (await client.send('GET', '/v1/account')).body.data;
@@ -115,7 +115,7 @@ describe(`an upgrade from ${VERSION}`, () => {
 });
 
 describe('released migrations', () => {
-  it('never change: a database that ran them would differ from one that is made today', async () => {
+  it('never change: a database that ran them would differ from a new one', async () => {
     const { migrations } = await readReleaseFixture(VERSION);
 
     assert.equal(Object.keys(migrations).length, 10);

@@ -45,7 +45,7 @@ const SECRETS = Object.fromEntries(
 const hasCompose = spawnSync('docker', ['compose', 'version']).status === 0;
 
 describe('docker-compose.yml', () => {
-  it('gives the roles a configuration that they accept: off loopback, behind the proxy, HTTPS only', () => {
+  it('gives the roles a valid configuration: off loopback, behind the proxy, HTTPS only', () => {
     const environment = composeEnvironment(['x-role-environment'], SECRETS);
 
     const { http, database } = loadConfig(environment);
@@ -55,7 +55,7 @@ describe('docker-compose.yml', () => {
     assert.equal(new URL(database.url).username, 'darkroom');
   });
 
-  it('believes the forwarding headers of the proxy, which has the address that it says, and of no other container', async () => {
+  it('trusts the forwarding headers of the proxy at its address, and of no other container', async () => {
     const compose = await readFile(COMPOSE_FILE, 'utf8');
     const [, address = ''] = /ipv4_address: ([\d.]+)/.exec(compose) ?? [];
     const { http } = loadConfig(composeEnvironment(['x-role-environment'], SECRETS));
@@ -64,7 +64,7 @@ describe('docker-compose.yml', () => {
     assert.equal(http.trustedProxies.check(address.replace(/\d+$/, '3')), false);
   });
 
-  it('keeps the passwords of other services from the roles', () => {
+  it('hides the passwords of other services from the roles', () => {
     const environment = composeEnvironment(['x-role-environment'], SECRETS);
 
     assert.equal(environment['POSTGRES_PASSWORD'], '');
@@ -75,7 +75,7 @@ describe('docker-compose.yml', () => {
     );
   });
 
-  it('refuses to start without its secrets', () => {
+  it('does not start without its secrets', () => {
     for (const name of Object.keys(SECRETS)) {
       const incomplete = { ...SECRETS, [name]: '' };
       assert.throws(() => {
@@ -86,7 +86,7 @@ describe('docker-compose.yml', () => {
     }
   });
 
-  it('publishes nothing beyond this machine unless it is told to', async () => {
+  it('publishes nothing beyond this machine unless configured', async () => {
     const compose = await readFile(COMPOSE_FILE, 'utf8');
     const blocks = [...compose.matchAll(/^    ports:\n((?:      (?:- |#).+\n)+)/gm)].map(([, lines = '']) => lines);
     const published = blocks.flatMap((lines) => lines.match(/(?<=^      - ).+/gm) ?? []);
@@ -95,7 +95,7 @@ describe('docker-compose.yml', () => {
     for (const port of published) assert.match(port, /^(\$\{[A-Z_]+:-)?127\.0\.0\.1:/);
   });
 
-  it('lets no service gain a right, write to its image, or keep a capability that it does not name', async () => {
+  it('lets no service gain a privilege, write to its image, or keep a capability that it does not name', async () => {
     const compose = parse(await readFile(COMPOSE_FILE, 'utf8'), { merge: true }) as ComposeFile;
     const capabilities: Record<string, readonly string[]> = { proxy: ['NET_BIND_SERVICE'] };
 
@@ -116,7 +116,7 @@ describe('docker-compose.yml', () => {
     }
   });
 
-  it('keeps what a role works on in a volume of its own, which its image lets it write to', async () => {
+  it('stores the data of a role in a volume of its own, which its image lets it write to', async () => {
     const compose = parse(await readFile(COMPOSE_FILE, 'utf8'), { merge: true }) as ComposeFile;
     const scratch = composeEnvironment(['x-role-environment'], SECRETS)['SCRATCH_DIR'] ?? '';
 
@@ -126,7 +126,7 @@ describe('docker-compose.yml', () => {
     assert.match(await readDockerfile(), new RegExp(`^RUN mkdir -p .*${scratch}.*chown -R node:node /data$`, 'm'));
   });
 
-  it('publishes the ports of the proxy alone, and Temporal’s Web UI only behind a login', async () => {
+  it('publishes only the ports of the proxy, and Temporal’s Web UI only behind a login', async () => {
     const compose = parse(await readFile(COMPOSE_FILE, 'utf8'), { merge: true }) as ComposeFile;
     const publishing = Object.entries(compose.services).filter(([, { ports }]) => ports !== undefined);
     const caddyfile = await readFile(packageFile('docker/caddy/Caddyfile'), 'utf8');
@@ -141,7 +141,7 @@ describe('docker-compose.yml', () => {
     assert.deepEqual(others, []);
   });
 
-  it('runs the Temporal server that the embedded dev server holds, and sets it up with the tools of that version', async () => {
+  it('runs the Temporal version of the embedded dev server, and sets it up with the tools of that version', async () => {
     const pinned = await readFile(packageFile('tools/temporal/go.mod'), 'utf8');
     const [, version] = /go\.temporal\.io\/server v(\S+)/.exec(pinned) ?? [];
 
@@ -150,7 +150,7 @@ describe('docker-compose.yml', () => {
   });
 
   it(
-    'is understood by docker compose',
+    'is valid for docker compose',
     { skip: hasCompose ? false : 'there is no docker compose on this machine' },
     async () => {
       const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-compose-'));
@@ -169,7 +169,7 @@ describe('docker-compose.yml', () => {
 });
 
 describe('the Dockerfile', () => {
-  it('copies nothing that .dockerignore keeps from it', async () => {
+  it('copies nothing that .dockerignore excludes', async () => {
     const allowed = (await readFile(packageFile('.dockerignore'), 'utf8'))
       .split('\n')
       .filter((line) => line.startsWith('!'))
@@ -182,7 +182,7 @@ describe('the Dockerfile', () => {
     assert.deepEqual([...new Set(whole)].toSorted(byText), allowed.toSorted(byText));
   });
 
-  it('brings into the image every file that the program finds by its path', async () => {
+  it('copies every file that the program finds by its path', async () => {
     const sources = await readSources();
     const found = [...sources.matchAll(/packageFile\('([^']+)'\)/g)].map(([, file = '']) => file.split('/')[0] ?? '');
     assert.ok(found.includes('migrations') && found.includes('models'), 'the program finds its files otherwise now');
@@ -194,7 +194,7 @@ describe('the Dockerfile', () => {
     assert.deepEqual(missing, ['tools']);
   });
 
-  it('runs as a user that is not root, on a Node that the program supports', async () => {
+  it('runs as a user that is not root, on a supported version of Node', async () => {
     const dockerfile = await readDockerfile();
     const [, user] = /^USER (\S+)$/m.exec(dockerfile.split(/^FROM /m).at(-1) ?? '') ?? [];
     const bases = [...dockerfile.matchAll(/^FROM (\S+)/gm)].map(([, base]) => base);

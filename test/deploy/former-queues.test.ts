@@ -55,7 +55,7 @@ describe('tasks that an earlier release started', () => {
 
   const isWorkLeft = (): Promise<boolean> => hasWorkOnFormerQueues(darkroom.temporal, darkroom.testDatabase.database);
 
-  it('are done by this one, which then leaves the former names alone', async () => {
+  it('are done by this one, which then stops polling the former names', async () => {
     const ids = [await startedBefore(darkroom, account), await startedBefore(darkroom, account)];
     await until('Temporal lists them', isWorkLeft);
 
@@ -68,7 +68,7 @@ describe('tasks that an earlier release started', () => {
     assert.equal(await isWorkLeft(), false);
   });
 
-  it('are seen as well where they are begun later, beside this release', async () => {
+  it('are also found when they begin later, beside this release', async () => {
     const id = await startedBefore(darkroom, account);
 
     assert.equal((await account.client.untilTerminal(id)).status, 'success');
@@ -111,7 +111,7 @@ describe('tasks of an installation that still uses the former names', () => {
     });
   }
 
-  it('are left by an upgraded worker that takes them to the one that has their rows', async () => {
+  it('are left by an upgraded worker to the one that has their rows', async () => {
     const taken = await startedBefore(neighbour, ofNeighbour);
     const handle = namespace.client.workflow.getHandle(taken);
     await until('the upgraded worker has tried it', async () => {

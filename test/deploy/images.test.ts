@@ -29,11 +29,11 @@ describe('docker/images.lock.json', () => {
   const emptied = (): ImageLock =>
     Object.fromEntries(Object.entries(lock).map(([name, { image }]) => [name, { image, digest: null }]));
 
-  it('holds every base image of the container files, and they hold what it says', () => {
+  it('lists every base image of the container files, and matches them', () => {
     assert.deepEqual(problemsOf(lock, files, false), []);
   });
 
-  it('may lack digests between releases, and none in a release', () => {
+  it('may have no digests between releases, but has all of them in a release', () => {
     const ofEmptied = files.map((text) => withImages(text, emptied()));
 
     assert.deepEqual(problemsOf(emptied(), ofEmptied, false), []);
@@ -50,7 +50,7 @@ describe('docker/images.lock.json', () => {
     }
   });
 
-  it('names an image that one of the files has and it has not, and what is no digest', () => {
+  it('rejects an image of the files that it does not list, and an invalid digest', () => {
     const { NODE_IMAGE: first, ...others } = lock;
     assert.ok(first !== undefined);
 
@@ -95,11 +95,11 @@ describe('the digest behind a tag', () => {
     assert.equal(await resolveDigest(registry, 'somebody/image:1'), MANIFEST_DIGEST);
   });
 
-  it('is asked for with a token where the registry wants one', async () => {
+  it('is requested with a token when the registry requires one', async () => {
     assert.equal(await resolveDigest(registry, 'private:1'), MANIFEST_DIGEST);
   });
 
-  it('is not taken from a registry whose manifest is another, nor where there is none', async () => {
+  it('is rejected when the registry returns another manifest, or none', async () => {
     await assert.rejects(resolveDigest(registry, 'lying:1'), /the registry says sha256:0+, and its manifest has/);
     await assert.rejects(resolveDigest(registry, 'node:2'), /the registry answers 404/);
     await assert.rejects(resolveDigest(registry, 'node'), /no name with a tag/);

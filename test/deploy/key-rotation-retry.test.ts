@@ -105,7 +105,7 @@ const modelOf = (name: string, upstream: Readonly<Record<string, unknown>>) => (
   examples: [{ prompt: 'anything', image_urls: [] }],
 });
 
-describe('a submit that is repeated after its URL signing key was replaced', () => {
+describe('a submit that is retried after its URL signing key was replaced', () => {
   let upstream: ComparingUpstream;
   let darkroom: Darkroom;
   let account: TestAccount;
@@ -147,7 +147,7 @@ describe('a submit that is repeated after its URL signing key was replaced', () 
     return created.body.data.taskId;
   }
 
-  it('sends what the first attempt sent, and its addresses are good', async () => {
+  it('sends the same request as the first attempt, with valid URLs', async () => {
     const taskIds = [await create('test/tasks'), await create('test/http')];
     await until('both were submitted', () => taskIds.every((taskId) => upstream.bodiesOf(taskId).length > 0));
     const [worker, api] = [...darkroom.workers, ...darkroom.apis];

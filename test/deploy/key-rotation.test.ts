@@ -216,7 +216,7 @@ describe('rotating the keys under load', () => {
     t.diagnostic(`${loading.rounds() * kinds.length} requests, ${calledBack.length} callbacks, ${urls.size} URLs`);
   });
 
-  it('ends the URLs of a key that is no longer accepted', async () => {
+  it('invalidates the URLs of a key that is no longer accepted', async () => {
     const before = await Promise.all([...urls].map(async (place) => (await fetch(`${proxy.url}${place}`)).status));
 
     await roll(keysOf(NEW));

@@ -51,7 +51,7 @@ describe('package-lock.json', () => {
     );
   });
 
-  it('lacks hashes of nothing but optional builds for other platforms, and of no more than were known', async () => {
+  it('has no hash only for optional builds of other platforms, and for no more than were known', async () => {
     const without = (await readPackages()).filter(({ integrity }) => integrity === undefined);
 
     assert.deepEqual(
@@ -61,7 +61,7 @@ describe('package-lock.json', () => {
     assert.ok(without.length <= WITHOUT_HASH_AT_MOST, `${without.length} packages have no hash`);
   });
 
-  it('names no host that a package would come from', async () => {
+  it('names no host that a package would be downloaded from', async () => {
     assert.deepEqual(
       (await readPackages()).filter(({ resolved }) => resolved !== undefined).map(({ place }) => place),
       [],

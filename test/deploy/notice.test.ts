@@ -25,7 +25,7 @@ function isPermissive(license: string): boolean {
 }
 
 describe('NOTICE.md', () => {
-  it('names the packages whose license asks for more', () => {
+  it('names the packages whose license requires attribution', () => {
     const notice = readFileSync(packageFile('NOTICE.md'), 'utf8');
     const named = [...notice.matchAll(/`(@?[\w./*-]+)`|\*\*([\w-]+)\*\*/g)].map(([, code, bold]) => code ?? bold ?? '');
     const isNamed = (name: string): boolean =>

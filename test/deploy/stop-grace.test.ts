@@ -19,14 +19,14 @@ function secondsOf(duration: string): number {
   return Number(minutes) * 60 + Number(seconds);
 }
 
-it('docker-compose.yml gives the worker its grace', () => {
+it('docker-compose.yml gives the worker its grace period', () => {
   const [, service = ''] = /^ {2}worker:\n((?: {4}.*\n|\n)+)/m.exec(readFileSync(COMPOSE_FILE, 'utf8')) ?? [];
   const [, period = ''] = /^ {4}stop_grace_period: (\S+)$/m.exec(service) ?? [];
 
   assert.ok(secondsOf(period) >= ENOUGH_SECONDS, `${period} is too short`);
 });
 
-it('the guide for operators names periods that are long enough', () => {
+it('the guide for operators names sufficient grace periods', () => {
   const guide = readFileSync(packageFile('docs/operations/scale.md'), 'utf8');
   const seconds = [...guide.matchAll(/terminationGracePeriodSeconds: (\d+)|TimeoutStopSec=(\d+)/g)].map(
     ([, kubernetes, systemd]) => Number(kubernetes ?? systemd),

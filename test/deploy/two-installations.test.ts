@@ -53,7 +53,7 @@ describe('two installations in one namespace', () => {
     assert.equal((await ofIdle?.client.untilTerminal(waiting))?.status, 'success');
   });
 
-  it('each have schedules of their own, whose passes their own workers do', async () => {
+  it('each have schedules of their own, whose passes run on their own workers', async () => {
     const identities: unknown[] = [];
     for (const { installationId, workers } of [working, idle]) {
       const schedule = namespace.client.schedule.getHandle(`${installationId}-maintain`);

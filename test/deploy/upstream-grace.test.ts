@@ -72,7 +72,7 @@ describe('a deploy while upstreams work', () => {
   const isWaitedForBy = (worker: Role, taskId: string): Promise<boolean> =>
     isWorkedOnBy(worker, darkroom, taskId, 'awaitGeneration');
 
-  it('loses none of them, and asks for none of them again', async () => {
+  it('loses none of their jobs, and submits none of them again', async () => {
     const ids = await beginAll('pier');
 
     for (const worker of darkroom.workers) {
@@ -91,7 +91,7 @@ describe('a deploy while upstreams work', () => {
     );
   });
 
-  it('hands a job that goes on without it to another worker meanwhile, and takes nothing new', async () => {
+  it('hands a running job to another worker meanwhile, and accepts nothing new', async () => {
     const [ending, other] = darkroom.workers;
     assert.ok(ending !== undefined && other !== undefined);
     await other.kill('SIGTERM');
@@ -116,7 +116,7 @@ describe('a deploy while upstreams work', () => {
     await ending.start();
   });
 
-  it('ends when the grace is over, with what upstreams have not answered by then', async () => {
+  it('ends when the grace period is over, with the jobs that upstreams have not answered by then', async () => {
     const [ending, other] = darkroom.workers;
     assert.ok(ending !== undefined && other !== undefined);
     await other.kill('SIGTERM');

@@ -58,7 +58,7 @@ function problemsOf(
 }
 
 describe('a document', () => {
-  it('links only to files and headings that are there', () => {
+  it('links only to existing files and headings', () => {
     const problems = problemsOf(
       /\]\((?!https?:|mailto:|<)([^)\s#]*)(?:#([^)\s]+))?\)/g,
       ([link, target = '', anchor], page) => {
@@ -74,7 +74,7 @@ describe('a document', () => {
 });
 
 describe('a comment', () => {
-  it('cites only decisions that are there', () => {
+  it('cites only existing decisions', () => {
     const decisions = readdirSync(packageFile('docs/decisions'));
 
     const problems = problemsOf(/docs\/decisions\/(\d{4})/g, ([citation, number = '']) =>
@@ -84,7 +84,7 @@ describe('a comment', () => {
     assert.deepEqual(problems, []);
   });
 
-  it('cites only documents that are there, and headings that they have', () => {
+  it('cites only existing documents and headings', () => {
     const problems = problemsOf(/\b(docs\/[\w/-]+\.md)(?:`?, "([^"]+)")?/g, ([citation, page = '', heading]) => {
       if (!existsSync(packageFile(page))) return citation;
       return heading === undefined || headingsOf(page).includes(heading) ? undefined : citation;
@@ -93,7 +93,7 @@ describe('a comment', () => {
     assert.deepEqual(problems, []);
   });
 
-  it('cites only clauses that the contract has', () => {
+  it('cites only existing clauses of the contract', () => {
     const clauses = new Set(headingsOf('docs/contract.md').map((heading) => heading.split(/\.? /, 1)[0]));
 
     const problems = problemsOf(/\bcontract §(\d+(?:\.\d+)?)/gi, ([citation, clause = '']) =>
@@ -103,7 +103,7 @@ describe('a comment', () => {
     assert.deepEqual(problems, []);
   });
 
-  it('cites only headings that the architecture has', () => {
+  it('cites only existing headings of the architecture', () => {
     const headings = new Set(headingsOf('docs/architecture.md'));
 
     const problems = problemsOf(/\barchitecture[,:] "([^"]+)"/gi, ([citation, heading = '']) =>

@@ -22,7 +22,7 @@ after(() => served.close());
 
 describe('the note on deviations', () => {
   // Proves C1-23.
-  it('names every status outside the specification that any route can answer with', async () => {
+  it('names every status outside the specification that any route can return', async () => {
     const { paths } = JSON.parse((await raw(served.url, 'GET', '/openapi.json')).text) as {
       paths: Record<string, Record<string, { responses: Record<string, unknown> }>>;
     };
@@ -37,7 +37,7 @@ describe('the note on deviations', () => {
   });
 
   // Proves C1-23.
-  it('tells that loopback is served without TLS', () => {
+  it('documents that loopback is served without TLS', () => {
     assert.match(note, /plain http on loopback/i);
   });
 });

@@ -34,7 +34,7 @@ describe('docs/field-coverage.md', () => {
 
   // Proves S2.5-5, S2.5-6, S2.5-7, S2.5-8, S2.5-9, S2.5-10, S2.5-11, S2.5-12, S2.5-13, S2.5-14, S2.5-15, S2.5-16,
   // S2.5-17, S2.5-18, S2.5-19, S2.5-20, S2.5-21.
-  it('rests every line on a test that exists', async () => {
+  it('refers to an existing test in every line', async () => {
     const cells = SPEC_FIELDS.rows.flatMap((row) => row.cells);
     const unproven = [
       ...cells.filter((cell) => proofsOf(cell).length === 0).map((cell) => `${cell.field} ${tell(cell)}`),
@@ -50,9 +50,9 @@ describe('docs/field-coverage.md', () => {
     );
   });
 
-  it('would miss a test that is not there', async () => {
+  it('would report a test that does not exist', async () => {
     assert.match((await problemOf('catalogue/spec-fields › nothing')) ?? '', /0 tests have that name/);
     assert.match((await problemOf('catalogue/nowhere › nothing')) ?? '', /no such file/);
-    assert.equal(await problemOf('docs/field-coverage › rests every line on a test that exists'), undefined);
+    assert.equal(await problemOf('docs/field-coverage › refers to an existing test in every line'), undefined);
   });
 });

@@ -19,7 +19,7 @@ function textOf(page: string): string {
 
 describe('the guides for models', () => {
   for (const page of GUIDES) {
-    it(`${page} shows a whole model file that is taken as it stands`, () => {
+    it(`${page} shows a complete model file that is valid as it is`, () => {
       const blocks = [...textOf(page).matchAll(JSON_BLOCK)].map(([, block = '']) => block);
       const files = blocks.filter((block) => block.includes('"modality"'));
       assert.ok(files.length > 0);
@@ -32,7 +32,7 @@ describe('the guides for models', () => {
     });
   }
 
-  it('name features that there are, for llama.cpp, vLLM and Ollama', () => {
+  it('name existing features, for llama.cpp, vLLM and Ollama', () => {
     const [, section = ''] = textOf('docs/guides/text-models.md').split('### Which features to declare');
     const rows = section.split('\n').filter((line) => /^\| (llama\.cpp|vLLM|Ollama)/.test(line));
     assert.equal(rows.length, 3);

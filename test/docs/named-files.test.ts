@@ -26,7 +26,7 @@ describe('the pages for operators', () => {
   });
 
   for (const page of PAGES) {
-    it(`${page} names files and commands that are there`, () => {
+    it(`${page} names existing files and commands`, () => {
       const text = readFileSync(packageFile(page), 'utf8');
       const named = text.match(FILE) ?? [];
       assert.deepEqual(
@@ -36,7 +36,7 @@ describe('the pages for operators', () => {
       for (const [, script = ''] of text.matchAll(SCRIPT)) assert.ok(Object.hasOwn(scripts, script), script);
     });
 
-    it(`${page} leads to nothing of the Web UI but its list of tasks`, () => {
+    it(`${page} links only to the task list of the Web UI`, () => {
       const links = readFileSync(packageFile(page), 'utf8').match(WEB_UI) ?? [];
       assert.deepEqual(
         links.filter((link) => !link.endsWith(TASKS)),

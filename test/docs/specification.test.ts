@@ -33,7 +33,7 @@ describe('the requirements', () => {
     );
   });
 
-  it('are all that a test proves', () => {
+  it('are all requirements that a test names', () => {
     const known = new Set(requirements.map(({ number }) => number));
 
     assert.deepEqual(
@@ -59,7 +59,7 @@ describe('the requirements', () => {
     );
   });
 
-  it('have every error code that the service can answer with', () => {
+  it('include every error code that the service can return', () => {
     const codes = new Set(Object.values(ERROR_KINDS).map(({ errorCode }) => errorCode));
 
     assert.ok(codes.size >= 12, [...codes].join());
@@ -71,7 +71,7 @@ describe('the requirements', () => {
     }
   });
 
-  it('are proven by shared suites only where a test file runs them', () => {
+  it('are proven by shared suites only when a test file runs them', () => {
     const sources = listTestFiles()
       .filter(({ name }) => name.endsWith('.test.ts'))
       .map(({ path: file }) => readFileSync(packageFile(file), 'utf8'))
@@ -95,7 +95,7 @@ describe('docs/specification.md', () => {
 });
 
 describe('the tests of a source', () => {
-  it('have their literals as they are written, and … for what is filled in', () => {
+  it('have their literals as they are written, and … for template expressions', () => {
     const source = [
       `describe('a suite', () => {`,
       `  it('it\\'s one', () => {});`,

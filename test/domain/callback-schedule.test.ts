@@ -19,27 +19,27 @@ describe('the schedule of a callback', () => {
   });
 
   // Proves C6-15.
-  it('waits as long as the receiver asks, at most an hour, and never shorter than scheduled', () => {
+  it('waits as long as the receiver requests, at most an hour, and never shorter than scheduled', () => {
     assert.deepEqual(delays([0, 60], 90_000), [90_000, undefined]);
     assert.deepEqual(delays([0, 60], 5_000), [60_000, undefined]);
     assert.deepEqual(delays([0, 60], 24 * HOUR_MS), [HOUR_MS, undefined]);
   });
 
-  it('has no attempt behind its last, and none before its first', () => {
+  it('has no attempt after its last, and none before its first', () => {
     assert.equal(nextCallbackDelayMs(5, [0, 60]), undefined);
     assert.equal(nextCallbackDelayMs(0, [0, 60]), undefined);
     assert.equal(nextCallbackDelayMs(1, []), undefined);
     assert.equal(nextCallbackDelayMs(1, [0]), undefined);
   });
 
-  it('looks for a missing key ever more seldom, up to a quarter of an hour', () => {
+  it('retries ever less often while a key is missing, up to a quarter of an hour', () => {
     assert.deepEqual(
       [1, 2, 3, 4, 5, 6, 1_000].map(nextKeyAttemptMs),
       [60_000, 120_000, 240_000, 480_000, 900_000, 900_000, 900_000],
     );
   });
 
-  it('tries again at once where two attempts are scheduled for the same time', () => {
+  it('retries immediately when two attempts are scheduled for the same time', () => {
     assert.deepEqual(delays([0, 0, 0]), [0, 0, undefined]);
   });
 });

@@ -22,7 +22,7 @@ describe('canonical JSON', () => {
     );
   });
 
-  it('loses nothing: parsed again it is the same value', () => {
+  it('loses nothing: parsing it again yields the same value', () => {
     fc.assert(
       fc.property(parsedJson, (value) => {
         assert.deepEqual(JSON.parse(canonicalJson(value)), JSON.parse(JSON.stringify(value)));
@@ -30,7 +30,7 @@ describe('canonical JSON', () => {
     );
   });
 
-  it('keeps apart the order of an array, null and an absent field, a number and its text', () => {
+  it('distinguishes the order of an array, null and an absent field, a number and its string', () => {
     const texts = ['[1,2]', '[2,1]', '{}', '{"a":null}', '{"a":[]}', '{"a":{}}', '{"a":1}', '{"a":"1"}', '{"a":""}'];
 
     assert.equal(new Set(texts.map((text) => canonicalJson(JSON.parse(text)))).size, texts.length);
@@ -42,7 +42,7 @@ describe('canonical JSON', () => {
     assert.equal(canonicalJson(JSON.parse(text)), text);
   });
 
-  it('orders fields by their code units, so that no locale has a say', () => {
+  it('orders fields by their code units, independently of the locale', () => {
     assert.equal(canonicalJson(JSON.parse('{"é":1,"z":2,"Z":3,"10":4,"9":5}')), '{"10":4,"9":5,"Z":3,"z":2,"é":1}');
   });
 });

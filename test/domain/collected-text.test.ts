@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { CollectedText } from '../../src/domain/collected-text.ts';
 
 describe('a collected text', () => {
-  it('is what came, however it was cut', () => {
+  it('is the same however it was split', () => {
     fc.assert(
       fc.property(fc.array(fc.string(), { maxLength: 3_000, size: 'max' }), (pieces) => {
         const collected = new CollectedText();

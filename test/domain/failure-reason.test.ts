@@ -4,7 +4,7 @@ import { FAILURE_REASONS, failureFace, isFailureReason } from '../../src/domain/
 
 describe('a failure reason', () => {
   // Proves S7-8, C3-21.
-  it('is told under one of the error codes of the contract, with a message of its own', () => {
+  it('is reported under one of the error codes of the contract, with a message of its own', () => {
     const codes = Object.fromEntries(FAILURE_REASONS.map((reason) => [reason, failureFace(reason).code]));
 
     assert.deepEqual(codes, {
@@ -25,7 +25,7 @@ describe('a failure reason', () => {
   });
 
   // Proves S7-12.
-  it('invites nobody to repeat what would fail again', () => {
+  it('does not invite retries of what would fail again', () => {
     const final = FAILURE_REASONS.filter((reason) => !failureFace(reason).retryable);
 
     assert.deepEqual(final, ['content_rejected', 'input_invalid', 'cancelled', 'model_unavailable']);

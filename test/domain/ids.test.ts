@@ -22,14 +22,14 @@ describe('the task id of an Idempotency-Key', () => {
     assert.equal(taskIdForKey('inst_1', 'acc_1', 'order-7'), 'tk-svc-W2SY3CVPGXY3VJPGS6FMVRY025');
   });
 
-  it('is another one for another account or another installation', () => {
+  it('differs between accounts and between installations', () => {
     const id = taskIdForKey('inst_1', 'acc_1', 'order-7');
 
     assert.notEqual(taskIdForKey('inst_1', 'acc_2', 'order-7'), id);
     assert.notEqual(taskIdForKey('inst_2', 'acc_1', 'order-7'), id);
   });
 
-  it('tells apart what only runs together: account and key are not concatenated', () => {
+  it('is unambiguous: account and key are not concatenated', () => {
     assert.notEqual(taskIdForKey('inst', 'acc_1', '23'), taskIdForKey('inst', 'acc_12', '3'));
     assert.notEqual(taskIdForKey('inst', 'a","b', 'c'), taskIdForKey('inst', 'a', 'b","c'));
   });
@@ -52,7 +52,7 @@ describe('the id of a task without a key', () => {
 });
 
 describe('a text that may be a task id', () => {
-  it('is one only in the very form that we hand out', () => {
+  it('is one only in the exact form of ours', () => {
     assert.equal(isTaskId(newTaskId()), true);
     const body = '01JDABCDEFGHJKMNPQRSTVWXYZ';
     for (const text of ['', body, `tk-svc-${body.slice(1)}`, `tk-svc-${body}0`, `TK-SVC-${body}`, `tk-svc-${body}\n`]) {
@@ -71,7 +71,7 @@ describe('a text that may be a task id', () => {
 });
 
 describe('random identifiers', () => {
-  it('have the asked length and only letters and digits', () => {
+  it('have the requested length and only letters and digits', () => {
     for (const length of [1, 10, 43]) assert.match(randomBase62(length), new RegExp(`^[0-9A-Za-z]{${length}}$`));
   });
 
@@ -84,7 +84,7 @@ describe('random identifiers', () => {
     for (const [character, count] of counts) assert.ok(count > 720 && count < 1280, `${character}: ${count}`);
   });
 
-  it('say by their prefix what they name', () => {
+  it('name their type by their prefix', () => {
     assert.match(newId('acc'), /^acc_[0-9A-HJKMNP-TV-Z]{26}$/);
     assert.notEqual(newId('acc'), newId('acc'));
   });

@@ -27,8 +27,8 @@ function valuesIn(value: unknown): number {
   return 1 + inside.reduce((sum: number, member) => sum + valuesIn(member), 0) + (inside.length === 0 ? 1 : 0);
 }
 
-describe('JSON that arrives', () => {
-  it('is counted as it will be parsed, whatever stands in its texts and however it is cut', () => {
+describe('JSON that arrives in pieces', () => {
+  it('is counted as it will be parsed, whatever its texts contain and however it is split', () => {
     const texts = fc.oneof(
       fc.string({ unit: 'binary' }),
       fc.constantFrom('"', '\\', '\\"', '{[,', ',,,', '}]', '\\\\"{'),
@@ -42,7 +42,7 @@ describe('JSON that arrives', () => {
     );
   });
 
-  it('may be as deep, as wide and as large as the bounds say, and no more', () => {
+  it('may be exactly as deep, wide and large as the limits', () => {
     const nested = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`;
     const object = (members: number) => `{${Array.from({ length: members }, (_, index) => `"a${index}":1`).join(',')}}`;
     const array = (elements: number) => `[${Array(elements).fill('1').join(',')}]`;
@@ -58,7 +58,7 @@ describe('JSON that arrives', () => {
     assert.match(String(scan(`${values},1,1]`, SMALL)), /more than 12 values/);
   });
 
-  it('may have so many bytes of member names, as they are written, and no more; other texts are no names', () => {
+  it('may have member names up to the limit, counted as written; other texts are not counted as names', () => {
     const texts = fc.string({ unit: 'binary', minLength: 1 });
     fc.assert(
       fc.property(fc.dictionary(texts, texts), fc.integer({ min: 1, max: 9 }), (object, pieces) => {
@@ -73,7 +73,7 @@ describe('JSON that arrives', () => {
     );
   });
 
-  it('is counted by level: what was closed counts no more', () => {
+  it('is counted by level: closed levels are not counted', () => {
     assert.equal(typeof scan(`[${Array(4).fill('{"a":[],"b":[]}').join(',')}]`, { ...SMALL, values: 100 }), 'number');
     assert.equal(typeof scan(']]]]}}}}[[1]]', SMALL), 'number');
   });

@@ -45,7 +45,7 @@ describe('an amount of money', () => {
     for (const spelling of ['1.5', '1.50', '01.5', '000000000001.500000']) assert.equal(parseUsd(spelling), 1_500_000n);
   });
 
-  it('is refused in any other form', () => {
+  it('is rejected in any other form', () => {
     const garbage = [
       '',
       ' ',
@@ -91,7 +91,7 @@ describe('an exact decimal', () => {
     for (const [value, expected] of cases) assert.equal(formatDecimal(decimalOf(value) ?? assert.fail()), expected);
   });
 
-  it('is nothing else than a number of zero or more', () => {
+  it('is never anything but a number of zero or more', () => {
     for (const value of [-1, -0.5, NaN, Infinity, '', ' 1', '1 ', '.5', '5.', '0x1', '1e5', 'auto', '1\n', '١']) {
       assert.equal(decimalOf(value), undefined, String(value));
     }
@@ -121,7 +121,7 @@ describe('an exact decimal', () => {
     );
   });
 
-  it('is rounded up to the micro, and not at all where it is whole', () => {
+  it('is rounded up to the micro, and not at all when it is whole', () => {
     const rounded = ['0', '0.000001', '0.0000010', '0.0000001', '0.00000100000000001', '1.5', '2'].map((text) =>
       roundUpToMicroUsd(decimalOf(text) ?? assert.fail()),
     );

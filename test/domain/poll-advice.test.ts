@@ -5,8 +5,8 @@ import { secondsUntilWorthAsking } from '../../src/domain/poll-advice.ts';
 
 const seconds = fc.double({ min: 0, max: 1e9, noNaN: true });
 
-describe('when asking again is worth it', () => {
-  it('is when the model is usually done, for a task that is younger than that', () => {
+describe('the recommended poll interval', () => {
+  it('ends when the model is usually done, for a task that is younger than that', () => {
     assert.equal(secondsUntilWorthAsking(20, 0), 20);
     assert.equal(secondsUntilWorthAsking(20, 12.2), 8);
     assert.equal(secondsUntilWorthAsking(20, 19.9), 1);

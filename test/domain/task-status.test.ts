@@ -48,27 +48,27 @@ describe('what a reader sees of a task', () => {
     }
   });
 
-  it('needs no repair while the workflow runs, or where Temporal did not answer', () => {
+  it('needs no repair while the workflow runs, or when Temporal was unavailable', () => {
     for (const status of OPEN) {
       assert.equal(observeTask(status, 'running', false).repair, 'none');
       assert.equal(observeTask(status, 'unknown', false).repair, 'none');
     }
   });
 
-  it('is settled where the workflow was ended without settling it', () => {
+  it('is settled when the workflow ended without settling it', () => {
     for (const status of OPEN) {
       assert.equal(observeTask(status, 'abnormal', false).repair, 'settle');
     }
   });
 
-  it('is started again where the workflow has settled it, and the database has lost the commit', () => {
+  it('is started again when the workflow has settled it and the database has lost the commit', () => {
     for (const status of OPEN) {
       assert.equal(observeTask(status, 'completed', false).repair, 'restart');
       assert.equal(observeTask(status, 'completed', true).repair, 'none');
     }
   });
 
-  it('is started again where there is no workflow, and never while a start still waits to be delivered', () => {
+  it('is started again when there is no workflow, and never while a start is still pending in the outbox', () => {
     for (const status of OPEN) {
       assert.equal(observeTask(status, 'missing', false).repair, 'restart');
       assert.equal(observeTask(status, 'missing', true).repair, 'none');

@@ -90,7 +90,7 @@ const KINDS: readonly Kind[] = [
   },
 ];
 
-describe('an interface of an adapter', () => {
+describe('an adapter', () => {
   let provider: TestProvider;
   let modelsDir: string;
   let darkroom: Darkroom;
@@ -138,7 +138,7 @@ describe('an interface of an adapter', () => {
   };
   const finish = ({ taskId }: Started): Promise<ApiTask> => account.client.untilTerminal(taskId);
 
-  it('brings the file that the upstream made, after one submit', async () => {
+  it('returns the file that the upstream made, after one submit', async () => {
     for (const one of await createAll('alone', '[slow 100]')) {
       const task = await finish(one);
 
@@ -151,7 +151,7 @@ describe('an interface of an adapter', () => {
     }
   });
 
-  it('is handed nothing while there is no worker, and everything once when there is', async () => {
+  it('gets no submit while there is no worker, and each task once when there is one', async () => {
     await worker.kill();
     const started = await createAll('before', '');
     await worker.start();
@@ -162,7 +162,7 @@ describe('an interface of an adapter', () => {
     }
   });
 
-  it('is asked for work once, or under one key, when the worker is killed before the answer has come', async () => {
+  it('gets one submit, or several under one key, when the worker is killed before the response', async () => {
     const started = await createAll('during', '[delay-submit 2000]');
     await untilAllSubmitted(started);
     await worker.kill();
@@ -181,7 +181,7 @@ describe('an interface of an adapter', () => {
     }
   });
 
-  it('is asked for the same job again when the worker is killed while it waits', async () => {
+  it('polls the same job again when the worker is killed while it waits', async () => {
     const started = await createAll('after', '[slow 3000]');
     await untilAllSubmitted(started);
     const jobs = started.filter(({ kind }) => kind.afterKill === 'job');

@@ -21,7 +21,7 @@ describe('an api process with an admin token', () => {
     await assert.rejects(fetch(url));
   });
 
-  it('ends with a plain word where the port of the admin listener is taken', async () => {
+  it('fails with a clear message when the port of the admin listener is in use', async () => {
     const environment = { ADMIN_TOKEN, ADMIN_PORT: String(await reservePort()) };
 
     await assert.rejects(

@@ -110,7 +110,7 @@ describe('a pass', () => {
     return (await listFailingItems(served.room.database, { kind, limit: 100 })).map(({ id }) => id);
   }
 
-  it('of the sweep deletes what it can behind an object that it cannot, and that one when it can', async () => {
+  it('of the sweep deletes the other objects when one cannot be deleted, and that one when it can', async () => {
     const [first = '', second = ''] = await storeAndDelete(2);
     bad.add(first);
 
@@ -128,7 +128,7 @@ describe('a pass', () => {
     assert.deepEqual(await failing('object'), []);
   });
 
-  it('of the sweep empties a full disk around an object that it cannot delete', async (t) => {
+  it('of the sweep frees a full disk around an object that it cannot delete', async (t) => {
     const [first = '', ...others] = await storeAndDelete(20);
     bad.add(first);
     isFull = true;
@@ -145,7 +145,7 @@ describe('a pass', () => {
     assert.deepEqual(await sweepDeleted(), { deleted: 1 });
   });
 
-  it('of the sweep waits for no deletion that gets no answer', async () => {
+  it('of the sweep waits for no deletion that gets no response', async () => {
     const [first = '', ...others] = await storeAndDelete(20);
     hanging.add(first);
 
@@ -156,7 +156,7 @@ describe('a pass', () => {
     assert.equal(item?.error, 'StoreUnavailableError: the object store could not delete: TimeoutError');
   });
 
-  it('of the sweep of what nothing names goes around a folder that cannot be read', async (t) => {
+  it('of the sweep of unreferenced objects skips a directory that cannot be read', async (t) => {
     await served.room.rows('DELETE FROM failing_items');
     const root = served.http.config.store.storeUrl.replace('file://', '');
     const left = ['AA', 'BB', 'CC'].map((folder) => `outputs/${folder}/${newTaskId()}-generated-left`);
@@ -173,7 +173,7 @@ describe('a pass', () => {
     assert.deepEqual(await failing('object'), ['outputs/BB/']);
   });
 
-  it('of the repair goes on behind a task whose repair throws', async () => {
+  it('of the repair continues after a task whose repair throws', async () => {
     const account = await served.newAccount();
     const ids: TaskId[] = [];
     for (let place = 0; place < 3; place++) {
@@ -199,7 +199,7 @@ describe('a pass', () => {
     assert.deepEqual(new Set(restarted.map(({ id }) => id)), new Set(ids.slice(1)));
   });
 
-  it('of the metering charges all accounts but the one that cannot be charged', async () => {
+  it('of the metering charges all accounts except the one that cannot be charged', async () => {
     const accounts = [await served.newAccount(), await served.newAccount(), await served.newAccount()];
     for (const account of accounts) {
       const { taskId } = (await account.client.create(body({ storage: 'persistent' }))).body.data;
@@ -229,7 +229,7 @@ describe('a pass', () => {
     assert.deepEqual(await failing('storage_metering'), [broken]);
   });
 
-  it('over stalled callbacks comes to all of them, although the first are stalled for ever', async () => {
+  it('over stalled callbacks reaches all of them, although the first are stalled permanently', async () => {
     const account = await served.newAccount();
     const ids: string[] = [];
     for (let place = 0; place < 5; place++) ids.push((await account.client.create(body())).body.data.taskId);

@@ -85,7 +85,7 @@ describe('callbacks', { concurrency: true }, () => {
   }
 
   // Proves S3-2, S5.5-1, S6.1-1, C4-13, C6-1, C6-2.
-  it('delivers a success once: signed in both forms, and telling what a read tells', async () => {
+  it('delivers a success once: signed in both forms, with the same body as a read', async () => {
     const { taskId, task, attempts, received } = await deliver('/ok/once');
 
     assert.equal(task.status, 'success');
@@ -122,7 +122,7 @@ describe('callbacks', { concurrency: true }, () => {
   });
 
   // Proves S4.2-2.
-  it('lets a receiver read the success already while it is being told', async () => {
+  it('lets a receiver read the success while the callback is being delivered', async () => {
     inspected.owner = account;
     const { taskId } = await deliver(`http://127.0.0.1:${inspected.port}/`);
 
@@ -130,7 +130,7 @@ describe('callbacks', { concurrency: true }, () => {
   });
 
   // Proves S6.3-1, C6-5.
-  it('attempts again by the schedule until a receiver answers 2xx, each time under the same id', async () => {
+  it('retries by the schedule until a receiver returns 2xx, each time under the same id', async () => {
     const { taskId, task, attempts, received } = await deliver('/fail/2/recovering');
 
     assert.deepEqual(task.callback, { state: 'delivered', attempts: 3, nextAttempt: 0 });
@@ -144,7 +144,7 @@ describe('callbacks', { concurrency: true }, () => {
   });
 
   // Proves C6-15.
-  it('waits as long as a receiver asks when that is longer than the schedule', async () => {
+  it('waits as long as a receiver requests when that is longer than the schedule', async () => {
     const { attempts, received } = await deliver('/retry-after/2/busy');
 
     assert.deepEqual(
@@ -155,7 +155,7 @@ describe('callbacks', { concurrency: true }, () => {
   });
 
   // Proves C6-13.
-  it('stops for good when the receiver says 410', async () => {
+  it('stops for good when the receiver returns 410', async () => {
     const { task, attempts, received } = await deliver('/gone/1');
 
     assert.deepEqual(task.callback, { state: 'stopped', attempts: 1, nextAttempt: 0 });
@@ -167,7 +167,7 @@ describe('callbacks', { concurrency: true }, () => {
   });
 
   // Proves S6.2-1, S6.4-1, C6-14, C6-19.
-  it('gives up when the schedule is used up, and leaves the task as it was', async () => {
+  it('gives up when the schedule is used up, and leaves the task unchanged', async () => {
     const { task, attempts, received } = await deliver('/status/500/always');
 
     assert.deepEqual(task.callback, { state: 'exhausted', attempts: 3, nextAttempt: 0 });
@@ -195,7 +195,7 @@ describe('callbacks', { concurrency: true }, () => {
   });
 
   // Proves S6.4-1, C6-18.
-  it('records a receiver that cannot be reached as no more than that', async () => {
+  it('records an unreachable receiver without its network details', async () => {
     const { task, attempts } = await deliver(`http://127.0.0.1:${unusedPort}/`);
 
     assert.equal(task.callback?.state, 'exhausted');
@@ -206,7 +206,7 @@ describe('callbacks', { concurrency: true }, () => {
   });
 
   // Proves C6-7.
-  it('signs with both keys after one was replaced, so that a receiver may know either', async () => {
+  it('signs with both secrets during a rotation', async () => {
     const rotating = await createSigningAccount();
     const replacement = 'the secret that came after it';
     await outside.darkroom.testDatabase.database.transaction((transaction) =>

@@ -21,7 +21,7 @@ describe('the violations of an error', () => {
     );
   });
 
-  it('are a list, whatever another service on the way has in that place', async () => {
+  it('are an empty list when the body has something else in their field', async () => {
     for (const violations of [undefined, null, 'a', 1, {}]) {
       assert.deepEqual((await errorOf({ message: 'a', violations })).violations, []);
     }

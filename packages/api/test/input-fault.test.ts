@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { FAULT_KINDS, faultMessage, inputFault, isFaultKind, reasonOfFault } from '../src/facts/input-fault.ts';
 
 describe('a fault of an input', () => {
-  it('is told with the path of its field, in words of its own', () => {
+  it('is reported with the path of its field and a message of its own', () => {
     const told = FAULT_KINDS.map((kind) => faultMessage(inputFault(kind, 'image_urls.2')));
 
     for (const message of told) assert.match(message, /^image_urls\.2: (a|the|no|nothing) /);
@@ -15,7 +15,7 @@ describe('a fault of an input', () => {
     for (const kind of FAULT_KINDS) assert.match(reasonOfFault(kind), /^input_(unreachable|invalid)$/);
   });
 
-  it('names no field that is no path of a schema, or too long to be told', () => {
+  it('names no field when the path is not one of a schema, or is too long to report', () => {
     const long = 'a'.repeat(101);
     for (const field of [undefined, '', 'https://example.com/a.png', 'a b', 'a..b', '.a', 'a.', 'a\nb', long]) {
       assert.deepEqual(inputFault('gone', field), { kind: 'gone' }, field);

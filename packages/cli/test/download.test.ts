@@ -90,7 +90,7 @@ function sendSome(request: IncomingMessage, response: ServerResponse, count: num
 }
 
 describe('a download', () => {
-  it('goes on where the line broke off, as often as it brings something', async () => {
+  it('resumes where the connection broke, as long as each attempt makes progress', async () => {
     serve = (request, response, place) => sendSome(request, response, place < 6 ? 50_000 : BYTES.length);
 
     const [saved] = await save();
@@ -102,7 +102,7 @@ describe('a download', () => {
     assert.deepEqual(await readdir(folder), [path.basename(file())]);
   });
 
-  it('begins anew where the other side knows no ranges', async () => {
+  it('starts again when the server does not support ranges', async () => {
     serve = (request, response, place) => {
       delete request.headers.range;
       sendSome(request, response, place === 1 ? 100_000 : BYTES.length);
@@ -113,7 +113,7 @@ describe('a download', () => {
     assert.deepEqual(await readFile(file()), BYTES);
   });
 
-  it('asks for a fresh address where the one it has expired', async () => {
+  it('requests a new URL when the one it has is expired', async () => {
     serve = (request, response, place) => {
       if (request.url?.startsWith('/v1/') === true) {
         response.setHeader('Content-Type', 'application/json');
@@ -130,7 +130,7 @@ describe('a download', () => {
     assert.deepEqual(await readFile(file()), BYTES);
   });
 
-  it('keeps nothing that is not the output', async () => {
+  it('does not save a response that is not the output', async () => {
     const other = Buffer.from(BYTES);
     other[7] = (other[7] ?? 0) ^ 1;
     for (const bytes of [other, Buffer.concat([BYTES, other])]) {
@@ -142,7 +142,7 @@ describe('a download', () => {
     }
   });
 
-  it('gives up a line that breaks off every time, leaving nothing behind', async () => {
+  it('gives up on a connection that breaks every time, and leaves no file behind', async () => {
     serve = (_request, response) => response.destroy();
 
     await assert.rejects(save(), { name: 'UnreachableError' });
@@ -151,7 +151,7 @@ describe('a download', () => {
     assert.deepEqual(await readdir(folder), []);
   });
 
-  it('leaves nothing behind at Ctrl-C', async () => {
+  it('leaves no file behind at Ctrl-C', async () => {
     const stop = new AbortController();
     serve = (_request, response) => {
       response.writeHead(200, { 'Content-Length': BYTES.length });
@@ -163,7 +163,7 @@ describe('a download', () => {
     assert.deepEqual(await readdir(folder), []);
   });
 
-  it('asks for nothing where the file is there and whole, and replaces one that is not', async () => {
+  it('sends no request when the file exists and is complete, and replaces a file that is not', async () => {
     serve = (request, response) => sendSome(request, response, BYTES.length);
     await writeFile(file(), BYTES);
 
@@ -176,7 +176,7 @@ describe('a download', () => {
     assert.deepEqual(await readFile(file()), BYTES);
   });
 
-  it('sends no key to where the file lies', async () => {
+  it('does not send the API key to the storage host', async () => {
     const authorizations: (string | undefined)[] = [];
     serve = (request, response) => {
       authorizations.push(request.headers.authorization);

@@ -17,7 +17,7 @@ describe('the exit code', () => {
     });
   }
 
-  it('of what a proxy on the way answers follows from its status', () => {
+  it('of a response from a proxy follows from its status', () => {
     const codes = [401, 403, 404, 418, 429, 502].map((status) =>
       exitCodeOf(new ApiError(new Response(null, { status }), 'HTTP', '')),
     );
@@ -25,7 +25,7 @@ describe('the exit code', () => {
     assert.deepEqual(codes, [3, 3, 2, 2, 5, 5]);
   });
 
-  it('of everything else is its own', () => {
+  it('of any other error has its own value', () => {
     const errors = [new UsageError('x'), new NotDoneError('x'), new UnreachableError('x'), new InterruptedError(), 'x'];
 
     assert.deepEqual(errors.map(exitCodeOf), [2, 1, 5, 130, 1]);

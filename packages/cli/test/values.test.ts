@@ -39,7 +39,7 @@ function assigned(assignments: readonly string[], base = {}): unknown {
 }
 
 describe('values of an input', () => {
-  it('become what the schema takes', () => {
+  it('are converted to the types of the schema', () => {
     assert.deepEqual(assigned(['seed=-3', 'pitch=0.5', 'draft=true', 'prompt=12', 'note=null']), {
       seed: -3,
       pitch: 0.5,
@@ -52,7 +52,7 @@ describe('values of an input', () => {
     assert.deepEqual(assigned(['prompt=a=b "c" = d']), { prompt: 'a=b "c" = d' });
   });
 
-  it('stay texts where they do not fit, for the service to judge', () => {
+  it('stay strings when they do not match the schema, so that the service validates them', () => {
     assert.deepEqual(assigned(['seed=1.5', 'draft=yes', 'pitch=', 'nobody=1', 'weights=x']), {
       seed: '1.5',
       draft: 'yes',
@@ -63,13 +63,13 @@ describe('values of an input', () => {
     assert.deepEqual(assigned(['seed=90071992547409931']), { seed: '90071992547409931' });
   });
 
-  it('make lists by repetition or as JSON, and add to none that stood in the file', () => {
+  it('form a list when repeated or given as JSON, and never extend a list of the input file', () => {
     assert.deepEqual(assigned(['weights=1']), { weights: [1] });
     assert.deepEqual(assigned(['weights=1', 'weights=2.5']), { weights: [1, 2.5] });
     assert.deepEqual(assigned(['weights=[1, 2]', 'weights=3'], { weights: [9] }), { weights: [1, 2, 3] });
   });
 
-  it('go into objects by dots, through references, and to a name that has a dot itself', () => {
+  it('set members of objects by dotted paths, through references, and members with a dot in their name', () => {
     assert.deepEqual(assigned(['camera.zoom=2', 'camera.on=false'], { camera: { lens: 'wide' } }), {
       camera: { lens: 'wide', zoom: 2, on: false },
     });
@@ -78,7 +78,7 @@ describe('values of an input', () => {
     assert.deepEqual(assigned(['weights.1=5'], { weights: [1, 2] }), { weights: [1, 5] });
   });
 
-  it('are files only where media is taken', () => {
+  it('are read as files only in fields that accept media', () => {
     assert.deepEqual(assigned(['prompt=@home', 'image=@a.png', 'image_urls=@b.png', 'image_urls=@c.png']), {
       prompt: '@home',
       image: { upload: 'a.png' },
@@ -86,7 +86,7 @@ describe('values of an input', () => {
     });
   });
 
-  it('of any name and text reach the service as a member of their own, whatever it is called', () => {
+  it('of any name and text reach the service as own members, even names that every object inherits', () => {
     const name = fc.string({ minLength: 1 }).filter((text) => !/[.=]/.test(text));
     fc.assert(
       fc.property(fc.oneof(name, fc.constantFrom('__proto__', 'constructor', 'toString')), fc.string(), (key, text) => {
@@ -99,22 +99,22 @@ describe('values of an input', () => {
     assert.equal(({} as Record<string, unknown>)['polluted'], undefined);
   });
 
-  it('are no assignments without a name', () => {
+  it('are rejected as assignments when they have no name', () => {
     for (const text of ['prompt', '=x', '']) assert.throws(() => assignInput({}, [text], SCHEMA), /write key=value/);
   });
 });
 
-describe('trying a failed task again', () => {
+describe('retrying a failed task', () => {
   const failed = (retryable: boolean): WireTask =>
     ({ status: 'fail', error: { code: 'TASK_FAILED', message: '', retryable } }) as WireTask;
 
-  it('waits 5, 15 and 45 s, three times at most', () => {
+  it('waits 5, 15 and 45 s, and tries three times at most', () => {
     const waits = [0, 1, 2, 3, 4].map((retries) => retryWaitSeconds(failed(true), retries));
 
     assert.deepEqual(waits, [5, 15, 45, undefined, undefined]);
   });
 
-  it('is for failures that may pass, and for nothing else', () => {
+  it('happens only for failures that may be temporary', () => {
     assert.equal(retryWaitSeconds(failed(false), 0), undefined);
     assert.equal(retryWaitSeconds({ status: 'success' } as WireTask, 0), undefined);
   });
@@ -129,7 +129,7 @@ describe('the name of a saved file', () => {
     assert.equal(fileNameOf(taskId, { url, mimeType: 'video/mp4' }, 0), `${taskId}-3.mp4`);
   });
 
-  it('never leaves the folder, whatever the URL says', () => {
+  it('never leaves the output directory, whatever the URL is', () => {
     const urls = ['https://x/..%2F..%2Fetc', 'https://x/a/.bashrc', `https://x/${taskId}-1.png%2F..`, 'no url', ''];
     for (const url of urls) {
       assert.equal(fileNameOf(taskId, { url, mimeType: 'image/png' }, 1), `${taskId}-2.png`);
@@ -138,8 +138,8 @@ describe('the name of a saved file', () => {
   });
 });
 
-describe('what a terminal is shown', () => {
-  it('has a bar that fills, wanders where nothing is known, and never wraps', () => {
+describe('terminal output', () => {
+  it('has a progress bar that fills, moves when the progress is unknown, and never wraps', () => {
     assert.equal(
       bar({ label: 'handling', done: 0.5 }, 3_400, 80),
       `[${'█'.repeat(15)}${'░'.repeat(15)}]   50%  handling  3 s`,
@@ -158,11 +158,11 @@ describe('what a terminal is shown', () => {
     );
   });
 
-  it('holds nothing that steers it', () => {
+  it('contains no control sequences from the service', () => {
     assert.equal(printable('a\u001B[31mred\u001B]0;title\u0007\r\u009B2Jz\u0085\u001B\tb\n'), 'aredz\tb\n');
   });
 
-  it('lines columns up, and cells stay on their line', () => {
+  it('aligns columns, and keeps each cell on one line', () => {
     assert.deepEqual(
       table(
         ['A', 'N>'],
@@ -175,7 +175,7 @@ describe('what a terminal is shown', () => {
     );
   });
 
-  it('can be pasted into a shell', () => {
+  it('quotes arguments so that they can be pasted into a shell', () => {
     assert.equal(shellWord('/tmp/a-b_c'), '/tmp/a-b_c');
     assert.equal(shellWord("it's $HOME"), `'it'\\''s $HOME'`);
   });

@@ -37,7 +37,7 @@ describe('the plan of an answer', () => {
     );
   });
 
-  it('conforms to the schema that is required', async () => {
+  it('conforms to the requested schema', async () => {
     const schema = {
       type: 'object',
       properties: {
@@ -61,7 +61,7 @@ describe('the plan of an answer', () => {
     }
   });
 
-  it('calls a function instead of writing a text where one is required', async () => {
+  it('calls a function instead of writing text when a call is required', async () => {
     const tool = {
       name: 'get_weather',
       parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
@@ -101,7 +101,7 @@ describe('tokens', () => {
     );
   });
 
-  it('are emitted as far as the budget reaches', () => {
+  it('are emitted until the token budget is used up', () => {
     const budget = new TokenBudget(5);
     const pieces = [...piecesOf('one two three four five six seven eight nine ten', budget)];
 

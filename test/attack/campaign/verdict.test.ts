@@ -35,18 +35,18 @@ const judged = (all: readonly ClientLine[]) => [
 ];
 
 describe('the verdict of an attack campaign', () => {
-  it('is good where the neighbour was served as before', () => {
+  it('is a pass when the neighbour was served as before', () => {
     assert.deepEqual(judged(lines(40, 120)), []);
   });
 
-  it('names what became more than three times as slow', () => {
+  it('names requests that became more than three times as slow', () => {
     assert.deepEqual(judged(lines(40, 121)), [
       'the p99 of all is 121 ms under attack, 3.0 times the 40 ms without',
       'the p99 of list is 121 ms under attack, 3.0 times the 40 ms without',
     ]);
   });
 
-  it('names every request of the neighbour that was refused, or had no answer', () => {
+  it('names every request of the neighbour that was rejected or had no response', () => {
     const unanswered: ClientLine = { ...line(1, 1), outcome: { kind: 'unknown', why: 'ECONNRESET' } };
 
     assert.deepEqual(judged([...lines(40, 40), line(5, 5, 503), line(5, 5, 429), unanswered]), [
@@ -65,7 +65,7 @@ describe('the verdict of an attack campaign', () => {
     hasRetryAfter,
   });
 
-  it('takes it that an attacker is refused, and told to wait; not that something breaks', () => {
+  it('accepts that an attacker is rejected with Retry-After, but not an internal error', () => {
     assert.deepEqual(judgeAttacks([attack(400), attack(429), attack(503, true), attack(0)], ['large JSON']), []);
     assert.deepEqual(judgeAttacks([attack(500), attack(500), attack(503)], ['large JSON']), [
       'large JSON: answered 500  (2 times)',
@@ -73,11 +73,11 @@ describe('the verdict of an attack campaign', () => {
     ]);
   });
 
-  it('names an attack that met nothing', () => {
+  it('names an attack that had no effect', () => {
     assert.match(judgeAttacks([attack(0)], ['large JSON', 'lists']).join('; '), /^large JSON: no.*; lists: no/);
   });
 
-  it('names a process, and a child of one, that grew beyond its bound', () => {
+  it('names a process, or a child of one, that grew beyond its limit', () => {
     const sample = { part: 'api-1', processMb: PROCESS_MB, largestChildMb: CHILD_MB };
 
     assert.deepEqual(judgeMemory([sample]), []);
