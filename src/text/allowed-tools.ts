@@ -15,7 +15,7 @@ export interface ToolRules {
   readonly toolChoice: ToolChoice;
 }
 
-/** Where an endpoint keeps the members, and which it accepts. */
+/** The position of the members in an endpoint's request, and which of them it accepts. */
 export interface AllowedToolsForm {
   /** The field that contains `mode` and `tools`. */
   readonly where: string;
@@ -39,8 +39,8 @@ export function allowedTools(
     throw new InvalidTextRequest(`${where}.tools`, `${where}.tools: want at least one ${example}`);
   }
   const names = new Set<string>();
-  allowed.forEach((entry: unknown, place) => {
-    const at = `${where}.tools.${place}`;
+  allowed.forEach((entry: unknown, index) => {
+    const at = `${where}.tools.${index}`;
     const { type } = membersOf(entry);
     if (typeof type === 'string' && type !== 'function') throw builtInTool(type, `${at}.type`);
     const { name } = nameIn === undefined ? membersOf(entry) : membersOf(membersOf(entry)[nameIn]);
@@ -55,7 +55,7 @@ export function allowedTools(
 function modeOf(mode: unknown, { where, modes, isModeOptional }: AllowedToolsForm): ToolChoice {
   const [usual] = modes;
   if (mode === undefined && isModeOptional && usual !== undefined) return usual;
-  const known = modes.find((word) => word === mode);
+  const known = modes.find((each) => each === mode);
   if (known !== undefined) return known;
   const code = mode === undefined ? 'missing_required_parameter' : 'invalid_value';
   throw new InvalidTextRequest(`${where}.mode`, `${where}.mode: want one of ${modes.join(', ')}`, code);
@@ -73,7 +73,7 @@ export function builtInTool(type: string, param: string): InvalidTextRequest {
 }
 
 /**
- * A client's body with `allowed_tools` expressed in terms that every server knows: the other tools are left out. The
+ * A client's body with `allowed_tools` expressed in terms that every server supports: the other tools are left out. The
  * hold is for that body, too (money/input-bound.ts).
  */
 export function withAllowedTools(body: Members, { tools: allowed, toolChoice }: TextRequest): Members {

@@ -43,7 +43,7 @@ export interface TextDependencies {
 }
 
 /** One call, as decoded by an endpoint. */
-export interface TextAsk {
+export interface DecodedTextCall {
   readonly id: string;
   readonly surface: TextSurface;
   readonly parameters: ParameterNames;
@@ -87,13 +87,13 @@ export interface TextAnswers {
    * Answers a call. Not streamed: the whole answer.
    *
    * @param controller aborted by the caller when the client disconnects, loses its access or the process stops, and by
-   *   the answer's `close` if it is not over.
+   *   the answer's `close` while it is running.
    * @throws {InvalidTextRequest} @throws {ForbiddenError} @throws {RateLimitedError} @throws
    *   {InsufficientBalanceError}
    * @throws {SpendCapError} @throws {TooManyStreamsError} @throws {ShareExhaustedError} @throws {TextFailure} nothing
    *   is charged.
    */
-  answer(caller: Caller, ask: TextAsk, controller: AbortController): Promise<TextAnswer>;
+  answer(caller: Caller, decoded: DecodedTextCall, controller: AbortController): Promise<TextAnswer>;
   /**
    * The number of input tokens of each of some requests of an account.
    *
@@ -114,14 +114,14 @@ export function createTextAnswers(dependencies: TextDependencies): TextAnswers {
   });
 
   /** Performs every check that comes before the hold. @returns the counted input. */
-  const judge = async (caller: Caller, { request, model, parameters, nextTurn }: TextAsk): Promise<number> => {
+  const validate = async (caller: Caller, { request, model, parameters, nextTurn }: DecodedTextCall): Promise<number> => {
     requireModel(caller, model.name);
     requireFeatures(request, model, parameters);
     requireCap(request, model, parameters);
     await nextTurn?.();
     const [inputTokens = 0] = await threads.countInput(caller.accountId, [request], model.contextTokens);
     if (inputTokens >= model.contextTokens) {
-      const message = `${parameters.conversation}: more than ${model.contextTokens} tokens, which is all that ${model.name} takes, its answer included`;
+      const message = `${parameters.conversation}: more than ${model.contextTokens} tokens, the context of ${model.name}, answer included`;
       throw new InvalidTextRequest(parameters.conversation, message, 'context_length_exceeded');
     }
     return inputTokens;
@@ -133,25 +133,25 @@ export function createTextAnswers(dependencies: TextDependencies): TextAnswers {
     if (waitSeconds > 0) throw new RateLimitedError(waitSeconds, 'tokens');
   };
 
-  const hold = async (caller: Caller, ask: TextAsk, inputTokens: number): Promise<Held> => {
-    const { model, request, body } = ask;
+  const hold = async (caller: Caller, decoded: DecodedTextCall, inputTokens: number): Promise<Held> => {
+    const { model, request, body } = decoded;
     const room = model.contextTokens - inputTokens;
     const maxOutputTokens = Math.min(request.maxOutputTokens ?? model.maxOutputTokens, room);
-    const asked = { accountId: caller.accountId, model, request, body, countedTokens: inputTokens };
-    await ask.nextTurn?.();
-    const input = await reportedInputs.bound(asked);
+    const bounded = { accountId: caller.accountId, model, request, body, countedTokens: inputTokens };
+    await decoded.nextTurn?.();
+    const input = await reportedInputs.bound(bounded);
     const bounds = { inputTokens: input.tokens, maxOutputTokens, choices: request.choices };
     const heldMicroUsd = worstCaseCost(model.pricing, bounds);
-    const floorMicroUsd = actualCost(model.pricing, nothingSaid(inputTokens));
+    const floorMicroUsd = actualCost(model.pricing, emptyUsage(inputTokens));
     await ledger.hold({
-      id: ask.id,
+      id: decoded.id,
       accountId: caller.accountId,
       keyId: caller.keyId,
       model: model.name,
       heldMicroUsd,
       floorMicroUsd,
       inputTokens,
-      isStored: ask.isStored,
+      isStored: decoded.isStored,
       spendCapIds: caller.spendCapIds,
     });
     return { heldMicroUsd, input };
@@ -161,14 +161,14 @@ export function createTextAnswers(dependencies: TextDependencies): TextAnswers {
     tokenBudget,
     countInput: (accountId, requests, limit) => threads.countInput(accountId, requests, limit),
 
-    async answer(caller, ask, controller) {
+    async answer(caller, decoded, controller) {
       const { signal } = controller;
-      const inputTokens = await judge(caller, ask);
+      const inputTokens = await validate(caller, decoded);
       await takeTokens(caller, inputTokens);
-      const { heldMicroUsd, input } = await hold(caller, ask, inputTokens);
+      const { heldMicroUsd, input } = await hold(caller, decoded, inputTokens);
       const tally = new Tally(inputTokens);
       const createdAt = Math.floor(now() / 1000);
-      const { id, surface, model, request, body, nextTurn, isStreamed, echo, deltas } = ask;
+      const { id, surface, model, request, body, nextTurn, isStreamed, echo, deltas } = decoded;
       const call: TextCall = {
         id,
         accountId: caller.accountId,
@@ -195,22 +195,22 @@ export function createTextAnswers(dependencies: TextDependencies): TextAnswers {
           accountId: caller.accountId,
           // The ledger captures the hold at most, and records what a report has beyond it as the operator's cost.
           capturedMicroUsd: isReported || due < heldMicroUsd ? due : heldMicroUsd,
-          usage: usage ?? { ...nothingSaid(0), isEstimated: false },
+          usage: usage ?? { ...emptyUsage(0), isEstimated: false },
           upstream,
         });
         if (usage !== undefined) rateLimiter.spend(tokenBudget(caller), plausibleUsage(usage).outputTokens);
       };
 
-      // If the client disconnected while its money was being held, no source is queried.
-      const isAsked = !signal.aborted;
-      const askedAt = performance.now();
-      const begun = (): void => metrics.begun(model.name, (performance.now() - askedAt) / 1000);
+      // If the client disconnected while its money was being held, no upstream is called.
+      const wasConnected = !signal.aborted;
+      const openedAt = performance.now();
+      const begun = (): void => metrics.begun(model.name, (performance.now() - openedAt) / 1000);
       try {
         const opened = await source.open(call, signal);
         if (!isStreamed) {
-          const whole = await wholeAnswer(opened, ask, call);
+          const whole = await wholeAnswer(opened, decoded, call);
           begun();
-          await ask.onAnswered?.(whole);
+          await decoded.onAnswered?.(whole);
           settle('answered', tally.usage());
           return { kind: 'body', body: whole, close: () => Promise.resolve() };
         }
@@ -220,10 +220,10 @@ export function createTextAnswers(dependencies: TextDependencies): TextAnswers {
         let isClosed = false;
         return {
           kind: 'stream',
-          frames: streamOf(opened, ask, call, progress, (error) => {
+          frames: streamOf(opened, decoded, call, progress, (error) => {
             if (isGone(signal)) return accessEnded(signal);
             progress.state = 'failed';
-            logger.warn({ err: error, call: id, model: model.name }, 'an answer broke off');
+            logger.warn({ err: error, call: id, model: model.name }, 'answer interrupted');
             return error;
           }),
           async close() {
@@ -231,13 +231,13 @@ export function createTextAnswers(dependencies: TextDependencies): TextAnswers {
             isClosed = true;
             closed();
             if (progress.state === 'open') controller.abort();
-            if (progress.whole !== undefined) await ask.onAnswered?.(progress.whole);
+            if (progress.whole !== undefined) await decoded.onAnswered?.(progress.whole);
             settle(ENDS[progress.state], progress.state === 'failed' ? undefined : tally.usage());
           },
         };
       } catch (error) {
         const hasGone = isGone(signal);
-        settle(hasGone ? 'gone' : 'failed', isAsked && hasGone ? tally.usage() : undefined);
+        settle(hasGone ? 'gone' : 'failed', wasConnected && hasGone ? tally.usage() : undefined);
         throw error;
       }
     },
@@ -257,18 +257,18 @@ export function accessEnded({ reason }: AbortSignal): UnauthenticatedError | Acc
   return reason instanceof UnauthenticatedError || reason instanceof AccountSuspendedError ? reason : undefined;
 }
 
-function nothingSaid(inputTokens: number): BilledUsage {
+function emptyUsage(inputTokens: number): BilledUsage {
   return { inputTokens, cachedInputTokens: 0, outputTokens: 0, reasoningTokens: 0, isEstimated: true };
 }
 
 async function wholeAnswer(
   opened: OpenedAnswer,
-  ask: TextAsk,
+  decoded: DecodedTextCall,
   call: TextCall,
 ): Promise<Readonly<Record<string, unknown>>> {
   if (opened.kind === 'body') return opened.body;
   if (opened.kind === 'frames') throw new Error('an answer that is not streamed was opened as a stream');
-  const encoder = ask.encoder(call.createdAt);
+  const encoder = decoded.encoder(call.createdAt);
   encoder.begin();
   for await (const event of opened.events) {
     feed(call.tally, event);
@@ -281,7 +281,7 @@ async function wholeAnswer(
 /** The progress of a stream. */
 interface Progress {
   state: 'open' | 'over' | 'failed';
-  /** The complete answer, if it is known. */
+  /** The complete answer, once it exists. */
   whole: Readonly<Record<string, unknown>> | undefined;
 }
 
@@ -292,47 +292,47 @@ const ENDS = { open: 'gone', over: 'answered', failed: 'failed' } as const satis
 >;
 
 /**
- * @param tell records what ended the answer.
- * @returns what is reported to the client; undefined: it has disconnected.
+ * @param onError records the error that ended the answer.
+ *   It returns the error to report to the client; undefined: the client has disconnected.
  */
 async function* streamOf(
   opened: OpenedAnswer,
-  ask: TextAsk,
+  decoded: DecodedTextCall,
   call: TextCall,
   progress: Progress,
-  tell: (error: unknown) => unknown,
+  onError: (error: unknown) => unknown,
 ): AsyncGenerator<string> {
-  const encoder = ask.encoder(call.createdAt);
+  const encoder = decoded.encoder(call.createdAt);
   try {
     if (opened.kind === 'body') throw new Error('an answer that is streamed was opened as a whole');
     if (opened.kind === 'frames') {
       yield* opened.frames;
       progress.whole = opened.whole?.();
     } else {
-      await ask.nextTurn?.();
-      yield* inTurns(encoder.begin(), ask);
+      await decoded.nextTurn?.();
+      yield* inTurns(encoder.begin(), decoded);
       for await (const event of opened.events) {
         feed(call.tally, event);
         yield* encoder.next(event);
       }
-      await ask.nextTurn?.();
+      await decoded.nextTurn?.();
       const last = encoder.end(call.tally.usage());
       progress.whole = encoder.answer();
       progress.state = 'over';
-      yield* inTurns(last, ask);
+      yield* inTurns(last, decoded);
     }
     progress.state = 'over';
   } catch (error) {
-    const told = tell(error);
-    if (told === undefined) return;
-    const problem = ask.problemOf(told);
+    const reported = onError(error);
+    if (reported === undefined) return;
+    const problem = decoded.problemOf(reported);
     yield* opened.kind === 'frames' && opened.fail !== undefined ? opened.fail(problem) : encoder.fail(problem);
   }
   yield DONE;
 }
 
 /** Frames that may repeat a large request are serialized when they are taken. */
-async function* inTurns(frames: readonly string[], { nextTurn }: TextAsk): AsyncGenerator<string> {
+async function* inTurns(frames: readonly string[], { nextTurn }: DecodedTextCall): AsyncGenerator<string> {
   for (const frame of frames) {
     await nextTurn?.();
     yield frame;
@@ -344,13 +344,13 @@ function feed(tally: Tally, event: TextEvent): void {
     case 'text':
     case 'refusal':
     case 'tool_arguments':
-      tally.said(event.text);
+      tally.addOutput(event.text);
       return;
     case 'reasoning':
-      tally.thought(event.text);
+      tally.addReasoning(event.text);
       return;
     case 'tool_call':
-      tally.said(event.name);
+      tally.addOutput(event.name);
       return;
     case 'usage':
       tally.report(event.usage);

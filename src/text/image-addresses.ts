@@ -16,7 +16,7 @@ export interface ImageAddress {
   readonly url: string;
 }
 
-export interface ImageJudge {
+export interface ImageAddressChecks {
   readonly egressPolicy: EgressPolicy;
   readonly egress: Pick<Egress, 'findObstacle'>;
 }
@@ -29,9 +29,9 @@ const RESOLVE_MS = 8_000;
 
 /** Images of a chat request. */
 export function imagesOfMessages(messages: readonly Message[]): readonly ImageAddress[] {
-  return messages.flatMap(({ content }, index) =>
-    content.flatMap((part: ContentPart, place) =>
-      part.type === 'image' ? [{ field: `messages.${index}.content.${place}.image_url.url`, url: part.url }] : [],
+  return messages.flatMap(({ content }, messageIndex) =>
+    content.flatMap((part: ContentPart, partIndex) =>
+      part.type === 'image' ? [{ field: `messages.${messageIndex}.content.${partIndex}.image_url.url`, url: part.url }] : [],
     ),
   );
 }
@@ -39,28 +39,28 @@ export function imagesOfMessages(messages: readonly Message[]): readonly ImageAd
 /** @throws {InvalidTextRequest} naming the first field whose URL is not permitted. */
 export async function checkImageAddresses(
   images: readonly ImageAddress[],
-  { egressPolicy, egress }: ImageJudge,
+  { egressPolicy, egress }: ImageAddressChecks,
   { accountId, signal }: { readonly accountId: string; readonly signal?: AbortSignal | undefined },
 ): Promise<void> {
   const byOrigin = new Map<string, ImageAddress>();
   for (const image of images) {
     if (/^data:/i.test(image.url)) continue;
     const checked = checkUrl(image.url, egressPolicy);
-    if (!checked.ok) throw refused(image.field, checked.problem);
+    if (!checked.ok) throw invalidImage(image.field, checked.problem);
     const { origin } = checked.url;
     if (!byOrigin.has(origin)) byOrigin.set(origin, image);
-    if (byOrigin.size > MAX_IMAGE_HOSTS) throw refused(image.field, `at most ${MAX_IMAGE_HOSTS} hosts of images`);
+    if (byOrigin.size > MAX_IMAGE_HOSTS) throw invalidImage(image.field, `at most ${MAX_IMAGE_HOSTS} hosts of images`);
   }
   const found = await Promise.all(
     [...byOrigin.values()].map(async ({ field, url }) => {
       const obstacle = await egress.findObstacle(url, { accountId, timeoutMs: RESOLVE_MS, signal });
-      return obstacle === undefined ? [] : [refused(field, obstacle.problem)];
+      return obstacle === undefined ? [] : [invalidImage(field, obstacle.problem)];
     }),
   );
   const [first] = found.flat();
   if (first !== undefined) throw first;
 }
 
-function refused(field: string, problem: string): InvalidTextRequest {
+function invalidImage(field: string, problem: string): InvalidTextRequest {
   return new InvalidTextRequest(field, `${field}: ${problem}`, 'invalid_image_url');
 }

@@ -36,7 +36,7 @@ export interface InlineParts {
 interface InlineOptions {
   readonly accountId: string;
   readonly signal: AbortSignal;
-  /** Called with bytes before they are kept. @throws {ShareExhaustedError} */
+  /** Called with bytes before they are buffered. @throws {ShareExhaustedError} */
   readonly hold: (bytes: number) => void;
 }
 
@@ -67,7 +67,7 @@ export async function inlineImages(
   for (const image of images) {
     if (/^data:/i.test(image.url) || byUrl.has(image.url)) continue;
     byUrl.set(image.url, image);
-    if (byUrl.size > MAX_INLINED.images) throw refused(image.field, `at most ${MAX_INLINED.images} images by address`);
+    if (byUrl.size > MAX_INLINED.images) throw invalidImage(image.field, `at most ${MAX_INLINED.images} images by URL`);
   }
   // The first failure ends the others.
   const failed = new AbortController();
@@ -109,7 +109,7 @@ async function fetchOne(
         });
         for await (const chunk of body as AsyncIterable<Buffer>) {
           if (!count(chunk.length))
-            throw refused(field, `the images have more than ${MAX_INLINED.bytes} bytes together`);
+            throw invalidImage(field, `the images have more than ${MAX_INLINED.bytes} bytes together`);
           hold(asBase64(chunk.length));
           received.push(chunk);
         }
@@ -130,9 +130,9 @@ function asBase64(bytes: number): number {
 function problemOf(field: string, error: unknown): unknown {
   if (!(error instanceof EgressError)) return error;
   if (error.cause instanceof ShareExhaustedError) return error.cause;
-  if (error.kind === 'too_large') return refused(field, `the image has more than ${MAX_INLINED.bytes} bytes`);
+  if (error.kind === 'too_large') return invalidImage(field, `the image has more than ${MAX_INLINED.bytes} bytes`);
   const late = 'the address did not deliver its image in time';
-  return refused(field, error.kind === 'timeout' ? late : 'the image could not be fetched');
+  return invalidImage(field, error.kind === 'timeout' ? late : 'the image could not be fetched');
 }
 
 async function typeOf(
@@ -147,10 +147,10 @@ async function typeOf(
   } catch (error) {
     if (!(error instanceof UnsupportedMediaError)) throw error;
   }
-  throw refused(field, 'the address has no PNG, JPEG, WebP or GIF image');
+  throw invalidImage(field, 'the address has no PNG, JPEG, WebP or GIF image');
 }
 
-function refused(field: string, problem: string): InvalidTextRequest {
+function invalidImage(field: string, problem: string): InvalidTextRequest {
   return new InvalidTextRequest(field, `${field}: ${problem}`, 'invalid_image_url');
 }
 

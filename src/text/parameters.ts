@@ -1,4 +1,4 @@
-/** Parameters that both endpoints have, wherever each keeps them: their valid values, and their meaning. */
+/** Parameters that both endpoints have, in different positions: their valid values, and their meaning. */
 import type { ReasoningEffort } from '@darkroom/api/facts/text-options';
 import { InvalidTextRequest } from './text-failure.ts';
 import type { FunctionTool, JsonSchema, OutputFormat, ToolChoice } from './request.ts';
@@ -20,7 +20,7 @@ export function reasoningEffortOf(
 ): ReasoningEffort | undefined {
   const { enabled } = nested;
   if (flat?.effort !== undefined && nested.effort !== undefined && flat.effort !== nested.effort) {
-    const message = `${flat.param} says ${flat.effort} and reasoning.effort says ${nested.effort}; give one`;
+    const message = `${flat.param} is ${flat.effort} and reasoning.effort is ${nested.effort}; send only one`;
     throw new InvalidTextRequest('reasoning.effort', message);
   }
   const effort = flat?.effort ?? nested.effort;
@@ -52,11 +52,11 @@ export function functionTool(described: {
 }
 
 /** Two functions with the same name cannot be distinguished. @throws {InvalidTextRequest} */
-export function refuseDuplicates(tools: readonly FunctionTool[]): void {
+export function assertUniqueNames(tools: readonly FunctionTool[]): void {
   const seen = new Set<string>();
-  tools.forEach(({ name }, place) => {
+  tools.forEach(({ name }, index) => {
     if (seen.has(name))
-      throw new InvalidTextRequest(`tools.${place}`, `tools.${place}: another function is called ${name}`);
+      throw new InvalidTextRequest(`tools.${index}`, `tools.${index}: another function is called ${name}`);
     seen.add(name);
   });
 }
@@ -84,7 +84,7 @@ export function namedTool(name: string, tools: readonly FunctionTool[], param: s
 }
 
 /**
- * The members of a `json_schema` format, which the two endpoints keep in different positions.
+ * The members of a `json_schema` format, which the two endpoints have in different positions.
  *
  * @throws {InvalidTextRequest}
  */

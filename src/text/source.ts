@@ -27,7 +27,7 @@ export interface TextCall {
   /** To be awaited before a large request is processed completely (limits/turns.ts); absent: it is small. */
   readonly nextTurn?: (() => Promise<void>) | undefined;
   readonly isStreamed: boolean;
-  /** Kept up to date while the answer passes. */
+  /** Updated while the answer passes. */
   readonly tally: Tally;
   /** Unix seconds. */
   readonly createdAt: number;
@@ -53,7 +53,7 @@ export type OpenedAnswer =
   | {
       readonly kind: 'frames';
       readonly frames: AsyncIterable<string>;
-      /** For responses: the whole object, once the frames are over. */
+      /** For responses: the whole object, once all frames were sent. */
       readonly whole?: () => Readonly<Record<string, unknown>> | undefined;
       /**
        * For responses: what follows the frames if iterating them threw, reported as the end of this very stream.

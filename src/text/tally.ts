@@ -1,6 +1,6 @@
 /**
- * The usage of an answer so far, kept while it passes: the usage that its source reports, or, until it does, what can
- * be counted of the content.
+ * The usage of an answer so far, updated while it passes: the usage that its source reports, or, until then, a count of
+ * the content.
  */
 import type { TokenUsage } from './events.ts';
 import { countTextTokens } from './tokens.ts';
@@ -22,7 +22,7 @@ export class Tally {
   answeredBy: string | undefined;
   readonly #inputTokens: number;
   #reported: TokenUsage | undefined;
-  readonly #said = { output: new Counter(), reasoning: new Counter() };
+  readonly #counters = { output: new Counter(), reasoning: new Counter() };
 
   /** @param inputTokens the counted input of the request. */
   constructor(inputTokens: number) {
@@ -30,13 +30,13 @@ export class Tally {
   }
 
   /** A piece of the answer: text, a refusal, a call's name or arguments. */
-  said(text: string): void {
-    this.#said.output.add(text);
+  addOutput(text: string): void {
+    this.#counters.output.add(text);
   }
 
   /** A piece of the reasoning. */
-  thought(text: string): void {
-    this.#said.reasoning.add(text);
+  addReasoning(text: string): void {
+    this.#counters.reasoning.add(text);
   }
 
   /** The source reports its own count; the last one counts. */
@@ -52,11 +52,11 @@ export class Tally {
   /** The usage at this moment. */
   usage(): BilledUsage {
     if (this.#reported !== undefined) return { ...this.#reported, isEstimated: false };
-    const reasoningTokens = this.#said.reasoning.total();
+    const reasoningTokens = this.#counters.reasoning.total();
     return {
       inputTokens: this.#inputTokens,
       cachedInputTokens: 0,
-      outputTokens: reasoningTokens + this.#said.output.total(),
+      outputTokens: reasoningTokens + this.#counters.output.total(),
       reasoningTokens,
       isEstimated: true,
     };

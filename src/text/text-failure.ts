@@ -5,8 +5,8 @@
 import { DarkroomError } from '../domain/darkroom-error.ts';
 
 /**
- * - `upstream_unavailable`: it could not be reached, declined to work, or is being avoided at the moment;
- * - `upstream_rate_limited`: it asks us to wait;
+ * - `upstream_unavailable`: it could not be reached, cannot work, or its circuit breaker is open;
+ * - `upstream_rate_limited`: it requires a pause;
  * - `upstream_timeout`: it fell silent, or took longer than a call may;
  * - `upstream_invalid`: what it sent does not conform to the protocol, or broke off in the middle;
  * - `upstream_refused`: it rejects this very request (4xx); its message stays here;
@@ -20,14 +20,14 @@ export type TextFailureReason =
   | 'upstream_refused'
   | 'interrupted';
 
-/** The words are ours: those of the upstream stay in the log. */
+/** Never the upstream's own messages: those are logged only. */
 const PUBLIC_MESSAGES: Readonly<Record<TextFailureReason, string>> = {
   upstream_unavailable: 'the model cannot be reached; retry later',
-  upstream_rate_limited: 'the model asks for patience; retry later',
+  upstream_rate_limited: 'the model is rate limited; retry later',
   upstream_timeout: 'the model did not answer in time; retry later',
-  upstream_invalid: 'the model did not answer as it should; retry later',
+  upstream_invalid: 'the model sent an invalid answer; retry later',
   interrupted: 'the service is being restarted; retry later',
-  upstream_refused: 'the model refuses this request; what it does not take is not known more exactly',
+  upstream_refused: 'the model rejects this request, and does not report which part of it',
 };
 
 /** The call ends without an answer, or in the middle of one. Its message is for the log, and never for the client. */

@@ -128,7 +128,7 @@ export const PARSERS: Readonly<Record<string, ReviewedParser>> = {
     of: 'upstreams',
     bound: 'the name of one member of one event, 4 MB (event-splitter.ts)',
   },
-  'src/text/upstream/refusal.ts': {
+  'src/text/upstream/rejection.ts': {
     uses: { 'JSON.parse': 1 },
     of: 'upstreams',
     bound: 'the body of an error, 64 kB (attempt.ts)',

@@ -254,7 +254,7 @@ describe('an upstream that breaks off', { timeout: 240_000 }, () => {
       assert.equal(chunks.length, 11, JSON.stringify(behaviour));
       assert.equal(saidIn(chunks.slice(0, -1)), WORDS.slice(0, 9).join(''));
       const { error, ...ours } = chunks.at(-1) ?? {};
-      const message = 'the model did not answer as it should; retry later';
+      const message = 'the model sent an invalid answer; retry later';
       assert.deepEqual(ours, { code: 503, message, data: null, error_code: 'SERVICE_UNAVAILABLE' });
       assert.deepEqual(error, { message, type: 'server_error', param: null, code: 'upstream_invalid' });
     }

@@ -9,7 +9,7 @@ import { silentLogger } from '../../src/telemetry/log.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { createTextAnswers } from '../../src/text/answer.ts';
 import { countEach } from '../../src/text/tokens.ts';
-import type { TextAnswers, TextAsk } from '../../src/text/answer.ts';
+import type { DecodedTextCall, TextAnswers } from '../../src/text/answer.ts';
 import { createChatEncoder } from '../../src/text/chat/encode-answer.ts';
 import { CHAT_PARAMETERS } from '../../src/text/features.ts';
 import { TextFailure } from '../../src/text/text-failure.ts';
@@ -36,7 +36,7 @@ after(async () => {
 async function newCall(
   source: TextSource,
   changes: { readonly ledger?: TextLedger; readonly spent?: number[] } = {},
-): Promise<{ readonly answers: TextAnswers; readonly ask: TextAsk }> {
+): Promise<{ readonly answers: TextAnswers; readonly ask: DecodedTextCall }> {
   const answers = createTextAnswers({
     source,
     threads: { countInput: (_, requests, limit) => countEach(requests, limit) },
@@ -55,7 +55,7 @@ async function newCall(
   const call = await chatCall(textModel([]));
   const id = `chatcmpl-${randomBytes(12).toString('hex')}`;
   const encoding = { id, model: MODEL_NAME, choices: 1, includesUsage: false };
-  const ask: TextAsk = {
+  const ask: DecodedTextCall = {
     ...call,
     id,
     parameters: CHAT_PARAMETERS,
@@ -78,7 +78,7 @@ async function goneAt(turn: 'held' | 'asked'): Promise<{ asked: number; captured
     open: (_call, signal) => {
       if (!signal.aborted) asked += 1;
       if (turn === 'asked') controller.abort();
-      return Promise.reject(new TextFailure('interrupted', 'the call was given up'));
+      return Promise.reject(new TextFailure('interrupted', 'the call was cancelled'));
     },
   };
   const ledger: TextLedger = {

@@ -130,7 +130,7 @@ describe('images by address that are fetched for the upstream', () => {
     assert.equal(heavy.status, 400);
     assert.match(heavy.body.message, /more than 20000000 bytes together/);
     assert.equal(many.status, 400);
-    assert.match(many.body.message, /at most 50 images by address/);
+    assert.match(many.body.message, /at most 50 images by URL/);
     assert.equal(upstream.requests.length, earlier);
   });
 });

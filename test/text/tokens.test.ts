@@ -64,9 +64,9 @@ describe('the number of tokens', () => {
 describe('a tally', () => {
   it('counts what was said until the source tells its own count', () => {
     const tally = new Tally(11);
-    tally.said('hello ');
-    tally.said('world');
-    tally.thought('hm');
+    tally.addOutput('hello ');
+    tally.addOutput('world');
+    tally.addReasoning('hm');
     assert.deepEqual(tally.usage(), {
       inputTokens: 11,
       cachedInputTokens: 0,
@@ -86,13 +86,13 @@ describe('a tally', () => {
 
   it('keeps little of a long answer', () => {
     const tally = new Tally(0);
-    for (let piece = 0; piece < 20_000; piece++) tally.said(' word');
+    for (let piece = 0; piece < 20_000; piece++) tally.addOutput(' word');
     assert.equal(tally.usage().outputTokens, 20_000);
   });
 
   it('estimates what is too long to count from its beginning', () => {
     const tally = new Tally(0);
-    tally.said(' word'.repeat(1_000_000));
+    tally.addOutput(' word'.repeat(1_000_000));
     assert.equal(Math.round(tally.usage().outputTokens / 10_000), 100);
     assert.equal(tally.usage().outputTokens, tally.usage().outputTokens);
   });

@@ -1,7 +1,7 @@
 /**
  * `fetch` to an application in this same process, without a network: for features offered over another protocol that
- * are to be validated, limited and answered by the same routes. Such a request counts as one of the client that sent the
- * outer one: its key, its address, its request id.
+ * are to be validated, limited and answered by the same routes. Such a request is one of the client that sent the outer
+ * request: its key, its address, its request id.
  */
 import type { IncomingMessage, RequestListener } from 'node:http';
 import inject from 'light-my-request';

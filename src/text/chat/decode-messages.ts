@@ -20,8 +20,8 @@ type WirePart = Readonly<Record<string, unknown>> & { readonly type: string };
 /** @throws {InvalidTextRequest} */
 export function decodeMessages(messages: readonly WireMessage[]): readonly Message[] {
   const called = new Set<string>();
-  return messages.map((message, place) => {
-    const where = `messages.${place}`;
+  return messages.map((message, index) => {
+    const where = `messages.${index}`;
     const decoded = messageOf(message, where);
     if (decoded.role === 'assistant') for (const { id } of decoded.toolCalls) called.add(id);
     if (decoded.role === 'tool' && !called.has(decoded.toolCallId)) {
@@ -36,11 +36,11 @@ export function decodeMessages(messages: readonly WireMessage[]): readonly Messa
 function messageOf(message: WireMessage, where: string): Message {
   const name = given<string>(message.name);
   const named = name === undefined ? {} : { name };
-  const refuseField = (field: string): void => {
+  const rejectField = (field: string): void => {
     throw new InvalidTextRequest(`${where}.${field}`, `${where}.${field}: not in a message of role ${message.role}`);
   };
-  if (message.role !== 'assistant' && given(message.tool_calls) !== undefined) refuseField('tool_calls');
-  if (message.role !== 'tool' && message.tool_call_id !== undefined) refuseField('tool_call_id');
+  if (message.role !== 'assistant' && given(message.tool_calls) !== undefined) rejectField('tool_calls');
+  if (message.role !== 'tool' && message.tool_call_id !== undefined) rejectField('tool_call_id');
   switch (message.role) {
     case 'assistant':
       return assistantMessage(message, where, named);
@@ -97,7 +97,7 @@ function partsOf(message: WireMessage, where: string, allowed: readonly string[]
     );
   }
   if (typeof content === 'string') return [{ type: 'text', text: content }];
-  return content.map((part, place) => partOf(part, `${where}.content.${place}`, message.role, allowed));
+  return content.map((part, index) => partOf(part, `${where}.content.${index}`, message.role, allowed));
 }
 
 function partOf(part: WirePart, where: string, role: string, allowed: readonly string[]): ContentPart {
@@ -116,16 +116,16 @@ function partOf(part: WirePart, where: string, role: string, allowed: readonly s
 
 function imageOf(value: unknown, where: string): ContentPart {
   const { url, detail } = (typeof value === 'object' && value !== null ? value : {}) as Record<string, unknown>;
-  const place = `${where}.image_url`;
+  const field = `${where}.image_url`;
   if (typeof url !== 'string')
-    throw new InvalidTextRequest(`${place}.url`, `${place}.url: want a string`, 'invalid_type');
+    throw new InvalidTextRequest(`${field}.url`, `${field}.url: want a string`, 'invalid_type');
   if (!isImageUrl(url)) {
-    const message = `${place}.url: want an https address or data:image/…;base64,…`;
-    throw new InvalidTextRequest(`${place}.url`, message, 'invalid_image_url');
+    const message = `${field}.url: want an https address or data:image/…;base64,…`;
+    throw new InvalidTextRequest(`${field}.url`, message, 'invalid_image_url');
   }
   if (given(detail) === undefined) return { type: 'image', url };
   if (detail !== 'auto' && detail !== 'low' && detail !== 'high') {
-    throw new InvalidTextRequest(`${place}.detail`, `${place}.detail: want one of auto, low, high`);
+    throw new InvalidTextRequest(`${field}.detail`, `${field}.detail: want one of auto, low, high`);
   }
   return { type: 'image', url, detail };
 }

@@ -9,11 +9,11 @@ import type { TextModelDefinition } from '../../catalogue/text-definition.ts';
 import { allowedTools } from '../allowed-tools.ts';
 import type { AllowedToolsForm, ToolRules } from '../allowed-tools.ts';
 import {
+  assertUniqueNames,
   functionTool,
   given,
   namedTool,
   reasoningEffortOf,
-  refuseDuplicates,
   schemaFormat,
   toolChoiceWord,
 } from '../parameters.ts';
@@ -35,7 +35,7 @@ export interface ChatBody extends Readonly<Record<string, unknown>> {
 const KNOWN_PARAMETERS: ReadonlySet<string> = new Set(Object.keys(ChatRequestSchema.properties));
 
 /** OpenAI's own parameters that nothing here can honour. */
-const REFUSED_PARAMETERS: Readonly<Record<string, string>> = {
+const UNSUPPORTED_PARAMETERS: Readonly<Record<string, string>> = {
   audio: 'no audio is made here; use an audio model with POST /v1/tasks',
   functions: 'use tools',
   function_call: 'use tool_choice',
@@ -68,7 +68,7 @@ export function checkChatBody(body: Readonly<Record<string, unknown>>): ChatBody
  * @throws {InvalidTextRequest}
  */
 export function decodeChatRequest(body: ChatBody, model: Pick<TextModelDefinition, 'extraParameters'>): TextRequest {
-  refuseUnknown(body, model);
+  assertKnownParameters(body, model);
   const tools = toolsOf(body);
   const format = formatOf(given(body['response_format']));
   requireBoundedSchemas({ format, tools }, SCHEMAS);
@@ -93,10 +93,10 @@ export function decodeChatRequest(body: ChatBody, model: Pick<TextModelDefinitio
   };
 }
 
-function refuseUnknown(body: ChatBody, { extraParameters = [] }: Pick<TextModelDefinition, 'extraParameters'>): void {
+function assertKnownParameters(body: ChatBody, { extraParameters = [] }: Pick<TextModelDefinition, 'extraParameters'>): void {
   for (const name of Object.keys(body)) {
     if (KNOWN_PARAMETERS.has(name) || extraParameters.includes(name)) continue;
-    const advice = Object.hasOwn(REFUSED_PARAMETERS, name) ? REFUSED_PARAMETERS[name] : undefined;
+    const advice = Object.hasOwn(UNSUPPORTED_PARAMETERS, name) ? UNSUPPORTED_PARAMETERS[name] : undefined;
     if (advice !== undefined && given(body[name]) === undefined) continue;
     const shown = JSON.stringify(name.slice(0, 64));
     throw advice === undefined
@@ -109,7 +109,7 @@ function capOf(body: ChatBody): number | undefined {
   const cap = given<number>(body['max_completion_tokens']);
   const older = given<number>(body['max_tokens']);
   if (cap !== undefined && older !== undefined && cap !== older) {
-    const message = `max_tokens says ${older} and max_completion_tokens says ${cap}; give one`;
+    const message = `max_tokens is ${older} and max_completion_tokens is ${cap}; send only one`;
     throw new InvalidTextRequest('max_tokens', message);
   }
   return cap ?? older;
@@ -149,8 +149,8 @@ function toolsOf(body: ChatBody): readonly FunctionTool[] {
       readonly strict?: boolean | null;
     };
   }
-  const tools = (given<readonly WireTool[]>(body['tools']) ?? []).map((tool, place): FunctionTool => {
-    const where = `tools.${place}`;
+  const tools = (given<readonly WireTool[]>(body['tools']) ?? []).map((tool, index): FunctionTool => {
+    const where = `tools.${index}`;
     if (tool.type !== 'function') {
       const shown = JSON.stringify(tool.type.slice(0, 64));
       throw new InvalidTextRequest(
@@ -165,7 +165,7 @@ function toolsOf(body: ChatBody): readonly FunctionTool[] {
     }
     return functionTool(tool.function);
   });
-  refuseDuplicates(tools);
+  assertUniqueNames(tools);
   return tools;
 }
 

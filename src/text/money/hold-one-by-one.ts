@@ -12,26 +12,26 @@ import { moveTextMoney } from './move.ts';
 import type { NewTextCall } from './text-call.ts';
 import { DarkroomError } from '../../domain/darkroom-error.ts';
 
-/** The account already has as many text calls under way as it may have. */
+/** The account has reached its limit of concurrent text calls. */
 export class TooManyStreamsError extends DarkroomError {
   override readonly name = 'TooManyStreamsError';
   override readonly kind = 'rate_limited';
   readonly cap: number;
 
   constructor(cap: number) {
-    super(`${cap} text calls are under way already`);
+    super(`${cap} text calls are running already`);
     this.cap = cap;
   }
 
   override get publicMessage(): string {
-    return `${this.cap} text calls are under way already, as many as this account may have at once; retry when one is over`;
+    return `${this.cap} text calls are running, which is the limit of this account; retry when one has ended`;
   }
 }
 
-/** This process has no lease at this moment, and so may hold nothing: no process would settle it. */
+/** This process has no lease at this moment, and so may not hold money: no process would settle it. */
 export class NoLeaseError extends DatabaseUnavailableError {}
 
-export type Refusal = InsufficientBalanceError | SpendCapError | TooManyStreamsError;
+export type HoldRejection = InsufficientBalanceError | SpendCapError | TooManyStreamsError;
 
 /** What an account has left. */
 interface Room {
@@ -58,17 +58,17 @@ export async function holdOneByOne(
   accountId: string,
   processId: string,
   calls: readonly NewTextCall[],
-): Promise<readonly (Refusal | undefined)[]> {
+): Promise<readonly (HoldRejection | undefined)[]> {
   return database.transaction(async (transaction) => {
     const room = await readRoom(transaction, accountId, calls);
-    const refusals = calls.map((call) => {
-      const refusal = refusalOf(room, call);
-      if (refusal === undefined) take(room, call);
-      return refusal;
+    const rejections = calls.map((call) => {
+      const rejection = findRejection(room, call);
+      if (rejection === undefined) take(room, call);
+      return rejection;
     });
-    const fitting = calls.filter((_, place) => refusals[place] === undefined);
+    const fitting = calls.filter((_, index) => rejections[index] === undefined);
     if (fitting.length > 0) await holdAll(transaction, accountId, processId, fitting);
-    return refusals;
+    return rejections;
   });
 }
 
@@ -80,7 +80,7 @@ async function readRoom(transaction: Queryable, accountId: string, calls: readon
   return { ...account, caps: capIds.length === 0 ? [] : await readSpendCaps(transaction, capIds) };
 }
 
-function refusalOf(room: Room, { accountId, heldMicroUsd, spendCapIds }: NewTextCall): Refusal | undefined {
+function findRejection(room: Room, { accountId, heldMicroUsd, spendCapIds }: NewTextCall): HoldRejection | undefined {
   if (room.available < heldMicroUsd) return new InsufficientBalanceError(accountId, room.available, heldMicroUsd);
   for (const { capId, period, cap, spent } of room.caps) {
     if (!spendCapIds.includes(capId) || spent + heldMicroUsd <= cap) continue;
@@ -103,7 +103,7 @@ async function holdAll(
 ): Promise<void> {
   const { fits, isLeased } = await moveTextMoney(transaction, accountId, processId, [], calls);
   if (!isLeased) throw new NoLeaseError('the lease of this process has run out');
-  if (!fits) throw new Error('what was found to fit does not');
+  if (!fits) throw new Error('holds that were checked under the lock did not fit');
   for (const [capIds, microUsd] of sumsByCaps(calls)) await chargeSpendCaps(transaction, capIds, microUsd);
 }
 

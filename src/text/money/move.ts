@@ -1,7 +1,7 @@
 /**
  * Moves the money of text calls: one statement that settles calls of an account and holds new ones, with the counters
  * of the account and an entry for each move, all together or not at all (contract §7 "Money"). Old holds are released
- * before the new ones are checked, so that a call that is over never blocks the next.
+ * before the new ones are checked, so that a call that has ended never blocks the next.
  *
  * Locks in the order call, account, spend caps; no transaction locks a call's row while it has the account's.
  */

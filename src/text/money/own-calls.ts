@@ -1,5 +1,5 @@
 /**
- * What an API process knows about its own text calls, in addition to the database. A database that loses its last
+ * What an API process remembers of its own text calls, in addition to the database. A database that loses its last
  * commits (docs/decisions/0037) loses settlements too: such a call is open again, while its process is still running
  * and considers it settled.
  */
@@ -26,7 +26,7 @@ export interface OwnCalls {
   /** A hold is about to be requested: until the call has ended, it is under way. */
   begun(id: string): void;
   /** Nothing is held for it. */
-  refused(id: string): void;
+  rejected(id: string): void;
   ended(settlement: TextSettlement): void;
   /**
    * @returns how to settle those that are open in the database, and over in this process.
@@ -44,7 +44,7 @@ export function createOwnCalls(database: Database, processId: string, now = () =
 
   return {
     begun: (id) => void underWay.add(id),
-    refused: (id) => void underWay.delete(id),
+    rejected: (id) => void underWay.delete(id),
     ended(settlement) {
       underWay.delete(settlement.id);
       // The first settlement counts, as it does in the database.

@@ -1,5 +1,5 @@
 /**
- * How long an API process counts as alive: each API process keeps a lease. Its text calls are its own as long as its
+ * How long an API process counts as alive: each API process holds a lease. Its text calls are its own as long as its
  * lease runs; after that any other process settles them (sweep.ts). Only the database's clock counts, so that clocks
  * of machines may differ. A process that was paused or cut off for longer takes the lease again under the same id:
  * what was settled meanwhile stays settled, and the rest is its own as before.
@@ -34,7 +34,7 @@ export interface ProcessLease {
   close(): Promise<void>;
 }
 
-/** Takes a lease and keeps renewing it. @throws {DatabaseUnavailableError} */
+/** Takes a lease and renews it at intervals. @throws {DatabaseUnavailableError} */
 export async function takeProcessLease(dependencies: {
   readonly database: Queryable;
   readonly logger: Logger;

@@ -4,7 +4,7 @@
  * longest known beginning are bounded by their bytes. A ratio of earlier reports would not work: the next text may be
  * in another script.
  *
- * Only hashes and counts are kept, by account, and only in this process: without them a hold is higher, and no more.
+ * Only hashes and counts are stored, by account, and only in this process: without them a hold is higher, nothing else.
  */
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
@@ -129,7 +129,7 @@ function ownerOf({ accountId, model, request, body }: BoundedCall): string {
   return JSON.stringify(parts);
 }
 
-/** Computed once for each model that is loaded: what its file says can change the prompt. */
+/** Computed once for each model that is loaded: its file can change the prompt. */
 const MODEL_DIGESTS = new WeakMap<TextModelDefinition, string>();
 
 function modelDigest(model: TextModelDefinition): string {

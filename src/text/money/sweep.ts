@@ -86,12 +86,12 @@ export function startTextSweep(dependencies: {
   const sweep = async (): Promise<void> => {
     try {
       const calls = await sweepTextCalls(database, processId);
-      if (calls > 0) logger.warn({ calls }, 'text calls of processes that are gone were settled');
+      if (calls > 0) logger.warn({ calls }, 'text calls of dead processes settled');
       const reopened = await settleReopened();
       if (reopened > 0)
         logger.warn({ calls: reopened }, 'settling text calls again: the database lost their settlements');
     } catch (error) {
-      logger.warn({ err: error }, 'looking for unsettled text calls failed; retrying');
+      logger.warn({ err: error }, 'text call sweep failed; retrying');
     }
   };
   const timer = setInterval(() => {

@@ -1,4 +1,4 @@
-/** A text call in the ledger: what is known before it, and its outcome. */
+/** A text call in the ledger: its terms, and its outcome. */
 import type { BilledUsage } from '../tally.ts';
 
 /** Everything that is decided about a call before it begins. */

@@ -1,5 +1,5 @@
 /**
- * The ledger of text calls as an API process keeps it: a hold before each call, one settlement after it. Holds and
+ * The ledger of text calls in an API process: a hold before each call, one settlement after it. Holds and
  * settlements of one account go together (database/batches.ts). An answer waits for its hold and never for its
  * settlement; settlements never fall behind: each goes with the next hold of its account, before it, so that there is
  * never more to settle than an account may have under way.
@@ -109,12 +109,12 @@ export function createTextLedger(dependencies: TextLedgerDependencies): TextLedg
     if (holds.size === 0) return;
     const left = [...holds];
     const calls = left.map(({ call }) => call);
-    const refusals = await holdOneByOne(ofAccount, accountId, processId, calls).catch(async (error: unknown) => {
+    const rejections = await holdOneByOne(ofAccount, accountId, processId, calls).catch(async (error: unknown) => {
       if (!(error instanceof NoLeaseError)) throw error;
       await renewLease();
       return holdOneByOne(ofAccount, accountId, processId, calls);
     });
-    for (const [place, hold] of left.entries()) answer(holds, hold, refusals[place]);
+    for (const [index, hold] of left.entries()) answer(holds, hold, rejections[index]);
   };
 
   /** Never throws. */
@@ -140,7 +140,7 @@ export function createTextLedger(dependencies: TextLedgerDependencies): TextLedg
     }
   };
 
-  /** Whether a hold that was sent took effect is unknown: it is undone, and if it is yet to come, it is kept out. */
+  /** Whether a hold that was sent took effect is unknown: it is undone, and if it arrives later, it has no effect. */
   const tryLater = (
     accountId: string,
     settlements: ReadonlyMap<string, TextSettlement>,
@@ -166,11 +166,11 @@ export function createTextLedger(dependencies: TextLedgerDependencies): TextLedg
     hold: (call) =>
       new Promise((resolve, reject) => {
         own.begun(call.id);
-        const refuse = (error: unknown): void => {
-          own.refused(call.id);
+        const rejectHold = (error: unknown): void => {
+          own.rejected(call.id);
           reject(error);
         };
-        batches.add(call.accountId, { call, resolve, reject: refuse });
+        batches.add(call.accountId, { call, resolve, reject: rejectHold });
       }),
     settle(settlement) {
       settle(plausible(settlement), SETTLE_WITHIN_MS);
@@ -193,10 +193,10 @@ function canGoTogether({ spendCapIds, heldMicroUsd }: NewTextCall): boolean {
   return spendCapIds.length === 0 && heldMicroUsd <= MAX_TOGETHER_MICRO_USD;
 }
 
-function answer(holds: Set<Hold>, hold: Hold, refusal?: Error): void {
+function answer(holds: Set<Hold>, hold: Hold, rejection?: Error): void {
   holds.delete(hold);
-  if (refusal === undefined) hold.resolve();
-  else hold.reject(refusal);
+  if (rejection === undefined) hold.resolve();
+  else hold.reject(rejection);
 }
 
 /** What the database can store; what is captured is limited by what was held. */

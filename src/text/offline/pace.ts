@@ -33,7 +33,7 @@ export class Pace {
       else if (this.#pieces % PIECES_PER_TURN === 0) await nextTurn(undefined, { signal: this.#signal });
       this.#signal.throwIfAborted();
     } catch (error) {
-      throw new TextFailure('interrupted', 'the answer was given up', { cause: error });
+      throw new TextFailure('interrupted', 'the answer was cancelled', { cause: error });
     }
   }
 }

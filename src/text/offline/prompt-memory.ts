@@ -1,6 +1,6 @@
 /**
  * Remembers the beginnings of conversations, as upstreams do to read prompts faster: what a request shares with an
- * earlier one, in whole messages, is reported as cached. Only hashes and counts are kept, and only in this process.
+ * earlier one, in whole messages, is reported as cached. Only hashes and counts are stored, and only in this process.
  */
 import { LRUCache } from 'lru-cache';
 import { digestsOf } from '../digests.ts';

@@ -58,7 +58,7 @@ export function createEmbeddedTextSource(threads: Pick<TextThreads, 'countInput'
       const choices = plans.map((plan, index): Choice => {
         return { index, plan, seed: seeds[index] ?? '', budget: new TokenBudget(cap) };
       });
-      return { kind: 'events', events: say(call, choices, prompt, new Pace(model, signal)) };
+      return { kind: 'events', events: streamAnswer(call, choices, prompt, new Pace(model, signal)) };
     },
   };
 }
@@ -81,8 +81,8 @@ function tooComplex({ surface, request: { format, tools } }: TextCall): InvalidT
 function capOf({ request, model }: TextCall, { inputTokens }: ReadPrompt): number {
   const { choices, topLogprobs, maxOutputTokens = model.maxOutputTokens } = request;
   const room = Math.max(model.contextTokens - inputTokens, 1);
-  const told = topLogprobs === undefined ? 0 : 1 + topLogprobs;
-  const together = Math.min(MOST_TOKENS, told === 0 ? Infinity : MOST_LOGPROBS / told);
+  const logprobsPerToken = topLogprobs === undefined ? 0 : 1 + topLogprobs;
+  const together = Math.min(MOST_TOKENS, logprobsPerToken === 0 ? Infinity : MOST_LOGPROBS / logprobsPerToken);
   return Math.min(maxOutputTokens, model.maxOutputTokens, room, Math.max(Math.floor(together / choices), 1));
 }
 
@@ -98,7 +98,7 @@ function variationOf({ id, request }: TextCall, choice: number): string {
   return choice === 0 ? 'greedy' : String(choice);
 }
 
-async function* say(
+async function* streamAnswer(
   call: TextCall,
   choices: readonly Choice[],
   prompt: ReadPrompt,
@@ -113,8 +113,8 @@ async function* say(
       yield { type: 'reasoning', choice: index, text };
     }
     reasoningTokens += budget.spent;
-    yield* sayText(call.request.topLogprobs, choice, pace);
-    yield* sayCalls(call.id, choice, pace);
+    yield* streamText(call.request.topLogprobs, choice, pace);
+    yield* streamCalls(call.id, choice, pace);
     outputTokens += budget.spent;
     yield { type: 'finish', choice: index, reason: reasonOf(choice) };
   }
@@ -129,13 +129,13 @@ function reasonOf({ plan, budget }: Choice): FinishReason {
 }
 
 /** @param alternatives of each token; undefined: no probabilities are reported. */
-async function* sayText(alternatives: number | undefined, choice: Choice, pace: Pace): AsyncGenerator<TextEvent> {
+async function* streamText(alternatives: number | undefined, choice: Choice, pace: Pace): AsyncGenerator<TextEvent> {
   const { index, plan, seed, budget } = choice;
-  let place = 0;
+  let position = 0;
   for (const { text, tokens } of piecesOf(plan.text, budget)) {
     await pace.wait(tokens.length);
-    const from = place;
-    place += tokens.length;
+    const from = position;
+    position += tokens.length;
     if (alternatives === undefined) yield { type: 'text', choice: index, text };
     else {
       const logprobs = tokens.map((token, away) => logprobOf(token, seed, from + away, alternatives));
@@ -144,15 +144,15 @@ async function* sayText(alternatives: number | undefined, choice: Choice, pace: 
   }
 }
 
-async function* sayCalls(id: string, { index, plan, budget }: Choice, pace: Pace): AsyncGenerator<TextEvent> {
-  for (const [place, call] of plan.calls.entries()) {
+async function* streamCalls(id: string, { index, plan, budget }: Choice, pace: Pace): AsyncGenerator<TextEvent> {
+  for (const [position, call] of plan.calls.entries()) {
     const nameTokens = [...tokensOf(call.name)].length;
     if (!budget.take(nameTokens)) return;
     await pace.wait(nameTokens);
-    yield { type: 'tool_call', choice: index, index: place, id: callId(`${id}/${index}/${place}`), name: call.name };
+    yield { type: 'tool_call', choice: index, index: position, id: callId(`${id}/${index}/${position}`), name: call.name };
     for (const { text, tokens } of piecesOf(call.arguments, budget)) {
       await pace.wait(tokens.length);
-      yield { type: 'tool_arguments', choice: index, index: place, text };
+      yield { type: 'tool_arguments', choice: index, index: position, text };
     }
     if (budget.isShort) return;
   }

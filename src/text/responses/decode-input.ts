@@ -41,7 +41,7 @@ export function decodeInput(input: string | readonly WireObject[], earlier: Earl
   if (typeof input === 'string') {
     return [{ type: 'message', role: 'user', status: 'completed', content: [{ type: 'input_text', text: input }] }];
   }
-  const items = input.map((item, place) => decodeItem(item, `input.${place}`, earlier));
+  const items = input.map((item, index) => decodeItem(item, `input.${index}`, earlier));
   requireCalls(items, earlier.conversation);
   return items;
 }
@@ -104,21 +104,21 @@ function messageOf(item: WireObject, where: string): InputMessageItem | OutputMe
   const content = item['content'] as WireContent;
   const status = statusOf(item);
   if (role === 'assistant') {
-    return { type: 'message', role, status, content: saidParts(content, `${where}.content`) };
+    return { type: 'message', role, status, content: assistantParts(content, `${where}.content`) };
   }
   const allowed = role === 'user' ? ['input_text', 'input_image'] : ['input_text'];
   const speaker = `a message of role ${role}`;
   return { type: 'message', role, status, content: inputParts(content, `${where}.content`, speaker, allowed) };
 }
 
-function saidParts(content: WireContent, where: string): readonly (OutputTextPart | RefusalPart)[] {
-  const said = (text: string): OutputTextPart => ({ type: 'output_text', text, annotations: [], logprobs: [] });
-  if (typeof content === 'string') return [said(content)];
-  return content.map((part, place) => {
-    if (part.type === 'output_text') return said(part['text'] as string);
+function assistantParts(content: WireContent, where: string): readonly (OutputTextPart | RefusalPart)[] {
+  const outputText = (text: string): OutputTextPart => ({ type: 'output_text', text, annotations: [], logprobs: [] });
+  if (typeof content === 'string') return [outputText(content)];
+  return content.map((part, index) => {
+    if (part.type === 'output_text') return outputText(part['text'] as string);
     if (part.type === 'refusal') return { type: 'refusal', refusal: part['refusal'] as string };
     const want = 'a message of role assistant has parts of type output_text or refusal';
-    throw unsupportedType(part.type, `${where}.${place}`, want);
+    throw unsupportedType(part.type, `${where}.${index}`, want);
   });
 }
 
@@ -129,18 +129,18 @@ function inputParts(
   allowed: readonly string[],
 ): readonly InputPart[] {
   if (typeof content === 'string') return [{ type: 'input_text', text: content }];
-  return content.map((part, place) => {
+  return content.map((part, index) => {
     if (!allowed.includes(part.type)) {
-      throw unsupportedType(part.type, `${where}.${place}`, `${speaker} has parts of type ${allowed.join(' or ')}`);
+      throw unsupportedType(part.type, `${where}.${index}`, `${speaker} has parts of type ${allowed.join(' or ')}`);
     }
     if (part.type === 'input_text') return { type: 'input_text', text: part['text'] as string };
-    return imageOf(part, `${where}.${place}`);
+    return imageOf(part, `${where}.${index}`);
   });
 }
 
 function imageOf(part: WirePart, where: string): InputPart {
   if (given(part['file_id']) !== undefined) {
-    const message = `${where}.file_id: files are not kept for text models; send image_url`;
+    const message = `${where}.file_id: uploaded files are not supported by text models; send image_url`;
     throw new InvalidTextRequest(`${where}.file_id`, message, 'unsupported_parameter');
   }
   const url = given<string>(part['image_url']);
@@ -203,10 +203,10 @@ function requireCalls(items: readonly UnnamedInputItem[], conversation: readonly
     if (item.type === 'function_call') called.add(item.call_id);
   };
   conversation.forEach(note);
-  items.forEach((item, place) => {
+  items.forEach((item, index) => {
     note(item);
     if (item.type !== 'function_call_output' || called.has(item.call_id)) return;
-    const param = `input.${place}.call_id`;
+    const param = `input.${index}.call_id`;
     const shown = JSON.stringify(item.call_id.slice(0, 64));
     throw new InvalidTextRequest(param, `${param}: no function call before it has the call_id ${shown}`);
   });

@@ -52,7 +52,7 @@ export interface DecodedResponsesRequest {
 const KNOWN_PARAMETERS: ReadonlySet<string> = new Set(Object.keys(ResponsesRequestSchema.properties));
 
 /** OpenAI's own parameters that nothing here can honour, and those of their values that request nothing. */
-const REFUSED_PARAMETERS: Readonly<Record<string, { readonly advice: string; readonly idle?: unknown }>> = {
+const UNSUPPORTED_PARAMETERS: Readonly<Record<string, { readonly advice: string; readonly idle?: unknown }>> = {
   background: { advice: 'a response is made while its request waits', idle: false },
   conversation: { advice: 'use previous_response_id' },
   prompt: { advice: 'send the whole prompt as input and instructions' },
@@ -95,7 +95,7 @@ export function decodeResponsesRequest(
   model: Pick<TextModelDefinition, 'extraParameters'>,
   earlier: EarlierItems,
 ): DecodedResponsesRequest {
-  refuseUnknown(body, model);
+  assertKnownParameters(body, model);
   const input = inputOf(body, earlier);
   const wireTools = given<readonly WireTool[]>(body['tools']) ?? [];
   const allTools = decodeTools(wireTools);
@@ -146,16 +146,16 @@ export function decodeResponsesRequest(
   };
 }
 
-function refuseUnknown(
+function assertKnownParameters(
   body: ResponsesBody,
   { extraParameters = [] }: Pick<TextModelDefinition, 'extraParameters'>,
 ): void {
   for (const [name, value] of Object.entries(body)) {
-    const refused = Object.hasOwn(REFUSED_PARAMETERS, name) ? REFUSED_PARAMETERS[name] : undefined;
+    const unsupported = Object.hasOwn(UNSUPPORTED_PARAMETERS, name) ? UNSUPPORTED_PARAMETERS[name] : undefined;
     const shown = JSON.stringify(name.slice(0, 64));
-    if (refused !== undefined) {
-      if (given(value) === undefined || value === refused.idle) continue;
-      const message = `unsupported parameter: ${shown}: ${refused.advice}`;
+    if (unsupported !== undefined) {
+      if (given(value) === undefined || value === unsupported.idle) continue;
+      const message = `unsupported parameter: ${shown}: ${unsupported.advice}`;
       throw new InvalidTextRequest(name, message, 'unsupported_parameter');
     }
     if (KNOWN_PARAMETERS.has(name) || extraParameters.includes(name)) continue;
@@ -185,7 +185,7 @@ function reasoningOf(body: ResponsesBody): {
   const summary = given<string>(reasoning?.summary);
   const older = given<string>(reasoning?.generate_summary);
   if (summary !== undefined && older !== undefined && summary !== older) {
-    const message = `reasoning.summary says ${summary} and reasoning.generate_summary says ${older}; give one`;
+    const message = `reasoning.summary is ${summary} and reasoning.generate_summary is ${older}; send only one`;
     throw new InvalidTextRequest('reasoning.generate_summary', message);
   }
   return { effort, summary: summary ?? older };
@@ -199,9 +199,9 @@ function formatOf(value: Readonly<Record<string, unknown>> | undefined): OutputF
 
 function includesOf(body: ResponsesBody): ReadonlySet<string> {
   const include = given<readonly string[]>(body['include']) ?? [];
-  include.forEach((name, place) => {
-    if (INCLUDABLE.some((known) => known === name)) return;
-    const param = `include.${place}`;
+  include.forEach((name, index) => {
+    if (INCLUDABLE.some((includable) => includable === name)) return;
+    const param = `include.${index}`;
     const shown = JSON.stringify(name.slice(0, 64));
     const message = `unsupported parameter: ${param}: got ${shown}, want one of ${INCLUDABLE.join(', ')}`;
     throw new InvalidTextRequest(param, message, 'unsupported_parameter');

@@ -7,13 +7,13 @@
 /** For one delta: UTF-16 code units, and the number of log probabilities that came with it, if any. */
 export type DeltaCut = number | readonly [length: number, logprobs: number];
 
-/** By the position of what grows (`placeOfDelta`), in the order of the deltas. */
+/** By the part that the deltas extend (`deltaKey`), in the order of the deltas. */
 export type DeltaCuts = Readonly<Record<string, readonly DeltaCut[]>>;
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** What a delta is a piece of: an item's part, or the arguments of a call. */
-export function placeOfDelta(event: Members): string {
+/** Identifies what a delta extends: a part of an item, or the arguments of a call. */
+export function deltaKey(event: Members): string {
   const item = indexIn(event, 'output_index');
   for (const [list, index] of [
     ['summary', 'summary_index'],
@@ -39,11 +39,11 @@ export class DeltaRecorder {
     this.#events += 1;
     const { delta, logprobs } = event;
     if (typeof delta !== 'string') return;
-    const place = placeOfDelta(event);
-    const cuts = this.#cuts.get(place) ?? [];
+    const key = deltaKey(event);
+    const cuts = this.#cuts.get(key) ?? [];
     const tokens = Array.isArray(logprobs) ? logprobs.length : 0;
     cuts.push(tokens === 0 ? delta.length : [delta.length, tokens]);
-    this.#cuts.set(place, cuts);
+    this.#cuts.set(key, cuts);
   }
 
   /** The number of events. */

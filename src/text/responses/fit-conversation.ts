@@ -20,11 +20,11 @@ export async function fitConversation(
   count: (requests: readonly CountedRequest[]) => Promise<readonly number[]> = countEach,
 ): Promise<DecodedResponsesRequest> {
   const { request, instructions, items } = decoded;
-  const { turns, kept } = partsOf(items);
+  const { turns, systemItems } = partsOf(items);
   if (turns.length < 2) return decoded;
   const [whole = 0, ...parts] = await count([
     request,
-    { ...request, messages: messagesOf(instructions, kept) },
+    { ...request, messages: messagesOf(instructions, systemItems) },
     ...turns.map((turn): CountedRequest => ({
       messages: messagesOf(undefined, turn),
       tools: [],
@@ -33,9 +33,9 @@ export async function fitConversation(
   ]);
   if (whole <= room) return decoded;
   let left = room - (parts[0] ?? 0);
-  const taken = new Set(kept);
+  const taken = new Set(systemItems);
   for (const [index, turn] of [...turns.entries()].toReversed()) {
-    const isNewest = taken.size === kept.length;
+    const isNewest = taken.size === systemItems.length;
     left -= parts[1 + index] ?? 0;
     if (left < 0 && !isNewest) break;
     for (const item of turn) taken.add(item);
@@ -46,15 +46,15 @@ export async function fitConversation(
 
 function partsOf(items: readonly UnnamedInputItem[]): {
   readonly turns: UnnamedInputItem[][];
-  readonly kept: readonly UnnamedInputItem[];
+  readonly systemItems: readonly UnnamedInputItem[];
 } {
   const turns: UnnamedInputItem[][] = [];
-  const kept: UnnamedInputItem[] = [];
+  const systemItems: UnnamedInputItem[] = [];
   for (const item of items) {
     const role = item.type === 'message' ? item.role : undefined;
-    if (role === 'system' || role === 'developer') kept.push(item);
+    if (role === 'system' || role === 'developer') systemItems.push(item);
     else if (role === 'user' || turns.length === 0) turns.push([item]);
     else turns.at(-1)?.push(item);
   }
-  return { turns, kept };
+  return { turns, systemItems };
 }

@@ -21,16 +21,16 @@ export function withIncluded(
   output: readonly ConversationItem[],
   include: readonly string[],
 ): readonly ConversationItem[] {
-  const place = include.indexOf(LOGPROBS);
-  if (place !== -1 && output.some(lacksLogprobs)) {
-    const why = 'this response was made without log probabilities; ask for them when it is made';
-    throw new InvalidTextRequest(`include.${place}`, `include.${place}: ${LOGPROBS}: ${why}`);
+  const index = include.indexOf(LOGPROBS);
+  if (index !== -1 && output.some(hasNoLogprobs)) {
+    const why = 'this response was created without log probabilities; request them at creation';
+    throw new InvalidTextRequest(`include.${index}`, `include.${index}: ${LOGPROBS}: ${why}`);
   }
   const sealed = include.indexOf(SEALED_REASONING);
   return sealed === -1 ? output : output.map((item) => sealedItem(item, `include.${sealed}`));
 }
 
-function lacksLogprobs(item: ConversationItem): boolean {
+function hasNoLogprobs(item: ConversationItem): boolean {
   if (item.type !== 'message' || item.role !== 'assistant') return false;
   return item.content.some((part) => part.type === 'output_text' && part.text !== '' && noneIn(part.logprobs));
 }
@@ -44,7 +44,7 @@ function sealedItem(item: ConversationItem, param: string): ConversationItem {
   if (item.type !== 'reasoning' || item.encrypted_content !== undefined) return item;
   const text = reasoningText(item);
   if (text === undefined) {
-    const why = 'the reasoning of this response is not known here; ask for it when it is made';
+    const why = 'the reasoning of this response is not stored; request it at creation';
     throw new InvalidTextRequest(param, `${param}: ${SEALED_REASONING}: ${why}`);
   }
   return { ...item, encrypted_content: sealReasoning(text) };

@@ -11,9 +11,9 @@ export function imagesOfInput(input: readonly UnnamedInputItem[]): readonly Imag
     const member = item.type === 'message' ? 'content' : 'output';
     const parts = item.type === 'message' ? item.content : item.type === 'function_call_output' ? item.output : [];
     if (typeof parts === 'string') return [];
-    return parts.flatMap((part, place) =>
+    return parts.flatMap((part, partIndex) =>
       part.type === 'input_image'
-        ? [{ field: `input.${index}.${member}.${place}.image_url`, url: part.image_url }]
+        ? [{ field: `input.${index}.${member}.${partIndex}.image_url`, url: part.image_url }]
         : [],
     );
   });

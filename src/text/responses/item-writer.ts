@@ -1,5 +1,5 @@
 /**
- * Writes the items of an answer as stream events, and keeps them for the response object: an item is added, its parts
+ * Writes the items of an answer as stream events, and collects them for the response object: an item is added, its parts
  * are added, grow and are done, and then the item is done (contract §9). The texts that are done are the concatenated
  * deltas. The order of items is decided in output-queue.ts.
  */
@@ -35,7 +35,7 @@ interface OpenItem {
 }
 
 /** The position of an item: included in each of its events. */
-interface Place {
+interface ItemPosition {
   readonly item_id: string;
   readonly output_index: number;
 }
@@ -86,23 +86,23 @@ export class ItemWriter implements SectionWriter {
   }
 
   #itemOf(kind: SectionKind): OpenItem {
-    const place = (type: UnnamedOutputItem['type']): Place => {
+    const position = (type: UnnamedOutputItem['type']): ItemPosition => {
       const output_index = this.#done.length;
       return { item_id: itemId(this.#responseId, { type }, output_index), output_index };
     };
     switch (kind.type) {
       case 'message':
-        return openMessage(place('message'), this.#emit, this.#style);
+        return openMessage(position('message'), this.#emit, this.#style);
       case 'reasoning':
-        return openReasoning(place('reasoning'), this.#emit, this.#style);
+        return openReasoning(position('reasoning'), this.#emit, this.#style);
       case 'call':
-        return openCall(place('function_call'), this.#emit, kind);
+        return openCall(position('function_call'), this.#emit, kind);
     }
   }
 }
 
 /** Text and refusals are parts of one message; when one follows the other, a new part begins. */
-function openMessage(place: Place, emit: Emit, { showsLogprobs }: ItemStyle): OpenItem {
+function openMessage(position: ItemPosition, emit: Emit, { showsLogprobs }: ItemStyle): OpenItem {
   const parts: OpenPart[] = [];
   const endPart = (): void => parts.at(-1)?.end();
   return {
@@ -112,7 +112,7 @@ function openMessage(place: Place, emit: Emit, { showsLogprobs }: ItemStyle): Op
       let part = parts.at(-1);
       if (part?.type !== type) {
         endPart();
-        const where = { ...place, content_index: parts.length };
+        const where = { ...position, content_index: parts.length };
         part = type === 'refusal' ? openRefusal(where, emit) : openText(where, emit);
         parts.push(part);
         emit('response.content_part.added', { ...where, part: part.read() });
@@ -138,10 +138,10 @@ function openText(where: Readonly<Record<string, unknown>>, emit: Emit): OpenPar
     type: 'output_text',
     read,
     write(delta, tokens) {
-      const told = wireLogprobs(tokens);
+      const encoded = wireLogprobs(tokens);
       text += delta;
-      logprobs.push(...told);
-      emit('response.output_text.delta', { ...where, delta, logprobs: told });
+      logprobs.push(...encoded);
+      emit('response.output_text.delta', { ...where, delta, logprobs: encoded });
     },
     end() {
       emit('response.output_text.done', { ...where, text, logprobs });
@@ -171,8 +171,8 @@ function openRefusal(where: Readonly<Record<string, unknown>>, emit: Emit): Open
  * The reasoning, reported as a summary: the one form that OpenAI's document and Open Responses have in common, and
  * that clients show.
  */
-function openReasoning(place: Place, emit: Emit, { sealsReasoning }: ItemStyle): OpenItem {
-  const where = { ...place, summary_index: 0 };
+function openReasoning(position: ItemPosition, emit: Emit, { sealsReasoning }: ItemStyle): OpenItem {
+  const where = { ...position, summary_index: 0 };
   let text = '';
   let hasPart = false;
   const part = () => ({ type: 'summary_text' as const, text });
@@ -197,16 +197,16 @@ function openReasoning(place: Place, emit: Emit, { sealsReasoning }: ItemStyle):
   };
 }
 
-function openCall(place: Place, emit: Emit, call: { readonly id: string; readonly name: string }): OpenItem {
+function openCall(position: ItemPosition, emit: Emit, call: { readonly id: string; readonly name: string }): OpenItem {
   let text = '';
   return {
     read: (status) => ({ type: 'function_call', status, arguments: text, call_id: call.id, name: call.name }),
     write({ text: delta }) {
       text += delta;
-      emit('response.function_call_arguments.delta', { ...place, delta });
+      emit('response.function_call_arguments.delta', { ...position, delta });
     },
     endPart() {
-      emit('response.function_call_arguments.done', { ...place, name: call.name, arguments: text });
+      emit('response.function_call_arguments.done', { ...position, name: call.name, arguments: text });
     },
   };
 }

@@ -95,19 +95,19 @@ const RESPONSE_PREFIX = 'resp_';
 /**
  * The id of an item: derived from its response's, so that no two are the same and each states where it is.
  *
- * @param place counted from 0 in the output, or in the response's own input.
+ * @param index counted from 0 in the output, or in the response's own input.
  */
 export function itemId(
   responseId: string,
   { type }: { readonly type: keyof typeof PREFIXES },
-  place: number,
+  index: number,
   side: 'input' | 'output' = 'output',
 ): string {
   const tail = responseId.startsWith(RESPONSE_PREFIX) ? responseId.slice(RESPONSE_PREFIX.length) : responseId;
-  return `${PREFIXES[type]}_${tail}_${side === 'input' ? 'i' : ''}${place}`;
+  return `${PREFIXES[type]}_${tail}_${side === 'input' ? 'i' : ''}${index}`;
 }
 
-/** The response that an item of ours belongs to; undefined: the id is not one of ours. */
+/** The response of an item with one of our ids; undefined: the id is not one of ours. */
 export function responseOfItem(id: string): string | undefined {
   const match = /^(?:msg|rs|fc|fco)_(.+)_i?\d{1,6}$/.exec(id);
   return match?.[1] === undefined ? undefined : `${RESPONSE_PREFIX}${match[1]}`;
@@ -115,7 +115,7 @@ export function responseOfItem(id: string): string | undefined {
 
 /** Gives ids to the items of an input that have none. */
 export function nameInputItems(responseId: string, items: readonly UnnamedInputItem[]): readonly ConversationItem[] {
-  return items.map((item, place) => ({ ...item, id: item.id ?? itemId(responseId, item, place, 'input') }));
+  return items.map((item, index) => ({ ...item, id: item.id ?? itemId(responseId, item, index, 'input') }));
 }
 
 /**

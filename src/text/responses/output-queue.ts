@@ -1,9 +1,9 @@
 /**
  * Puts an answer's events in the order in which items may be written: one after another, never overlapping
  * (contract §9), although calls may be generated all at once. Each piece of text, reasoning or call belongs to a
- * section; only the first section that is not over is written, and pieces of later ones wait behind it.
+ * section; only the first unfinished section is written, and pieces of later ones wait behind it.
  *
- * A message or reasoning is over when something else begins. A call is over when its arguments are a whole JSON object
+ * A message or reasoning is finished when something else begins. A call is finished when its arguments are a whole JSON object
  * and something else has begun; a call whose arguments are not, at the end of the answer.
  */
 import type { TextEvent, TokenLogprob } from '../events.ts';
@@ -33,11 +33,11 @@ interface Section {
   isOpen: boolean;
 }
 
-type SaidEvent = Exclude<TextEvent, { type: 'finish' | 'usage' }>;
+type ContentEvent = Exclude<TextEvent, { type: 'finish' | 'usage' }>;
 
 export class OutputQueue {
   readonly #writer: SectionWriter;
-  /** Sections that are not over; only the first may be open. */
+  /** Unfinished sections; only the first may be open. */
   readonly #sections: Section[] = [];
   readonly #calls = new Map<number, Section>();
   #last: Section | undefined;
@@ -46,7 +46,7 @@ export class OutputQueue {
     this.#writer = writer;
   }
 
-  add(event: SaidEvent): void {
+  add(event: ContentEvent): void {
     if (event.type === 'tool_call') {
       const { index, id, name } = event;
       this.#calls.set(index, this.#begin({ type: 'call', id, name }));
@@ -74,7 +74,7 @@ export class OutputQueue {
   }
 
   /** The section that a piece belongs to, which may begin with it; undefined: it belongs to none. */
-  #sectionFor(event: Exclude<SaidEvent, { type: 'tool_call' }>): Section | undefined {
+  #sectionFor(event: Exclude<ContentEvent, { type: 'tool_call' }>): Section | undefined {
     if (event.type === 'tool_arguments') {
       const section = this.#calls.get(event.index);
       return section !== undefined && this.#sections.includes(section) ? section : undefined;
@@ -91,7 +91,7 @@ export class OutputQueue {
     return section;
   }
 
-  /** Closes what is over and opens what comes next. */
+  /** Closes finished sections and opens the next one. */
   #advance(): void {
     for (let first = this.#sections[0]; first !== undefined; first = this.#sections[0]) {
       this.#open(first);
@@ -110,7 +110,7 @@ export class OutputQueue {
   }
 }
 
-function pieceOf(event: Exclude<SaidEvent, { type: 'tool_call' }>): Piece {
+function pieceOf(event: Exclude<ContentEvent, { type: 'tool_call' }>): Piece {
   if (event.type === 'text') return { type: 'text', text: event.text, logprobs: event.logprobs ?? [] };
   return { type: event.type === 'tool_arguments' ? 'arguments' : event.type, text: event.text };
 }

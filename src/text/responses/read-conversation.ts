@@ -82,7 +82,7 @@ async function readChain(
   const notFound = (): InvalidTextRequest =>
     new InvalidTextRequest(
       PARAM,
-      `${PARAM}: no response is called ${JSON.stringify(id.slice(0, 64))}, or one before it is gone`,
+      `${PARAM}: no response is called ${JSON.stringify(id.slice(0, 64))}, or an earlier one was deleted`,
       'previous_response_not_found',
     );
   if (!isResponseId(id)) throw notFound();

@@ -4,7 +4,7 @@
  * that they had if it was streamed; a response that was not streamed has each text in one delta.
  */
 import { frameOf } from '../encoder.ts';
-import { placeOfDelta } from './delta-cuts.ts';
+import { deltaKey } from './delta-cuts.ts';
 import type { DeltaCut, DeltaCuts, DeltaRecorder } from './delta-cuts.ts';
 
 type Members = Readonly<Record<string, unknown>>;
@@ -53,7 +53,7 @@ function* replayEvents(response: Members, cuts: DeltaCuts): Generator<ReplayedEv
   };
   yield { type: 'response.created', response: begun };
   yield { type: 'response.in_progress', response: begun };
-  for (const [place, item] of listOf(response['output']).entries()) yield* itemEvents(item, place, cuts);
+  for (const [index, item] of listOf(response['output']).entries()) yield* itemEvents(item, index, cuts);
   yield { type: `response.${String(response['status'])}`, response };
 }
 
@@ -99,10 +99,10 @@ function* partEvents(part: Members, where: Members, cuts: DeltaCuts): Generator<
   const { text, member } = names;
   yield { type: `response.${names.part}.added`, ...where, part: text === undefined ? part : begunPart(part, member) };
   if (text !== undefined) {
-    const told = part['type'] === 'output_text' ? { logprobs: part['logprobs'] ?? [] } : {};
+    const doneLogprobs = part['type'] === 'output_text' ? { logprobs: part['logprobs'] ?? [] } : {};
     const logprobs = part['type'] === 'output_text' ? listOf(part['logprobs']) : undefined;
     yield* deltas({ type: `response.${text}.delta`, ...where }, part[member], logprobs, cuts);
-    yield { type: `response.${text}.done`, ...where, [member]: part[member], ...told };
+    yield { type: `response.${text}.done`, ...where, [member]: part[member], ...doneLogprobs };
   }
   yield { type: `response.${names.part}.done`, ...where, part };
 }
@@ -122,13 +122,13 @@ function* deltas(
   const text = typeof whole === 'string' ? whole : '';
   const hasLogprobs = head.type === 'response.output_text.delta';
   let at = 0;
-  let told = 0;
-  for (const cut of cutsOf(text, logprobs ?? [], cuts[placeOfDelta(head)])) {
+  let sentLogprobs = 0;
+  for (const cut of cutsOf(text, logprobs ?? [], cuts[deltaKey(head)])) {
     const [length, tokens] = typeof cut === 'number' ? [cut, 0] : cut;
     const delta = text.slice(at, at + length);
-    yield { ...head, delta, ...(hasLogprobs ? { logprobs: logprobs?.slice(told, told + tokens) ?? [] } : {}) };
+    yield { ...head, delta, ...(hasLogprobs ? { logprobs: logprobs?.slice(sentLogprobs, sentLogprobs + tokens) ?? [] } : {}) };
     at += length;
-    told += tokens;
+    sentLogprobs += tokens;
   }
 }
 
@@ -136,10 +136,10 @@ function* deltas(
 function cutsOf(
   text: string,
   logprobs: readonly Members[],
-  kept: readonly DeltaCut[] | undefined,
+  stored: readonly DeltaCut[] | undefined,
 ): readonly DeltaCut[] {
-  const length = (kept ?? []).reduce<number>((sum, cut) => sum + (typeof cut === 'number' ? cut : cut[0]), 0);
-  if (kept !== undefined && length === text.length) return kept;
+  const length = (stored ?? []).reduce<number>((sum, cut) => sum + (typeof cut === 'number' ? cut : cut[0]), 0);
+  if (stored !== undefined && length === text.length) return stored;
   return text === '' && logprobs.length === 0 ? [] : [[text.length, logprobs.length]];
 }
 

@@ -1,6 +1,6 @@
 /**
- * Stored responses (contract §9): written once, at the end of their call, read by their own account only, gone after
- * 30 days or when they are deleted. A request that continues a response that is gone is rejected.
+ * Stored responses (contract §9): written once, at the end of their call, read by their own account only, deleted after
+ * 30 days or on request. A request that continues a deleted response is rejected.
  *
  * A response whose call is still under way has no row yet; a reader waits for it for a while (awaiting.ts).
  */
@@ -19,7 +19,7 @@ import { DarkroomError } from '../../domain/darkroom-error.ts';
 export const RESPONSE_RETENTION_DAYS = 30;
 const RETENTION_MS = RESPONSE_RETENTION_DAYS * 24 * 60 * 60 * 1000;
 
-/** There is no such response, it is another account's, or it is gone: one error for all (contract §1). */
+/** The response does not exist, is of another account, or was deleted: one error for all (contract §1). */
 export class ResponseNotFoundError extends DarkroomError {
   override readonly name = 'ResponseNotFoundError';
   override readonly kind = 'not_found';
@@ -221,8 +221,8 @@ export async function listInputItems(
 ): Promise<Readonly<Record<string, unknown>>> {
   const { input } = await readRow(database, accountId, id, options);
   const items = order === 'asc' ? input : input.toReversed();
-  const place = after === undefined ? -1 : items.findIndex((item) => item.id === after);
-  const rest = after !== undefined && place === -1 ? [] : items.slice(place + 1);
+  const index = after === undefined ? -1 : items.findIndex((item) => item.id === after);
+  const rest = after !== undefined && index === -1 ? [] : items.slice(index + 1);
   const data = rest.slice(0, limit);
   return {
     object: 'list',

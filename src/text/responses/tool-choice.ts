@@ -4,7 +4,7 @@
  */
 import { allowedTools, builtInTool } from '../allowed-tools.ts';
 import type { AllowedToolsForm, ToolRules } from '../allowed-tools.ts';
-import { functionTool, namedTool, refuseDuplicates, toolChoiceWord } from '../parameters.ts';
+import { assertUniqueNames, functionTool, namedTool, toolChoiceWord } from '../parameters.ts';
 import type { FunctionTool } from '../request.ts';
 import { InvalidTextRequest } from '../text-failure.ts';
 import type { WireTool } from '@darkroom/api/openai/responses-request';
@@ -13,11 +13,11 @@ type WireChoice = string | Readonly<Record<string, unknown>>;
 
 /** @throws {InvalidTextRequest} */
 export function decodeTools(tools: readonly WireTool[]): readonly FunctionTool[] {
-  const decoded = tools.map((tool, place) => {
-    if (tool.type !== 'function') throw builtInTool(tool.type, `tools.${place}.type`);
+  const decoded = tools.map((tool, index) => {
+    if (tool.type !== 'function') throw builtInTool(tool.type, `tools.${index}.type`);
     return functionTool(tool);
   });
-  refuseDuplicates(decoded);
+  assertUniqueNames(decoded);
   return decoded;
 }
 

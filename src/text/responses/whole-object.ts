@@ -14,7 +14,7 @@ export class WholeObject {
   }
 
   add(text: string): void {
-    for (let place = 0; place < text.length && !this.#isWhole; place++) this.#take(text.charAt(place));
+    for (let index = 0; index < text.length && !this.#isWhole; index++) this.#take(text.charAt(index));
   }
 
   #take(character: string): void {

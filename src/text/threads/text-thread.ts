@@ -23,15 +23,15 @@ export default async function doTextJob(job: TextJob): Promise<TextJobAnswer> {
   } catch (error) {
     if (error instanceof SchemaTooComplexError) return { kind: 'too_complex' };
     // Its name and position, and not its message: that may contain words of the request.
-    return { kind: 'failed', message: error instanceof Error ? `${error.name} ${placeOf(error)}` : 'no error' };
+    return { kind: 'failed', message: error instanceof Error ? `${error.name} ${stackTopOf(error)}` : 'no error' };
   }
 }
 
-function placeOf({ stack = '' }: Error): string {
+function stackTopOf({ stack = '' }: Error): string {
   return (
     stack
       .split('\n')
       .find((line) => line.startsWith('    at '))
-      ?.trim() ?? 'at an unknown place'
+      ?.trim() ?? 'at an unknown position'
   );
 }

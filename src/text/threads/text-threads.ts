@@ -73,7 +73,7 @@ export function createTextThreads(
         throw new TextFailure(isLate ? 'upstream_timeout' : 'upstream_unavailable', message, { cause: error });
       }
       if (signal?.aborted !== true) throw error;
-      throw new TextFailure('interrupted', 'the call was given up', { cause: error });
+      throw new TextFailure('interrupted', 'the call was cancelled', { cause: error });
     }
   }
 

@@ -20,15 +20,15 @@ import type {
 } from '../../upstreams/exchange.ts';
 import type { Plan, StreamPlan } from './plan.ts';
 import { PullQueue } from './pull-queue.ts';
-import { refusalOf } from './refusal.ts';
+import { toFailure } from './rejection.ts';
 import { UpstreamFailure, invalidAnswer } from './upstream-failure.ts';
 
 /** 32 MB: with logprobs of every token, a long answer has some megabytes. */
 const MAX_BODY_BYTES = 32 * 1024 * 1024;
 /** How much of a rejection is read, and for how long: its status is the most informative part. */
-const MAX_REFUSAL_BYTES = 64 * 1024;
-const REFUSAL_MS = 2_000;
-/** After `[DONE]`, a connection is kept if it ends the answer within this time. */
+const MAX_REJECTION_BYTES = 64 * 1024;
+const REJECTION_MS = 2_000;
+/** After `[DONE]`, a connection is reused if it ends the answer within this time. */
 const LAST_BYTES_MS = 1_000;
 
 export interface AttemptOptions {
@@ -50,7 +50,7 @@ export function attempt(options: AttemptOptions): Promise<OpenedAnswer> {
   });
 }
 
-type State = 'waiting' | 'refused' | 'whole' | 'streaming' | 'over';
+type State = 'waiting' | 'rejected' | 'whole' | 'streaming' | 'over';
 
 /** Pieces are frames or events; the plan decides which. */
 interface RunningStream {
@@ -69,7 +69,7 @@ class Attempt implements Receiver {
   #exchange: RunningExchange | undefined;
   readonly #received = new CollectedBytes();
   readonly #scanner = createJsonScanner(UPSTREAM_JSON_BOUNDS);
-  #refusedWith: { readonly status: number; readonly headers: AnswerHeaders } | undefined;
+  #rejection: { readonly status: number; readonly headers: AnswerHeaders } | undefined;
   #shortTimer: NodeJS.Timeout | undefined;
   #stream: RunningStream | undefined;
   #isOpened = false;
@@ -97,14 +97,14 @@ class Attempt implements Receiver {
 
   head(status: number, headers: AnswerHeaders): void {
     if (status < 200 || status > 299) {
-      this.#state = 'refused';
-      this.#refusedWith = { status, headers };
-      this.#shortTimer = setTimeout(() => this.#refuse(), REFUSAL_MS);
+      this.#state = 'rejected';
+      this.#rejection = { status, headers };
+      this.#shortTimer = setTimeout(() => this.#failRejected(), REJECTION_MS);
       return;
     }
     const { plan } = this.#options;
     const encoding = String(headers['content-encoding'] ?? 'identity').toLowerCase();
-    if (encoding !== 'identity') return this.#fail(invalidAnswer('an answer in an encoding that was not asked for'));
+    if (encoding !== 'identity') return this.#fail(invalidAnswer('an answer in an encoding that was not requested'));
     if (plan.kind === 'whole') {
       if (Number(headers['content-length'] ?? 0) > MAX_BODY_BYTES) return this.#fail(tooLarge());
       this.#state = 'whole';
@@ -121,9 +121,9 @@ class Attempt implements Receiver {
 
   data(chunk: Buffer): void {
     switch (this.#state) {
-      case 'refused':
+      case 'rejected':
         this.#received.push(chunk);
-        if (this.#received.length > MAX_REFUSAL_BYTES) this.#refuse();
+        if (this.#received.length > MAX_REJECTION_BYTES) this.#failRejected();
         return;
       case 'whole':
         this.#clock.wait();
@@ -140,8 +140,8 @@ class Attempt implements Receiver {
   end(): void {
     this.#exchange = undefined;
     switch (this.#state) {
-      case 'refused':
-        return this.#refuse();
+      case 'rejected':
+        return this.#failRejected();
       case 'whole':
         return this.#endWhole();
       case 'streaming':
@@ -159,14 +159,14 @@ class Attempt implements Receiver {
     switch (this.#state) {
       case 'waiting':
         return this.#fail(
-          new UpstreamFailure('upstream_unavailable', 'the upstream could not be reached, or hung up', {
+          new UpstreamFailure('upstream_unavailable', 'the upstream could not be reached, or closed the connection', {
             code,
             isTransient: true,
             isConnectionLost: wasSent,
           }),
         );
-      case 'refused':
-        return this.#refuse();
+      case 'rejected':
+        return this.#failRejected();
       case 'whole':
         return this.#fail(invalidAnswer('an answer that broke off', { code }));
       case 'streaming':
@@ -196,7 +196,7 @@ class Attempt implements Receiver {
     try {
       work(stream);
     } catch (error) {
-      // What came before the error was emitted, however the bytes were cut.
+      // What came before the error is emitted, however the bytes were cut.
       this.#open(stream);
       return this.#fail(error);
     }
@@ -237,12 +237,12 @@ class Attempt implements Receiver {
     }
   }
 
-  #refuse(): void {
-    const refused = this.#refusedWith;
-    if (refused === undefined) return;
+  #failRejected(): void {
+    const rejection = this.#rejection;
+    if (rejection === undefined) return;
     const text = this.#received.take().toString('utf8');
     const { call, plan } = this.#options;
-    this.#fail(refusalOf({ ...refused, text }, call, plan.interfaceUsed));
+    this.#fail(toFailure({ ...rejection, text }, call, plan.interfaceUsed));
   }
 
   /** An answer that is parsed whole: many values block everything else for as long as that takes. */
@@ -304,5 +304,5 @@ function tooSlow(limit: TimeLimit): UpstreamFailure {
 /** The code that ends a call may give a reason; a client that disconnects gives none. */
 function abortedBy({ reason }: AbortSignal): TextFailure {
   if (reason instanceof TextFailure) return reason;
-  return new UpstreamFailure('interrupted', 'the call was given up', { isFinal: true });
+  return new UpstreamFailure('interrupted', 'the call was cancelled', { isFinal: true });
 }

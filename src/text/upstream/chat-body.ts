@@ -24,10 +24,10 @@ export function chatBody(json: unknown, { id, model, createdAt, tally }: TextCal
     };
   });
   for (const { text, refusal, reasoning, toolCalls } of parts) {
-    tally.said(text);
-    tally.said(refusal);
-    tally.thought(reasoning);
-    for (const call of toolCalls) tally.said(JSON.stringify(call['function']));
+    tally.addOutput(text);
+    tally.addOutput(refusal);
+    tally.addReasoning(reasoning);
+    for (const call of toolCalls) tally.addOutput(JSON.stringify(call['function']));
   }
   if (usage !== undefined) tally.report(usage);
   return {
@@ -48,7 +48,7 @@ interface WholeCall {
 
 function wholeCalls(part: ChoicePart): readonly WholeCall[] {
   return part.toolCalls.map((call) => {
-    const { id, name, text } = new ToolCalls().place(call);
+    const { id, name, text } = new ToolCalls().assign(call);
     if (name === undefined) throw invalidAnswer('a tool call without a name');
     return { id, type: 'function', function: { name, arguments: text } };
   });
@@ -56,7 +56,7 @@ function wholeCalls(part: ChoicePart): readonly WholeCall[] {
 
 function messageOf(part: ChoicePart, toolCalls: readonly WholeCall[]): Members {
   const isSilent = part.text === '' && (toolCalls.length > 0 || part.refusal !== '');
-  const { annotations } = part.said;
+  const { annotations } = part.content;
   return {
     role: 'assistant',
     content: isSilent ? null : part.text,

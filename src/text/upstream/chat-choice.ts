@@ -22,7 +22,7 @@ export interface ChoicePart {
   readonly finish: FinishReason | undefined;
   /** Its own members, and those of its delta or message. */
   readonly choice: Members;
-  readonly said: Members;
+  readonly content: Members;
   /** It deviates from OpenAI's document: it is encoded again for the client. */
   readonly isIrregular: boolean;
 }
@@ -33,23 +33,23 @@ export interface ChatPiece {
 }
 
 /**
- * @param said the member of a choice with its content: `delta` in a stream, `message` in a completion.
+ * @param member the member of a choice with its content: `delta` in a stream, `message` in a completion.
  * @throws {UpstreamFailure} `upstream_invalid`.
  */
-export function readChatPiece(json: unknown, said: 'delta' | 'message'): ChatPiece {
+export function readChatPiece(json: unknown, member: 'delta' | 'message'): ChatPiece {
   if (!isObject(json)) throw invalidAnswer('an answer that is no object');
-  refuseError(json['error']);
+  assertNoError(json['error']);
   const usage = chatUsage(json['usage']);
   const choices = json['choices'];
   if (choices == null && json['usage'] != null) return { parts: [], usage };
   if (!Array.isArray(choices)) throw invalidAnswer('an answer without choices');
-  return { parts: choices.map((choice, place) => readChoice(choice, place, said)), usage };
+  return { parts: choices.map((choice, index) => readChoice(choice, index, member)), usage };
 }
 
-/** @throws {UpstreamFailure} there is an error in place of an answer. Its code is reported, and its message is not. */
-export function refuseError(error: unknown): void {
+/** @throws {UpstreamFailure} there is an error instead of an answer. Its code is reported, its message is not. */
+export function assertNoError(error: unknown): void {
   if (error == null || error === '') return;
-  throw invalidAnswer('an error in place of an answer', { code: isObject(error) ? codeOf(error) : undefined });
+  throw invalidAnswer('an error instead of an answer', { code: isObject(error) ? codeOf(error) : undefined });
 }
 
 /** OpenAI's code for an error; never a text. */
@@ -60,15 +60,15 @@ export function codeOf(error: Members): string | undefined {
   return undefined;
 }
 
-function readChoice(choice: unknown, place: number, said: 'delta' | 'message'): ChoicePart {
+function readChoice(choice: unknown, position: number, member: 'delta' | 'message'): ChoicePart {
   if (!isObject(choice)) throw invalidAnswer('a choice that is no object');
-  refuseError(choice['error']);
-  const index = choice['index'] ?? place;
+  assertNoError(choice['error']);
+  const index = choice['index'] ?? position;
   if (typeof index !== 'number' || !Number.isInteger(index) || index < 0) {
     throw invalidAnswer('a choice whose index is no number');
   }
-  const message = choice[said] ?? {};
-  if (!isObject(message)) throw invalidAnswer(`a ${said} that is no object`);
+  const message = choice[member] ?? {};
+  if (!isObject(message)) throw invalidAnswer(`a ${member} that is no object`);
   const wireFinish = choice['finish_reason'];
   const finish = finishOf(wireFinish);
   const older = textOf(message, 'reasoning');
@@ -84,10 +84,10 @@ function readChoice(choice: unknown, place: number, said: 'delta' | 'message'): 
     logprobs: isObject(choice['logprobs']) ? choice['logprobs'] : undefined,
     finish,
     choice,
-    said: message,
+    content: message,
     isIrregular:
       choice['index'] === undefined ||
-      choice[said] == null ||
+      choice[member] == null ||
       wireFinish === undefined ||
       (finish ?? null) !== wireFinish ||
       older !== '',
@@ -113,7 +113,7 @@ const FINISH_REASONS: Readonly<Record<string, FinishReason>> = {
   safety: 'content_filter',
 };
 
-/** Values with which a server reports that it gave up. */
+/** Values with which a server reports that it stopped. */
 const FAILURES = new Set(['error', 'abort', 'aborted', 'cancelled', 'canceled']);
 
 /** @returns undefined: the choice continues. */
@@ -121,7 +121,7 @@ function finishOf(value: unknown): FinishReason | undefined {
   if (value == null || value === '') return undefined;
   if (typeof value !== 'string') throw invalidAnswer('a finish_reason that is no word');
   const word = value.toLowerCase();
-  if (FAILURES.has(word)) throw invalidAnswer('an answer that was given up');
+  if (FAILURES.has(word)) throw invalidAnswer('an answer that was aborted');
   // `eos`, `end_turn`, `stop_sequence` …: it has ended.
   return Object.hasOwn(FINISH_REASONS, word) ? FINISH_REASONS[word] : 'stop';
 }

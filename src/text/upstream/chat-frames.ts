@@ -3,7 +3,7 @@
  * billed and for how it ends; its choices are then copied as they were written, after a head of our own. So nothing
  * else of an upstream reaches a client: no name of a model, a provider or a server, and no price.
  *
- * What would break clients is encoded again: calls without index or id, ends that OpenAI has no word for, and
+ * What would break clients is encoded again: calls without index or id, ends that OpenAI has no name for, and
  * reasoning in `reasoning`, which is in `reasoning_content` here, whichever upstream answers.
  */
 import { wireUsage } from '../chat/encode-answer.ts';
@@ -59,8 +59,8 @@ export class ChatFrames implements StreamReader<string> {
     const like = name === undefined ? this.#template?.match(data) : undefined;
     if (like !== undefined) {
       this.#misses = 0;
-      if (like.field === 'content') this.#call.tally.said(like.text);
-      else this.#call.tally.thought(like.text);
+      if (like.field === 'content') this.#call.tally.addOutput(like.text);
+      else this.#call.tally.addReasoning(like.text);
       return emit(like.frame);
     }
     const chunk = this.#stream.read(name, data);
@@ -109,17 +109,17 @@ export class ChatFrames implements StreamReader<string> {
   #note(part: ChoicePart): readonly unknown[] | undefined {
     const { tally } = this.#call;
     const progress = this.#stream.choice(part.index);
-    if (part.text !== '') tally.said(part.text);
-    if (part.refusal !== '') tally.said(part.refusal);
-    if (part.reasoning !== '') tally.thought(part.reasoning);
+    if (part.text !== '') tally.addOutput(part.text);
+    if (part.refusal !== '') tally.addOutput(part.refusal);
+    if (part.reasoning !== '') tally.addReasoning(part.reasoning);
     if (part.finish !== undefined) progress.isFinished = true;
     if (part.toolCalls.length === 0) return undefined;
     let isIrregular = false;
     const ordered = part.toolCalls.map((delta) => {
-      const piece = progress.calls.place(delta);
-      tally.said(`${piece.name ?? ''}${piece.text}`);
+      const piece = progress.calls.assign(delta);
+      tally.addOutput(`${piece.name ?? ''}${piece.text}`);
       const hasItsForm =
-        delta['index'] === piece.index && (piece.isFirst ? beginsRightly(delta, piece) : goesOnRightly(delta));
+        delta['index'] === piece.index && (piece.isFirst ? isValidBegin(delta, piece) : isValidContinuation(delta));
       if (!hasItsForm) isIrregular = true;
       return {
         index: piece.index,
@@ -143,12 +143,12 @@ export class ChatFrames implements StreamReader<string> {
   }
 }
 
-function beginsRightly(delta: Members, { id }: CallPiece): boolean {
+function isValidBegin(delta: Members, { id }: CallPiece): boolean {
   return delta['id'] === id && delta['type'] === 'function' && typeof argumentsOf(delta) !== 'object';
 }
 
 /** Clients that concatenate pieces would add repeated values again. */
-function goesOnRightly(delta: Members): boolean {
+function isValidContinuation(delta: Members): boolean {
   const called = delta['function'] as Members | undefined;
   return (delta['id'] ?? '') === '' && (called?.['name'] ?? '') === '' && typeof argumentsOf(delta) !== 'object';
 }
@@ -158,9 +158,9 @@ function argumentsOf(delta: Members): unknown {
 }
 
 function repair(part: ChoicePart, toolCalls: readonly unknown[] | undefined): Members {
-  const { reasoning: _, ...said } = part.said;
+  const { reasoning: _, ...content } = part.content;
   const delta = {
-    ...said,
+    ...content,
     ...(part.reasoning === '' ? {} : { reasoning_content: part.reasoning }),
     ...(toolCalls === undefined ? {} : { tool_calls: toolCalls }),
   };

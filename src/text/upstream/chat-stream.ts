@@ -1,5 +1,5 @@
 /** The progress of an upstream's chat stream: which choices there are, what they call, and which are finished. */
-import { isObject, readChatPiece, refuseError } from './chat-choice.ts';
+import { assertNoError, isObject, readChatPiece } from './chat-choice.ts';
 import type { ChatPiece } from './chat-choice.ts';
 import { ToolCalls } from './tool-calls.ts';
 import { invalidAnswer } from './upstream-failure.ts';
@@ -23,7 +23,7 @@ export class ChatStream {
   }
 
   /**
-   * @returns `done` for `[DONE]`; undefined if the event has no content, like one that only keeps a connection alive.
+   * @returns `done` for `[DONE]`; undefined if the event has no content, like one that only prevents an idle timeout.
    * @throws {UpstreamFailure} `upstream_invalid`.
    */
   read(name: string | undefined, data: string): Chunk | 'done' | undefined {
@@ -31,7 +31,7 @@ export class ChatStream {
     const json = parse(data);
     if (!isObject(json)) throw invalidAnswer('an event that is no object');
     if (name !== undefined && name !== 'message') {
-      if (name === 'error') refuseError(json['error'] ?? json);
+      if (name === 'error') assertNoError(json['error'] ?? json);
       if (json['choices'] == null) return undefined;
     }
     return { ...readChatPiece(json, 'delta'), json };

@@ -13,7 +13,7 @@ const FIELDS = ['content', 'reasoning_content'] as const;
 type Field = (typeof FIELDS)[number];
 
 /** A character that a JSON string has in an escaped form only, or with which it ends. */
-// oxlint-disable-next-line no-control-regex -- those are what may not stand in it
+// oxlint-disable-next-line no-control-regex -- it must not contain those
 const NOT_PLAIN = /["\\\u0000-\u001F]/;
 
 export interface TextChunk {
@@ -54,7 +54,7 @@ export class ChunkTemplate {
 }
 
 function decode(raw: string): string | undefined {
-  // A line end may stand between the members of an object, but not in a frame.
+  // A line end is allowed between the members of an object, but not in a frame.
   if (raw.includes('\n')) return undefined;
   try {
     const text: unknown = JSON.parse(`"${raw}"`);
@@ -79,7 +79,7 @@ export function templateOf(
 ): ChunkTemplate | undefined {
   if (part.isIrregular || part.finish !== undefined || part.refusal !== '' || part.toolCalls.length > 0)
     return undefined;
-  const [field, ...more] = FIELDS.filter((name) => typeof part.said[name] === 'string');
+  const [field, ...more] = FIELDS.filter((name) => typeof part.content[name] === 'string');
   if (field === undefined || more.length > 0) return undefined;
   if (part.logprobs !== undefined) return undefined;
   const string = spanIn(data, choices, field);

@@ -55,7 +55,7 @@ export class ChatEvents implements StreamReader<TextEvent> {
       emit({ type: 'text', choice, text: part.text, ...(logprobs === undefined ? {} : { logprobs }) });
     }
     if (part.refusal !== '') emit({ type: 'refusal', choice, text: part.refusal });
-    for (const delta of part.toolCalls) this.#call(choice, progress.calls.place(delta), emit);
+    for (const delta of part.toolCalls) this.#call(choice, progress.calls.assign(delta), emit);
     if (part.finish === undefined) return;
     // Some servers end with `stop` even after calls.
     const isCalling = progress.calls.count > 0 && part.finish === 'stop';

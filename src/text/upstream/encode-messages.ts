@@ -1,6 +1,6 @@
 /**
  * A conversation in the form that upstreams' chat completions accept. Only what has a meaning there, in the form that
- * most servers know: a single text is not a list of parts, `developer` is `system` (chat templates of open models have
+ * most servers support: a single text is not a list of parts, `developer` is `system` (chat templates of open models have
  * no other), and members that are null or empty are left out.
  */
 import type { ContentPart, Message } from '../request.ts';
@@ -24,11 +24,11 @@ export function encodeMessages(messages: readonly Message[]): readonly Members[]
 }
 
 function assistantMessage(message: Message & { readonly role: 'assistant' }): Members {
-  const said = message.content.filter(({ type }) => type !== 'refusal');
+  const content = message.content.filter(({ type }) => type !== 'refusal');
   const refusals = message.content.flatMap((part) => (part.type === 'refusal' ? [part.refusal] : []));
   return {
     role: 'assistant',
-    content: said.length === 0 ? null : contentOf(said),
+    content: content.length === 0 ? null : contentOf(content),
     ...(refusals.length === 0 ? {} : { refusal: refusals.join('') }),
     ...(message.reasoning === undefined ? {} : { reasoning_content: message.reasoning }),
     ...(message.name === undefined ? {} : { name: message.name }),

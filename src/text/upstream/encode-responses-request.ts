@@ -21,7 +21,7 @@ const NOT_TAKEN_OVER: ReadonlySet<string> = new Set([
 ]);
 
 export function encodeResponsesRequest(call: TextCall, upstream: TextUpstream): Members {
-  const asked = withAllowedTools(call.body, call.request);
-  const body = { ...worthSending(asked, call, NOT_TAKEN_OVER), max_output_tokens: capOf(call) };
+  const requested = withAllowedTools(call.body, call.request);
+  const body = { ...worthSending(requested, call, NOT_TAKEN_OVER), max_output_tokens: capOf(call) };
   return withOperators(body, upstream, { model: upstream.model, stream: call.isStreamed, store: false });
 }

@@ -1,16 +1,16 @@
 /**
- * What this process knows of upstreams: which asks us to back off, and which keeps failing. A pause is shared with the
+ * The health of upstreams in this process: which require a pause, and which fail repeatedly. A pause is shared with the
  * other processes through the gate that media upstreams have too; its state is read beside the calls, once a second at
  * most and only while there are calls, so that none of them waits for the database.
  *
- * An upstream that keeps failing is only tried later than others, and never denied a call: one client's requests must
+ * An upstream that fails repeatedly is tried after the others, but never excluded: one client's requests must
  * not be able to take a model away from all.
  */
 import { CIRCUIT_BREAKER } from '../../upstreams/circuit-breaker.ts';
 import type { GatedUpstream, Health, UpstreamGate } from '../../upstreams/gate.ts';
 
 export interface UpstreamHealth {
-  /** For how many milliseconds the upstream asks us to back off, as far as is known. */
+  /** Milliseconds that remain of the upstream's pause, as of the last refresh. */
   pausedMs(name: string): number;
   /**
    * Whether other upstreams are to be tried first. After a while one call may try this one; for that call the result
@@ -21,20 +21,20 @@ export interface UpstreamHealth {
   answered(name: string): void;
   /** It gave no answer, or reported that it cannot. */
   failed(name: string): void;
-  /** It asks us to back off. */
+  /** It requires a pause. */
   paused(name: string, pauseMs: number): void;
 }
 
-/** Known state of the other processes is valid for this long. */
+/** The state of the other processes is valid for this long. */
 const FRESH_MS = 1_000;
 const FAILURE_WINDOW_MS = CIRCUIT_BREAKER.failureWindowSeconds * 1000;
 const OPEN_MS = CIRCUIT_BREAKER.openSeconds * 1000;
 /** A pause that ends at most this much later than the known one is the same, reported to many calls at once. */
 const SAME_PAUSE_MS = 1_000;
 
-interface Known {
+interface HealthEntry {
   readonly upstream: GatedUpstream;
-  askedAt: number;
+  refreshedAt: number;
   pausedUntil: number;
   failures: number;
   failedAt: number;
@@ -49,29 +49,29 @@ export function createUpstreamHealth({
   readonly gate: Pick<UpstreamGate, 'pausedMs' | 'report'>;
   readonly now: () => number;
 }): UpstreamHealth {
-  const known = new Map<string, Known>();
+  const known = new Map<string, HealthEntry>();
 
-  const of = (name: string): Known => {
+  const of = (name: string): HealthEntry => {
     let entry = known.get(name);
     if (entry === undefined) {
-      entry = { upstream: { name }, askedAt: -Infinity, pausedUntil: 0, failures: 0, failedAt: 0, openUntil: 0 };
+      entry = { upstream: { name }, refreshedAt: -Infinity, pausedUntil: 0, failures: 0, failedAt: 0, openUntil: 0 };
       known.set(name, entry);
     }
     return entry;
   };
 
-  const ask = async (entry: Known): Promise<void> => {
-    const askedAt = now();
-    entry.askedAt = askedAt;
+  const refresh = async (entry: HealthEntry): Promise<void> => {
+    const refreshedAt = now();
+    entry.refreshedAt = refreshedAt;
     const pausedMs = await gate.pausedMs(entry.upstream);
-    if (pausedMs > 0) entry.pausedUntil = Math.max(entry.pausedUntil, askedAt + pausedMs);
+    if (pausedMs > 0) entry.pausedUntil = Math.max(entry.pausedUntil, refreshedAt + pausedMs);
   };
 
   return {
     pausedMs(name) {
       const entry = of(name);
       const at = now();
-      if (at - entry.askedAt >= FRESH_MS) void ask(entry);
+      if (at - entry.refreshedAt >= FRESH_MS) void refresh(entry);
       return Math.max(0, entry.pausedUntil - at);
     },
 

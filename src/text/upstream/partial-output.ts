@@ -5,7 +5,7 @@
 import { isObject } from './chat-choice.ts';
 import type { Members } from './chat-choice.ts';
 
-/** Where a delta belongs, and what it is a piece of. */
+/** The part that a delta extends. */
 interface DeltaForm {
   readonly list: 'content' | 'summary';
   readonly index: 'content_index' | 'summary_index';
@@ -13,12 +13,12 @@ interface DeltaForm {
   readonly field: 'text' | 'refusal';
 }
 
-const THOUGHT: DeltaForm = { list: 'content', index: 'content_index', type: 'reasoning_text', field: 'text' };
+const REASONING: DeltaForm = { list: 'content', index: 'content_index', type: 'reasoning_text', field: 'text' };
 const DELTAS: Readonly<Record<string, DeltaForm>> = {
   'response.output_text.delta': { list: 'content', index: 'content_index', type: 'output_text', field: 'text' },
   'response.refusal.delta': { list: 'content', index: 'content_index', type: 'refusal', field: 'refusal' },
-  'response.reasoning_text.delta': THOUGHT,
-  'response.reasoning.delta': THOUGHT,
+  'response.reasoning_text.delta': REASONING,
+  'response.reasoning.delta': REASONING,
   'response.reasoning_summary_text.delta': {
     list: 'summary',
     index: 'summary_index',
@@ -41,26 +41,26 @@ interface OpenItem {
   arguments: string;
 }
 
-export class SaidOutput {
+export class PartialOutput {
   /** By their index in the output. */
   readonly #done = new Map<number, Members>();
   readonly #open = new Map<number, OpenItem>();
 
   /** Processes one event of the stream. */
   note(type: string, json: Members): void {
-    const place = numberIn(json, 'output_index');
+    const index = numberIn(json, 'output_index');
     const { item, delta } = json;
     if (isObject(item)) {
       if (type === 'response.output_item.added') {
-        this.#open.set(place, { item, content: new Map(), summary: new Map(), arguments: '' });
+        this.#open.set(index, { item, content: new Map(), summary: new Map(), arguments: '' });
       } else if (type === 'response.output_item.done') {
-        this.#open.delete(place);
-        this.#done.set(place, item);
+        this.#open.delete(index);
+        this.#done.set(index, item);
       }
       return;
     }
     if (typeof delta !== 'string') return;
-    const open = this.#open.get(place);
+    const open = this.#open.get(index);
     if (open === undefined) return;
     if (type === 'response.function_call_arguments.delta') open.arguments += delta;
     const form = DELTAS[type];
@@ -69,7 +69,7 @@ export class SaidOutput {
 
   /** In the order of the output. Those that are not done are `incomplete`. */
   items(): readonly Members[] {
-    const open = [...this.#open].map(([place, item]) => [place, asFarAsItCame(item)] as const);
+    const open = [...this.#open].map(([index, item]) => [index, incompleteItem(item)] as const);
     return [...this.#done, ...open].toSorted(([a], [b]) => a - b).map(([, item]) => item);
   }
 }
@@ -86,7 +86,7 @@ function addTo(parts: Map<number, OpenPart>, form: DeltaForm, json: Members, del
   if (Array.isArray(logprobs)) part.logprobs.push(...(logprobs as readonly unknown[]));
 }
 
-function asFarAsItCame({ item, content, summary, arguments: text }: OpenItem): Members {
+function incompleteItem({ item, content, summary, arguments: text }: OpenItem): Members {
   return {
     ...item,
     status: 'incomplete',

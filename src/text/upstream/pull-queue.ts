@@ -6,7 +6,7 @@
 export interface QueueHooks<T> {
   /** How much a piece counts toward the bound. */
   sizeOf(piece: T): number;
-  /** There is enough; no more is wanted until `onRoom`. What is pushed nevertheless is kept. */
+  /** There is enough; no more is wanted until `onRoom`. What is pushed nevertheless is stored. */
   onFull(): void;
   onRoom(): void;
   /** The reader waits, and there is nothing. */

@@ -17,10 +17,10 @@ import type { Members } from './chat-choice.ts';
 import type { AnswerHeaders } from '../../upstreams/exchange.ts';
 import { UpstreamFailure } from './upstream-failure.ts';
 
-/** 10 min: no upstream makes us back off for longer, as in providers/http-exchange.ts. */
+/** 10 min: the longest pause that an upstream can require, as in providers/http-exchange.ts. */
 const MAX_PAUSE_MS = 600_000;
 
-export interface RefusedAnswer {
+export interface RejectedAnswer {
   readonly status: number;
   readonly headers: AnswerHeaders;
   /** As far as it was read. */
@@ -28,8 +28,8 @@ export interface RefusedAnswer {
 }
 
 /** @param interfaceUsed the upstream's, which need not be the client's. */
-export function refusalOf(
-  { status, headers, text }: RefusedAnswer,
+export function toFailure(
+  { status, headers, text }: RejectedAnswer,
   call: TextCall,
   interfaceUsed: TextSurface,
 ): UpstreamFailure | InvalidTextRequest {
@@ -100,10 +100,10 @@ const CODES: ReadonlySet<string> = new Set([
 
 function invalidParameter(error: Members, call: TextCall, interfaceUsed: TextSurface): InvalidTextRequest | undefined {
   const names = call.surface === 'chat' ? CHAT_PARAMETERS : RESPONSES_PARAMETERS;
-  const { code, param, message, type } = error;
-  if (code === TOO_LONG || TOO_LONG_WORDS.test(`${String(type)} ${String(message)}`)) {
-    const words = `${names.conversation}: longer than ${call.model.name} can take, its answer included`;
-    return new InvalidTextRequest(names.conversation, words, TOO_LONG);
+  const { code, param, type } = error;
+  if (code === TOO_LONG || TOO_LONG_WORDS.test(`${String(type)} ${String(error['message'])}`)) {
+    const message = `${names.conversation}: longer than the context of ${call.model.name}, answer included`;
+    return new InvalidTextRequest(names.conversation, message, TOO_LONG);
   }
   const named = typeof param === 'string' ? clientsParameter(param, call, interfaceUsed, names) : undefined;
   if (named === undefined) return undefined;

@@ -1,6 +1,6 @@
 /** A whole response on its way from an upstream to a client of the same interface. */
 import type { TextCall } from '../source.ts';
-import { isObject, refuseError } from './chat-choice.ts';
+import { assertNoError, isObject } from './chat-choice.ts';
 import type { Members } from './chat-choice.ts';
 import { ownResponse, tallyOutput } from './responses-object.ts';
 import { invalidAnswer } from './upstream-failure.ts';
@@ -11,7 +11,7 @@ import { invalidAnswer } from './upstream-failure.ts';
  */
 export function responsesBody(json: unknown, call: TextCall, now: () => number): Members {
   if (!isObject(json)) throw invalidAnswer('an answer that is no object');
-  refuseError(json['error']);
+  assertNoError(json['error']);
   const { output } = json;
   if (!Array.isArray(output) || !output.every(isObject)) throw invalidAnswer('a response without an output');
   const { status } = json;

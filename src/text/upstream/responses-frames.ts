@@ -7,12 +7,12 @@ import { frameOf } from '../encoder.ts';
 import type { TextProblem } from '../encoder.ts';
 import { errorMembers } from '../responses/failure.ts';
 import type { TextCall } from '../source.ts';
-import { isObject, refuseError } from './chat-choice.ts';
+import { assertNoError, isObject } from './chat-choice.ts';
 import type { Members } from './chat-choice.ts';
 import { parse } from './chat-stream.ts';
 import { failedResponse, ownResponse } from './responses-object.ts';
 import type { OwnStatus } from './responses-object.ts';
-import { SaidOutput } from './said-output.ts';
+import { PartialOutput } from './partial-output.ts';
 import type { StreamReader } from './stream-reader.ts';
 import { invalidAnswer } from './upstream-failure.ts';
 
@@ -25,7 +25,7 @@ const ENDS: Readonly<Record<string, OwnStatus>> = {
 export class ResponsesFrames implements StreamReader<string> {
   readonly #call: TextCall;
   readonly #now: () => number;
-  readonly #said = new SaidOutput();
+  readonly #output = new PartialOutput();
   #nextNumber: number | undefined;
   #whole: Members | undefined;
 
@@ -50,12 +50,12 @@ export class ResponsesFrames implements StreamReader<string> {
     const json = parse(data);
     if (!isObject(json)) throw invalidAnswer('an event that is no object');
     const type = json['type'] ?? name;
-    if (type === 'error') refuseError(json['error'] ?? json);
+    if (type === 'error') assertNoError(json['error'] ?? json);
     if (typeof type !== 'string') {
-      refuseError(json['error']);
+      assertNoError(json['error']);
       throw invalidAnswer('an event without a type');
     }
-    // Some keep the connection alive with events of their own.
+    // Some upstreams send keep-alive events of their own.
     if (!/^response\.[\w.]+$/.test(type)) return;
     emit(this.#frame(type, json, data));
   }
@@ -70,7 +70,7 @@ export class ResponsesFrames implements StreamReader<string> {
    */
   fail(problem: TextProblem): readonly string[] {
     const number = this.#nextNumber ?? 0;
-    const response = failedResponse(this.#call, this.#said.items(), problem);
+    const response = failedResponse(this.#call, this.#output.items(), problem);
     const failed = { type: 'response.failed', sequence_number: number + 1, response };
     return [
       frameOf({ type: 'error', sequence_number: number, ...errorMembers(problem) }, 'error'),
@@ -101,7 +101,7 @@ export class ResponsesFrames implements StreamReader<string> {
       );
     }
     this.#count(type, json);
-    this.#said.note(type, json);
+    this.#output.note(type, json);
     const isAsWritten = isAsNumbered && json['type'] === type && !data.includes('\n');
     return isAsWritten
       ? `event: ${type}\ndata: ${data}\n\n`
@@ -110,7 +110,7 @@ export class ResponsesFrames implements StreamReader<string> {
 
   #response(type: string, json: unknown): Members {
     if (type === 'response.failed') {
-      refuseError(isObject(json) ? json['error'] : undefined);
+      assertNoError(isObject(json) ? json['error'] : undefined);
       throw invalidAnswer('a response that failed');
     }
     const status = ENDS[type] ?? 'in_progress';
@@ -127,15 +127,15 @@ export class ResponsesFrames implements StreamReader<string> {
       case 'response.output_text.delta':
       case 'response.refusal.delta':
       case 'response.function_call_arguments.delta':
-        tally.said(textOf(delta));
+        tally.addOutput(textOf(delta));
         return;
       case 'response.reasoning_text.delta':
       case 'response.reasoning.delta':
       case 'response.reasoning_summary_text.delta':
-        tally.thought(textOf(delta));
+        tally.addReasoning(textOf(delta));
         return;
       case 'response.output_item.added':
-        if (isObject(item) && typeof item['name'] === 'string') tally.said(item['name']);
+        if (isObject(item) && typeof item['name'] === 'string') tally.addOutput(item['name']);
         return;
       default:
     }

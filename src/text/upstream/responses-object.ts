@@ -7,7 +7,7 @@ import { responseError } from '../responses/failure.ts';
 import { completionTime, responseObject } from '../responses/response-object.ts';
 import type { ResponseState } from '../responses/response-object.ts';
 import type { TextCall } from '../source.ts';
-import { isObject, refuseError } from './chat-choice.ts';
+import { assertNoError, isObject } from './chat-choice.ts';
 import type { Members } from './chat-choice.ts';
 import { invalidAnswer } from './upstream-failure.ts';
 import { responsesUsage } from './usage.ts';
@@ -22,7 +22,7 @@ export type OwnStatus = 'in_progress' | 'completed' | 'incomplete';
  */
 export function ownResponse(json: unknown, call: TextCall, status: OwnStatus, now: () => number): Members {
   if (!isObject(json)) throw invalidAnswer('a response that is no object');
-  refuseError(json['error']);
+  assertNoError(json['error']);
   const output = json['output'] ?? [];
   if (!Array.isArray(output) || !output.every(isObject)) throw invalidAnswer('a response whose output is no list');
   const usage = responsesUsage(json['usage']);
@@ -69,8 +69,8 @@ export function tallyOutput(output: readonly Members[], { tally }: TextCall): vo
   for (const item of output) {
     const isThought = item['type'] === 'reasoning';
     for (const value of textsIn(item)) {
-      if (isThought) tally.thought(value);
-      else tally.said(value);
+      if (isThought) tally.addReasoning(value);
+      else tally.addOutput(value);
     }
   }
 }

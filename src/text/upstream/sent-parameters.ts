@@ -45,7 +45,7 @@ const ABOUT_TOOLS: ReadonlySet<string> = new Set(['tools', 'tool_choice', 'paral
 
 /**
  * The members of a body that are worth sending. Null is how many clients say "not given", and more than some servers
- * understand; a parameter that requests nothing of a feature the model lacks is rejected by servers that do not know
+ * understand; a parameter that disables a feature which the model does not have is rejected by servers that do not know
  * it.
  *
  * @param left what is not sent in any case.

@@ -20,18 +20,18 @@ export function textTargetOf({ baseUrl, secret }: TextUpstream, secrets: SecretS
     return 'the model names no usable base address for its upstream';
   }
   const { origin, pathname, search } = new URL(baseUrl);
-  const place = { origin, basePath: pathname.replace(/\/+$/, ''), search };
+  const address = { origin, basePath: pathname.replace(/\/+$/, ''), search };
   const headers = {
     'content-type': 'application/json',
     'user-agent': 'darkroom',
     'accept-encoding': 'identity',
   };
-  if (secret === undefined) return { ...place, headers };
+  if (secret === undefined) return { ...address, headers };
   const credential = secrets.get(secret);
   if (credential === undefined) {
     return `no credential is configured for this upstream: set UPSTREAM_${secret.toUpperCase()}_KEY`;
   }
-  return { ...place, headers: { ...headers, authorization: `Bearer ${credential}` } };
+  return { ...address, headers: { ...headers, authorization: `Bearer ${credential}` } };
 }
 
 /** The host, for the log: enough to identify the upstream, without path or user info. */

@@ -1,5 +1,5 @@
 /**
- * Which of a choice's tool calls a piece of a stream belongs to. OpenAI numbers them and names each once; others omit
+ * Assigns the pieces of a stream to the tool calls of a choice. OpenAI numbers them and names each once; others omit
  * the number, give all of them the same one, omit the id, or repeat id and name in every piece.
  */
 import { randomBytes } from 'node:crypto';
@@ -42,7 +42,7 @@ export class ToolCalls {
   }
 
   /** @param delta one member of `tool_calls`. @throws {UpstreamFailure} `upstream_invalid`. */
-  place(delta: Members): CallPiece {
+  assign(delta: Members): CallPiece {
     const { name, text } = functionOf(delta);
     const wireId = wordOf(delta['id'], 'id');
     const wireIndex = indexOf(delta['index']);

@@ -1,18 +1,18 @@
 /**
- * A call that failed at one upstream, with what the router has to know about it besides the reason: whether another
+ * A call that failed at one upstream, with the facts that the router needs besides the reason: whether another
  * upstream, or the same one, may be tried.
  */
 import { TextFailure } from '../text-failure.ts';
 import type { TextFailureReason } from '../text-failure.ts';
 
 export interface UpstreamFailureFacts {
-  /** For how long the upstream asks us to back off. */
+  /** The pause that the upstream requires. */
   readonly pauseMs?: number | undefined;
   /** It may pass in a moment: the connection was refused, or the status was a 5xx. */
   readonly isTransient?: boolean;
   /** The connection ended after the request was written and before an answer began: it may have been a dead one. */
   readonly isConnectionLost?: boolean;
-  /** No other upstream is to be tried: the call's time is over, or it was aborted. */
+  /** No other upstream is to be tried: the call timed out, or it was aborted. */
   readonly isFinal?: boolean;
   /** The status, if there was one. */
   readonly status?: number | undefined;

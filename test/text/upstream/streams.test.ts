@@ -296,8 +296,8 @@ describe('a stream on its way to the client', { timeout: 180_000 }, () => {
         );
         const expected = new Tally(5);
         for (const [said, field] of chunks) {
-          if (field === 'reasoning_content') expected.thought(said);
-          else expected.said(said);
+          if (field === 'reasoning_content') expected.addReasoning(said);
+          else expected.addOutput(said);
         }
         assert.deepEqual(call.tally.usage(), expected.usage());
       }),
@@ -319,7 +319,7 @@ describe('a stream on its way to the client', { timeout: 180_000 }, () => {
       { index: 0, delta: { content: 'd', refusal: 'e' }, finish_reason: null },
     ]);
     const expected = new Tally(5);
-    expected.said('abcde');
+    expected.addOutput('abcde');
     assert.deepEqual(call.tally.usage(), expected.usage());
   });
 
