@@ -43,8 +43,8 @@ export function createExpireOutputs(context: ActivityContext, passMs = PASS_MS):
         async inputs() {
           // Contract §4: `INPUT_RETENTION_DAYS` after a task's end its input is erased; 0 keeps it.
           if (config.inputRetentionDays === 0) return 0;
-          const endedBefore = now - config.inputRetentionDays * MS_PER_DAY;
-          return eachBatch((limit) => eraseOldInputs(database, endedBefore, limit));
+          const settlementOfEarlierRun = now - config.inputRetentionDays * MS_PER_DAY;
+          return eachBatch((limit) => eraseOldInputs(database, settlementOfEarlierRun, limit));
         },
         responses: () => eachBatch((limit) => deleteExpiredResponses(database, { now, limit })),
         requested: () => requestStalledPromotions(database, now, isolate),

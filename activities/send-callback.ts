@@ -23,7 +23,7 @@ import { parseRetryAfterMs } from '../src/domain/retry-after.ts';
 import type { TaskId } from '../src/domain/workflow-ids.ts';
 import { EgressError } from '../src/egress/egress-error.ts';
 import { presentTask } from '../src/presenters/task.ts';
-import { KEEP_WITHIN_MS, RECORD_WITHIN_MS, recordInTime } from '../src/tasks/lifecycle/record-callback.ts';
+import { RECORD_RETRY_MS, RECORD_WITHIN_MS, recordInTime } from '../src/tasks/lifecycle/record-callback.ts';
 import type { AttemptOutcome } from '../src/tasks/lifecycle/record-callback.ts';
 import { readTask } from '../src/tasks/record/read.ts';
 import type { TaskDetail } from '../src/tasks/record/read.ts';
@@ -129,7 +129,7 @@ export function createSendCallback(
       const reason = exchange.errorClass ?? `status ${exchange.httpStatus}`;
       throw comeAgain('CallbackAttemptFailed', `attempt ${attempt} failed: ${reason}`, delayMs);
     }
-    if (!isRecorded) throw comeAgain('CallbackNotRecorded', 'the outcome was not recorded in time', KEEP_WITHIN_MS);
+    if (!isRecorded) throw comeAgain('CallbackNotRecorded', 'the outcome was not recorded in time', RECORD_RETRY_MS);
     if (end === undefined) throw ApplicationFailure.nonRetryable('the schedule is used up', 'CallbackExhausted');
     return { state: end };
   }

@@ -56,18 +56,18 @@ const { cancelGeneration: cancelGenerationBeforeSettlement } =
 const { takeOverRun } = proxyActivities<Pick<Activities, 'takeOverRun'>>(TAKE_OVER_OPTIONS);
 
 /** Since the second release: histories before it settle a cancelled task first. */
-const ASKS_FOR_BILL = 'asks-what-a-cancelled-task-costs';
+const REQUESTS_FINAL_COST = 'asks-what-a-cancelled-task-costs';
 /**
  * A database that has lost commits is recognized (docs/decisions/0037). An earlier worker may have continued without
  * that.
  */
-const KNOWS_OF_LOST_COMMITS = 'knows-of-lost-commits';
+const RECOGNIZES_LOST_COMMITS = 'knows-of-lost-commits';
 /**
  * A failure after the cancellation does not hide it, and an interrupted submit may have left a job.
  */
 const CANCELLATION_COMES_FIRST = 'cancellation-comes-first';
 /** A cancel does not undo what an earlier run had decided, whenever it arrives. */
-const ASKS_EARLIER_RUN = 'asks-an-earlier-run-before-it-is-cancelled';
+const READS_EARLIER_RUN = 'asks-an-earlier-run-before-it-is-cancelled';
 
 /**
  * Runs a task to its end.
@@ -105,12 +105,12 @@ export async function mediaTask(input: MediaTaskInput): Promise<SettleResult> {
   }
 
   return CancellationScope.nonCancellable(async () => {
-    if (mayHaveBeenDecided(input, settlement)) {
-      settlement = (await decidedBefore(input, { awaitGeneration, archiveOutputs })) ?? settlement;
+    if (mayHaveSettledEarlier(input, settlement)) {
+      settlement = (await findEarlierSettlement(input, { awaitGeneration, archiveOutputs })) ?? settlement;
     }
     let isStopRequested = false;
     const isCancelled = settlement.status === 'fail' && settlement.reason === 'cancelled';
-    if (isCancelled && (hasJob ? patched(ASKS_FOR_BILL) : mayHaveJob && patched(CANCELLATION_COMES_FIRST))) {
+    if (isCancelled && (hasJob ? patched(REQUESTS_FINAL_COST) : mayHaveJob && patched(CANCELLATION_COMES_FIRST))) {
       const answer = await requestStopBeforeSettlement(input);
       isStopRequested = answer !== undefined;
       settlement = { ...settlement, ...costOf(answer) };
@@ -132,17 +132,17 @@ async function finish(
   archiveOutputs: Activities['archiveOutputs'],
 ): Promise<SettleInput> {
   if (submitted.kind === 'over') return failed(input, 'terminated');
-  if (submitted.kind === 'ended' && patched(KNOWS_OF_LOST_COMMITS)) return endedBefore(input, submitted);
+  if (submitted.kind === 'ended' && patched(RECOGNIZES_LOST_COMMITS)) return settlementOfEarlierRun(input, submitted);
   showStatus('archiving');
-  const archived = await (submitted.isStored === true ? archiveInside(input, archiveOutputs) : archiveOutputs(input));
+  const archived = await (submitted.isStored === true ? archiveLocally(input, archiveOutputs) : archiveOutputs(input));
   if (archived.kind === 'over') return failed(input, 'terminated');
   return { ...settledTask(input), status: 'success', outputs: archived.outputs };
 }
 
 /** Whether a task that is about to end as cancelled may have been ended by an earlier run. */
-function mayHaveBeenDecided({ earlierRunId }: MediaTaskInput, settlement: SettleInput): boolean {
+function mayHaveSettledEarlier({ earlierRunId }: MediaTaskInput, settlement: SettleInput): boolean {
   if (earlierRunId === undefined || settlement.status !== 'fail' || settlement.reason !== 'cancelled') return false;
-  return patched(ASKS_EARLIER_RUN);
+  return patched(READS_EARLIER_RUN);
 }
 
 /**
@@ -152,7 +152,7 @@ function mayHaveBeenDecided({ earlierRunId }: MediaTaskInput, settlement: Settle
  *
  * @returns undefined: it had not ended it, or does not record how.
  */
-async function decidedBefore(
+async function findEarlierSettlement(
   input: MediaTaskInput,
   { awaitGeneration, archiveOutputs }: Pick<Activities, 'awaitGeneration' | 'archiveOutputs'>,
 ): Promise<SettleInput | undefined> {
@@ -197,12 +197,12 @@ function costOf({ billedUsd, finishedFiles }: Cost = {}): Cost {
 }
 
 /** The end that an earlier run had recorded, whose commit the database has lost. */
-function endedBefore(input: MediaTaskInput, submitted: SubmitResult): Failed {
+function settlementOfEarlierRun(input: MediaTaskInput, submitted: SubmitResult): Failed {
   return { ...failed(input, submitted.reason ?? 'provider_error'), ...costOf(submitted) };
 }
 
 function hasLostTask(error: unknown): boolean {
-  return isTaskNotFound(error) && patched(KNOWS_OF_LOST_COMMITS);
+  return isTaskNotFound(error) && patched(RECOGNIZES_LOST_COMMITS);
 }
 
 /** The end of a run without its task: if the task is created again, it gets another run. */
@@ -242,7 +242,7 @@ async function requestStop(input: MediaTaskInput): Promise<void> {
 }
 
 /** Archives inside this worker, or, if that fails for a transient reason, with the activity that has more time. */
-async function archiveInside(
+async function archiveLocally(
   input: MediaTaskInput,
   archiveOutputs: Activities['archiveOutputs'],
 ): Promise<ArchiveResult> {

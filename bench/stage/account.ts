@@ -2,7 +2,7 @@
 import { createAccount } from '../../src/accounts/accounts.ts';
 import { SCOPES } from '../../src/accounts/api-key.ts';
 import { createKey } from '../../src/accounts/keys.ts';
-import type { MadeKey } from '../../src/accounts/keys.ts';
+import type { CreatedKey } from '../../src/accounts/keys.ts';
 import { topUp } from '../../src/billing/ledger.ts';
 import type { Database } from '../../src/database/database.ts';
 import { newId } from '../../src/domain/ids.ts';
@@ -14,7 +14,7 @@ export const NO_LIMIT_MICRO_USD = 1_000_000_000_000_000n;
 export interface BenchAccount {
   readonly accountId: string;
   /** May do everything. */
-  readonly key: MadeKey;
+  readonly key: CreatedKey;
 }
 
 /** An account with a balance, and an API key for it. */

@@ -9,7 +9,7 @@ import { lockAccount } from './accounts.ts';
 import { ForbiddenError, UnauthenticatedError } from './authenticate.ts';
 import type { Caller } from './authenticate.ts';
 import { KeyChangeRejectedError, createKey, readKey, revokeKey, rotateKey } from './keys.ts';
-import type { KeyListing, KeyRights, MadeKey, SpendCaps } from './keys.ts';
+import type { KeyListing, KeyRights, CreatedKey, SpendCaps } from './keys.ts';
 
 /** Keys of an account that work at one moment, not counting those that were replaced and are about to end. */
 const MAX_KEYS = 100;
@@ -35,7 +35,7 @@ const selectTightestCaps: Statement = {
  * @throws {ForbiddenError} naming what is too much. @throws {KeyChangeRejectedError} the account has as many keys as it may.
  * @throws {UnauthenticatedError} the acting key was revoked in the meantime.
  */
-export function createKeyWith(database: Database, caller: Caller, rights: KeyRights, now: number): Promise<MadeKey> {
+export function createKeyWith(database: Database, caller: Caller, rights: KeyRights, now: number): Promise<CreatedKey> {
   return database.transaction(async (transaction) => {
     await lockAccount(transaction, caller.accountId);
     const own = await actingKey(transaction, caller, now);
@@ -62,7 +62,7 @@ export function rotateKeyWith(
   caller: Caller,
   keyId: string,
   rotation: { readonly now: number; readonly overlapSeconds?: number },
-): Promise<MadeKey> {
+): Promise<CreatedKey> {
   return database.transaction(async (transaction) => {
     await requireMayChange(transaction, caller, keyId, rotation.now);
     return rotateKey(transaction, keyId, { ...rotation, accountId: caller.accountId });

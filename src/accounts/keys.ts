@@ -32,7 +32,7 @@ export interface KeyRights {
 }
 
 /** A newly created key. The text exists nowhere else. */
-export interface MadeKey {
+export interface CreatedKey {
   readonly id: string;
   readonly text: string;
 }
@@ -98,7 +98,7 @@ export async function createKey(
   accountId: string,
   rights: KeyRights,
   inheritedCapIds: readonly string[] = [],
-): Promise<MadeKey> {
+): Promise<CreatedKey> {
   await readAccount(database, accountId);
   const { id, text, secretSha256 } = newApiKey();
   const { name, scopes, models = null, expiresAt = null, spendCaps = {} } = rights;
@@ -244,7 +244,7 @@ export interface Rotation {
  *
  * @throws {KeyNotFoundError} @throws {KeyChangeRejectedError} it was revoked, has expired or was replaced already.
  */
-export async function rotateKey(transaction: Queryable, keyId: string, rotation: Rotation): Promise<MadeKey> {
+export async function rotateKey(transaction: Queryable, keyId: string, rotation: Rotation): Promise<CreatedKey> {
   const { now, overlapSeconds = ROTATION_OVERLAP_SECONDS.default, accountId } = rotation;
   const old = await readKey(transaction, keyId, accountId, 'change');
   if (old.revokedAt !== undefined) throw new KeyChangeRejectedError(`the key ${keyId} was revoked`);

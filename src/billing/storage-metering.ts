@@ -1,7 +1,7 @@
 /**
  * The metering of persistent storage (contract §5, §7 "Money"): for each account and each UTC day that has ended, how
- * many bytes were kept for how long, what that costs, and as much of it as is available. Byte-microseconds are exact
- * integers; the price is rounded up once, to the micro, per account and day. When storage was kept is recorded as
+ * many bytes were stored for how long, what that costs, and as much of it as is available. Byte-microseconds are exact
+ * integers; the price is rounded up once, to the micro, per account and day. When storage was stored is recorded as
  * periods (`storage_periods`), so that it does not matter when or how often this runs.
  */
 import type { Database, Queryable, Statement } from '../database/database.ts';
@@ -69,7 +69,7 @@ const selectDue: Statement = {
 };
 
 /** An interval of at most a day: its epoch is exact, in microseconds. */
-const selectKept: Statement = {
+const selectStored: Statement = {
   name: 'select_kept_bytes_of_day',
   text: `SELECT coalesce(sum(p.size_bytes::numeric * (1000000 * extract(epoch FROM
                   least(coalesce(p.ended_at, 'infinity'), d.ends) - greatest(p.began_at, d.begins)))::bigint), 0)::text
@@ -118,7 +118,7 @@ const bookDay: Statement = {
 export interface MeteringOptions {
   /** Milliseconds since 1970. */
   readonly now: number;
-  /** Of 1e9 bytes kept for a month. */
+  /** Of 1e9 bytes stored for a month. */
   readonly priceMicroUsdPerGbMonth: bigint;
   /** Called after each day of each account; an error that it throws ends that account's turn. */
   readonly onDay?: () => void;
@@ -156,8 +156,8 @@ async function meterDay(
   day: string,
   priceMicroUsdPerGbMonth: bigint,
 ): Promise<boolean> {
-  const [kept] = await database.query<{ byteMicroseconds: string }>(selectKept, [accountId, day]);
-  const byteMicroseconds = BigInt(kept?.byteMicroseconds ?? '0');
+  const [stored] = await database.query<{ byteMicroseconds: string }>(selectStored, [accountId, day]);
+  const byteMicroseconds = BigInt(stored?.byteMicroseconds ?? '0');
   if (byteMicroseconds === 0n) return false;
   const due = storageCost(byteMicroseconds, priceMicroUsdPerGbMonth, Date.parse(day));
   return database.transaction(async (transaction) => {

@@ -184,18 +184,18 @@ export async function markExhausted(database: Queryable, taskId: TaskId, maxAtte
   await database.query(exhaustStatement, [taskId, maxAttempts]);
 }
 
-const selectAskedAgain: Statement = {
+const selectRequestedAgain: Statement = {
   name: 'select_callback_asked_again',
-  text: 'SELECT asked_again_at IS NOT NULL AS "isAskedAgain" FROM callbacks WHERE task_id = $1',
+  text: 'SELECT asked_again_at IS NOT NULL AS "isRequestedAgain" FROM callbacks WHERE task_id = $1',
 };
 
 /**
  * Whether reconciliation requested the delivery in progress again (tasks/outbox/outbox.ts), because it seemed to be
  * lost.
  */
-export async function isAskedAgain(database: Queryable, taskId: TaskId): Promise<boolean> {
-  const [row] = await database.query<{ isAskedAgain: boolean }>(selectAskedAgain, [taskId]);
-  return row?.isAskedAgain === true;
+export async function isRequestedAgain(database: Queryable, taskId: TaskId): Promise<boolean> {
+  const [row] = await database.query<{ isRequestedAgain: boolean }>(selectRequestedAgain, [taskId]);
+  return row?.isRequestedAgain === true;
 }
 
 const restartStatement: Statement = {

@@ -93,7 +93,7 @@ export interface CatalogueState {
   /** Milliseconds since 1970: since when it has been what it is. */
   readonly since: number;
   /** What is wrong with the model files as they are now; a bad one keeps its previous definition. */
-  readonly refused: { readonly since: number; readonly problems: readonly ModelFileError[] } | undefined;
+  readonly rejected: { readonly since: number; readonly problems: readonly ModelFileError[] } | undefined;
 }
 
 export interface Catalogue {
@@ -147,7 +147,7 @@ export function createCatalogue(definitions: readonly CatalogueModel[], now: () 
 
   return {
     models: definitions,
-    state: () => ({ since, refused: undefined }),
+    state: () => ({ since, rejected: undefined }),
     available: () => definitions.filter((definition) => !isRetired(definition)),
     find: (name) => texts.get(name) ?? entries.get(splitName(name, entries).base)?.definition,
     resolve(name, route) {

@@ -31,7 +31,7 @@ export interface LiveCatalogueOptions {
   /** Milliseconds since 1970. */
   readonly now: () => number;
   /** Notified of the number of bad files, whenever they have changed. */
-  readonly onRefused?: (files: number) => void;
+  readonly onRejected?: (files: number) => void;
   /** How often to poll if no event reports a change. */
   readonly pollMs?: number;
   /** For how long the files must stay unchanged: editors write in several steps, and a release is many files. */
@@ -49,14 +49,14 @@ const MAX_SETTLING_ROUNDS = 40;
  * @throws {ModelFileError} @throws {ModelFilesError} some are bad: there is no previous catalogue to keep.
  */
 export async function openLiveCatalogue(options: LiveCatalogueOptions): Promise<LiveCatalogue> {
-  const { folders, protocols, definitions, logger, now, onRefused, pollMs = POLL_MS, settleMs = SETTLE_MS } = options;
+  const { folders, protocols, definitions, logger, now, onRejected, pollMs = POLL_MS, settleMs = SETTLE_MS } = options;
   const read = createModelReader(protocols);
   let texts = await readModelTexts(folders);
   const first = read(texts);
   throwProblems(first.problems);
   await definitions.pin(first.definitions);
   let current = createCatalogue(first.definitions, now);
-  let refused: CatalogueState['refused'];
+  let rejected: CatalogueState['rejected'];
   let isClosed = false;
 
   /** @returns the content of the files once they have stopped changing. */
@@ -71,7 +71,7 @@ export async function openLiveCatalogue(options: LiveCatalogueOptions): Promise<
     return last;
   }
 
-  async function takeUp(next: ModelTexts): Promise<void> {
+  async function adopt(next: ModelTexts): Promise<void> {
     const { definitions: models, problems } = read(next);
     const changes = changesBetween(current.models, models);
     const hasChanges = changes.definitions.length > 0 || changes.names.removed.length > 0;
@@ -84,39 +84,39 @@ export async function openLiveCatalogue(options: LiveCatalogueOptions): Promise<
       // The terminal of npm start shows the message alone.
       logger.error({ file, problem }, `a model file is not taken up, and what it had before stays: ${message}`);
     }
-    if (problems.length > 0) onRefused?.(problems.length);
-    refused = problems.length === 0 ? undefined : { since: now(), problems };
+    if (problems.length > 0) onRejected?.(problems.length);
+    rejected = problems.length === 0 ? undefined : { since: now(), problems };
     texts = next;
   }
 
-  async function look(): Promise<void> {
+  async function refresh(): Promise<void> {
     try {
       const seen = await readModelTexts(folders);
       if (isSameTexts(seen, texts)) return;
       const next = await settled(seen);
-      if (!isSameTexts(next, texts)) await takeUp(next);
+      if (!isSameTexts(next, texts)) await adopt(next);
     } catch (err) {
       // The files are still there, and the next poll finds them.
       logger.warn({ err }, 'changed model files cannot be taken up now');
     }
   }
 
-  let looking: Promise<void> | undefined;
+  let refreshing: Promise<void> | undefined;
   let isHinted = false;
 
-  async function lookUntilNothingIsHinted(): Promise<void> {
+  async function refreshWhileHinted(): Promise<void> {
     while (isHinted && !isClosed) {
       isHinted = false;
-      await look();
+      await refresh();
     }
-    looking = undefined;
+    refreshing = undefined;
   }
 
   const watching = watchFolders(
     folders,
     () => {
       isHinted = true;
-      looking ??= lookUntilNothingIsHinted();
+      refreshing ??= refreshWhileHinted();
     },
     pollMs,
   );
@@ -129,11 +129,11 @@ export async function openLiveCatalogue(options: LiveCatalogueOptions): Promise<
     find: (name) => current.find(name),
     resolve: (name, route) => current.resolve(name, route),
     resolveText: (name) => current.resolveText(name),
-    state: () => ({ since: current.state().since, refused }),
+    state: () => ({ since: current.state().since, rejected }),
     async close() {
       isClosed = true;
       watching.close();
-      await looking;
+      await refreshing;
     },
   };
 }
@@ -147,7 +147,7 @@ interface Changes {
 
 function changesBetween(before: readonly CatalogueModel[], after: readonly CatalogueModel[]): Changes {
   const known = new Map(before.map((definition) => [definition.name, definitionHash(definition)]));
-  const kept = new Set(after.map(({ name }) => name));
+  const remaining = new Set(after.map(({ name }) => name));
   const definitions = after.filter((definition) => known.get(definition.name) !== definitionHash(definition));
   const names = definitions.map(({ name }) => name);
   return {
@@ -155,7 +155,7 @@ function changesBetween(before: readonly CatalogueModel[], after: readonly Catal
     names: {
       added: names.filter((name) => !known.has(name)),
       changed: names.filter((name) => known.has(name)),
-      removed: [...known.keys()].filter((name) => !kept.has(name)),
+      removed: [...known.keys()].filter((name) => !remaining.has(name)),
     },
   };
 }

@@ -8,14 +8,14 @@ import type { ModelDefinition } from './definition.ts';
 import { withDefaults } from './input-defaults.ts';
 import { ModelFileError, readModelTexts, throwProblems } from './model-files.ts';
 import type { ModelTexts } from './model-files.ts';
-import { upstreamProblem } from './protocol.ts';
+import { findUpstreamProblem } from './protocol.ts';
 import type { Protocol } from './protocol.ts';
-import { priceProblem } from './price-proof.ts';
+import { findPricingProblem } from './price-proof.ts';
 import { worstCaseCost } from './price.ts';
 import { compileCheck } from './schema-validation.ts';
 import { TextModelDefinitionSchema } from './text-definition.ts';
 import type { CatalogueModel, TextModelDefinition } from './text-definition.ts';
-import { textModelProblem } from './text-proof.ts';
+import { findTextModelProblem } from './text-proof.ts';
 
 export { ModelFileError } from './model-files.ts';
 
@@ -72,7 +72,7 @@ export function createModelReader(protocols: readonly Protocol[]): ModelReader {
       if (model instanceof ModelFileError) problems.push(model);
       if (given !== undefined) files.set(file, given);
     }
-    const between = settleBetween(files, accepted);
+    const between = revertConflicts(files, accepted);
     accepted = files;
     return { definitions: [...files.values()], problems: [...problems, ...between] };
   };
@@ -88,7 +88,7 @@ function isIn(file: string, fileOrFolder: string): boolean {
  *
  * @param files by path; changed here.
  */
-function settleBetween(
+function revertConflicts(
   files: Map<string, CatalogueModel>,
   accepted: ReadonlyMap<string, CatalogueModel>,
 ): readonly ModelFileError[] {
@@ -130,7 +130,7 @@ function problemsBetween(files: ReadonlyMap<string, CatalogueModel>): readonly M
 
 function readModel(file: string, text: string, check: MediaModelCheck): CatalogueModel | ModelFileError {
   try {
-    return provenModel(file, parse(file, text), check);
+    return validateModel(file, parse(file, text), check);
   } catch (error) {
     if (error instanceof ModelFileError) return error;
     throw error;
@@ -154,9 +154,9 @@ function positionIn(text: string, problem: string): string {
   return `line ${lines.length}, column ${(lines.at(-1)?.length ?? 0) + 1}: `;
 }
 
-function provenModel(file: string, parsed: unknown, check: MediaModelCheck): CatalogueModel {
+function validateModel(file: string, parsed: unknown, check: MediaModelCheck): CatalogueModel {
   const isText = typeof parsed === 'object' && parsed !== null && 'modality' in parsed && parsed.modality === 'text';
-  const model = isText ? provenTextModel(file, parsed) : provenMediaModel(file, parsed, check);
+  const model = isText ? validateTextModel(file, parsed) : validateMediaModel(file, parsed, check);
   const { deprecatedAt, retiresAt } = model;
   if (deprecatedAt !== undefined && retiresAt !== undefined && retiresAt < deprecatedAt) {
     throw new ModelFileError(file, `retiresAt: ${retiresAt} is before deprecatedAt, ${deprecatedAt}`);
@@ -164,8 +164,8 @@ function provenModel(file: string, parsed: unknown, check: MediaModelCheck): Cat
   return model;
 }
 
-function provenTextModel(file: string, parsed: unknown): TextModelDefinition {
-  const problem = checkTextDefinition(parsed) ?? textModelProblem(parsed as TextModelDefinition);
+function validateTextModel(file: string, parsed: unknown): TextModelDefinition {
+  const problem = checkTextDefinition(parsed) ?? findTextModelProblem(parsed as TextModelDefinition);
   if (problem !== undefined) throw new ModelFileError(file, problem);
   return parsed as TextModelDefinition;
 }
@@ -179,11 +179,11 @@ interface MediaModelCheck {
 function mediaModelCheck(protocols: readonly Protocol[]): MediaModelCheck {
   return {
     form: compileCheck(modelDefinitionSchema(protocols), 'invalid model file'),
-    upstreams: (definition) => upstreamProblem(definition, protocols),
+    upstreams: (definition) => findUpstreamProblem(definition, protocols),
   };
 }
 
-function provenMediaModel(file: string, parsed: unknown, check: MediaModelCheck): ModelDefinition {
+function validateMediaModel(file: string, parsed: unknown, check: MediaModelCheck): ModelDefinition {
   const problem = check.form(parsed);
   if (problem !== undefined) throw new ModelFileError(file, problem);
   const definition = parsed as ModelDefinition;
@@ -213,7 +213,7 @@ function checkSchema(file: string, definition: ModelDefinition): void {
   if (definition.inputSchema['type'] !== 'object' || definition.inputSchema['additionalProperties'] !== false) {
     throw new ModelFileError(file, 'inputSchema: it must have "type": "object" and "additionalProperties": false');
   }
-  const priced = priceProblem(definition);
+  const priced = findPricingProblem(definition);
   if (priced !== undefined) throw new ModelFileError(file, priced);
   definition.examples.forEach((example, index) => {
     const problem = checkInput(example);

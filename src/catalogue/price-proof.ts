@@ -25,10 +25,10 @@ interface FieldSchema {
 }
 
 /** A rule does not fit; the message says which and why. */
-class Misfit extends Error {}
+class PricingRuleError extends Error {}
 
 /** @returns the first problem, with its position in the file; undefined if the rules fit. */
-export function priceProblem({ pricing, inputSchema }: ModelDefinition): string | undefined {
+export function findPricingProblem({ pricing, inputSchema }: ModelDefinition): string | undefined {
   try {
     proveMembers(pricing);
     const quantity = proveQuantity(pricing, inputSchema);
@@ -40,7 +40,7 @@ export function priceProblem({ pricing, inputSchema }: ModelDefinition): string 
     }
     return undefined;
   } catch (error) {
-    if (error instanceof Misfit) return error.message;
+    if (error instanceof PricingRuleError) return error.message;
     throw error;
   }
 }
@@ -57,11 +57,11 @@ type QuantityMember = 'count' | 'duration' | 'text';
 function proveMembers(pricing: Pricing): void {
   const may: readonly string[] = [...MEMBERS[pricing.unit].may, ...MEMBERS[pricing.unit].must];
   for (const member of MEMBERS[pricing.unit].must) {
-    if (pricing[member] === undefined) throw new Misfit(`pricing: a price by ${pricing.unit} needs ${member}`);
+    if (pricing[member] === undefined) throw new PricingRuleError(`pricing: a price by ${pricing.unit} needs ${member}`);
   }
   for (const member of ['count', 'duration', 'text'] as const) {
     if (pricing[member] === undefined || may.includes(member)) continue;
-    throw new Misfit(`pricing.${member}: means nothing in a price by ${pricing.unit}`);
+    throw new PricingRuleError(`pricing.${member}: means nothing in a price by ${pricing.unit}`);
   }
 }
 
@@ -79,7 +79,7 @@ function proveNumber(path: string, rule: Rule, schema: Schema): Decimal {
   const largest = field.enum === undefined ? largestOfRange(path, rule, field) : largestOfList(path, rule, field);
   if (rule.default === undefined) {
     if (!isRequired(schema, rule.field)) {
-      throw new Misfit(`${path}.default: ${rule.field} may be left out, so a default is needed`);
+      throw new PricingRuleError(`${path}.default: ${rule.field} may be left out, so a default is needed`);
     }
     return largest;
   }
@@ -87,19 +87,19 @@ function proveNumber(path: string, rule: Rule, schema: Schema): Decimal {
     field.enum === undefined
       ? Number(rule.default) >= (field.minimum ?? 0) && Number(rule.default) <= (field.maximum ?? 0)
       : field.enum.some((value) => Number(value) === rule.default);
-  if (!isPossible) throw new Misfit(`${path}.default: ${rule.default} is no value of ${rule.field}`);
+  if (!isPossible) throw new PricingRuleError(`${path}.default: ${rule.default} is no value of ${rule.field}`);
   if (field.default !== undefined && Number(field.default) !== rule.default) {
-    throw new Misfit(`${path}.default: the inputSchema says ${JSON.stringify(field.default)}, not ${rule.default}`);
+    throw new PricingRuleError(`${path}.default: the inputSchema says ${JSON.stringify(field.default)}, not ${rule.default}`);
   }
   return largest;
 }
 
 function largestOfRange(path: string, { field: name }: Rule, field: FieldSchema): Decimal {
   if (field.type !== 'integer')
-    throw new Misfit(`${path}.field: ${name} is neither an integer nor an enum of numbers`);
+    throw new PricingRuleError(`${path}.field: ${name} is neither an integer nor an enum of numbers`);
   const { minimum, maximum } = field;
   if (minimum === undefined || minimum < 0 || maximum === undefined) {
-    throw new Misfit(`${path}.field: ${name} needs a minimum of 0 or more and a maximum`);
+    throw new PricingRuleError(`${path}.field: ${name} needs a minimum of 0 or more and a maximum`);
   }
   return decimalOf(maximum) ?? ONE;
 }
@@ -107,7 +107,7 @@ function largestOfRange(path: string, { field: name }: Rule, field: FieldSchema)
 function largestOfList(path: string, { field: name }: Rule, field: FieldSchema): Decimal {
   const numbers = (field.enum ?? []).map((value) => {
     const amount = typeof value === 'string' || typeof value === 'number' ? decimalOf(value) : undefined;
-    if (amount === undefined) throw new Misfit(`${path}.field: ${name} can be ${JSON.stringify(value)}, no number`);
+    if (amount === undefined) throw new PricingRuleError(`${path}.field: ${name} can be ${JSON.stringify(value)}, no number`);
     return amount;
   });
   return numbers.reduce(largerOf);
@@ -115,9 +115,9 @@ function largestOfList(path: string, { field: name }: Rule, field: FieldSchema):
 
 function proveText(path: string, rule: Rule, schema: Schema): Decimal {
   const field = fieldOf(path, rule, schema);
-  if (field.type !== 'string') throw new Misfit(`${path}.field: ${rule.field} is not a string`);
-  if (!isRequired(schema, rule.field)) throw new Misfit(`${path}.field: ${rule.field} may be left out`);
-  if (field.maxLength === undefined) throw new Misfit(`${path}.field: ${rule.field} needs a maxLength`);
+  if (field.type !== 'string') throw new PricingRuleError(`${path}.field: ${rule.field} is not a string`);
+  if (!isRequired(schema, rule.field)) throw new PricingRuleError(`${path}.field: ${rule.field} may be left out`);
+  if (field.maxLength === undefined) throw new PricingRuleError(`${path}.field: ${rule.field} needs a maxLength`);
   return decimalOf(field.maxLength) ?? ONE;
 }
 
@@ -128,17 +128,17 @@ function proveTiers({ by, usd }: Pricing, schema: Schema): Decimal {
   const path = 'pricing.by';
   const field = fieldOf(path, by, schema);
   if (field.type !== 'string' || field.enum === undefined) {
-    throw new Misfit(`${path}.field: ${by.field} is not an enum of strings`);
+    throw new PricingRuleError(`${path}.field: ${by.field} is not an enum of strings`);
   }
   for (const value of field.enum) {
-    if (!Object.hasOwn(by.usd, String(value))) throw new Misfit(`${path}.usd: no price for ${JSON.stringify(value)}`);
+    if (!Object.hasOwn(by.usd, String(value))) throw new PricingRuleError(`${path}.usd: no price for ${JSON.stringify(value)}`);
   }
   for (const value of Object.keys(by.usd)) {
-    if (!field.enum.includes(value)) throw new Misfit(`${path}.usd: ${by.field} is never ${JSON.stringify(value)}`);
+    if (!field.enum.includes(value)) throw new PricingRuleError(`${path}.usd: ${by.field} is never ${JSON.stringify(value)}`);
   }
   const usual = typeof field.default === 'string' ? by.usd[field.default] : undefined;
   if (usual !== undefined && !isRequired(schema, by.field) && !isSame(price(usual), plain)) {
-    throw new Misfit(`pricing.usd: without ${by.field} it is ${JSON.stringify(field.default)}, which costs ${usual}`);
+    throw new PricingRuleError(`pricing.usd: without ${by.field} it is ${JSON.stringify(field.default)}, which costs ${usual}`);
   }
   return Object.values(by.usd).map(price).reduce(largerOf, plain);
 }
@@ -151,13 +151,13 @@ function proveFactors({ factors = [] }: Pricing, schema: Schema): Decimal {
     const path = `pricing.factors.${index}`;
     const field = fieldOf(path, factor, schema);
     const pair = JSON.stringify([factor.field, factor.value]);
-    if (seen.has(pair)) throw new Misfit(`${path}: there is a factor for this value already`);
+    if (seen.has(pair)) throw new PricingRuleError(`${path}: there is a factor for this value already`);
     seen.add(pair);
     proveValue(`${path}.value`, factor, factor.value, field);
     if (factor.default !== undefined) proveValue(`${path}.default`, factor, factor.default, field);
     const appliesByDefault = factor.default === factor.value;
     if (field.default !== undefined && appliesByDefault !== (field.default === factor.value)) {
-      throw new Misfit(`${path}.default: the inputSchema says ${JSON.stringify(field.default)}`);
+      throw new PricingRuleError(`${path}.default: the inputSchema says ${JSON.stringify(field.default)}`);
     }
     largest.set(factor.field, largerOf(largest.get(factor.field) ?? ONE, price(factor.factor)));
   }
@@ -173,7 +173,7 @@ function proveValue(path: string, { field: name }: Rule, value: string | number 
           value >= (field.minimum ?? -Infinity) &&
           value <= (field.maximum ?? Infinity))
       : field.enum.includes(value);
-  if (!isPossible) throw new Misfit(`${path}: ${name} is never ${JSON.stringify(value)}`);
+  if (!isPossible) throw new PricingRuleError(`${path}: ${name} is never ${JSON.stringify(value)}`);
 }
 
 type Schema = ModelDefinition['inputSchema'];
@@ -183,7 +183,7 @@ function fieldOf(path: string, { field }: Rule, schema: Schema): FieldSchema {
   const properties = schema['properties'];
   const found: unknown = isObject(properties) && Object.hasOwn(properties, field) ? properties[field] : undefined;
   if (!isObject(found)) {
-    throw new Misfit(`${path}.field: the inputSchema has no property ${JSON.stringify(field)}`);
+    throw new PricingRuleError(`${path}.field: the inputSchema has no property ${JSON.stringify(field)}`);
   }
   return found;
 }

@@ -109,10 +109,10 @@ function deliveredQuantity(
   pricing: Pricing,
   input: Input,
   outputs: readonly DeliveredOutput[],
-  asked: Decimal,
+  requested: Decimal,
 ): Decimal {
   if (pricing.unit === 'image') return exact(outputs.length);
-  if (pricing.unit !== 'second') return asked;
+  if (pricing.unit !== 'second') return requested;
   // A file that does not state its duration is taken to be as long as was requested.
   const each = askedSeconds(pricing, input);
   return outputs.map(({ durationSeconds }) => decimalOf(durationSeconds ?? '') ?? each).reduce(add, ZERO);

@@ -15,7 +15,7 @@ export interface Protocol {
 }
 
 /** @returns the first problem of an upstream with its position, or undefined: each can be called as it is written. */
-export function upstreamProblem({ routes }: ModelDefinition, protocols: readonly Protocol[]): string | undefined {
+export function findUpstreamProblem({ routes }: ModelDefinition, protocols: readonly Protocol[]): string | undefined {
   for (const [route, { upstreams }] of Object.entries(routes)) {
     for (const [index, upstream] of upstreams.entries()) {
       const problem = problemOf(upstream, protocols);

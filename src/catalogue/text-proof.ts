@@ -2,7 +2,7 @@
 import type { TextModelDefinition, TextUpstream } from './text-definition.ts';
 
 /** The first problem with its position, or undefined. */
-export function textModelProblem({
+export function findTextModelProblem({
   upstreams,
   contextTokens,
   maxOutputTokens,
@@ -15,13 +15,13 @@ export function textModelProblem({
     return 'inputTokens: tokenizer and tokensPerByte exclude each other; keep one';
   }
   for (const [index, upstream] of upstreams.entries()) {
-    const problem = upstreamProblem(upstream);
+    const problem = findUpstreamProblem(upstream);
     if (problem !== undefined) return `upstreams.${index}.${problem}`;
   }
   return undefined;
 }
 
-function upstreamProblem({ protocol, baseUrl, secret, apis }: TextUpstream): string | undefined {
+function findUpstreamProblem({ protocol, baseUrl, secret, apis }: TextUpstream): string | undefined {
   if (protocol === 'embedded') {
     if (baseUrl !== undefined) return 'baseUrl: protocol embedded has none';
     return secret === undefined ? undefined : 'secret: protocol embedded has none';

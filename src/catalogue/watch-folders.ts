@@ -42,12 +42,12 @@ export function watchFolders(folders: readonly string[], onHint: () => void, pol
     }
   }
 
-  const look = (): void => {
+  const refresh = (): void => {
     for (const folder of folders) void follow(folder).then(onHint);
   };
-  const clock = setInterval(look, pollMs);
+  const clock = setInterval(refresh, pollMs);
   clock.unref();
-  look();
+  refresh();
   return {
     close() {
       isClosed = true;

@@ -25,11 +25,11 @@ export async function archiveFrames(
   context: GenerationContext,
   attempt: Attempt,
   { id: taskId, accountId }: Pick<WorkingTask, 'id' | 'accountId'>,
-  film: ArchivedOutput,
+  video: ArchivedOutput,
   position: number,
   signal: AbortSignal,
 ): Promise<readonly ArchivedOutput[]> {
-  const frames = await context.frameDecoders.run(accountId, () => decode(context, taskId, film, signal), {
+  const frames = await context.frameDecoders.run(accountId, () => decode(context, taskId, video, signal), {
     signal,
     waitMs: attempt.isLocal ? 0 : undefined,
   });
@@ -51,17 +51,17 @@ export async function archiveFrames(
 async function decode(
   context: GenerationContext,
   taskId: WorkingTask['id'],
-  film: ArchivedOutput,
+  video: ArchivedOutput,
   signal: AbortSignal,
 ): Promise<DerivedFrames | undefined> {
   return withScratch(context.config.worker.scratchDir, async (folder) => {
-    const file = path.join(folder, 'film');
-    await pipeline(await context.store.read(film.objectKey), createWriteStream(file), { signal });
+    const file = path.join(folder, 'video');
+    await pipeline(await context.store.read(video.objectKey), createWriteStream(file), { signal });
     try {
       return await deriveFrames(file, { signal });
     } catch (err) {
       if (!(err instanceof UndecodableMediaError)) throw err;
-      context.logger.warn({ err, taskId }, 'a film cannot be decoded, and comes without its frames');
+      context.logger.warn({ err, taskId }, 'a video cannot be decoded, and comes without its frames');
       return undefined;
     }
   });

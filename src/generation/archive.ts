@@ -106,9 +106,9 @@ async function archiveProduced(
     if (outputs.length === 0) throw permanentFailure('no_output');
     // The requested outputs come first (contract §3).
     const frames: ArchivedOutput[] = [];
-    for (const film of outputs.filter(({ type }) => type === 'video')) {
+    for (const video of outputs.filter(({ type }) => type === 'video')) {
       const position = files.length + frames.length;
-      const made = archiveFrames(context, attempt, task, film, position, signal);
+      const made = archiveFrames(context, attempt, task, video, position, signal);
       frames.push(...(await made.catch((error: unknown) => withoutFrames(context, task, deadline, error))));
     }
     return { kind: 'archived', outputs: [...outputs, ...frames] };
@@ -123,7 +123,7 @@ function withoutFrames(
   error: unknown,
 ): readonly ArchivedOutput[] {
   if (!deadline.aborted) throw error;
-  logger.warn({ taskId }, 'no time is left for the frames of a film, which comes without them');
+  logger.warn({ taskId }, 'no time is left for the frames of a video, which comes without them');
   return [];
 }
 

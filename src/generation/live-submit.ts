@@ -25,7 +25,7 @@ const WATCHED_MS = MARK_EVERY_MS + 2_000;
  */
 const AWAY_AFTER_MS = 15_000;
 const WATCHED_LONG_MS = 25_000;
-const LOOK_EVERY_MS = 1_000;
+const POLL_EVERY_MS = 1_000;
 
 export interface LiveSubmit {
   /** Fires when the work is no longer wanted: the task is over, or was cancelled after this attempt had ended. */
@@ -83,7 +83,7 @@ export async function waitForLiveSubmit(
       if (mark.isCancelRequested) throw permanentFailure('cancelled');
       return readGeneration(database, taskId);
     }
-    await sleep(LOOK_EVERY_MS, undefined, { signal }).catch(() => undefined);
+    await sleep(POLL_EVERY_MS, undefined, { signal }).catch(() => undefined);
   }
 }
 

@@ -17,7 +17,7 @@ import type { TaskRoute } from './task-route.ts';
 /**
  * Within an attempt, which has 10 s (workflows/activity-options.ts), after the provider was asked to stop.
  */
-const LOOK_WITHIN_MS = 3_000;
+const POLL_WITHIN_MS = 3_000;
 /**
  * Asks the provider of a task's job, if there is one, to stop. Idempotent.
  *
@@ -90,8 +90,8 @@ async function countFinished(
   const { lateCancel = 'billed' } = definition.pricing;
   if (lateCancel === 'billed' || outcome === 'cancelled') return undefined;
   try {
-    const look = AbortSignal.any([signal, AbortSignal.timeout(LOOK_WITHIN_MS)]);
-    const state = await provider.poll(request, jobId, { signal: look });
+    const pollSignal = AbortSignal.any([signal, AbortSignal.timeout(POLL_WITHIN_MS)]);
+    const state = await provider.poll(request, jobId, { signal: pollSignal });
     return state.kind === 'done' ? state.files.length : undefined;
   } catch (error) {
     // It ended without a result.

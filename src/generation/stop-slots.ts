@@ -24,7 +24,7 @@ export interface StopSlots {
    * @param attempt of the activity, from 1.
    * @throws {GenerationFailure} retryable: there is none. Also whatever the request throws.
    */
-  run<T>(whose: { accountId: string; upstreamName: string }, attempt: number, ask: () => Promise<T>): Promise<T>;
+  run<T>(whose: { accountId: string; upstreamName: string }, attempt: number, request: () => Promise<T>): Promise<T>;
 }
 
 export function createStopSlots(metrics?: ShareMetrics): StopSlots {
@@ -32,7 +32,7 @@ export function createStopSlots(metrics?: ShareMetrics): StopSlots {
   const accounts = createSlotShares({ ...shared, resource: 'stop_requests', perTenant: STOP_SLOTS_OF_ACCOUNT });
   const upstreams = createSlotShares({ ...shared, resource: 'upstream_stop_requests' });
   return {
-    run: ({ accountId, upstreamName }, attempt, ask) =>
-      accounts.run(accountId, attempt, () => upstreams.run(upstreamName, attempt, ask)),
+    run: ({ accountId, upstreamName }, attempt, request) =>
+      accounts.run(accountId, attempt, () => upstreams.run(upstreamName, attempt, request)),
   };
 }

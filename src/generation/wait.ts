@@ -87,7 +87,7 @@ async function waitForJob(
   const pace = createPollPace();
   const wait = createWait(context, task, route, signal);
   for (;;) {
-    const answer = await ask(context, route, jobId, signal);
+    const answer = await pollJob(context, route, jobId, signal);
     if (answer.kind === 'done') {
       if (answer.files.length === 0) throw permanentFailure('no_output');
       const files = await stageFiles(context, attempt, task.id, answer.files, signal);
@@ -121,7 +121,7 @@ interface NoAnswer {
   readonly pollAfterMs: number | undefined;
 }
 
-async function ask(
+async function pollJob(
   context: GenerationContext,
   route: TaskRoute,
   jobId: string,

@@ -6,7 +6,7 @@ import { definitionHash } from '../catalogue/definition.ts';
 import { isTextModel } from '../catalogue/text-definition.ts';
 
 export function presentCatalogue(catalogue: Catalogue): Static<typeof AdminCatalogueSchema> {
-  const { since, refused } = catalogue.state();
+  const { since, rejected } = catalogue.state();
   const available = new Set(catalogue.available());
   return {
     since: Math.floor(since / 1000),
@@ -18,11 +18,11 @@ export function presentCatalogue(catalogue: Catalogue): Static<typeof AdminCatal
       isRetired: !available.has(definition),
     })),
     refused:
-      refused === undefined
+      rejected === undefined
         ? null
         : {
-            since: Math.floor(refused.since / 1000),
-            problems: refused.problems.map(({ file, problem }) => ({ file, problem })),
+            since: Math.floor(rejected.since / 1000),
+            problems: rejected.problems.map(({ file, problem }) => ({ file, problem })),
           },
   };
 }

@@ -53,7 +53,7 @@ export async function startApi(foundation: Foundation, runtime: TemporalRuntime)
     definitions,
     logger,
     now: foundation.now,
-    onRefused: (files) => foundation.metrics.passes.itemsFailed('model_file', files),
+    onRejected: (files) => foundation.metrics.passes.itemsFailed('model_file', files),
   });
 
   const caps = await startPublishingCaps({ database, catalogue, logger });

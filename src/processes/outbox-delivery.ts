@@ -2,7 +2,7 @@
  * How each kind of outbox row is delivered to Temporal. Separate from the launcher, which decides when a row is
  * delivered and what happens to it afterwards.
  */
-import { isAskedAgain } from '../callbacks/attempts.ts';
+import { isRequestedAgain } from '../callbacks/attempts.ts';
 import { EMBEDDED_PROTOCOL, limitsOf, upstreamOf, upstreamsOf } from '../catalogue/definition.ts';
 import type { PinnedDefinitions } from '../catalogue/pinned-definitions.ts';
 import type { Queryable } from '../database/database.ts';
@@ -63,7 +63,7 @@ export function createDelivery(dependencies: DeliveryDependencies): (item: Outbo
         // A delivery that is already running continues as planned; but a restart of the delivery may have come in its
         // last moment.
         if (await gateway.startCallback(item.subjectId, item.accountId)) return true;
-        if (await isAskedAgain(database, item.subjectId)) return true;
+        if (await isRequestedAgain(database, item.subjectId)) return true;
         await gateway.deliverAgain(item.subjectId, item.accountId);
         return true;
       case 'stop_generation':

@@ -105,7 +105,7 @@ export interface UpstreamCalls {
    * @returns a 2xx with JSON, or one of the definite statuses.
    * @throws {ProviderUnreachable} anything else; if the signal ended the wait, its reason is thrown instead.
    */
-  ask(request: GenerationRequest, call: ProviderCall, question: JobExchange): Promise<ExchangeAnswer>;
+  query(request: GenerationRequest, call: ProviderCall, query: JobExchange): Promise<ExchangeAnswer>;
   /** `Provider.download`, the same for every HTTP adapter. */
   readonly download: (request: GenerationRequest, url: string, call: DownloadCall) => Promise<UpstreamFile>;
 }
@@ -237,8 +237,8 @@ export function createUpstreamCalls(
       return file ?? Buffer.alloc(0);
     },
 
-    async ask(request, call, question) {
-      const target = targetOf(request.upstream, question.path, deps.secrets, authorize);
+    async query(request, call, query) {
+      const target = targetOf(request.upstream, query.path, deps.secrets, authorize);
       if (typeof target === 'string') {
         note('error', request, { credentialName: request.upstream.secret }, target);
         throw new ProviderUnreachable({ code: 'NOT_CONFIGURED' });
@@ -247,16 +247,16 @@ export function createUpstreamCalls(
       try {
         answer = await exchange({
           ...target,
-          method: question.method,
+          method: query.method,
           headers: {
             ...target.headers,
-            ...question.headers,
-            ...(question.body === undefined ? {} : { 'content-type': 'application/json' }),
+            ...query.headers,
+            ...(query.body === undefined ? {} : { 'content-type': 'application/json' }),
           },
-          body: question.body,
+          body: query.body,
           signal: call.signal,
           timeoutMs,
-          maxBytes: question.bringsFiles === true ? MAX_FILES_BYTES : MAX_ANSWER_BYTES,
+          maxBytes: query.bringsFiles === true ? MAX_FILES_BYTES : MAX_ANSWER_BYTES,
           onFreshConnection: false,
         });
       } catch (error) {
@@ -265,8 +265,8 @@ export function createUpstreamCalls(
         throw new ProviderUnreachable({ code: error.code });
       }
       const { status, json, bodyFault, retryAfterMs } = answer;
-      const isRead = json !== undefined || question.isBodyOptional === true;
-      if ((isSuccess(status) && isRead) || question.definiteStatuses.includes(status)) return answer;
+      const isRead = json !== undefined || query.isBodyOptional === true;
+      if ((isSuccess(status) && isRead) || query.definiteStatuses.includes(status)) return answer;
       if (bodyFault === 'ABORTED') call.signal.throwIfAborted();
       if (status === 401 || status === 403) {
         note(

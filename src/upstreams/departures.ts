@@ -12,7 +12,7 @@ const RETRY_AFTER_MS = 1_000;
 /** Tasks in one transaction: each costs some statements, and others wait for the row meanwhile. */
 const MAX_TOGETHER = 20;
 /** Tasks beyond this number at one upstream are left to the sweep. */
-const MAX_LATE = 10_000;
+const MAX_PENDING = 10_000;
 
 export interface Departures {
   /**
@@ -32,7 +32,7 @@ export function createDepartures({
   readonly logger: Logger;
 }): Departures {
   /** Tasks that have yet to leave, by upstream. */
-  const late = new Map<string, Set<TaskId>>();
+  const pending = new Map<string, Set<TaskId>>();
   const retrying = new Map<string, Promise<void>>();
 
   /** @returns whether to try again. Never throws. */
@@ -52,22 +52,22 @@ export function createDepartures({
 
   const retryLater = (upstream: string, tasks: Set<TaskId>): void => {
     setTimeout(() => {
-      const trying = retry(upstream, tasks).then((isWorthIt) => {
+      const trying = retry(upstream, tasks).then((hasMore) => {
         retrying.delete(upstream);
-        if (isWorthIt) retryLater(upstream, tasks);
-        else late.delete(upstream);
+        if (hasMore) retryLater(upstream, tasks);
+        else pending.delete(upstream);
       });
       retrying.set(upstream, trying);
     }, RETRY_AFTER_MS).unref();
   };
 
-  const keep = (upstream: string, taskId: TaskId, err: DatabaseUnavailableError): void => {
-    const known = late.get(upstream);
+  const addPending = (upstream: string, taskId: TaskId, err: DatabaseUnavailableError): void => {
+    const known = pending.get(upstream);
     const tasks = known ?? new Set<TaskId>();
-    if (tasks.size < MAX_LATE) tasks.add(taskId);
+    if (tasks.size < MAX_PENDING) tasks.add(taskId);
     if (known !== undefined) return;
     logger.warn({ err, upstream }, 'slots cannot be given back at this moment; retrying');
-    late.set(upstream, tasks);
+    pending.set(upstream, tasks);
     retryLater(upstream, tasks);
   };
 
@@ -77,12 +77,12 @@ export function createDepartures({
         await depart(upstream, [taskId]);
       } catch (err) {
         if (!(err instanceof DatabaseUnavailableError)) throw err;
-        keep(upstream, taskId, err);
+        addPending(upstream, taskId, err);
       }
     },
     async recall(upstream, taskId) {
       // If its departure is being written at this moment, the task has left before it comes back.
-      if (late.get(upstream)?.delete(taskId) === true) await retrying.get(upstream);
+      if (pending.get(upstream)?.delete(taskId) === true) await retrying.get(upstream);
     },
   };
 }

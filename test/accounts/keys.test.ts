@@ -10,7 +10,7 @@ import {
   revokeKey,
   rotateKey,
 } from '../../src/accounts/keys.ts';
-import type { MadeKey, Rotation } from '../../src/accounts/keys.ts';
+import type { CreatedKey, Rotation } from '../../src/accounts/keys.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 import type { TestDatabase } from '../support/test-database.ts';
 
@@ -24,7 +24,7 @@ const NOW = Date.parse('2027-03-01T12:00:00Z');
 
 const newAccount = (name: string): Promise<string> =>
   testDatabase.database.transaction((transaction) => createAccount(transaction, name));
-const rotate = (keyId: string, rotation: Partial<Rotation> = {}): Promise<MadeKey> =>
+const rotate = (keyId: string, rotation: Partial<Rotation> = {}): Promise<CreatedKey> =>
   testDatabase.database.transaction((transaction) => rotateKey(transaction, keyId, { now: NOW, ...rotation }));
 
 describe('the keys of an account', () => {
@@ -179,7 +179,7 @@ describe('rotating a key', () => {
   it('is rejected for a revoked, expired, replaced or unknown key', async () => {
     const { database } = testDatabase;
     const accountId = await newAccount('refused');
-    const make = (expiresAt?: Date): Promise<MadeKey> =>
+    const make = (expiresAt?: Date): Promise<CreatedKey> =>
       createKey(database, accountId, { name: 'x', scopes: [], ...(expiresAt === undefined ? {} : { expiresAt }) });
     const [revoked, expired, replaced] = [await make(), await make(new Date(NOW)), await make()];
     await revokeKey(database, revoked.id);

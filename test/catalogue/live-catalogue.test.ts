@@ -169,9 +169,9 @@ describe('an invalid file', () => {
     await put('b.json', text({ name: 'b', typicalSeconds: -1 }));
     await put('a.json', text({ name: 'a', description: 'Good, and taken up alone.' }));
     await put('c.json', '{\n  "name": "c",\n  "modality" "image"\n}');
-    await until('both are refused', () => catalogue.state().refused?.problems.length === 2);
+    await until('both are refused', () => catalogue.state().rejected?.problems.length === 2);
 
-    const [first, second] = catalogue.state().refused?.problems ?? [];
+    const [first, second] = catalogue.state().rejected?.problems ?? [];
     assert.deepEqual(first?.file, at('b.json'));
     assert.equal(first?.problem, 'invalid model file: typicalSeconds: minimum: got -1, want 0');
     assert.deepEqual(second?.file, at('c.json'));
@@ -190,7 +190,7 @@ describe('an invalid file', () => {
     await put('b.json', text({ name: 'b' }));
     await unlink(at('c.json'));
     await until('all is taken up', () => names(catalogue).join() === 'a,b');
-    assert.equal(catalogue.state().refused, undefined);
+    assert.equal(catalogue.state().rejected, undefined);
     assert.deepEqual(pinned, ['a', 'a', 'b']);
   });
 
@@ -198,7 +198,7 @@ describe('an invalid file', () => {
     await put('a.json', text({ name: 'a' }));
     await put('b.json', text({ name: 'b' }));
     let refusedFiles = 0;
-    const catalogue = await open({ onRefused: (files) => (refusedFiles += files) });
+    const catalogue = await open({ onRejected: (files) => (refusedFiles += files) });
 
     await put('a.json', '{');
     await put('b.json', text({ name: 'b', description: 'Another.' }));
@@ -211,7 +211,7 @@ describe('an invalid file', () => {
 
     await unlink(at('a.json'));
     await until('a is gone', () => names(catalogue).join() === 'b,c');
-    assert.equal(catalogue.state().refused, undefined);
+    assert.equal(catalogue.state().rejected, undefined);
   });
 
   it('does not take the name of an existing model, whatever its position in their order', async () => {
@@ -220,7 +220,7 @@ describe('an invalid file', () => {
 
     await put('a.json', text({ name: 'b', created: 1 }));
     await put('c.json', text({ name: 'c', replacement: 'nowhere' }));
-    await until('both are refused', () => catalogue.state().refused?.problems.length === 2);
+    await until('both are refused', () => catalogue.state().rejected?.problems.length === 2);
 
     assert.deepEqual(names(catalogue), ['b']);
     assert.equal(catalogue.find('b')?.created, definition().created);
@@ -229,14 +229,14 @@ describe('an invalid file', () => {
   it('is reported once, however often it is read', async () => {
     const catalogue = await open({ pollMs: 20 });
     await put('a.json', '{');
-    await until('it is refused', () => catalogue.state().refused !== undefined);
-    const { refused } = catalogue.state();
+    await until('it is refused', () => catalogue.state().rejected !== undefined);
+    const { rejected } = catalogue.state();
     assert.equal(refusals().length, 1);
 
     // Found by a later poll, after several that found nothing new.
     await letPass(200);
     await put('b.json', '[]');
-    await until('the other is refused too', () => catalogue.state().refused !== refused);
+    await until('the other is refused too', () => catalogue.state().rejected !== rejected);
 
     assert.equal(refusals().length, 3);
   });
@@ -246,13 +246,13 @@ describe('an invalid file', () => {
     const catalogue = await open();
 
     await put('b.json', text({ created: 1 }));
-    await until('it is refused', () => catalogue.state().refused !== undefined);
-    assert.match(catalogue.state().refused?.problems[0]?.problem ?? '', /^name: .*a\.json has acme\/pictures already$/);
+    await until('it is refused', () => catalogue.state().rejected !== undefined);
+    assert.match(catalogue.state().rejected?.problems[0]?.problem ?? '', /^name: .*a\.json has acme\/pictures already$/);
     assert.equal(catalogue.find('acme/pictures')?.created, definition().created);
 
     await unlink(at('a.json'));
     await until('the other is taken up', () => catalogue.find('acme/pictures')?.created === 1);
-    assert.equal(catalogue.state().refused, undefined);
+    assert.equal(catalogue.state().rejected, undefined);
   });
 
   it('is one that is not a regular file, or cannot be read', async () => {
@@ -260,10 +260,10 @@ describe('an invalid file', () => {
 
     await mkdir(at('folder.json'));
     await symlink(at('nowhere'), at('link.json'));
-    await until('both are refused', () => catalogue.state().refused?.problems.length === 2);
+    await until('both are refused', () => catalogue.state().rejected?.problems.length === 2);
 
     assert.deepEqual(
-      catalogue.state().refused?.problems.map(({ problem }) => problem),
+      catalogue.state().rejected?.problems.map(({ problem }) => problem),
       ['not a file', 'there is no such file or folder'],
     );
   });
@@ -343,9 +343,9 @@ describe('a change of the files', () => {
     const catalogue = await open({ folders: [own], pollMs: 50 });
 
     await rename(own, at('elsewhere'));
-    await until('it is missed', () => catalogue.state().refused !== undefined);
+    await until('it is missed', () => catalogue.state().rejected !== undefined);
     assert.deepEqual(
-      catalogue.state().refused?.problems.map(({ message }) => message),
+      catalogue.state().rejected?.problems.map(({ message }) => message),
       [`${own}: there is no such file or folder`],
     );
     assert.deepEqual(names(catalogue), ['a']);
@@ -353,7 +353,7 @@ describe('a change of the files', () => {
     await mkdir(own);
     await put('own/b.json', text({ name: 'b' }));
     await until('it is back', () => names(catalogue).join() === 'b');
-    assert.equal(catalogue.state().refused, undefined);
+    assert.equal(catalogue.state().rejected, undefined);
   });
 
   it("may be an editor's backup files, which are not models", async () => {
@@ -365,6 +365,6 @@ describe('a change of the files', () => {
     await put('a.json', text({ name: 'a' }));
     await until('the model is there', () => names(catalogue).join() === 'a');
 
-    assert.equal(catalogue.state().refused, undefined);
+    assert.equal(catalogue.state().rejected, undefined);
   });
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { priceProblem } from '../../src/catalogue/price-proof.ts';
+import { findPricingProblem } from '../../src/catalogue/price-proof.ts';
 import type { Pricing } from '../../src/catalogue/price.ts';
 import { definition } from './definitions.ts';
 
@@ -30,7 +30,7 @@ function told(pricing: Pricing): string | undefined {
     required: ['prompt', 'text', 'endless'],
     properties: PROPERTIES,
   };
-  return priceProblem(definition({ pricing, inputSchema }));
+  return findPricingProblem(definition({ pricing, inputSchema }));
 }
 
 describe('price rules that fit the schema', () => {

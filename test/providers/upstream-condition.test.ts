@@ -74,10 +74,10 @@ describe('a question about a job', { timeout: 180_000 }, () => {
       (_, response) => response.end(large),
       async (request) => {
         const question = { method: 'GET', path: '/jobs/1', definiteStatuses: [] } as const;
-        const answer = await calls.ask(request, call, { ...question, bringsFiles: true });
+        const answer = await calls.query(request, call, { ...question, bringsFiles: true });
         assert.equal(JSON.stringify(answer.json).length, large.length);
         await assert.rejects(
-          calls.ask(request, call, question),
+          calls.query(request, call, question),
           (error) => error instanceof ProviderUnreachable && error.status === 200 && error.code === 'BODY_TOO_LARGE',
         );
       },
@@ -93,8 +93,8 @@ describe('a question about a job', { timeout: 180_000 }, () => {
       },
       async (request) => {
         const question = { method: 'PUT', path: '/jobs/1/cancel', body: { a: 1 }, definiteStatuses: [] } as const;
-        assert.equal((await calls.ask(request, call, { ...question, isBodyOptional: true })).status, 202);
-        await assert.rejects(calls.ask(request, call, question), { name: 'ProviderUnreachable' });
+        assert.equal((await calls.query(request, call, { ...question, isBodyOptional: true })).status, 202);
+        await assert.rejects(calls.query(request, call, question), { name: 'ProviderUnreachable' });
       },
     );
     assert.deepEqual(seen, ['PUT', 'application/json']);
@@ -105,7 +105,7 @@ describe('a question about a job', { timeout: 180_000 }, () => {
       (_, response) => response.writeHead(429, { 'retry-after': '30' }).end(),
       async (request) => {
         await assert.rejects(
-          calls.ask(request, call, { method: 'GET', path: '/jobs/1', definiteStatuses: [] }),
+          calls.query(request, call, { method: 'GET', path: '/jobs/1', definiteStatuses: [] }),
           (error) => error instanceof ProviderUnreachable && error.status === 429 && error.retryAfterMs === 30_000,
         );
       },
@@ -120,7 +120,7 @@ describe('a question about a job', { timeout: 180_000 }, () => {
         seen = [request.headers['x-api-key'], request.headers.authorization];
         response.end('{}');
       },
-      (request) => other.ask(request, call, { method: 'GET', path: '/jobs/1', definiteStatuses: [] }),
+      (request) => other.query(request, call, { method: 'GET', path: '/jobs/1', definiteStatuses: [] }),
     );
     assert.deepEqual(seen, ['the-key', undefined]);
   });

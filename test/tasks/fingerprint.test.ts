@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { fingerprint } from '../../src/tasks/record/fingerprint.ts';
-import { unstorableProblem } from '../../src/tasks/record/storable-text.ts';
+import { findUnstorableText } from '../../src/tasks/record/storable-text.ts';
 
 const hashOf = (json: string): string => fingerprint(JSON.parse(json) as Record<string, unknown>).hash.toString('hex');
 
@@ -59,12 +59,12 @@ describe('text that cannot be stored', () => {
       [{ metadata: { 'a\udc00': 'x' } }, `invalid request: metadata: ${problem}`],
       [{ callback: { url: '\udc00\ud800' } }, `invalid request: callback.url: ${problem}`],
     ];
-    for (const [body, message] of cases) assert.equal(unstorableProblem(body)?.message, message);
+    for (const [body, message] of cases) assert.equal(findUnstorableText(body)?.message, message);
   });
 
   it('is not what any other text is', () => {
     const texts = ['', '🦊', '\uFFFF', '\u0001', 'e\u0301', '\\u0000'];
 
-    assert.equal(unstorableProblem({ input: { texts, number: 1, nothing: null } }), undefined);
+    assert.equal(findUnstorableText({ input: { texts, number: 1, nothing: null } }), undefined);
   });
 });

@@ -96,8 +96,8 @@ async function decodeFrameAt(track: Track, moment: Moment, maxEdge: number): Pro
   const converter = new FrameConverter(track, { maxEdge });
   const at = track.startSeconds + secondsOf(moment, track.durationSeconds ?? 0);
   if (moment !== 'first') await track.seek(at);
-  const kept = await lastFrameUntil(track, at);
-  if (kept !== undefined) return converter.convert(kept).finally(() => kept.free());
+  const last = await lastFrameUntil(track, at);
+  if (last !== undefined) return converter.convert(last).finally(() => last.free());
   // A wrong index, or a file that ends before it says: decode from the beginning then.
   if (moment === 'first') return undefined;
   await track.seek(track.startSeconds);
@@ -106,13 +106,13 @@ async function decodeFrameAt(track: Track, moment: Moment, maxEdge: number): Pro
 }
 
 async function lastFrameUntil(track: Track, seconds: number): Promise<Frame | undefined> {
-  let kept: Frame | undefined;
+  let last: Frame | undefined;
   for await (const frame of track.frames()) {
-    if (kept !== undefined && timeOf(frame, track) > seconds + ROUNDING_SECONDS) break;
-    kept?.free();
-    kept = frame.clone() ?? undefined;
+    if (last !== undefined && timeOf(frame, track) > seconds + ROUNDING_SECONDS) break;
+    last?.free();
+    last = frame.clone() ?? undefined;
   }
-  return kept;
+  return last;
 }
 
 function secondsOf(moment: Moment, durationSeconds: number): number {

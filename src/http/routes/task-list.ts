@@ -5,7 +5,7 @@ import { compileViolation } from '../../catalogue/schema-validation.ts';
 import { Type } from 'typebox';
 import { LISTED_BY_PAGE } from '../../tasks/listing/list-filter.ts';
 import { createTaskLister } from '../../tasks/listing/list.ts';
-import { unstorableProblem } from '../../tasks/record/storable-text.ts';
+import { findUnstorableText } from '../../tasks/record/storable-text.ts';
 import { CreateTaskSchema } from '@darkroom/api/tasks/create-task';
 import { rangeProblem } from '@darkroom/api/tasks/query-range';
 import { TaskListQuerySchema, TaskListSchema } from '@darkroom/api/tasks/task-list';
@@ -40,7 +40,7 @@ export function taskListRoutes(http: HttpContext): readonly Route[] {
       answer: { kind: 'data', schema: TaskListSchema },
       async handle({ caller, query, prefixed: metadata }): Promise<WireTaskList> {
         const { page = 1, size = 10, cursor, model, keyId, ids } = query;
-        const problem = checkMetadata({ metadata }) ?? unstorableProblem({ model, keyId, ids, metadata });
+        const problem = checkMetadata({ metadata }) ?? findUnstorableText({ model, keyId, ids, metadata });
         if (problem !== undefined) throw violated(problem);
         const disorder = rangeProblem(['created_after', query.created_after], ['created_before', query.created_before]);
         if (disorder !== undefined) throw invalidRequest(`invalid request: ${disorder}`);

@@ -6,7 +6,7 @@ import { newWebhookSecret } from '../../callbacks/signing.ts';
 import { sendTestDelivery } from '../../callbacks/test-delivery.ts';
 import { newTaskId } from '../../domain/ids.ts';
 import { checkUrl } from '../../egress/policy.ts';
-import { unstorableProblem } from '../../tasks/record/storable-text.ts';
+import { findUnstorableText } from '../../tasks/record/storable-text.ts';
 import { presentTask } from '../../presenters/task.ts';
 import {
   SetWebhookKeySchema,
@@ -62,7 +62,7 @@ export function webhookKeyRoutes(http: HttpContext): readonly Route[] {
       body: { kind: 'json', schema: SetWebhookKeySchema },
       answer,
       handle: ({ caller, body }) => {
-        const problem = unstorableProblem(body);
+        const problem = findUnstorableText(body);
         if (problem !== undefined) throw violated(problem);
         return replaceKey(caller.accountId, body.secret);
       },

@@ -39,7 +39,7 @@ export function createCogProvider(deps: HttpProviderDeps): Provider {
     const path = `${pathOf(request)}/cancel`;
     // A prediction that is already gone needs no cancelling, and one that cannot be reached ends with its connection.
     await calls
-      .ask(request, call, { method: 'POST', path, isBodyOptional: true, definiteStatuses: [404] })
+      .query(request, call, { method: 'POST', path, isBodyOptional: true, definiteStatuses: [404] })
       .catch(() => undefined);
   };
 

@@ -183,9 +183,9 @@ export function submitReads({ submit }: HttpBinding, variable: 'taskId' | 'hookU
  *
  * @returns the first problem with its position, or undefined.
  */
-export function bindingProblem(binding: HttpBinding): string | undefined {
+export function findBindingProblem(binding: HttpBinding): string | undefined {
   for (const [place, text] of expressionsOf(binding)) {
-    const problem = expressionProblem(text);
+    const problem = findExpressionProblem(text);
     if (problem !== undefined) return `${place}: ${problem}`;
   }
   const { auth, headers = {}, submit, poll, jobId, result, cancel } = binding;
@@ -226,7 +226,7 @@ function expressionsOf({ submit, jobId, poll, result, outputs, reason, cancel }:
   );
 }
 
-function expressionProblem(text: string): string | undefined {
+function findExpressionProblem(text: string): string | undefined {
   let variables;
   try {
     variables = variablesOf(jsonata(text).ast());

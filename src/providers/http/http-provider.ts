@@ -14,7 +14,7 @@ import { createUpstreamCalls } from '../upstream-calls.ts';
 import type { HttpProviderDeps, JobExchange, SubmitExchange } from '../upstream-calls.ts';
 import { credentialHeaders, withCredential } from './credential.ts';
 import { createModelFile } from './model-file.ts';
-import type { Sight } from './model-file.ts';
+import type { ExpressionContext } from './model-file.ts';
 import { filesOf, headerOf, microUsdOf, outcomeOf, pathOf, progressOf, reasonOf, stateOf } from './values.ts';
 
 /** A job that the upstream no longer knows. */
@@ -29,36 +29,36 @@ export function createHttpProvider(deps: HttpProviderDeps): Provider {
   const calls = createUpstreamCalls('http', deps, credentialHeaders);
   const file = createModelFile(deps.logger);
 
-  const ask = async (
+  const query = async (
     request: GenerationRequest,
     call: ProviderCall,
     path: unknown,
-    question: Omit<JobExchange, 'path' | 'headers'>,
+    options: Omit<JobExchange, 'path' | 'headers'>,
   ) => {
     const known = pathOf(path);
     if (known === undefined) throw new ProviderUnreachable({ code: 'NO_PATH' });
     const { headers = {} } = bindingOf(request);
-    return calls.ask(request, call, {
-      ...question,
+    return calls.query(request, call, {
+      ...options,
       path: withCredential(known, request.upstream, secrets),
       headers,
     });
   };
 
-  const askState = async (request: GenerationRequest, jobId: string, call: ProviderCall, http: Polled) => {
+  const pollState = async (request: GenerationRequest, jobId: string, call: ProviderCall, http: Polled) => {
     const { poll } = http;
-    const order = await file.read(request, { path: poll.path, body: poll.body }, { jobId });
-    const answer = await ask(request, call, order.path, {
+    const parts = await file.read(request, { path: poll.path, body: poll.body }, { jobId });
+    const answer = await query(request, call, parts.path, {
       method: poll.method ?? 'GET',
-      body: order.body,
+      body: parts.body,
       bringsFiles: http.result === undefined,
       definiteStatuses: poll.failedStatuses ?? GONE,
     });
     const { status, json } = answer;
-    const sight = { jobId, httpStatus: status, document: json };
-    if (status >= 400) return { ...answer, sight, state: 'failed' as const, progress: undefined };
-    const said = await file.read(request, { state: poll.state, progress: poll.progress }, sight);
-    return { ...answer, sight, state: stateOf(said.state), progress: progressOf(said.progress) };
+    const context = { jobId, httpStatus: status, document: json };
+    if (status >= 400) return { ...answer, context, state: 'failed' as const, progress: undefined };
+    const values = await file.read(request, { state: poll.state, progress: poll.progress }, context);
+    return { ...answer, context, state: stateOf(values.state), progress: progressOf(values.progress) };
   };
 
   /**
@@ -70,42 +70,42 @@ export function createHttpProvider(deps: HttpProviderDeps): Provider {
     jobId: string,
     call: ProviderCall,
     { result, reason }: HttpBinding & { readonly result: NonNullable<HttpBinding['result']> },
-  ): Promise<Sight> => {
+  ): Promise<ExpressionContext> => {
     const { path } = await file.read(request, { path: result.path }, { jobId });
-    const { status, json } = await ask(request, call, path, {
+    const { status, json } = await query(request, call, path, {
       method: 'GET',
       bringsFiles: true,
       definiteStatuses: result.failedStatuses ?? FAILED_RESULTS,
     });
-    const sight = { jobId, httpStatus: status, document: json };
-    if (status < 400) return sight;
-    throw await failureOf(request, reason, sight);
+    const context = { jobId, httpStatus: status, document: json };
+    if (status < 400) return context;
+    throw await failureOf(request, reason, context);
   };
 
-  const failureOf = async (request: GenerationRequest, reason: string | undefined, sight: Sight) => {
-    const said = await file.read(request, { reason }, sight);
-    return new ProviderFailure(reasonOf(said.reason) ?? 'provider_error');
+  const failureOf = async (request: GenerationRequest, reason: string | undefined, context: ExpressionContext) => {
+    const values = await file.read(request, { reason }, context);
+    return new ProviderFailure(reasonOf(values.reason) ?? 'provider_error');
   };
 
-  const outputsOf = async (request: GenerationRequest, { outputs }: HttpBinding, sight: Sight) => {
-    const files = filesOf((await file.read(request, { outputs }, sight)).outputs);
+  const outputsOf = async (request: GenerationRequest, { outputs }: HttpBinding, context: ExpressionContext) => {
+    const files = filesOf((await file.read(request, { outputs }, context)).outputs);
     if (files.length === 0) throw new ProviderFailure('no_output');
     return files;
   };
 
   const poll = async (request: GenerationRequest, jobId: string, call: ProviderCall): Promise<JobState> => {
     const http = polledBindingOf(request);
-    const { status, retryAfterMs, sight, state, progress } = await askState(request, jobId, call, http);
+    const { status, retryAfterMs, context, state, progress } = await pollState(request, jobId, call, http);
     switch (state) {
       case undefined:
         throw new ProviderUnreachable({ status, code: 'NO_STATE' }, { retryAfterMs });
       case 'failed':
-        throw await failureOf(request, http.reason, sight);
+        throw await failureOf(request, http.reason, context);
       case 'running':
         return running(progress, Math.max(retryAfterMs ?? 0, (http.poll.everySeconds ?? 0) * 1_000));
       case 'done': {
         const { result } = http;
-        const last = result === undefined ? sight : await fetchResult(request, jobId, call, { ...http, result });
+        const last = result === undefined ? context : await fetchResult(request, jobId, call, { ...http, result });
         return { kind: 'done', files: await outputsOf(request, http, last) };
       }
     }
@@ -115,32 +115,32 @@ export function createHttpProvider(deps: HttpProviderDeps): Provider {
     const http = polledBindingOf(request);
     if (http.cancel === undefined) return { outcome: 'unsupported' };
     if (http.cancel.asksFirst === true) {
-      const { state } = await askState(request, jobId, call, http);
+      const { state } = await pollState(request, jobId, call, http);
       if (state === 'done' || state === 'failed') return { outcome: 'too_late' };
     }
-    const order = await file.read(request, { path: http.cancel.path, body: http.cancel.body }, { jobId });
-    const { status, json } = await ask(request, call, order.path, {
+    const parts = await file.read(request, { path: http.cancel.path, body: http.cancel.body }, { jobId });
+    const { status, json } = await query(request, call, parts.path, {
       method: http.cancel.method ?? 'POST',
-      body: order.body,
+      body: parts.body,
       isBodyOptional: true,
       definiteStatuses: NOT_CANCELLED,
     });
-    const said = await file.read(
+    const values = await file.read(
       request,
       { outcome: http.cancel.outcome, cost: http.cancel.cost },
       { jobId, httpStatus: status, document: json },
     );
-    const outcome = outcomeOf(said.outcome) ?? outcomeOfStatus(status);
+    const outcome = outcomeOf(values.outcome) ?? outcomeOfStatus(status);
     if (http.cancel.cost === undefined) return { outcome };
-    const billedMicroUsd = microUsdOf(said.cost) ?? (await askCost(request, jobId, call, http));
+    const billedMicroUsd = microUsdOf(values.cost) ?? (await pollCost(request, jobId, call, http));
     return { outcome, ...(billedMicroUsd === undefined ? {} : { billedMicroUsd }) };
   };
 
   /** The cost reported by a last poll of the job; undefined if the job can no longer be polled. */
-  const askCost = async (request: GenerationRequest, jobId: string, call: ProviderCall, http: Polled) => {
+  const pollCost = async (request: GenerationRequest, jobId: string, call: ProviderCall, http: Polled) => {
     try {
-      const { sight } = await askState(request, jobId, call, http);
-      return microUsdOf((await file.read(request, { cost: http.cancel?.cost }, sight)).cost);
+      const { context } = await pollState(request, jobId, call, http);
+      return microUsdOf((await file.read(request, { cost: http.cancel?.cost }, context)).cost);
     } catch (error) {
       if (error instanceof ProviderUnreachable) return undefined;
       throw error;
@@ -150,16 +150,16 @@ export function createHttpProvider(deps: HttpProviderDeps): Provider {
   const submit: Provider['submit'] = async (request, call) => {
     const http = bindingOf(request);
     const { hookUrl } = call;
-    const order = await file.readOrder(request, http, { hookUrl });
-    const path = pathOf(order.path);
+    const parts = await file.readRequest(request, http, { hookUrl });
+    const path = pathOf(parts.path);
     // Nothing was sent: the model file produces no request for this input, and a retry would not change that.
-    if (path === undefined || order.body === undefined) {
+    if (path === undefined || parts.body === undefined) {
       const what = path === undefined ? 'submit.path' : 'submit.body';
       throw new ProviderRejection('model_unavailable', {
         note: `http.${what} of the model file makes nothing of this input`,
       });
     }
-    const headers = Object.entries(order.headers).flatMap(([name, value]) => {
+    const headers = Object.entries(parts.headers).flatMap(([name, value]) => {
       const text = headerOf(value);
       return text === undefined ? [] : [[name, text] as const];
     });
@@ -167,10 +167,10 @@ export function createHttpProvider(deps: HttpProviderDeps): Provider {
       method: http.submit.method ?? 'POST',
       path: withCredential(path, request.upstream, secrets),
       headers: { ...http.headers, ...Object.fromEntries(headers) },
-      body: order.body,
+      body: parts.body,
       async rejectionReason(httpStatus, document) {
-        const said = await file.read(request, { refusal: http.submit.refusal }, { httpStatus, document });
-        return reasonOf(said.refusal);
+        const values = await file.read(request, { refusal: http.submit.refusal }, { httpStatus, document });
+        return reasonOf(values.refusal);
       },
     };
     if (http.jobId !== undefined) {
@@ -182,12 +182,12 @@ export function createHttpProvider(deps: HttpProviderDeps): Provider {
         },
       });
     }
-    const sight = { document: await calls.submit(request, call, { ...exchange, isSynchronous: true }) };
+    const context = { document: await calls.submit(request, call, { ...exchange, isSynchronous: true }) };
     // Such a response has no state: the same expression states why there are no outputs.
-    const { reason } = await file.read(request, { reason: http.reason }, sight);
+    const { reason } = await file.read(request, { reason: http.reason }, context);
     const known = reasonOf(reason);
     if (known !== undefined) throw new ProviderFailure(known);
-    return { kind: 'done', files: await outputsOf(request, http, sight) };
+    return { kind: 'done', files: await outputsOf(request, http, context) };
   };
 
   const provider: Provider = {

@@ -8,7 +8,7 @@ import type { GenerationRequest } from '../provider.ts';
 import { ExpressionError, createExpressions } from './expressions.ts';
 
 /** What an expression sees in addition to the input and the names of model and task. */
-export interface Sight {
+export interface ExpressionContext {
   /** The provider's response. */
   readonly document?: unknown;
   readonly jobId?: string;
@@ -24,13 +24,13 @@ export interface ModelFile {
   read<Name extends string>(
     request: GenerationRequest,
     expressions: Readonly<Record<Name, string | undefined>>,
-    sight: Sight,
+    context: ExpressionContext,
   ): Promise<Values<Name>>;
   /** Reads the request to send, over the input. */
-  readOrder(
+  readRequest(
     request: GenerationRequest,
     http: HttpBinding,
-    sight: Sight,
+    context: ExpressionContext,
   ): Promise<Values<'path' | 'body'> & { readonly headers: Readonly<Record<string, unknown>> }>;
 }
 
@@ -39,7 +39,7 @@ const HEADER = 'header ';
 export function createModelFile(logger: Logger): ModelFile {
   const expressions = createExpressions();
 
-  const read: ModelFile['read'] = async (request, texts, { document, ...sight }) => {
+  const read: ModelFile['read'] = async (request, texts, { document, ...context }) => {
     const { taskId, upstream } = request;
     const note = (error: unknown): undefined => {
       if (!(error instanceof ExpressionError)) throw error;
@@ -51,7 +51,7 @@ export function createModelFile(logger: Logger): ModelFile {
       return undefined;
     };
     const names = Object.keys(texts) as (keyof typeof texts)[];
-    const variables = { ...sight, input: inputOf(request), model: upstream.model, taskId };
+    const variables = { ...context, input: inputOf(request), model: upstream.model, taskId };
     const values = await expressions.evaluate(texts, document, variables).catch(note);
     const valueOf = (name: keyof typeof texts): unknown => {
       try {
@@ -65,7 +65,7 @@ export function createModelFile(logger: Logger): ModelFile {
 
   return {
     read,
-    async readOrder(request, { submit }, sight) {
+    async readRequest(request, { submit }, context) {
       const headers = Object.entries(submit.headers ?? {});
       const values: Readonly<Record<string, unknown>> = await read<string>(
         request,
@@ -74,7 +74,7 @@ export function createModelFile(logger: Logger): ModelFile {
           body: submit.body,
           ...Object.fromEntries(headers.map(([name, text]) => [`${HEADER}${name}`, text])),
         },
-        { ...sight, document: inputOf(request) },
+        { ...context, document: inputOf(request) },
       );
       return {
         path: values['path'],

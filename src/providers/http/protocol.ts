@@ -1,5 +1,5 @@
 import type { UpstreamProtocol } from '../upstream-protocol.ts';
-import { HttpBindingSchema, bindingProblem, findBinding } from './binding.ts';
+import { HttpBindingSchema, findBindingProblem, findBinding } from './binding.ts';
 import { createHttpProvider } from './http-provider.ts';
 
 export const httpProtocol: UpstreamProtocol = {
@@ -9,7 +9,7 @@ export const httpProtocol: UpstreamProtocol = {
     const binding = findBinding(upstream);
     if (binding === undefined) return 'http: missing for protocol http';
     if (upstream.baseUrl === undefined) return 'baseUrl: missing for protocol http';
-    const problem = bindingProblem(binding);
+    const problem = findBindingProblem(binding);
     return problem === undefined ? undefined : `http.${problem}`;
   },
   create: createHttpProvider,

@@ -42,11 +42,11 @@ function generationOf({ upstream, input }: GenerationRequest): SubmitExchange {
 async function editOf({ upstream, input, media = new Map() }: GenerationRequest): Promise<SubmitExchange> {
   const mediaFields = new Set([...media.keys()].map(fieldOf));
   const fields = { ...input, ...upstream.parameters, model: upstream.model };
-  const form = await createForm([...textParts(fields, mediaFields), ...pictureParts(media)]);
+  const form = await createForm([...textParts(fields, mediaFields), ...imageParts(media)]);
   return { path: '/images/edits', form };
 }
 
-function pictureParts(media: ReadonlyMap<string, InputFile>): readonly FormPart[] {
+function imageParts(media: ReadonlyMap<string, InputFile>): readonly FormPart[] {
   const masks = [...media].filter(([place]) => MASK_FIELDS.includes(fieldOf(place)));
   const images = [...media].filter(([place]) => !MASK_FIELDS.includes(fieldOf(place)));
   // "string or array": older models take no array.

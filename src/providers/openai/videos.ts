@@ -36,7 +36,7 @@ export function createVideos(calls: UpstreamCalls): Provider {
 
     async poll(request, jobId, call) {
       const path = pathOf(jobId);
-      const { status, json, retryAfterMs } = await calls.ask(request, call, {
+      const { status, json, retryAfterMs } = await calls.query(request, call, {
         method: 'GET',
         path,
         definiteStatuses: [404, 410],
@@ -58,9 +58,9 @@ export function createVideos(calls: UpstreamCalls): Provider {
      */
     async cancel(request, jobId, call) {
       const path = pathOf(jobId);
-      const known = await calls.ask(request, call, { method: 'GET', path, definiteStatuses: [404, 410] });
+      const known = await calls.query(request, call, { method: 'GET', path, definiteStatuses: [404, 410] });
       if (known.status >= 400 || OVER.includes(textAt(known.json, 'status') ?? '')) return { outcome: 'too_late' };
-      const { status } = await calls.ask(request, call, {
+      const { status } = await calls.query(request, call, {
         method: 'DELETE',
         path,
         isBodyOptional: true,

@@ -40,7 +40,7 @@ export function createReplicateProvider(deps: HttpProviderDeps): Provider {
     },
 
     async poll(request, jobId, call) {
-      const answer = await calls.ask(request, call, {
+      const answer = await calls.query(request, call, {
         method: 'GET',
         path: `/predictions/${encodeURIComponent(jobId)}`,
         bringsFiles: true,
@@ -68,7 +68,7 @@ export function createReplicateProvider(deps: HttpProviderDeps): Provider {
     },
 
     async cancel(request, jobId, call) {
-      const answer = await calls.ask(request, call, {
+      const answer = await calls.query(request, call, {
         method: 'POST',
         path: `/predictions/${encodeURIComponent(jobId)}/cancel`,
         definiteStatuses: [400, 404, 409, 410, 422],

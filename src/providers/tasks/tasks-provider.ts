@@ -24,7 +24,7 @@ const SHARED_REASONS: readonly FailureReason[] = [
 ];
 
 /** A task cancelled there ends after a moment, and then reports what it costs: polled for some seconds at most. */
-const ASK_FOR_BILL = 6;
+const BILL_POLLS = 6;
 const ASK_FOR_BILL_MS = 500;
 
 /** The adapter of protocol `tasks`. */
@@ -48,7 +48,7 @@ export function createTasksProvider(deps: HttpProviderDeps): Provider {
     },
 
     async poll(request, jobId, call) {
-      const answer = await calls.ask(request, call, {
+      const answer = await calls.query(request, call, {
         method: 'GET',
         path: `/tasks/${encodeURIComponent(jobId)}`,
         definiteStatuses: [404, 410],
@@ -74,7 +74,7 @@ export function createTasksProvider(deps: HttpProviderDeps): Provider {
     },
 
     async cancel(request, jobId, call) {
-      const answer = await calls.ask(request, call, {
+      const answer = await calls.query(request, call, {
         method: 'POST',
         path: `/tasks/${encodeURIComponent(jobId)}/cancel`,
         definiteStatuses: [400, 404, 405, 409, 410, 422],
@@ -85,9 +85,9 @@ export function createTasksProvider(deps: HttpProviderDeps): Provider {
       // Contract §4: the response shows the task as it is and may still say `handling`; from archiving on, a cancel
       // changes nothing.
       let detail = valueAt(answer.json, 'data');
-      for (let asked = 0; !isOver(detail) && asked < ASK_FOR_BILL; asked++) {
+      for (let polls = 0; !isOver(detail) && polls < BILL_POLLS; polls++) {
         await sleep(ASK_FOR_BILL_MS, undefined, { signal: call.signal });
-        const again = await calls.ask(request, call, {
+        const again = await calls.query(request, call, {
           method: 'GET',
           path: `/tasks/${encodeURIComponent(jobId)}`,
           definiteStatuses: [],

@@ -22,7 +22,7 @@ import { factsOf } from '../record/body-facts.ts';
 import type { BodyFacts, LargeBody } from '../record/body-facts.ts';
 import type { Fingerprint } from '../record/fingerprint.ts';
 import { validateMedia } from '../record/input-media.ts';
-import { callbackProblem, maxCostProblem, timeoutProblem } from './request-checks.ts';
+import { findCallbackViolation, findMaxCostViolation, findTimeoutViolation } from './request-checks.ts';
 import { DarkroomError } from '../../domain/darkroom-error.ts';
 import type { Violation } from '@darkroom/api/facts/violation';
 
@@ -150,10 +150,10 @@ export function createTaskCreator(dependencies: CreateDependencies): TaskCreator
     assertValid(model.checkInput(request.input));
     assertValid(unstorable);
     const { handlingSeconds, queuedSeconds } = limitsOf(model.definition);
-    assertValid(callbackProblem(request.callback, dependencies.egressPolicy));
-    assertValid(timeoutProblem(request.timeoutSeconds, handlingSeconds));
+    assertValid(findCallbackViolation(request.callback, dependencies.egressPolicy));
+    assertValid(findTimeoutViolation(request.timeoutSeconds, handlingSeconds));
     const holdMicroUsd = worstCaseCost(model.definition.pricing, request.input);
-    assertValid(maxCostProblem(request.maxCost, holdMicroUsd));
+    assertValid(findMaxCostViolation(request.maxCost, holdMicroUsd));
     const media = await validateMedia(dependencies, caller.accountId, model.definition.inputSchema, request.input);
     assertValid(media.problems[0]);
     await large?.nextTurn();

@@ -18,7 +18,7 @@ import type { LargeBody } from '../record/body-facts.ts';
 import type { CreateRequest } from './create.ts';
 import { validateMedia } from '../record/input-media.ts';
 import type { MediaValidationDependencies } from '../record/input-media.ts';
-import { callbackProblem, maxCostProblem, timeoutProblem } from './request-checks.ts';
+import { findCallbackViolation, findMaxCostViolation, findTimeoutViolation } from './request-checks.ts';
 import type { Violation } from '@darkroom/api/facts/violation';
 
 /** The estimate of a request. */
@@ -69,15 +69,15 @@ export async function estimateTask(
     violations.push(...(await inputProblems(dependencies, caller, named.model, request.input)));
   }
   report((large?.facts ?? factsOf(body)).unstorable);
-  report(callbackProblem(request.callback, egressPolicy));
+  report(findCallbackViolation(request.callback, egressPolicy));
   if (named === undefined) return { ...NOTHING_KNOWN, violations };
 
   const { model, isRouteKnown } = named;
   const isRouteMalformed = Object.hasOwn(body, 'route') && request.route === undefined;
   const { definition } = model;
   const price = model.hasPrice(request.input) ? quote(definition.pricing, request.input ?? {}) : undefined;
-  report(timeoutProblem(request.timeoutSeconds, limitsOf(definition).handlingSeconds));
-  if (price !== undefined) report(maxCostProblem(request.maxCost, price.costMicroUsd));
+  report(findTimeoutViolation(request.timeoutSeconds, limitsOf(definition).handlingSeconds));
+  if (price !== undefined) report(findMaxCostViolation(request.maxCost, price.costMicroUsd));
   return {
     model: model.fullName,
     route: isRouteKnown && !isRouteMalformed ? model.route : undefined,

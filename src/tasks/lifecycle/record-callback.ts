@@ -23,7 +23,7 @@ export const RECORD_WITHIN_MS = 5_000;
  * How long recording is retried, also after the attempt has ended. If the delivery may be over, the next attempt comes
  * after that.
  */
-export const KEEP_WITHIN_MS = 60_000;
+export const RECORD_RETRY_MS = 60_000;
 
 /** What a process has for it. */
 export interface RecordDependencies {
@@ -69,7 +69,7 @@ export async function recordInTime(
   outcome: AttemptOutcome,
   { withinMs, steadyClock }: RecordingBounds,
 ): Promise<boolean> {
-  const isRecorded = persistWithRetry(AbortSignal.timeout(KEEP_WITHIN_MS), () =>
+  const isRecorded = persistWithRetry(AbortSignal.timeout(RECORD_RETRY_MS), () =>
     record(database, sent, outcome, steadyClock),
   ).then(
     () => {

@@ -122,10 +122,10 @@ function walk(accountId: string, filter: TaskFilter, lead: Lead, range: Range, r
   const inRange = `t.account_id = ${account} AND t.created_at >= ${from} AND (t.created_at, t.id) < ${before}`;
 
   const leading = conditionsOf(lead, values);
-  const told = furtherThan(lead, filter);
+  const remaining = furtherThan(lead, filter);
   const isMetadata = lead.by === 'metadata';
   const row = isMetadata ? 'r' : 't';
-  const further = Object.keys(told).length === 0 ? undefined : furtherCondition(row, told, values);
+  const further = Object.keys(remaining).length === 0 ? undefined : furtherCondition(row, remaining, values);
   const table = isMetadata ? '(SELECT account_id, pair, created_at, task_id AS id FROM task_metadata) t' : 'tasks t';
   const [join, matches] =
     further === undefined

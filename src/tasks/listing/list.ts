@@ -42,8 +42,8 @@ export interface TaskLister {
 export function createTaskLister(database: Queryable, now: () => number): TaskLister {
   const totals = createTotalCounter(database, now);
   return {
-    async list({ accountId, filter: asked, after, offset, size }) {
-      const filter = normalised(asked);
+    async list({ accountId, filter: requested, after, offset, size }) {
+      const filter = normalised(requested);
       const whole = rangeOf(filter, undefined);
       const lead = await chooseLead(database, accountId, filter, whole);
       const page = { offset, rows: size + 1 };

@@ -4,7 +4,7 @@
  */
 import { fingerprint } from './fingerprint.ts';
 import type { Fingerprint } from './fingerprint.ts';
-import { unstorableProblem } from './storable-text.ts';
+import { findUnstorableText } from './storable-text.ts';
 import type { Violation } from '@darkroom/api/facts/violation';
 
 export interface BodyFacts {
@@ -22,5 +22,5 @@ export interface LargeBody {
 }
 
 export function factsOf(body: Readonly<Record<string, unknown>>): BodyFacts {
-  return { fingerprint: fingerprint(body), unstorable: unstorableProblem(body) };
+  return { fingerprint: fingerprint(body), unstorable: findUnstorableText(body) };
 }

@@ -6,7 +6,7 @@ import { violation } from '@darkroom/api/facts/violation';
 import type { Violation } from '@darkroom/api/facts/violation';
 
 /** @returns what is wrong with a body, naming the first offending field; undefined where all of it can be stored. */
-export function unstorableProblem(body: Readonly<Record<string, unknown>>): Violation | undefined {
+export function findUnstorableText(body: Readonly<Record<string, unknown>>): Violation | undefined {
   const path = findUnstorable(body, []);
   if (path === undefined) return undefined;
   const isInput = path[0] === 'input';

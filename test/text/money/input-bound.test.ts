@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import fc from 'fast-check';
-import { textModelProblem } from '../../../src/catalogue/text-proof.ts';
+import { findTextModelProblem } from '../../../src/catalogue/text-proof.ts';
 import type { TextModelDefinition } from '../../../src/catalogue/text-definition.ts';
 import { boundInputTokens } from '../../../src/text/money/input-bound.ts';
 import type { BoundedRequest } from '../../../src/text/money/input-bound.ts';
@@ -72,8 +72,8 @@ describe('the bound of a request’s input', { timeout: 240_000 }, () => {
   });
 
   it('takes a tokenizer or a ratio from the model file, and not both', () => {
-    const problem = textModelProblem({ ...MODEL, inputTokens: { tokenizer: 'o200k_base', tokensPerByte: 0.5 } });
+    const problem = findTextModelProblem({ ...MODEL, inputTokens: { tokenizer: 'o200k_base', tokensPerByte: 0.5 } });
     assert.match(problem ?? '', /^inputTokens: tokenizer and tokensPerByte exclude each other/);
-    assert.equal(textModelProblem({ ...MODEL, inputTokens: { tokensPerByte: 0.5 } }), undefined);
+    assert.equal(findTextModelProblem({ ...MODEL, inputTokens: { tokensPerByte: 0.5 } }), undefined);
   });
 });
