@@ -66,7 +66,7 @@ describe('an account', () => {
     await assert.rejects(readAccount(testDatabase.database, 'acc_none'), AccountNotFoundError);
   });
 
-  it('is suspended for its requests and for the dispatcher alike, and can be resumed', async () => {
+  it('is suspended for its requests and for the launcher alike, and can be resumed', async () => {
     const id = await newAccount('third');
     for (const isSuspended of [true, false]) {
       await testDatabase.database.transaction((transaction) => setSuspended(transaction, id, isSuspended));

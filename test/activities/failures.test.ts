@@ -68,6 +68,6 @@ describe('the failure of an activity', () => {
     assert.deepEqual(await facts(new WorkerStoppingError()), { ...NONE, ...stops });
     assert.deepEqual(await facts(new DeadlinePassedError()), { ...NONE, ...late });
     const over = await reported(new TaskEndedError());
-    assert.ok(over instanceof CancelledFailure && over.message === 'the task is over');
+    assert.ok(over instanceof CancelledFailure && over.message === 'the task has ended');
   });
 });

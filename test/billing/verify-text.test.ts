@@ -11,7 +11,7 @@ import { newTextCall, openTextProcess, settlementOf } from '../text/money/text-p
 import { rulesBrokenBy, strayEntry, violationsAfter } from './broken-books.ts';
 
 const HELD = 'held = holds - captures - releases = what open tasks and text calls hold';
-const LAST = 'the last entry tells what the account has';
+const LAST = 'the last entry has the balance of the account';
 const ONE_HOLD = 'one hold per text call';
 const NO_HOLD = 'nothing is held for a call that never was';
 const ONE_SETTLEMENT = 'one settlement per text call, of what was held';

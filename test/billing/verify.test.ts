@@ -21,7 +21,7 @@ import * as brokenBooks from './broken-books.ts';
 const PAID_IN = 'topups + adjustments = available + held + captured';
 const HELD = 'held = holds - captures - releases = what open tasks and text calls hold';
 const KNOWN = 'every entry is of an account';
-const LAST = 'the last entry tells what the account has';
+const LAST = 'the last entry has the balance of the account';
 const FOLLOWS = 'every entry follows from the one before it';
 const COVERED = 'every capture and release has a hold that covers it';
 const NOT_NEGATIVE = 'no amount but an adjustment is negative';

@@ -124,7 +124,7 @@ describe('a catalogue that follows its files', () => {
     };
     const catalogue = await open({ definitions: { pin }, pollMs: 50 });
     await put('a.json', text({ name: 'a' }));
-    await until('it was told', () => logged.some(({ msg }) => msg === 'changed model files cannot be taken up now'));
+    await until('it was told', () => logged.some(({ msg }) => msg === 'changed model files could not be loaded'));
     assert.deepEqual(names(catalogue), []);
 
     isAway = false;

@@ -105,7 +105,7 @@ describe('storage', () => {
 
     const promoted = await cli(['storage', 'promote', id, 'out_none']);
     assert.equal(promoted.code, 1);
-    assert.equal(promoted.stdout, `${id}  will be kept\n`);
+    assert.equal(promoted.stdout, `${id}  promotion started\n`);
     assert.equal(promoted.stderr, 'out_none: not_owned\n');
     await until('the output is persistent', async () => (await list()).items[0]?.storage_tier === 'persistent');
 
@@ -167,7 +167,7 @@ describe('chat', () => {
     const none = await cli(['chat', model]);
     const picture = await cli(['chat', 'darkroom/scene', 'hello']);
 
-    assert.deepEqual([cut.code, cut.stderr], [0, '(the answer was cut off: it may have no more tokens)\n']);
+    assert.deepEqual([cut.code, cut.stderr], [0, '(the answer was cut off at the token limit)\n']);
     assert.equal(none.code, 2);
     assert.match(none.stderr, /there is no message/);
     assert.equal(picture.code, 2);
@@ -201,7 +201,7 @@ describe('the command line', () => {
     for (const args of [['nothing'], ['run'], ['tasks', '--nothing'], ['tasks', 'a', 'b'], ['tasks', '--limit', '0']]) {
       const { code, stdout, stderr } = await cli(args);
       assert.deepEqual([code, stdout], [2, ''], args.join(' '));
-      assert.match(stderr, /--help tells how it is used/);
+      assert.match(stderr, /--help shows the usage/);
     }
     for (const command of ['models', 'run', 'tasks', 'watch', 'cancel', 'storage', 'balance', 'chat', 'configure']) {
       const { code, stdout } = await cli([command, '--help']);

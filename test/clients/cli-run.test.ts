@@ -195,7 +195,7 @@ describe('a run of the command line', () => {
 
     assert.equal(proxy.answersToLose, 0);
     assert.equal(code, 0, stderr);
-    assert.equal(stderr.match(/asking again under the same Idempotency-Key/g)?.length, 2, stderr);
+    assert.equal(stderr.match(/retrying with the same Idempotency-Key/g)?.length, 2, stderr);
     assert.equal((await tasksOf(account)).length, 1);
   });
 
@@ -232,8 +232,8 @@ describe('a run of the command line', () => {
     const args = ['run', 'test/replicate', 'prompt=again [fail]', '--retry'];
     const running = new RunningCli(args, { environment: environmentOf(account) });
 
-    await running.untilSaid(/trying again as a new task in 5 s/);
-    await running.untilSaid(/trying again as a new task in 15 s/);
+    await running.untilSaid(/retrying as a new task in 5 s/);
+    await running.untilSaid(/retrying as a new task in 15 s/);
     running.child.kill('SIGINT');
     const { code } = await running.ended;
 

@@ -224,7 +224,7 @@ describe('callbacks', { concurrency: true }, () => {
   });
 
   // Proves C6-4.
-  it('sends no signature where the account has no signing key', async () => {
+  it('sends no signature when the account has no signing secret', async () => {
     const { received } = await deliver('/ok/unsigned', await outside.darkroom.createAccount());
 
     assert.equal(received.length, 1);
@@ -236,7 +236,7 @@ describe('callbacks', { concurrency: true }, () => {
   });
 
   // Proves S2.1-3, S6.6-1.
-  it('shows no callback, and starts no delivery, where none was asked for', async () => {
+  it('shows no callback, and starts no delivery, when none was requested', async () => {
     const taskId = await outside.create(account, { model: 'test/openai', input: { prompt: 'a boat' } });
 
     const task = await account.client.untilTerminal(taskId);

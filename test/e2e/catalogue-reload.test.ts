@@ -72,7 +72,7 @@ async function formsInReference(): Promise<string> {
 }
 
 describe('a model file', () => {
-  it('that is added is a model for clients everywhere, without a restart', async () => {
+  it('that is added is available to clients of every process, without a restart', async () => {
     const { client } = await darkroom.createAccount();
     const body = { model: 'own/new', input: { prompt: 'teal' } };
     assert.equal((await client.create(body)).body.error_code, 'MODEL_UNAVAILABLE');
@@ -94,7 +94,7 @@ describe('a model file', () => {
     assert.equal((await client.get(created.body.data.taskId)).body.data.status, 'success');
   });
 
-  it('that changes, and then goes, changes nothing for a task that was accepted before', async () => {
+  it('that changes, and is then removed, does not affect a task that was accepted before', async () => {
     const { id, client } = await darkroom.createAccount({ runningCap: 0 });
     const body = { model: NAME, input: { prompt: 'teal' } };
     const before = await client.create(body);
@@ -115,7 +115,7 @@ describe('a model file', () => {
     await until('it is what it was', async () => (await hashOf(NAME)) === hash);
   });
 
-  it('that is bad is told to operators, and the old catalogue stays', async () => {
+  it('that is invalid is reported to operators, and the previous catalogue stays', async () => {
     const { client } = await darkroom.createAccount();
     const file = path.join(folder, 'colours.json');
 

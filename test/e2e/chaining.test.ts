@@ -183,14 +183,14 @@ describe('chaining', () => {
     assert.ok(printed.bytes.equals(first.bytes), 'the same picture gives the same bytes');
   });
 
-  it('prints a picture from elsewhere, guarded like every way out', async () => {
+  it('prints a picture from another host, with the egress rules applied', async () => {
     const elsewhere = await run('darkroom/poster', { prompt: '"ONE"', image_url: `${outside.url}/picture.png` });
     const own = await run('darkroom/poster', { prompt: '"ONE"', image_url: (await upload(picture)).url });
     assert.ok((await outputOf(elsewhere)).bytes.equals((await outputOf(own)).bytes));
   });
 
   // Proves C3-22.
-  it('fails with the reason where a picture cannot be had or is none, and takes no money', async () => {
+  it('fails with the reason when a picture is unavailable or invalid, and captures nothing', async () => {
     const broken = await upload(picture.subarray(0, 60));
     for (const [image_url, reason, says] of [
       [`${silentUrl}/picture.png`, 'input_unreachable', /could not be fetched/],
@@ -213,7 +213,7 @@ describe('chaining', () => {
     }
   });
 
-  it('names the one of several pictures that is wrong', async () => {
+  it('names the invalid one of several pictures', async () => {
     const good = `${outside.url}/picture.png`;
     for (const bad of ['missing.png', 'drawing.svg', 'torn.png']) {
       const image_urls = [good, `${outside.url}/${bad}`, good];
@@ -225,7 +225,7 @@ describe('chaining', () => {
     }
   });
 
-  it('fails as MODEL_UNAVAILABLE where a credential is missing, and the log names its variable', async () => {
+  it('fails as MODEL_UNAVAILABLE when a credential is missing, and the log names its variable', async () => {
     const task = await run('test/keyless', { prompt: 'p', image_urls: [] });
 
     const { code, reason, retryable } = task.error ?? {};
@@ -234,7 +234,7 @@ describe('chaining', () => {
     assert.match(await readFile(darkroom.logFile, 'utf8'), /set UPSTREAM_NEVER_SET_KEY/);
   });
 
-  it('hands a provider an address that opens until the deadline, whatever its owner deletes meanwhile', async () => {
+  it('gives a provider a URL that works until the deadline, whatever its owner deletes meanwhile', async () => {
     const file = await upload(picture);
     const input = { prompt: 'p', image_urls: [file.url, `${outside.url}/picture.png`] };
     const created = await account.client.create({ model: 'test/edits', input });

@@ -48,7 +48,7 @@ describe('a picture as a data URL', () => {
     });
   }
 
-  it('is refused where it is no picture of these kinds, and fails its task where it only says so', async () => {
+  it('is rejected when it is no picture of these kinds, and fails its task when only its content is not', async () => {
     const { client } = await darkroom.createAccount();
 
     for (const image of ['data:image/svg+xml;base64,PHN2Zy8+', 'data:image/png,abc', 'data:text/html;base64,AAAA']) {

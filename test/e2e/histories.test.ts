@@ -66,7 +66,7 @@ describe('the history of a task', { concurrency: AT_ONCE }, () => {
   }
 
   // First, so that the others run while it waits.
-  it('is no longer for a job that is waited for long than for one that is short', async () => {
+  it('is as long for a long job as for a short one', async () => {
     const [short, long] = await Promise.all([
       record('test/replicate', '[slow 100]'),
       record('test/replicate', '[slow 5000]'),
@@ -97,7 +97,7 @@ describe('the history of a task', { concurrency: AT_ONCE }, () => {
     ['brings a file that is not there', 'test/replicate', '[404 file]', {}],
     ['is cancelled', 'test/replicate', '[slow 60000]', { isCancelled: true }],
   ] as const) {
-    it(`tells neither the prompt nor an address when a task ${what}`, async () => {
+    it(`contains neither the prompt nor a URL when a task ${what}`, async () => {
       assertNothingPrivate(await record(model, behaviour, options));
     });
   }

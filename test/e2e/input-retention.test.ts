@@ -91,7 +91,7 @@ describe('the input of a task', () => {
   }
 
   // Proves C4-16.
-  it('is kept 30 days after the end, then erased; the task itself, its key and open tasks stay', async () => {
+  it('is retained for 30 days after the end, then erased; the task itself, its key and open tasks stay', async () => {
     const [old, open] = [await newTask('old', true), await newTask('open', false)];
 
     await passIn(29.9);
@@ -106,7 +106,7 @@ describe('the input of a task', () => {
   });
 
   // Proves C4-16.
-  it('is kept for good where the days are 0', async () => {
+  it('is retained permanently when the number of days is 0', async () => {
     const taskId = await newTask('for-good', true);
 
     await passIn(3_650, 0);

@@ -10,7 +10,7 @@ import { GIVE_UP_MS } from '@darkroom/testing/until';
 
 const REDELIVERIES = 12;
 
-describe('a task that is watched', { concurrency: true }, () => {
+describe('watching a task', { concurrency: true }, () => {
   let outside: DarkroomWithUpstreams;
   let account: TestAccount;
   before(async () => {
@@ -37,7 +37,7 @@ describe('a task that is watched', { concurrency: true }, () => {
   }
 
   // Proves C4-9.
-  it('streams each step as it happens, over any api, and ends with the task', async () => {
+  it('streams each step as it happens, from any api process, and ends with the task', async () => {
     const taskId = await create('a boat [slow 300]');
     const streams = await Promise.all(
       outside.darkroom.urls.map((url) => openEventSource(`${url}/v1/tasks/${taskId}/events`, account.client.key)),
@@ -58,7 +58,7 @@ describe('a task that is watched', { concurrency: true }, () => {
   });
 
   // Proves C3-31.
-  it('is waited for from status to status with hardly a request', async () => {
+  it('waits from status to status with few requests', async () => {
     const taskId = await create('a boat [slow 300]');
     const seen: string[] = [];
     for (let requests = 1; !['success', 'fail'].includes(seen.at(-1) ?? ''); requests++) {
@@ -72,7 +72,7 @@ describe('a task that is watched', { concurrency: true }, () => {
   });
 
   // Proves C4-8, C4-11.
-  it('tells the receiver again whenever its owner asks, also at the moment in which a delivery ends', async () => {
+  it('redelivers the callback whenever its owner requests it, also at the moment a delivery ends', async () => {
     const taskId = await create('a boat', '/ok/again');
     for (let deliveries = 1; deliveries <= REDELIVERIES; deliveries++) {
       await untilDelivered(taskId, deliveries);

@@ -87,7 +87,7 @@ describe('a row that stays locked', () => {
     return ids.filter((id) => !restarted.some((each) => each.id === id));
   }
 
-  it('of a task leaves that task out of the repair, until it can be repaired', async (t) => {
+  it('of a task makes the repair skip that task until it can be repaired', async (t) => {
     const [locked = assert.fail('there is no task'), ...others] = await idleTasks(await served.newAccount(), 3);
     const unlock = await lock(t, 'SELECT FROM tasks WHERE id = $1', locked);
 
@@ -125,7 +125,7 @@ describe('a row that stays locked', () => {
     assert.ok(busy <= POOL_SIZE / 2 + 1, `${busy} connections were in use`);
   });
 
-  it('of an account leaves that account out of the metering', async (t) => {
+  it('of an account makes the metering skip that account', async (t) => {
     const accounts = [await served.newAccount(), await served.newAccount(), await served.newAccount()];
     for (const account of accounts) {
       const { taskId } = (await account.client.create(body({ storage: 'persistent' }))).body.data;
@@ -148,7 +148,7 @@ describe('a row that stays locked', () => {
     assert.deepEqual(await failing('storage_metering'), [locked]);
   });
 
-  it('of an output, or of a rate limit, keeps no bytes of others', async (t) => {
+  it('of an output, or of a rate limit, blocks no other deletion', async (t) => {
     const account = await served.newAccount();
     const [first, second] = [await storeOutput(served, account), await storeOutput(served, account)];
     for (const { id } of [first, second]) await account.client.send('DELETE', `/v1/storages/${id}`);
@@ -167,7 +167,7 @@ describe('a row that stays locked', () => {
     assert.deepEqual(await sweep(), { deleted: 1 });
   });
 
-  it('like a statement that takes too long, leaves one kind of what expires to a later pass', async (t) => {
+  it('like a statement that times out, leaves one kind of expired row to a later pass', async (t) => {
     await served.room.rows(
       `CREATE FUNCTION test_take_too_long() RETURNS trigger LANGUAGE plpgsql AS
        $$ BEGIN RAISE EXCEPTION 'canceling statement due to statement timeout' USING ERRCODE = '57014'; END $$`,

@@ -68,7 +68,7 @@ describe('the metrics of a running service', () => {
     return taskId;
   }
 
-  it('has every family, of the process, of the service and of Temporal, at one address each', async () => {
+  it('include every family, of the process, of the service and of Temporal, at one endpoint each', async () => {
     await runTask();
     const [ofApi, ofWorker] = [await scrape(api), await scrape(worker)];
 
@@ -85,7 +85,7 @@ describe('the metrics of a running service', () => {
     assert.ok(ofApi.samples.some(({ name }) => name.startsWith('temporal_request')));
   });
 
-  it('counts a task where it goes by: its requests, its stages, its end', async () => {
+  it('count the requests, stages and end of a task', async () => {
     const before = { api: await scrape(api), worker: await scrape(worker) };
     await runTask();
     const now = { api: await scrape(api), worker: await scrape(worker) };
@@ -103,7 +103,7 @@ describe('the metrics of a running service', () => {
     assert.equal(moved('worker', 'darkroom_upstream_requests_total', { upstream: 'embedded', outcome: 'answered' }), 1);
   });
 
-  it('counts what becomes of callbacks, and of our way out with them', async () => {
+  it('count the results of callbacks and egress', async () => {
     await runTask({ callback: { url: `${receiverUrl}/ok` } });
     await runTask({ callback: { url: `${receiverUrl}/gone` } });
     await until('both are over', async () => (await scrape(worker)).value('darkroom_callback_deliveries_total') === 2);
@@ -117,7 +117,7 @@ describe('the metrics of a running service', () => {
     assert.equal(seen.value('darkroom_egress_requests_total', { use: 'post', outcome: 'ok' }), 2);
   });
 
-  it('tells what stands: everything answers, the workers run, nothing is held for long', async () => {
+  it('report dependencies up, workers running and nothing held for long', async () => {
     await until('the figures of the quiet service', async () => {
       const seen = await scrape(worker);
       return seen.value('darkroom_tasks_open') === 0 && seen.value('darkroom_outbox_rows') === 0;
@@ -136,7 +136,7 @@ describe('the metrics of a running service', () => {
 
   // With more of them a stopping worker loses a task (docs/decisions/0020), and the SDK silently ignores an option
   // for it.
-  it('has one poll for activities on each queue', async () => {
+  it('show one poller for activities on each queue', async () => {
     const labels = { poller_type: 'activity_task' };
     for (const name of Object.keys(TASK_QUEUES) as QueueName[]) {
       const queue = taskQueueOf(name, darkroom.installationId);
@@ -151,7 +151,7 @@ describe('the metrics of a running service', () => {
     }
   });
 
-  it('puts all unknown paths and methods under one route, so that nobody makes series', async () => {
+  it('put all unknown paths and methods under one route, so that clients cannot create series', async () => {
     const count = async () => (await scrape(api)).samples.filter(({ name }) => name.startsWith('darkroom_')).length;
     await fetch(`${darkroom.url}/nothing`);
     await fetch(`${darkroom.url}/nothing`, { method: 'PUT' });
@@ -173,7 +173,7 @@ describe('the metrics of a running service', () => {
     assert.ok(![...routes].some((route) => route.includes('tk-svc')));
   });
 
-  it('counts text calls, their tokens and what is no request', async () => {
+  it('count text calls, their tokens and requests that are rejected', async () => {
     const models = (await account.client.send('GET', '/v1/models')).body as unknown as {
       data: { id: string; modality: string }[];
     };
@@ -195,7 +195,7 @@ describe('the metrics of a running service', () => {
     assert.equal(seen.value('darkroom_http_broken_requests_total'), 1);
   });
 
-  it('holds nobody by name: no account, key, task or address is in it', async () => {
+  it('name no account, key, task or URL', async () => {
     const taskId = await runTask();
     for (const url of [api, worker]) {
       const text = await (await fetch(`${url}/metrics`)).text();
@@ -212,7 +212,7 @@ describe('the metrics of a running service', () => {
     }
   });
 
-  it('answers while the database is away, says so, and knows again when it is back', async () => {
+  it('are served while the database is down, report that, and recover with it', async () => {
     wire.cut();
     for (const url of [api, worker]) {
       await until(
@@ -238,7 +238,7 @@ describe('the metrics of a running service', () => {
   });
 
   // Proves C0-6.
-  it('has the api tell operators the same, and nobody without their token', async () => {
+  it('are served by the api to operators, and only with their token', async () => {
     const headers = { Authorization: `Bearer ${ADMIN_TOKEN}` };
     const log = await readFile(darkroom.logFile, 'utf8');
     const adminUrl = /"url":"([^"]+)","msg":"the admin listener is listening"/.exec(log)?.[1];
@@ -252,7 +252,7 @@ describe('the metrics of a running service', () => {
     assert.equal((await fetch(`${darkroom.url}/metrics`)).status, 404);
   });
 
-  it('has a worker say that it is not ready from the moment it drains', async () => {
+  it('report a worker as not ready from the moment it drains', async () => {
     const ready = () => fetch(`${worker}/readyz`).then(({ status }) => status);
     assert.equal(await ready(), 200);
     const [role] = darkroom.workers;

@@ -18,7 +18,7 @@ import type { LogLine } from '../support/test-provider/log.ts';
 import { startTestProvider } from '../support/test-provider/process.ts';
 import type { TestProvider } from '../support/test-provider/process.ts';
 
-describe('a film of an upstream', () => {
+describe('a video of an upstream', () => {
   let provider: TestProvider;
   let modelsDir: string;
   let darkroom: Darkroom;
@@ -89,7 +89,7 @@ describe('a film of an upstream', () => {
     assert.deepEqual(task.billing, { currency: 'USD', held: '0.02', captured: '0', released: '0.02' });
   }
 
-  it('is archived byte for byte, with its size and length, and its frames beside it', async () => {
+  it('is archived byte for byte, with its size and duration, and its frames beside it', async () => {
     const ended = await run('[film] [slow 300]');
 
     await assertDelivered(ended);
@@ -102,7 +102,7 @@ describe('a film of an upstream', () => {
     );
   });
 
-  it('is fetched again, and not made again, where the connection breaks off in the middle of it', async () => {
+  it('is downloaded again, and not generated again, when the connection breaks midway', async () => {
     const ended = await run('[film] [break-file 2]');
 
     await assertDelivered(ended);
@@ -110,7 +110,7 @@ describe('a film of an upstream', () => {
     assert.equal((await linesOf(ended, 'submit')).length, 1);
   });
 
-  it('fails as timed_out where the connection breaks off until the time for archiving is over', async () => {
+  it('fails as timed_out when the connection keeps breaking until the archiving deadline', async () => {
     const ended = await run('[film] [break-file 1000]', 'test/hurried');
 
     assertFailed(ended, 'timed_out');
@@ -124,7 +124,7 @@ describe('a film of an upstream', () => {
     ['ends before it says what it holds', '[film] [cut-file 40]'],
     ['ends within its index', '[film] [cut-file 400]'],
   ] as const) {
-    it(`has delivered nothing where its content ${what}`, async () => {
+    it(`is not delivered when its content ${what}`, async () => {
       const ended = await run(behaviour);
 
       assertFailed(ended, 'no_output');

@@ -63,7 +63,7 @@ describe('an operator with the Temporal CLI', { concurrency: true }, () => {
     return repairs.filter((repair) => repair.taskId === taskId).map(({ kind, found }) => [kind, found]);
   }
 
-  it('sees a task that was terminated while handling fail within 10 s of being read, settled and called back', async () => {
+  it('sees a task that was terminated while handling fail within 10 s of being read, settled and with a callback', async () => {
     const { account, taskId, marker } = await startHandling();
     await temporalCli('workflow', 'terminate', '--workflow-id', taskId, '--reason', 'by accident');
 
@@ -80,7 +80,7 @@ describe('an operator with the Temporal CLI', { concurrency: true }, () => {
     assert.deepEqual(await repairsOf(taskId), [['settled', 'handling']]);
   });
 
-  it('sees a terminated task that nobody reads settled and called back by the repair', async () => {
+  it('sees a terminated task that no client reads settled by the repair, with a callback', async () => {
     const { account, taskId } = await startHandling();
     await temporalCli('workflow', 'terminate', '--workflow-id', taskId, '--reason', 'by accident');
 
@@ -95,7 +95,7 @@ describe('an operator with the Temporal CLI', { concurrency: true }, () => {
     assert.deepEqual(await repairsOf(taskId), [['settled', 'handling']]);
   });
 
-  it('sees a task that was cancelled while handling fail as TASK_CANCELLED within 10 s, settled and called back', async () => {
+  it('sees a task that was cancelled while handling fail as TASK_CANCELLED within 10 s, settled, with a callback', async () => {
     const { account, taskId } = await startHandling();
     await temporalCli('workflow', 'cancel', '--workflow-id', taskId);
 

@@ -56,7 +56,7 @@ function startProvider(picture: Buffer): Promise<Server> {
   });
 }
 
-describe('a provider that delivers another number than was asked', { concurrency: true }, () => {
+describe('a provider that delivers another number than requested', { concurrency: true }, () => {
   let provider: Server;
   let modelsDir: string;
   let darkroom: Darkroom;
@@ -108,7 +108,7 @@ describe('a provider that delivers another number than was asked', { concurrency
   }
 
   // Proves C3-15.
-  it('brings a success with those that came, and only those are captured', async () => {
+  it('makes the task succeed with those delivered, and only those are captured', async () => {
     const task = await run(3);
 
     assert.equal(task.status, 'success', JSON.stringify(task));
@@ -123,7 +123,7 @@ describe('a provider that delivers another number than was asked', { concurrency
   });
 
   // Proves C3-15.
-  it('brings a success with the others where a file that it lists is missing, and fails where all are', async () => {
+  it('makes the task succeed with the others when a listed file is missing, and fail when all are', async () => {
     const some = await run('2-1');
     const none = await run('0-2');
 
@@ -134,14 +134,14 @@ describe('a provider that delivers another number than was asked', { concurrency
     assert.equal(none.billing.captured, '0');
   });
 
-  it('is never paid more than was held, where it brings more', async () => {
+  it('is never paid more than the hold when it delivers more', async () => {
     const task = await run(6);
 
     assert.equal(task.status, 'success', JSON.stringify(task));
     assert.deepEqual(task.billing, { currency: 'USD', held: '0.12', captured: '0.12', released: '0' });
   });
 
-  it('fails for nothing where it brings nothing', async () => {
+  it('fails the task without a charge when it delivers nothing', async () => {
     const task = await run(0);
 
     assert.equal(task.status, 'fail');

@@ -13,7 +13,7 @@ describe('a picture from one HTTP call', () => {
   after(() => darkroom.stop());
 
   // Proves S4.1-1.
-  it('answers with an id at once and serves a real PNG of the asked size', async () => {
+  it('returns an id immediately and serves a real PNG of the requested size', async () => {
     const { client } = await darkroom.createAccount();
 
     const created = await client.create({

@@ -61,7 +61,7 @@ describe('a task of an upstream', { concurrency: AT_ONCE }, () => {
     log.filter((line) => line.kind === kind).length;
 
   // First, so that the others run while it waits from retry to retry.
-  it('fails as provider_unavailable when the provider keeps refusing, and was given nothing to do', async () => {
+  it('fails as provider_unavailable when the provider keeps rejecting it and has accepted no job', async () => {
     const { task, log } = await run('openai-closed', '[refuse 429]');
 
     assert.equal(task.status, 'fail');
@@ -74,7 +74,7 @@ describe('a task of an upstream', { concurrency: AT_ONCE }, () => {
 
   for (const protocol of UPSTREAM_PROTOCOLS) {
     // Proves C3-10.
-    it(`${protocol}: ends with a picture of its own to download, paid for, after one submit`, async () => {
+    it(`${protocol}: succeeds with a picture to download, charged, after one submit`, async () => {
       const { task, log } = await run(protocol, '[slow 300]');
 
       assert.equal(task.status, 'success', JSON.stringify(task));
@@ -91,7 +91,7 @@ describe('a task of an upstream', { concurrency: AT_ONCE }, () => {
     });
 
     // Proves S7-11.
-    it(`${protocol}: fails as content_rejected, for nothing, when the provider refuses the content`, async () => {
+    it(`${protocol}: fails as content_rejected, without a charge, when the provider rejects the content`, async () => {
       const { task } = await run(protocol, '[content]');
 
       assert.equal(task.status, 'fail');
@@ -101,7 +101,7 @@ describe('a task of an upstream', { concurrency: AT_ONCE }, () => {
     });
 
     // Proves C1-4.
-    it(`${protocol}: tells nothing of the provider's own words when its work fails`, async () => {
+    it(`${protocol}: does not expose the provider's own message when its work fails`, async () => {
       const { task, log } = await run(protocol, '[fail]');
 
       assert.equal(task.status, 'fail');
@@ -113,7 +113,7 @@ describe('a task of an upstream', { concurrency: AT_ONCE }, () => {
       assert.equal(countOf(log, 'submit'), 1);
     });
 
-    it(`${protocol}: submits again, once, when the provider took nothing at first`, async () => {
+    it(`${protocol}: submits again, once, when the provider accepted nothing at first`, async () => {
       const { task, log } = await run(`${protocol}-refusing`, '[refuse-first 1]');
 
       assert.equal(task.status, 'success', JSON.stringify(task));
@@ -122,7 +122,7 @@ describe('a task of an upstream', { concurrency: AT_ONCE }, () => {
     });
 
     // Proves C2-6, C4-5, C7-37.
-    it(`${protocol}: fails as TASK_TIMEOUT when the provider takes longer than the caller gave it`, async () => {
+    it(`${protocol}: fails as TASK_TIMEOUT when the provider takes longer than the timeout of the caller`, async () => {
       const { account, marker, taskId } = await start(protocol, '[slow 600000]', { timeoutSeconds: 2 });
 
       const task = await account.client.untilTerminal(taskId);
@@ -135,7 +135,7 @@ describe('a task of an upstream', { concurrency: AT_ONCE }, () => {
     });
 
     // Proves C4-2.
-    it(`${protocol}: fails as TASK_CANCELLED, for nothing, when it is cancelled while the provider works`, async () => {
+    it(`${protocol}: fails as TASK_CANCELLED, without a charge, when it is cancelled while the provider works`, async () => {
       const { account, marker, taskId } = await start(protocol, '[slow 600000]');
       await outside.untilProvider(marker, 'submit');
 
@@ -153,7 +153,7 @@ describe('a task of an upstream', { concurrency: AT_ONCE }, () => {
 
   for (const protocol of ['openai', 'replicate'] as const) {
     // Proves C7-37.
-    it(`${protocol}: never submits twice when the connection is lost, and says that the outcome is unknown`, async () => {
+    it(`${protocol}: never submits twice when the connection is lost, and reports that the outcome is unknown`, async () => {
       const { task, log } = await run(protocol, '[drop]');
 
       assert.equal(task.status, 'fail');
@@ -193,7 +193,7 @@ describe('a task of an upstream', { concurrency: AT_ONCE }, () => {
     ['5', MODEL_PRICE],
   ] as const) {
     // Proves C4-2, C7-36.
-    it(`captures what the provider bills for a cancelled task, never more than was held: ${billed}`, async () => {
+    it(`captures what the provider bills for a cancelled task, never more than the hold: ${billed}`, async () => {
       const marker = `marker-${randomUUID()}`;
       const account = await outside.darkroom.createAccount();
       const taskId = await outside.create(account, {
@@ -212,7 +212,7 @@ describe('a task of an upstream', { concurrency: AT_ONCE }, () => {
     });
   }
 
-  it('ends as cancelled when the work is done before Temporal could be told of the accepted cancel', async () => {
+  it('ends as cancelled when the work is done before Temporal receives the accepted cancel', async () => {
     const { account, marker, taskId } = await start('replicate', '[slow 1500]');
     await outside.untilProvider(marker, 'submit');
     // What accepting a cancel writes, except for the notification of Temporal: in this test it never comes.
@@ -244,7 +244,7 @@ describe('a task of an upstream', { concurrency: AT_ONCE }, () => {
     await outside.assertSettled(account);
   });
 
-  it('goes on asking for a job when the provider does not answer for a while', async () => {
+  it('keeps polling a job while the provider does not respond', async () => {
     const { task, log } = await run('replicate', '[poll-fail 2]');
 
     assert.equal(task.status, 'success', JSON.stringify(task));
@@ -256,7 +256,7 @@ describe('a task of an upstream', { concurrency: AT_ONCE }, () => {
     ['[no output]', 'replicate'],
     ['[404 file]', 'tasks'],
   ] as const) {
-    it(`fails as no_output when a finished job brings nothing to download: ${behaviour}`, async () => {
+    it(`fails as no_output when a finished job has nothing to download: ${behaviour}`, async () => {
       const { task } = await run(protocol, behaviour);
 
       assert.equal(task.status, 'fail');

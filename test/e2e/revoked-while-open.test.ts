@@ -183,8 +183,8 @@ async function watch(taskId: string, session: Record<string, string>): Promise<(
   return () => isOver;
 }
 
-describe('answers that are open', () => {
-  it('end everywhere when their key is revoked in another process; those of other keys stay', async () => {
+describe('open responses', () => {
+  it('are closed in all processes when their key is revoked in one; those of other keys stay open', async () => {
     const [account, other] = [await darkroom.createAccount(), await darkroom.createAccount()];
     const [open, kept] = [await openAll(account), await openAll(other)];
 
@@ -200,7 +200,7 @@ describe('answers that are open', () => {
     kept.events.leave();
   });
 
-  it('end when their account is suspended', async () => {
+  it('are closed when their account is suspended', async () => {
     const account = await darkroom.createAccount();
     const open = await openAll(account);
 
@@ -212,7 +212,7 @@ describe('answers that are open', () => {
     await assertAllEnd(open, account, 403);
   });
 
-  it('of a session end with it, and those of another session of the same key stay', async () => {
+  it('of a session are closed with it, and those of another session of the same key stay open', async () => {
     const account = await darkroom.createAccount();
     const { body } = await account.client.create({ model: 'darkroom/scene', input: { prompt: 'a lake' } });
     const { taskId } = body.data;

@@ -9,7 +9,7 @@ import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom } from '../support/darkroom.ts';
 import { until } from '@darkroom/testing/until';
 
-describe('a promotion in a whole Darkroom', () => {
+describe('a promotion in a complete installation', () => {
   let darkroom: Darkroom;
   before(async () => {
     darkroom = await startDarkroom();
@@ -17,7 +17,7 @@ describe('a promotion in a whole Darkroom', () => {
   after(() => darkroom.stop());
 
   // Proves C5-5.
-  it('is accepted at once and persistent soon, by a workflow that anyone can find by the output', async () => {
+  it('is accepted immediately and persistent soon, by a workflow that can be found by the output id', async () => {
     const { client } = await darkroom.createAccount();
     const created = await client.create({ model: 'darkroom/scene', input: { prompt: 'a lighthouse at sunset' } });
     const task = await client.untilTerminal(created.body.data.taskId);

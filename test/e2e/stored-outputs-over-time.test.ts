@@ -32,7 +32,7 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
-describe('what is stored', () => {
+describe('a stored output', () => {
   let app: AppWithClock;
   let served: ServedApp;
   let maintenance: MaintenanceWorker;
@@ -90,7 +90,7 @@ describe('what is stored', () => {
   }
 
   // Proves S8-2, C3-16, C5-14.
-  it('is downloadable by every URL to its very end, and expires after the last of them, bytes and all', async () => {
+  it('can be downloaded until every URL expires, and then expires with its bytes', async () => {
     const account = await served.newAccount();
     const { id, key, end } = await stored(account);
 
@@ -124,7 +124,7 @@ describe('what is stored', () => {
     assert.deepEqual(await goneOf(id), { reason: 'expired', isAtItsEnd: true, isErased: true });
   });
 
-  it('persistently has no end', async () => {
+  it('never expires when it is persistent', async () => {
     const account = await served.newAccount();
     const { id, key, end } = await stored(account);
     await account.client.send('POST', '/v1/storages/promote', [id]);
@@ -182,7 +182,7 @@ describe('what is stored', () => {
   });
 
   // Proves C7-28.
-  it('goes for uploads as for outputs', async () => {
+  it('has the same lifetime when it is an upload', async () => {
     const account = await served.newAccount();
     const id = newId('file');
     const objectKey = uploadKey(id);
@@ -201,7 +201,7 @@ describe('what is stored', () => {
     assert.equal(await isStored(objectKey), false);
   });
 
-  it('goes for what nothing names after 24 h, and for that alone', async () => {
+  it('is deleted after 24 h when nothing refers to it, and only then', async () => {
     const account = await served.newAccount();
     const { key } = await stored(account);
     const { taskId } = (await account.client.create(body())).body.data;
@@ -231,7 +231,7 @@ describe('what is stored', () => {
     }
   });
 
-  it('leaves a store alone that belongs to another installation', async () => {
+  it('is not touched in a store that belongs to another installation', async () => {
     const left = `outputs/ZZ/${newTaskId()}-generated-left`;
     const root = served.http.config.store.storeUrl.replace('file://', '');
     await served.store.put(left, randomBytes(10), { mimeType: 'image/png' });
@@ -246,7 +246,7 @@ describe('what is stored', () => {
     assert.deepEqual(await sweep('unnamed'), { deleted: 1 });
   });
 
-  it('forgets rate limits that nobody used for an hour', async () => {
+  it('does not extend unused rate limits, which are deleted after an hour', async () => {
     await served.room.rows(
       `INSERT INTO rate_buckets (id, tokens, leases, updated_at)
        VALUES ('idle', 1, '{}', now() - interval '61 minutes'), ('used', 1, '{}', now() - interval '59 minutes')`,
@@ -258,7 +258,7 @@ describe('what is stored', () => {
     assert.deepEqual(rows, [{ id: 'used' }]);
   });
 
-  it('is promoted although its workflow was lost, when the next pass asks for it again', async () => {
+  it('is promoted although its workflow was lost, when the next pass starts it again', async () => {
     const account = await served.newAccount();
     const { id } = await stored(account);
     await served.room.database.transaction(async (transaction) => {
@@ -284,7 +284,7 @@ describe('what is stored', () => {
   });
 
   // Proves C5-19.
-  it('is metered by the day, and returns to temp when nobody pays for a week', async () => {
+  it('is metered by the day, and returns to temp when its account does not pay for a week', async () => {
     const account = await served.newAccount({ microUsd: 10_000n });
     const { taskId } = (await account.client.create(body({ storage: 'persistent' }))).body.data;
     await served.succeed(taskId, randomBytes(100));

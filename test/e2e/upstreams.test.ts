@@ -41,7 +41,7 @@ const MODELS = {
   gone: [{ protocol: 'replicate', baseUrl: NOWHERE, id: 'gone' }],
 } as const;
 
-describe('what tasks share of an upstream', { concurrency: true }, () => {
+describe('an upstream that tasks share', { concurrency: true }, () => {
   let outside: DarkroomWithUpstreams;
   before(async () => {
     outside = await startDarkroomWithUpstreams({ EGRESS_ALLOW: '' }, [], MODELS);
@@ -78,7 +78,7 @@ describe('what tasks share of an upstream', { concurrency: true }, () => {
   const linesOf = async ({ marker }: Started, kind: LogLine['kind']): Promise<readonly LogLine[]> =>
     (await outside.providerLog(marker)).filter((line) => line.kind === kind);
 
-  it('has no more jobs under way at once than the cap, and every task ends', async () => {
+  it('never has more concurrent jobs than its cap, and every task ends', async () => {
     const tasks = await Promise.all(Array.from({ length: 5 }, () => start('capped', '[slow 2500]')));
     for (const task of tasks) assert.equal((await end(task)).status, 'success');
 
@@ -93,7 +93,7 @@ describe('what tasks share of an upstream', { concurrency: true }, () => {
     assert.equal(log.filter(({ kind }) => kind === 'submit').length, tasks.length);
   });
 
-  it('gives the place of a cancelled task to the next, which was not refused while it waited', async () => {
+  it('gives the slot of a cancelled task to the next, which was not rejected while it waited', async () => {
     const first = await start('single', '[slow 600000]');
     await outside.untilProvider(first.marker, 'submit');
     const second = await start('single', '');
@@ -111,7 +111,7 @@ describe('what tasks share of an upstream', { concurrency: true }, () => {
     assert.equal(refused, undefined);
   });
 
-  it('is left alone by every task for as long as it asked one to stay away', async () => {
+  it('gets no requests from any task for as long as its Retry-After says', async () => {
     const first = await start('busy', '[refuse-first 1] [retry-after 4]');
     await outside.untilProvider(first.marker, 'refused');
     const others = await Promise.all([start('busy', ''), start('busy', '')]);
@@ -129,7 +129,7 @@ describe('what tasks share of an upstream', { concurrency: true }, () => {
     for (const task of others) assert.deepEqual(await attempts(task), [['submitted', { upstream: 'busy' }]]);
   });
 
-  it('is asked for nothing while its breaker is open after five failures in a row', async () => {
+  it('gets no requests while its circuit breaker is open after five failures in a row', async () => {
     const five = await Promise.all(Array.from({ length: 5 }, () => start('broken', '[500]')));
     for (const task of five) assert.equal((await end(task)).error?.reason, 'outcome_unknown');
 
@@ -139,7 +139,7 @@ describe('what tasks share of an upstream', { concurrency: true }, () => {
     assert.deepEqual(await outside.providerLog(next.marker), []);
   });
 
-  it('is followed by the next of its route after a definite refusal, and that one is asked for the job', async () => {
+  it('is followed by the next of its route after a definite rejection', async () => {
     const task = await start('spared', '[slow 600000]');
     await outside.untilProvider(task.marker, 'poll');
     await task.account.client.send('POST', `/v1/tasks/${task.taskId}/cancel`);
@@ -156,7 +156,7 @@ describe('what tasks share of an upstream', { concurrency: true }, () => {
     ]);
   });
 
-  it('is not followed by another where nobody knows whether it took the work', async () => {
+  it('has no fallback when it is unknown whether it accepted the job', async () => {
     const task = await start('dropped', '[drop]');
 
     assert.equal((await end(task)).error?.reason, 'outcome_unknown');
@@ -167,7 +167,7 @@ describe('what tasks share of an upstream', { concurrency: true }, () => {
     assert.deepEqual(await attempts(task), [['provider_unanswered', { upstream: 'dropping' }]]);
   });
 
-  it('is asked again itself, and no other, where it knows our task by its key', async () => {
+  it('is retried itself, without fallback, when it recognizes our task by its key', async () => {
     const task = await start('repeated', '[drop]');
 
     assert.equal((await end(task)).status, 'success');
@@ -176,7 +176,7 @@ describe('what tasks share of an upstream', { concurrency: true }, () => {
     assert.equal(log.filter(({ kind }) => kind === 'submit').length, 1);
   });
 
-  it('is not followed by another where it was the work that was refused', async () => {
+  it('has no fallback when it rejected the content', async () => {
     const task = await start('refused', '[refuse 422]');
 
     assert.equal((await end(task)).error?.reason, 'input_invalid');
@@ -186,13 +186,13 @@ describe('what tasks share of an upstream', { concurrency: true }, () => {
     );
   });
 
-  it('ends a task as provider_unavailable when it cannot be reached in the time that there is', async () => {
+  it('fails a task as provider_unavailable when it cannot be reached before the deadline', async () => {
     const task = await start('gone', '', { timeoutSeconds: 5 });
 
     assert.equal((await end(task)).error?.reason, 'provider_unavailable');
   });
 
-  it('is asked at once when it calls back, although it wanted to be asked much later', async () => {
+  it('is polled immediately when it calls back, before its poll interval has passed', async () => {
     const task = await start('replicate', '[slow 3000] [poll-after 600]');
 
     assert.equal((await end(task)).status, 'success');
@@ -201,7 +201,7 @@ describe('what tasks share of an upstream', { concurrency: true }, () => {
     assert.equal(await hookRows(task), 0);
   });
 
-  it('is not believed when it calls back early and often', async () => {
+  it('does not end a task by calling back early and often', async () => {
     const task = await start('replicate', '[slow 3000] [poll-after 600] [hook-every 100]');
 
     assert.equal((await end(task)).status, 'success');
@@ -212,7 +212,7 @@ describe('what tasks share of an upstream', { concurrency: true }, () => {
     assert.equal((await linesOf(task, 'submit')).length, 1);
   });
 
-  it('is given up as provider_error, and told to stop, when it answers nothing but pages for a job', async () => {
+  it('fails the task as provider_error, and gets a stop request, when it answers polls with HTML only', async () => {
     // Its hooks only shorten the time in which it is polled twenty times.
     const task = await start('replicate', '[slow 600000] [html-poll] [hook-every 200]');
 
@@ -221,7 +221,7 @@ describe('what tasks share of an upstream', { concurrency: true }, () => {
     assert.equal((await linesOf(task, 'cancel')).length, 1);
   });
 
-  it('serves its results to whoever has its credential, on an address that nobody else may be fetched from', async () => {
+  it('serves its results only with its credential, from a host that no one else may fetch from', async () => {
     for (const model of ['replicate', 'tasks']) {
       const task = await start(model, '');
 
@@ -241,7 +241,7 @@ describe('what tasks share of an upstream', { concurrency: true }, () => {
     ['is said to be in the cloud’s own network', '[file-redirect https://169.254.169.254/latest/]'],
     ['is said to be at something that is no address', '[file-redirect https://]'],
   ] as const) {
-    it(`has delivered nothing where its one result ${what}`, async () => {
+    it(`has delivered nothing when its one result ${what}`, async () => {
       assert.equal((await end(await start('tasks', behaviour))).error?.reason, 'no_output');
     });
   }

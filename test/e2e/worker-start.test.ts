@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { startDarkroom } from '../support/darkroom.ts';
 
-it('ends where Temporal has no such namespace', async () => {
+it('exits when the Temporal namespace does not exist', async () => {
   const environment = { TEMPORAL_NAMESPACE: 'nowhere' };
 
   await assert.rejects(startDarkroom({ apis: 0, environment }), (error: Error) => {

@@ -54,7 +54,7 @@ describe('the table of addresses', BOUNDED, () => {
     });
   }
 
-  it('holds for every address that a download is redirected to', async (t) => {
+  it('applies to every address that a download is redirected to', async (t) => {
     let location = '';
     const store = await listen(t, (_request, response) => response.writeHead(302, { location }).end());
     const tried = watchConnects(t, [store.port]) as Connect[];
@@ -73,7 +73,7 @@ describe('the table of addresses', BOUNDED, () => {
     assert.equal(store.requests.length, ADDRESSES.length);
   });
 
-  it('holds for every address that a name server answers with', async (t) => {
+  it('applies to every address that a name server returns', async (t) => {
     let answer = '';
     const server = await startNameServer(t, (name, type) => {
       const isAsked = answer.includes(':') === (type === 'AAAA');
@@ -94,7 +94,7 @@ describe('the table of addresses', BOUNDED, () => {
 
 describe('the table of URLs', BOUNDED, () => {
   for (const { url, reaches, what } of URLS) {
-    it(`${reaches === undefined ? 'refuses' : 'takes'} ${JSON.stringify(url)} (${what})`, async (t) => {
+    it(`${reaches === undefined ? 'rejects' : 'accepts'} ${JSON.stringify(url)} (${what})`, async (t) => {
       const tried = watchConnects(t);
       const { egress } = egressOf(t, []);
 
@@ -105,7 +105,7 @@ describe('the table of URLs', BOUNDED, () => {
     });
   }
 
-  it('holds for redirects, where a relative address stays at the server', async (t) => {
+  it('applies to redirects, and a relative address stays at the server', async (t) => {
     let location = '';
     const store = await listen(t, (_request, response) => response.writeHead(302, { location }).end());
     const tried = watchConnects(t, [store.port]) as Connect[];

@@ -36,13 +36,13 @@ const PUBLIC = [
 
 describe('isPublicAddress', () => {
   for (const address of BLOCKED) {
-    it(`says no to ${address === '' ? 'an empty text' : address}`, () => assert.equal(isPublicAddress(address), false));
+    it(`is false for ${address === '' ? 'an empty text' : address}`, () => assert.equal(isPublicAddress(address), false));
   }
   for (const address of PUBLIC) {
-    it(`says yes to ${address}`, () => assert.equal(isPublicAddress(address), true));
+    it(`is true for ${address}`, () => assert.equal(isPublicAddress(address), true));
   }
 
-  it('says no to every IPv6 address outside 2000::/3', () => {
+  it('is false for every IPv6 address outside 2000::/3', () => {
     const group = fc.integer({ min: 0, max: 0xffff });
     fc.assert(
       fc.property(fc.array(group, { minLength: 8, maxLength: 8 }), (groups) => {
@@ -89,10 +89,10 @@ describe('readHost', () => {
     '08.1.1.1',
     'a.0x7g1.9',
   ]) {
-    it(`takes ${host} for neither a name nor an address`, () => assert.deepEqual(readHost(host), { kind: 'invalid' }));
+    it(`accepts ${host} neither as a name nor as an address`, () => assert.deepEqual(readHost(host), { kind: 'invalid' }));
   }
   for (const host of ['', '.', 'a..b', 'example.com..', '-a.test', 'a b.test', 'a*.test', `${'a'.repeat(64)}.test`]) {
-    it(`takes "${host}" for no name`, () => assert.deepEqual(readHost(host), { kind: 'invalid' }));
+    it(`rejects "${host}" as a name`, () => assert.deepEqual(readHost(host), { kind: 'invalid' }));
   }
 
   it('puts names in lower case and drops the final dot', () => {

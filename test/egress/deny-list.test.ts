@@ -35,12 +35,12 @@ describe('EGRESS_DENY', () => {
     ['9.9.9.0/8/8', /the CIDR is malformed/],
   ];
   for (const [entry, problem] of BROKEN) {
-    it(`does not take ${entry}`, () => {
+    it(`rejects ${entry}`, () => {
       assert.throws(() => parseDenyList([entry]), problem);
     });
   }
 
-  it('is decided on when a URL is accepted, and wins over EGRESS_ALLOW', () => {
+  it('is applied when a URL is accepted, and overrides EGRESS_ALLOW', () => {
     const policy = {
       allow: parseAllowList(['9.9.9.9:443', 'a.internal.example.com:443']),
       deny: parseDenyList(['9.9.9.0/24', 'internal.example.com']),
@@ -63,7 +63,7 @@ describe('EGRESS_DENY', () => {
     }
   });
 
-  it('is decided on again when a name is resolved, and logged at start', async (t) => {
+  it('is applied again when a name is resolved, and logged at start', async (t) => {
     const tried = watchConnects(t);
     const { egress, logged } = egressOf(t, [], {
       deny: parseDenyList(['9.9.9.0/24']),

@@ -19,7 +19,7 @@ describe('download', BOUNDED, () => {
     assert.deepEqual(await buffer(file.body), content);
   });
 
-  it('follows three redirects and no fourth', async (t) => {
+  it('follows three redirects but not a fourth', async (t) => {
     const store = await listen(t, (request, response) => {
       const left = Number(request.url?.slice(1));
       if (left === 0) response.writeHead(200).end('here');
@@ -32,7 +32,7 @@ describe('download', BOUNDED, () => {
     await failsWith('unreachable', egress.download(`http://127.0.0.1:${store.port}/4`, bound));
   });
 
-  it('judges every address that it is redirected to', async (t) => {
+  it('validates every address that it is redirected to', async (t) => {
     const hidden = await listen(t, (_request, response) => response.writeHead(200).end('secret'));
     let location = '';
     const store = await listen(t, (_request, response) => response.writeHead(302, { location }).end());
@@ -56,7 +56,7 @@ describe('download', BOUNDED, () => {
     await failsWith('unreachable', egress.download(`http://127.0.0.1:${store.port}/`, bound));
   });
 
-  it('fails with the status when the answer is no file', async (t) => {
+  it('fails with the status when the response is not a file', async (t) => {
     const store = await listen(t, (request, response) => {
       if (request.url === '/gzip') response.writeHead(200, { 'content-encoding': 'gzip' }).end('x');
       else response.writeHead(Number(request.url?.slice(1))).end();
@@ -70,7 +70,7 @@ describe('download', BOUNDED, () => {
     await failsWith('status', egress.download(`http://127.0.0.1:${store.port}/gzip`, bound));
   });
 
-  it('refuses a file that says it is too large, and ends one that does not say so', async (t) => {
+  it('rejects a file with too large a Content-Length, and aborts one without it at the limit', async (t) => {
     const store = await listen(t, (request, response) => {
       if (request.url === '/says') response.writeHead(200, { 'content-length': '1001' });
       response.end(Buffer.alloc(1001));
@@ -119,7 +119,7 @@ describe('download', BOUNDED, () => {
     assert.equal(closed.length, 1);
   });
 
-  it('calls a file that was cut off unreachable, not complete', async (t) => {
+  it('reports a truncated file as unreachable, not as complete', async (t) => {
     const store = await listen(t, (_request, response) => {
       response.writeHead(200, { 'content-length': '100' });
       response.write(Buffer.alloc(50), () => response.destroy());

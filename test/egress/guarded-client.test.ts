@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import { BOUNDED, egressOf, failsWith, listen, message } from './loopback.ts';
 
 describe('post', BOUNDED, () => {
-  it('sends method, headers and body, and asks for no encoding and no kept connection', async (t) => {
+  it('sends method, headers and body, and requests neither compression nor keep-alive', async (t) => {
     const bodies: string[] = [];
     const receiver = await listen(t, (request, response) => {
       void buffer(request).then((body) => {
@@ -32,7 +32,7 @@ describe('post', BOUNDED, () => {
   });
 
   // Proves C6-18.
-  it('sends nothing to an address that is not permitted, and looks outside like any failure', async (t) => {
+  it('sends nothing to an address that is not permitted, and reports it like any failure', async (t) => {
     const receiver = await listen(t, (_request, response) => response.writeHead(204).end());
     const { egress, logged } = egressOf(t, []);
     const hosts = [
@@ -59,7 +59,7 @@ describe('post', BOUNDED, () => {
     assert.equal(logged().filter((line) => line['msg'] === 'an outgoing request was blocked').length, hosts.length * 2);
   });
 
-  it('refuses a name when any of its addresses is not permitted', async (t) => {
+  it('rejects a name when any of its addresses is not permitted', async (t) => {
     const receiver = await listen(t, (_request, response) => response.writeHead(204).end());
     const { egress, logged } = egressOf(t, [`http://127.0.0.1:${receiver.port}`], {
       resolve: async () => ['127.0.0.1', '127.0.0.2'],
@@ -72,7 +72,7 @@ describe('post', BOUNDED, () => {
   });
 
   // Proves C2-13.
-  it('refuses a public-looking name that resolves to the loopback', async (t) => {
+  it('rejects a public-looking name that resolves to the loopback', async (t) => {
     const { egress, logged } = egressOf(t, [], { resolve: async () => ['127.0.0.1'] });
 
     await failsWith('unreachable', egress.post('https://example.com/', message()));
@@ -81,7 +81,7 @@ describe('post', BOUNDED, () => {
     assert.equal(logged().at(-1)?.['host'], 'example.com');
   });
 
-  it('resolves a name once per call and judges it anew on the next one', async (t) => {
+  it('resolves a name once per call and validates it again on the next one', async (t) => {
     const receiver = await listen(t, (_request, response) => response.writeHead(204).end());
     const answers = [['127.0.0.1'], ['127.0.0.2'], ['127.0.0.1']];
     const { egress } = egressOf(t, [`http://127.0.0.1:${receiver.port}`], {
@@ -98,7 +98,7 @@ describe('post', BOUNDED, () => {
     assert.equal(receiver.requests[0]?.headers.host, `rebinding.test:${receiver.port}`);
   });
 
-  it('sends nothing when the peer turns out to be another address than the one that was judged', async (t) => {
+  it("sends nothing when the peer's address differs from the validated one", async (t) => {
     // Connecting to 0.0.0.0 reaches the loopback: the only way to get a different peer with real sockets.
     const receiver = await listen(t, (_request, response) => response.writeHead(204).end());
     const { egress, logged } = egressOf(t, [`http://0.0.0.0:${receiver.port}`]);
@@ -109,7 +109,7 @@ describe('post', BOUNDED, () => {
     assert.equal(logged().at(-1)?.['problem'], 'the peer is not the address that was checked');
   });
 
-  it('tries the next address of a name when the first does not take the connection', async (t) => {
+  it('tries the next address of a name when the first rejects the connection', async (t) => {
     const receiver = await listen(t, (_request, response) => response.writeHead(204).end());
     const { egress } = egressOf(t, [`http://127.0.0.0/8:${receiver.port}`], {
       resolve: async () => ['127.0.0.9', '127.0.0.1'],
@@ -118,7 +118,7 @@ describe('post', BOUNDED, () => {
     assert.equal((await egress.post(`http://two.test:${receiver.port}/`, message())).status, 204);
   });
 
-  it('returns a redirect as the answer and does not follow it', async (t) => {
+  it('returns a redirect as the response and does not follow it', async (t) => {
     const receiver = await listen(t, (_request, response) => response.writeHead(307, { location: '/other' }).end());
     const { egress } = egressOf(t, [`http://127.0.0.1:${receiver.port}`]);
 
@@ -128,7 +128,7 @@ describe('post', BOUNDED, () => {
     assert.equal(receiver.requests.length, 1);
   });
 
-  it('gives up at the deadline when the receiver drips', async (t) => {
+  it('times out when the receiver sends slowly', async (t) => {
     const receiver = await listen(t, (_request, response) => {
       response.writeHead(200);
       const drip = setInterval(() => response.write('.'), 10);
@@ -139,7 +139,7 @@ describe('post', BOUNDED, () => {
     await failsWith('timeout', egress.post(`http://127.0.0.1:${receiver.port}/`, message({ timeoutMs: 300 })));
   });
 
-  it('gives up at the deadline when the receiver never answers, and when its name never resolves', async (t) => {
+  it('times out when the receiver never responds, and when its name never resolves', async (t) => {
     const receiver = await listen(t, () => undefined);
     const { egress } = egressOf(t, [`http://127.0.0.1:${receiver.port}`], {
       resolve: () => new Promise(() => undefined),
@@ -150,7 +150,7 @@ describe('post', BOUNDED, () => {
   });
 
   // Proves C6-20.
-  it('reads an endless reply up to the bound and takes its status', async (t) => {
+  it('reads an endless response up to the limit and returns its status', async (t) => {
     let sent = 0;
     const receiver = await listen(t, (_request, response) => {
       const chunk = Buffer.alloc(65_536);
@@ -169,7 +169,7 @@ describe('post', BOUNDED, () => {
     assert.ok(sent < 64 * 1024 * 1024, `${sent} bytes were sent`);
   });
 
-  it('calls garbage, a cut connection and a closed port unreachable', async (t) => {
+  it('reports garbage, a broken connection and a closed port as unreachable', async (t) => {
     const receiver = await listen(t, (request) => {
       if (request.url === '/garbage') request.socket.end('this is no HTTP\r\n\r\n');
       else request.socket.destroy();
@@ -181,7 +181,7 @@ describe('post', BOUNDED, () => {
     await failsWith('unreachable', egress.post(`http://127.0.0.2:${receiver.port}/closed`, message()));
   });
 
-  it('throws the reason of the caller when the caller stops it', async (t) => {
+  it('throws the abort reason of the caller', async (t) => {
     const controller = new AbortController();
     const reason = new Error('the worker stops');
     const receiver = await listen(t, () => controller.abort(reason));
@@ -193,7 +193,7 @@ describe('post', BOUNDED, () => {
     assert.equal(receiver.requests.length, 1);
   });
 
-  it('refuses to carry credentials', async (t) => {
+  it('does not send credentials in a URL', async (t) => {
     const { egress } = egressOf(t, []);
 
     await assert.rejects(egress.post('https://example.com/', message({ headers: { Cookie: 'a=b' } })), TypeError);
@@ -201,7 +201,7 @@ describe('post', BOUNDED, () => {
 });
 
 describe('the client', BOUNDED, () => {
-  it('logs what the operator allows, once, and nothing when that is nothing', (t) => {
+  it('logs what the operator allows, once, and nothing when that is empty', (t) => {
     const { logged } = egressOf(t, ['http://127.0.0.1:9000', 'receiver.internal:443']);
     const { logged: loggedByOther } = egressOf(t, []);
 
@@ -210,7 +210,7 @@ describe('the client', BOUNDED, () => {
     assert.equal(loggedByOther().length, 0);
   });
 
-  it('ends what is under way when it is closed, and takes nothing more', async (t) => {
+  it('aborts open requests when it is closed, and accepts no new ones', async (t) => {
     let reached = (): void => undefined;
     const isReached = new Promise<void>((resolve) => (reached = resolve));
     const receiver = await listen(t, () => reached());

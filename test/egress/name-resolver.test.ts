@@ -57,8 +57,8 @@ const optionsOf = (accountId: string, signal = new AbortController().signal) => 
   mayBeGranted: false,
 });
 
-describe('twenty callbacks to names whose server never answers', BOUNDED, () => {
-  it("hold up neither another account's callbacks nor its downloads, nor the names that operators configured", async (t) => {
+describe('twenty callbacks to names whose server never responds', BOUNDED, () => {
+  it("delay neither another account's callbacks nor its downloads, nor the names that operators configured", async (t) => {
     const { receiver, server, egress, over, ended, stop } = await attackWith(t, 20);
     while (server.queries.length < 2 * LOOKUPS_PER_ACCOUNT) await new Promise(setImmediate);
     const url = `http://receiver.test:${receiver.port}/`;
@@ -78,7 +78,7 @@ describe('twenty callbacks to names whose server never answers', BOUNDED, () => 
     await over;
   });
 
-  it('all end long before a callback has to, without an answer', async (t) => {
+  it('all end long before the callback deadline', async (t) => {
     const { posts } = await attackWith(t, 20);
 
     for (const post of posts) {
@@ -92,7 +92,7 @@ describe('twenty callbacks to names whose server never answers', BOUNDED, () => 
 });
 
 describe('the share of an account', BOUNDED, () => {
-  it('ends at its lookups and those that wait, and leaves the others theirs', async (t) => {
+  it('limits its lookups and its waiting ones, and leaves capacity to other accounts', async (t) => {
     const { resolve, queries } = await startNameServer(t, partlySilent);
     const stop = new AbortController();
     setMaxListeners(0, stop.signal);
@@ -113,7 +113,7 @@ describe('the share of an account', BOUNDED, () => {
     assert.deepEqual(await resolve('good.test', optionsOf(HOSTILE)), ['127.0.0.1']);
   });
 
-  it('is there for whoever comes next, however many accounts hold theirs and wait for more', async (t) => {
+  it('is available to new accounts, however many accounts use theirs and wait for more', async (t) => {
     const { resolve, queries } = await startNameServer(t, partlySilent);
     const stop = new AbortController();
     setMaxListeners(0, stop.signal);
@@ -153,7 +153,7 @@ describe('a name server', BOUNDED, () => {
     return { error, tried };
   };
 
-  it('that never answers is given up within seconds, whatever time the caller has', async (t) => {
+  it('that never responds times out within seconds, whatever time the caller has', async (t) => {
     const { resolve } = await startNameServer(t, () => 'silence');
     const { egress } = egressOf(t, [], { resolve });
     const startedAt = performance.now();
@@ -164,7 +164,7 @@ describe('a name server', BOUNDED, () => {
     assert.ok(performance.now() - startedAt < 20_000);
   });
 
-  it('that answers for IPv4 and never for IPv6 is gone on with', async (t) => {
+  it('that responds for IPv4 and never for IPv6 is sufficient', async (t) => {
     const { tried } = await outcomeOf(t, (name, type) =>
       type === 'AAAA' ? 'silence' : { answers: [address(name, '8.8.8.8')] },
     );
@@ -172,7 +172,7 @@ describe('a name server', BOUNDED, () => {
     assert.deepEqual(tried, [{ host: '8.8.8.8', port: 443 }]);
   });
 
-  it('that takes its time is waited for', async (t) => {
+  it('that is slow is waited for', async (t) => {
     const { tried } = await outcomeOf(t, async (name, type) => {
       await once(AbortSignal.timeout(300), 'abort');
       return { answers: type === 'A' ? [address(name, '8.8.8.8')] : [] };
@@ -181,14 +181,14 @@ describe('a name server', BOUNDED, () => {
     assert.deepEqual(tried, [{ host: '8.8.8.8', port: 443 }]);
   });
 
-  it('that says as many addresses as are taken has us try the first ones', async (t) => {
+  it('that returns exactly the maximum of addresses makes the client try the first ones', async (t) => {
     const { tried } = await outcomeOf(t, addresses(MAX_ADDRESSES));
 
     assert.equal(tried.length, 3);
   });
 
   for (const count of [MAX_ADDRESSES + 1, 2_000]) {
-    it(`that says ${count} addresses has us go nowhere`, async (t) => {
+    it(`that returns ${count} addresses makes the lookup fail`, async (t) => {
       const { tried, error } = await outcomeOf(t, addresses(count));
 
       assert.deepEqual(tried, []);
@@ -196,7 +196,7 @@ describe('a name server', BOUNDED, () => {
     });
   }
 
-  it('that leads from name to name in a circle leads nowhere', async (t) => {
+  it('that returns a circular chain of names makes the lookup fail', async (t) => {
     const { tried, error } = await outcomeOf(t, (name) => ({
       answers: [
         { name, type: 'CNAME', ttl: 0, data: 'other.test' },
@@ -214,7 +214,7 @@ describe('a name server', BOUNDED, () => {
     ['HTTP', Buffer.from('HTTP/1.1 200 OK\r\n\r\n')],
   ];
   for (const [what, bytes] of NO_MESSAGES) {
-    it(`that sends ${what} instead of an answer is as good as silent`, async (t) => {
+    it(`that sends ${what} instead of a response is treated like a silent one`, async (t) => {
       const { tried, error } = await outcomeOf(t, () => bytes);
 
       assert.deepEqual(tried, []);
@@ -222,7 +222,7 @@ describe('a name server', BOUNDED, () => {
     });
   }
 
-  it('is not asked again under a search domain', async (t) => {
+  it('is not queried under a search domain', async (t) => {
     const { resolve, queries } = await startNameServer(t, () => ({ answers: [], code: 3 }));
 
     await assert.rejects(resolve('database', optionsOf(OTHER)));
@@ -232,7 +232,7 @@ describe('a name server', BOUNDED, () => {
 });
 
 describe('the hosts file', BOUNDED, () => {
-  it('counts for names that an entry of EGRESS_ALLOW may grant, and for no others', async (t) => {
+  it('is used for names that an entry of EGRESS_ALLOW may grant, and for no others', async (t) => {
     const folder = await mkdtemp(path.join(tmpdir(), 'hosts-'));
     t.after(() => rm(folder, { recursive: true }));
     const hostsFile = path.join(folder, 'hosts');

@@ -19,10 +19,10 @@ function drip(response: ServerResponse): void {
   response.once('close', () => clearInterval(timer));
 }
 
-describe('a file must come at a pace', BOUNDED, () => {
+describe('the minimum rate of a download', BOUNDED, () => {
   const bound = { accountId: 'ac-1', timeoutMs: AMPLE_MS, maxBytes: 100_000_000 };
 
-  it('ends a body that drips, and closes its connection', async (t) => {
+  it('ends a body that is too slow, and closes its connection', async (t) => {
     const closed: Promise<void>[] = [];
     const store = await listen(t, (_request, response) => {
       closed.push(new Promise((resolve) => response.once('close', () => resolve())));
@@ -40,7 +40,7 @@ describe('a file must come at a pace', BOUNDED, () => {
     assert.equal(closed.length, 1);
   });
 
-  it('ends a body that falls silent, before its first byte too', async (t) => {
+  it('ends a body that stalls, before its first byte too', async (t) => {
     const store = await listen(t, (request, response) => {
       response.flushHeaders();
       if (request.url === '/begun') response.write('x');
@@ -53,7 +53,7 @@ describe('a file must come at a pace', BOUNDED, () => {
     }
   });
 
-  it('waits no longer for the head of an answer, after a redirect either', async (t) => {
+  it('applies to response headers, also after a redirect', async (t) => {
     const store = await listen(t, (request, response) => {
       if (request.url === '/moved') response.writeHead(302, { location: '/never' }).end();
     });
@@ -64,7 +64,7 @@ describe('a file must come at a pace', BOUNDED, () => {
     }
   });
 
-  it('lets a body pass that drips fast enough for what is asked', async (t) => {
+  it('allows a body that is fast enough', async (t) => {
     const content = 'x'.repeat(20);
     const store = await listen(t, (_request, response) => {
       drip(response);
@@ -77,7 +77,7 @@ describe('a file must come at a pace', BOUNDED, () => {
     assert.match((await buffer(file.body)).toString(), /^x+$/);
   });
 
-  it('does not blame the sender for a reader that is slow', async (t) => {
+  it('does not count time in which the reader is slow', async (t) => {
     const content = Buffer.alloc(8_000_000, 'x');
     const store = await listen(t, (_request, response) => response.end(content));
     // The reader pauses for longer than a sender may be silent, and the file would be far below its average.
@@ -93,7 +93,7 @@ describe('a file must come at a pace', BOUNDED, () => {
     assert.equal(received, content.length);
   });
 
-  it('is asked of an upstream’s own files as well', async (t) => {
+  it('applies to an upstream’s own files as well', async (t) => {
     const upstream = await listen(t, (request, response) => {
       if (request.url !== '/never') response.write('x');
       if (request.url === '/drips') drip(response);

@@ -38,7 +38,7 @@ async function startPlace(listener: RequestListener): Promise<Place> {
   return place;
 }
 
-describe('the connections of a whole Darkroom', () => {
+describe('the connections of a complete installation', () => {
   let folder: string;
   let outside: DarkroomWithUpstreams;
   let account: TestAccount;

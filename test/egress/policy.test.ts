@@ -53,7 +53,7 @@ describe('parseAllowList', () => {
     ['a..b:443', /neither a name nor an address/],
   ];
   for (const [entry, problem] of REFUSED) {
-    it(`refuses ${entry} and names it`, () => {
+    it(`rejects ${entry} and names it`, () => {
       assert.throws(
         () => parseAllowList(['receiver.internal:8443', entry]),
         (error: Error) => error.message.includes(`"${entry}"`) && problem.test(error.message),
@@ -75,7 +75,7 @@ describe('checkUrl', () => {
   });
 
   // Proves C2-12.
-  it('refuses a literal address that is not public, in any spelling, with the words of the contract', () => {
+  it('rejects a literal address that is not public, in any spelling, with the message of the contract', () => {
     const problem = '127.0.0.1 is not a public address; the operator can allow it with EGRESS_ALLOW';
     const hosts = [
       '127.0.0.1',
@@ -97,7 +97,7 @@ describe('checkUrl', () => {
   });
 
   // Proves C2-13.
-  it('leaves names to be judged when connecting', () => {
+  it('leaves names to be validated when connecting', () => {
     assert.equal(problemOf('https://metadata.internal/'), undefined);
   });
 
@@ -128,7 +128,7 @@ describe('checkUrl', () => {
     [`https://example.com/${'a'.repeat(2029)}`, /^maxLength: got 2049, want 2048$/],
   ];
   for (const [url, problem] of REFUSED) {
-    it(`refuses ${JSON.stringify(url.slice(0, 40))}`, () => assert.match(problemOf(url) ?? 'accepted', problem));
+    it(`rejects ${JSON.stringify(url.slice(0, 40))}`, () => assert.match(problemOf(url) ?? 'accepted', problem));
   }
 
   // Proves C2-10.
@@ -154,7 +154,7 @@ describe('checkUrl', () => {
 });
 
 describe('mayConnect', () => {
-  it('judges the address of a name that only a range could permit', () => {
+  it('validates the address of a name that only a range could permit', () => {
     const policy = policyOf('http://10.0.0.0/8:8080');
 
     assert.equal(problemOf('http://receiver.internal:8080/', policy), undefined);
@@ -164,7 +164,7 @@ describe('mayConnect', () => {
     assert.equal(permits('https://receiver.internal:8080/', '8.8.8.8', policy), false);
   });
 
-  it('permits a named host wherever it lies, and no other host at that place', () => {
+  it('permits a named host at any address, and no other host at that address', () => {
     const policy = policyOf('receiver.internal:443');
 
     assert.equal(permits('https://receiver.internal/', '10.0.0.7', policy), true);

@@ -50,7 +50,7 @@ async function failsAlike(work: Promise<unknown>): Promise<EgressError> {
 }
 
 describe('a name server', BOUNDED, () => {
-  it('that says a public address first and a private one afterwards has us go to the first one only', async (t) => {
+  it('that returns a public address first and a private one later leads to the first one only', async (t) => {
     let asked = 0;
     const s = await scene(t, (name, type) => {
       if (type === 'AAAA') return { answers: [] };
@@ -70,7 +70,7 @@ describe('a name server', BOUNDED, () => {
     assert.ok(isBlocked(s));
   });
 
-  it('that changes its answer between the hops of a redirect is judged at each', async (t) => {
+  it('that changes its answer between the hops of a redirect is validated at each', async (t) => {
     let asked = 0;
     const store = await listen(t, (_request, response) => response.writeHead(302, { location: '/again' }).end());
     const server = await startNameServer(t, (name, type) => {
@@ -104,7 +104,7 @@ describe('a name server', BOUNDED, () => {
     ['the unspecified address', ['0.0.0.0', '::']],
   ];
   for (const [what, addresses] of MIXED) {
-    it(`that answers with ${what} has us go nowhere`, async (t) => {
+    it(`that answers with ${what} makes the request fail`, async (t) => {
       const s = await scene(t, always(...addresses));
 
       await failsAlike(s.egress.post('https://mixed.test/', message()));
@@ -114,7 +114,7 @@ describe('a name server', BOUNDED, () => {
     });
   }
 
-  it('that answers with public addresses only has us try each of them', async (t) => {
+  it('that answers with public addresses only makes the client try each of them', async (t) => {
     const s = await scene(t, always(PUBLIC, OTHER_PUBLIC, PUBLIC_IPV6));
 
     await failsAlike(s.egress.post('https://all.test/', message()));
@@ -122,7 +122,7 @@ describe('a name server', BOUNDED, () => {
     assert.deepEqual(s.tried.map(({ host }) => host).toSorted(), [PUBLIC_IPV6, PUBLIC, OTHER_PUBLIC]);
   });
 
-  it('that answers with a public IPv6 address only has us go there', async (t) => {
+  it('that answers with a public IPv6 address only makes the client connect to it', async (t) => {
     const s = await scene(t, always(PUBLIC_IPV6));
 
     await failsAlike(s.egress.post('https://ipv6.test/', message()));
@@ -143,7 +143,7 @@ describe('a name server', BOUNDED, () => {
             ],
     });
 
-  it('that hides an address behind other names is judged by the address', async (t) => {
+  it('that returns an alias is validated by its address', async (t) => {
     const hidden = await scene(t, chain('127.0.0.1'));
     await failsAlike(hidden.egress.post('https://harmless.test/', message()));
     assert.deepEqual(hidden.tried, []);
@@ -162,7 +162,7 @@ describe('a name server', BOUNDED, () => {
     ['with another name, and nothing of that', { answers: [{ name: 'none.test', type: 'CNAME', data: 'of.test' }] }],
   ];
   for (const [what, reply] of NOTHING) {
-    it(`that answers ${what} looks outside as if nobody listened`, async (t) => {
+    it(`that answers ${what} is reported like an unreachable host`, async (t) => {
       const s = await scene(t, () => reply);
 
       await failsAlike(s.egress.post('https://none.test/', message()));
@@ -172,7 +172,7 @@ describe('a name server', BOUNDED, () => {
     });
   }
 
-  it('that keeps silent is waited for until the deadline of the exchange, and no longer', async (t) => {
+  it('that never responds is waited for until the deadline of the request, and no longer', async (t) => {
     const s = await scene(t, () => 'silence');
 
     await failsWith('timeout', s.egress.post('https://silent.test/', message({ timeoutMs: 300 })));
@@ -180,7 +180,7 @@ describe('a name server', BOUNDED, () => {
     assert.deepEqual(s.tried, []);
   });
 
-  it('that cuts its answer short is asked for all of it, and that is judged', async (t) => {
+  it('that truncates its answer is queried for all of it, which is then validated', async (t) => {
     const s = await scene(t, (name, type, way) => {
       if (type === 'AAAA') return { answers: [] };
       if (way === 'udp') return { answers: [address(name, PUBLIC)], isCut: true };
@@ -194,7 +194,7 @@ describe('a name server', BOUNDED, () => {
     assert.ok(isBlocked(s));
   });
 
-  it('that cuts its answer short and has no more is as good as none', async (t) => {
+  it('that truncates its answer and has no more is treated like one without an answer', async (t) => {
     const s = await scene(t, (_name, _type, way) => (way === 'udp' ? { answers: [], isCut: true } : 'silence'));
 
     await failsWith('timeout', s.egress.post('https://cut.test/', message({ timeoutMs: 300 })));

@@ -6,7 +6,7 @@ import type { Lookup } from '../../src/egress/shared-lookup.ts';
 type Asked = Parameters<Lookup>;
 
 describe('the lookup of names that operators configured', () => {
-  it('has one under way for a name, whatever number of requests waits for it', () => {
+  it('runs once per name, whatever number of requests waits for it', () => {
     const asked: Asked[] = [];
     const lookup = createSharedLookup((...args) => void asked.push(args));
     const answers: unknown[] = [];
@@ -30,7 +30,7 @@ describe('the lookup of names that operators configured', () => {
     assert.equal(asked.length, 3);
   });
 
-  it('keeps those apart who want something else of the same name', () => {
+  it('is separate for different queries of the same name', () => {
     const asked: Asked[] = [];
     const lookup = createSharedLookup((...args) => void asked.push(args));
 

@@ -25,7 +25,7 @@ describe('TLS', BOUNDED, () => {
     assert.equal(receiver.requests.length, 0);
   });
 
-  it('verifies also where the environment says that Node is not to', async (t) => {
+  it('verifies also when the environment tells Node to skip verification', async (t) => {
     const before = process.env['NODE_TLS_REJECT_UNAUTHORIZED'];
     process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0';
     t.after(() => {
@@ -52,7 +52,7 @@ describe('TLS', BOUNDED, () => {
     assert.equal(receiver.requests.length, 0);
   });
 
-  it('calls a peer that speaks no TLS a TLS failure, and one that stays silent a time-out', async (t) => {
+  it('reports a peer without TLS as a TLS failure, and a silent one as a timeout', async (t) => {
     const plain = await listen(t, (_request, response) => response.writeHead(204).end());
     const { egress } = egressOf(t, [`127.0.0.1:${plain.port}`]);
 
@@ -65,7 +65,7 @@ describe('TLS', BOUNDED, () => {
     await failsWith('timeout', other.post(`https://127.0.0.1:${port}/`, message({ timeoutMs: 300 })));
   });
 
-  it('speaks plain HTTP only where the entry says so', async (t) => {
+  it('speaks plain HTTP only where an entry allows it', async (t) => {
     const receiver = await listen(t, (_request, response) => response.writeHead(204).end());
     const { egress } = egressOf(t, [`127.0.0.1:${receiver.port}`]);
 

@@ -85,7 +85,7 @@ const files = PROGRAM.flatMap((folder) =>
 );
 const found = new Map(files.map((file) => [file, waysOutOf(codeOf(file))]));
 
-describe('the ways out of the program', () => {
+describe('the outgoing connections of the program', () => {
   it('are the reviewed ones, file by file', () => {
     const ways = Object.fromEntries([...found].flatMap(([file, { ways }]) => (ways.length > 0 ? [[file, ways]] : [])));
     const reviewed = Object.fromEntries(
@@ -96,7 +96,7 @@ describe('the ways out of the program', () => {
     for (const { reason } of Object.values(CONNECTING)) assert.ok(reason.length > 20);
   });
 
-  it('are in no package that nobody has looked at, and those that connect are used where they may be', () => {
+  it('are in no package that was not reviewed, and packages that connect are used only where allowed', () => {
     const used = new Map<string, string[]>();
     for (const [file, { packages }] of found) {
       for (const name of packages) used.set(name, [...(used.get(name) ?? []), file]);
@@ -127,7 +127,7 @@ describe('the linter', () => {
   const { overrides } = JSON.parse(readFileSync(path.join(PACKAGE_ROOT, '.oxlintrc.json'), 'utf8')) as LintConfig;
   const isOfProgram = (file: string): boolean => PROGRAM.some((folder) => file.startsWith(`${folder}/`));
 
-  it('rejects the plain ways out in the whole program, but in the files that are reviewed for them', () => {
+  it('rejects outgoing calls in the whole program, except in the reviewed files', () => {
     const [everywhere, ...others] = overrides.filter(({ rules }) => rules['no-restricted-imports'] !== undefined);
     const reviewed = new Set([...Object.keys(CONNECTING), ...(PACKAGES_THAT_CONNECT['undici']?.files ?? [])]);
 
@@ -146,7 +146,7 @@ describe('the linter', () => {
     assert.deepEqual(replaced, ['workflows/**']);
   });
 
-  it('rejects the globals that connect, but in the files that are reviewed for them', () => {
+  it('rejects globals that connect, except in the reviewed files', () => {
     const off = overrides.filter(({ rules }) => rules['no-restricted-globals'] === 'off').flatMap(({ files }) => files);
     const using = Object.entries(CONNECTING).filter(([, { ways }]) => ways.includes('fetch'));
 
@@ -161,7 +161,7 @@ describe('the linter', () => {
   });
 });
 
-describe('counting the ways out', () => {
+describe('counting outgoing calls', () => {
   const SEEN: readonly (readonly [string, readonly string[]])[] = [
     [`import { request } from 'node:https';`, ['https.request']],
     [`import http, { createServer } from 'http';`, ['http.default']],
@@ -177,7 +177,7 @@ describe('counting the ways out', () => {
     [`process.getBuiltinModule('net')`, ['process.getBuiltinModule']],
   ];
   for (const [code, ways] of SEEN) {
-    it(`sees ${JSON.stringify(code)}`, () => assert.deepEqual(waysOutOf(code).ways, ways));
+    it(`detects ${JSON.stringify(code)}`, () => assert.deepEqual(waysOutOf(code).ways, ways));
   }
 
   for (const code of [
@@ -186,10 +186,10 @@ describe('counting the ways out', () => {
     `const answer = await store.fetch(key);`,
     `import { isIP } from 'node:net';`,
   ]) {
-    it(`lets ${JSON.stringify(code)}`, () => assert.deepEqual(waysOutOf(code).ways, []));
+    it(`ignores ${JSON.stringify(code)}`, () => assert.deepEqual(waysOutOf(code).ways, []));
   }
 
-  it('sees packages by their name, types aside', () => {
+  it('detects packages by name, except type imports', () => {
     const code = `import axios from 'axios/lib'; import type { A } from 'left'; import { S3 } from '@aws-sdk/client-s3/x';`;
     assert.deepEqual(waysOutOf(code).packages, ['@aws-sdk/client-s3', 'axios']);
   });

@@ -57,7 +57,7 @@ describe('tasks that wait for a capped upstream', { concurrency: true }, () => {
       (event) => event.activityTaskScheduledEventAttributes?.activityType?.name === 'submitGeneration',
     ).length;
 
-  it('are let in account by account, and each account’s in their order', async () => {
+  it('are admitted account by account, and in order within an account', async () => {
     const marker = `marker-${randomUUID()}`;
     const [busy, other] = [await outside.darkroom.createAccount(), await outside.darkroom.createAccount()];
     const first = await start(busy, 'turns', `${marker} first [slow 600000]`);
@@ -89,7 +89,7 @@ describe('tasks that wait for a capped upstream', { concurrency: true }, () => {
     for (const account of [busy, other]) await outside.assertSettled(account);
   });
 
-  it('ask once when they begin to wait, and once when they have a slot, however long that takes', async () => {
+  it('request a slot once when they begin to wait, and once when they have one, however long that takes', async () => {
     const marker = `marker-${randomUUID()}`;
     const account = await outside.darkroom.createAccount();
     const first = await start(account, 'waits', `${marker} first [slow 600000]`);
@@ -108,7 +108,7 @@ describe('tasks that wait for a capped upstream', { concurrency: true }, () => {
     await outside.assertSettled(account);
   });
 
-  it('give up their place when they are cancelled, and when their time is over', async () => {
+  it('release their position when they are cancelled, and when they time out', async () => {
     const marker = `marker-${randomUUID()}`;
     const account = await outside.darkroom.createAccount();
     const first = await start(account, 'leaves', `${marker} first [slow 600000]`);
@@ -131,7 +131,7 @@ describe('tasks that wait for a capped upstream', { concurrency: true }, () => {
     await outside.assertSettled(account);
   });
 
-  it('go in when the cap is raised in the model file, before those that were created after that', async () => {
+  it('are admitted when the cap is raised in the model file, before those that were created after that', async () => {
     const marker = `marker-${randomUUID()}`;
     const account = await outside.darkroom.createAccount();
     const first = await start(account, 'raised', `${marker} first [slow 600000]`);

@@ -9,14 +9,14 @@ import type { Darkroom } from '../support/darkroom.ts';
 
 const FILMS = 10;
 
-describe('an account with more films than a worker has slots', () => {
+describe('an account with more videos than a worker has slots', () => {
   let darkroom: Darkroom;
   before(async () => {
     darkroom = await startDarkroom({ environment: { ENGINE_THREADS: '1' } });
   });
   after(() => darkroom.stop());
 
-  it("does not hold up another account's image", async () => {
+  it("does not delay another account's image", async () => {
     const large = await darkroom.createAccount({ runningCap: 100, queueCap: 100 });
     const small = await darkroom.createAccount();
     const film = { model: 'darkroom/motion-long', input: { prompt: 'the sea', duration: 30 } };

@@ -20,7 +20,7 @@ describe('an account with five thousand tasks waiting', () => {
   });
   after(() => darkroom.stop());
 
-  it('does not hold up the first task of another', async () => {
+  it('does not delay the first task of another', async () => {
     const large = await darkroom.createAccount({ runningCap: 100, queueCap: 10_000 });
     const small = await darkroom.createAccount();
     const request = { model: 'bench/swatch', input: { prompt: 'grey', width: 640, height: 640 } };

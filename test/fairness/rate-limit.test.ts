@@ -21,7 +21,7 @@ after(() => darkroom.stop());
 
 describe('a limit over three api processes', () => {
   // Proves C7-18.
-  it('is kept within 10 % by clients that ask all of them as fast as they can', async () => {
+  it('holds within 10 % for clients that send to all of them as fast as they can', async () => {
     const { database } = darkroom.testDatabase;
     const key = await database.transaction(async (transaction) => {
       const accountId = await createAccount(transaction, 'test', { readsPerMinute: PER_MINUTE });

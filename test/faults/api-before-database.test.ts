@@ -43,7 +43,7 @@ describe('an api that is started before its database', () => {
     return { started };
   }
 
-  it('serves once the database is there', async () => {
+  it('starts serving once the database is there', async () => {
     const { started } = await startWithoutDatabase();
     wire.mend();
 
@@ -51,7 +51,7 @@ describe('an api that is started before its database', () => {
     assert.equal((await fetch(`${darkroom.url}/readyz`)).status, 200);
   });
 
-  it('ends in order when it is asked to meanwhile', async () => {
+  it('exits gracefully when it is stopped meanwhile', async () => {
     const { started } = await startWithoutDatabase();
     await api.kill('SIGTERM');
 
@@ -60,7 +60,7 @@ describe('an api that is started before its database', () => {
     await api.start();
   });
 
-  it('does not wait for a database that refuses it', async () => {
+  it('does not wait for a database that rejects its credentials', async () => {
     const url = new URL(adminUrl());
     url.password = 'wrong';
     const logger = createLogger({ level: 'silent', format: 'json', role: 'api' });

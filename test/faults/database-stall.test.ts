@@ -57,7 +57,7 @@ function directUrl(): string {
   return url.href;
 }
 
-it('a submit that waits for the database at its very beginning is not begun beside itself', async () => {
+it('a submit that waits for the database at its very beginning is not started a second time', async () => {
   const { darkroom } = world;
   const [worker] = darkroom.workers;
   assert.ok(worker !== undefined);
@@ -90,7 +90,7 @@ it('a submit that waits for the database at its very beginning is not begun besi
   assert.equal((await world.providerLog('a stalled lake')).filter(({ kind }) => kind === 'submit').length, 1);
 });
 
-it('a stall of 22 s under every activity brings one submit, one settlement, and no callback that is not recorded', async () => {
+it('a stall of 22 s under every activity leads to one submit, one settlement, and no unrecorded callback', async () => {
   const { darkroom } = world;
   const [worker] = darkroom.workers;
   const [locking, finishing, stalling] = [createGate(), createGate(), createGate()];

@@ -25,7 +25,7 @@ interface Sent {
 }
 
 // One after the other: the whole database is restored.
-describe('a task of which the database has lost commits', () => {
+describe('a task whose commits the database has lost', () => {
   let outside: DarkroomWithUpstreams;
   before(async () => {
     outside = await startDarkroomWithUpstreams();
@@ -86,7 +86,7 @@ describe('a task of which the database has lost commits', () => {
   }
 
   for (const protocol of UPSTREAM_PROTOCOLS) {
-    it(`succeeds as it had, for a client that repeats its key after ${protocol} and the receiver were done with it`, async () => {
+    it(`succeeds again, for a client that repeats its key after ${protocol} and the receiver have finished with it`, async () => {
       const sent = await prepare(`test/${protocol}`);
       const before = await keepRows(outside.darkroom.testDatabase);
       const { taskId } = await send(sent);
@@ -107,7 +107,7 @@ describe('a task of which the database has lost commits', () => {
       assert.deepEqual(await announced(taskId), ['success', 'success']);
     });
 
-    it(`ends its workflow by name, and goes on for a client that repeats its key, while ${protocol} has the work`, async () => {
+    it(`cancels its workflow by name, and continues for a client that repeats its key, while ${protocol} has the job`, async () => {
       const sent = await prepare(`test/${protocol}`, '[slow 4000]');
       const before = await keepRows(outside.darkroom.testDatabase);
       const { taskId } = await send(sent);
@@ -126,7 +126,7 @@ describe('a task of which the database has lost commits', () => {
     });
   }
 
-  it('is bought, once, where it was lost before anything was sent', async () => {
+  it('is submitted once when it was lost before anything was sent', async () => {
     const sent = await prepare('test/replicate');
     const [worker] = outside.darkroom.workers;
     await worker?.kill('SIGTERM');
@@ -144,7 +144,7 @@ describe('a task of which the database has lost commits', () => {
     await assertSucceededOnce(sent, await sent.account.client.untilTerminal(taskId));
   });
 
-  it('succeeds once more where it had succeeded since it was accepted, although nobody asks again', async () => {
+  it('succeeds again when it had succeeded since it was accepted, although no client repeats it', async () => {
     const sent = await prepare('test/replicate');
     const [worker] = outside.darkroom.workers;
     await worker?.kill('SIGTERM');
@@ -162,7 +162,7 @@ describe('a task of which the database has lost commits', () => {
   });
 
   for (const protocol of ['replicate', 'tasks'] as const) {
-    it(`succeeds once more where it had succeeded since ${protocol} took it`, async () => {
+    it(`succeeds again when it had succeeded since ${protocol} accepted it`, async () => {
       const sent = await prepare(`test/${protocol}`, '[slow 1500]');
       const { taskId } = await send(sent);
       await outside.untilProvider(sent.marker, 'poll');
@@ -177,7 +177,7 @@ describe('a task of which the database has lost commits', () => {
     });
   }
 
-  it('succeeds once more although a cancel reaches its next run before anything of that is done', async () => {
+  it('succeeds again although a cancel reaches its next run first', async () => {
     const sent = await prepare('test/replicate', '[slow 1500]');
     const { taskId } = await send(sent);
     await outside.untilProvider(sent.marker, 'poll');
@@ -205,7 +205,7 @@ describe('a task of which the database has lost commits', () => {
     assert.ok(!(await announced(taskId)).includes('fail'));
   });
 
-  it('is settled once more from the archived files, long after its deadlines and without its upstream', async () => {
+  it('is settled again from the archived files, long after its deadlines and without its upstream', async () => {
     const sent = await prepare('test/replicate', '[slow 1500]');
     const { database } = outside.darkroom.testDatabase;
     const { taskId } = await send(sent);
@@ -235,7 +235,7 @@ describe('a task of which the database has lost commits', () => {
     assert.ok(!(await announced(taskId)).includes('fail'));
   });
 
-  it('stays as it was where nothing of it is lost', async () => {
+  it('stays unchanged when none of its commits is lost', async () => {
     const sent = await prepare('test/replicate');
     const { taskId } = await send(sent);
     await sent.account.client.untilTerminal(taskId);
@@ -256,7 +256,7 @@ describe('a task of which the database has lost commits', () => {
     assert.equal((await send(sent)).isReplay, true);
   });
 
-  it('fails once more as it had failed', async () => {
+  it('fails again as it had failed', async () => {
     const sent = await prepare('test/replicate', '[slow 1500] [fail]');
     const { taskId } = await send(sent);
     await outside.untilProvider(sent.marker, 'poll');
@@ -273,7 +273,7 @@ describe('a task of which the database has lost commits', () => {
     await outside.assertSettled(sent.account);
   });
 
-  it('costs what the provider had billed where it had been cancelled', async () => {
+  it('costs what the provider had billed when it had been cancelled', async () => {
     const sent = await prepare('test/tasks', '[slow 600000] [bills 0.004]');
     const before = await keepRows(outside.darkroom.testDatabase);
     const { taskId } = await send(sent);
@@ -291,7 +291,7 @@ describe('a task of which the database has lost commits', () => {
     await outside.assertSettled(sent.account);
   });
 
-  it('is not bought twice where the intent was lost, and what came before it was not', async () => {
+  it('is not submitted twice when the intent was lost and earlier commits were not', async () => {
     const sent = await prepare('test/replicate', '[refuse-first 1] [retry-after 4] [delay-submit 600000]');
     const { taskId } = await send(sent);
     const { database } = outside.darkroom.testDatabase;
@@ -328,7 +328,7 @@ describe('a task of which the database has lost commits', () => {
     ['was made for', 'test/replicate', '', 1],
     ['the upstream said to', 'test/openai', '[content]', 0],
   ] as const) {
-    it(`is not given what ${what} another request, where a key comes again with another body`, async () => {
+    it(`does not get what ${what} another request, when a key is reused with another body`, async () => {
       const sent = await prepare(model, behaviour);
       const before = await keepRows(outside.darkroom.testDatabase);
       const { taskId } = await send(sent);
@@ -347,7 +347,7 @@ describe('a task of which the database has lost commits', () => {
     ['after its run has ended', true],
     ['while its run goes on', false],
   ] as const) {
-    it(`is not sent for another request to an upstream that may have the first, with a key that comes again ${when}`, async () => {
+    it(`is not sent for another request to an upstream that may have the first, with a key that is reused ${when}`, async () => {
       const sent = await prepare('test/tasks', '[delay-submit 600000]');
       const before = await keepRows(outside.darkroom.testDatabase);
       const { taskId } = await send(sent);

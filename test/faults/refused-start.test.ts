@@ -70,14 +70,14 @@ describe('an api', () => {
       /TLS_CERT_FILE: .*nowhere\.pem/,
     ],
   ] as const) {
-    it(`does not wait for its database where ${problem}`, async () => {
+    it(`does not wait for its database when ${problem}`, async () => {
       const { code, output } = await run('api', environment);
       assert.equal(code, UNUSABLE_CONFIGURATION, output);
       assertPlain(output, expected);
     });
   }
 
-  it('says which stored secrets none of its keys decrypts, and goes on for those who set new ones', async () => {
+  it('reports which stored secrets none of its keys decrypts, and keeps serving requests that replace them', async () => {
     const webhookKeys = createWebhookKeys(BEFORE);
     const accountId = await createAccount(test.database, 'studio');
     await test.database.transaction((transaction) =>
@@ -98,7 +98,7 @@ describe('an api', () => {
     assert.match(lines[1] ?? '', /still need ENCRYPTION_KEY_FALLBACKS/);
   });
 
-  it('says that PostgreSQL does not let it in', async () => {
+  it('reports that PostgreSQL rejected its login', async () => {
     const url = new URL(test.url);
     url.pathname = '/nothing_of_that_name';
     const { code, output } = await run('api', { DATABASE_URL: url.href });
@@ -108,7 +108,7 @@ describe('an api', () => {
 });
 
 describe('migrate', () => {
-  it('says that there is no Temporal', async () => {
+  it('reports that Temporal is unavailable', async () => {
     const { code, output } = await run('migrate', { DATABASE_URL: test.url });
     assert.equal(code, 1, output);
     assertPlain(output, new RegExp(`^TEMPORAL_ADDRESS: no Temporal server answers at ${NOWHERE}: .*$`, 'm'));

@@ -22,7 +22,7 @@ import { until } from '@darkroom/testing/until';
 import { body } from '../tasks/task-room.ts';
 import '../support/quiet-temporal.ts';
 
-describe('a delivery that runs', () => {
+describe('a running delivery', () => {
   let served: ServedApp;
   before(async () => {
     served = await serveApp();
@@ -54,7 +54,7 @@ describe('a delivery that runs', () => {
     );
   }
 
-  it('without a key that it can sign with is planned anew, and not taken for lost', async (t) => {
+  it('without a key to sign with is rescheduled, and not presumed lost', async (t) => {
     const webhookKeys = {
       ...served.http.webhookKeys,
       activeSecrets: () => Promise.reject(new WrongEncryptionKeyError('the key of another installation')),
@@ -83,7 +83,7 @@ describe('a delivery that runs', () => {
     assert.deepEqual(await requestStalledCallbacks(served.room.database), []);
   });
 
-  it('is asked for by the repair without a trace, and looks once more where its owner asks', async (t) => {
+  it('is polled by the repair without a trace, and checks again when its owner requests it', async (t) => {
     // No worker delivers callbacks here.
     const worker = await startMaintenanceWorker(served);
     t.after(() => worker.close());

@@ -12,7 +12,7 @@ import { until } from '@darkroom/testing/until';
 /** More than the worker has slots with one engine thread. */
 const MANY = 8;
 
-describe('inputs that keep us waiting', () => {
+describe('slow inputs', () => {
   let outside: SlowServer;
   let darkroom: Darkroom;
   before(async () => {
@@ -30,7 +30,7 @@ describe('inputs that keep us waiting', () => {
     return created.body.data.taskId;
   }
 
-  it('leave another account’s task its turn, and can be cancelled wherever they are', async () => {
+  it('do not delay another account’s task, and can be cancelled at any point', async () => {
     const [slow, other] = [await darkroom.createAccount(), await darkroom.createAccount()];
     const taskIds: string[] = [];
     for (let place = 0; place < MANY; place++) {
@@ -54,7 +54,7 @@ describe('inputs that keep us waiting', () => {
     await until('no connection is left open', () => outside.open === 0);
   });
 
-  it('fail their tasks after the second time, and leave the engine to others', async () => {
+  it('fail their tasks after the second timeout, and leave the engine to others', async () => {
     const [silent, other] = [await darkroom.createAccount(), await darkroom.createAccount()];
     const urls = ['/silent/a.png', '/silent/b.png'];
     const taskIds: string[] = [];

@@ -17,7 +17,7 @@ const ALMOST_ALL = 38;
 /** An account holds at most as many slots as it leaves free. */
 const SHARE = 20;
 
-describe('outputs that keep us waiting', () => {
+describe('slow outputs', () => {
   let slow: SlowServer;
   let outside: DarkroomWithUpstreams;
   before(async () => {

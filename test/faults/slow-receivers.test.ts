@@ -53,7 +53,7 @@ describe('a receiver that', { concurrency: true }, () => {
     ['never ends its answer', '/drip'],
   ] as const) {
     // Proves S2.3-1, S6.2-1, S8-1, C6-10, C6-18.
-    it(`${what} is given up after 10 s, and the task stays what it is`, async () => {
+    it(`${what} times out after 10 s, and the task stays unchanged`, async () => {
       const { task, attempt } = await deliver(path);
 
       assert.deepEqual([task.status, task.callback?.state], ['success', 'exhausted']);
@@ -64,7 +64,7 @@ describe('a receiver that', { concurrency: true }, () => {
   }
 
   // Proves S6.2-1, C6-10.
-  it('answers within 10 s is served, however slow it is', async () => {
+  it('responds within 10 s gets its delivery, however slow it is', async () => {
     const { task, attempt } = await deliver('/slow/6000');
 
     assert.equal(task.callback?.state, 'delivered');
@@ -73,7 +73,7 @@ describe('a receiver that', { concurrency: true }, () => {
   });
 
   // Proves C6-20.
-  it('answers with 64 MB is taken by its status, and its body is not waited for', async () => {
+  it('responds with 64 MB is evaluated by its status, without waiting for the body', async () => {
     const { task, attempt } = await deliver('/huge');
 
     assert.equal(task.callback?.state, 'delivered');

@@ -15,14 +15,14 @@ const SHARE = 12;
 /** When a request to stop that is not answered is given up (activities/cancel-generation.ts). */
 const STOP_TIMEOUT_MS = 9_000;
 
-describe('requests to stop that are not answered', () => {
+describe('stop requests without a response', () => {
   let outside: DarkroomWithUpstreams;
   before(async () => {
     outside = await startDarkroomWithUpstreams();
   });
   after(() => outside.stop());
 
-  it("leave slots to another account's, which has its bill, and to settlements", async () => {
+  it("leave slots to another account's, which is billed, and to settlements", async () => {
     const [hostile, other] = [await outside.darkroom.createAccount(), await outside.darkroom.createAccount()];
     const silent: string[] = [];
     for (let count = 0; count < MANY; count++) {

@@ -20,7 +20,7 @@ import '../support/quiet-temporal.ts';
 
 const DAY_MS = 86_400_000;
 
-describe('a worker that stops in the middle', () => {
+describe('a worker that is stopped during a pass', () => {
   let app: AppWithClock;
   let served: ServedApp;
   let maintenance: MaintenanceWorker;
@@ -85,7 +85,7 @@ describe('a worker that stops in the middle', () => {
     });
   }
 
-  it('of the repair works on no more tasks than those in hand', async () => {
+  it('of the repair processes no more tasks than those in progress', async () => {
     const account = await served.newAccount();
     for (let place = 0; place < 25; place++) await account.client.create(body());
     const claimed = await claimOutbox(served.room.database, 1_000);
@@ -101,7 +101,7 @@ describe('a worker that stops in the middle', () => {
     assert.equal(tasks.count(), 10);
   });
 
-  it('of the metering books no other day, and no other account', async () => {
+  it('of the metering charges no other day, and no other account', async () => {
     for (let place = 0; place < 3; place++) {
       const account = await served.newAccount();
       const { taskId } = (await account.client.create(body({ storage: 'persistent' }))).body.data;
@@ -114,7 +114,7 @@ describe('a worker that stops in the middle', () => {
     assert.equal(days.count(), 1);
   });
 
-  it('of what expires goes on with no other kind', async () => {
+  it('of the expiry continues with no other kind', async () => {
     const first = stopAt(/^(?:expire_outputs|expire_uploads|erase_old_inputs|delete_expired_text_responses)$/);
 
     await assertStopped(maintenance.run('expireOutputs'));

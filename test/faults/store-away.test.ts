@@ -9,7 +9,7 @@ import { packageFile } from '../../src/config/package-root.ts';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom } from '../support/darkroom.ts';
 
-describe('a store that is away until the deadline', () => {
+describe('a store that is unavailable until the deadline', () => {
   let darkroom: Darkroom;
   let modelsDir: string;
   before(async () => {
@@ -35,7 +35,7 @@ describe('a store that is away until the deadline', () => {
   });
 
   // Proves C3-21.
-  it('fails the task as STORAGE_UNAVAILABLE, for nothing, and the next one succeeds when it is back', async () => {
+  it('fails the task as STORAGE_UNAVAILABLE, without a charge, and the next one succeeds when it is back', async () => {
     const { client } = await darkroom.createAccount();
     const { storeFolder } = darkroom;
     const first = await client.create({ model: 'test/patient', input: { prompt: 'grey' } });

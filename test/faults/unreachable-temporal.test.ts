@@ -74,7 +74,7 @@ describe('a worker that cannot reach Temporal while upstreams work', () => {
     return ids;
   }
 
-  it('loses none of their work, and asks for none of it again', async () => {
+  it('loses none of their jobs, and submits none of them again', async () => {
     const ids = await begin('harbour');
     link.set('pass');
 
@@ -86,7 +86,7 @@ describe('a worker that cannot reach Temporal while upstreams work', () => {
     assert.equal((await submitsOf('harbour')).length, MODELS.length);
   });
 
-  it('leaves the upstream where a task is cancelled meanwhile', async () => {
+  it('stops using an upstream when its task is cancelled meanwhile', async () => {
     const [taskId = ''] = await begin('quay');
     link.set('pass');
     assert.equal((await account.client.send('POST', `/v1/tasks/${taskId}/cancel`)).status, 200);

@@ -82,8 +82,8 @@ async function assertShownWrong(metricsUrl: string, shiftMs: number): Promise<vo
   assert.ok(Math.abs(skew - shiftMs / 1000) < 10, String(skew));
 }
 
-describe('a worker whose clock is wrong for a moment', () => {
-  it('takes work again at once, and loses no submit that an upstream is answering', async () => {
+describe('a worker whose clock is briefly wrong', () => {
+  it('accepts work again immediately, and loses no submit in progress', async () => {
     const provider = await startTestProvider();
     const modelsDir = await writeModelFiles(provider.url);
     const environment = {
@@ -127,7 +127,7 @@ describe('a worker whose clock is wrong for a moment', () => {
 
 for (const [name, shiftMs] of Object.entries(SHIFTS)) {
   describe(`an api whose clock is 30 days ${name}`, () => {
-    it('says so and is not ready until its clock is right, and serves by the clock of the database', async () => {
+    it('reports that and is not ready until its clock is right, and uses the clock of the database', async () => {
       await withShifted('api', shiftMs, {}, async (darkroom, shift) => {
         const [metrics = '', ofWorker = ''] = darkroom.metricsUrls;
         const wrong = await readinessOf(darkroom.url);
@@ -158,7 +158,7 @@ for (const [name, shiftMs] of Object.entries(SHIFTS)) {
   });
 
   describe(`a worker whose clock is 30 days ${name}`, () => {
-    it('says so, is not ready and takes no work, until its clock is right', async () => {
+    it('reports that, is not ready and accepts no work until its clock is right', async () => {
       await withShifted('worker', shiftMs, {}, async (darkroom, shift) => {
         const [, metrics = ''] = darkroom.metricsUrls;
         const readiness = () => readinessOf(metrics);
@@ -199,7 +199,7 @@ for (const [name, shiftMs] of Object.entries(SHIFTS)) {
       });
     });
 
-    it('charges, expires and deletes nothing early or late where it may work all the same', async () => {
+    it('charges, expires and deletes nothing early or late when it is configured to work anyway', async () => {
       await withShifted('worker', shiftMs, { CLOCK_SKEW_SECONDS: '0' }, async (darkroom) => {
         const { database } = darkroom.testDatabase;
         let statements = 0;

@@ -87,7 +87,7 @@ describe('a submit that is announced', () => {
 
   const submit = submitOf(() => bench);
 
-  it('is recorded as an intent, announced, and only then sent, and its job is recorded at last', async () => {
+  it('is recorded as an intent, announced, and only then sent, and its job is recorded last', async () => {
     const task = await begin(room);
     const order: unknown[] = [];
     const note = async (step: unknown): Promise<void> => {
@@ -116,7 +116,7 @@ describe('a submit that is announced', () => {
     assert.deepEqual(attempt.beats, [{ place: 0, refusals: 0 }]);
   });
 
-  it('is not sent where Temporal does not answer, and leaves nothing that says that it was', async () => {
+  it('is not sent when Temporal does not respond, and leaves no record of having been sent', async () => {
     const task = await begin(room);
     const attempt = newAttempt({ recordHeartbeat: away });
     let isSent = false;
@@ -132,7 +132,7 @@ describe('a submit that is announced', () => {
     assert.deepEqual(attempt.beats.at(-1), {});
   });
 
-  it('is not sent by an attempt that is over, and leaves nothing that says that it was', async () => {
+  it('is not sent by an attempt that has ended, and leaves no record of having been sent', async () => {
     const task = await begin(room);
     let isSent = false;
 
@@ -146,7 +146,7 @@ describe('a submit that is announced', () => {
     assert.equal(await readGeneration(room.database, task.id), undefined);
   });
 
-  it('leaves the intent that another attempt has declared since', async () => {
+  it('preserves the intent that another attempt has declared since', async () => {
     const task = await begin(room);
     const place = { upstreamName: 'one', place: 0, label: 1 };
     const first = await declareIntent(room.database, task.id, place);
@@ -161,7 +161,7 @@ describe('a submit that is announced', () => {
     assert.equal(await countRejections(room.database, task.id), 0);
   });
 
-  it('may be sent again after a refusal, also where the next attempt has not heard of that', async () => {
+  it('may be sent again after a rejection, even when the next attempt does not know of it', async () => {
     const task = await begin(room);
     const announced: object[] = [];
     const attempt = newAttempt({
@@ -174,13 +174,13 @@ describe('a submit that is announced', () => {
     const refused = await submit(task, attempt, () => Promise.reject(new ProviderRejection('provider_unavailable')));
     const lost = await intentOfEarlierAttempt(bench.context, { earlierDetails: announced[0] }, task);
 
-    assert.equal('kind' in refused && refused.kind, 'refused');
+    assert.equal('kind' in refused && refused.kind, 'rejected');
     assert.deepEqual([await readGeneration(room.database, task.id), lost], [undefined, undefined]);
     assert.equal(await countRejections(room.database, task.id), 1);
   });
 });
 
-describe('an intent of which the answer is lost', () => {
+describe('an intent whose response is lost', () => {
   let room: TaskRoom;
   let bench: GenerationBench;
   before(async () => {
@@ -225,7 +225,7 @@ describe('an intent of which the answer is lost', () => {
     return sent;
   }
 
-  it('is sent by the next attempt, which knows that this one did not', async () => {
+  it('is sent by the next attempt, which knows that this one did not send it', async () => {
     const task = await begin(room);
     const details = await loseAnswer(task);
 
@@ -238,14 +238,14 @@ describe('an intent of which the answer is lost', () => {
     });
   });
 
-  it('is sent by the next attempt but one, where the next lost an answer as well', async () => {
+  it('is sent by the attempt after the next, when the next lost a response as well', async () => {
     const task = await begin(room);
     const details = await loseAnswer(task, await loseAnswer(task), 2);
 
     assert.equal(await submits(task, details, 3), 1);
   });
 
-  it('is not sent where the attempt right before said nothing of it, or an older one did', async () => {
+  it('is not sent when the previous attempt did not report it, or an older one did', async () => {
     const task = await begin(room);
     const details = await loseAnswer(task);
 
@@ -260,7 +260,7 @@ describe('an intent of which the answer is lost', () => {
     }
   });
 
-  it('is sent by the next attempt to another upstream, where that is the one to ask now', async () => {
+  it('is sent by the next attempt to another upstream, when that is now the one to use', async () => {
     const task = await begin(room);
     const details = await loseAnswer(task);
 
@@ -273,7 +273,7 @@ describe('an intent of which the answer is lost', () => {
     });
   });
 
-  it('is sent again where the upstream refused it, and the database did not record that', async () => {
+  it('is sent again when the upstream rejected it and the database did not record that', async () => {
     const task = await begin(room);
     const database: Database = {
       ...room.database,
@@ -288,7 +288,7 @@ describe('an intent of which the answer is lost', () => {
     assert.equal(await submits(task, attempt.beats.at(-1), 2), 1);
   });
 
-  it('is gone where the next attempt cannot announce it, and can be sent by the one after it', async () => {
+  it('is removed when the next attempt cannot announce it, and can be sent by the one after it', async () => {
     const task = await begin(room);
     const details = await loseAnswer(task);
     const attempt = newAttempt({ number: 2, earlierDetails: details, recordHeartbeat: away });

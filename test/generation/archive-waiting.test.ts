@@ -170,8 +170,8 @@ const isOverdue = async (taskId: TaskId): Promise<boolean> =>
 
 const trouble = new Error('the store is away');
 
-describe('a task that finds no slot for its archiving', () => {
-  it('is archived when there is one, although its whole time had passed by then, and is shown as archiving', async () => {
+describe('a task that waits for an archiving slot', () => {
+  it('is archived when one is free, although its whole timeout has passed by then, and is shown as archiving', async () => {
     const bench = newBench(1);
     const taskId = await generatedTask();
     const giveBack = holdSlot(bench);
@@ -189,7 +189,7 @@ describe('a task that finds no slot for its archiving', () => {
     assert.ok(left > (ARCHIVING_SECONDS - 60) * 1_000 && left <= ARCHIVING_SECONDS * 1_000, `${left} ms are left`);
   });
 
-  it('has its whole time again where it fails in passing and others have the slots when it comes back', async () => {
+  it('has its whole timeout again when it fails temporarily and finds no slot on its return', async () => {
     const bench = newBench(1);
     const taskId = await generatedTask();
     bench.trouble = trouble;
@@ -203,7 +203,7 @@ describe('a task that finds no slot for its archiving', () => {
     assert.equal((await archiveAt(bench, taskId, { attempt: 3 })).kind, 'archived');
   });
 
-  it('uses up its time where it is archived and fails', async () => {
+  it('uses up its timeout while it is archived and fails', async () => {
     const bench = newBench(1);
     const taskId = await generatedTask();
     bench.trouble = trouble;
@@ -214,7 +214,7 @@ describe('a task that finds no slot for its archiving', () => {
     assert.equal((await idle(taskId)).isPastDeadline, true);
   });
 
-  it('has not begun its time when it was tried inside the workflow’s worker before', async () => {
+  it('has not started its timeout when it was tried inside the workflow’s worker before', async () => {
     const bench = newBench(1);
     const taskId = await generatedTask();
     bench.trouble = trouble;
@@ -225,7 +225,7 @@ describe('a task that finds no slot for its archiving', () => {
     assert.equal((await archiveAt(bench, taskId)).kind, 'archived');
   });
 
-  it('comes back ever later', async () => {
+  it('returns at growing intervals', async () => {
     const bench = newBench(1);
     const taskId = await generatedTask();
     holdSlot(bench);
@@ -234,7 +234,7 @@ describe('a task that finds no slot for its archiving', () => {
     assert.ok((await refusedFor(archiveAt(bench, taskId, { attempt: 20 }))) >= 5_000);
   });
 
-  it('waits for a day, and not longer, also where no worker has come to it yet', async () => {
+  it('waits for a day, and not longer, also when no worker has tried it yet', async () => {
     const bench = newBench(1);
     const [waiting, notBegun] = [await generatedTask(), await generatedTask()];
     holdSlot(bench);
@@ -256,7 +256,7 @@ describe('a task that finds no slot for its archiving', () => {
   });
 });
 
-describe('films whose decoding takes long', () => {
+describe('videos that take long to decode', () => {
   /** Runs all of them until no more start. */
   async function beginAll(
     bench: Bench,
@@ -283,7 +283,7 @@ describe('films whose decoding takes long', () => {
     };
   }
 
-  it('hold half of the slots of films where one account has 41 of them, and the others come back', async () => {
+  it('occupy half of the video slots when one account has 41 of them, and the others are rescheduled', async () => {
     const bench = newBench();
     const { refused, waiting, end } = await beginAll(bench, await generatedFilms(41));
 
@@ -292,7 +292,7 @@ describe('films whose decoding takes long', () => {
     await end();
   });
 
-  it('hold the slots of films where five accounts have ten each, and images are archived meanwhile', async () => {
+  it('occupy the video slots when five accounts have ten each, and images are archived meanwhile', async () => {
     const bench = newBench();
     const films: TaskId[] = [];
     for (let account = 0; account < 5; account++) films.push(...(await generatedFilms(10)));
@@ -305,7 +305,7 @@ describe('films whose decoding takes long', () => {
     await end();
   });
 
-  it('do not wait inside the workflow’s worker, where workflow tasks of others need the slot', async () => {
+  it('do not wait inside the workflow’s worker when workflow tasks of others need the slot', async () => {
     const bench = newBench();
     const [film] = await generatedFilms(1);
     assert.ok(film);
@@ -315,7 +315,7 @@ describe('films whose decoding takes long', () => {
     decoder.release();
   });
 
-  it('are delivered without their frames where no time is left for them', async () => {
+  it('are delivered without their frames when no time is left for them', async () => {
     const bench = newBench();
     const [film] = await generatedFilms(1);
     assert.ok(film);

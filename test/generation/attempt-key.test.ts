@@ -14,7 +14,7 @@ function keyOf(info: { readonly runId: string; readonly attempt?: number; readon
 }
 
 describe('the key of an object that an attempt stores', () => {
-  it('is another in each run of a task, however soon one follows the other', () => {
+  it('is unique to each run of a task, however soon one follows the other', () => {
     // Run ids are UUIDs of version 7: these two were created in the same second.
     const first = keyOf({ runId: '0199ab12-3f4c-7d01-8a6b-0c1d2e3f4a5b' });
     const second = keyOf({ runId: '0199ab12-3f9e-7a44-9b0c-5d6e7f8091a2' });
@@ -22,7 +22,7 @@ describe('the key of an object that an attempt stores', () => {
     assert.notEqual(first, second);
   });
 
-  it('is another for each attempt and each file, and is known to be ours', () => {
+  it('is unique to each attempt and each file, and is recognizable as ours', () => {
     const runId = '0199ab12-3f4c-7d01-8a6b-0c1d2e3f4a5b';
     const keys = [keyOf({ runId }), keyOf({ runId, attempt: 2 }), keyOf({ runId, position: 1 })];
 

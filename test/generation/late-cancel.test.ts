@@ -129,7 +129,7 @@ describe('a task that is cancelled after its provider had finished', () => {
     return [own.reduce((sum, { tasks }) => sum + tasks, 0), own.reduce((sum, cost) => sum + cost.atMostMicroUsd, 0n)];
   };
 
-  it('costs what the provider says that it bills, and the operator what that exceeds the hold by', async () => {
+  it('costs what the provider reports as billed, and the operator pays the excess over the hold', async () => {
     for (const lateCancel of [undefined, 'billed'] as const) {
       const [tasks, before] = await costsOf(lateCancel);
       const bills = (billedMicroUsd: bigint): Script => ({ cancel: { outcome: 'too_late', billedMicroUsd } });
@@ -145,7 +145,7 @@ describe('a task that is cancelled after its provider had finished', () => {
     }
   });
 
-  it('costs the price of what was finished where the model says `full`, whoever knows of it', async () => {
+  it('costs the price of the finished output when the model says `full`, whichever side reports it', async () => {
     const [tasks, before] = await costsOf('full');
 
     assert.equal(await cancelled('full', { cancel: { outcome: 'too_late' }, poll: done(1) }), PRICE);
@@ -163,14 +163,14 @@ describe('a task that is cancelled after its provider had finished', () => {
     assert.deepEqual(await costsOf('full'), [tasks, before], 'what was paid is no cost of the operator');
   });
 
-  it('costs what the provider bills where the model says `full` and nobody can tell what was finished', async () => {
+  it('costs what the provider bills when the model says `full` and the output is unknown', async () => {
     const poll = (): Promise<JobState> => Promise.reject(new Error('no answer'));
     const cancel = { outcome: 'too_late', billedMicroUsd: 3_000n } as const;
 
     assert.equal(await cancelled('full', { cancel, poll }), 3_000n);
   });
 
-  it('costs nothing where the model says `free`, whatever the provider bills', async () => {
+  it('costs nothing when the model says `free`, whatever the provider bills', async () => {
     const [tasks, before] = await costsOf('free');
     const cancel = { outcome: 'too_late', billedMicroUsd: 4_000n } as const;
     const noAnswer = (): Promise<JobState> => Promise.reject(new Error('no answer'));
@@ -181,7 +181,7 @@ describe('a task that is cancelled after its provider had finished', () => {
     assert.deepEqual(await costsOf('free'), [tasks + 2, before + 8_000n]);
   });
 
-  it('costs what the provider bills where it had not finished, whatever the model says', async () => {
+  it('costs what the provider bills when it had not finished, whatever the model says', async () => {
     const billedMicroUsd = 4_000n;
     const running = (): Promise<JobState> => Promise.resolve({ kind: 'running' });
     const failed = (): Promise<JobState> => Promise.reject(new ProviderFailure('provider_error'));
@@ -212,7 +212,7 @@ describe('a task that is cancelled after its provider had finished', () => {
     return asyncLocalStorage.run(attemptContext, () => activity({ taskId, tries: 2 })).catch((error: unknown) => error);
   }
 
-  it('is asked about as often as it says where the provider fails, and not more often', async () => {
+  it('is polled exactly as often as configured when the provider fails', async () => {
     const failure = new Error('no answer');
     const failing = (): Promise<CancelAnswer> => Promise.reject(failure);
 
@@ -223,7 +223,7 @@ describe('a task that is cancelled after its provider had finished', () => {
     }
   });
 
-  it('is no longer asked about when the time of the attempt is nearly over', async () => {
+  it('is no longer polled when the time of the attempt is nearly over', async () => {
     const silent: Provider['cancel'] = (_request, _jobId, call) =>
       new Promise((_resolve, reject) => {
         call.signal.addEventListener('abort', () => reject(call.signal.reason as Error));
@@ -234,7 +234,7 @@ describe('a task that is cancelled after its provider had finished', () => {
     assert.equal((error as Error).name, 'TimeoutError');
   });
 
-  it('is stopped where only the history of the run knows of its job, because the database has lost it', async () => {
+  it('is stopped when only the history of the run has its job, because the database has lost it', async () => {
     const taskId = await handled('full');
     const stopped: string[] = [];
     const provider = {
@@ -255,7 +255,7 @@ describe('a task that is cancelled after its provider had finished', () => {
     assert.deepEqual(stopped, ['lost-job']);
   });
 
-  it('passes nothing through Temporal but amounts and a count', async () => {
+  it('passes only amounts and a count through Temporal', async () => {
     const taskId = await handled('full');
     await recordJob(room.database, await readWorkingTask(room.database, taskId), at('full'), 'job');
     const script: Script = { cancel: { outcome: 'too_late', billedMicroUsd: 4_000n }, poll: done(2) };

@@ -59,7 +59,7 @@ describe('a submit that goes on after its attempt', () => {
     await room.database.query({ name: 'age_intent', text: statement }, [task.id, seconds]);
   }
 
-  it('is waited for, and what it brings is what the next attempt goes on with', async () => {
+  it('is waited for, and the next attempt continues with its result', async () => {
     const { task, found, stop } = await begin();
     const first = await readIntentMark(room.database, task.id);
     await until('it has shown that it lives', async () => {
@@ -73,7 +73,7 @@ describe('a submit that goes on after its attempt', () => {
     assert.deepEqual(await found, { state: 'submitted', jobId: 'job-1', place: 0, files: null });
   });
 
-  it('is waited for where its signs are old, because the database was away', async () => {
+  it('is waited for when its heartbeats are old because the database was down', async () => {
     const { task, found, stop } = await begin();
     await age(task, 60);
     const old = await readIntentMark(room.database, task.id);
@@ -87,7 +87,7 @@ describe('a submit that goes on after its attempt', () => {
     assert.equal((await found)?.state, 'submitted');
   });
 
-  it('is given up where it shows nothing any more', async () => {
+  it('is given up when it sends no heartbeats any more', async () => {
     const { task, found, stop } = await begin();
     stop();
     await age(task, 60);
@@ -95,7 +95,7 @@ describe('a submit that goes on after its attempt', () => {
     assert.equal((await found)?.state, 'intent');
   });
 
-  it('is not of unknown outcome where its task was cancelled, which ended it', async () => {
+  it('is not of unknown outcome when it was ended by the cancellation of its task', async () => {
     const { task, found, stop } = await begin();
     stop();
     await cancelTask(room.database, task.accountId, task.id, 7);
@@ -104,7 +104,7 @@ describe('a submit that goes on after its attempt', () => {
     await assert.rejects(found, { reason: 'cancelled', isPermanent: true });
   });
 
-  it('may be sent by the next attempt where it was not sent', async () => {
+  it('may be sent by the next attempt when it was not sent', async () => {
     const { task, intent, found, stop } = await begin();
     await clearIntent(room.database, task.id, intent);
     stop();
@@ -112,7 +112,7 @@ describe('a submit that goes on after its attempt', () => {
     assert.equal(await found, undefined);
   });
 
-  it('is looked at once more where there is no more time to wait', async () => {
+  it('is read once more when there is no time left to wait', async () => {
     const { task, stop } = await begin();
     stop();
     await recordJob(room.database, task, PLACE, 'job-3');
@@ -122,7 +122,7 @@ describe('a submit that goes on after its attempt', () => {
     assert.equal(found?.state, 'submitted');
   });
 
-  it('is waited for no longer than a mark may hang, whatever the clock of the database says', async () => {
+  it('is waited for no longer than a heartbeat may be late, whatever the clock of the database says', async () => {
     const { task, found, stop } = await begin();
     stop();
     await age(task, -3_600);
@@ -130,7 +130,7 @@ describe('a submit that goes on after its attempt', () => {
     assert.equal((await found)?.state, 'intent');
   });
 
-  it('has its job stopped where its task is over by the time it brings one', async () => {
+  it('has its job stopped when its task has ended by the time the job starts', async () => {
     const { task, end } = await begin();
     await settleTask(room.database, task.id, { status: 'fail', reason: 'cancelled' }, { retentionDays: 7 });
     await recordJob(room.database, task, PLACE, 'late-job');
@@ -142,7 +142,7 @@ describe('a submit that goes on after its attempt', () => {
     assert.ok(!events.some(({ type }) => type === 'submitted'));
   });
 
-  it('ends where its task was cancelled, although Temporal has ended its attempt', async () => {
+  it('ends when its task was cancelled, although Temporal has ended its attempt', async () => {
     const { task, unwanted, end } = await begin();
     await cancelTask(room.database, task.accountId, task.id, 7);
     await until('it is not wanted', () => unwanted.aborted);

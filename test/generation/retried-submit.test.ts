@@ -70,7 +70,7 @@ describe('the next attempt of a submit that may not be sent twice', () => {
     return { task, intent, result, sent: provider.sent };
   }
 
-  it('sends it where the first was refused meanwhile', async () => {
+  it('sends it when the first was rejected meanwhile', async () => {
     const { task, intent, result, sent } = await retry();
     assert.equal(sent(), 0);
     await withdrawIntent(room.database, task.id, PLACE, 'provider_unavailable', intent);
@@ -79,7 +79,7 @@ describe('the next attempt of a submit that may not be sent twice', () => {
     assert.equal(sent(), 1);
   });
 
-  it('does not send it where the database has lost what the first had announced', async () => {
+  it('does not send it when the database has lost what the first had announced', async () => {
     const { task, result, sent } = await retry();
     await room.rows('DELETE FROM generations WHERE task_id = $1', task.id);
 

@@ -9,7 +9,7 @@ import { STOP_SLOTS, STOP_SLOTS_OF_ACCOUNT, createStopSlots } from '../../src/ge
 const never = () => new Promise<void>(() => undefined);
 
 describe('slots for archiving', () => {
-  it('are held by one account up to half of them, and its next task comes back within two seconds', async () => {
+  it('are limited to half of them for one account, and its next task returns within two seconds', async () => {
     const slots = createArchivingSlots();
     for (let count = 0; count < ARCHIVING_SLOTS / 2; count++) void slots.run('acc_one', 1, never);
 
@@ -22,10 +22,10 @@ describe('slots for archiving', () => {
   });
 });
 
-describe('slots for requests to stop', () => {
+describe('slots for stop requests', () => {
   const busy = { message: 'passing: provider_unavailable', isPermanent: false };
 
-  it('are held by one account up to its share, and at one upstream up to half, and others have some', async () => {
+  it('are limited to a share per account and half per upstream, and others have some', async () => {
     const slots = createStopSlots();
     const [one, two] = ['acc_one', 'acc_two'];
     for (let count = 0; count < STOP_SLOTS_OF_ACCOUNT; count++) {

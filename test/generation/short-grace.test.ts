@@ -23,14 +23,14 @@ function warningsOf(
   return warnings;
 }
 
-describe('the grace of a stopping worker', () => {
-  it('is compared with what a model may take at an upstream that answers with the result, once in a process', () => {
+describe('the grace period of a stopping worker', () => {
+  it('is compared with the longest synchronous response of a model, once per process', () => {
     assert.deepEqual(warningsOf([{}, {}]), [
       { model: 'acme/slow', upstream: 'acme', handlingSeconds: GRACE_SECONDS + 1, graceSeconds: GRACE_SECONDS },
     ]);
   });
 
-  it('is no concern of jobs, of submits that may be repeated, and of models that are as quick', () => {
+  it('does not matter for jobs, for submits that may be repeated, and for models that are as fast', () => {
     const quick = { handlingSeconds: GRACE_SECONDS };
     assert.deepEqual(warningsOf([{ worksWhileSubmitting: false }, { isSubmitRepeatable: true }, quick]), []);
   });

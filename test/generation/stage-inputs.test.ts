@@ -46,8 +46,8 @@ const fault = (kind: string, field: string) => (error: unknown) => {
   return error.isPermanent;
 };
 
-describe('addresses of media that a provider fetches itself', () => {
-  it('are handed on as they are where every name is public, and each host is resolved once', async (t) => {
+describe('URLs of media that a provider fetches itself', () => {
+  it('are passed on unchanged when every name is public, and each host is resolved once', async (t) => {
     const asked: string[] = [];
     const urls = [
       'https://one.test/a.png',
@@ -69,7 +69,7 @@ describe('addresses of media that a provider fetches itself', () => {
     assert.deepEqual((request as { input: unknown }).input, { image_urls: urls });
   });
 
-  it('fail the task by their field where the name leads to an address that is not public', async (t) => {
+  it('fail the task by their field when the name leads to an address that is not public', async (t) => {
     const resolve: ResolveName = async (name) => [name === 'inside.test' ? '10.0.0.5' : '8.8.8.8'];
 
     await assert.rejects(
@@ -78,14 +78,14 @@ describe('addresses of media that a provider fetches itself', () => {
     );
   });
 
-  it('fail it where the name does not exist here, and where nobody says what it leads to', async (t) => {
+  it('fail it when the name does not exist here, and when it cannot be resolved', async (t) => {
     const urls = ['https://minio.storage/a.png'];
 
     await assert.rejects(stage(t, failing(coded('ENOTFOUND')), urls), fault('unreachable', 'image_urls.0'));
     await assert.rejects(stage(t, failing(coded('ESERVFAIL')), urls), fault('too_slow', 'image_urls.0'));
   });
 
-  it('get another try where the account has too many lookups under way, whoever fetches', async (t) => {
+  it('are retried when the account has too many lookups in progress', async (t) => {
     const busy = failing(new ShareExhaustedError('resolver', 'tenant', 1));
 
     for (const isForFiles of [false, true]) {

@@ -20,7 +20,7 @@ import { openGenerationBench } from './contexts.ts';
 import type { GenerationBench } from './contexts.ts';
 import { scriptedProvider } from './scripted-provider.ts';
 
-describe('a submit that can be repeated, and was not announced', () => {
+describe('the cost of a submit that is repeatable and was not announced', () => {
   let room: TaskRoom;
   let bench: GenerationBench;
   before(async () => {
@@ -74,13 +74,13 @@ describe('a submit that can be repeated, and was not announced', () => {
   const placeOf = (generation: Generation | undefined) =>
     generation && { state: generation.state, place: generation.place };
 
-  it('is known of where nobody can tell whether it was taken', async () => {
+  it('is recorded when it is unknown whether it was accepted', async () => {
     const unanswered = await submitted(() => Promise.reject(new ProviderUnknown({ code: 'ECONNRESET' })));
 
     assert.deepEqual(placeOf(unanswered), taken);
   });
 
-  it('is known of where it was cut off by the end of its task', async () => {
+  it('is recorded when it was interrupted by the end of its task', async () => {
     const cutOff = await submitted((cancel) => {
       cancel.abort(new Error('cancelled'));
       return Promise.reject(new Error('aborted'));
@@ -89,21 +89,21 @@ describe('a submit that can be repeated, and was not announced', () => {
     assert.deepEqual(placeOf(cutOff), taken);
   });
 
-  it('is known of where it brought nothing, whoever found that out', async () => {
+  it('is recorded when it produced nothing, whichever side found that', async () => {
     const empty = await submitted(() => Promise.resolve({ kind: 'done', files: [] }));
     const told = await submitted(() => Promise.reject(new ProviderFailure('no_output')));
 
     assert.deepEqual([placeOf(empty), placeOf(told)], [taken, taken]);
   });
 
-  it('is known of to nobody where the upstream refused it, or says that it failed', async () => {
+  it('is not recorded when the upstream rejected it, or reports that it failed', async () => {
     const refused = await submitted(() => Promise.reject(new ProviderRejection('provider_unavailable')));
     const failed = await submitted(() => Promise.reject(new ProviderFailure('provider_error')));
 
     assert.deepEqual([refused, failed], [undefined, undefined]);
   });
 
-  it('is known of to nobody where it is an engine of our own, which sends no bill', async () => {
+  it('is not recorded for an engine of our own, which sends no bill', async () => {
     const ours = await submitted(() => Promise.reject(new ProviderFailure('no_output')), true);
 
     assert.equal(ours, undefined);

@@ -51,8 +51,8 @@ async function list({ client }: Pick<ServedAccount, 'client'>, query = ''): Prom
 /** What distinguishes the attempts. */
 const marks = ({ attempts }: List): readonly string[] => attempts.map((each) => `${each.taskId} ${each.attempt}`);
 
-describe('the attempts of an account', () => {
-  it('tell the task, the receiver, where the delivery stands, and how each ended, newest first', async () => {
+describe('the callback attempts of an account', () => {
+  it('include the task, the receiver, the state of the delivery and the result of each, newest first', async () => {
     const account = await served.newAccount();
     const url = 'https://Receiver.example:443/hook?from=darkroom';
     const first = await overTask(account, url);
@@ -101,7 +101,7 @@ describe('the attempts of an account', () => {
     }
   });
 
-  it('are filtered by where the delivery stands and by the receiver, in whatever spelling', async () => {
+  it('are filtered by the state of the delivery and by the receiver, in any spelling', async () => {
     const account = await served.newAccount();
     const one = await overTask(account, 'https://one.example/a');
     const two = await overTask(account, 'https://two.example/b');
@@ -116,7 +116,7 @@ describe('the attempts of an account', () => {
     assert.deepEqual(marks(await list(account, '?origin=https://two.example&state=delivered')), []);
   });
 
-  it('come a page at a time, and none twice or never while others are made', async () => {
+  it('are paginated without gaps or duplicates while others are made', async () => {
     const account = await served.newAccount();
     const taskId = await overTask(account, 'https://example.com/hook');
     for (let place = 0; place < 5; place++) await attempt(taskId, { httpStatus: 500 }, 'pending');
@@ -133,7 +133,7 @@ describe('the attempts of an account', () => {
     assert.equal(third.nextCursor, undefined);
   });
 
-  it('are looked at so many at a time where a filter matches few, and all are reached', async () => {
+  it('are scanned in batches when a filter matches few, and all are reached', async () => {
     const account = await served.newAccount();
     const wanted = await overTask(account, 'https://wanted.example/hook');
     await attempt(wanted, { httpStatus: 204 }, 'delivered');
@@ -153,7 +153,7 @@ describe('the attempts of an account', () => {
     assert.equal(second.nextCursor, undefined);
   });
 
-  it('keep an address that was erased to themselves', async () => {
+  it('do not show an erased address', async () => {
     const account = await served.newAccount();
     const taskId = await overTask(account, 'https://example.com/hook');
     await attempt(taskId, { httpStatus: 204 }, 'delivered');
@@ -166,7 +166,7 @@ describe('the attempts of an account', () => {
     assert.deepEqual((await list(account, '?origin=https://example.com')).attempts, []);
   });
 
-  it('are nobody else’s, and need the scope tasks:read', async () => {
+  it('are not visible to other accounts, and need the scope tasks:read', async () => {
     const account = await served.newAccount();
     const taskId = await overTask(account, 'https://example.com/hook');
     await attempt(taskId, { httpStatus: 204 }, 'delivered');
@@ -176,7 +176,7 @@ describe('the attempts of an account', () => {
     assert.equal((await client.send('GET', '/v1/account/callbacks')).status, 403);
   });
 
-  it('are refused with what is wrong', async () => {
+  it('are rejected with the validation error', async () => {
     const { client } = await served.newAccount();
     for (const [query, message] of [
       ['?cursor=x', /cursor: not one/],

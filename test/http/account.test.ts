@@ -18,7 +18,7 @@ after(() => served.close());
 
 describe('the account', () => {
   // Proves C7-20.
-  it('tells its money, its limits and how much of them is in use', async () => {
+  it('returns its money, its limits and its current usage', async () => {
     const account = await served.newAccount({ microUsd: 1_000_000n, runningCap: 3, queueCap: 4 });
     const { database } = served.room;
     await database.transaction((transaction) =>
@@ -71,7 +71,7 @@ describe('the account', () => {
     await served.room.rows('UPDATE account_counters SET persistent_bytes = 0 WHERE account_id = $1', account.id);
   });
 
-  it('and its books and its usage need the scope billing:read', async () => {
+  it('requires the scope billing:read for its ledger and its usage', async () => {
     const account = await served.newAccount();
     const { client } = await account.newKey({ scopes: ['tasks:read', 'keys:manage'] });
 
@@ -84,7 +84,7 @@ describe('the account', () => {
 
 describe('a suspended account', () => {
   // Proves C1-11.
-  it('is refused everything that needs a key, whatever its key may', async () => {
+  it('is denied everything that needs a key, whatever the scopes', async () => {
     const account = await served.newAccount();
     await served.room.database.transaction((transaction) => setSuspended(transaction, account.id, true));
 
@@ -101,7 +101,7 @@ describe('a suspended account', () => {
   });
 
   // Proves C7-17.
-  it('has its running tasks finished, its queued ones waiting, and goes on where it was when resumed', async () => {
+  it('has its running tasks finished and its queued ones paused, and continues when resumed', async () => {
     const account = await served.newAccount({ runningCap: 1 });
     const { database } = served.room;
     const [running, queued] = [await created(account.client), await created(account.client)];

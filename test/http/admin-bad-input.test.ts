@@ -68,8 +68,8 @@ async function countAccounts(): Promise<number | undefined> {
   return row?.accounts;
 }
 
-describe('a wrong body', () => {
-  it('makes no account', async () => {
+describe('an invalid body', () => {
+  it('creates no account', async () => {
     const before = await countAccounts();
 
     await expectRefused('POST', '/admin/accounts', [
@@ -92,7 +92,7 @@ describe('a wrong body', () => {
     assert.deepEqual((await admin.ask('GET', path)).body, before);
   });
 
-  it('books nothing', async () => {
+  it('charges nothing', async () => {
     const path = `/admin/accounts/${accountId}`;
     const before = (await admin.ask('GET', path)).body;
     const good = { usd: '1' };
@@ -109,7 +109,7 @@ describe('a wrong body', () => {
     assert.deepEqual((await admin.ask('GET', path)).body, before);
   });
 
-  it('suspends nobody', async () => {
+  it('suspends no account', async () => {
     const path = `/admin/accounts/${accountId}`;
     const before = (await admin.ask('GET', path)).body;
 
@@ -132,7 +132,7 @@ describe('a wrong body', () => {
     assert.deepEqual((await admin.ask('GET', path)).body, before);
   });
 
-  it('makes no key', async () => {
+  it('creates no key', async () => {
     const path = `/admin/accounts/${accountId}/keys`;
     const good = { name: 'x', scopes: ['tasks:read'] };
 
@@ -151,7 +151,7 @@ describe('a wrong body', () => {
     assert.deepEqual(body.data.keys, []);
   });
 
-  it('that is not JSON, too large or of another type is told so', async () => {
+  it('that is not JSON, too large or of another type is rejected with the reason', async () => {
     const headers = { Authorization: `Bearer ${ADMIN_TOKEN}`, 'Content-Type': 'application/json' };
     const send = async (sent: string, changes: Record<string, string> = {}) =>
       errorOf(await raw(admin.url, 'POST', '/admin/accounts', { ...headers, ...changes }, sent));
@@ -169,7 +169,7 @@ describe('a wrong body', () => {
   });
 });
 
-describe('an id that nothing has', () => {
+describe('an unknown id', () => {
   const ids = [
     'acc_none',
     newId('acc'),
@@ -211,8 +211,8 @@ describe('an id that nothing has', () => {
   });
 });
 
-describe('a wrong query', () => {
-  it('is 400, and a size out of range is brought into it', async () => {
+describe('an invalid query', () => {
+  it('is 400, and a size out of range is clamped', async () => {
     for (const path of [
       '/admin/accounts?size=x',
       '/admin/accounts?size=1.5',

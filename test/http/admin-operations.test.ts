@@ -42,7 +42,7 @@ async function upstreamNamed(name: string): Promise<Upstream | undefined> {
 }
 
 describe('upstreams', () => {
-  it('are told with their caps, those too that nobody has complained of', async () => {
+  it('are listed with their caps, including those without failures', async () => {
     const quiet = await upstreamNamed('quiet');
     assert.deepEqual(
       [quiet?.state, quiet?.failures, quiet?.slotsTaken, quiet?.caps],
@@ -56,7 +56,7 @@ describe('upstreams', () => {
     assert.equal(await upstreamNamed('embedded'), undefined, 'an engine of our own is no upstream');
   });
 
-  it('are told with their pauses', async () => {
+  it('are listed with their pauses', async () => {
     await pauseUpstream(admin.served.room.database, 'slow', 600_000);
 
     const told = await upstreamNamed('slow');
@@ -66,7 +66,7 @@ describe('upstreams', () => {
     assert.ok(seconds > 500 && seconds <= 600, String(seconds));
   });
 
-  it('are told with their failures, until they answer again', async () => {
+  it('are listed with their failures, until they recover', async () => {
     const { database } = admin.served.room;
     await countUpstreamFailure(database, 'broken');
     assert.equal((await upstreamNamed('broken'))?.state, 'open', 'one failure opens no breaker');
@@ -83,7 +83,7 @@ describe('upstreams', () => {
 });
 
 describe('a task', () => {
-  it('is looked up, whosesoever it is, without what its owner sent', async () => {
+  it('is found in any account, without its input', async () => {
     const account = await admin.served.newAccount();
     const taskId = await newTask(account, { metadata: { project: 'a secret project' } });
 
@@ -99,7 +99,7 @@ describe('a task', () => {
     assert.doesNotMatch(JSON.stringify(body), /secret project|prompt|input|https?:\/\/(?!temporal)/);
   });
 
-  it('that there is not is 404, in whatever form', async () => {
+  it('that does not exist is 404, in any form', async () => {
     for (const id of ['tk-svc-00000000000000000000000000', 'tk-svc-1', 'x', '%00', "'%20OR%201=1"]) {
       assert.equal((await admin.ask('GET', `/admin/tasks/${id}`)).status, 404, id);
     }
@@ -107,7 +107,7 @@ describe('a task', () => {
 });
 
 describe('the service', () => {
-  it('tells where it and what belongs to it is reached', async () => {
+  it('lists its URLs and those of the services beside it', async () => {
     const { body } = await admin.ask('GET', '/admin/service');
     const { baseUrl, workflowsUrl } = body.data;
     assert.deepEqual([baseUrl, workflowsUrl], [`${admin.served.url}/v1`, `${UI}/namespaces/north/workflows`]);
@@ -144,7 +144,7 @@ describe('accounts', () => {
     assert.deepEqual(await found('nobody has this name'), []);
   });
 
-  it('are found a page at a time', async () => {
+  it('are listed a page at a time', async () => {
     for (let place = 0; place < 3; place++) await admin.ask('POST', '/admin/accounts', { name: `pier ${place}` });
     const first = await admin.ask<{ accounts: { name: string }[]; nextCursor: string }>(
       'GET',

@@ -53,7 +53,7 @@ async function lostTask(account: ServedAccount): Promise<string> {
 }
 
 describe('the repair', () => {
-  it('is told with what is overdue, and what was done about it', async () => {
+  it('is reported with what is overdue, and what was done about it', async () => {
     const account = await admin.served.newAccount();
     const taskId = await newTask(account);
     assert.ok(!(await readSummary()).overdue.some((task) => task.taskId === taskId));
@@ -74,7 +74,7 @@ describe('the repair', () => {
     assert.deepEqual(doneOf(later, 'timed_out'), { kind: 'timed_out', day: day + 1, month: month + 1 });
   });
 
-  it('names the tasks that were started again, while they are under way', async () => {
+  it('names the tasks that were started again, while they are running', async () => {
     const taskId = await lostTask(await admin.served.newAccount());
     assert.equal(await repair(taskId, false), 'restarted');
 
@@ -164,7 +164,7 @@ describe('repairs', () => {
     assert.deepEqual((await readRepairs('?kind=settled')).repairs, []);
   });
 
-  it('of a task that is not there any more say so', async () => {
+  it('of a task that no longer exists are marked as such', async () => {
     const taskId = 'tk-svc-00000000000000000000000000';
     await admin.served.room.rows("INSERT INTO repairs (kind, task_id) VALUES ('callback', $1)", taskId);
 

@@ -70,7 +70,7 @@ function clientOf(key: string): ApiClient {
 
 describe('the admin listener', () => {
   // Proves C0-8.
-  it('serves whoever sends the token, and nobody else', async () => {
+  it('serves only requests with the token', async () => {
     const paths = ['/admin/accounts', '/admin/queues', '/admin/ledger/verify'];
     const { key } = await newKey((await newAccount()).accountId);
     const wrong = [
@@ -96,7 +96,7 @@ describe('the admin listener', () => {
     }
   });
 
-  it('asks for the token on every one of its routes but those of the pages that ask for it', async () => {
+  it('requires the token on every route except the sign-in pages', async () => {
     const routes = adminRoutes(admin.served.http);
     const open = routes.filter(({ access }) => access !== 'operator');
     assert.deepEqual(
@@ -128,7 +128,7 @@ describe('the admin listener', () => {
   });
 
   // Proves C0-8.
-  it('has nothing of the public listener, and the public one nothing of it', async () => {
+  it('serves no public route, and the public listener no admin route', async () => {
     const isApi = ({ path }: Route): boolean => !PAGES.includes(path);
     for (const { path, method } of adminRoutes(admin.served.http).filter(isApi)) {
       const answer = await raw(admin.served.url, method, path, { Authorization: `Bearer ${ADMIN_TOKEN}` });
@@ -140,7 +140,7 @@ describe('the admin listener', () => {
     }
   });
 
-  it('takes only HTTPS by a trusted proxy where it listens off loopback', async () => {
+  it('requires HTTPS by a trusted proxy when it listens beyond loopback', async () => {
     const { http } = admin.served;
     assert.ok(http.config.admin !== undefined);
     const strict = await serveAdmin({ environment: { ADMIN_HOST: '0.0.0.0', TRUSTED_PROXIES: '127.0.0.0/8' } });
@@ -155,7 +155,7 @@ describe('the admin listener', () => {
     }
   });
 
-  it('answers in the same envelope, with the same errors', async () => {
+  it('responds in the same envelope, with the same errors', async () => {
     const answer = await raw(admin.url, 'PUT', '/admin/accounts', { Authorization: `Bearer ${ADMIN_TOKEN}` });
     assert.deepEqual(errorOf(answer), { status: 405, code: 'METHOD_NOT_ALLOWED' });
     assert.deepEqual(String(answer.headers.allow).split(', ').toSorted(), ['GET', 'HEAD', 'OPTIONS', 'POST']);
@@ -166,7 +166,7 @@ describe('the admin listener', () => {
 });
 
 describe('accounts', () => {
-  it('are made with the limits of the contract, or others, and money', async () => {
+  it('are created with the limits of the contract, or others, and money', async () => {
     const plain = await newAccount();
     assert.deepEqual(plain.limits, DEFAULTS);
     assert.equal(plain.available, '0');
@@ -189,7 +189,7 @@ describe('accounts', () => {
     assert.deepEqual((await admin.ask('GET', `/admin/accounts/${rich.accountId}`)).body.data, read);
   });
 
-  it('have a signing key from the beginning, which the create shows', async () => {
+  it('have a signing secret from the beginning, which the create returns', async () => {
     const { accountId, webhookKey } = await newAccount();
     const { key } = await newKey(accountId, { scopes: ['webhooks:manage'] });
 
@@ -199,7 +199,7 @@ describe('accounts', () => {
     assert.deepEqual({ secret, whsec }, webhookKey);
   });
 
-  it('change their name and limits; what is not named stays', async () => {
+  it('change their name and limits; omitted fields stay unchanged', async () => {
     const { accountId } = await newAccount();
     const path = `/admin/accounts/${accountId}`;
 
@@ -234,7 +234,7 @@ describe('accounts', () => {
     );
   });
 
-  it('are suspended and resumed: requests are refused and served again', async () => {
+  it('are suspended and resumed: requests are rejected and served again', async () => {
     const { accountId } = await newAccount({ usd: '1' });
     const client = clientOf((await newKey(accountId)).key);
     const path = `/admin/accounts/${accountId}`;
@@ -307,7 +307,7 @@ describe('money', () => {
     assert.equal(read.data.available, '12.5');
   });
 
-  it('is corrected up and down, and never below nothing', async () => {
+  it('is corrected up and down, and never below zero', async () => {
     const { accountId } = await newAccount({ usd: '2' });
     const path = `/admin/accounts/${accountId}/adjust`;
 
@@ -322,7 +322,7 @@ describe('money', () => {
     assert.match(tooMuch.body.message, /cannot take more than is available/);
   });
 
-  it('cannot be more than can be booked', async () => {
+  it('cannot exceed the maximum of the ledger', async () => {
     const { accountId } = await newAccount({ usd: '999999999999.999999' });
     const path = `/admin/accounts/${accountId}`;
 
@@ -363,7 +363,7 @@ describe('money', () => {
     assert.deepEqual(usage.body.data, { ...(own.body['data'] as object), ...exceeded });
   });
 
-  it('is proved to add up, or not', async () => {
+  it('is verified to add up, or not', async () => {
     const proof = await admin.ask<{ holds: boolean; violations: unknown[] }>('GET', '/admin/ledger/verify');
     assert.deepEqual(proof.body.data, { holds: true, violations: [] });
 
@@ -381,8 +381,8 @@ describe('money', () => {
   });
 });
 
-describe('the proof of the books', () => {
-  it('is made once for all who ask for it at the same moment', async () => {
+describe('the verification of the ledger', () => {
+  it('runs once for all concurrent requests', async () => {
     const { room } = admin.served;
     const proofs = (): number => room.statements.filter((name) => name === 'verify_balances').length;
     const before = proofs();
@@ -395,7 +395,7 @@ describe('the proof of the books', () => {
 });
 
 describe('keys', () => {
-  it('are made with any rights, shown once, listed without their text', async () => {
+  it('are created with any scopes, returned once, and listed without the secret', async () => {
     const { accountId } = await newAccount({ usd: '1' });
     const { id, key } = await newKey(accountId, {
       models: ['acme/pictures'],
@@ -417,7 +417,7 @@ describe('keys', () => {
     assert.equal((await client.create(body({ model: 'acme/free' }))).status, 403);
   });
 
-  it('are rotated: both work until the old one ends', async () => {
+  it('are rotated: both work until the old one expires', async () => {
     const { accountId } = await newAccount();
     const old = await newKey(accountId);
     const { body: rotated } = await admin.ask<{ id: string; key: string }>('POST', `/admin/keys/${old.id}/rotate`, {
@@ -433,7 +433,7 @@ describe('keys', () => {
     assert.equal((await admin.ask('POST', `/admin/keys/${old.id}/rotate`)).status, 400);
   });
 
-  it('are revoked for ever, from the next request on', async () => {
+  it('are revoked permanently, from the next request on', async () => {
     const { id, key } = await newKey((await newAccount()).accountId);
     assert.equal((await clientOf(key).send('GET', '/v1/account')).status, 200);
 
@@ -447,7 +447,7 @@ describe('keys', () => {
 });
 
 describe('the queues', () => {
-  it('are told per account with the age of the oldest, and what Temporal is still to be told', async () => {
+  it('are listed per account with the age of the oldest, and what is pending for Temporal', async () => {
     const quiet = await newAccount({ usd: '1' });
     const busy = await newAccount({ usd: '1', limits: { runningTasks: 1 } });
     const client = clientOf((await newKey(busy.accountId)).key);

@@ -63,7 +63,7 @@ async function sendAndJudge(sent: string, headers: Record<string, string> = {}):
 describe('any value in any field of POST /tasks', () => {
   for (const field of FIELDS) {
     // Proves C2-2.
-    it(`is taken or refused, never a 500: ${field}`, async () => {
+    it(`is accepted or rejected, never a 500: ${field}`, async () => {
       await fc.assert(
         fc.asyncProperty(edgeValue, fc.boolean(), async (value, isDuplicate) => {
           await sendAndJudge(withField(field, value, isDuplicate));
@@ -73,7 +73,7 @@ describe('any value in any field of POST /tasks', () => {
     });
   }
 
-  it('is taken or refused, never a 500: a member of input, of callback and of metadata', async () => {
+  it('is accepted or rejected, never a 500: a member of input, of callback and of metadata', async () => {
     const member = fc.constantFrom('prompt', 'resolution', 'url', 'when', 'a', ...PROTOTYPE_NAMES);
     const holder = fc.constantFrom('input', 'callback', 'metadata');
     await fc.assert(
@@ -85,7 +85,7 @@ describe('any value in any field of POST /tasks', () => {
   });
 
   // Proves C2-4.
-  it('is taken or refused, never a 500: any text where text is wanted', async () => {
+  it('is accepted or rejected, never a 500: any text where text is wanted', async () => {
     await fc.assert(
       fc.asyncProperty(edgeText, edgeText, edgeText, async (prompt, name, value) => {
         const metadata = `{${JSON.stringify(name)}:${JSON.stringify(value)}}`;
@@ -97,7 +97,7 @@ describe('any value in any field of POST /tasks', () => {
   });
 
   // Proves S2.5-1, C2-7.
-  it('is taken or refused, never a 500: a field that is not ours', async () => {
+  it('is accepted or rejected, never a 500: an unknown field', async () => {
     const name = fc.oneof(fc.constantFrom(...PROTOTYPE_NAMES), edgeText);
     await fc.assert(
       fc.asyncProperty(name, edgeValue, async (field, value) => {
@@ -113,7 +113,7 @@ describe('any value in any field of POST /tasks', () => {
 });
 
 describe('any text in a header or a path', () => {
-  it('is taken or refused, never a 500', async () => {
+  it('is accepted or rejected, never a 500', async () => {
     const header = fc
       .array(
         fc.integer({ min: 0x20, max: 0xff }).filter((code) => code !== 0x7f),

@@ -99,7 +99,7 @@ describe('a URL of this service in an input', () => {
     assert.ok(!pins.some((key) => key.includes(second.id)));
   });
 
-  it('may carry a query or another file name, which decide nothing', async () => {
+  it('may have a query or another file name, which are ignored', async () => {
     const file = await upload();
     const renamed = file.url.replace(/[^/]+$/, 'something-else.png');
     for (const url of [`${file.url}?x=1`, renamed, `${file.url}#part`]) {
@@ -108,7 +108,7 @@ describe('a URL of this service in an input', () => {
     }
   });
 
-  it('is shown to its owner as a URL again, freshly signed', async () => {
+  it('is returned to its owner as a newly signed URL', async () => {
     const file = await upload();
     const answer = await create({ prompt: 'p', image_urls: [file.url] });
     const { input } = await storedOf(answer);
@@ -121,7 +121,7 @@ describe('a URL of this service in an input', () => {
   });
 
   // Proves C7-30.
-  it('is refused where it is altered, or signed by another', async () => {
+  it('is rejected when it is altered, or signed by another key', async () => {
     const file = await upload();
     const altered = file.url.replace(/\.[A-Za-z0-9_-]{22}\//, `.${'A'.repeat(22)}/`);
     const strange = createUrlSigner({
@@ -136,7 +136,7 @@ describe('a URL of this service in an input', () => {
   });
 
   // Proves C7-33.
-  it('is refused where it has expired, with the way to a fresh one', async () => {
+  it('is rejected when it has expired, with how to get a new one', async () => {
     const [file, made] = [await upload(), await output()];
     try {
       aheadMs = 3_600_000;
@@ -154,7 +154,7 @@ describe('a URL of this service in an input', () => {
   });
 
   // Proves C7-30.
-  it('is refused where it is another account’s, deleted, or never was: the same answer for all', async () => {
+  it('is rejected when it is another account’s, deleted or unknown, with the same response', async () => {
     const strangers = await upload(await served.newAccount());
     const deleted = await upload();
     await account.client.send('DELETE', `/v1/files/${deleted.id}`);
@@ -165,7 +165,7 @@ describe('a URL of this service in an input', () => {
     }
   });
 
-  it('is refused in a field that takes another kind', async () => {
+  it('is rejected in a field of another media kind', async () => {
     const file = await upload();
     assert.equal(
       await refusal({ video_url: file.url }),
@@ -173,7 +173,7 @@ describe('a URL of this service in an input', () => {
     );
   });
 
-  it('replays by what was sent, even after it has expired', async () => {
+  it('is replayed by what was sent, even after it has expired', async () => {
     const file = await upload();
     const created = await create({ image_urls: [file.url] }, 'chain-replay');
     try {
@@ -186,7 +186,7 @@ describe('a URL of this service in an input', () => {
     }
   });
 
-  it('costs a create no statement where there is none', async () => {
+  it('adds no statement to a create without references', async () => {
     served.room.forgetStatements();
     await create({ prompt: 'p', image_urls: ['https://example.com/x.png'] });
     assert.deepEqual(
@@ -196,8 +196,8 @@ describe('a URL of this service in an input', () => {
   });
 });
 
-describe('an address elsewhere in an input', () => {
-  it('is judged like every address that we are sent to', async () => {
+describe('an external URL in an input', () => {
+  it('is validated like every outgoing URL', async () => {
     for (const [url, problem] of [
       ['http://example.com/x.png', /^invalid input: image_urls\.0: must be https/],
       ['https://127.0.0.1/x.png', /^invalid input: image_urls\.0: 127\.0\.0\.1 is not a public address/],
@@ -220,14 +220,14 @@ describe('an address elsewhere in an input', () => {
     await storedOf(await create({ image_urls: ['https://example.com/x.png'] }));
   });
 
-  it('may be a data URL only where the schema’s pattern says so', async () => {
+  it('may be a data URL only when the schema’s pattern allows it', async () => {
     const data = `data:image/png;base64,${picture.toString('base64')}`;
     const { input } = await storedOf(await create({ image: data }));
     assert.deepEqual(input, { image: data });
     assert.match(await refusal({ video_url: data.slice(0, 100) }), /must be an absolute https URL/);
   });
 
-  it('is never a reference, which only we write: not in a media field, and not in any other', async () => {
+  it('is never an internal reference: not in a media field, and not in any other', async () => {
     const strangers = await upload(await served.newAccount());
     const reference = `darkroom:${strangers.id}`;
     for (const input of [{ prompt: reference }, { image_urls: [reference] }, { video_url: reference }]) {
@@ -239,7 +239,7 @@ describe('an address elsewhere in an input', () => {
   });
 });
 
-describe('what a provider fetches an input by', () => {
+describe('the URL by which a provider fetches an input', () => {
   const urlFor = (id: string): string => served.http.urlSigner.sign({ outputId: `input-${id}`, fileName: 'x.png' }).url;
 
   // Proves C7-31.
@@ -255,7 +255,7 @@ describe('what a provider fetches an input by', () => {
     assert.equal((await fetch(urlFor(file.id))).status, 404);
   });
 
-  it('is good for nothing as an input of somebody else', async () => {
+  it('is not accepted as an input of another account', async () => {
     const file = await upload();
     assert.equal(await refusal({ image_urls: [urlFor(file.id)] }), 'invalid input: image_urls.0: not found');
   });

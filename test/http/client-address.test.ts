@@ -19,7 +19,7 @@ function addressOf(peer: string | undefined, forwarded: string | string[] | unde
 
 describe("the client's address", () => {
   // Proves C7-10.
-  it("is the socket's peer where no proxy is trusted, whatever the header says", () => {
+  it("is the socket's peer when no proxy is trusted, whatever the header says", () => {
     assert.equal(addressOf('203.0.113.9', '1.2.3.4', []), '203.0.113.9');
     assert.equal(addressOf('203.0.113.9', '1.2.3.4', ['10.0.0.0/8']), '203.0.113.9');
     assert.equal(addressOf('::ffff:203.0.113.9', undefined, []), '203.0.113.9');
@@ -27,7 +27,7 @@ describe("the client's address", () => {
   });
 
   // Proves C7-10.
-  it('is the right-most entry that is no trusted proxy', () => {
+  it('is the right-most entry that is not a trusted proxy', () => {
     const proxies = ['10.0.0.0/8', 'fd00::/8'];
     assert.equal(addressOf('10.0.0.1', '203.0.113.9', proxies), '203.0.113.9');
     assert.equal(addressOf('10.0.0.1', '203.0.113.9, 10.0.0.7', proxies), '203.0.113.9');
@@ -36,7 +36,7 @@ describe("the client's address", () => {
     assert.equal(addressOf('::ffff:10.0.0.1', '::ffff:203.0.113.9', proxies), '203.0.113.9');
   });
 
-  it('cannot be chosen by the client: what it wrote stands left of what the proxy added', () => {
+  it('cannot be chosen by the client: what it wrote is left of what the proxy added', () => {
     assert.equal(addressOf('10.0.0.1', '1.2.3.4, 203.0.113.9', ['10.0.0.0/8']), '203.0.113.9');
     assert.equal(addressOf('10.0.0.1', '10.0.0.2, 10.0.0.3, 203.0.113.9', ['10.0.0.0/8']), '203.0.113.9');
   });
@@ -46,19 +46,19 @@ describe("the client's address", () => {
     assert.equal(addressOf('10.0.0.1', ['1.2.3.4, 203.0.113.9', '10.0.0.2'], ['10.0.0.0/8']), '203.0.113.9');
   });
 
-  it('is the nearest proxy where what stands before it is no address', () => {
+  it('is the nearest proxy when the entry before it is not an address', () => {
     for (const junk of ['', 'unknown', '203.0.113.9:1234', '[2001:db8::5]', '_hidden', '1.2.3', ',', '%00']) {
       assert.equal(addressOf('10.0.0.1', junk, ['10.0.0.0/8']), '10.0.0.1', junk);
       assert.equal(addressOf('10.0.0.1', `${junk}, 10.0.0.2`, ['10.0.0.0/8']), '10.0.0.2', junk);
     }
   });
 
-  it('is the left-most entry where all of them are trusted proxies', () => {
+  it('is the left-most entry when all of them are trusted proxies', () => {
     assert.equal(addressOf('10.0.0.1', '10.0.0.3, 10.0.0.2', ['10.0.0.0/8']), '10.0.0.3');
   });
 });
 
-describe('whom a limit by address counts as one', () => {
+describe('the unit of a limit by address', () => {
   it('is an IPv4 address', () => {
     assert.equal(addressBlock('203.0.113.9'), '203.0.113.9');
     assert.equal(addressBlock('unknown'), 'unknown');
@@ -80,7 +80,7 @@ describe('whom a limit by address counts as one', () => {
     assert.equal(addressBlock('1::'), '1:0:0:0::/64');
   });
 
-  it('holds for any address: its first four groups', () => {
+  it('applies to any address: its first four groups', () => {
     const group = fc.oneof(fc.constant(0), fc.nat({ max: 0xffff }));
     fc.assert(
       fc.property(fc.array(group, { minLength: 8, maxLength: 8 }), (groups) => {

@@ -72,7 +72,7 @@ describe('connections', () => {
   for (const name of ['plain', 'TLS']) {
     const more = (): Record<string, string> => (name === 'TLS' ? tls : {});
 
-    it(`beyond those of one address are closed at once, and others are served: ${name}`, async () => {
+    it(`beyond those of one address are closed immediately, and others are served: ${name}`, async () => {
       await withApp({ environment: { MAX_CONNECTIONS_PER_ADDRESS: '3', ...more() } }, async ({ url }) => {
         const first = [open(url), open(url), open(url)];
         for (const client of first) assert.ok(await isServed(client));
@@ -85,7 +85,7 @@ describe('connections', () => {
       });
     });
 
-    it(`beyond those in all are closed at once: ${name}`, async () => {
+    it(`beyond the total are closed immediately: ${name}`, async () => {
       await withApp({ environment: { MAX_CONNECTIONS: '2', ...more() } }, async ({ url }) => {
         const first = [open(url), open(url, '127.0.0.2')];
         for (const client of first) assert.ok(await isServed(client));
@@ -96,7 +96,7 @@ describe('connections', () => {
     });
   }
 
-  it('of a trusted proxy count in all only, and 0 is no limit', async () => {
+  it('of a trusted proxy count only toward the total, and 0 is no limit', async () => {
     const environment = { MAX_CONNECTIONS_PER_ADDRESS: '1', MAX_CONNECTIONS: '0', TRUSTED_PROXIES: '127.0.0.2/32' };
     await withApp({ environment }, async ({ url }) => {
       for (let count = 0; count < 5; count++) assert.ok(await isServed(open(url, '127.0.0.2')));
@@ -105,7 +105,7 @@ describe('connections', () => {
     });
   });
 
-  it('that were closed are told of in one line now and then, however many they are', async () => {
+  it('that were closed are logged in one occasional line, however many they are', async () => {
     const lines: { msg: string; closed?: { ofOneAddress: number } }[] = [];
     const logger = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) });
     await withApp({ environment: { MAX_CONNECTIONS_PER_ADDRESS: '1' }, listening: { logger } }, async ({ url }) => {
@@ -134,8 +134,8 @@ async function drip({ socket, isClosed }: Client, text: string): Promise<void> {
   }
 }
 
-describe('a client that is slow', () => {
-  it('to send its headers, its body or nothing at all is told so and cut', async () => {
+describe('a slow client', () => {
+  it('that does not finish its headers or body, or sends nothing, gets a 408 and is disconnected', async () => {
     await withApp({ listening }, async ({ url, newAccount }) => {
       const { client: account } = await newAccount();
       const head = `Host: x\r\nAuthorization: Bearer ${account.key}\r\nContent-Type: application/json\r\n`;
@@ -156,7 +156,7 @@ describe('a client that is slow', () => {
     });
   });
 
-  it('to shake hands is cut', async () => {
+  it('that does not finish the TLS handshake is disconnected', async () => {
     const limits = { ...SHORT, handshakeTimeout: 200 };
     await withApp({ environment: tls, listening: { limits } }, async ({ url }) => {
       const client = open(url.replace('https', 'http'));
@@ -168,7 +168,7 @@ describe('a client that is slow', () => {
     });
   });
 
-  it('to read a large file is cut, and one that reads on has all of it', async () => {
+  it('that stops reading a large file is disconnected, and one that keeps reading gets all of it', async () => {
     const reading = { graceMs: 300, bytesPerSecond: 1_000_000, checkIntervalMs: 20 };
     for (const environment of [{}, tls]) {
       await withApp({ listening: { reading }, environment }, async (served) => {
@@ -195,7 +195,7 @@ describe('a client that is slow', () => {
 });
 
 describe('a request with many headers', () => {
-  it('is refused, and one with as many as clients send is not', async () => {
+  it('is rejected, and one with the usual number is not', async () => {
     await withApp({}, async ({ url }) => {
       const headers = (count: number): Record<string, string> =>
         Object.fromEntries(Array.from({ length: count }, (_, place) => [`x-${place}`, '1']));

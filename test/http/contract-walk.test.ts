@@ -193,7 +193,7 @@ async function refuseCallers(route: Route, parts: Parts): Promise<void> {
 }
 
 describe('a process that is not ready', () => {
-  it('says of what', async () => {
+  it('names the failing dependency', async () => {
     const route = routeOf('getReadiness');
     const answer = await send(away.url, route, {}, undefined);
     api.judge(route.operationId, answer);

@@ -84,7 +84,7 @@ function queryNames(): readonly string[] {
 
 describe('the paths of the public listener', () => {
   // Proves S4-1, S9.1-1, C0-1.
-  it('lie below /v1, but for those that the contract places outside it', () => {
+  it('are below /v1, except for those that the contract names', () => {
     const outside = publicRoutes(served.http)
       .map(({ path }) => path)
       .filter((path) => !path.startsWith('/v1/'));
@@ -111,7 +111,7 @@ describe('the paths of the public listener', () => {
 
 describe('names and values', () => {
   // Proves C0-10.
-  it('are spelled in camelCase, unless the contract gives the name', () => {
+  it('are in camelCase, unless the contract gives the name', () => {
     const names = [...properties().map(([name]) => name), ...queryNames()].map((name) =>
       name.replace(/^metadata\..*/, 'x'),
     );
@@ -123,7 +123,7 @@ describe('names and values', () => {
   });
 
   // Proves C0-12.
-  it('are no number where they could be money: a measured number is named here, everything else is counted', () => {
+  it('are no JSON number when they are money: measured numbers are listed here, all others are counts', () => {
     const numbers = properties().filter(([, { type }]) => [type].flat().includes('number'));
     assert.ok(numbers.length > 0);
 
@@ -134,9 +134,9 @@ describe('names and values', () => {
   });
 });
 
-describe('an address that is handed out', () => {
+describe('a URL in a response', () => {
   // Proves C0-9.
-  it('is below PUBLIC_URL, whatever the request says of its own host', async () => {
+  it('is below PUBLIC_URL, whatever Host the request has', async () => {
     const { body: created } = await account.client.create(body());
     const { taskId } = created.data;
     await served.succeed(taskId, Buffer.from('a picture'));
@@ -171,7 +171,7 @@ describe('an address that is handed out', () => {
 
 describe('a browser page of another origin', () => {
   // Proves S5.4-1.
-  it('cannot read any answer that needs a key: keys belong on servers', async () => {
+  it('cannot read any response that needs a key: keys belong on servers', async () => {
     const origin = { Origin: 'https://elsewhere.example' };
 
     for (const path of ['/v1/tasks', '/v1/account', '/v1/models', '/v1/storages', '/v1/account/keys']) {
@@ -197,7 +197,7 @@ function answerTo(bytes: string): Promise<string> {
   });
 }
 
-describe('what never becomes a request', () => {
+describe('input that HTTP rejects before it becomes a request', () => {
   for (const [what, bytes, status] of [
     ['bytes that are not HTTP', 'HELLO THERE\r\n\r\n', 400],
     ['a header without a name', 'GET /v1/tasks HTTP/1.1\r\nHost: x\r\n: y\r\n\r\n', 400],

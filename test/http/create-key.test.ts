@@ -6,9 +6,9 @@ import { KEYS, START, ask, list, openKeyRoom, works } from './keys-client.ts';
 const { served, account, clock, make } = await openKeyRoom();
 after(() => served.close());
 
-describe('making a key', () => {
+describe('creating a key', () => {
   // Proves C7-1, C7-6.
-  it('shows it once; it works at once, and is listed without its text', async () => {
+  it('returns it once; it works immediately, and is listed without its secret', async () => {
     const owner = await served.newAccount();
     const expiresAt = START / 1000 + 3_600;
 
@@ -42,7 +42,7 @@ describe('making a key', () => {
     );
   });
 
-  it('with the least there can be gives one for every model, without end and caps', async () => {
+  it('with the fewest fields creates one for every model, without expiry and caps', async () => {
     const { models, expiresAt, spendCaps, spent, cappedBy } = await make(account.client, { expiresAt: 0 });
 
     assert.deepEqual([models, expiresAt, spendCaps, spent, cappedBy], [null, 0, null, null, []]);
@@ -93,7 +93,7 @@ describe('making a key', () => {
     ['{"name":"x","scopes":["tasks:read"],"__proto__":{}}', /^additional properties not allowed: __proto__$/],
   ];
   // Proves C7-6.
-  it('is refused with the field that is wrong, and makes nothing', async () => {
+  it('is rejected with the invalid field, and creates nothing', async () => {
     const owner = await served.newAccount();
     for (const [sent, message] of bad) {
       const answer = await ask(owner.client, 'POST', KEYS, sent);
@@ -103,7 +103,7 @@ describe('making a key', () => {
     assert.equal((await list(owner.client)).length, 1);
   });
 
-  it('ends at 100 keys that work, however many ask at once; replaced, ended and revoked ones do not count', async () => {
+  it('is limited to 100 active keys under concurrency; replaced, expired and revoked ones do not count', async () => {
     const owner = await served.newAccount();
     const ended = await make(owner.client, { expiresAt: clock.nowMs / 1000 + 1 });
     clock.nowMs += 1_000;

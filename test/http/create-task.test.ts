@@ -27,9 +27,9 @@ async function refusal(changes: Record<string, unknown>, errorCode = 'INVALID_RE
   return answer.body.message;
 }
 
-describe('a task that is created', () => {
+describe('creating a task', () => {
   // Proves S2.2-1, S4.1-1, C1-1, C2-15.
-  it('is answered by its id alone, in the envelope, and the launcher is woken once', async () => {
+  it('returns only the id, in the envelope, and wakes the launcher once', async () => {
     const { wakes } = served.told;
 
     const answer = await account.client.create(body());
@@ -48,14 +48,14 @@ describe('a task that is created', () => {
   });
 
   // Proves S2.2-2, S4.1-3.
-  it('is another one each time where there is no key', async () => {
+  it('returns a new one each time when there is no key', async () => {
     const [one, two] = [await account.client.create(body()), await account.client.create(body())];
 
     assert.notEqual(one.body.data.taskId, two.body.data.taskId);
   });
 
   // Proves S2.3-2, S2.4-4, S9.2-1, C3-2.
-  it('may use every field of the contract', async () => {
+  it('accepts every field of the contract', async () => {
     const answer = await account.client.create({
       model: 'acme/routed',
       input: { prompt: 'a fox', resolution: '2k' },
@@ -74,7 +74,7 @@ describe('a task that is created', () => {
   });
 });
 
-describe('a wrong field', () => {
+describe('an invalid field', () => {
   // Proves S2.1-2, S2.3-2, S2.5-1, S2.5-2, S7-1, S7-9, S8-6, C1-5, C1-24, C2-1, C2-2, C2-3, C2-6, C2-14.
   it('is named in the form of the contract', async () => {
     const cases: [Record<string, unknown>, string][] = [
@@ -108,7 +108,7 @@ describe('a wrong field', () => {
   });
 
   // Proves C2-4.
-  it('of the metadata is found whatever its name: an empty or long one, one with a line end, one too many', async () => {
+  it('of the metadata is found whatever its name: empty, long, with a line end, or one too many', async () => {
     const many = Object.fromEntries(Array.from({ length: 17 }, (_, place) => [`key${place}`, '']));
     assert.match(await refusal({ metadata: many }), /^invalid request: metadata: maxProperties: .* want 16$/);
     assert.match(await refusal({ metadata: { '': 'x' } }), /^invalid request: metadata: minLength/);
@@ -138,9 +138,9 @@ describe('a wrong field', () => {
   });
 });
 
-describe('a model or a route that is not there', () => {
+describe('an unknown model or route', () => {
   // Proves S2.1-1, S2.1-4, S7-1, S7-8, C1-6, C2-9.
-  it('is refused as MODEL_UNAVAILABLE, or with the list of routes', async () => {
+  it('is rejected as MODEL_UNAVAILABLE, or with the list of routes', async () => {
     for (const model of ['acme/none', 'Acme/pictures', '', '__proto__', 'constructor', 'acme/none@fast']) {
       if (model === '') assert.match(await refusal({ model }), /^invalid request: model: minLength/);
       else assert.match(await refusal({ model }, 'MODEL_UNAVAILABLE'), /^the model ".*" does not exist/);
@@ -160,7 +160,7 @@ describe('a model or a route that is not there', () => {
   });
 
   // Proves S2.4-4, C2-8, C3-2.
-  it('is not meant where the default route is spelled out', async () => {
+  it('is not reported when the default route is written out', async () => {
     for (const route of ['', 'default']) {
       const { body: created } = await account.client.create(body({ model: 'acme/routed', route }));
       const { data } = (await account.client.get(created.data.taskId)).body;
@@ -172,7 +172,7 @@ describe('a model or a route that is not there', () => {
 
 describe('a callback URL', () => {
   // Proves S2.3-1, C2-10, C2-12.
-  it('is refused where nobody could or should be called', async () => {
+  it('is rejected when it is not allowed as a receiver', async () => {
     const cases: [string, RegExp][] = [
       ['http://example.com/hook', /must be https/],
       ['ftp://example.com/hook', /must be an absolute https URL/],
@@ -199,7 +199,7 @@ describe('a callback URL', () => {
   });
 
   // Proves C2-10, C2-14.
-  it('is taken where it is public and https', async () => {
+  it('is accepted when it is public and https', async () => {
     for (const url of [
       'https://example.com/hook?a=1',
       'https://example.com:443/',
@@ -213,7 +213,7 @@ describe('a callback URL', () => {
 
 describe('a request that the account cannot afford or queue', () => {
   // Proves S4.1-4, S7-3, C1-9.
-  it('is refused by 402 with both amounts', async () => {
+  it('is rejected with 402 and both amounts', async () => {
     const poor = await served.newAccount({ microUsd: 9_999n });
 
     const answer = await poor.client.create(body());
@@ -223,7 +223,7 @@ describe('a request that the account cannot afford or queue', () => {
     assert.match(answer.body.message, /0\.01 USD and 0\.009999 USD is available/);
   });
 
-  it('is told what a client of the API can do, and the operator which command helps: once in ten minutes', async () => {
+  it('names what a client can do, and logs the command for the operator once in ten minutes', async () => {
     for (const [environment, command] of [
       [{ DARKROOM_EMBEDDED: 'true' }, 'npm run admin -- accounts top-up'],
       [{ DARKROOM_EMBEDDED: 'true', DATA_DIR: '/x' }, "npm run admin -- --data-dir '/x' accounts top-up"],
@@ -261,7 +261,7 @@ describe('a request that the account cannot afford or queue', () => {
   });
 
   // Proves C1-20, C7-14.
-  it('is refused by 429 with Retry-After where the queue is full', async () => {
+  it('is rejected with 429 and Retry-After when the queue is full', async () => {
     const narrow = await served.newAccount({ runningCap: 1, queueCap: 1 });
     await narrow.client.create(body());
     await narrow.client.create(body());

@@ -13,7 +13,7 @@ import type { ServedApp } from './serve.ts';
 
 const HOUR_SECONDS = 3_600;
 
-describe('a download of a store that clients can reach', () => {
+describe('a download from a store that clients can reach', () => {
   let served: ServedApp;
   let url: string;
   before(async () => {
@@ -42,7 +42,7 @@ describe('a download of a store that clients can reach', () => {
   after(() => served.close());
 
   // Proves C3-11.
-  it('is sent on to the public address of the object, for as long as our URL opens, with its type and name', async () => {
+  it('is redirected to the public URL of the object, for as long as our URL is valid, with its type and name', async () => {
     const response = await fetch(url, { redirect: 'manual' });
 
     assert.equal(response.status, 307);
@@ -61,7 +61,7 @@ describe('a download of a store that clients can reach', () => {
     assert.ok(!target.href.includes('the-secret'));
   });
 
-  it('is signed for HEAD where HEAD is asked', async () => {
+  it('is signed for HEAD when HEAD is requested', async () => {
     const locations = await Promise.all(
       ['GET', 'HEAD'].map(async (method) => {
         const { headers } = await fetch(url, { method, redirect: 'manual' });
@@ -71,7 +71,7 @@ describe('a download of a store that clients can reach', () => {
     assert.notEqual(locations[0], locations[1]);
   });
 
-  it('is refused as ever where the URL is forged', async () => {
+  it('is rejected as usual when the URL is forged', async () => {
     assert.equal((await fetch(`${url.slice(0, -6)}xxxxxx`.replace('/media/v1.', '/media/v1.x'))).status, 403);
   });
 });

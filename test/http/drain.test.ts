@@ -99,8 +99,8 @@ const isDraining = async (url: string): Promise<boolean> => {
   return readiness.draining;
 };
 
-describe('an api process that is asked to end', () => {
-  it('is not ready at once, takes requests all the same, and tells each connection that it ends', async () => {
+describe('an api process that is stopped', () => {
+  it('is immediately not ready, still accepts requests, and closes each connection after its response', async () => {
     // If the process waited for the whole grace time, the test would hang.
     const started = await start(4, 600);
     const { darkroom, api, account } = started;
@@ -140,7 +140,7 @@ describe('an api process that is asked to end', () => {
     }
   });
 
-  it('tells a text call that outlives the grace time that it ends here, streamed or not, and takes no money', async () => {
+  it('ends a text call that outlives the grace period with an error, streamed or not, and charges nothing', async () => {
     const started = await start(0, 2);
     const { darkroom, api, account } = started;
     try {

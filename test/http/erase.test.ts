@@ -35,7 +35,7 @@ const detailOf = async (taskId: string, query = ''): Promise<Detail> =>
 
 describe('erasing over HTTP', () => {
   // Proves C4-14.
-  it('takes input, metadata and outputs at once, and keeps id, model, times and money', async () => {
+  it('erases input, metadata and outputs immediately, and retains id, model, times and money', async () => {
     const taskId = await finishedTask();
     const before = await detailOf(taskId);
     const url = before.output?.[0]?.url ?? assert.fail('no output');
@@ -60,7 +60,7 @@ describe('erasing over HTTP', () => {
   });
 
   // Proves C2-20, C4-15.
-  it('leaves what a replay is judged by: the same request finds its task, another one is refused', async () => {
+  it('retains what a replay is compared with: the same request finds its task, another one is rejected', async () => {
     const taskId = await finishedTask('kept');
     await erase(taskId);
 
@@ -77,7 +77,7 @@ describe('erasing over HTTP', () => {
     assert.deepEqual(rows, [{ version: 1, bytes: 32, input: null }]);
   });
 
-  it('twice is the same as once', async () => {
+  it('twice has the same result as once', async () => {
     const taskId = await finishedTask();
 
     const answers = [await erase(taskId), await erase(taskId)];
@@ -90,17 +90,17 @@ describe('erasing over HTTP', () => {
   });
 
   // Proves C4-14.
-  it('is refused for a task that is not over, which loses nothing', async () => {
+  it('is rejected for an open task, which loses nothing', async () => {
     const { body: created } = await account.client.create(REQUEST);
 
     const { status, body: answer } = await erase(created.data.taskId);
 
     assert.deepEqual([status, answer.error_code], [400, 'INVALID_REQUEST']);
-    assert.match(answer.message, /not over yet; cancel it first/);
+    assert.match(answer.message, /not ended yet; cancel it first/);
     assert.deepEqual((await detailOf(created.data.taskId, '?include=input')).input, { prompt: CANARY });
   });
 
-  it("is nobody else's to ask for, and needs the scope to write", async () => {
+  it('is denied to other accounts, and needs the write scope', async () => {
     const taskId = await finishedTask();
     const reader = await account.newKey({ scopes: ['tasks:read'] });
 

@@ -23,9 +23,9 @@ function bearer(): Record<string, string> {
   return { Authorization: `Bearer ${account.client.key}` };
 }
 
-describe('a request without a usable key', () => {
+describe('a request without a valid key', () => {
   // Proves S5.1-1, S5.3-1, S7-2, C1-7.
-  it('is answered by one and the same 401, whatever is wrong with it', async () => {
+  it('gets the same 401, whatever is wrong with the key', async () => {
     const revoked = await account.newKey();
     await revokeKey(served.room.database, revoked.id);
     const expired = await account.newKey({ expiresAt: new Date(Date.now() - 1_000) });
@@ -59,16 +59,16 @@ describe('a request without a usable key', () => {
   });
 
   // Proves S7-10.
-  it('is told so before anything else is looked at', async () => {
+  it('is rejected before anything else is validated', async () => {
     const answer = await raw(served.url, 'POST', '/v1/tasks', { 'Content-Type': 'text/plain' }, 'not JSON');
 
     assert.deepEqual(errorOf(answer), { status: 401, code: 'UNAUTHORIZED' });
   });
 });
 
-describe('a key without the right', () => {
+describe('a key without the scope', () => {
   // Proves S5.3-1, S7-10, C1-10.
-  it('is answered by 403 that names the scope or the model', async () => {
+  it('gets a 403 that names the scope or the model', async () => {
     const reader = await account.newKey({ scopes: ['tasks:read'] });
     const writer = await account.newKey({ scopes: ['tasks:write'] });
     const other = await account.newKey({ models: ['acme/routed'] });
@@ -86,7 +86,7 @@ describe('a key without the right', () => {
   });
 
   // Proves S5.3-1.
-  it('of a suspended account is answered by 403 ACCOUNT_SUSPENDED', async () => {
+  it('of a suspended account gets 403 ACCOUNT_SUSPENDED', async () => {
     const suspended = await served.newAccount();
     await setSuspended(served.room.database, suspended.id, true);
 
@@ -97,9 +97,9 @@ describe('a key without the right', () => {
   });
 });
 
-describe('what is not there', () => {
+describe('an unknown resource', () => {
   // Proves S9.1-1, C1-12.
-  it('is answered by one and the same 404: a path, a task, a task of somebody else', async () => {
+  it('gets the same 404: a path, a task, a task of another account', async () => {
     const other = await served.newAccount();
     const { body: theirs } = await other.client.create(body());
     const paths = [
@@ -130,7 +130,7 @@ describe('what is not there', () => {
     assert.equal(new Set(answers.map((answer) => answer.text)).size, 1);
   });
 
-  it('is a page for who typed it into a browser, and not where only programs look', async () => {
+  it('is an HTML page in a browser, and not below the paths of programs', async () => {
     const headers = { Accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8' };
     for (const path of ['/nothing', '/task/x', '/nothing.html']) {
       const answer = await raw(served.url, 'GET', path, headers);
@@ -152,8 +152,8 @@ describe('what is not there', () => {
   });
 });
 
-describe('a method that a path does not take', () => {
-  it('is answered by 405 with the methods that it does', async () => {
+describe('an unsupported method', () => {
+  it('gets a 405 with the methods of the path', async () => {
     const cases = [
       ['DELETE', `/v1/tasks/${newTaskId()}`, ['GET', 'HEAD']],
       ['PUT', '/v1/tasks', ['POST']],
@@ -172,12 +172,12 @@ describe('a method that a path does not take', () => {
   });
 });
 
-describe('a body that cannot be read', () => {
+describe('an invalid body', () => {
   const send = (sent: string | Buffer, headers: Record<string, string> = {}): Promise<RawAnswer> =>
     raw(served.url, 'POST', '/v1/tasks', { ...bearer(), 'Content-Type': 'application/json', ...headers }, sent);
 
   // Proves S4-1, C1-18.
-  it('is refused by 415 where it is not plain JSON', async () => {
+  it('is rejected with 415 when it is not plain JSON', async () => {
     const text = JSON.stringify(body());
     for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'application/jsonp', '', 'json']) {
       assert.deepEqual(errorOf(await send(text, { 'Content-Type': type })), {
@@ -189,14 +189,14 @@ describe('a body that cannot be read', () => {
     assert.equal((await raw(served.url, 'POST', '/v1/tasks', bearer(), text)).status, 415);
   });
 
-  it('is taken with a charset, in any case, and behind a byte order mark', async () => {
+  it('is accepted with a charset, in any case, and after a byte order mark', async () => {
     const text = JSON.stringify(body());
     assert.equal((await send(text, { 'Content-Type': 'Application/JSON; charset=utf-8' })).status, 200);
     assert.equal((await send(`\uFEFF${text}`)).status, 200);
   });
 
   // Proves C1-5.
-  it('is refused by 400 where it is no JSON object, with a message of our own', async () => {
+  it('is rejected with 400 when it is not a JSON object, with a message of our own', async () => {
     const bodies = ['', '{', '[]', 'null', '"text"', '7', '{"a":1}x', "{'model':1}", 'undefined', '{"a":NaN}', '[{}]'];
     for (const text of bodies) {
       const answer = await send(text);
@@ -207,7 +207,7 @@ describe('a body that cannot be read', () => {
   });
 
   // Proves C1-27.
-  it('is refused where it is nested deeper than 32 levels, and read up to there', async () => {
+  it('is rejected when it is nested deeper than 32 levels, and accepted up to that', async () => {
     const nested = (levels: number): string =>
       `{"model":"m","input":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`;
 
@@ -219,7 +219,7 @@ describe('a body that cannot be read', () => {
   });
 
   // Proves C1-16.
-  it('is refused by 413 above 10 MB, whether it says its length or not', async () => {
+  it('is rejected with 413 above 10 MB, with or without Content-Length', async () => {
     const large = Buffer.alloc(10_000_001, ' ');
     for (const headers of [{ 'Content-Length': String(large.length) }, { 'Transfer-Encoding': 'chunked' }]) {
       assert.deepEqual(errorOf(await send(large, headers as Record<string, string>)), {

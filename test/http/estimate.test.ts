@@ -59,9 +59,9 @@ const video = (input: Record<string, unknown>, changes: object = {}): object => 
   ...changes,
 });
 
-describe('the estimate of a good request', () => {
+describe('the estimate of a valid request', () => {
   // Proves C4-6.
-  it('tells the worst case and how it comes about', async () => {
+  it('returns the worst case and how it is computed', async () => {
     assert.deepEqual(await estimate(video({ duration: 7, draft: true })), {
       estimatedCost: '0.0875',
       maxCost: '0.0875',
@@ -84,7 +84,7 @@ describe('the estimate of a good request', () => {
   });
 
   // Proves C4-6, C7-34.
-  it('is what a create then holds, for every model of the catalogue', async () => {
+  it('equals the hold of a create, for every model of the catalogue', async () => {
     for (const request of [
       body(),
       body({ input: { prompt: 'a', resolution: '2k' } }),
@@ -104,7 +104,7 @@ describe('the estimate of a good request', () => {
   });
 
   // Proves C4-6.
-  it('changes nothing: no task, no money, no entry in the books', async () => {
+  it('changes nothing: no task, no money, no ledger entry', async () => {
     const { id, client } = await served.newAccount();
     const state = (): Promise<readonly unknown[]> =>
       served.room.rows(
@@ -121,7 +121,7 @@ describe('the estimate of a good request', () => {
   });
 
   // Proves C4-6.
-  it('says whether the balance covers it, to the micro', async () => {
+  it('reports whether the balance covers it, to the micro', async () => {
     const { client } = await served.newAccount({ microUsd: 250_000n });
 
     assert.equal((await estimate(video({}), client)).balanceSufficient, true);
@@ -132,7 +132,7 @@ describe('the estimate of a good request', () => {
     assert.equal((await estimate(body({ model: 'acme/free' }), penniless.client)).balanceSufficient, true);
   });
 
-  it('minds the spend caps of the key, which a hold has used up in part', async () => {
+  it('includes the spend caps of the key, which a hold has used up in part', async () => {
     const { client } = await account.newKey({ spendCaps: { totalMicroUsd: 300_000n } });
     assert.equal((await estimate(video({ duration: 6 }), client)).balanceSufficient, true);
     assert.equal((await estimate(video({ duration: 7 }), client)).balanceSufficient, false);
@@ -144,9 +144,9 @@ describe('the estimate of a good request', () => {
   });
 });
 
-describe('the estimate of a bad request', () => {
+describe('the estimate of an invalid request', () => {
   // Proves S2.5-3, C4-7.
-  it('lists everything that is wrong, in the forms of the contract', async () => {
+  it('lists all validation errors, in the forms of the contract', async () => {
     const request = {
       model: 'acme/video',
       input: { image_urls: ['a', 'b', 'c', 'd'], duration: 31, size: 1 },
@@ -178,14 +178,14 @@ describe('the estimate of a bad request', () => {
     assert.deepEqual([model, route], ['acme/video', null]);
   });
 
-  it('has a price where the errors do not touch it', async () => {
+  it('has a price when the errors do not affect it', async () => {
     const { maxCost, errors } = await estimate(video({ prompt: 7, colour: 'red', duration: 10 }));
 
     assert.equal(maxCost, '0.5');
     assert.equal(errors.length, 2);
   });
 
-  it('tells a callback that nobody may be sent to, and a cost above the maximum', async () => {
+  it('reports a forbidden callback URL, and a cost above the maximum', async () => {
     const request = video({}, { callback: { url: 'https://127.0.0.1/hook' }, maxCost: '0.249999' });
     const { errors, violations } = await estimate(request);
     assert.deepEqual(
@@ -204,7 +204,7 @@ describe('the estimate of a bad request', () => {
     ]);
   });
 
-  it('tells every address in the input that a create would not take, once its form is right', async () => {
+  it('reports every URL in the input that a create would reject, once its form is valid', async () => {
     const image_urls = ['https://10.0.0.1/a.png', 'https://example.com/b.png', 'ftp://example.com/c.png'];
 
     const { errors, maxCost } = await estimate(video({ image_urls }));
@@ -216,7 +216,7 @@ describe('the estimate of a bad request', () => {
     assert.equal((await account.client.create(video({ image_urls }))).body.message, errors[0]);
   });
 
-  it('tells routes that contradict one another, and text that cannot be kept', async () => {
+  it('reports routes that contradict each other, and text that cannot be stored', async () => {
     const { errors, model } = await estimate(
       body({ model: 'acme/routed@fast', route: 'default', input: { prompt: 'a\u0000b' } }),
     );
@@ -229,7 +229,7 @@ describe('the estimate of a bad request', () => {
   });
 
   // Proves C4-7.
-  it('begins with what a create says of it', async () => {
+  it('begins with the error that a create would return', async () => {
     const requests: unknown[] = [
       {},
       { input: {} },
@@ -257,13 +257,13 @@ describe('the estimate of a bad request', () => {
     }
   });
 
-  it('names no route where the one that was given cannot be one', async () => {
+  it('names no route when the given one is malformed', async () => {
     for (const route of [null, 7, 'x'.repeat(65), 'Default'])
       assert.equal((await estimate(video({}, { route }))).route, null);
     for (const route of ['', 'default']) assert.equal((await estimate(video({}, { route }))).route, 'default');
   });
 
-  it('is a refusal only where there is no such model, or none for this key', async () => {
+  it('is rejected only when the model is unknown, or not allowed for this key', async () => {
     for (const model of ['acme/Video', 'no-such', '__proto__', 'acme/video ', '@fast']) {
       const answer = await ask(body({ model }));
       assert.equal(answer.status, 400, model);
@@ -275,7 +275,7 @@ describe('the estimate of a bad request', () => {
   });
 
   // Proves C1-16.
-  it('is refused as any body is that is no JSON object, too large or too deep', async () => {
+  it('is rejected like any body that is not a JSON object, too large or too deep', async () => {
     for (const text of ['', '[]', 'null', '"a"', '7', '{', `${'['.repeat(40)}${']'.repeat(40)}`]) {
       const answer = await ask(text);
       assert.equal(answer.status, 400, text);
@@ -285,7 +285,7 @@ describe('the estimate of a bad request', () => {
     assert.equal(large.status, 413);
   });
 
-  it('is told by its first lines where a body has more wrong members than anyone reads', async () => {
+  it('reports only the first errors when a body has too many', async () => {
     const members = (length: number) => Array.from({ length }, (_, place) => `"f${place}":1`).join(',');
     const many = members(9_990);
 
@@ -304,8 +304,8 @@ describe('the estimate of a bad request', () => {
   });
 });
 
-describe('asking for an estimate', () => {
-  it('needs the scope of a create, and takes of the reading budget', async () => {
+describe('requesting an estimate', () => {
+  it('needs the scope of a create, and counts toward the read rate limit', async () => {
     const { client } = await account.newKey({ scopes: ['tasks:read', 'models:read'] });
     assert.equal((await ask(video({}), client)).status, 403);
 
@@ -314,7 +314,7 @@ describe('asking for an estimate', () => {
     assert.equal((await ask(video({}), slow.client)).headers.get('x-ratelimit-limit'), '5');
   });
 
-  it('is no task of that name', async () => {
+  it('is not mistaken for a task of that name', async () => {
     assert.equal((await account.client.get('estimate')).status, 405);
     assert.equal((await account.client.send('DELETE', '/v1/tasks/estimate')).status, 405);
   });

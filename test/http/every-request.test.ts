@@ -23,7 +23,7 @@ function bearer(): Record<string, string> {
 
 describe('the request id', () => {
   // Proves C1-3.
-  it('is ours, another one each time, where the client sent none or an unusable one', async () => {
+  it('is generated, and new each time, when the client sent none or an invalid one', async () => {
     const seen = new Set<unknown>();
     for (const sent of [undefined, '', 'has blanks', 'x'.repeat(65), 'semi;colon', 'ümlaut']) {
       const headers = sent === undefined ? {} : { 'X-Request-Id': Buffer.from(sent).toString('latin1') };
@@ -35,7 +35,7 @@ describe('the request id', () => {
   });
 
   // Proves C1-3.
-  it("is the client's own where that has the right form, on errors as well", async () => {
+  it("is the client's own when it is valid, on errors as well", async () => {
     for (const sent of ['a', 'trace-7_B', 'x'.repeat(64)]) {
       const ok = await raw(served.url, 'GET', '/healthz', { 'X-Request-Id': sent });
       const missing = await raw(served.url, 'GET', '/nothing', { 'X-Request-Id': sent });
@@ -43,7 +43,7 @@ describe('the request id', () => {
     }
   });
 
-  it('comes with nosniff on every answer', async () => {
+  it('is returned with nosniff on every response', async () => {
     for (const path of ['/healthz', '/nothing', '/v1/tasks/x', '/media/x/y']) {
       const answer = await raw(served.url, 'GET', path);
       assert.equal(answer.headers['x-content-type-options'], 'nosniff');
@@ -51,9 +51,9 @@ describe('the request id', () => {
   });
 });
 
-describe('while the database is away', () => {
+describe('while the database is down', () => {
   // Proves C0-4, C1-4, C1-22.
-  it('every route that needs it answers 503 with Retry-After, and says nothing of why', async () => {
+  it('every route that needs it returns 503 with Retry-After, without the reason', async () => {
     const away = await serveApp({ appDatabase: unreachableDatabase() });
     try {
       const headers = { ...bearer(), 'Content-Type': 'application/json' };
@@ -89,7 +89,7 @@ async function signedUrl(): Promise<string> {
   return task.body.data.output?.[0]?.url ?? '';
 }
 
-describe('where only HTTPS is served', () => {
+describe('where HTTPS is required', () => {
   const answerTo = async (
     trusted: string,
     path: string,
@@ -105,7 +105,7 @@ describe('where only HTTPS is served', () => {
   };
 
   // Proves C7-11.
-  it('a request is taken by the word of a trusted proxy alone, and of the nearest one', async () => {
+  it('only the header of a trusted proxy is accepted, and of the nearest one', async () => {
     const cases: [string, Record<string, string>, number][] = [
       ['127.0.0.0/8', { 'X-Forwarded-Proto': 'https' }, 401],
       ['127.0.0.0/8', { 'X-Forwarded-Proto': 'http, https' }, 401],
@@ -118,7 +118,7 @@ describe('where only HTTPS is served', () => {
     }
   });
 
-  it('a proxy on the same machine is believed where it says that a request did not come by HTTPS', async () => {
+  it('a proxy on the same machine is trusted when it reports that a request did not use HTTPS', async () => {
     const cases: [string, Record<string, string>, number][] = [
       ['127.0.0.0/8', { 'X-Forwarded-Proto': 'http' }, 400],
       ['127.0.0.0/8', { 'X-Forwarded-Proto': 'https' }, 401],
@@ -131,7 +131,7 @@ describe('where only HTTPS is served', () => {
     }
   });
 
-  it('probes are answered without it: they come from inside', async () => {
+  it('probes are served without it: they come from inside', async () => {
     for (const path of ['/healthz', '/readyz']) assert.equal(await answerTo('10.0.0.0/8', path, {}), 200);
   });
 });

@@ -12,7 +12,7 @@ const MANY = 30;
 /** Half of a pool of 10 connections is for such reads, and an account leaves as many as it holds. */
 const SHARE = 3;
 
-describe('lists that take long', () => {
+describe('slow list requests', () => {
   let served: ServedApp;
   let locking: pg.Client;
   before(async () => {
@@ -25,7 +25,7 @@ describe('lists that take long', () => {
     await served.close();
   });
 
-  it('hold a share of the connections, wait their turn, and keep nobody else waiting', async () => {
+  it('occupy a share of the connections, wait their turn, and delay no other request', async () => {
     const [hostile, other] = [await served.newAccount(), await served.newAccount()];
     const created = await other.client.create(body());
     await locking.query('BEGIN');
@@ -44,7 +44,7 @@ describe('lists that take long', () => {
     assert.equal(served.http.expensiveReads.usage().inUse, 0);
   });
 
-  it('are refused with the time to wait where too many of an account wait already', async () => {
+  it('are rejected with Retry-After when too many of an account are waiting', async () => {
     const hostile = await served.newAccount();
     await locking.query('BEGIN');
     await locking.query('LOCK TABLE task_metadata IN ACCESS EXCLUSIVE MODE');

@@ -107,7 +107,7 @@ async function leavingNothing<T>(work: () => Promise<T>): Promise<T> {
 
 describe('an upload', () => {
   // Proves C7-27.
-  it('is taken as the bytes themselves, whatever their content type says, and served again as what they are', async () => {
+  it('is accepted as raw bytes, whatever its content type, and served with its detected type', async () => {
     for (const type of [undefined, 'image/png', 'application/octet-stream', 'application/x-www-form-urlencoded']) {
       const file = fileOf(await sendRaw(picture, type));
 
@@ -123,7 +123,7 @@ describe('an upload', () => {
   });
 
   // Proves C7-27.
-  it('is taken as the one file of a form, whatever its field is called', async () => {
+  it('is accepted as the one file of a form, whatever its field is called', async () => {
     for (const name of ['file', '__proto__', 'ü'.repeat(20)]) {
       const file = fileOf(await sendForm(formOf([filePart(picture, name)])));
       assert.equal(file.sizeBytes, picture.length);
@@ -145,7 +145,7 @@ describe('an upload', () => {
   });
 
   // Proves C7-27.
-  it('is refused with 415 unless its bytes are media, and then leaves nothing', async () => {
+  it('is rejected with 415 unless its bytes are media, and stores nothing', async () => {
     await leavingNothing(async () => {
       for (const bytes of ['<html><script>alert(1)</script>', 'GIF', '%PDF-1.7\n', '{"a":1}', randomBytes(100)]) {
         assert.deepEqual(errorOf(await sendRaw(bytes as Buffer, 'image/png')), {
@@ -160,7 +160,7 @@ describe('an upload', () => {
     });
   });
 
-  it('is refused with 400 where there is no file, or more than a file', async () => {
+  it('is rejected with 400 when there is no file, or more than one', async () => {
     const field: Part = { head: 'Content-Disposition: form-data; name="purpose"', bytes: 'edit' };
     const cases: readonly [() => Promise<RawAnswer>, RegExp][] = [
       [() => sendRaw(''), /the file is empty/],
@@ -187,7 +187,7 @@ describe('an upload', () => {
   });
 
   // Proves C7-27.
-  it('is refused with 413 beyond 100 MB: by its length at once, without one as soon as it is there', async () => {
+  it('is rejected with 413 beyond 100 MB: by its length immediately, without one as soon as it is reached', async () => {
     await leavingNothing(async () => {
       const announced = { ...authorized(), 'Content-Length': String(MAX_UPLOAD_BYTES + 100_000) };
       const [head] = await refusalOfHead('POST', '/v1/files', announced);
@@ -206,7 +206,7 @@ describe('an upload', () => {
     });
   });
 
-  it('leaves nothing when its sender goes away in the middle', async () => {
+  it('leaves nothing when its client disconnects midway', async () => {
     await leavingNothing(async () => {
       const { hostname, port } = new URL(served.url);
       const head = `POST /v1/files HTTP/1.1\r\nHost: x\r\nAuthorization: ${authorized()['Authorization']}\r\n`;
@@ -229,7 +229,7 @@ describe('an upload', () => {
     return until(`${count} files are being written`, async () => (await readdir(partial)).length === count);
   }
 
-  it('needs the scope storage:write, and a budget of its own kind', async () => {
+  it('needs the scope storage:write, and has a rate limit of its own', async () => {
     const reader = await account.newKey({ scopes: ['storage:read', 'tasks:write'] });
     const headers = { Authorization: `Bearer ${reader.client.key}` };
     assert.deepEqual(errorOf(await raw(served.url, 'POST', '/v1/files', headers, picture)), {
@@ -241,7 +241,7 @@ describe('an upload', () => {
     assert.equal(answer.headers['x-ratelimit-limit'], '1000000');
   });
 
-  it('is refused with 429 beyond 10 GB of the account, even where two would pass the limit together', async () => {
+  it('is rejected with 429 beyond 10 GB of the account, even when two would exceed the limit together', async () => {
     const full = await served.newAccount();
     const insert = `INSERT INTO files (id, account_id, object_key, mime_type, size_bytes, sha256, created_at, expires_at)
       VALUES ($1, $2, $1, 'video/mp4', $3, '', now(), to_timestamp($4::float8))`;
@@ -266,7 +266,7 @@ describe('an upload', () => {
   });
 });
 
-describe('the line of an upload', () => {
+describe('the connection of an upload', () => {
   /** The service's own: a minute, and 4 kB/s. */
   const PACE = { paceMs: 1_500, minBytesPerSecond: 2_000 };
   let paced: ServedApp;
@@ -291,7 +291,7 @@ describe('the line of an upload', () => {
     return client;
   }
 
-  it('that only drips is given up with 408, whatever it had brought before, and nothing of it is kept', async () => {
+  it('that is too slow is ended with 408, whatever it had sent before, and nothing of it is stored', async () => {
     const part = filePart(Buffer.alloc(0), 'file', 'video/mp4');
     const opening = Buffer.from(`--frontier\r\n${part.head}\r\n\r\n`);
     const file = Buffer.concat([MP4_HEAD, randomBytes(1_000_000)]);
@@ -328,7 +328,7 @@ describe('the line of an upload', () => {
     assert.deepEqual(await paced.room.rows('SELECT id FROM files'), []);
   });
 
-  it('that is slow and above the least pace brings its file, as one does that brings 100 MB at once', async () => {
+  it('that is slow and above the minimum rate delivers its file, as one does that sends 100 MB at once', async () => {
     const slow = open(paced.url);
     const pieces = 60;
     const head = ['POST /v1/files HTTP/1.1', 'Host: x', `Authorization: ${authorization}`, 'Connection: close'];
@@ -370,7 +370,7 @@ describe('an uploaded file', () => {
   const remove = (id: string, of: ServedAccount = account) => of.client.send('DELETE', `/v1/files/${id}`);
 
   // Proves C7-29.
-  it('is read by its owner, and by nobody else', async () => {
+  it('can be read only by its owner', async () => {
     const file = fileOf(await sendRaw(picture));
     const stranger = await served.newAccount();
 
@@ -394,7 +394,7 @@ describe('an uploaded file', () => {
   });
 
   // Proves C7-29.
-  it('is gone at once when it is deleted, URLs and all, and cannot be deleted twice', async () => {
+  it('is unavailable immediately after deletion, URLs included, and cannot be deleted twice', async () => {
     const file = fileOf(await sendRaw(picture));
 
     const answer = await remove(file.id);
@@ -406,7 +406,7 @@ describe('an uploaded file', () => {
   });
 
   // Proves C7-28.
-  it('gets no new URL after 24 h, while those that it has live to their end', async () => {
+  it('gets no new URL after 24 h, while existing ones stay valid to their end', async () => {
     const { database } = served.room;
     const start = Date.now();
     const expire = () => expireFiles(database, { now: standsAt ?? Date.now(), urlGraceSeconds: 2_100, limit: 100 });

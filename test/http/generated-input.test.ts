@@ -133,8 +133,8 @@ function pick(from: object, name: string): object {
   return { [name]: (from as Record<string, unknown>)[name] };
 }
 
-describe('a request with one part broken', () => {
-  it('is answered by every route, never with a 5xx, and costs nothing where it is refused', async () => {
+describe('a request with one invalid part', () => {
+  it('is answered by every route, never with a 5xx, and costs nothing when it is rejected', async () => {
     for (const route of publicRoutes(world.served.http)) {
       await fc.assert(
         fc.asyncProperty(breakage, async (how) => {

@@ -61,7 +61,7 @@ describe('a hook of a provider', () => {
     assert.equal(await receivedOf(taskId), 0);
   });
 
-  it('is answered like any other, and leaves nothing behind, for a task that is over or that there is not', async () => {
+  it('is answered like any other, and leaves nothing behind, for an ended or unknown task', async () => {
     const over = (await newTask(account)) as TaskId;
     await account.client.send('POST', `/v1/tasks/${over}/cancel`);
     const nobodys = newTaskId();
@@ -79,7 +79,7 @@ describe('a hook of a provider', () => {
     assert.equal(await receivedOf(taskId), 0);
   });
 
-  it('takes no other method than POST', async () => {
+  it('accepts no method other than POST', async () => {
     const answer = await fetch(hookOf((await newTask(account)) as TaskId));
 
     assert.equal(answer.status, 405);

@@ -72,7 +72,7 @@ describe('a key', () => {
     }
   });
 
-  it('is another one in another case, or with another visible character', async () => {
+  it('is distinct in another case, or with another visible character', async () => {
     const ids = new Set<string | undefined>();
     for (const key of ['key-a', 'KEY-A', 'key-a"', 'key-a,', '!', '~', 'x'.repeat(255)]) {
       const { status, taskId } = await createWith(key);
@@ -83,7 +83,7 @@ describe('a key', () => {
   });
 
   // Proves C2-17.
-  it('is refused where it is empty, too long, not visible ASCII, or there twice', async () => {
+  it('is rejected when it is empty, too long, not visible ASCII, or sent twice', async () => {
     const latin1 = (text: string): string => Buffer.from(text).toString('latin1');
     for (const key of [
       '',
@@ -111,7 +111,7 @@ describe('a key', () => {
 
 describe('a replay', () => {
   // Proves C2-21.
-  it('ends before validation, model and money: it answers with its task whatever they would say by now', async () => {
+  it('precedes validation, model and money: it returns its task whatever they would be now', async () => {
     const own = await served.newAccount({ microUsd: 10_000n, runningCap: 1, queueCap: 0 });
     const { body: created } = await own.client.create(body(), 'order-8');
     // No balance and no space in the queue are left; the key below may use no model at all.
@@ -139,7 +139,7 @@ describe('a replay', () => {
   });
 
   // Proves S7-12, C3-14.
-  it('returns the failed task of a key, and wakes nobody', async () => {
+  it('returns the failed task of a key, and wakes no process', async () => {
     const { body: created } = await account.client.create(body(), 'order-11');
     await account.client.send('POST', `/v1/tasks/${created.data.taskId}/cancel`);
     const { wakes } = served.told;
@@ -151,7 +151,7 @@ describe('a replay', () => {
   });
 
   // Proves C1-19.
-  it('of another body is refused by 422, one that would be refused anyway included', async () => {
+  it('of another body is rejected with 422, even one that is invalid', async () => {
     await account.client.create(body(), 'order-12');
 
     for (const changes of [{ input: { prompt: 'a hare' } }, { size: 1 }, { model: 'acme/none' }, { storage: 'temp' }]) {
@@ -174,7 +174,7 @@ describe('a replay', () => {
   });
 });
 
-describe('a refused request', () => {
+describe('a rejected request', () => {
   // Proves C2-23.
   it('does not use its key up', async () => {
     const own = await served.newAccount({ microUsd: 0n });

@@ -11,7 +11,7 @@ after(() => served.close());
 
 describe('a key', () => {
   // Proves C7-9.
-  it('makes none with more scopes, models, caps or lifetime than its own', async () => {
+  it('creates none with more scopes, models, caps or lifetime than its own', async () => {
     const owner = await served.newAccount();
     const own = await make(owner.client, {
       scopes: ['keys:manage', 'tasks:write'],
@@ -61,7 +61,7 @@ describe('a key', () => {
   });
 
   // Proves C7-9.
-  it('changes none with more rights than its own, but always itself', async () => {
+  it('changes none with more scopes than its own, but always itself', async () => {
     const owner = await served.newAccount();
     const limits = { models: ['acme/pictures'], expiresAt: clock.nowMs / 1000 + 1_000, spendCaps: { day: '1' } };
     const scopes = ['keys:manage', 'tasks:read'];
@@ -95,7 +95,7 @@ describe('a key', () => {
   });
 
   // Proves C7-23.
-  it('of another account is as unknown as one that nobody has', async () => {
+  it('of another account is reported like an unknown one', async () => {
     const [owner, stranger] = [await served.newAccount(), await served.newAccount()];
     const made = await make(owner.client);
 
@@ -116,7 +116,7 @@ describe('a key', () => {
   });
 
   // Proves C7-6.
-  it('that expires is refused from that second on', async () => {
+  it('that expires is rejected from that second on', async () => {
     const made = await make(account.client, { expiresAt: clock.nowMs / 1000 + 60 });
 
     clock.nowMs += 59_999;
@@ -126,7 +126,7 @@ describe('a key', () => {
     assert.ok(!(await works(made.client)));
   });
 
-  it('tells when it was last used, once that was written down', async () => {
+  it('shows when it was last used, once that was recorded', async () => {
     const owner = await served.newAccount();
     const made = await make(owner.client);
     assert.equal(made.lastUsed, 0);
@@ -139,7 +139,7 @@ describe('a key', () => {
   });
 
   // Proves C7-6.
-  it('uses its own models alone, each with all of its routes', async () => {
+  it('can use its own models only, each with all of its routes', async () => {
     const made = await make(account.client, { models: ['acme/routed'] });
 
     assert.equal((await made.client.create(body({ model: 'acme/routed', route: 'fast' }))).status, 200);
@@ -151,7 +151,7 @@ describe('a key', () => {
 
 describe('revoking a key', () => {
   // Proves S5.2-1, C7-8, C7-23.
-  it('holds from the next request on, for good, and tells since when', async () => {
+  it('applies from the next request on, permanently, and returns its time', async () => {
     const made = await make(account.client);
     assert.ok(await works(made.client));
 
@@ -163,7 +163,7 @@ describe('revoking a key', () => {
     assert.deepEqual((await ask(account.client, 'DELETE', `${KEYS}/${made.id}`)).data, first.data);
   });
 
-  it('leaves the keys that were made with it', async () => {
+  it('does not revoke the keys that were created with it', async () => {
     const made = await make(account.client, { scopes: ['keys:manage', 'tasks:read'] });
     const below = await make(made.client, { scopes: ['tasks:read'] });
 

@@ -21,9 +21,9 @@ after(() => served.close());
 const ledger = async (client: ApiClient, query = ''): Promise<WireLedger> =>
   (await get<WireLedger>(client, `/v1/account/ledger?${query}`)).data;
 
-describe('the books', () => {
+describe('the ledger', () => {
   // Proves C7-21, C7-41.
-  it('tell every entry with its effect and what was there after it, newest first', async () => {
+  it('lists every entry with its effect and the balance after it, newest first', async () => {
     const account = await served.newAccount({ microUsd: 0n });
     const { database } = served.room;
     await database.transaction(async (transaction) => {
@@ -63,7 +63,7 @@ describe('the books', () => {
     assert.deepEqual((await get<WireAccount>(client, '/v1/account')).data.available, entries[0]?.available);
   });
 
-  it('are read page by page without missing or repeating one, whatever is booked meanwhile', async () => {
+  it('is read page by page without missing or repeating an entry, whatever is added meanwhile', async () => {
     const account = await served.newAccount({ microUsd: 0n });
     const book = (count: number, name: string): Promise<unknown> =>
       Promise.all(
@@ -93,7 +93,7 @@ describe('the books', () => {
   });
 
   // Proves C7-21.
-  it('are filtered by kind, key, reference and time', async () => {
+  it('is filtered by kind, key, reference and time', async () => {
     const account = await served.newAccount();
     const [one, other] = [await account.newKey(), await account.newKey()];
     const taskId = await created(one.client);
@@ -125,7 +125,7 @@ describe('the books', () => {
     assert.deepEqual(await ids(`from=${at}&to=${at}`), []);
   });
 
-  it("are nobody else's: neither by reference nor by cursor", async () => {
+  it('hides entries of other accounts, by reference and by cursor', async () => {
     const [owner, other] = [await served.newAccount(), await served.newAccount()];
     const taskId = await created(owner.client);
     await created(owner.client);
@@ -136,7 +136,7 @@ describe('the books', () => {
     assert.deepEqual([answer.status, answer.message], [400, 'invalid request: cursor: not one that this list gave']);
   });
 
-  it('are refused to a query that makes no sense, naming what is wrong', async () => {
+  it('rejects an invalid query, naming what is wrong', async () => {
     const { client } = await served.newAccount();
     const long = 'x'.repeat(2_001);
     for (const [query, message] of [

@@ -39,9 +39,9 @@ async function exhausted(limits: Limits = { createsPerMinute: 3 }): Promise<Serv
   return account;
 }
 
-describe('the rate of creating requests', () => {
+describe('the rate limit of create requests', () => {
   // Proves S7-5, C1-20, C7-14.
-  it('is refused above the limit with 429 and the seconds to wait; nothing is created, and then it works', async () => {
+  it('rejects requests above the limit with 429 and Retry-After; nothing is created, and then it works', async () => {
     const account = await exhausted();
 
     const refused = await account.client.create(body(), 'key-new');
@@ -62,7 +62,7 @@ describe('the rate of creating requests', () => {
   });
 
   // Proves C7-16.
-  it('is told on every answer: the limit, what is left, and when all of it is back', async () => {
+  it('is reported on every response: the limit, the remaining requests, and the reset time', async () => {
     const account = await served.newAccount({ createsPerMinute: 6 });
     const seconds = Math.ceil(clock / 1000);
 
@@ -75,7 +75,7 @@ describe('the rate of creating requests', () => {
   });
 
   // Proves C2-21, C2-25.
-  it('lets the replay of a key pass when the budget is empty, and takes nothing for it', async () => {
+  it('admits the replay of a key when the budget is empty, and charges nothing for it', async () => {
     const account = await exhausted();
     const [first] = await served.room.rows<{ id: string }>(
       'SELECT id FROM tasks WHERE account_id = $1 AND idempotency_key = $2',
@@ -93,7 +93,7 @@ describe('the rate of creating requests', () => {
     assert.equal(mismatch.status, 422);
   });
 
-  it('takes nothing for replays while there is something to take', async () => {
+  it('charges nothing for replays while requests remain', async () => {
     const account = await served.newAccount({ createsPerMinute: 3 });
     await account.client.create(body(), 'key');
 
@@ -102,14 +102,14 @@ describe('the rate of creating requests', () => {
     }
   });
 
-  it('counts a request that is refused for another reason', async () => {
+  it('counts a request that is rejected for another reason', async () => {
     const account = await served.newAccount({ createsPerMinute: 3 });
     for (let place = 0; place < 3; place++) assert.equal((await account.client.create({ model: 'none' })).status, 400);
 
     assert.equal((await account.client.create(body())).status, 429);
   });
 
-  it('is the account’s: another key of it has no budget of its own, and another account has', async () => {
+  it('is per account: keys of one account share a budget, and another account has its own', async () => {
     const account = await exhausted();
 
     assert.equal((await (await account.newKey()).client.create(body())).status, 429);
@@ -117,7 +117,7 @@ describe('the rate of creating requests', () => {
     assert.equal((await other.client.create(body())).status, 200);
   });
 
-  it('is apart from the rate of reading requests', async () => {
+  it('is separate from the rate limit of read requests', async () => {
     const account = await exhausted({ createsPerMinute: 3, readsPerMinute: 2 });
     const read = () => account.client.send('GET', '/v1/account');
 
@@ -130,9 +130,9 @@ describe('the rate of creating requests', () => {
   });
 });
 
-describe('the headers of the rate', () => {
+describe('the rate limit headers', () => {
   // Proves C7-16.
-  it('are on every authenticated answer, errors included', async () => {
+  it('are on every authenticated response, errors included', async () => {
     const account = await served.newAccount({ microUsd: 1n });
     const { client: narrow } = await account.newKey({ scopes: SCOPES.filter((scope) => scope !== 'tasks:read') });
     const { client } = account;
@@ -159,7 +159,7 @@ describe('the headers of the rate', () => {
     }
   });
 
-  it('are on an answer that the client has already', async () => {
+  it('are on a 304 response', async () => {
     const { client } = await served.newAccount();
     const first = await client.send('GET', '/v1/account');
     const url = new URL('/v1/account', served.url);
@@ -171,7 +171,7 @@ describe('the headers of the rate', () => {
     assert.equal(limitsOf(answer)[0], 1_000_000);
   });
 
-  it('are not told to whoever has no key', async () => {
+  it('are not sent without a valid key', async () => {
     const answer = await fetch(new URL('/v1/account', served.url));
 
     assert.equal(answer.status, 401);
@@ -179,7 +179,7 @@ describe('the headers of the rate', () => {
   });
 });
 
-describe('attempts without a usable key', () => {
+describe('attempts without a valid key', () => {
   const LIMIT = 60;
   const attempt = (app: ServedApp, key: string, forwardedFor?: string): Promise<RawAnswer> =>
     raw(app.url, 'GET', '/v1/account', {
@@ -198,7 +198,7 @@ describe('attempts without a usable key', () => {
   }
 
   // Proves C7-19.
-  it('are limited per address, whatever is wrong with the key, while good keys from there are served', async () => {
+  it('are limited per address, whatever is wrong with the key, while valid keys from there are served', async () => {
     const app = await serveApp({ now: () => clock });
     try {
       const account = await app.newAccount();
@@ -219,7 +219,7 @@ describe('attempts without a usable key', () => {
     }
   });
 
-  it('cannot get around that with a forwarding header, unless a trusted proxy wrote it', async () => {
+  it('cannot evade the limit with a forwarding header, unless a trusted proxy wrote it', async () => {
     const app = await serveApp({ now: () => clock });
     try {
       const spoofed = await refusedOf(LIMIT + 10, (place) => attempt(app, '', `203.0.113.${place}`));

@@ -40,7 +40,7 @@ function create(): Promise<ApiAnswer> {
 
 describe('the log', () => {
   // Proves S4.1-4, S7-6, C1-4, C1-21.
-  it('holds no key, prompt, body or signed URL, neither of what worked nor of what failed', async () => {
+  it('contains no key, prompt, body or signed URL, for requests that succeed or fail', async () => {
     const created = await account.client.create({ model: 'darkroom/scene', input: { prompt: PROMPT } });
     const { output } = await account.client.untilTerminal(created.body.data.taskId);
     const url = output?.[0]?.url ?? assert.fail('no output');

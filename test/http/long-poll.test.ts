@@ -52,7 +52,7 @@ function untilWaiting(count: number, { http }: ServedApp = served): Promise<void
 
 describe('Prefer', () => {
   // Proves C4-12.
-  it('is read as RFC 7240 writes it, and cut at 30 s', () => {
+  it('is parsed as in RFC 7240, and limited to 30 s', () => {
     const cases: readonly (readonly [string, number | undefined])[] = [
       ['wait=10', 10],
       ['wait=30', 30],
@@ -72,7 +72,7 @@ describe('Prefer', () => {
     for (const [header, seconds] of cases) assert.equal(preferredWait(header), seconds, header);
   });
 
-  it('that asks for nothing, or for what cannot be read, is ignored', () => {
+  it('is ignored when it requests nothing, or cannot be parsed', () => {
     for (const header of [
       '',
       'wait',
@@ -98,7 +98,7 @@ describe('Prefer', () => {
     }
   });
 
-  it('is read within a moment, however it is made to be hard to read', () => {
+  it('is parsed quickly, however hard it is to parse', () => {
     const before = process.cpuUsage();
     for (let times = 0; times < 200; times++) {
       preferredWait(`wait${' '.repeat(8_000)}x`);
@@ -112,7 +112,7 @@ describe('Prefer', () => {
 
 describe('a read that waits', () => {
   // Proves C4-12.
-  it('is answered when the status changes, with the task as it is then', async () => {
+  it('returns when the status changes, with the current task', async () => {
     const taskId = await createTask();
 
     for (const [step, status] of [
@@ -136,7 +136,7 @@ describe('a read that waits', () => {
     }
   });
 
-  it('is answered after its time where the status stays, whatever else happens to the task', async () => {
+  it('returns after its time when the status stays, whatever else happens to the task', async () => {
     const taskId = await createTask();
     await beginHandling(served.room.database, taskId, 60);
     const begun = Date.now();
@@ -155,7 +155,7 @@ describe('a read that waits', () => {
     assert.match(headers.get('retry-after') ?? '', /^\d+$/);
   });
 
-  it('is answered at once for a task that is over, and for none', async () => {
+  it('returns immediately for an ended task, and for an unknown one', async () => {
     const taskId = await createTask();
     await served.succeed(taskId, Buffer.from('bytes'));
     const other = await served.newAccount();
@@ -171,7 +171,7 @@ describe('a read that waits', () => {
   });
 
   // Proves C4-12.
-  it('tells what it was cut to, and nothing where it does not wait', async () => {
+  it('reports the time that was applied, and nothing when it does not wait', async () => {
     const taskId = await createTask();
     await served.succeed(taskId, Buffer.from('bytes'));
 
@@ -184,7 +184,7 @@ describe('a read that waits', () => {
     }
   });
 
-  it('gives many the same answer at the same moment', async () => {
+  it('returns the same response to many clients at the same time', async () => {
     const taskId = await createTask();
     const answers = Array.from({ length: 40 }, () => get(taskId, 'wait=30'));
     await untilWaiting(40);
@@ -195,7 +195,7 @@ describe('a read that waits', () => {
     assert.ok(Date.now() - begun < BEFORE_ITS_TIME_MS);
   });
 
-  it('reads nothing more for a client that has gone away', async () => {
+  it('reads nothing more for a client that has disconnected', async () => {
     const taskId = await createTask();
     served.room.forgetStatements();
     const gone = new AbortController();
@@ -216,7 +216,7 @@ describe('a read that waits', () => {
     assert.equal(reads(), 3);
   });
 
-  it('is answered when the process is to end', async () => {
+  it('returns when the process is stopped', async () => {
     const leaving = await serveApp();
     const owner = await leaving.newAccount();
     const { body: created } = await owner.client.create(body());
@@ -235,7 +235,7 @@ describe('a read with include=input', () => {
     on.client.send('GET', `/v1/tasks/${taskId}${query}`);
 
   // Proves C4-13.
-  it('shows the input as it was sent, and only then reads it', async () => {
+  it('returns the input as it was sent, and only then reads it', async () => {
     const input = { prompt: 'a fox, ünï ☃ \u2028' };
     const taskId = await createTask({ input });
 
@@ -249,7 +249,7 @@ describe('a read with include=input', () => {
     assert.deepEqual((answered.data as unknown as { input: unknown }).input, input);
   });
 
-  it('shows null once it was erased', async () => {
+  it('returns null once it was erased', async () => {
     const taskId = await createTask();
     await served.room.rows('UPDATE tasks SET input = NULL, input_erased_at = now() WHERE id = $1', taskId);
 
@@ -258,7 +258,7 @@ describe('a read with include=input', () => {
     assert.equal((answered.data as unknown as { input: unknown }).input, null);
   });
 
-  it('refuses to include anything else, and to include it for another account', async () => {
+  it('rejects any other value of include, and hides the input from other accounts', async () => {
     const taskId = await createTask();
     for (const query of [
       '?include=',
@@ -272,7 +272,7 @@ describe('a read with include=input', () => {
     assert.equal((await inputOf(taskId, '?include=input', await served.newAccount())).status, 404);
   });
 
-  it('shows it after waiting, too', async () => {
+  it('returns it after waiting, too', async () => {
     const taskId = await createTask();
     const answer = account.client.send('GET', `/v1/tasks/${taskId}?include=input`, undefined, { Prefer: 'wait=30' });
     await untilWaiting(1);

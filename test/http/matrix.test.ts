@@ -75,7 +75,7 @@ for (const route of publicRoutes(served.http)) {
   const { access, operationId } = route;
   describe(`${operationId} (${access})`, () => {
     if (access === 'none') {
-      it('is for everybody, with whatever key or none', async () => {
+      it('is public, with any key or none', async () => {
         for (const key of [...UNUSABLE.map(([, each]) => each), stranger.client.key]) {
           const answer = await askAs(route, key);
           assert.ok(answer.status < 300, answer.text.slice(0, 300));
@@ -85,7 +85,7 @@ for (const route of publicRoutes(served.http)) {
     }
 
     // Proves S4.4-7, C1-7, C1-8.
-    it('is refused with one and the same 401 to whoever has no usable key', async () => {
+    it('is denied with the same 401 without a valid key', async () => {
       const answers = [];
       for (const [what, key] of UNUSABLE) {
         const answer = await askAs(route, key);
@@ -97,12 +97,12 @@ for (const route of publicRoutes(served.http)) {
     });
 
     // Proves S7-4.
-    it('is refused to a suspended account', async () => {
+    it('is denied to a suspended account', async () => {
       assert.equal(codeOf(await askAs(route, suspended.client.key)), '403 ACCOUNT_SUSPENDED');
     });
 
     // Proves S5.2-1, S7-4, C1-10, C7-3, C7-4.
-    it('is for keys with its scope and for no others', async () => {
+    it('is allowed only to keys with its scope', async () => {
       for (const [scope, key] of byScope) {
         const answer = await askAs(route, key);
         if (access === 'any' || access === scope) {
@@ -118,7 +118,7 @@ for (const route of publicRoutes(served.http)) {
     const own = parameters.filter((name) => name in UNKNOWN_IDS);
     if (own.length > 0) {
       // Proves C1-12.
-      it("takes another account's id for one that there is not", async () => {
+      it("treats another account's id like an unknown one", async () => {
         for (const name of own) {
           const parts = await requestOf(route, world, owner);
           const theirs = parts.params?.[name] ?? '';
@@ -158,7 +158,7 @@ describe('the matrix', () => {
   });
 
   // Proves C7-3.
-  it('has a route for every scope but those of what is not there yet', () => {
+  it('has a route for every scope except those reserved for later', () => {
     const used = new Set<string>(publicRoutes(served.http).map(({ access }) => access));
     assert.deepEqual(
       SCOPES.filter((scope) => !used.has(scope)),
@@ -176,7 +176,7 @@ describe('ids in bodies and filters', () => {
   };
 
   // Proves C5-6.
-  it("promoting and deleting another account's outputs does nothing, and says what it says of unknown ones", async () => {
+  it("of another account's outputs have no effect in promote and delete, with the response for unknown ids", async () => {
     for (const operationId of ['promoteStoredOutputs', 'deleteStoredOutputs', 'deleteStoredOutputsByPost']) {
       const { answer, body } = await other(operationId);
       const { data } = JSON.parse(answer.text) as {
@@ -191,7 +191,7 @@ describe('ids in bodies and filters', () => {
     }
   });
 
-  it('lists show nothing of another account, asked for by its very ids or not', async () => {
+  it('of another account return nothing in lists, whether filtered by or not', async () => {
     const alone = await served.newAccount({ microUsd: 0n });
     const tasks = await owner.client.send('GET', '/v1/tasks?size=1');
     const [task] = (tasks.body.data as unknown as { tasks: { taskId: string; keyId: string }[] }).tasks;

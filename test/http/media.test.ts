@@ -57,7 +57,7 @@ function tokenOf(url: string): string {
 
 describe('a download', () => {
   // Proves C0-2, C3-9.
-  it('needs no key and brings the very bytes, with type, length, name and the headers that keep browsers safe', async () => {
+  it('needs no key and returns the exact bytes, with type, length, name and the headers that keep browsers safe', async () => {
     const { url, bytes, taskId } = await storedOutput();
 
     const response = await fetch(url);
@@ -77,7 +77,7 @@ describe('a download', () => {
   });
 
   // Proves C3-9.
-  it('brings any part that is asked for', async () => {
+  it('returns any requested range', async () => {
     const { url, bytes } = await storedOutput();
     const cases: [string, number, Buffer, string][] = [
       ['bytes=0-0', 206, bytes.subarray(0, 1), 'bytes 0-0/1000'],
@@ -97,7 +97,7 @@ describe('a download', () => {
     }
   });
 
-  it('is not repeated for whoever has it: 304 by its entity tag', async () => {
+  it('is not repeated for a client that has it: 304 by its entity tag', async () => {
     const { url } = await storedOutput();
     const etag = (await fetch(url, { method: 'HEAD' })).headers.get('etag') ?? '';
 
@@ -110,7 +110,7 @@ describe('a download', () => {
     assert.equal((await fetch(url, { headers: { 'If-None-Match': '"other"' } })).status, 200);
   });
 
-  it('is refused by 412, with no body, where the client holds another version', async () => {
+  it('is rejected with 412, without a body, when the client has another version', async () => {
     const { url } = await storedOutput();
 
     const response = await fetch(url, { headers: { 'If-Match': '"other"' } });
@@ -132,7 +132,7 @@ describe('a download', () => {
     }
   });
 
-  it('takes its name and type from the record, whatever the URL says behind the token', async () => {
+  it('takes its name and type from the record, whatever follows the token in the URL', async () => {
     const { url, taskId } = await storedOutput();
 
     const response = await fetch(url.replace(/[^/]+$/, 'evil.html'));
@@ -141,7 +141,7 @@ describe('a download', () => {
     assert.equal(response.headers.get('content-disposition'), `inline; filename="${taskId}-1.png"`);
   });
 
-  it('becomes a file where it is asked for as one, and other words of the query change nothing', async () => {
+  it('becomes an attachment when requested, and other query parameters change nothing', async () => {
     const { url, taskId } = await storedOutput();
 
     const asFile = await fetch(`${url}?download=`);
@@ -152,7 +152,7 @@ describe('a download', () => {
     assert.deepEqual(await bytesOf(asFile), await bytesOf(other));
   });
 
-  it('brings an empty file as an empty file', async () => {
+  it('returns an empty file as an empty file', async () => {
     const { url } = await storedOutput(Buffer.alloc(0));
 
     const response = await fetch(url);
@@ -164,7 +164,7 @@ describe('a download', () => {
 
 describe('a download URL', () => {
   // Proves S8-3, C3-17.
-  it('is the same in repeated reads of a task, and ends about half an hour ahead', async () => {
+  it('is the same in repeated reads of a task, and expires in about half an hour', async () => {
     const { taskId, url } = await storedOutput();
 
     const [output] = (await account.client.get(taskId)).body.data.output ?? [];
@@ -177,7 +177,7 @@ describe('a download URL', () => {
   });
 
   // Proves S8-3, C3-12.
-  it('that is over is refused by 403, and says where a fresh one comes from', async () => {
+  it('that has expired is rejected with 403, and names how to get a new one', async () => {
     const { id, url } = await storedOutput();
     const longAgo = createUrlSigner({
       publicUrl: served.url,
@@ -196,7 +196,7 @@ describe('a download URL', () => {
     assert.equal((await fetch(url)).status, 200);
   });
 
-  it('that was altered in any character is refused by 403, and so is one of another key', async () => {
+  it('with any character altered is rejected with 403, and so is one of another key', async () => {
     const { id, url } = await storedOutput();
     const token = tokenOf(url);
     for (let place = 0; place < token.length; place++) {
@@ -217,7 +217,7 @@ describe('a download URL', () => {
   });
 
   // Proves C3-12, C3-13.
-  it('of a deleted output is answered by 404, and the task tells since when it is gone', async () => {
+  it('of a deleted output is answered with 404, and the task shows when it was deleted', async () => {
     const { id, url, taskId } = await storedOutput();
 
     await served.store.delete(await markOutputDeleted(served.room.database, id));
@@ -232,7 +232,7 @@ describe('a download URL', () => {
     assert.ok((gone?.goneAt ?? 0) >= data.completed);
   });
 
-  it('of an output whose bytes are missing is answered by 404, by GET and HEAD', async () => {
+  it('of an output whose bytes are missing is answered with 404, by GET and HEAD', async () => {
     const { taskId, url } = await storedOutput();
     await served.store.delete(`outputs/${taskId}/1`);
 
@@ -240,7 +240,7 @@ describe('a download URL', () => {
     assert.equal((await fetch(url, { method: 'HEAD' })).status, 404);
   });
 
-  it('of an output that never was is answered by 404', async () => {
+  it('of an unknown output is answered with 404', async () => {
     const signer = createUrlSigner({ publicUrl: served.url, signingKey: SIGNING_KEY, lifetimeSeconds: 1800 });
 
     assert.equal((await refusalOf(signer.sign({ outputId: 'out_none', fileName: 'x.png' }).url)).status, 404);

@@ -58,7 +58,7 @@ const COUNTED = [`@${DEPRECATED_AT}`, 'Fri, 15 Jan 2027 08:00:00 GMT'];
 
 describe('the list of models', () => {
   // Proves C8-1, C8-2.
-  it('is in the OpenAI shape, without the envelope and with what is ours', async () => {
+  it('is in the OpenAI format, without the envelope and with our additions', async () => {
     const { status, headers, body: answer } = await account.client.send('GET', '/v1/models');
 
     assert.equal(status, 200);
@@ -84,13 +84,13 @@ describe('the list of models', () => {
     assert.deepEqual(Object.keys(data[0] ?? {}).sort(), Object.keys(data.at(-1) ?? {}).sort());
   });
 
-  it('tells nothing of the upstreams behind a model', async () => {
+  it('shows nothing of the upstreams behind a model', async () => {
     const { body: answer } = await account.client.send('GET', '/v1/models');
 
     assert.doesNotMatch(JSON.stringify(answer), /upstream|protocol|embedded/i);
   });
 
-  it('has only what the key may use', async () => {
+  it('has only the models that the key may use', async () => {
     const { client } = await account.newKey({ models: ['acme/free', 'no/such/model'] });
 
     assert.deepEqual(await idsFor(client), ['acme/free']);
@@ -105,7 +105,7 @@ describe('the list of models', () => {
   });
 
   // Proves C8-5.
-  it('loses a model in the second in which it retires', async () => {
+  it('omits a model from the second in which it retires', async () => {
     now = RETIRES_AT * 1000 - 1;
     assert.ok((await idsFor()).includes('acme/deep/old'));
 
@@ -114,7 +114,7 @@ describe('the list of models', () => {
     assert.ok((await idsFor()).includes('acme/pictures'));
   });
 
-  it('is answered with 304 to whoever has it', async () => {
+  it('is answered with 304 to a client that has it', async () => {
     const { headers } = await account.client.send('GET', '/v1/models');
     const etag = headers.get('etag') ?? assert.fail();
 
@@ -129,7 +129,7 @@ describe('the list of models', () => {
 
 describe('one model', () => {
   // Proves C8-3.
-  it('is found with its slashes as they are and encoded, with the very schema that is enforced', async () => {
+  it('is found with its slashes as they are and encoded, with the exact schema that is enforced', async () => {
     for (const path of ['acme/deep/old', 'acme%2Fdeep%2Fold', 'acme%2Fdeep/old', 'acme/%64eep/old']) {
       const answer = await oldModel(path);
       assert.equal(answer.status, 200, path);
@@ -141,7 +141,7 @@ describe('one model', () => {
     }
   });
 
-  it('is not found by a name that is not quite its own', async () => {
+  it('is not found by a similar name', async () => {
     const names = ['acme', 'acme/', '/', '//', 'acme/Pictures', 'acme/pictures/', 'acme/pictures@default', 'a%00b'];
     for (const name of [...names, 'acme/routed@fast', '__proto__', 'constructor', 'x'.repeat(5_000), '%F0%9F%A6%8A']) {
       const answer = await oldModel(name);
@@ -151,7 +151,7 @@ describe('one model', () => {
     assert.ok([400, 404].includes((await oldModel('%')).status));
   });
 
-  it('is refused to a key that may not use it', async () => {
+  it('is denied to a key that may not use it', async () => {
     const { client } = await account.newKey({ models: ['acme/free'] });
 
     const answer = await oldModel('acme/deep/old', client);
@@ -163,7 +163,7 @@ describe('one model', () => {
 
 describe('a deprecated model', () => {
   // Proves C8-4.
-  it('is told as such by every answer about it, and by no answer about another', async () => {
+  it('is marked as such in every response about it, and in no other', async () => {
     const old = await account.client.create(body({ model: 'acme/deep/old' }), 'k');
     const replayed = await account.client.create(body({ model: 'acme/deep/old' }), 'k');
     const current = await account.client.create(body());
@@ -190,7 +190,7 @@ describe('a deprecated model', () => {
   });
 
   // Proves S2.1-1, S9.4-1, C1-6, C2-25, C8-5.
-  it('is refused once it is retired, by name and with what to use instead, while its tasks go on', async () => {
+  it('is rejected once it is retired, by name and with its replacement, while its tasks continue', async () => {
     const { body: created } = await account.client.create(body({ model: 'acme/deep/old' }), 'before');
     now = RETIRES_AT * 1000;
 

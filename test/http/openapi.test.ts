@@ -63,7 +63,7 @@ describe('/openapi.json', () => {
     assert.deepEqual(await problemsOf(openApiDocument(source)), []);
   });
 
-  it('is linted by rules that would find something', async () => {
+  it('is linted by rules that would find an error', async () => {
     const [path = ''] = Object.keys(document.paths);
     const broken = { ...document, paths: { [path]: { get: { responses: { 200: { descriptions: 'typo' } } } } } };
     const problems = (await problemsOf(broken)).join('\n');
@@ -91,7 +91,7 @@ describe('/openapi.json', () => {
     assert.deepEqual(document.servers, [{ url: served.url }]);
   });
 
-  it('asks for a key with the scope, or for none, as the route does', () => {
+  it('requires a key with the scope, or none, as the route does', () => {
     for (const route of publicRoutes(served.http)) {
       const operation = document.paths[route.path.replaceAll('...', '')]?.[route.method.toLowerCase()];
       const wanted = route.access === 'none' ? [] : [{ apiKey: route.access === 'any' ? [] : [route.access] }];
@@ -99,7 +99,7 @@ describe('/openapi.json', () => {
     }
   });
 
-  it('describes every parameter, and has no word of ours that others do not know', () => {
+  it('describes every parameter, and uses no private keyword', () => {
     for (const operation of Object.values(document.paths).flatMap((operations) => Object.values(operations))) {
       for (const parameter of operation.parameters ?? []) {
         const place = `${operation.operationId} ${parameter.name}`;
@@ -109,7 +109,7 @@ describe('/openapi.json', () => {
     assert.doesNotMatch(JSON.stringify(document), /x-clamped/);
   });
 
-  it('has the words for the form of a text, at both endpoints', () => {
+  it('describes the format of a text, at both endpoints', () => {
     const schemaOf = (path: string): object =>
       document.paths[path]?.['post']?.requestBody?.content['application/json']?.schema ?? {};
     const at = (schema: unknown, ...names: readonly string[]): unknown =>
@@ -120,7 +120,7 @@ describe('/openapi.json', () => {
     assert.deepEqual(at(schemaOf('/v1/responses'), 'text', 'format', 'type'), words);
   });
 
-  it('tells the input of each model in the body of a create, and takes what the service takes', async () => {
+  it('includes the input of each model in the body of a create, and accepts what the service accepts', async () => {
     const create = document.paths['/v1/tasks']?.['post'];
     assert.ok(create);
     const isRight = bodyCheck(create);
@@ -145,7 +145,7 @@ describe('/openapi.json', () => {
     }
   });
 
-  it('gives examples of creates, one for each example of each model, that the service takes', async () => {
+  it('has examples of creates, one for each example of each model, that the service accepts', async () => {
     const content = document.paths['/v1/tasks']?.['post']?.requestBody?.content['application/json'];
     const examples = Object.values(content?.examples ?? {});
     const account = await served.newAccount();
@@ -159,7 +159,7 @@ describe('/openapi.json', () => {
     }
   });
 
-  it('forgets a model from the moment on at which it retires', async () => {
+  it('omits a model from the moment at which it retires', async () => {
     let now = Date.now();
     const retiresAt = Math.floor(now / 1000) + 60;
     const models = [definition({ name: 'acme/old', retiresAt })];
@@ -178,7 +178,7 @@ describe('/openapi.json', () => {
     }
   });
 
-  it('gives examples of what it answers that are what it says', () => {
+  it('has examples of responses that match their schemas', () => {
     const ajv = new Ajv2020({ strict: false });
     ajv.addSchema({ ...document, $id: 'https://example.test/d' });
     const withExamples = Object.entries(document.components.schemas).filter(([, schema]) => 'examples' in schema);
@@ -190,7 +190,7 @@ describe('/openapi.json', () => {
     }
   });
 
-  it('leads from what makes something to what can be done with it', () => {
+  it('links each create to what can be done with its result', () => {
     const linksOf = (path: string): string[] => {
       const { links = {} } = document.paths[path]?.['post']?.responses['200'] ?? {};
       return Object.keys(links);
@@ -203,7 +203,7 @@ describe('/openapi.json', () => {
     assert.deepEqual(linksOf('/v1/account/webhook-key/rotate'), []);
   });
 
-  it('is answered with an entity tag, to browsers of any origin', async () => {
+  it('is served with an entity tag, to browsers of any origin', async () => {
     const first = await raw(served.url, 'GET', '/openapi.json');
     const tag = String(first.headers['etag']);
     const second = await raw(served.url, 'GET', '/openapi.json', { 'If-None-Match': tag });
@@ -212,7 +212,7 @@ describe('/openapi.json', () => {
     assert.equal((await raw(served.url, 'GET', '/openapi.json?format=yaml')).status, 400);
   });
 
-  it('cannot be made for a route that names an error which no operation has', () => {
+  it('cannot be built for a route that names an error which no operation has', () => {
     const route = defineRoute({
       method: 'GET',
       path: '/x',
@@ -231,7 +231,7 @@ describe('/openapi.json', () => {
 
 describe('/docs', () => {
   // Proves C0-3.
-  it('is a page without anything inline or from elsewhere, whose every file is served', async () => {
+  it('is a page without inline or external content, whose every file is served', async () => {
     const page = await raw(served.url, 'GET', '/docs');
     assert.equal(page.status, 200);
     assert.match(String(page.headers['content-type']), /^text\/html/);
@@ -254,7 +254,7 @@ describe('/docs', () => {
     assert.match(policy, /frame-ancestors 'none'/);
   });
 
-  it('has its files kept by browsers, and asked for by entity tag', async () => {
+  it('has files that browsers cache and revalidate by entity tag', async () => {
     for (const path of ['/docs', '/docs/swagger-ui.css', '/docs/start.js', '/docs/favicon-32x32.png']) {
       const first = await raw(served.url, 'GET', path);
       const again = await raw(served.url, 'GET', path, { 'If-None-Match': String(first.headers['etag']) });
@@ -265,7 +265,7 @@ describe('/docs', () => {
     }
   });
 
-  it('serves no other file, wherever it lies', async () => {
+  it('serves no other file, from any directory', async () => {
     const names = [
       'package.json',
       'swagger-ui.js',

@@ -37,7 +37,7 @@ async function picture(path: string): Promise<Buffer> {
 }
 
 describe('the preview of an output', () => {
-  it('is a JPEG within the pixels and the bytes that were asked for, of any picture', async () => {
+  it('is a JPEG within the requested pixels and bytes, for any picture', async () => {
     const path = await previewPath((await noise(1500, 900)).bytes);
     for (const [query, edge, most] of [
       ['', 768, 200_000],
@@ -54,7 +54,7 @@ describe('the preview of an output', () => {
     assert.ok(tiny.length <= 5_000, String(tiny.length));
   });
 
-  it('keeps the size of a small picture, stands upright, and is white where the picture is transparent', async () => {
+  it('keeps the size of a small picture, applies its orientation, and is white where it is transparent', async () => {
     const create = { width: 40, height: 20, channels: 4, background: { r: 0, g: 0, b: 0, alpha: 0 } } as const;
     const clear = await sharp({ create }).png().toBuffer();
     const { data, info } = await sharp(await picture(await previewPath(clear)))
@@ -68,7 +68,7 @@ describe('the preview of an output', () => {
     assert.deepEqual([width, height], [20, 40]);
   });
 
-  it('is 415 for what is no picture, a broken one, and one that is too large to be read', async () => {
+  it('is 415 for what is not a picture, a broken one, and one that is too large to be read', async () => {
     const whole = await noise(200, 200);
     const huge = await sharp({ create: { width: 12_000, height: 9_000, channels: 3, background: '#fff' } })
       .png()
@@ -81,7 +81,7 @@ describe('the preview of an output', () => {
     }
   });
 
-  it("is its owner's, of the task that it belongs to, and gone with the output", async () => {
+  it('is available only to its owner, under its task, and until the output is deleted', async () => {
     const path = await previewPath((await noise(20, 20)).bytes);
     const other = await previewPath((await noise(20, 20)).bytes);
     const stranger = await served.newAccount();
@@ -96,7 +96,7 @@ describe('the preview of an output', () => {
     assert.equal((await ask(path)).status, 404);
   });
 
-  it('is made for an account no more often at once than it leaves to others', async () => {
+  it('is made for an account only up to its share of concurrent ones', async () => {
     const path = await previewPath((await noise(400, 300)).bytes);
     const answers = await Promise.all(Array.from({ length: 60 }, () => ask(`${path}?maxEdge=32`)));
     assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200, 429]));

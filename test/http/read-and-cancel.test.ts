@@ -24,7 +24,7 @@ async function createTask(changes: Record<string, unknown> = {}): Promise<TaskId
 
 describe('reading a task', () => {
   // Proves S4.2-1, C0-11, C2-3, C3-1, C3-2, C3-4, C3-20.
-  it('that waits tells what is known, in Unix seconds and decimal USD, and when to ask again', async () => {
+  it('that is queued returns what is known, in Unix seconds and decimal USD, and a Retry-After', async () => {
     const startedAt = Math.floor(Date.now() / 1000);
     const taskId = await createTask({ metadata: { order: '7' }, callback: { url: 'https://example.com/hook' } });
 
@@ -51,7 +51,7 @@ describe('reading a task', () => {
   });
 
   // Proves S2.4-3, S3-3, C3-3, C3-23.
-  it('that failed tells why, and that nothing was taken', async () => {
+  it('that failed returns the reason, and that nothing was captured', async () => {
     const taskId = await createTask();
     await claimOutbox(served.room.database, 100);
     await settleTask(served.room.database, taskId, { status: 'fail', reason: 'timed_out' }, { retentionDays: 7 });
@@ -73,7 +73,7 @@ describe('reading a task', () => {
   });
 
   // Proves S2.4-2, S2.6-2, S3-3, C2-3, C3-6.
-  it('that succeeded tells its outputs and no error', async () => {
+  it('that succeeded returns its outputs and no error', async () => {
     const taskId = await createTask({ storage: 'persistent' });
     await served.succeed(taskId, Buffer.from('bytes'));
 
@@ -99,7 +99,7 @@ describe('reading a task', () => {
   });
 
   // Proves C3-22.
-  it('tells a reason of ours by its code, and by one of the closed set where that says it too', async () => {
+  it('returns a reason of ours by its code, and by one of the closed set when that covers it', async () => {
     for (const [reason, code, told, retryable] of [
       ['storage_unavailable', 'STORAGE_UNAVAILABLE', undefined, true],
       ['model_unavailable', 'MODEL_UNAVAILABLE', 'provider_unavailable', false],
@@ -114,7 +114,7 @@ describe('reading a task', () => {
     }
   });
 
-  it('that failed for its input tells which field and what is wrong with it, however often it was tried', async () => {
+  it('that failed for its input names the field and its validation error, however often it was tried', async () => {
     const taskId = await createTask();
     await recordFault(served.room.database, taskId, { kind: 'unreachable', field: 'image_urls.0' });
     await recordFault(served.room.database, taskId, { kind: 'undecodable', field: 'image_urls.2' });
@@ -132,7 +132,7 @@ describe('reading a task', () => {
     });
   });
 
-  it('takes one statement beside authentication, which is remembered', async () => {
+  it('takes one statement beside authentication, which is cached', async () => {
     const taskId = await createTask();
     await account.client.get(taskId);
 
@@ -160,7 +160,7 @@ describe('reading a task', () => {
 
 describe('cancelling over HTTP', () => {
   // Proves C4-1.
-  it('a task that waits answers at once with its end, and wakes the launcher for the callback', async () => {
+  it('that is queued returns its end immediately, and wakes the launcher for the callback', async () => {
     const taskId = await createTask({ callback: { url: 'https://example.com/hook' } });
     const { wakes } = served.told;
 
@@ -175,7 +175,7 @@ describe('cancelling over HTTP', () => {
     assert.equal(served.told.wakes, wakes + 1);
   });
 
-  it('a task that a launcher has claimed, and nobody handles, answers with its end as well', async () => {
+  it('that is claimed by a launcher, and not yet started, returns its end as well', async () => {
     const taskId = await createTask();
     await claimOutbox(served.room.database, 100);
 
@@ -187,7 +187,7 @@ describe('cancelling over HTTP', () => {
   });
 
   // Proves C4-1, C4-4.
-  it('a task that runs answers with the task as it is', async () => {
+  it('that runs returns the task unchanged', async () => {
     const taskId = await createTask();
     await claimOutbox(served.room.database, 100);
     await beginHandling(served.room.database, taskId, 60);
@@ -201,7 +201,7 @@ describe('cancelling over HTTP', () => {
   });
 
   // Proves C4-3.
-  it('a task that is over changes nothing and still answers 200, twice as well', async () => {
+  it('that has ended changes nothing and still returns 200, twice as well', async () => {
     const taskId = await createTask();
     await served.succeed(taskId, Buffer.from('bytes'));
 

@@ -12,7 +12,7 @@ const never = (): Promise<never> => new Promise(() => undefined);
 
 describe('readiness', () => {
   for (const part of ['database', 'store'] as const) {
-    it(`is denied while the ${part} does not answer at all, and given when it does again`, async () => {
+    it(`fails while the ${part} does not respond, and succeeds when it does again`, async () => {
       const { [part]: asked } = served.http;
       const { check } = asked;
       let questions = 0;

@@ -24,7 +24,7 @@ const END = 'Connection: close\r\n\r\n';
 const MANY = Array.from({ length: 101 }, (_, index) => `X-${index}: x\r\n`).join('');
 
 describe('a request', () => {
-  it('with two Host headers is 400, also where both say the same', async () => {
+  it('with two Host headers is 400, even when both are equal', async () => {
     for (const [first, second] of [
       ['Host: a.example', 'Host: b.example'],
       ['Host: a.example', 'Host: a.example'],
@@ -38,7 +38,7 @@ describe('a request', () => {
     assert.match(await answerTo(`GET /healthz HTTP/1.1\r\n${END}`), /^HTTP\/1\.1 400 [^]*no Host header/);
   });
 
-  it('that expects what cannot be met is 417, the last answer of its connection', async () => {
+  it('with an unsupported Expect is 417, the last response of its connection', async () => {
     const ask = (version: string, expect: string) =>
       answerTo(`GET /healthz HTTP/${version}\r\nHost: a.example\r\nExpect: ${expect}\r\n`);
     const answer = await ask('1.1', 'a-miracle\r\n');
@@ -61,7 +61,7 @@ describe('a request', () => {
     assert.match(await ask('http://[::1/healthz', 'a.example'), /^HTTP\/1\.1 400 /);
   });
 
-  it('is rejected for its head in the form that its clients read', async () => {
+  it('is rejected for its head in the format that its clients read', async () => {
     for (const [target, members] of [
       ['/mcp', ['jsonrpc', 'id', 'error']],
       ['/mcp?x=1', ['jsonrpc', 'id', 'error']],
@@ -87,7 +87,7 @@ describe('a request', () => {
     }
   });
 
-  it('of HTTP/0.9 is not spoken to, and 1.0 is', async () => {
+  it('of HTTP/0.9 is not supported, and 1.0 is', async () => {
     for (const line of [
       'GET /healthz\r\n\r\n',
       'GET /healthz HTTP/0.9\r\n\r\n',

@@ -70,8 +70,8 @@ function create(): ReturnType<typeof ask> {
   return ask('POST', '/v1/tasks', { ...key(), 'Content-Type': 'application/json' }, JSON.stringify(body()));
 }
 
-describe('a request that is answered', () => {
-  it('has one line with all of its facts and nothing else', async () => {
+describe('a completed request', () => {
+  it('has one line with all of its fields and nothing else', async () => {
     const { answer, line } = await create();
     const { taskId } = (JSON.parse(answer.text) as { data: { taskId: string } }).data;
     const { durationMs, keyId, ...rest } = line;
@@ -98,7 +98,7 @@ describe('a request that is answered', () => {
     assert.deepEqual([again.line['status'], again.line['bytes']], [304, 0]);
   });
 
-  it('has its route and never its path or query, whoever asked', async () => {
+  it('has its route and never its path or query, for any client', async () => {
     const token = Buffer.from(CANARY).toString('base64url');
     const cases = [
       ['GET', `/v1/tasks?metadata.note=${CANARY}`, 200, '/v1/tasks'],
@@ -124,7 +124,7 @@ describe('a request that is answered', () => {
     }
   });
 
-  it('has its line when a tool of MCP made it, and is whole there', async () => {
+  it('has its line when a tool of MCP made it, and the tool call completes', async () => {
     const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'list_models' } };
     const headers = { ...key(), 'Content-Type': 'application/json', 'X-Request-Id': 'request-of-tool' };
     await raw(admin.served.url, 'POST', '/mcp', headers, JSON.stringify(call));
@@ -149,7 +149,7 @@ describe('a request that is answered', () => {
   });
 });
 
-describe('a request that goes on', () => {
+describe('a streamed request', () => {
   /** Opens the stream of a task's events. */
   async function openStream(requestId: string, taskId: string) {
     const client = open(admin.served.url);
@@ -173,7 +173,7 @@ describe('a request that goes on', () => {
     assert.ok(Number(line['bytes']) >= events.join('\n').length);
   });
 
-  it('is marked where the client went, before the answer or in its middle', async () => {
+  it('is marked when the client disconnected, before the response or during it', async () => {
     const taskId = String((await create()).line['taskId']);
     const stream = await openStream('request-of-gone-stream', taskId);
     stream.socket.destroy();
@@ -192,7 +192,7 @@ describe('a request that goes on', () => {
   });
 });
 
-it('there is no line unless it is asked for', async () => {
+it('there is no line unless it is enabled', async () => {
   const none: Line[] = [];
   const silent = await serveAdmin({ logger: capturingLogger(none) });
   await raw(silent.served.url, 'GET', '/healthz');

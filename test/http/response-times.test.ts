@@ -54,7 +54,7 @@ describe('the times of a stored response', () => {
 
   for (const [model, kind] of Object.entries(MODELS)) {
     for (const isStreamed of [false, true]) {
-      it(`go by the database where the model ${kind}, ${isStreamed ? 'streamed' : 'whole'}`, async () => {
+      it(`are those of the database when the model ${kind}, ${isStreamed ? 'streamed' : 'whole'}`, async () => {
         const earliest = Math.floor(now() / 1000);
         const { created_at: createdAt, completed_at: completedAt, status } = await stored(model, isStreamed);
 
@@ -65,7 +65,7 @@ describe('the times of a stored response', () => {
       });
     }
 
-    it(`are in order where the clock is set back meanwhile and the model ${kind}`, async () => {
+    it(`are in order when the clock is set back meanwhile and the model ${kind}`, async () => {
       const forward = now;
       let looks = 0;
       now = () => forward() - 1_000 * (looks += 1);

@@ -45,7 +45,7 @@ async function adviceFor(taskId: TaskId): Promise<number> {
   return Number(header);
 }
 
-describe('Retry-After of a task that is not over', () => {
+describe('Retry-After of an open task', () => {
   // Proves C3-19.
   it('is the time that its model usually takes, as long as that has not passed, and 30 s at most', async () => {
     let begun = performance.now();
@@ -80,7 +80,7 @@ describe('Retry-After of a task that is not over', () => {
   });
 
   // Proves C3-19.
-  it('is there while it is queued, handled and archived, and on the answer to its cancelling', async () => {
+  it('is present while it is queued, handled and archived, and on the response to a cancel', async () => {
     const taskId = await createTask('acme/slow');
     await claimOutbox(served.room.database, 100);
     await adviceFor(taskId);

@@ -10,7 +10,7 @@ after(() => served.close());
 
 describe('rotating a key', () => {
   // Proves C7-24.
-  it('lets both work during the overlap, and the new one alone after it', async () => {
+  it('keeps both valid during the overlap, and only the new one after it', async () => {
     const old = await make(account.client, { models: ['acme/pictures'] });
 
     const made = await ask(account.client, 'POST', `${KEYS}/${old.id}/rotate`, { overlapSeconds: 120 });
@@ -28,7 +28,7 @@ describe('rotating a key', () => {
     assert.deepEqual([await works(old.client), await works(fresh)], [false, true]);
   });
 
-  it('takes a day where no overlap is named, and stops the old one at once with 0', async () => {
+  it('takes a day when no overlap is given, and expires the old one immediately with 0', async () => {
     const [one, other] = [await make(account.client), await make(account.client)];
     assert.ok(await works(other.client));
 
@@ -42,7 +42,7 @@ describe('rotating a key', () => {
     assert.ok(!(await works(one.client)));
   });
 
-  it('of one key by several at once makes exactly one; the others are told so', async () => {
+  it('of one key by several concurrent requests creates exactly one; the others are rejected', async () => {
     const old = await make(account.client);
 
     const answers = await Promise.all(
@@ -57,7 +57,7 @@ describe('rotating a key', () => {
     }
   });
 
-  it('keeps counting against the caps that were spent from', async () => {
+  it('keeps counting toward the caps that were already used', async () => {
     const owner = await served.newAccount();
     const old = await make(owner.client, { spendCaps: { total: '0.025' } });
     assert.equal((await old.client.create(body())).status, 200);
@@ -77,7 +77,7 @@ describe('rotating a key', () => {
     assert.equal(PRICE, 10_000n);
   });
 
-  it('is refused for a wrong overlap, and for a key that was revoked', async () => {
+  it('is rejected for an invalid overlap, and for a revoked key', async () => {
     const old = await make(account.client);
     for (const [overlapSeconds, message] of [
       [-1, /^invalid request: overlapSeconds: minimum: got -1, want 0$/],
@@ -99,7 +99,7 @@ describe('rotating a key', () => {
 });
 
 describe('spend caps', () => {
-  it('bind every key that was made with a capped one, and count what they hold together', async () => {
+  it('apply to every key that was created with a capped one, and count their holds together', async () => {
     const owner = await served.newAccount();
     const above = await make(owner.client, {
       scopes: ['keys:manage', 'tasks:write', 'tasks:read'],
@@ -119,7 +119,7 @@ describe('spend caps', () => {
     assert.equal(shown.find(({ id }) => id === below.id)?.spent, null);
   });
 
-  it('are at most ten above one another, and an eleventh key is still bound', async () => {
+  it('are nested at most ten deep, and an eleventh key is still bound', async () => {
     const owner = await served.newAccount();
     const rights = { scopes: ['keys:manage'], spendCaps: { day: '1' } };
     let last = await make(owner.client, rights);

@@ -29,7 +29,7 @@ describe('the table of routes', () => {
     }
   });
 
-  it('says of every operation whether it changes state: only these requests other than GET do not', () => {
+  it('marks every operation that changes state: only these requests other than GET do not', () => {
     const unchanging = routes.filter(({ method, changesState }) => method !== 'GET' && !changesState);
 
     assert.deepEqual(unchanging.map(({ operationId }) => operationId).toSorted(), ['callMcp', 'estimateTask']);
@@ -39,7 +39,7 @@ describe('the table of routes', () => {
     );
   });
 
-  it('lets no scope that is for reading change anything', () => {
+  it('lets no read scope change anything', () => {
     const readers = routes.filter(({ access }) => access.endsWith(':read'));
 
     assert.ok(readers.length > 5);

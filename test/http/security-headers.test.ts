@@ -46,7 +46,7 @@ before(async () => {
 after(() => admin.close());
 
 describe('security headers', () => {
-  it('are on what every route answers to anybody', async () => {
+  it('are on the response of every route to anonymous requests', async () => {
     const pages: Readonly<Record<string, Record<string, string>>> = {
       '/docs': {},
       '/guide': {},
@@ -64,7 +64,7 @@ describe('security headers', () => {
     }
   });
 
-  it('let the dashboard run files of its own and nothing else, with styles that carry a nonce made for each answer', async () => {
+  it('let the dashboard run files of its own and nothing else, with styles that carry a new nonce per response', async () => {
     const policies = [];
     for (const path of ['/', '/tasks/tk-svc-x', '/models/a/b/c', '/sign-in']) {
       const answer = await raw(served.url, 'GET', path);
@@ -81,7 +81,7 @@ describe('security headers', () => {
     assert.equal(new Set(policies).size, policies.length);
   });
 
-  it('are on JSON, on refusals, and where no route is', async () => {
+  it('are on JSON, on errors, and on unknown paths', async () => {
     const cases: [method: string, path: string, status: number, headers?: Record<string, string>][] = [
       ['GET', '/v1/account', 200, bearer],
       ['GET', '/v1/models', 200, bearer],
@@ -100,7 +100,7 @@ describe('security headers', () => {
     }
   });
 
-  it('let a page of anybody show a file, and let nothing in it run', async () => {
+  it('let pages of any origin show a file, and let nothing in it run', async () => {
     const { body: created } = await account.client.create(body());
     await served.succeed(created.data.taskId, Buffer.from('bytes'));
     const { body: task } = await account.client.get(created.data.taskId);
@@ -121,7 +121,7 @@ describe('security headers', () => {
     }
   });
 
-  it('let the page of the reference load what it is made of, and nobody frame it', async () => {
+  it('let the reference page load its files, and forbid framing', async () => {
     const page = await raw(served.url, 'GET', '/docs');
     const policy = String(page.headers['content-security-policy']);
     assert.match(policy, /^default-src 'none'; script-src 'self'; .*frame-ancestors 'none'$/);
@@ -154,7 +154,7 @@ describe('security headers', () => {
     assertGuarded(text.headers, 'a text stream');
   });
 
-  it('are on what is no request at all, and on requests that HTTP itself refuses', async () => {
+  it('are on input that is no request at all, and on requests that HTTP itself rejects', async () => {
     const { port } = new URL(served.url);
     const broken = ['BROKEN\r\n\r\n', `GET /?${'x'.repeat(9_000)} HTTP/1.1\r\nHost: x\r\n\r\n`];
     for (const sent of broken) {
@@ -189,7 +189,7 @@ describe('security headers', () => {
 });
 
 describe('Strict-Transport-Security', () => {
-  it('is told where a trusted proxy says that a request came by HTTPS, and nowhere else', async () => {
+  it('is sent when a trusted proxy reports HTTPS, and not otherwise', async () => {
     const told = async (trusted: string, headers: Record<string, string>): Promise<readonly unknown[]> => {
       const behind = await serveApp({ requiresHttps: true, environment: { TRUSTED_PROXIES: trusted } });
       try {

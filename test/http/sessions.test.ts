@@ -68,13 +68,13 @@ describe('a session', () => {
     assert.ok(!answer.text.includes(account.client.key));
   });
 
-  it('has a cookie that only goes over HTTPS and to this very host where the service is reached by HTTPS', () => {
+  it('has a cookie limited to HTTPS and this host when the service is reached by HTTPS', () => {
     const cookie = createSessionCookie('https://api.example.com').set('x'.repeat(43));
     assert.match(cookie, /^__Host-darkroom=x+; Path=\/; HttpOnly; SameSite=Strict; Secure; /);
   });
 
   // Proves C7-5.
-  it('may exactly what its key may', async () => {
+  it('has exactly the scopes of its key', async () => {
     const narrow = await account.newKey({ scopes: ['dashboard', 'tasks:read'] });
     const session = await signIn({ ...account, client: narrow.client });
 
@@ -92,7 +92,7 @@ describe('a session', () => {
   });
 
   // Proves C7-5.
-  it('is refused to a key without the scope dashboard, and to none', async () => {
+  it('is denied to a key without the scope dashboard, and without a key', async () => {
     const without = await account.newKey({ scopes: SCOPES.filter((scope) => scope !== 'dashboard') });
     for (const key of [without.client.key, 'dk_live_nothing', '']) {
       const answer = await ask('POST', '/session', ours, { key });
@@ -101,7 +101,7 @@ describe('a session', () => {
     }
   });
 
-  it('ends with its key', async () => {
+  it('ends when its key does', async () => {
     const key = await account.newKey();
     const session = await signIn({ ...account, client: key.client });
     assert.equal((await ask('GET', '/v1/account', session)).status, 200);
@@ -128,7 +128,7 @@ describe('a session', () => {
     assert.equal((await ask('GET', '/session', other)).status, 200);
   });
 
-  it('is signed out of everywhere, by itself or by its key', async () => {
+  it('is signed out everywhere, by itself or by its key', async () => {
     const own = await account.newKey();
     const who = { ...account, client: own.client };
     const [one, other] = [await signIn(who), await signIn(who)];
@@ -142,7 +142,7 @@ describe('a session', () => {
     assert.equal(dataOf<{ ended: number }>(await ask('DELETE', '/session?everywhere=true', byKey)).ended, 1);
   });
 
-  it('is told that its account is suspended', async () => {
+  it('gets an error when its account is suspended', async () => {
     const other = await served.newAccount();
     const session = await signIn(other);
     const { keyId } = dataOf<{ keyId: string }>(await ask('GET', '/session', session));
@@ -158,7 +158,7 @@ describe('a session', () => {
 
 describe('the cookie', () => {
   // Proves C0-7.
-  it('counts only with the header and from our own origin', async () => {
+  it('is accepted only with the header and from our own origin', async () => {
     const session = await signIn();
     const { Cookie } = session;
     const refused: readonly Record<string, string>[] = [
@@ -181,7 +181,7 @@ describe('the cookie', () => {
     assert.equal((await ask('GET', '/v1/account', session)).status, 200);
   });
 
-  it('needs no origin for what changes nothing, because browsers name none there', async () => {
+  it('needs no origin for safe methods, because browsers send none there', async () => {
     const { Origin: _, ...withoutOrigin } = await signIn();
     assert.equal((await ask('GET', '/v1/account', withoutOrigin)).status, 200);
     assert.equal((await ask('GET', '/v1/account', { ...withoutOrigin, 'Sec-Fetch-Site': 'same-origin' })).status, 200);
@@ -191,14 +191,14 @@ describe('the cookie', () => {
     assert.equal((await ask('POST', '/v1/tasks', withoutOrigin, body())).status, 401);
   });
 
-  it('is as good from another name of this machine, and from no other port', async () => {
+  it('is accepted under another name of this machine, and from no other port', async () => {
     const session = await signIn();
     const { port } = new URL(served.url);
     assert.equal((await ask('GET', '/v1/account', { ...session, Origin: `http://localhost:${port}` })).status, 200);
     assert.equal((await ask('GET', '/v1/account', { ...session, Origin: 'http://localhost:1' })).status, 401);
   });
 
-  it('counts for nothing twice, malformed or beside a key', async () => {
+  it('is rejected when sent twice, malformed or beside a key', async () => {
     const session = await signIn();
     const { Cookie = '' } = session;
     const twice = { ...session, Cookie: `${Cookie}; ${Cookie.slice(0, -1)}x` };
@@ -208,7 +208,7 @@ describe('the cookie', () => {
     assert.equal((await ask('GET', '/v1/account', { ...session, Cookie: `a=b; ${Cookie}; c=d` })).status, 200);
   });
 
-  it('is no way in for a page elsewhere: nothing answers what it would have to ask first', async () => {
+  it('is no use to a page of another origin: its preflight request is never granted', async () => {
     const preflight = await ask('OPTIONS', '/v1/tasks', {
       Origin: 'https://evil.example',
       'Access-Control-Request-Method': 'POST',
@@ -220,7 +220,7 @@ describe('the cookie', () => {
 });
 
 describe('signing in', () => {
-  it('is for our own pages only: nobody is signed in to an account that is not theirs', async () => {
+  it("is for our own pages only: a client cannot be signed in to another's account", async () => {
     for (const headers of [{}, { Origin: served.url }, { ...ours, Origin: 'https://evil.example' }]) {
       const answer = await ask('POST', '/session', headers, { key: account.client.key });
       assert.equal(errorOf(answer).code, 'FORBIDDEN');
@@ -228,7 +228,7 @@ describe('signing in', () => {
     }
   });
 
-  it('takes one of the two', async () => {
+  it('accepts exactly one of key and link', async () => {
     for (const sent of [{}, { key: 'a', link: 'b' }, { other: 'a' }, { key: 1 }]) {
       assert.equal(errorOf(await ask('POST', '/session', ours, sent)).code, 'INVALID_REQUEST', JSON.stringify(sent));
     }
@@ -257,7 +257,7 @@ describe('signing in', () => {
     assert.equal((await ask('POST', '/session', ours, { link: late.secret })).status, 401);
   });
 
-  it('is limited for whoever guesses', async () => {
+  it('is rate-limited against guessing', async () => {
     const statuses = [];
     for (let tries = 0; tries < 70; tries++) {
       statuses.push((await ask('POST', '/session', ours, { link: 'x'.repeat(43) })).status);
@@ -269,7 +269,7 @@ describe('signing in', () => {
 });
 
 describe('what is stored of a session', () => {
-  it('is neither its secret nor that of a link', async () => {
+  it('contains neither its secret nor that of a link', async () => {
     const { Cookie = '' } = await signIn();
     const rows = await served.room.database.query<{ stored: string }>(
       {

@@ -33,12 +33,12 @@ function signIn(url: string, sent: { readonly key: string } | { readonly link: s
 const strangersKey = (): { key: string } => ({ key: newApiKey().text });
 const strangersLink = (): { link: string } => ({ link: newSecret() });
 
-describe('many who sign in at one moment', () => {
+describe('many concurrent sign-ins', () => {
   for (const [what, guess] of [
     ['keys', strangersKey],
     ['links', strangersLink],
   ] as const) {
-    it(`with ${what} that do not exist hold up nobody, and are all rejected`, async () => {
+    it(`with ${what} that do not exist delay no other request, and are all rejected`, async () => {
       const floods = Array.from({ length: AT_ONCE }, () => signIn(served.url, guess()));
       const others = Array.from({ length: 10 }, async () => {
         const created = await account.client.create(body());
@@ -51,7 +51,7 @@ describe('many who sign in at one moment', () => {
     });
   }
 
-  it('with good keys and links are all let in', async () => {
+  it('with valid keys and links are all accepted', async () => {
     const keys = await Promise.all(Array.from({ length: AT_ONCE / 2 }, () => account.newKey()));
     const links = await Promise.all(
       keys.map(async ({ id }) => (await createSignInLink(served.room.database, id, clock)).secret),
@@ -65,7 +65,7 @@ describe('many who sign in at one moment', () => {
     for (const { status, text } of answers) assert.equal(status, 200, text);
   });
 
-  it('leave no session behind where the key may not have one', async () => {
+  it('leave no session behind when the key may not have one', async () => {
     const without = await account.newKey({ scopes: ['tasks:read'] });
 
     assert.equal(errorOf(await signIn(served.url, { key: without.client.key })).code, 'UNAUTHORIZED');
@@ -75,8 +75,8 @@ describe('many who sign in at one moment', () => {
   });
 });
 
-describe('an attempt that cannot be checked, because the database is away', () => {
-  it('counts as one that failed, also for the process that could not ask', async () => {
+describe('a sign-in that cannot be checked because the database is down', () => {
+  it('counts as a failed attempt, also in the process that could not query it', async () => {
     const away = await serveApp({ appDatabase: unreachableDatabase() });
     try {
       // More than the 60 per minute: one is restored each second.

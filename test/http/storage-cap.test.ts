@@ -37,7 +37,7 @@ async function keptAs({ client }: ServedAccount, taskId: string, sizeBytes: numb
 
 describe('persistent outputs of a task', () => {
   // Proves C5-17.
-  it('fall back to temp over the cap, kept for 7 days, and the task shows that in its detail and its timeline', async () => {
+  it('fall back to temp over the cap, retained for 7 days, and the task shows that in its detail and its timeline', async () => {
     const account = await served.newAccount({ storageCapBytes: 10 });
     const taskId = await create(account);
 
@@ -58,7 +58,7 @@ describe('persistent outputs of a task', () => {
   });
 
   // Proves C5-17.
-  it('are judged when they are archived, not when the task was created', async () => {
+  it('are checked when they are archived, not when the task was created', async () => {
     const account = await served.newAccount({ storageCapBytes: 10 });
     const [first, second, third] = [await create(account), await create(account), await create(account)];
 

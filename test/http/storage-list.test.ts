@@ -18,7 +18,7 @@ after(() => served.close());
 
 describe('the list of stored outputs', () => {
   // Proves S2.6-3, S8-2, C5-1.
-  it('tells everything of an output, with a URL that works', async () => {
+  it('returns all fields of an output, with a URL that works', async () => {
     const account = await served.newAccount();
     const bytes = randomBytes(1_234);
     const { taskId, id } = await storeOutput(served, account, bytes);
@@ -46,7 +46,7 @@ describe('the list of stored outputs', () => {
     assert.equal(createHash('sha256').update(download).digest('hex'), createHash('sha256').update(bytes).digest('hex'));
   });
 
-  it('shows nobody what belongs to another account', async () => {
+  it('hides what belongs to another account', async () => {
     const { taskId } = await storeOutput(served, await served.newAccount());
     const stranger = await served.newAccount();
 
@@ -74,7 +74,7 @@ describe('the list of stored outputs', () => {
     for (const { total } of pages) assert.equal(total, 5);
   });
 
-  it('normalises a page and a size that are out of range', async () => {
+  it('clamps a page and a size that are out of range', async () => {
     const account = await served.newAccount();
     await storeOutput(served, account);
     for (const [query, page, size] of [
@@ -88,7 +88,7 @@ describe('the list of stored outputs', () => {
     }
   });
 
-  it('refuses to page beyond the first 10,000 rows, and says what helps', async () => {
+  it('rejects pages beyond the first 10,000 rows, and names the alternative', async () => {
     const account = await served.newAccount();
     for (const query of ['?page=10001&size=1', '?page=101&size=100', `?page=${'9'.repeat(300)}`]) {
       const { status, body } = await account.client.send('GET', `/v1/storages${query}`);
@@ -98,7 +98,7 @@ describe('the list of stored outputs', () => {
     assert.equal((await listStored(account, '?page=10000&size=1')).items.length, 0);
   });
 
-  it('counts exactly up to 10,000 and says where there are more', async () => {
+  it('counts exactly up to 10,000 and reports when there are more', async () => {
     const account = await served.newAccount();
     const { taskId } = await storeOutput(served, account);
     const fill = (from: number, to: number): Promise<unknown> =>
@@ -125,7 +125,7 @@ describe('the list of stored outputs', () => {
   });
 
   // Proves S4.3-1, C5-2, C5-4.
-  it('can be narrowed by tier, task, type and status, alone and together', async () => {
+  it('can be filtered by tier, task, type and status, alone and together', async () => {
     const account = await served.newAccount();
     const temp = await storeOutput(served, account);
     const persistent = await storeOutput(served, account);
@@ -162,7 +162,7 @@ describe('the list of stored outputs', () => {
   });
 
   // Proves S2.6-1, C3-13.
-  it('shows an output as deleted from the end of its retention on, without a URL, as its task does', async () => {
+  it('shows an output as deleted from the end of its retention, without a URL, as its task does', async () => {
     const account = await served.newAccount();
     const { taskId, id } = await storeOutput(served, account);
     const [item] = (await listStored(account)).items;
@@ -180,7 +180,7 @@ describe('the list of stored outputs', () => {
     });
   });
 
-  it('is the same answer while nothing changes: 304 by its entity tag', async () => {
+  it('is the same response while nothing changes: 304 by its entity tag', async () => {
     const account = await served.newAccount();
     await storeOutput(served, account);
     const headers = { Authorization: `Bearer ${account.client.key}` };
@@ -204,14 +204,14 @@ describe('the list of stored outputs', () => {
     ['?__proto__=x', 'additional properties not allowed: __proto__'],
     ['?storageTier=temp', 'additional properties not allowed: storageTier'],
   ] as const) {
-    it(`refuses ${query}, naming what is wrong`, async () => {
+    it(`rejects ${query}, naming what is wrong`, async () => {
       const { status, body } = await (await served.newAccount()).client.send('GET', `/v1/storages${query}`);
       assert.deepEqual([status, body.error_code, body.message], [400, 'INVALID_REQUEST', message]);
     });
   }
 
   for (const query of ['?taskId=%00', '?taskId=', '?type=%00', '?type=a%20b', `?type=${'x'.repeat(33)}`, '?taskId=é']) {
-    it(`refuses ${query.slice(0, 30)}, which names nothing`, async () => {
+    it(`rejects ${query.slice(0, 30)}, which matches nothing`, async () => {
       const { status, body } = await (await served.newAccount()).client.send('GET', `/v1/storages${query}`);
       assert.equal(status, 400);
       assert.match(body.message, /^invalid request: (taskId|type): pattern: got /);

@@ -19,7 +19,7 @@ after(() => served.close());
 
 describe('promoting over HTTP', () => {
   // Proves S2.6-3, S4.3-1, C5-3, C5-5.
-  it('answers at once, wakes the launcher, and shows as pending, then as persistent without an end', async () => {
+  it('returns immediately, wakes the launcher, and shows as pending, then as persistent without expiry', async () => {
     const account = await served.newAccount();
     const { taskId, id } = await storeOutput(served, account);
     const wakes = served.told.wakes;
@@ -40,7 +40,7 @@ describe('promoting over HTTP', () => {
     await app.later(400 * DAY_MS, async () => assert.equal((await listStored(account)).total, 1));
   });
 
-  it('does not wake the launcher for nothing', async () => {
+  it('does not wake the launcher when nothing changes', async () => {
     const account = await served.newAccount();
     const wakes = served.told.wakes;
 
@@ -58,7 +58,7 @@ describe('deleting over HTTP', () => {
     ['DELETE of one', (account: ServedAccount, id: string) => account.client.send('DELETE', `/v1/storages/${id}`)],
   ] as const) {
     // Proves S2.6-3, C5-12, C5-13.
-    it(`by ${how} ends every URL at once, keeps the task, and says so a second time`, async () => {
+    it(`by ${how} invalidates every URL immediately, keeps the task, and reports it a second time`, async () => {
       const account = await served.newAccount();
       const { taskId, id } = await storeOutput(served, account);
       const [item] = (await listStored(account)).items;
@@ -101,7 +101,7 @@ describe('deleting over HTTP', () => {
     assert.equal((await fetch(item?.url ?? '')).status, 404);
   });
 
-  it('says not_owned of an id in the path that cannot be one', async () => {
+  it('returns not_owned for an invalid id in the path', async () => {
     const account = await served.newAccount();
     for (const [sent, id] of [
       ['a%20b', 'a b'],
@@ -144,7 +144,7 @@ describe('the body of ids', () => {
       ['over 256 kB', ['x'.repeat(300_000)], 413],
     ] as const) {
       // Proves C5-5.
-      it(`of ${method} ${path} is refused by ${status} where it is ${what}`, async () => {
+      it(`of ${method} ${path} is rejected with ${status} when it is ${what}`, async () => {
         const answer = await (await served.newAccount()).client.send(method, path, sent);
         assert.equal(answer.status, status, JSON.stringify(answer.body));
       });

@@ -109,14 +109,14 @@ describe('a stored response that is streamed', { timeout: 120_000 }, () => {
     'of one that was cut off': { max_output_tokens: 3 },
     'of an upstream that has chat completions only': { model: 'acme/translated' },
   })) {
-    it(`has the events that it had, ${what}`, async () => {
+    it(`has its original events, ${what}`, async () => {
       const { id, events } = await streamed(changes);
 
       assert.deepEqual(eventsOf(await get(id, 'stream=true')), events);
     });
   }
 
-  it('has the events of an upstream under their numbers', async () => {
+  it('has the events of an upstream with their sequence numbers', async () => {
     const { id, events } = await streamed({ model: 'acme/native' });
 
     const brief = ({ type, sequence_number, delta, response }: Json): unknown => [
@@ -128,7 +128,7 @@ describe('a stored response that is streamed', { timeout: 120_000 }, () => {
     assert.deepEqual(eventsOf(await get(id, 'stream=true')).map(brief), events.map(brief));
   });
 
-  it('has numbers of its own where an upstream had events that are not made again', async () => {
+  it('has sequence numbers of its own when an upstream had events that cannot be rebuilt', async () => {
     const events = responseEvents(HELLO).toSpliced(2, 0, { type: 'response.queued', sequence_number: 2 });
     upstream.script({ events });
     const { id } = await streamed({ model: 'acme/native' });
@@ -145,7 +145,7 @@ describe('a stored response that is streamed', { timeout: 120_000 }, () => {
     );
   });
 
-  it('has each text in one delta where it was not streamed before', async () => {
+  it('has each text in one delta when it was not streamed before', async () => {
     const response = await made({ reasoning: { effort: 'low' } });
 
     const events = eventsOf(await get(response.id, 'stream=true'));
@@ -159,7 +159,7 @@ describe('a stored response that is streamed', { timeout: 120_000 }, () => {
   });
 
   // Proves C9-5.
-  it('begins behind the event that a client has already', async () => {
+  it('begins after the event that a client already has', async () => {
     const { id, events } = await streamed({});
     const last = events.length - 1;
 
@@ -186,7 +186,7 @@ describe('a stored response that is streamed', { timeout: 120_000 }, () => {
     }
   });
 
-  it('is cut where its key is revoked', async () => {
+  it('is closed when its key is revoked', async () => {
     // More than fits into the buffers of a connection that is not read.
     upstream.script({ reply: { ...HELLO, text: ['x'.repeat(12_000_000)] } });
     const { id } = await made({ model: 'acme/native' });
@@ -212,7 +212,7 @@ describe('a stored response that is streamed', { timeout: 120_000 }, () => {
   });
 
   // Proves C1-15.
-  it('is refused while it is being made, and where nothing is found', async () => {
+  it('is rejected while it is being created, and when it is unknown', async () => {
     const id = newTextCallId('responses');
     await served.text.ledger.hold({
       id,
@@ -237,7 +237,7 @@ describe('a stored response that is streamed', { timeout: 120_000 }, () => {
   });
 
   // Proves C9-2.
-  it('is read by the client of OpenAI', async () => {
+  it('is read by the OpenAI client', async () => {
     const { id, events } = await streamed({ reasoning: { effort: 'low' } });
     const numbers: number[] = [];
     for await (const event of await client.responses.retrieve(id, {
@@ -262,7 +262,7 @@ describe('a stored response that is streamed', { timeout: 120_000 }, () => {
 });
 
 describe('the parameters of a stored response', { timeout: 120_000 }, () => {
-  it('show what is to be included, in either spelling', async () => {
+  it('select what is included, in either spelling', async () => {
     const { id } = await made({ reasoning: { effort: 'low' } });
     const sealedIn = (answer: RawAnswer): unknown => {
       const { output } = JSON.parse(answer.text) as { output: Json[] };
@@ -281,7 +281,7 @@ describe('the parameters of a stored response', { timeout: 120_000 }, () => {
     );
   });
 
-  it('show log probabilities that were kept, and refuse those that were not', async () => {
+  it('return log probabilities that were stored, and reject requests for those that were not', async () => {
     const include = 'message.output_text.logprobs';
     const { id: without } = await made({});
     assert.deepEqual(await refusalOf(get(without, `include=${include}`)), [400, 'include.0', 'invalid_value']);
@@ -296,7 +296,7 @@ describe('the parameters of a stored response', { timeout: 120_000 }, () => {
   });
 
   // Proves C9-11.
-  it('are refused by their names where they cannot be honoured', async () => {
+  it('are rejected by name when they cannot be honoured', async () => {
     const { id } = await made({});
     for (const [query, param, code] of [
       ['include=file_search_call.results', 'include.0', 'invalid_value'],

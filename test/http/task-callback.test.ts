@@ -50,7 +50,7 @@ const redeliver = (taskId: string, on = account): Promise<ApiAnswer> =>
 
 describe('the attempts of a callback', () => {
   // Proves C4-10, C6-17.
-  it('tell where it goes, where it stands, and how each attempt ended', async () => {
+  it('include its receiver, its state, and the result of each attempt', async () => {
     const taskId = await createTask();
     await end(taskId);
     await attempt(taskId, 500, 'pending');
@@ -74,7 +74,7 @@ describe('the attempts of a callback', () => {
     }
   });
 
-  it('are none before the task is over, and where it has no callback', async () => {
+  it('are empty before the task has ended, and when it has no callback', async () => {
     assert.deepEqual((await attemptsOf(await createTask())).body.data, {
       url: 'https://example.com/hook',
       state: 'waiting',
@@ -83,13 +83,13 @@ describe('the attempts of a callback', () => {
     assert.deepEqual((await attemptsOf(await createTask({}))).body.data, { state: 'none', attempts: [] });
   });
 
-  it('keep an address that was erased to themselves', async () => {
+  it('do not show an erased address', async () => {
     const taskId = await createTask();
     await served.room.rows(`UPDATE callbacks SET url = '' WHERE task_id = $1`, taskId);
     assert.deepEqual((await attemptsOf(taskId)).body.data, { state: 'waiting', attempts: [] });
   });
 
-  it('are nobody else’s', async () => {
+  it('are hidden from other accounts', async () => {
     const taskId = await createTask();
     assert.equal((await attemptsOf(taskId, await served.newAccount())).status, 404);
     assert.equal((await attemptsOf(newTaskId())).status, 404);
@@ -100,7 +100,7 @@ describe('the attempts of a callback', () => {
 
 describe('redelivering a callback', () => {
   // Proves C4-11.
-  it('answers with the detail, its delivery pending again, and wakes the launcher', async () => {
+  it('returns the detail, with its delivery pending again, and wakes the launcher', async () => {
     const taskId = await createTask();
     await end(taskId);
     await attempt(taskId, 500, 'exhausted');
@@ -116,7 +116,7 @@ describe('redelivering a callback', () => {
     assert.equal(served.told.wakes, wakes + 1);
   });
 
-  it('changes nothing while a delivery is under way, and still answers 200', async () => {
+  it('changes nothing while a delivery is running, and still returns 200', async () => {
     const taskId = await createTask();
     await end(taskId);
     await attempt(taskId, 500, 'pending');
@@ -130,12 +130,12 @@ describe('redelivering a callback', () => {
     assert.equal(served.told.wakes, wakes);
   });
 
-  it('is refused with a reason where there is nothing to deliver', async () => {
+  it('is rejected with a reason when there is nothing to deliver', async () => {
     const open = await createTask();
     const withoutCallback = await createTask({});
     await end(withoutCallback);
     for (const [taskId, reason] of [
-      [open, /not over yet/],
+      [open, /not ended yet/],
       [withoutCallback, /without a callback/],
     ] as const) {
       const { status, body: answer } = await redeliver(taskId);
@@ -145,7 +145,7 @@ describe('redelivering a callback', () => {
     }
   });
 
-  it('is nobody else’s to ask for', async () => {
+  it('is denied to other accounts', async () => {
     const taskId = await createTask();
     await end(taskId);
     await attempt(taskId, 204, 'delivered');

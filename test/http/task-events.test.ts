@@ -76,7 +76,7 @@ function untilStreams(count: number): Promise<void> {
 
 describe('the list of events', () => {
   // Proves C4-8.
-  it('tells what happened in order, with Unix seconds and the facts of each', async () => {
+  it('returns what happened in order, with Unix seconds and the details of each', async () => {
     const taskId = await createTask();
     await begin(taskId);
     await end(taskId);
@@ -94,7 +94,7 @@ describe('the list of events', () => {
     for (const { at } of events) assert.ok(Number.isInteger(at) && Math.abs(at - Date.now() / 1000) < 60);
   });
 
-  it('begins after the seq that is asked for', async () => {
+  it('begins after the requested seq', async () => {
     const taskId = await createTask();
     await begin(taskId);
 
@@ -107,7 +107,7 @@ describe('the list of events', () => {
     assert.equal((await list(taskId, '?after=0')).length, 2);
   });
 
-  it('refuses an after that is no integer, one given twice, and what it does not know', async () => {
+  it('rejects an after that is no integer, one given twice, and unknown parameters', async () => {
     const taskId = await createTask();
     for (const query of [
       '?after=',
@@ -124,7 +124,7 @@ describe('the list of events', () => {
     }
   });
 
-  it('is what a client gets that does not ask for the stream before all else', async () => {
+  it('is the default for a client that does not prefer the stream', async () => {
     const taskId = await createTask();
     for (const accept of [
       '*/*',
@@ -143,7 +143,7 @@ describe('the list of events', () => {
 
 describe('the stream of events', () => {
   // Proves C4-9, C4-17.
-  it('sends what was, then what happens, and ends when the task is over', async () => {
+  it('sends past events, then new ones, and ends when the task does', async () => {
     const taskId = await createTask();
     const stream = await watch(taskId);
     assert.equal(stream.status, 200);
@@ -171,7 +171,7 @@ describe('the stream of events', () => {
     );
   });
 
-  it('of a task that is over sends all and ends at once', async () => {
+  it('of an ended task sends all and ends immediately', async () => {
     const taskId = await createTask();
     await end(taskId);
     await happen(taskId, [['callback_attempted', { attempt: 1, status: 500, durationMs: 7 }]]);
@@ -183,7 +183,7 @@ describe('the stream of events', () => {
   });
 
   // Proves C4-9.
-  it('goes on after Last-Event-ID, or after the seq of the address where there is none', async () => {
+  it('resumes after Last-Event-ID, or after the seq of the URL when there is none', async () => {
     const taskId = await createTask();
     await begin(taskId);
     const [byHeader, byQuery, byBoth] = await Promise.all([
@@ -201,7 +201,7 @@ describe('the stream of events', () => {
     );
   });
 
-  it('ignores a Last-Event-ID that is none', async () => {
+  it('ignores an invalid Last-Event-ID', async () => {
     const taskId = await createTask();
     await end(taskId);
     for (const id of ['', 'abc', '-1', '1.5', '0x1', '99999999999999999999', '1 2', '¼']) {
@@ -211,7 +211,7 @@ describe('the stream of events', () => {
     }
   });
 
-  it('answers 204 where the task is over and the client has everything, so that it stops asking', async () => {
+  it('returns 204 when the task has ended and the client has everything, so that it stops reconnecting', async () => {
     const taskId = await createTask();
     await end(taskId);
     for (const id of ['2', '3', '999999999']) {
@@ -221,7 +221,7 @@ describe('the stream of events', () => {
     }
   });
 
-  it('sends what comes next to a client that names an event which there is not yet', async () => {
+  it('sends the next event to a client that names one which does not exist yet', async () => {
     const taskId = await createTask();
     const stream = await watch(taskId, { 'Last-Event-ID': '77' });
     await end(taskId);
@@ -230,7 +230,7 @@ describe('the stream of events', () => {
     assert.deepEqual(typesOf(stream), ['settled']);
   });
 
-  it('answers 404 before any stream for a task that is not there, or another account’s', async () => {
+  it('returns 404 before any stream for an unknown task, or another account’s', async () => {
     const other = await served.newAccount();
     const taskId = await createTask();
     for (const [id, key] of [
@@ -245,7 +245,7 @@ describe('the stream of events', () => {
     }
   });
 
-  it('asks for the scope that reading a task asks for', async () => {
+  it('requires the scope of reading a task', async () => {
     const taskId = await createTask();
     const writer = await account.newKey({ scopes: ['tasks:write'] });
     const { status } = await openEventSource(`${served.url}${pathOf(taskId)}`, writer.client.key);
@@ -265,7 +265,7 @@ describe('the stream of events', () => {
   });
 
   // Proves C4-18.
-  it('comments after 15 s of silence, and not before', async () => {
+  it('sends a comment after 15 s of silence, and not before', async () => {
     const taskId = await createTask();
     const stream = await watch(taskId);
     await stream.until(1);
@@ -289,7 +289,7 @@ describe('the stream of events', () => {
     assert.deepEqual(typesOf(stream), ['accepted', 'started', 'settled']);
   });
 
-  it('forgets a client that goes away', async () => {
+  it('forgets a client that disconnects', async () => {
     const taskId = await createTask();
     const streams = await Promise.all([watch(taskId), watch(taskId)]);
     await Promise.all(streams.map((stream) => stream.until(1)));
@@ -303,7 +303,7 @@ describe('the stream of events', () => {
     await untilStreams(0);
   });
 
-  it('cuts a client that does not read, and keeps nothing for it', async () => {
+  it('disconnects a client that does not read, and buffers nothing for it', async () => {
     const taskId = await createTask();
     const socket = createConnection({ port: Number(new URL(served.url).port), host: '127.0.0.1' });
     const closed = new Promise<void>((resolve) => {
@@ -330,7 +330,7 @@ describe('the stream of events', () => {
   });
 });
 
-describe('when the process is to end', () => {
+describe('when the process is stopped', () => {
   it('streams end and their connections close, so that nothing is waited for', async () => {
     const leaving = await serveApp();
     const owner = await leaving.newAccount();

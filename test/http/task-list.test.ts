@@ -60,7 +60,7 @@ const newAccount = (): Promise<ServedAccount> => served.newAccount();
 
 describe('a list of tasks', () => {
   // Proves C3-24, C4-13.
-  it('shows the newest ten, each as its detail does, and never an input', async () => {
+  it('returns the newest ten, each as its detail does, and never an input', async () => {
     const { client } = await newAccount();
     const ids = await createTasks(client, 11);
     const [newest = ''] = ids;
@@ -86,7 +86,7 @@ describe('a list of tasks', () => {
     assert.deepEqual(await list(client, 'status=fail&page=7&size=3'), { page: 7, size: 3, total: 0, tasks: [] });
   });
 
-  it('goes on page by page to the last task, and behind it is empty', async () => {
+  it('continues page by page to the last task, and is empty after it', async () => {
     const { client } = await newAccount();
     const ids = await createTasks(client, 5);
 
@@ -99,7 +99,7 @@ describe('a list of tasks', () => {
   });
 
   // Proves C3-25.
-  it('takes a page and a size out of range as the nearest within', async () => {
+  it('clamps a page and a size that are out of range', async () => {
     const { client } = await newAccount();
     await createTask(client);
 
@@ -117,7 +117,7 @@ describe('a list of tasks', () => {
   });
 
   // Proves C1-5.
-  it('refuses a page or a size that is no integer', async () => {
+  it('rejects a page or a size that is not an integer', async () => {
     const { client } = await newAccount();
 
     for (const text of ['', 'abc', '1.5', '1e2', '0x10', 'NaN', 'Infinity', 'null', 'true', ' 1', '１', '[1]', '1,2']) {
@@ -132,7 +132,7 @@ describe('a list of tasks', () => {
   });
 
   // Proves C3-26.
-  it('ends pages at the first 10,000 tasks, and names the cursor as the way on', async () => {
+  it('limits pages to the first 10,000 tasks, and names the cursor as the alternative', async () => {
     const { client } = await newAccount();
 
     for (const query of ['page=101&size=100', 'page=1001', 'page=10001&size=1', `page=${'9'.repeat(400)}`]) {
@@ -143,7 +143,7 @@ describe('a list of tasks', () => {
   });
 
   // Proves C3-20.
-  it('answers HEAD, and 304 where the client has the list already', async () => {
+  it('supports HEAD, and returns 304 when the client already has the list', async () => {
     const { client } = await newAccount();
     await createTask(client);
     const first = await client.send('GET', '/v1/tasks');
@@ -191,14 +191,14 @@ describe('a cursor', () => {
     assert.deepEqual([second.total, second.page, third.total, third.nextCursor], [7, 1, 7, undefined]);
   });
 
-  it('together with a later page is refused', async () => {
+  it('is rejected together with a later page', async () => {
     const { client } = await newAccount();
     const cursor = encodeCursor({ createdMicros: 1n, id: 'x' });
 
     assert.match(await refusal(client, `cursor=${cursor}&page=2`), /^invalid request: page: .*cursor/);
   });
 
-  it('that no list returned is refused', async () => {
+  it('is rejected when no list returned it', async () => {
     const { client } = await newAccount();
     const base64url = (text: string): string => Buffer.from(text, 'latin1').toString('base64url');
     const good = encodeCursor({ createdMicros: 1_700_000_000_000_000n, id: 'tk-svc-00000000000000000000000000' });
@@ -234,7 +234,7 @@ describe('a cursor', () => {
       await list(client, `cursor=${encodeCursor({ createdMicros: micros, id: '0' })}`);
   });
 
-  it('of another account shows nobody but the caller', async () => {
+  it("of another account returns only the caller's tasks", async () => {
     const [one, other] = [await newAccount(), await newAccount()];
     const mine = await createTasks(one.client, 2);
     const theirs = await createTasks(other.client, 2);
@@ -279,7 +279,7 @@ describe('a cursor', () => {
 
 describe('a filter', () => {
   // Proves C3-27.
-  it('by status takes one or several, repeated or with commas', async () => {
+  it('by status accepts one or several, repeated or comma-separated', async () => {
     const { client } = await newAccount();
     const [queued = '', failed, succeeded = ''] = await createTasks(client, 3);
     await claimOutbox(served.room.database, 10_000);
@@ -301,7 +301,7 @@ describe('a filter', () => {
   });
 
   // Proves S3-4, C3-23.
-  it('by status refuses what is none, the labels of the troubleshooting guidance included', async () => {
+  it('by status rejects unknown ones, including the labels of the troubleshooting guide', async () => {
     const { client } = await newAccount();
     const statuses = '"queued", "handling", "archiving", "success", "fail"';
 
@@ -319,7 +319,7 @@ describe('a filter', () => {
   });
 
   // Proves C3-27.
-  it('by model takes the full name as the detail shows it, and nothing like it', async () => {
+  it('by model matches the full name as the detail shows it, and nothing similar', async () => {
     const { client } = await newAccount();
     const plain = await createTask(client);
     const fast = await createTask(client, { model: 'acme/routed', route: 'fast' });
@@ -352,7 +352,7 @@ describe('a filter', () => {
   });
 
   // Proves C3-27.
-  it('by ids finds those of the account, newest first, and is silent about all others', async () => {
+  it('by ids finds those of the account, newest first, and omits all others', async () => {
     const [account, other] = [await newAccount(), await newAccount()];
     const [newest, , oldest] = await createTasks(account.client, 3);
     const stranger = await createTask(other.client);
@@ -397,7 +397,7 @@ describe('a filter', () => {
     assert.deepEqual(await get({ 'metadata.order': '7', status: 'success' }), []);
   });
 
-  it('by metadata tells names and values that no task can have from each other', async () => {
+  it('by metadata distinguishes names and values that no task can have', async () => {
     const { client } = await newAccount();
     // Names and values are the same when concatenated: only the boundary between them differs.
     const one = await createTask(client, { metadata: { 'a\u001f': 'b' } });
@@ -420,7 +420,7 @@ describe('a filter', () => {
   });
 
   // Proves C3-27.
-  it('by time leaves out the tasks that show the very second', async () => {
+  it("by time excludes the tasks of the bound's own second", async () => {
     const { client } = await newAccount();
     const taskId = await createTask(client);
     const { created } = (await client.get(taskId)).body.data;
@@ -443,7 +443,7 @@ describe('a filter', () => {
     assert.deepEqual(await listIds(client, 'created_after=1803902400&created_before=1803902400'), []);
   });
 
-  it('by time refuses what is no time in Unix seconds', async () => {
+  it('by time rejects what is not a time in Unix seconds', async () => {
     const { client } = await newAccount();
 
     for (const name of ['created_after', 'created_before']) {
@@ -460,7 +460,7 @@ describe('a filter', () => {
     }
   });
 
-  it('that does not exist is refused by its name', async () => {
+  it('that does not exist is rejected by name', async () => {
     const { client } = await newAccount();
 
     for (const name of ['limit', 'Page', 'Status', 'key_id', 'createdAfter', '__proto__', 'constructor', 'status[]']) {

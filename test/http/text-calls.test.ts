@@ -67,7 +67,7 @@ const dataOf = (text: string): readonly string[] =>
 
 describe('a chat call', () => {
   // Proves S4.4-1.
-  it('is answered, charged by its usage, and settled once', async () => {
+  it('returns an answer, is charged by its usage, and settled once', async () => {
     const own = await served.newAccount();
     const answer = await post('/v1/chat/completions', chatBody(), own.client.key);
     assert.equal(answer.status, 200, answer.text);
@@ -85,7 +85,7 @@ describe('a chat call', () => {
   });
 
   // Proves S4.4-5, C9-8.
-  it('is capped, thoughts and answer together: a low cap leaves the answer empty', async () => {
+  it('is capped, reasoning and answer together: a low cap leaves the answer empty', async () => {
     const question = { messages: [{ role: 'user', content: 'What is 17 * 3?' }], reasoning_effort: 'high' };
     for (const cap of ['max_tokens', 'max_completion_tokens']) {
       const answer = await post('/v1/chat/completions', chatBody({ ...question, [cap]: 3 }));
@@ -100,7 +100,7 @@ describe('a chat call', () => {
   });
 
   // Proves S4.4-6, C9-9.
-  it('does not think where reasoning is turned off', async () => {
+  it('does not reason when reasoning is disabled', async () => {
     const thoughts = async (changes: object): Promise<string | undefined> => {
       const answer = await post('/v1/chat/completions', chatBody({ ...changes }));
       assert.equal(answer.status, 200, answer.text);
@@ -113,7 +113,7 @@ describe('a chat call', () => {
   });
 
   // Proves C1-17.
-  it('may have 10 MB and no more', async () => {
+  it('may have exactly 10 MB', async () => {
     const content = 'word '.repeat(2_000_001);
     const refused = await post('/v1/chat/completions', chatBody({ messages: [{ role: 'user', content }] }));
     assert.equal(refused.status, 413);
@@ -127,7 +127,7 @@ describe('a chat call', () => {
   });
 
   // Proves S4.4-1, S4.4-4, C4-17, C9-6.
-  it('is the same streamed: one event a write, and [DONE] at the end', async () => {
+  it('is the same streamed: one event per write, and [DONE] at the end', async () => {
     const whole = JSON.parse((await post('/v1/chat/completions', chatBody({ temperature: 0 }))).text) as {
       choices: [{ message: { content: string } }];
     };
@@ -145,7 +145,7 @@ describe('a chat call', () => {
   });
 
   // Proves S4.4-4, C9-6, C9-7.
-  it('has every event in a write of its own, and none in two, as has a response', async () => {
+  it('has every event in a write of its own, as has a response', async () => {
     const own = await served.newAccount();
     const asked = { model: 'acme/text', stream: true };
     for (const [path, body] of [
@@ -159,7 +159,7 @@ describe('a chat call', () => {
     }
   });
 
-  it('tells what the account may still do, in the words of OpenAI and in ours', async () => {
+  it('returns the remaining rate limit, in the headers of OpenAI and in ours', async () => {
     const own = await served.newAccount({ textRequestsPerMinute: 10, textTokensPerMinute: 1_000 });
     const { headers } = await post('/v1/chat/completions', chatBody(), own.client.key);
     assert.equal(headers['x-ratelimit-limit'], '10');
@@ -171,7 +171,7 @@ describe('a chat call', () => {
     assert.match(String(headers['x-ratelimit-reset-tokens']), /^\d+s$/);
   });
 
-  it('waits its turn where the account has had its tokens', async () => {
+  it('is rate-limited when the account has used up its tokens', async () => {
     const own = await served.newAccount({ textTokensPerMinute: 50 });
     const long = chatBody({ messages: [{ role: 'user', content: 'word '.repeat(60) }] });
     assert.equal((await post('/v1/chat/completions', long, own.client.key)).status, 200);
@@ -185,7 +185,7 @@ describe('a chat call', () => {
   });
 
   // Proves S4.4-3, S4.4-7, C1-8, C9-11, C9-12, C9-14.
-  it('is told what is wrong so that both kinds of client read it, and costs nothing', async () => {
+  it('gets validation errors that both kinds of client can read, and costs nothing', async () => {
     const own = await served.newAccount();
     const cases = [
       [chatBody({ n: 0 }), 400, 'INVALID_REQUEST', 'n', 'invalid_value'],
@@ -231,7 +231,7 @@ describe('a chat call', () => {
     assert.deepEqual(await callsOf(poor), []);
   });
 
-  it('of a client that goes away is stopped, and what was seen is billed', async () => {
+  it('of a client that disconnects is stopped, and what was generated is billed', async () => {
     const own = await served.newAccount();
     const body = chatBody({
       model: 'acme/slow',
@@ -256,7 +256,7 @@ describe('a chat call', () => {
     assert.deepEqual(await verifyLedger(served.room.database), []);
   });
 
-  it('is refused where as many are under way as the account may have at once', async () => {
+  it('is rejected above the concurrency limit of the account', async () => {
     const own = await served.newAccount({ textStreamsCap: 1 });
     const slow = chatBody({ model: 'acme/slow', stream: true, messages: [{ role: 'user', content: 'An essay.' }] });
     const first = await open('/v1/chat/completions', slow, own.client.key);
@@ -271,7 +271,7 @@ describe('a chat call', () => {
 
 describe('a response', () => {
   // Proves S4.4-2, C9-5.
-  it('is streamed as numbered events, kept, continued, listed and deleted', async () => {
+  it('is streamed as numbered events, stored, continued, listed and deleted', async () => {
     const own = await served.newAccount();
     const { key } = own.client;
     const streamed = await post(
@@ -331,7 +331,7 @@ describe('a response', () => {
   });
 
   // Proves C9-11.
-  it('is not kept where the request says so, and not made in the background', async () => {
+  it('is not stored when the request says so, and rejected in the background', async () => {
     const kept = await post('/v1/responses', { model: 'acme/text', input: 'hello', store: false });
     const { id } = JSON.parse(kept.text) as { id: string };
     const headers = { Authorization: `Bearer ${account.client.key}` };

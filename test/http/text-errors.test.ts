@@ -44,7 +44,7 @@ function openAiErrorOf(answer: RawAnswer, status: number, errorCode: string, wha
 
 describe('an error below the paths of OpenAI’s API', () => {
   // Proves S4.4-7.
-  it('has an error object where nobody serves the path, with a key and without', async () => {
+  it('has an error object for unknown paths, with a key and without', async () => {
     const paths = [
       '/v1/chat',
       '/v1/chat/completions/x',
@@ -66,7 +66,7 @@ describe('an error below the paths of OpenAI’s API', () => {
   });
 
   // Proves S4.4-7.
-  it('has one where the path takes other methods only', async () => {
+  it('has one for unsupported methods', async () => {
     for (const [method, path] of [
       ['GET', '/v1/chat/completions'],
       ['DELETE', '/v1/responses'],
@@ -82,7 +82,7 @@ describe('an error below the paths of OpenAI’s API', () => {
   });
 
   // Proves S4.4-7.
-  it('has one for whoever has no key, may not, or comes too often', async () => {
+  it('has one for a missing key, a missing scope and a rate limit', async () => {
     const noScopes = (await account.newKey({ scopes: ['billing:read'] })).client.key;
     const busy = (await served.newAccount({ readsPerMinute: 1, textRequestsPerMinute: 1 })).client.key;
     for (const [method, path, unauthorized] of [
@@ -102,7 +102,7 @@ describe('an error below the paths of OpenAI’s API', () => {
     }
   });
 
-  it('has one for a body that is none, and for ids and parameters that there are not', async () => {
+  it('has one for an invalid body, and for unknown ids and parameters', async () => {
     const posted = (path: string, headers: Record<string, string>, sent?: string) =>
       raw(served.url, 'POST', path, { ...bearer(), ...headers }, sent);
     for (const path of ['/v1/chat/completions', '/v1/responses']) {
@@ -124,7 +124,7 @@ describe('an error below the paths of OpenAI’s API', () => {
   });
 
   // Proves S4.4-7.
-  it('has one where the head of the request is wrong', async () => {
+  it('has one for an invalid request head', async () => {
     const many = Array.from({ length: 101 }, (_, place) => `X-${place}: x\r\n`).join('');
     for (const [head, status] of [
       ['Host: x\r\nHost: y\r\n', 400],
@@ -139,7 +139,7 @@ describe('an error below the paths of OpenAI’s API', () => {
     }
   });
 
-  it('stays the envelope alone elsewhere', async () => {
+  it('is only the envelope elsewhere', async () => {
     for (const path of ['/v1/tasks/x/y', '/v1/modelsx', '/v1/account', '/v1/responsesx']) {
       const answer = await raw(served.url, 'GET', path);
       errorOf(answer);
@@ -147,7 +147,7 @@ describe('an error below the paths of OpenAI’s API', () => {
     }
   });
 
-  it('is read by the client of OpenAI', async () => {
+  it('is read by the OpenAI client', async () => {
     const client = new OpenAI({ apiKey: account.client.key, baseURL: `${served.url}/v1`, maxRetries: 0 });
     await assert.rejects(client.models.retrieve('acme/none'), (error: unknown) => {
       assert.ok(error instanceof OpenAI.NotFoundError);
@@ -162,7 +162,7 @@ describe('an error below the paths of OpenAI’s API', () => {
   });
 });
 
-describe('what OpenAI’s API has below /v1/responses and this one has not', () => {
+describe('a path of OpenAI’s API below /v1/responses that is not supported', () => {
   // Proves C9-2.
   it('is no response of that id, whatever the method', async () => {
     for (const name of ['compact', 'input_tokens']) {

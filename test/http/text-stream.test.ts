@@ -55,8 +55,8 @@ async function sent(frames: AsyncIterable<string>): Promise<{ answer: IncomingMe
   return { answer, text: () => text };
 }
 
-describe('a text call whose client goes before it is answered', () => {
-  it('is given up at once', async () => {
+describe('a text call whose client disconnects before the response', () => {
+  it('is aborted immediately', async () => {
     const gone = new Promise<unknown>((resolve, reject) => {
       server = createServer((request, res) => {
         const http = {
@@ -85,9 +85,9 @@ describe('a text call whose client goes before it is answered', () => {
   });
 });
 
-describe('a text answer on its way', () => {
+describe('an open text response', () => {
   // Proves C4-18.
-  it('has a comment after 15 s of silence, and not before', async () => {
+  it('sends a comment after 15 s of silence, and not before', async () => {
     const intervals: Interval[] = [];
     mock.method(globalThis, 'setInterval', (run: () => void, period: number) => {
       const interval = new Interval(run, period);

@@ -165,7 +165,7 @@ const REPORTED: CallRow = {
 };
 
 describe('the events of an upstream, in their order', { timeout: 240_000 }, () => {
-  it('begin with the role alone, which the client has before anything is said', async () => {
+  it('begin with the role alone, which the client has before any content', async () => {
     let release = (): void => undefined;
     const released = new Promise<void>((resolve) => (release = resolve));
     first.script({ pace: (place) => (place === 1 ? released : Promise.resolve()) });
@@ -185,7 +185,7 @@ describe('the events of an upstream, in their order', { timeout: 240_000 }, () =
   });
 
   // Proves S4.4-5.
-  it('may bring no text at all, with the length as its end', async () => {
+  it('may contain no text at all, with the length as the finish reason', async () => {
     first.script({ reply: { reasoning: ['Hm', '…'], finish: 'length', usage: USAGE } });
     const chunks = await streamed(CHAT, 'acme/chat');
     assert.equal(saidIn(chunks), '');
@@ -205,7 +205,7 @@ describe('the events of an upstream, in their order', { timeout: 240_000 }, () =
     assert.deepEqual(await settledCalls(3), [REPORTED, REPORTED, REPORTED]);
   });
 
-  it('may go from thoughts to text, from text to a call, and from call to call', async () => {
+  it('may go from reasoning to text, from text to a call, and from call to call', async () => {
     const toolCalls = ['one', 'two'].map((name) => ({ id: `call_${name}`, name, pieces: ['{"a":', '1}'] }));
     first.script({ reply: { reasoning: ['Hm.'], text: ['Let', ' me.'], toolCalls, usage: USAGE } });
 
@@ -240,13 +240,13 @@ function textOf(events: readonly Json[]): string {
     .join('');
 }
 
-describe('an upstream that breaks off', { timeout: 240_000 }, () => {
+describe('an upstream that disconnects', { timeout: 240_000 }, () => {
   /** After ten events: in the middle of the text, on either interface. */
   const BROKEN: readonly Behaviour[] = [{ errorAfter: 10 }, { breaksAfter: 10 }, { endsAfter: 10 }];
   const FREE = { captured: 0n, input: 0, output: 0, isEstimated: false };
 
   // Proves C1-4, C7-43, C9-6, C9-13.
-  it('after ten chunks is told in an error event, then [DONE]; nothing is charged', async () => {
+  it('after ten chunks leads to an error event, then [DONE]; nothing is charged', async () => {
     for (const behaviour of BROKEN) {
       first.script({ reply: { text: WORDS, usage: USAGE }, ...behaviour });
       const chunks = await streamed(CHAT, 'acme/chat');
@@ -266,7 +266,7 @@ describe('an upstream that breaks off', { timeout: 240_000 }, () => {
     ['acme/chat', 'that is made of chat completions'],
   ] as const) {
     // Proves C9-5, C9-6, C9-13.
-    it(`in a response ${how} is told as its failure, numbered on, with what was said; nothing is charged`, async () => {
+    it(`in a response ${how} is reported as a failure, numbered on, with the partial output; nothing is charged`, async () => {
       const ids: string[] = [];
       for (const behaviour of BROKEN) {
         first.script({ reply: { text: WORDS, usage: USAGE }, ...behaviour });
@@ -297,7 +297,7 @@ describe('an upstream that breaks off', { timeout: 240_000 }, () => {
     });
   }
 
-  it('before it was over is a 503 to whoever has it unstreamed; nothing is charged', async () => {
+  it('before the end leads to a 503 for an unstreamed call; nothing is charged', async () => {
     first.script({ breaksAfter: 1 });
     for (const path of [CHAT, RESPONSES]) {
       const answer = await post(path, bodyOf(path, 'acme/chat'));
@@ -309,9 +309,9 @@ describe('an upstream that breaks off', { timeout: 240_000 }, () => {
   });
 });
 
-describe('a client that goes away', { timeout: 240_000 }, () => {
+describe('a client that disconnects', { timeout: 240_000 }, () => {
   // Proves C7-43.
-  it('after three chunks ends the upstream’s work, and what was seen is billed as it was counted', async () => {
+  it('after three chunks ends the upstream’s work, and what was generated is billed as counted', async () => {
     let release = (): void => undefined;
     const released = new Promise<void>((resolve) => (release = resolve));
     const place = first.requests.length;
@@ -331,7 +331,7 @@ describe('a client that goes away', { timeout: 240_000 }, () => {
   });
 });
 
-describe('where the first upstream does not answer', { timeout: 240_000 }, () => {
+describe('when the first upstream does not respond', { timeout: 240_000 }, () => {
   const refusals: readonly Behaviour[] = [
     { status: 500, body: { error: { message: 'secret words' } } },
     { status: 401, body: {} },
@@ -339,7 +339,7 @@ describe('where the first upstream does not answer', { timeout: 240_000 }, () =>
     { events: [{ error: { message: 'secret words' } }] },
   ];
 
-  it('the second does, as long as nothing was said', async () => {
+  it('the second is used, as long as nothing was generated', async () => {
     for (const [count, behaviour] of refusals.entries()) {
       first.script(behaviour);
       const asked = [first.requests.length, second.requests.length];
@@ -356,7 +356,7 @@ describe('where the first upstream does not answer', { timeout: 240_000 }, () =>
     );
   });
 
-  it('and the second neither, the client is told, and pays nothing', async () => {
+  it('and the second neither, the client gets an error, and pays nothing', async () => {
     first.script({ status: 401, body: {} });
     second.script({ status: 403, body: {} });
     const answer = await post(CHAT, bodyOf(CHAT, 'acme/two', { stream: true }));
@@ -366,7 +366,7 @@ describe('where the first upstream does not answer', { timeout: 240_000 }, () =>
     assert.equal(call?.captured, 0n);
   });
 
-  it('once something was said, nobody else is asked', async () => {
+  it('after output was generated, there is no fallback', async () => {
     first.script({ breaksAfter: 2 });
     const asked = second.requests.length;
     const chunks = await streamed(CHAT, 'acme/two');
@@ -376,8 +376,8 @@ describe('where the first upstream does not answer', { timeout: 240_000 }, () =>
   });
 });
 
-describe('an upstream that asks for patience', { timeout: 240_000 }, () => {
-  it('is left alone for as long, and the client is told for how long', async () => {
+describe('an upstream that sends Retry-After', { timeout: 240_000 }, () => {
+  it('gets no request for that time, and the client gets the same Retry-After', async () => {
     first.script({ status: 429, headers: { 'retry-after': '400' }, body: {} }, {});
     const asked = first.requests.length;
     for (let times = 0; times < 3; times++) {
@@ -391,7 +391,7 @@ describe('an upstream that asks for patience', { timeout: 240_000 }, () => {
     for (const { captured } of await settledCalls(3)) assert.equal(captured, 0n);
   });
 
-  it('is asked again after that', async () => {
+  it('gets requests again after that', async () => {
     first.script({ status: 429, headers: { 'retry-after': '1' }, body: {} }, {});
     assert.equal((await post(CHAT, bodyOf(CHAT, 'acme/hurried'))).status, 503);
     await until(
@@ -403,7 +403,7 @@ describe('an upstream that asks for patience', { timeout: 240_000 }, () => {
 
 describe('a hold for text that an upstream counts byte by byte', { timeout: 240_000 }, () => {
   for (const said of ['สวัสดีชาวโลก'.repeat(40), '龘靐齉爩'.repeat(40), 'deadbeef01'.repeat(40), '👩‍👩‍👧‍👦'.repeat(40)]) {
-    it(`covers what is reported of ${said.slice(0, 4)}`, async () => {
+    it(`covers the reported usage of ${said.slice(0, 4)}`, async () => {
       const input = Buffer.byteLength(said) + 30;
       first.script({ reply: { text: ['Yes.'], usage: { input, cached: 0, output: 1, reasoning: 0 } } });
       await whole(CHAT, 'acme/chat', { messages: [{ role: 'user', content: said }], max_tokens: 1 });
@@ -413,8 +413,8 @@ describe('a hold for text that an upstream counts byte by byte', { timeout: 240_
   }
 });
 
-describe('a report beyond its hold', { timeout: 240_000 }, () => {
-  it('costs the account its hold and no more, and the operator the rest', async () => {
+describe('usage beyond its hold', { timeout: 240_000 }, () => {
+  it('costs the account only its hold, and the operator the rest', async () => {
     const usage = { input: 500_000, cached: 0, output: 1, reasoning: 0 };
     first.script({ reply: { text: ['Yes.'], usage } });
     await whole(CHAT, 'acme/chat', { max_tokens: 1 });
@@ -438,8 +438,8 @@ describe('a report beyond its hold', { timeout: 240_000 }, () => {
   });
 });
 
-describe('a conversation that goes on', { timeout: 240_000 }, () => {
-  it('is held for by what its upstream reported of its beginning', async () => {
+describe('a continued conversation', { timeout: 240_000 }, () => {
+  it('is held for by the usage that its upstream reported of its beginning', async () => {
     const usage = { input: 4_000, cached: 0, output: 1, reasoning: 0 };
     first.script({ reply: { text: ['Yes.'], usage } });
     const said = { role: 'user', content: 'สวัสดีชาวโลก'.repeat(200) };
@@ -460,7 +460,7 @@ describe('a conversation that goes on', { timeout: 240_000 }, () => {
 });
 
 describe('usage that an upstream does not report', { timeout: 240_000 }, () => {
-  it('is counted, told to the client, and marked as estimated', async () => {
+  it('is counted, reported to the client, and marked as estimated', async () => {
     first.script({ withoutUsage: true });
     const output = countTextTokens((HELLO.text ?? []).join(''));
     const chunks = await streamed(CHAT, 'acme/chat', { stream_options: { include_usage: true } });
@@ -480,7 +480,7 @@ describe('usage that an upstream does not report', { timeout: 240_000 }, () => {
     }
   });
 
-  it('is taken over where it does', async () => {
+  it('is used when it does', async () => {
     await streamed(CHAT, 'acme/chat');
     await whole(CHAT, 'acme/chat');
     await streamed(RESPONSES, 'acme/native');

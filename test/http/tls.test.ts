@@ -101,7 +101,7 @@ async function get(url: string, ca: string, headers = {}): Promise<{ status: num
 }
 
 describe('HTTPS of the api itself', () => {
-  it('is served with the configured certificate, and every answer says that it is to stay so', async () => {
+  it('is served with the configured certificate, and every response has HSTS', async () => {
     const pair = makeCertificate('first');
     const { served } = await serveTls(await writePair(pair));
     try {
@@ -121,7 +121,7 @@ describe('HTTPS of the api itself', () => {
     }
   });
 
-  it('takes TLS 1.2 and newer alone, and says nothing to whoever comes without', async () => {
+  it('accepts TLS 1.2 and newer only, and does not respond to plain HTTP', async () => {
     const { served } = await serveTls(await writePair(makeCertificate('versions')));
     try {
       const newer = await handshake(served.url, { maxVersion: 'TLSv1.2' });
@@ -144,7 +144,7 @@ describe('HTTPS of the api itself', () => {
     }
   });
 
-  it('is that of the admin listener, too', async () => {
+  it('is served by the admin listener, too', async () => {
     const pair = makeCertificate('admin');
     const admin = await serveAdmin({ environment: { ...(await writePair(pair)) } });
     try {
@@ -159,7 +159,7 @@ describe('HTTPS of the api itself', () => {
 });
 
 describe('a certificate whose files change', () => {
-  it('is served from then on, and the connections there are stay', async () => {
+  it('is served from then on, and existing connections stay open', async () => {
     const files = await writePair(makeCertificate('old'));
     const { served } = await serveTls(files);
     try {
@@ -179,7 +179,7 @@ describe('a certificate whose files change', () => {
     }
   });
 
-  it('is found where a link to their folder is turned, as Kubernetes does', async () => {
+  it('is found when a link to their directory changes, as in Kubernetes', async () => {
     const [before, later] = [await writePair(makeCertificate('before')), await writePair(makeCertificate('later'))];
     const mount = path.join(folder, 'mount');
     await mkdir(mount);
@@ -199,7 +199,7 @@ describe('a certificate whose files change', () => {
     }
   });
 
-  it('stays the old one while they do not fit, and the log says why, without a byte of them', async () => {
+  it('stays the old one while they do not match, and the log has the reason, without their content', async () => {
     const good = makeCertificate('good');
     const next = makeCertificate('next');
     const files = await writePair(good);
@@ -237,7 +237,7 @@ describe('a certificate whose files change', () => {
 });
 
 describe('an api process with TLS', () => {
-  it('looks at its certificate on SIGHUP and lives on', async () => {
+  it('reloads its certificate on SIGHUP and keeps running', async () => {
     const files = await writePair(makeCertificate('one'));
     const port = await reservePort();
     const url = `https://127.0.0.1:${port}`;
@@ -262,7 +262,7 @@ describe('an api process with TLS', () => {
     }
   });
 
-  it('does not start with files that are no certificate, and says which', async () => {
+  it('does not start with invalid certificate files, and names them', async () => {
     const files = await writePair({ ...makeCertificate('x'), key: makeCertificate('y').key });
     const port = await reservePort();
     const darkroom = await startDarkroom({ apis: 0, workers: 0 });

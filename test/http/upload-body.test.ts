@@ -93,8 +93,8 @@ async function drip(socket: Socket, bytes: number): Promise<void> {
   }
 }
 
-describe('an upload whose client goes', () => {
-  it('before anybody reads it ends at once, whole or not', async () => {
+describe('an upload whose client disconnects', () => {
+  it('before it is read ends immediately, complete or not', async () => {
     for (const body of ['', 'x'.repeat(100)]) {
       const outcome = new Promise<unknown>((resolve, reject) => {
         const listener: RequestListener = (request) => {
@@ -120,8 +120,8 @@ describe('an upload whose client goes', () => {
   });
 });
 
-describe('the time of an upload', () => {
-  it('may be longer than that of other requests, which end as before', async () => {
+describe('the time limit of an upload', () => {
+  it('may be longer than that of other requests, whose limit is unchanged', async () => {
     const slow = announce(await serve({}), 20);
     await drip(slow.socket, 20);
     assert.match(await slow.heard('kept'), /^HTTP\/1.1 200 [^]*kept 20$/);
@@ -135,13 +135,13 @@ describe('the time of an upload', () => {
     assert.match(await other.heard('408'), /^HTTP\/1.1 408 [^]*did not arrive in time/);
   });
 
-  it('ends when the line has gone quiet', async () => {
+  it('ends the upload when the connection stalls', async () => {
     const quiet = announce(await serve({ idleMs: 150 }), 20);
     await drip(quiet.socket, 5);
     assert.match(await quiet.heard('refused'), /^HTTP\/1.1 408 /);
   });
 
-  it('ends for a line that only drips', async () => {
+  it('ends the upload when bytes arrive too slowly', async () => {
     const dripping = announce(await serve({ wholeMs: 300 }), 1_000);
     const dripped = drip(dripping.socket, 100);
     assert.match(await dripping.heard('refused'), /^HTTP\/1.1 408 /);
@@ -149,7 +149,7 @@ describe('the time of an upload', () => {
     await dripped;
   });
 
-  it('ends for a line that brings less than it has to, however much it had brought at first', async () => {
+  it('ends the upload below the minimum rate, however much arrived at first', async () => {
     const port = await serve({ maxBytes: 1_000_000, paceMs: 400, minBytesPerSecond: 5_000 });
     for (const first of [0, 500_000]) {
       const dripping = announce(port, 1_000_000);
@@ -161,14 +161,14 @@ describe('the time of an upload', () => {
     }
   });
 
-  it('goes on for a line that is slow and brings what it has to', async () => {
+  it('does not end a slow upload above the minimum rate', async () => {
     // 50 bytes per second, far more than the limit, over many intervals.
     const slow = announce(await serve({ paceMs: 200, minBytesPerSecond: 5 }), 100);
     await drip(slow.socket, 100);
     assert.match(await slow.heard('kept'), /^HTTP\/1.1 200 [^]*kept 100$/);
   });
 
-  it('does not count while it is we who are slow', async () => {
+  it('does not count time in which the server is slow', async () => {
     const { http } = loadConfig({
       DATABASE_URL: 'postgres://not-used',
       TEMPORAL_ADDRESS: '127.0.0.1:1',
@@ -212,8 +212,8 @@ describe('the time of an upload', () => {
   });
 });
 
-describe('an upload that is here', () => {
-  it('may take the store longer to finish than its line might have been quiet', async () => {
+describe('a received upload', () => {
+  it('may take the store longer to finish than the stall timeout', async () => {
     const port = await serveWith((request, response) => {
       const keep = async (file: AsyncIterable<Buffer>, signal: AbortSignal): Promise<void> => {
         for await (const _chunk of file);
@@ -232,7 +232,7 @@ describe('an upload that is here', () => {
 });
 
 describe('a form', () => {
-  it('that never comes to its first part is too large at some point, however little of it is a file', async () => {
+  it('whose first part never comes is too large at some point, however little of it is a file', async () => {
     const port = await serve({ maxBytes: 100_000 });
     const client = open(`http://127.0.0.1:${port}`);
     client.socket.write(

@@ -90,7 +90,7 @@ describe('usage', () => {
   });
 
   // Proves C7-22.
-  it('is what settlements captured, and none of what was held or released', async () => {
+  it('includes what settlements captured, and none of what was held or released', async () => {
     const account = await served.newAccount();
     const { client, id: keyId } = await account.newKey();
     const [done] = [await created(client), await created(client)];
@@ -106,7 +106,7 @@ describe('usage', () => {
   });
 
   // Proves C7-22.
-  it("is that of the last 30 days where none are named, and of nobody else's account", async () => {
+  it('is that of the last 30 days when none are given, and of the own account only', async () => {
     const [owner, other] = [await served.newAccount(), await served.newAccount()];
     nowMs = Date.parse('2027-03-30T00:00:00Z');
     await book(owner, [
@@ -125,7 +125,7 @@ describe('usage', () => {
     assert.deepEqual([until.from, until.total.captured], ['2027-01-31', '0.000003']);
   });
 
-  it('is refused for days that are none, too many or the wrong way round, and for other groups', async () => {
+  it('is rejected for invalid, too many or reversed days, and for unknown groups', async () => {
     const { client } = await served.newAccount();
     for (const [query, message] of [
       ['from=2027-02-29', /^invalid request: from: there is no such day$/],

@@ -11,7 +11,7 @@ import type { ServedAccount, ServedApp } from './serve.ts';
 const CONNECTIONS = 8;
 const SHARE = 4;
 
-describe('answers that wait', () => {
+describe('long-poll responses', () => {
   let served: ServedApp;
   before(async () => {
     served = await serveApp({ environment: { MAX_CONNECTIONS: String(CONNECTIONS) } });
@@ -23,7 +23,7 @@ describe('answers that wait', () => {
     return created.data.taskId;
   }
 
-  it('of one account leave as many connections as they hold, and give them back', async () => {
+  it('of one account leave as many connections as they hold, and release them', async () => {
     const [hostile, other] = [await served.newAccount(), await served.newAccount()];
     const [taskId, otherTask] = [await newTask(hostile), await newTask(other)];
     const headers = { Authorization: `Bearer ${hostile.client.key}`, Accept: 'text/event-stream' };

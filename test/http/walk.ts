@@ -65,7 +65,7 @@ export function walk(listener: WalkedListener): void {
   }
   describe('every path', () => walkMethods(listener));
   describe('the document', () => {
-    it('promises nothing that the walk has not seen', () => {
+    it('documents only what the walk has seen', () => {
       const { api, unreachable } = listener;
       const promised = api.promised().filter((answer) => !answer.endsWith('500 INTERNAL_ERROR'));
       const missed = promised.filter((answer) => !api.seen.has(answer) && !unreachable.includes(answer));
@@ -92,7 +92,7 @@ function walkRoute(listener: WalkedListener, route: Route): void {
   }
 
   // Proves S2.4-1, C0-11, C1-1.
-  it('succeeds, and answers as the document says', async () => {
+  it('succeeds, and returns what the document describes', async () => {
     const answer = await ask(await listener.requestOf(route));
     assert.ok(answer.status < 300, `${answer.status} ${answer.text.slice(0, 500)}`);
     for (const [parts, status] of (await listener.moreAnswers[operationId]?.()) ?? []) {
@@ -105,7 +105,7 @@ function walkRoute(listener: WalkedListener, route: Route): void {
 
   if (route.method === 'GET') {
     // Proves C3-18.
-    it('answers HEAD as GET, without the body, and 304 to whoever has it already', async () => {
+    it('answers HEAD as GET, without the body, and 304 to a client that has it', async () => {
       const parts = await listener.requestOf(route);
       // What the first request records (when its key was last used) must not change the response in between.
       await ask(parts);
@@ -124,7 +124,7 @@ function walkRoute(listener: WalkedListener, route: Route): void {
     });
   }
 
-  it('refuses a query parameter that it does not know', async () => {
+  it('rejects an unknown query parameter', async () => {
     const parts = await listener.requestOf(route);
     const query = [parts.query, 'unknown_parameter=1'].filter(Boolean).join('&');
     if (readsQuery(route)) {
@@ -141,7 +141,7 @@ function walkRoute(listener: WalkedListener, route: Route): void {
 
   if (route.body !== undefined) {
     // Proves C1-16, C1-17, C1-18.
-    it('refuses a body that is missing, broken, of another type, or too large', async () => {
+    it('rejects a body that is missing, broken, of another type, or too large', async () => {
       for (const [sent, status, code] of brokenBodies(route, await listener.requestOf(route))) {
         expect(await ask(sent), status, code);
       }
@@ -150,7 +150,7 @@ function walkRoute(listener: WalkedListener, route: Route): void {
 
   if (isKeyed(route)) {
     // Proves S4-1, S4.1-4, S7-7, C1-2.
-    it('refuses whoever has no key, or may not, or comes too often', async () => {
+    it('rejects a missing key, a missing scope and too many requests', async () => {
       const parts = await listener.requestOf(route);
       for (const key of [undefined, 'nonsense', listener.awayKey]) {
         expect(await send(url, route, parts, key), 401, unauthorizedCode(route));
@@ -162,7 +162,7 @@ function walkRoute(listener: WalkedListener, route: Route): void {
   const unavailable = '503 SERVICE_UNAVAILABLE';
   if (promises(unavailable) && !listener.unreachable.includes(`${operationId} ${unavailable}`)) {
     // Proves C1-22.
-    it('says so while the database is away', async () => {
+    it('returns 503 while the database is down', async () => {
       const parts = await listener.requestOf(route);
       const key = route.access === 'operator' ? listener.key : listener.awayKey;
       expect(await send(listener.awayUrl, route, parts, isKeyed(route) ? key : undefined), 503, 'SERVICE_UNAVAILABLE');
@@ -170,7 +170,7 @@ function walkRoute(listener: WalkedListener, route: Route): void {
   }
 
   if (promises('404 NOT_FOUND') && listener.refusals[`${operationId} 404 NOT_FOUND`] === undefined) {
-    it('does not know an id that there is not', async () => {
+    it('returns 404 for an unknown id', async () => {
       const parts = await listener.requestOf(route);
       for (const [name, id] of Object.entries(parts.params ?? {})) {
         const params = { ...parts.params, [name]: unknown(id) };
@@ -217,7 +217,7 @@ function brokenBodies({ body }: Route, parts: Parts): readonly (readonly [Parts,
 
 function walkMethods({ routes, url }: WalkedListener): void {
   // Proves C1-13.
-  it('answers 405 with Allow to a method that it does not take, and OPTIONS with the same', async () => {
+  it('returns 405 with Allow for an unsupported method, and the same for OPTIONS', async () => {
     const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
     for (const { path } of routes) {
       const concrete = path.replaceAll(/\{\w+(\.\.\.)?\}/g, 'x');

@@ -71,7 +71,7 @@ async function ask<Data = WireWebhookKey>(
   return { status: answer.status, code, message, data: data as unknown as Data };
 }
 
-describe('the webhook key', () => {
+describe('the signing secret', () => {
   // Proves S5.5-1, C6-6, C7-25.
   it('is none at first, then the one that was set, in both spellings', async () => {
     const { client } = await served.newAccount();
@@ -90,7 +90,7 @@ describe('the webhook key', () => {
   });
 
   // Proves C7-25.
-  it('is rotated to one made here, beside which the one before signs for a day', async () => {
+  it('is rotated to a generated one, beside which the previous one signs for a day', async () => {
     const { client } = await served.newAccount();
     await ask(client, 'PUT', '', { secret: SECRET });
 
@@ -103,7 +103,7 @@ describe('the webhook key', () => {
     assert.deepEqual((await ask(client, 'GET')).data, { ...rotated.data, previousExpires: 0 });
   });
 
-  it('is made by rotating where there was none', async () => {
+  it('is created by rotating when there was none', async () => {
     const { client } = await served.newAccount();
 
     const rotated = await ask(client, 'POST', '/rotate');
@@ -112,7 +112,7 @@ describe('the webhook key', () => {
   });
 
   // Proves C7-25.
-  it('that is deleted is gone, the one beside it too; deleting none is the same', async () => {
+  it('that is deleted is gone, together with the previous one; deleting none is the same', async () => {
     const { client } = await served.newAccount();
     await ask(client, 'PUT', '', { secret: SECRET });
     await ask(client, 'POST', '/rotate');
@@ -123,7 +123,7 @@ describe('the webhook key', () => {
     assert.deepEqual((await ask(client, 'GET')).data, { hasKey: false });
   });
 
-  it("is nobody else's, and needs the scope webhooks:manage", async () => {
+  it('is hidden from other accounts, and needs the scope webhooks:manage', async () => {
     const [owner, other] = [await served.newAccount(), await served.newAccount()];
     await ask(owner.client, 'PUT', '', { secret: SECRET });
     const { client } = await owner.newKey({ scopes: ['tasks:read', 'keys:manage', 'billing:read'] });
@@ -142,7 +142,7 @@ describe('the webhook key', () => {
   });
 
   // Proves C6-8.
-  it('is refused when it is no text of 16 to 256 characters that can be kept, and is not echoed', async () => {
+  it('is rejected when it is not a text of 16 to 256 characters that can be stored, and is not echoed', async () => {
     const { client } = await served.newAccount();
     for (const [sent, message] of [
       [{}, /^invalid request: missing property: secret$/],
@@ -178,7 +178,7 @@ interface Delivery {
 
 describe('a test delivery', () => {
   // Proves C7-26.
-  it('is a task detail, signed by the key and during a rotation by the one before too', async () => {
+  it('is a task detail, signed with the secret and during a rotation with the previous one too', async () => {
     const { client } = await served.newAccount();
     await ask(client, 'PUT', '', { secret: SECRET });
     const rotated = await ask(client, 'POST', '/rotate');
@@ -206,7 +206,7 @@ describe('a test delivery', () => {
     assert.equal((await client.get(task.taskId)).status, 404);
   });
 
-  it('is not signed where the account has no key, and says so', async () => {
+  it('is not signed when the account has no secret, and reports that', async () => {
     const { client } = await served.newAccount();
 
     const answer = await ask<Delivery>(client, 'POST', '/test', { url: `${receiverUrl}/200` });
@@ -220,7 +220,7 @@ describe('a test delivery', () => {
   });
 
   // Proves C6-20.
-  it('tells what came of it, follows no redirect and shows nothing of the reply', async () => {
+  it('reports its result, follows no redirect and shows nothing of the response', async () => {
     const { client } = await served.newAccount();
     for (const status of [500, 404, 410, 302]) {
       const before = received.length;
@@ -233,7 +233,7 @@ describe('a test delivery', () => {
     assert.deepEqual([cut.data.delivered, cut.data.status, cut.data.errorClass], [false, 0, 'unreachable']);
   });
 
-  it('goes to no address that a callback may not go to', async () => {
+  it('is not sent to an address that is forbidden for callbacks', async () => {
     const { client } = await served.newAccount();
     for (const [sent, message] of [
       [{}, /^invalid request: missing property: url$/],

@@ -90,7 +90,7 @@ describe('kill -9 with many tasks in flight', () => {
     t.diagnostic(JSON.stringify(await judge(darkroom, account, accepted, provider, receiver)));
   });
 
-  it('loses nothing when the api is killed between commit and launch', async (t) => {
+  it('loses nothing when the api is killed between commit and start', async (t) => {
     const creating = createMany(account, receiver, 'api', TASKS);
     const waiting = await untilOutboxHolds(darkroom, 4);
     await api.kill();
@@ -117,7 +117,7 @@ describe('kill -9 with many tasks in flight', () => {
     t.diagnostic(JSON.stringify(await judge(darkroom, account, [...before, ...created], provider, receiver)));
   });
 
-  it('runs every open task to its end where Temporal comes back empty, and buys nothing twice', async (t) => {
+  it('runs every open task to its end when Temporal comes back empty, and submits nothing twice', async (t) => {
     const open = await createMany(account, receiver, 'forgotten', TASKS);
     await untilProviderIsBusy('forgotten');
     await services.temporal.kill();
@@ -135,7 +135,7 @@ describe('kill -9 with many tasks in flight', () => {
     t.diagnostic(JSON.stringify(await judge(darkroom, account, [...open, ...queued], provider, receiver)));
   });
 
-  it('loses nothing when PostgreSQL is stopped at once', async (t) => {
+  it('loses nothing when PostgreSQL is stopped immediately', async (t) => {
     const creating = createMany(account, receiver, 'postgres', TASKS);
     await untilProviderIsBusy('postgres');
     await services.postgres.kill();

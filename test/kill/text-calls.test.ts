@@ -42,7 +42,7 @@ const selectHeld = {
   text: 'SELECT held_micro_usd AS held, text_streams AS streams FROM account_counters WHERE account_id = $1',
 };
 
-describe('an api process with many text calls under way', () => {
+describe('an api process with many open text calls', () => {
   let darkroom: Darkroom;
   let modelsDir: string;
   let upstream: TestUpstream;
@@ -137,7 +137,7 @@ describe('an api process with many text calls under way', () => {
     await roleAt(1).start();
   });
 
-  it('finds them settled when it stood still for longer than its lease, and settles nothing twice', async () => {
+  it('finds them settled when it was paused for longer than its lease, and settles nothing twice', async () => {
     const account = await darkroom.createAccount();
     const gate = createGate();
     const streams = await openStreams(account, gate);

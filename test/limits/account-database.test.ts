@@ -46,7 +46,7 @@ function lockedDatabase() {
 }
 
 describe('transactions of many accounts', () => {
-  it('leave connections for what locks no account', async () => {
+  it('leave connections to statements that lock no account', async () => {
     const { database, held } = heldDatabase();
     const databaseOf = createAccountDatabase(database, POOL_SIZE, WAITING);
 
@@ -100,7 +100,7 @@ describe('transactions of many accounts', () => {
 });
 
 describe('transactions of one account', () => {
-  it('leave as many connections free as they take, statements by themselves included', async () => {
+  it('leave as many connections free as they use, statements outside transactions included', async () => {
     const { database, held } = heldDatabase();
     const databaseOf = createAccountDatabase(database, POOL_SIZE, WAITING);
     const asked = Array.from({ length: FOR_ONE + WAITING.perTenant }, (_, place) =>
@@ -122,7 +122,7 @@ describe('transactions of one account', () => {
     await Promise.all([...asked, other]);
   });
 
-  it('wait up to their number, and beyond it are rejected at once with what can be tried again', async () => {
+  it('wait up to their limit, and beyond it are rejected immediately with a retryable error', async () => {
     const { database, held } = heldDatabase();
     const databaseOf = createAccountDatabase(database, POOL_SIZE, WAITING);
     const waiting = Array.from({ length: FOR_ONE + WAITING.perTenant }, () => databaseOf('acc_one').query(STATEMENT));
@@ -137,7 +137,7 @@ describe('transactions of one account', () => {
     await Promise.all(waiting);
   });
 
-  it('are rejected where none of those before them ends in time', async () => {
+  it('are rejected when none of those before them ends in time', async () => {
     const { database } = heldDatabase();
     const databaseOf = createAccountDatabase(database, POOL_SIZE, { ...WAITING, waitMs: 1 });
     for (let place = 0; place < FOR_ONE; place++) void databaseOf('acc_one').query(STATEMENT);

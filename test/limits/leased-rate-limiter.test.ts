@@ -83,7 +83,7 @@ async function secondsUntilServed(limiter: () => RateLimiter, budget: Budget, to
 
 describe('a rate limit', () => {
   // Proves C7-13.
-  it('serves a burst of a minute, then as many as the time brings back, and never more', async () => {
+  it('admits a burst of a minute, then as many as time refills, and never more', async () => {
     const [limiter, budget] = [newLimiter(), newBudget()];
     assert.equal(await served(limiter, budget, 100), 60);
 
@@ -95,7 +95,7 @@ describe('a rate limit', () => {
     assert.equal(await served(limiter, budget, 200), 60);
   });
 
-  it('serves a burst that comes at one moment just as well: nobody is refused while there are tokens', async () => {
+  it('admits a simultaneous burst too: no request is rejected while there are tokens', async () => {
     const [limiter, budget] = [newLimiter(), newBudget()];
 
     const answers = await Promise.all(Array.from({ length: 100 }, () => limiter.take(budget)));
@@ -104,7 +104,7 @@ describe('a rate limit', () => {
     assert.ok(answers.every((waitSeconds) => waitSeconds === 0 || waitSeconds === 1));
   });
 
-  it('serves requests that arrive while others wait for a lease', async () => {
+  it('admits requests that arrive while others wait for a lease', async () => {
     const [limiter, budget] = [newLimiter(), newBudget()];
     const answers: Promise<number>[] = [];
     for (let wave = 0; wave < 12; wave++) {
@@ -117,7 +117,7 @@ describe('a rate limit', () => {
     assert.ok((await Promise.all(answers)).every((waitSeconds) => waitSeconds === 0));
   });
 
-  it('says after how many whole seconds there is a token again, and that is true', async () => {
+  it('returns after how many whole seconds there is a token again, and that is correct', async () => {
     for (const [perMinute, seconds] of [
       [60, 1],
       [6, 10],
@@ -135,7 +135,7 @@ describe('a rate limit', () => {
     }
   });
 
-  it('gives many tokens at once or none, and says when there are as many', async () => {
+  it('grants many tokens at once or none, and returns when there are as many', async () => {
     const [limiter, budget] = [newLimiter(), newBudget(600)];
     assert.equal(await limiter.take(budget, 500), 0);
     assert.equal(await limiter.take(budget, 101), 1);
@@ -147,7 +147,7 @@ describe('a rate limit', () => {
     assert.equal(await limiter.take(budget, 1), 1);
   });
 
-  it('is paid back before anything else where more was spent than there was', async () => {
+  it('is paid back before anything else when more was spent than available', async () => {
     const [limiter, budget] = [newLimiter(), newBudget(60)];
     assert.equal(await limiter.take(budget, 50), 0);
     limiter.spend(budget, 30);
@@ -159,7 +159,7 @@ describe('a rate limit', () => {
     assert.equal(await limiter.take(budget), 0);
   });
 
-  it('serves again in time where more was spent than a minute brings', async () => {
+  it('admits requests again in time when more was spent than a minute refills', async () => {
     const [limiter, budget] = [newLimiter(), newBudget(1_000_000)];
     for (let answer = 0; answer < 40; answer++) assert.equal(await limiter.take(budget, 1_000), 0);
     for (let answer = 0; answer < 40; answer++) limiter.spend(budget, 32_000);
@@ -181,7 +181,7 @@ describe('a rate limit', () => {
     assert.ok(seconds > 60 && seconds <= 362, `${seconds} s`);
   });
 
-  it('keeps budgets apart', async () => {
+  it('has separate budgets', async () => {
     const limiter = newLimiter();
     const [one, other] = [newBudget(), newBudget()];
     await served(limiter, one, 60);
@@ -189,7 +189,7 @@ describe('a rate limit', () => {
     assert.equal(await served(limiter, other, 60), 60);
   });
 
-  it('follows a limit that is changed, up and down', async () => {
+  it('follows a changed limit, up and down', async () => {
     const [limiter, budget] = [newLimiter(), newBudget(60)];
     await served(limiter, budget, 60);
     const raised = { ...budget, perMinute: 600 };
@@ -204,7 +204,7 @@ describe('a rate limit', () => {
 });
 
 describe('a lease', () => {
-  it('costs a statement for a tenth of a minute’s tokens, and a refusal costs none', async () => {
+  it('costs a statement for a tenth of a minute’s tokens, and a rejection costs none', async () => {
     const [limiter, budget] = [newLimiter(), newBudget(1_200)];
 
     assert.equal(await served(limiter, budget, 1_200), 1_200);
@@ -213,7 +213,7 @@ describe('a lease', () => {
     assert.equal(statements.length, 10);
   });
 
-  it('is one for all requests of a moment', async () => {
+  it('is shared by all simultaneous requests', async () => {
     const [limiter, budget] = [newLimiter(), newBudget(600)];
 
     await Promise.all(Array.from({ length: 500 }, () => limiter.take(budget)));
@@ -221,7 +221,7 @@ describe('a lease', () => {
     assert.ok(statements.length <= 2, String(statements.length));
   });
 
-  it('is returned where it was not used: other processes get those tokens', async () => {
+  it('is returned when it was not used: other processes get those tokens', async () => {
     const [one, other, budget] = [newLimiter(), newLimiter(), newBudget()];
     assert.equal(await served(one, budget, 1), 1);
     assert.equal(await served(other, budget, 100), 54);
@@ -233,7 +233,7 @@ describe('a lease', () => {
     assert.equal(await served(one, budget, 100), 0);
   });
 
-  it('of a process that died is filled again after some seconds', async () => {
+  it('of a process that died is refilled after some seconds', async () => {
     const [survivor, budget] = [newLimiter(), newBudget()];
     // Leases of six, three and two tokens, of which each process uses one.
     for (let place = 0; place < 3; place++) await served(newLimiter(), budget, 1);
@@ -245,7 +245,7 @@ describe('a lease', () => {
     assert.equal(await served(survivor, budget, 100), 60);
   });
 
-  it('holds no more than its process had use for the last time', async () => {
+  it('holds no more than its process used last time', async () => {
     const [rare, busy, budget] = [newLimiter(), newLimiter(), newBudget(600)];
     assert.equal(await rare.take(budget), 0);
     clock += 7 * SECOND;
@@ -254,7 +254,7 @@ describe('a lease', () => {
     assert.equal(await served(busy, budget, 1_000), 599);
   });
 
-  it('goes by the clock of the database, which all processes share', async () => {
+  it('uses the clock of the database, which all processes share', async () => {
     const budget = newBudget();
     const at = (offset: number) =>
       createLeasedRateLimiter({ database: testDatabase.database, now: () => Date.now() + offset });
@@ -274,7 +274,7 @@ describe('a lease', () => {
     assert.equal(await limiter.take(budget), 60);
   });
 
-  it('that replays gave back costs its account nothing, however many processes they came to', async () => {
+  it('that replays returned costs its account nothing, however many processes they reached', async () => {
     const budget = newBudget();
     const limiters = Array.from({ length: 20 }, newLimiter);
     for (let replay = 0; replay < 300; replay++) {
@@ -285,7 +285,7 @@ describe('a lease', () => {
     }
   });
 
-  it('is not taken by a machine whose clock is far ahead for longer than a minute', async () => {
+  it('is not held by a machine whose clock is far ahead for longer than a minute', async () => {
     const [limiter, budget] = [newLimiter(), newBudget()];
     clock += 3_600 * SECOND;
     await served(newLimiter(), budget, 60);
@@ -298,7 +298,7 @@ describe('a lease', () => {
     assert.ok((await served(limiter, budget, 100)) > 0);
   });
 
-  it('that cannot be had because the database is away fails, and works again later', async () => {
+  it('that fails because the database is down works again later', async () => {
     const database = unreachableDatabase();
     const isAway = { now: true };
     const limiter = createLeasedRateLimiter({
@@ -319,7 +319,7 @@ describe('a lease', () => {
     await database.close();
   });
 
-  it('that fails for a while locks no address out that came too often meanwhile', async () => {
+  it('that fails for a while locks out no address that was rate-limited meanwhile', async () => {
     const database = unreachableDatabase();
     const isAway = { now: true };
     const limiter = createLeasedRateLimiter({
@@ -343,7 +343,7 @@ describe('a lease', () => {
     await database.close();
   });
 
-  it('that fails does not forget what was spent meanwhile', async () => {
+  it('that fails retains what was spent meanwhile', async () => {
     const database = unreachableDatabase();
     const isAway = { now: true };
     const limiter = createLeasedRateLimiter({
@@ -365,7 +365,7 @@ describe('a lease', () => {
 
 describe('a limit that several processes share', () => {
   // Proves C7-18.
-  it('is never exceeded by a burst, however many they are and however their leases lie', async () => {
+  it('is never exceeded by a burst, whatever the number and state of their leases', async () => {
     for (const processes of [2, 3, 10]) {
       const limiters = Array.from({ length: processes }, newLimiter);
       const budget = newBudget();
@@ -383,7 +383,7 @@ describe('a limit that several processes share', () => {
     }
   });
 
-  it('is not exceeded when they have all been quiet for a while and then come at once', async () => {
+  it('is not exceeded when they have all been idle for a while and then burst', async () => {
     for (const quietSeconds of [5, 6, 7, 30, 59, 60, 61, 3_600]) {
       const limiters = Array.from({ length: 5 }, newLimiter);
       const budget = newBudget();
@@ -398,7 +398,7 @@ describe('a limit that several processes share', () => {
     }
   });
 
-  it('is exceeded by a lease at most when a process that was quiet for a while uses its lease and the bucket', async () => {
+  it('is exceeded by a lease at most when an idle process uses its lease and the bucket', async () => {
     for (const quietSeconds of [1, 3, 5.9, 6.1, 30]) {
       const [limiter, budget] = [newLimiter(), newBudget()];
       await limiter.take(budget);
@@ -410,7 +410,7 @@ describe('a limit that several processes share', () => {
     }
   });
 
-  it('serves whoever stays below it, whichever process each request comes to', async () => {
+  it('admits a client below it, whichever process each request reaches', async () => {
     const limiters = Array.from({ length: 10 }, newLimiter);
     const budget = newBudget();
     for (let request = 0; request < 300; request++) {
@@ -471,7 +471,7 @@ describe('a limit that several processes share', () => {
   );
   const RUNS = { numRuns: examples.length + 10, examples };
 
-  it('rejects nobody at half the limit, with 1 to 50 processes', async () => {
+  it('rejects no request at half the limit, with 1 to 50 processes', async () => {
     await fc.assert(
       fc.asyncProperty(plans, async (plan) => {
         const { asked, served: count } = await serveSteadily({ ...plan, timesTheLimit: 0.5 });
@@ -543,7 +543,7 @@ describe('a limit that several processes share', () => {
     );
   });
 
-  it('gives a process nothing for a request that is rejected: a retry at another is served', async () => {
+  it('charges a process nothing for a rejected request: a retry at another is admitted', async () => {
     const limiters = Array.from({ length: 5 }, newLimiter);
     const budget = newBudget(100_000);
     assert.equal(await newLimiter().take(budget, 70_000), 0);
@@ -555,7 +555,7 @@ describe('a limit that several processes share', () => {
     assert.ok(attempt <= 3, `${attempt} attempts`);
   });
 
-  it('serves the small requests of a moment, and keeps nothing for the large one that it rejects', async () => {
+  it('admits concurrent small requests, and reserves nothing for the large one that it rejects', async () => {
     const [limiter, other, budget] = [newLimiter(), newLimiter(), newBudget(600)];
     assert.equal(await newLimiter().take(budget, 570), 0);
 
@@ -568,7 +568,7 @@ describe('a limit that several processes share', () => {
     assert.equal(await other.take(budget, 20), 0);
   });
 
-  it('serves a small request although a large one was rejected a moment ago', async () => {
+  it('admits a small request although a large one was rejected just before', async () => {
     const [limiter, budget] = [newLimiter(), newBudget()];
     assert.equal(await newLimiter().take(budget, 40), 0);
     assert.equal(await limiter.take(budget, 50), 30);
@@ -577,7 +577,7 @@ describe('a limit that several processes share', () => {
     assert.equal(await limiter.take(budget, 1), 1);
   });
 
-  it('serves every request that fits into it, of any size and at any process, when it is retried in time', async () => {
+  it('admits every request that fits into it, of any size and at any process, when it is retried in time', async () => {
     const sizes = fc.integer({ min: 1, max: 100 });
     const plans = fc.record({
       processes: fc.integer({ min: 1, max: 50 }),
@@ -622,7 +622,7 @@ describe('a limit that several processes share', () => {
     );
   });
 
-  it('is paid by all where one of them spent more than there was', async () => {
+  it('is paid by all when one of them spent more than available', async () => {
     const [one, other, budget] = [newLimiter(), newLimiter(), newBudget()];
     assert.equal(await other.take(budget, 10), 0);
     assert.equal(await one.take(budget, 10), 0);
@@ -636,7 +636,7 @@ describe('a limit that several processes share', () => {
     assert.equal(await served(other, budget, 5), 1);
   });
 
-  it('asks the database for what was spent beyond a lease only, and never for what is spent locally', async () => {
+  it('queries the database only for what was spent beyond a lease, and never for what is spent locally', async () => {
     const [limiter, budget] = [newLimiter(), newBudget()];
     assert.equal(await limiter.take(budget), 0);
     limiter.spend(budget, 5);
@@ -649,7 +649,7 @@ describe('a limit that several processes share', () => {
     assert.equal(statements.length, 2);
   });
 
-  it('is not forgiven because the bucket was not asked for a while before', async () => {
+  it('does not forgive debt because the bucket was unused for a while', async () => {
     const [limiter, budget] = [newLimiter(), newBudget()];
     assert.equal(await limiter.take(budget, 6), 0);
     clock += 300 * SECOND;
@@ -659,7 +659,7 @@ describe('a limit that several processes share', () => {
     assert.equal(await served(newLimiter(), budget, 100), 10);
   });
 
-  it('locks no account out for longer than minutes where each of them is reported something absurd', async () => {
+  it('locks no account out for longer than minutes when each of them is reported an absurd value', async () => {
     const limiters = Array.from({ length: 5 }, newLimiter);
     const budget = newBudget();
     for (const limiter of limiters) assert.equal(await limiter.take(budget), 0);
@@ -672,7 +672,7 @@ describe('a limit that several processes share', () => {
     assert.ok(seconds >= 300 && seconds <= 365, `${seconds} s`);
   });
 
-  it('is a minute’s burst, a tenth and what the time brings in any stretch of time, whatever happens', async () => {
+  it('is at most a minute’s burst, a tenth and the refill in any interval, whatever happens', async () => {
     const moves = fc.array(
       fc.record({
         waitMs: fc.oneof(fc.constant(0), fc.nat({ max: 3_000 }), fc.nat({ max: 90_000 })),
@@ -714,8 +714,8 @@ describe('a limit that several processes share', () => {
   });
 });
 
-describe('what is told of a budget', () => {
-  it('is the limit, the whole tokens left, and when all are back', async () => {
+describe('the reported state of a budget', () => {
+  it('is the limit, the whole tokens remaining, and the reset time', async () => {
     const [limiter, budget] = [newLimiter(), newBudget()];
     assert.deepEqual(limiter.state(budget), { limit: 60, remaining: 60, resetAt: START / 1000 });
 

@@ -5,8 +5,8 @@ import { createReturnTimes } from '../../src/limits/return-times.ts';
 
 const options = { firstMs: 1_000, longestMs: 10_000, perSecond: 100 };
 
-describe('those who were refused a share', () => {
-  it('come back after one to two seconds, and ever later, after ten at most', () => {
+describe('retries of requests that were denied a share', () => {
+  it('happen after one to two seconds, and ever later, after ten at most', () => {
     const { delayMs } = createReturnTimes(options);
 
     for (const [attempt, least, most] of [
@@ -20,7 +20,7 @@ describe('those who were refused a share', () => {
     }
   });
 
-  it('come back so many a second, however many they are', () => {
+  it('are paced per second, however many they are', () => {
     const { delayMs } = createReturnTimes({ ...options, now: () => 0 });
     const delays = Array.from({ length: 5_000 }, () => delayMs('ac-one', 1));
 
@@ -31,7 +31,7 @@ describe('those who were refused a share', () => {
     assert.equal(Math.max(...delays), 50_000);
   });
 
-  it('wait behind their own, and not behind all that another tenant has', () => {
+  it('wait behind those of the same tenant, and not behind all that another tenant has', () => {
     let now = 0;
     const { delayMs } = createReturnTimes({ ...options, now: () => now });
     for (let count = 0; count < 5_000; count++) delayMs('ac-many', 1);

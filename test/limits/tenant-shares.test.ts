@@ -18,8 +18,8 @@ function taken(answer: Lease | string): Lease {
 /** Lets everything that was resolved continue. */
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
-describe('a share that nobody waits for', () => {
-  it('is refused to a tenant past its own bound, and not to another', () => {
+describe('a share without a queue', () => {
+  it('is denied to a tenant past its own limit, and not to another', () => {
     const shares = sharesOf({ capacity: 4, perTenant: 2 });
     taken(shares.tryTake('one'));
     taken(shares.tryTake('one'));
@@ -31,7 +31,7 @@ describe('a share that nobody waits for', () => {
     assert.deepEqual(shares.usage(), { inUse: 4, capacity: 4, tenants: 2, waiting: 0 });
   });
 
-  it('leaves as much free as a tenant holds, where it is to', () => {
+  it('leaves as much free as a tenant holds, when configured', () => {
     const shares = sharesOf({ capacity: 8, leavesFree: true });
     const count = (tenant: string): number => {
       let number = 0;
@@ -43,7 +43,7 @@ describe('a share that nobody waits for', () => {
     assert.equal(count('five'), 0);
   });
 
-  it('leaves as much free of bytes, too, in whatever pieces they are taken', () => {
+  it('leaves as many bytes free, too, in whatever pieces they are acquired', () => {
     const shares = sharesOf({ capacity: 100, leavesFree: true });
     assert.equal(shares.tryTake('one', 100), 'tenant');
     const one = taken(shares.tryTake('one', 30));
@@ -53,7 +53,7 @@ describe('a share that nobody waits for', () => {
     taken(shares.tryTake('two', 25));
   });
 
-  it('is taken only as far as a tenant may at this moment', () => {
+  it('is acquired only up to the current limit of a tenant', () => {
     const most = new Map([['one', 1]]);
     const shares = sharesOf({ capacity: 4, mostOf: (tenant) => most.get(tenant) ?? Infinity });
     const first = taken(shares.tryTake('one'));
@@ -68,7 +68,7 @@ describe('a share that nobody waits for', () => {
     taken(shares.tryTake('one', 3));
   });
 
-  it('is not made with bounds that bound nothing', () => {
+  it('is not created with limits that limit nothing', () => {
     for (const wrong of [Number.NaN, -1]) {
       assert.throws(() => sharesOf({ capacity: wrong }), RangeError);
       assert.throws(() => sharesOf({ perTenant: wrong }), RangeError);
@@ -78,7 +78,7 @@ describe('a share that nobody waits for', () => {
     assert.equal(sharesOf({ capacity: 0 }).tryTake('one'), 'tenant');
   });
 
-  it('is given back once, however often it is released', () => {
+  it('is released once, however often release is called', () => {
     const shares = sharesOf({ capacity: 1 });
     const first = taken(shares.tryTake('one'));
     first.release();
@@ -90,7 +90,7 @@ describe('a share that nobody waits for', () => {
     assert.equal(shares.tryTake('three'), 'process');
   });
 
-  it('grows within the same bounds, from nothing as well', () => {
+  it('grows within the same limits, from zero as well', () => {
     const shares = sharesOf({ capacity: 10, perTenant: 6 });
     const one = taken(shares.tryTake('one', 0));
     const two = taken(shares.tryTake('two', 0));
@@ -106,7 +106,7 @@ describe('a share that nobody waits for', () => {
     assert.throws(() => one.grow(1), TypeError);
   });
 
-  it('says whose share was used up, and how long to wait', async () => {
+  it('reports whose share was used up, and how long to wait', async () => {
     const shares = sharesOf({ capacity: 2, perTenant: 1, retryAfterSeconds: 7 });
     taken(shares.tryTake('one'));
     await assert.rejects(shares.take('one'), (error: unknown) => {
@@ -118,7 +118,7 @@ describe('a share that nobody waits for', () => {
     await assert.rejects(shares.take('three'), { by: 'process' });
   });
 
-  it('is held for as long as the work takes, also where it fails', async () => {
+  it('is held for as long as the work takes, also when it fails', async () => {
     const shares = sharesOf({ perTenant: 1 });
     await assert.rejects(
       shares.run('one', () => Promise.reject(new Error('broke off'))),
@@ -130,7 +130,7 @@ describe('a share that nobody waits for', () => {
   });
 });
 
-describe('a share that can be waited for', () => {
+describe('a share with a queue', () => {
   it('goes to the tenant that holds least, and within a tenant in order', async () => {
     const shares = sharesOf({ capacity: 2, waiting: WAITING });
     const held = [await shares.take('greedy'), await shares.take('greedy')];
@@ -153,7 +153,7 @@ describe('a share that can be waited for', () => {
     assert.deepEqual(order, ['late', 'greedy 1', 'greedy 2']);
   });
 
-  it('is not taken past somebody whose turn it is and who needs more than is free', async () => {
+  it('does not overtake a waiter whose turn it is and who needs more than is free', async () => {
     const shares = sharesOf({ capacity: 10, waiting: WAITING });
     const held = await shares.take('one', { units: 5 });
     const large = shares.take('two', { units: 8 });
@@ -164,7 +164,7 @@ describe('a share that can be waited for', () => {
     assert.equal((await large).units, 8);
   });
 
-  it('goes round among tenants that hold the same, however many of one wait already', async () => {
+  it('is granted round-robin among tenants that hold the same, however many of one are waiting', async () => {
     const shares = sharesOf({ capacity: 1, waiting: WAITING });
     const held = [await shares.take('crowd')];
     const order: string[] = [];
@@ -187,7 +187,7 @@ describe('a share that can be waited for', () => {
     assert.deepEqual(order, ['crowd', 'late', 'later', 'crowd', 'late', 'crowd', 'crowd']);
   });
 
-  it('is waited for by somebody new, though a few tenants have filled the line: the longest loses its last', async () => {
+  it('admits a new tenant when a few tenants fill the queue: the longest one loses its last waiter', async () => {
     const shares = sharesOf({ capacity: 1, waiting: { perTenant: 4, perProcess: 6 } });
     const held = await shares.take('one');
     const outcomes: string[] = [];
@@ -217,7 +217,7 @@ describe('a share that can be waited for', () => {
     assert.deepEqual(shares.usage(), { inUse: 0, capacity: 1, tenants: 0, waiting: 0 });
   });
 
-  it('is waited for by no more than may, in all and of one tenant', async () => {
+  it('limits the number of waiters, in total and per tenant', async () => {
     const shares = sharesOf({ capacity: 1, waiting: { perTenant: 2, perProcess: 3 } });
     const held = await shares.take('one');
     const waits = [shares.take('one'), shares.take('two'), shares.take('one')];
@@ -230,13 +230,13 @@ describe('a share that can be waited for', () => {
     assert.deepEqual(shares.usage(), { inUse: 0, capacity: 1, tenants: 0, waiting: 0 });
   });
 
-  it('is not waited for where there will never be enough', async () => {
+  it('rejects a request that can never be satisfied', async () => {
     const shares = sharesOf({ capacity: 4, perTenant: 2, waiting: WAITING });
 
     await assert.rejects(shares.take('one', { units: 3 }), { by: 'tenant' });
   });
 
-  it('is waited for no longer than the caller can, and those behind it go on', async () => {
+  it('waits no longer than the caller can, and those behind it continue', async () => {
     const shares = sharesOf({ capacity: 10, waiting: WAITING });
     const held = await shares.take('one', { units: 5 });
     const impatient = shares.take('two', { units: 8, waitMs: 20 });
@@ -253,7 +253,7 @@ describe('a share that can be waited for', () => {
     assert.deepEqual(shares.usage(), { inUse: 0, capacity: 10, tenants: 0, waiting: 0 });
   });
 
-  it('passes a unit on to whoever has less, before the own others that wait longer, and takes it up again first', async () => {
+  it('passes a unit on to a tenant that has less, before its own longer waiters, and reacquires it first', async () => {
     const shares = sharesOf({ capacity: 1, waiting: { perTenant: 3, perProcess: 8 } });
     const held = await shares.take('a');
     assert.equal(held.passOn(), false);
@@ -276,7 +276,7 @@ describe('a share that can be waited for', () => {
     assert.deepEqual(shares.usage(), { inUse: 0, capacity: 1, tenants: 0, waiting: 0 });
   });
 
-  it('passes by whoever may not have more at this moment, and keeps him in line until he may', async () => {
+  it('skips a waiter above its current limit, and keeps it in the queue until it is below', async () => {
     let most = 0;
     const shares = sharesOf({ capacity: 1, mostOf: (tenant) => (tenant === 'bound' ? most : 1), waiting: WAITING });
     const order: string[] = [];
@@ -295,7 +295,7 @@ describe('a share that can be waited for', () => {
     assert.deepEqual(order, ['other', 'bound']);
   });
 
-  it('never passes a bound, and leaves nothing over, whatever comes', async () => {
+  it('never exceeds a limit, and leaves no capacity unused, whatever arrives', async () => {
     const actions = fc.array(
       fc.record({
         kind: fc.constantFrom('take', 'try', 'grow', 'release', 'abort'),

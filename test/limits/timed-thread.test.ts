@@ -18,7 +18,7 @@ function endedBy(reason: ThreadEndedError['reason']) {
 }
 
 describe('a thread that does one job at a time', () => {
-  it('is ended with a job that takes too long or takes it down, and is there for the next', async () => {
+  it('is terminated with a job that takes too long or crashes it, and is available for the next', async () => {
     const thread = loopingThread();
     await thread.start();
 
@@ -40,7 +40,7 @@ describe('a thread that does one job at a time', () => {
     await assert.rejects(thread.run('answer', LONG_MS), endedBy('died'));
   });
 
-  it('has not failed to start where it is closed meanwhile', async () => {
+  it('reports no failed start when it is closed meanwhile', async () => {
     const thread = loopingThread();
     const starting = thread.start();
 

@@ -11,7 +11,7 @@ function work(): void {
 }
 
 describe('pieces of work that hold the event loop', () => {
-  it('are done in the order in which they were asked for, with turns of the loop between them', async () => {
+  it('are done in the requested order, with turns of the loop between them', async () => {
     const turns = createTurns();
     const done: string[] = [];
     const others = setInterval(() => done.push('other'), 1);
@@ -33,7 +33,7 @@ describe('pieces of work that hold the event loop', () => {
     }
   });
 
-  it('are followed by a rest three times as long as they took', async () => {
+  it('are followed by a pause three times as long as they took', async () => {
     const turns = createTurns();
     const startedAt = performance.now();
     for (let piece = 0; piece < 5; piece++) {
@@ -45,7 +45,7 @@ describe('pieces of work that hold the event loop', () => {
     assert.ok(performance.now() - startedAt >= (5 + 4 * 3) * PIECE_MS - 5);
   });
 
-  it('that throw leave the turn to the next', async () => {
+  it('that throw pass the turn to the next', async () => {
     const turns = createTurns();
     await assert.rejects(async () => {
       await turns.next();

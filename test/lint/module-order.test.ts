@@ -103,7 +103,7 @@ describe('the order of modules', () => {
     );
   });
 
-  it('rejects what is earlier, but not meant for a module', async () => {
+  it('rejects an earlier module that is not allowed for a module', async () => {
     assert.deepEqual(
       await lint({
         'workflows/a.ts': `import type { A } from '@darkroom/api/facts/a'; export type B = A;`,

@@ -28,7 +28,7 @@ describe('the disk store', () => {
   });
   after(() => rm(base, { recursive: true }));
 
-  it('lets nothing out through a link, whatever the operation', async () => {
+  it('does not follow links out of its directory, in any operation', async () => {
     const outside = path.join(base, 'outside');
     const inside = path.join(base, 'inside');
     await mkdir(outside);
@@ -55,7 +55,7 @@ describe('the disk store', () => {
     assert.deepEqual(listed, ['file']);
   });
 
-  it('works where the folder itself is reached by a link', async () => {
+  it('works when the directory itself is reached by a link', async () => {
     await mkdir(path.join(base, 'real'));
     await symlink(path.join(base, 'real'), path.join(base, 'alias'));
     const store = createDiskStore(path.join(base, 'alias'));
@@ -65,7 +65,7 @@ describe('the disk store', () => {
     assert.equal(await readFile(path.join(base, 'real/a/b'), 'utf8'), 'x');
   });
 
-  it('takes a pipe for no object, and does not wait for its writer', async () => {
+  it('ignores a pipe, and does not wait for its writer', async () => {
     await mkdir(path.join(base, 'pipes'));
     execFileSync('mkfifo', [path.join(base, 'pipes/pipe')]);
     const store = createDiskStore(path.join(base, 'pipes'));
@@ -73,7 +73,7 @@ describe('the disk store', () => {
     await assert.rejects(store.read('pipe'), ObjectNotFoundError);
   });
 
-  it('leaves no empty folders behind after a delete', async () => {
+  it('leaves no empty directories behind after a delete', async () => {
     const folder = path.join(base, 'pruned');
     const store = createDiskStore(folder);
     await store.put('a/b/c/1', Buffer.from('x'), PNG);
@@ -84,7 +84,7 @@ describe('the disk store', () => {
     assert.deepEqual((await readdir(folder, { recursive: true })).toSorted(), ['a', 'a/2', '~partial']);
   });
 
-  it('refuses a key below an object, keeps the object, and leaves nothing unfinished', async () => {
+  it('rejects a key below an object, preserves the object, and leaves nothing unfinished', async () => {
     const folder = path.join(base, 'collision');
     const store = createDiskStore(folder);
     await store.put('a', Buffer.from('x'), PNG);
@@ -95,7 +95,7 @@ describe('the disk store', () => {
     assert.deepEqual(await readdir(path.join(folder, '~partial')), []);
   });
 
-  it('removes what a killed process left unfinished a day ago, and nothing younger', async () => {
+  it('removes what a killed process left unfinished a day ago, and nothing newer', async () => {
     const folder = path.join(base, 'killed');
     const partial = path.join(folder, '~partial');
     await mkdir(partial, { recursive: true });
@@ -109,7 +109,7 @@ describe('the disk store', () => {
     assert.deepEqual(await readdir(partial), ['young']);
   });
 
-  it('fails its check where the folder cannot be made, and passes once it can', async () => {
+  it('fails its check while the directory cannot be created, and passes once it can', async () => {
     const blocker = path.join(base, 'blocker');
     await writeFile(blocker, 'a file stands in the way');
     const store = createDiskStore(path.join(blocker, 'store'));
@@ -119,7 +119,7 @@ describe('the disk store', () => {
     await store.check();
   });
 
-  it('names the operation and the system’s code in its message, and no path', async () => {
+  it('names the operation and the system’s error code in its message, and no path', async () => {
     const blocker = path.join(base, 'private-name');
     await writeFile(blocker, '');
 
@@ -130,13 +130,13 @@ describe('the disk store', () => {
     });
   });
 
-  it('refuses a relative folder', () => {
+  it('rejects a relative directory', () => {
     assert.throws(() => createDiskStore('outputs'), TypeError);
   });
 
   const canMount = spawnSync('unshare', ['-rm', 'mount', '-t', 'tmpfs', 'none', '/mnt']).status === 0;
   const reason = canMount ? false : 'needs Linux user namespaces to mount a small file system of its own';
-  it('says that the disk is full, and leaves nothing behind', { skip: reason }, async () => {
+  it('reports that the disk is full, and leaves nothing behind', { skip: reason }, async () => {
     const folder = path.join(base, 'small');
     await mkdir(folder);
     const program = path.join(base, 'fill.mjs');
@@ -152,7 +152,7 @@ describe('the disk store', () => {
     assert.deepEqual(JSON.parse(run.stdout), { bytes: full, stream: full, left: [], afterwards: 'stored' });
   });
 
-  it('is opened, answers and is emptied where the disk takes not even a name', { skip: reason }, async () => {
+  it('can be opened, read and emptied when the disk cannot store even a name', { skip: reason }, async () => {
     const folder = path.join(base, 'crowded');
     await mkdir(folder);
     const program = path.join(base, 'empty.mjs');

@@ -16,7 +16,7 @@ async function piecesOf(body: IncomingBody): Promise<readonly Buffer[]> {
 }
 
 describe('the pieces of a body', () => {
-  it('are put together where they are small', async () => {
+  it('are merged when they are small', async () => {
     const bytes = randomBytes(100_000);
     const body = new IncomingBody(Readable.from(slices(bytes, 1)), {});
 
@@ -27,7 +27,7 @@ describe('the pieces of a body', () => {
     assert.deepEqual(body.result(), { sizeBytes: bytes.length, sha256: sha256(bytes) });
   });
 
-  it('stay in their order where small and large ones alternate, and large ones are not copied', async () => {
+  it('stay in order when small and large ones alternate, and large ones are not copied', async () => {
     const sent = [1, 20 * KB, 5, 7, 16 * KB, 64 * KB, 16 * KB - 1, 3].map((length) => randomBytes(length));
     const body = new IncomingBody(Readable.from(sent), {});
 
@@ -37,7 +37,7 @@ describe('the pieces of a body', () => {
     assert.ok(pieces.includes(sent[1] ?? assert.fail()) && pieces.includes(sent[5] ?? assert.fail()));
   });
 
-  it('end at the first byte beyond the bound', async () => {
+  it('end at the first byte beyond the limit', async () => {
     const body = new IncomingBody(Readable.from(slices(randomBytes(101), 1)), { maxBytes: 100 });
 
     await assert.rejects(piecesOf(body), ObjectTooLargeError);

@@ -17,7 +17,7 @@ const SHA256 = createHash('sha256').update(BYTES).digest('hex');
 const ETAG = `"${SHA256}"`;
 const NOON = Date.UTC(2026, 10, 21, 12, 0, 0);
 
-describe('the answer to a download', () => {
+describe('the response to a download', () => {
   let folder: string;
   let store: ObjectStore;
   before(async () => {
@@ -130,7 +130,7 @@ describe('the answer to a download', () => {
     });
   }
 
-  it('is a part only where If-Range has our very tag', async () => {
+  it('is a part only when If-Range has the same tag', async () => {
     const range = 'bytes=0-9';
 
     assert.equal((await ask({ range, 'if-range': ETAG })).status, 206);
@@ -139,7 +139,7 @@ describe('the answer to a download', () => {
     }
   });
 
-  it('is 304 without a body where the client has these bytes already, also for HEAD and with a Range', async () => {
+  it('is 304 without a body when the client has these bytes already, also for HEAD and with a Range', async () => {
     for (const tags of [ETAG, `W/${ETAG}`, `"other", ${ETAG}`, '*']) {
       const { status, headers, body } = await ask({ 'if-none-match': tags, range: 'bytes=0-9' });
       assert.equal(status, 304);
@@ -151,14 +151,14 @@ describe('the answer to a download', () => {
     assert.equal((await ask({ 'if-none-match': '"other"' })).status, 200);
   });
 
-  it('is 412 where the client wants other bytes', async () => {
+  it('is 412 when the client expects other bytes', async () => {
     assert.equal((await ask({ 'if-match': '"other"' })).status, 412);
     assert.equal((await ask({ 'if-match': `W/${ETAG}` })).status, 412);
     assert.equal((await ask({ 'if-match': ETAG })).status, 200);
     assert.equal((await ask({ 'if-match': '*' })).status, 200);
   });
 
-  it('is an attachment where the type is none that a player shows', async () => {
+  it('is an attachment when the type is not playable', async () => {
     const disposition = async (mimeType: string): Promise<string | undefined> =>
       (await ask({}, { mimeType })).headers['Content-Disposition'];
 
@@ -169,13 +169,13 @@ describe('the answer to a download', () => {
     }
   });
 
-  it('lets no file name break out of its header', async () => {
+  it('escapes file names in its header', async () => {
     const { headers } = await ask({}, { fileName: 'a"; x=\r\nSet-Cookie: b\\ä.png' });
 
     assert.equal(headers['Content-Disposition'], 'inline; filename="a___x___Set-Cookie__b__.png"');
   });
 
-  it('may be kept no longer than the URL lives', async () => {
+  it('may be cached no longer than the URL is valid', async () => {
     const { headers } = await ask({}, { now: () => NOON + 1_799_500 });
     assert.equal(headers['Cache-Control'], 'private, max-age=0');
 
@@ -183,7 +183,7 @@ describe('the answer to a download', () => {
     assert.equal(late.headers['Cache-Control'], 'private, max-age=0');
   });
 
-  it('is an error, and no half answer, where the bytes are gone', async () => {
+  it('is an error, and no partial response, when the bytes are missing', async () => {
     for (const method of ['GET', 'HEAD'] as const) {
       await assert.rejects(ask({}, { key: 'gone', method }), ObjectNotFoundError);
     }

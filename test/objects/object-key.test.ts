@@ -5,7 +5,7 @@ import path from 'node:path';
 import { assertKeyPrefix, assertObjectKey, isObjectKey } from '../../src/objects/stores/object-key.ts';
 
 describe('an object key', () => {
-  it('never leaves the folder that it is joined to, whatever the text', () => {
+  it('never leaves the directory that it is joined to, whatever the text', () => {
     const piece = fc.constantFrom('..', '.', '/', '//', 'a', '~', '\\', '\0', '%2e', 'B9', ' ', '\n');
     const text = fc.oneof(
       fc.string(),
@@ -20,7 +20,7 @@ describe('an object key', () => {
     );
   });
 
-  it('may be cut anywhere to give a prefix', () => {
+  it('may be cut anywhere to form a prefix', () => {
     const key = 'tasks/tk-svc-01JD/.a..b/1-1.png';
     assertObjectKey(key);
 

@@ -28,7 +28,7 @@ export function describePut(opened: () => OpenedStore): void {
       store = opened().store;
     });
 
-    it('gives back the bytes that were put, with their length and SHA-256', async () => {
+    it('returns the bytes that were put, with their length and SHA-256', async () => {
       const bytes = randomBytes(100_000);
 
       const result = await store.put('tasks/one/1-1.png', bytes, PNG);
@@ -38,7 +38,7 @@ export function describePut(opened: () => OpenedStore): void {
       assert.deepEqual(await store.head('tasks/one/1-1.png'), { key: 'tasks/one/1-1.png', sizeBytes: 100_000 });
     });
 
-    it('does the same for a stream of any length: nothing, a little, several parts', async () => {
+    it('does the same for a stream of any length: empty, short, several parts', async () => {
       for (const size of [0, 1, 70_000, 12 * MIB + 1]) {
         const bytes = randomBytes(size);
 
@@ -49,7 +49,7 @@ export function describePut(opened: () => OpenedStore): void {
       }
     });
 
-    it('keeps an empty object', async () => {
+    it('stores an empty object', async () => {
       await store.put('empty', new Uint8Array(0), PNG);
 
       assert.deepEqual(await store.head('empty'), { key: 'empty', sizeBytes: 0 });
@@ -63,7 +63,7 @@ export function describePut(opened: () => OpenedStore): void {
       assert.equal((await readAll(store, 'same')).toString(), 'the second');
     });
 
-    it('lets one of several concurrent puts win whole, and readers never see a mixture', async () => {
+    it('stores one of several concurrent puts completely, and readers never see a mixture', async () => {
       const bodies = [...'abcdefgh'].map((letter) => Buffer.alloc(300_000, letter));
       const isWhole = (bytes: Buffer): boolean => bodies.some((body) => body.equals(bytes));
       await store.put('contended', Buffer.alloc(300_000, 'a'), PNG);
@@ -78,7 +78,7 @@ export function describePut(opened: () => OpenedStore): void {
       assert.ok(isWhole(await readAll(store, 'contended')));
     });
 
-    it('takes objects while their last neighbour is deleted, again and again', async () => {
+    it('stores objects while their last neighbour is deleted, again and again', async () => {
       const keys = Array.from({ length: 8 }, (_, place) => `crowd/of/${place}`);
 
       await Promise.all(
@@ -94,7 +94,7 @@ export function describePut(opened: () => OpenedStore): void {
       assert.deepEqual(await keysBelow(store, 'crowd/'), keys);
     });
 
-    it('refuses a body over maxBytes, and keeps nothing of it', async () => {
+    it('rejects a body over maxBytes, and stores nothing of it', async () => {
       const bytes = randomBytes(7 * MIB);
       const bounds = { ...PNG, maxBytes: 6 * MIB };
 
@@ -104,7 +104,7 @@ export function describePut(opened: () => OpenedStore): void {
       await assertNothingAt(opened(), 'large');
     });
 
-    it('takes a body of exactly maxBytes', async () => {
+    it('accepts a body of exactly maxBytes', async () => {
       const bytes = randomBytes(1000);
 
       await store.put('bytes', bytes, { ...PNG, maxBytes: 1000 });
@@ -114,7 +114,7 @@ export function describePut(opened: () => OpenedStore): void {
       assert.deepEqual(await readAll(store, 'stream'), bytes);
     });
 
-    it('stops at an abort in the middle of a silent stream, keeps nothing, and closes the source', async () => {
+    it('stops at an abort in the middle of a silent stream, stores nothing, and closes the source', async () => {
       const source = new PassThrough();
       const abort = new AbortController();
       const put = store.put('aborted', source, { ...PNG, signal: abort.signal });
@@ -142,7 +142,7 @@ export function describePut(opened: () => OpenedStore): void {
       await assertNothingAt(opened(), 'late');
     });
 
-    it('passes on the error of a source that fails, keeps nothing, and leaves the old object', async () => {
+    it('passes on the error of a source that fails, stores nothing, and preserves the old object', async () => {
       const failure = Object.assign(new Error('connection reset'), { code: 'ECONNRESET', syscall: 'read' });
       await store.put('old', Buffer.from('old'), PNG);
       const failing = (): Readable =>
@@ -170,7 +170,7 @@ export function describePut(opened: () => OpenedStore): void {
       await assertNothingAt(opened(), 'early');
     });
 
-    it('keeps memory flat while 64 MiB stream through it', { timeout: 120_000 }, async () => {
+    it('uses constant memory while 64 MiB stream through it', { timeout: 120_000 }, async () => {
       const piece = randomBytes(MIB);
       const atStart = await liveBytes();
       let held = 0;

@@ -60,14 +60,14 @@ export function describeObjectStore(name: string, open: () => Promise<OpenedStor
         { range: { start: 990, end: 5000 }, what: 'the end, where it asks for more' },
       ];
       for (const { range, what } of ranges) {
-        it(`gives ${what} for ${range.start}-${range.end}`, async () => {
+        it(`returns ${what} for ${range.start}-${range.end}`, async () => {
           await store.put('thousand', bytes, PNG);
 
           assert.deepEqual(await readAll(store, 'thousand', range), bytes.subarray(range.start, range.end + 1));
         });
       }
 
-      it('refuses a range that begins beyond the object, or is none', async () => {
+      it('rejects a range that begins beyond the object, or is invalid', async () => {
         await store.put('thousand', bytes, PNG);
 
         await assert.rejects(store.read('thousand', { start: 1000, end: 1001 }), RangeError);
@@ -90,7 +90,7 @@ export function describeObjectStore(name: string, open: () => Promise<OpenedStor
         }
       });
 
-      it('says that there is no object, by head and by read', async () => {
+      it('reports a missing object, by head and by read', async () => {
         await store.put('folder/object', bytes, PNG);
 
         for (const key of ['missing', 'folder', 'folder/object/below']) {
@@ -111,7 +111,7 @@ export function describeObjectStore(name: string, open: () => Promise<OpenedStor
         assert.deepEqual(await keysBelow(store, ''), ['a/bc']);
       });
 
-      it('is content when there is nothing to delete', async () => {
+      it('succeeds when there is nothing to delete', async () => {
         await store.put('folder/object', Buffer.from('1'), PNG);
 
         for (const key of ['missing', 'no/such/folder', 'folder']) await store.delete(key);
@@ -137,14 +137,14 @@ export function describeObjectStore(name: string, open: () => Promise<OpenedStor
         }
       });
 
-      it('refuses a prefix that no key begins with', async () => {
+      it('rejects a prefix that no key begins with', async () => {
         for (const prefix of ['../', '/', 'a//', 'a/../', '~', './', 'a b']) {
           await assert.rejects(store.list(prefix)[Symbol.asyncIterator]().next(), TypeError);
         }
       });
     });
 
-    it('refuses every hostile key in every operation', async () => {
+    it('rejects every hostile key in every operation', async () => {
       for (const key of HOSTILE_KEYS) {
         const source = Readable.from([Buffer.from('x')]);
         await assert.rejects(store.put(key, Buffer.from('x'), PNG), TypeError, `put ${JSON.stringify(key)}`);
@@ -157,7 +157,7 @@ export function describeObjectStore(name: string, open: () => Promise<OpenedStor
       assert.equal(await opened.unfinished(), 0);
     });
 
-    it('takes every key that the rule allows', async () => {
+    it('accepts every key that the rule allows', async () => {
       const keys = ['.hidden/..x', '...', `${'d'.repeat(200)}/${'e'.repeat(200)}/${'f'.repeat(110)}`, 'A-Z_a-z.0-9'];
       for (const key of keys) await store.put(key, Buffer.from(key), PNG);
 

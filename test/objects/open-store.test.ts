@@ -9,7 +9,7 @@ import { StoreUrlError, openStore } from '../../src/objects/stores/open-store.ts
 const S3 = { endpoint: undefined, region: 'us-east-1', accessKeyId: undefined, secretAccessKey: undefined };
 
 describe('openStore', () => {
-  it('opens the folder that a file URL names, spaces and all', async () => {
+  it('opens the directory of a file URL, with spaces', async () => {
     const folder = await mkdtemp(path.join(tmpdir(), 'open store-'));
     const store = openStore({ storeUrl: pathToFileURL(folder).href, s3: S3 });
 
@@ -19,7 +19,7 @@ describe('openStore', () => {
     await rm(folder, { recursive: true });
   });
 
-  it('opens a bucket, with and without a prefix, and asks the network nothing yet', async () => {
+  it('opens a bucket, with and without a prefix, without a network request', async () => {
     for (const storeUrl of ['s3://outputs', 's3://outputs/', 's3://outputs/a/prefix', 's3://outputs/a/prefix/']) {
       await openStore({ storeUrl, s3: S3 }).close();
     }
@@ -44,7 +44,7 @@ describe('openStore', () => {
     ['s3://key:secret@outputs/a', /credentials/],
   ];
   for (const [storeUrl, problem] of refused) {
-    it(`refuses ${JSON.stringify(storeUrl)} and says why`, () => {
+    it(`rejects ${JSON.stringify(storeUrl)} with the reason`, () => {
       assert.throws(
         () => openStore({ storeUrl, s3: S3 }),
         (error) => error instanceof StoreUrlError && problem.test(error.message) && !error.message.includes('secret'),
@@ -52,7 +52,7 @@ describe('openStore', () => {
     });
   }
 
-  it('refuses half of the credentials', () => {
+  it('rejects half of the credentials', () => {
     assert.throws(() => openStore({ storeUrl: 's3://outputs', s3: { ...S3, accessKeyId: 'id' } }), StoreUrlError);
   });
 });

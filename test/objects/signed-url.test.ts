@@ -18,7 +18,7 @@ function tokenOf(url: string): string {
 }
 
 describe('a download URL', () => {
-  it('names the output and its end to whoever verifies it', () => {
+  it('returns the output and its expiry when verified', () => {
     const { url, expireAt } = signerAt(NOON).sign(OUTPUT);
 
     assert.deepEqual(signerAt(NOON).verify(tokenOf(url)), { outputId: OUTPUT.outputId, expireAt });
@@ -32,7 +32,7 @@ describe('a download URL', () => {
   });
 
   // Proves C3-17.
-  it('lives as long as asked, and at most five minutes longer', () => {
+  it('is valid as long as requested, and at most five minutes longer', () => {
     for (const secondsPast of [0, 1, 150, 299, 300, 301, 0.5]) {
       const nowMs = NOON + secondsPast * 1000;
       const lifetime = signerAt(nowMs).sign(OUTPUT).expireAt - nowMs / 1000;
@@ -49,7 +49,7 @@ describe('a download URL', () => {
     assert.notEqual(signerAt(NOON + 300_001).sign(OUTPUT).url, first.url);
   });
 
-  it('is good until the second before its end, and expired from its end on', () => {
+  it('is valid until the second before its expiry, and expired after that', () => {
     const { url, expireAt } = signerAt(NOON).sign(OUTPUT);
     const token = tokenOf(url);
 
@@ -60,7 +60,7 @@ describe('a download URL', () => {
     );
   });
 
-  it('is refused when any character of its token is changed, removed or added', () => {
+  it('is rejected when any character of its token is changed, removed or added', () => {
     const signer = signerAt(NOON);
     const token = tokenOf(signer.sign(OUTPUT).url);
 
@@ -75,7 +75,7 @@ describe('a download URL', () => {
     }
   });
 
-  it('is refused, not called expired, when the end was put forward or back', () => {
+  it('is rejected as invalid, not as expired, when its expiry was altered', () => {
     const signer = signerAt(NOON);
     const [version, outputId, , mac] = tokenOf(signer.sign(OUTPUT).url).split('.');
 
@@ -84,13 +84,13 @@ describe('a download URL', () => {
     }
   });
 
-  it('is refused when it is no token at all', () => {
+  it('is rejected when it is not a token at all', () => {
     for (const token of ['', '.', 'v1', 'v1...', 'v2.a.b.c', '\0', 'v1.a.b.' + 'x'.repeat(22), 'x'.repeat(100_000)]) {
       assert.throws(() => signerAt(NOON).verify(token), InvalidUrlError);
     }
   });
 
-  it('is refused by another key, and accepted where that key signed until lately', () => {
+  it('is rejected by another key, and accepted when that key was the previous one', () => {
     const other = 'another signing key of 32 characters';
     const token = tokenOf(signerAt(NOON).sign(OUTPUT).url);
 
@@ -100,7 +100,7 @@ describe('a download URL', () => {
     assert.notEqual(tokenOf(rotated.sign(OUTPUT).url), token);
   });
 
-  it('is signed with the key that it is to have, while that one is accepted, and else with the current one', () => {
+  it('is signed with the requested key while that one is accepted, and otherwise with the current one', () => {
     const before = signerAt(NOON);
     const { keyId } = before;
     const rotated = { signingKey: 'x'.repeat(40), signingKeyFallbacks: [KEY] };
@@ -118,14 +118,14 @@ describe('a download URL', () => {
     assert.notEqual(after.keyId, keyId);
   });
 
-  it('is not made with a short key, or for something that is no output id', () => {
+  it('is not created with a short key, or for an invalid output id', () => {
     assert.throws(() => signerAt(NOON, { signingKey: 'x'.repeat(31) }), RangeError);
     for (const outputId of ['', 'a.b', 'a/b', 'x'.repeat(65)]) {
       assert.throws(() => signerAt(NOON).sign({ ...OUTPUT, outputId }), TypeError);
     }
   });
 
-  it('ends earlier where it must, and at another time where it is told to', () => {
+  it('expires earlier when it must, and at another time when requested', () => {
     const signer = signerAt(0);
     assert.equal(signer.sign(OUTPUT).expireAt, 1800);
     assert.equal(signer.sign({ ...OUTPUT, notAfter: 100 }).expireAt, 100);
@@ -137,7 +137,7 @@ describe('a download URL', () => {
 });
 
 describe('extensionFor', () => {
-  it('gives the usual extension, and bin for what is not served as media', () => {
+  it('returns the usual extension, and bin for what is not served as media', () => {
     assert.equal(extensionFor('image/png'), 'png');
     assert.equal(extensionFor('image/jpeg'), 'jpg');
     assert.equal(extensionFor('video/mp4'), 'mp4');

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createUploadSlots } from '../../src/objects/uploads.ts';
 
-describe('uploads under way', () => {
-  it('are sixteen of an account, and as many of another', async () => {
+describe('concurrent uploads', () => {
+  it('are limited to sixteen per account', async () => {
     const slots = createUploadSlots();
     let finish = (): void => {};
     const finished = new Promise<void>((resolve) => {
@@ -23,7 +23,7 @@ describe('uploads under way', () => {
     assert.equal(await slots.run('acc_one', async () => 'again'), 'again');
   });
 
-  it('give their place back when they fail', async () => {
+  it('release their slot when they fail', async () => {
     const slots = createUploadSlots();
     for (let times = 0; times < 9; times++) {
       await assert.rejects(

@@ -15,11 +15,11 @@ interface Described {
 const properties = CreateTaskSchema.properties as unknown as Readonly<Record<string, Described>>;
 
 describe('the schema of a create', () => {
-  it('says what every field means', () => {
+  it('describes every field', () => {
     for (const [name, { description }] of Object.entries(properties)) assert.ok(description, name);
   });
 
-  it('has examples that are taken as they stand, model and input together', async () => {
+  it('has examples that are valid as they are, model and input together', async () => {
     const check = compileCheck(CreateTaskSchema, 'invalid request');
     const firstExamples = Object.entries(properties).flatMap(([name, { examples = [] }]) =>
       examples.slice(0, 1).map((example) => [name, example] as const),

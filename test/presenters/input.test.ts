@@ -13,7 +13,7 @@ const FILE = 'file_01J00000000000000000000000';
 const OUTPUT = 'out_01J00000000000000000000000';
 
 describe('a presented input', () => {
-  it('has a URL for every reference, however deep it stands', () => {
+  it('has a URL for every reference, however deep it is nested', () => {
     const input = { a: `darkroom:${FILE}`, b: [{ c: [`darkroom:${OUTPUT}`] }] };
     const shown = presentInput(input, signer, (id) => `${id}.png`) as { a: string; b: [{ c: [string] }] };
 
@@ -27,7 +27,7 @@ describe('a presented input', () => {
     }
   });
 
-  it('is what was sent in everything else', () => {
+  it('is unchanged otherwise', () => {
     const text = `{"n":1.5,"no":null,"yes":true,"__proto__":{"x":["darkroom:file_1"]},"prompt":"darkroom:${FILE} "}`;
     const input = JSON.parse(text) as Record<string, unknown>;
     assert.equal(JSON.stringify(presentInput(input, signer)), text);

@@ -64,7 +64,7 @@ function output(position: number, changes: Partial<TaskOutput> = {}): TaskOutput
 
 describe('a presented task', () => {
   // Proves C3-1.
-  it('has zeros for what has not happened, and no field for what it has not got', () => {
+  it('has zeros for what has not happened, and omits fields that do not apply', () => {
     const task = detail();
 
     assert.deepEqual(presentTask(task, signer, NOW), {
@@ -80,14 +80,14 @@ describe('a presented task', () => {
     });
   });
 
-  it('never tells whose it is, nor by which definition it runs', () => {
+  it('never contains its account, or its model definition', () => {
     const text = JSON.stringify(presentTask(detail(), signer, NOW));
 
     assert.ok(!text.includes('acc_1') && !text.includes('hash'));
   });
 
   // Proves C3-4.
-  it('adds up: what was held is what was captured and what was released', () => {
+  it('adds up: the hold is the sum of captured and released', () => {
     const task = detail({ status: 'success', completedAt: 1_700_000_009, capturedMicroUsd: 12_345n });
 
     const { billing } = presentTask(task, signer, NOW);
@@ -96,7 +96,7 @@ describe('a presented task', () => {
   });
 
   // Proves S2.4-2, C3-3, C3-13.
-  it('has outputs on success only, in their order, those that are gone apart', () => {
+  it('has outputs on success only, in their order, with deleted ones marked', () => {
     const outputs = [output(0), output(1, { goneAt: 1_700_000_100, goneReason: 'expired' }), output(2)];
 
     const success = presentTask(detail({ status: 'success', capturedMicroUsd: 0n, outputs }), signer, NOW);
@@ -126,7 +126,7 @@ describe('a presented task', () => {
     }
   });
 
-  it('names the field for which it failed, and only where it failed for that', () => {
+  it('names the field for which it failed, and only when it failed for that', () => {
     const errorOf = (changes: Partial<TaskDetail>): unknown =>
       presentTask(detail({ status: 'fail', capturedMicroUsd: 0n, ...changes }), signer, NOW).error;
     const fault = { errorField: 'image_urls.0', errorCase: 'unreachable' };
@@ -147,7 +147,7 @@ describe('a presented task', () => {
   });
 
   // Proves C3-4.
-  it('tells the state of its callback', () => {
+  it('includes the state of its callback', () => {
     const callback = { state: 'pending', attempts: 2, nextAttemptAt: 1_700_000_300 };
 
     assert.deepEqual(presentTask(detail({ callback }), signer, NOW).callback, {

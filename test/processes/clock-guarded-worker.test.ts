@@ -101,7 +101,7 @@ async function guarded() {
 const settled = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
 
 describe('a worker that is guarded by its clock', () => {
-  it('takes work again as soon as its clock is right, while what it had in hand is still waited for', async () => {
+  it('accepts work again as soon as its clock is right, while work in progress is still waited for', async () => {
     const { worker, at, wrongForAMoment, untilStarted } = await guarded();
 
     await wrongForAMoment();
@@ -131,7 +131,7 @@ describe('a worker that is guarded by its clock', () => {
     await worker.finished;
   });
 
-  it('ends when it is asked to once all that drain have ended', async () => {
+  it('ends when it is stopped once all that drain have ended', async () => {
     const made = await guarded();
     const { worker, at, wrongForAMoment, untilStarted } = made;
     await wrongForAMoment();
@@ -148,7 +148,7 @@ describe('a worker that is guarded by its clock', () => {
     assert.equal(made.started.length, 2);
   });
 
-  it('waits for one that drains where there are three, and then takes work', async () => {
+  it('waits for one that drains when there are three, and then accepts work', async () => {
     const { worker, started, at, wrongForAMoment, untilStarted } = await guarded();
     for (const count of [2, 3, 4]) {
       await wrongForAMoment();
@@ -166,7 +166,7 @@ describe('a worker that is guarded by its clock', () => {
     await worker.finished;
   });
 
-  it('fails in order where one that drains fails', async () => {
+  it('fails in order when one that drains fails', async () => {
     const made = await guarded();
     const { worker, at, wrongForAMoment, untilStarted } = made;
     await wrongForAMoment();
@@ -180,7 +180,7 @@ describe('a worker that is guarded by its clock', () => {
     await assert.rejects(worker.finished, /it is stuck/);
   });
 
-  it('is started again where Temporal was away', async () => {
+  it('is started again when Temporal was unavailable', async () => {
     const made = await guarded();
     made.failsToStart = true;
     await made.wrongForAMoment();

@@ -109,7 +109,7 @@ describe('a launcher with a backlog', () => {
     assert.ok(rounds <= Math.ceil(tasks / MAX_IN_FLIGHT / 0.8), `${rounds} round trips`);
   });
 
-  it('has a full window again whenever one start was answered, and never takes one row of a claim of one for all there is', async (t) => {
+  it('has a full window again whenever one start was acknowledged, and does not take a claim of one for the whole backlog', async (t) => {
     await accept(400);
     const { temporal, watched, launcher } = launch(t, 400);
     launcher.wake();
@@ -122,7 +122,7 @@ describe('a launcher with a backlog', () => {
     }
   });
 
-  it('goes on where others have it woken while it is full', async (t) => {
+  it('continues when it is woken while it is full', async (t) => {
     await accept(MAX_IN_FLIGHT);
     const { temporal, watched, launcher } = launch(t, MAX_IN_FLIGHT);
     launcher.wake();
@@ -138,7 +138,7 @@ describe('a launcher with a backlog', () => {
     assert.equal(temporal.started.size, MAX_IN_FLIGHT + 1_000);
   });
 
-  it('leaves what it claimed and did not begin to others when it closes', async (t) => {
+  it('releases what it claimed and did not begin when it closes', async (t) => {
     await accept(120);
     const { temporal, watched, launcher } = launch(t, 120);
     launcher.wake();
@@ -156,8 +156,8 @@ describe('a launcher with a backlog', () => {
   });
 });
 
-describe('a launcher whose Temporal was away', () => {
-  it('starts what was claimed before at the next poll, and not after its lease, where there is nothing else', async (t) => {
+describe('a launcher whose Temporal was unavailable', () => {
+  it('starts what was claimed before at the next poll, and not after its lease, when there is nothing else', async (t) => {
     await accept(3, 3);
     const { temporal, watched, launcher, pollAfterPause } = launch(t, 3);
     temporal.isAway = true;
@@ -172,7 +172,7 @@ describe('a launcher whose Temporal was away', () => {
     assert.equal(temporal.started.size, 3);
   });
 
-  it('starts 20,000 tasks at one poll after it came back, and never claims in vain meanwhile', async (t) => {
+  it('starts 20,000 tasks in one poll after recovery, and makes no empty claims meanwhile', async (t) => {
     const tasks = 20_000;
     for (let account = 0; account < 4; account++) await accept(4_990);
     // Without free slots beyond those that were claimed during the outage.
@@ -198,7 +198,7 @@ describe('a launcher whose Temporal was away', () => {
     );
   });
 
-  it('is not paused by a row that is rejected before any other is answered', async (t) => {
+  it('is not paused by a row that is rejected before any other is acknowledged', async (t) => {
     await accept(200);
     const { temporal, watched, launcher } = launch(t, 200);
     temporal.refused.add(`tk-svc-${String(accepted - 199).padStart(26, '0')}`);
@@ -213,7 +213,7 @@ describe('a launcher whose Temporal was away', () => {
     assert.equal(temporal.asked.length, 200);
   });
 
-  it('keeps rows that fail by themselves for their leases, and nobody else waits for them', async (t) => {
+  it('leaves rows that fail by themselves to their leases, without delaying others', async (t) => {
     await accept(2_000);
     const { temporal, watched, launcher, pollAfterPause } = launch(t, 2_000);
     for (let place = 0; place < 100; place++) {

@@ -27,7 +27,7 @@ before(async () => {
 });
 after(() => room.close());
 
-it('counts what Temporal refuses, which stays so, apart from what fails', async () => {
+it('counts what Temporal rejects permanently apart from what fails', async () => {
   const answers = [new Error('away'), Object.assign(new Error('no such attribute'), { code: 3 })];
   const gateway = scriptedGateway({ startStop: () => Promise.reject(answers.shift()) });
   const { database } = room;
@@ -52,7 +52,7 @@ it('counts what Temporal refuses, which stays so, apart from what fails', async 
   }
 });
 
-it('rests for a moment after a failure, and no longer where the clock is set back meanwhile', async (t) => {
+it('pauses briefly after a failure, and no longer when the clock is set back meanwhile', async (t) => {
   const away = scriptedGateway({ startStop: () => Promise.reject(new Error('Temporal is away')) });
   const { database } = room;
   const definitions = createPinnedDefinitions(database);

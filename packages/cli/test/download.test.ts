@@ -23,7 +23,7 @@ type Serve = (request: IncomingMessage, response: ServerResponse, place: number)
 let server: Server;
 let serve: Serve;
 let ranges: (string | undefined)[];
-let folder: string;
+let directory: string;
 beforeEach(async () => {
   ranges = [];
   server = createServer((request, response) => {
@@ -33,12 +33,12 @@ beforeEach(async () => {
   await new Promise<void>((resolve) => {
     server.listen(0, '127.0.0.1', resolve);
   });
-  folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-cli-'));
+  directory = await mkdtemp(path.join(os.tmpdir(), 'darkroom-cli-'));
 });
 afterEach(async () => {
   server.closeAllConnections();
   server.close();
-  await rm(folder, { recursive: true, force: true });
+  await rm(directory, { recursive: true, force: true });
 });
 
 function origin(): string {
@@ -73,10 +73,10 @@ function task(): WireTask {
 
 function save(signal = new AbortController().signal) {
   const api = createApiClient({ baseUrl: `${origin()}/v1`, apiKey: 'key' });
-  return saveOutputs(api, task(), { folder, signal, onBytes: () => undefined });
+  return saveOutputs(api, task(), { directory, signal, onBytes: () => undefined });
 }
 
-const file = (): string => path.join(folder, `${TASK_ID}-1.png`);
+const file = (): string => path.join(directory, `${TASK_ID}-1.png`);
 
 /** Sends the given number of bytes of the requested rest, and breaks off if that is not all of it. */
 function sendSome(request: IncomingMessage, response: ServerResponse, count: number): void {
@@ -99,7 +99,7 @@ describe('a download', () => {
     assert.equal(saved?.isKept, false);
     assert.equal(ranges[0], undefined);
     assert.ok(ranges.length === 6 && ranges.slice(1).every((range) => range !== undefined), ranges.join(' '));
-    assert.deepEqual(await readdir(folder), [path.basename(file())]);
+    assert.deepEqual(await readdir(directory), [path.basename(file())]);
   });
 
   it('starts again when the server does not support ranges', async () => {
@@ -136,9 +136,9 @@ describe('a download', () => {
     for (const bytes of [other, Buffer.concat([BYTES, other])]) {
       serve = (_request, response) => response.end(bytes);
 
-      await assert.rejects(save(), { name: 'NotDoneError', message: /not kept/ });
+      await assert.rejects(save(), { name: 'NotDoneError', message: /not saved/ });
 
-      assert.deepEqual(await readdir(folder), []);
+      assert.deepEqual(await readdir(directory), []);
     }
   });
 
@@ -148,7 +148,7 @@ describe('a download', () => {
     await assert.rejects(save(), { name: 'UnreachableError' });
 
     assert.equal(ranges.length, 4);
-    assert.deepEqual(await readdir(folder), []);
+    assert.deepEqual(await readdir(directory), []);
   });
 
   it('leaves no file behind at Ctrl-C', async () => {
@@ -160,7 +160,7 @@ describe('a download', () => {
 
     await assert.rejects(save(stop.signal), { name: 'AbortError' });
 
-    assert.deepEqual(await readdir(folder), []);
+    assert.deepEqual(await readdir(directory), []);
   });
 
   it('sends no request when the file exists and is complete, and replaces a file that is not', async () => {
