@@ -289,7 +289,7 @@ describe('a run of the command line', () => {
     const { code, stdout, stderr } = await cli(account, ['run', 'test/openai', 'prompt=second', '--no-wait']);
 
     assert.equal(code, 0, stderr);
-    assert.match(stderr, /as many tasks are waiting .*\(429\); going on in 10 s/);
+    assert.match(stderr, /as many tasks are waiting .*\(429\); retrying in 10 s/);
     assert.notEqual(stdout.trim(), running);
     assert.equal((await tasksOf(account)).length, 2);
   });
@@ -304,7 +304,7 @@ describe('a run of the command line', () => {
       const { code, stderr } = await cli(account, ['run', 'darkroom/scene', 'prompt=x', '-o', folder]);
 
       assert.equal(code, 2);
-      assert.match(stderr, /nothing can be saved in/);
+      assert.match(stderr, /outputs cannot be saved in/);
     }
     assert.deepEqual(await tasksOf(account), []);
   });
@@ -319,7 +319,7 @@ describe('a run of the command line', () => {
     await running.untilSaid(/handling/);
 
     await api.kill();
-    await running.untilSaid(/; trying again/);
+    await running.untilSaid(/; retrying/);
     await api.start();
     const { code, stderr, stdout } = await running.ended;
 

@@ -7,7 +7,7 @@ import { mkdir, open, rename, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { UsageError } from './errors.ts';
-import type { World } from './world.ts';
+import type { CliEnvironment } from './cli-environment.ts';
 
 export interface ConfigFile {
   readonly baseUrl?: string;
@@ -19,7 +19,7 @@ const OWNER_ONLY = 0o600;
 const OTHERS = 0o077;
 
 /** `darkroom/config.json` in the directory given by XDG_CONFIG_HOME; a relative path is ignored (XDG). */
-export function configFilePath(environment: World['environment']): string {
+export function configFilePath(environment: CliEnvironment['environment']): string {
   const named = environment['XDG_CONFIG_HOME'] ?? '';
   const home = environment['HOME'] ?? os.homedir();
   return path.join(path.isAbsolute(named) ? named : path.join(home, '.config'), 'darkroom', 'config.json');
@@ -80,9 +80,9 @@ function parse(file: string, text: string): ConfigFile {
 
 /** Writes the file atomically, so that other users cannot read it at any moment. */
 export async function writeConfigFile(file: string, config: ConfigFile): Promise<void> {
-  const folder = path.dirname(file);
-  await mkdir(folder, { recursive: true, mode: 0o700 });
-  const draft = path.join(folder, `.config-${randomBytes(6).toString('hex')}.json`);
+  const directory = path.dirname(file);
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  const draft = path.join(directory, `.config-${randomBytes(6).toString('hex')}.json`);
   try {
     const handle = await open(draft, 'wx', OWNER_ONLY);
     try {

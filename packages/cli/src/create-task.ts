@@ -43,14 +43,14 @@ export async function createTask(api: ApiClient, request: TaskRequest, options: 
       return taskId;
     } catch (error) {
       if (signal.aborted || !isOutcomeUnknown(error)) throw error;
-      // A 503 has already been waited for and retried (patience.ts).
+      // A 503 has already been waited for and retried (retrying-client.ts).
       const isTriedOut = error instanceof ApiError && error.status === 503;
       const waitMs = isTriedOut ? undefined : RESEND_WAITS_MS[attempt];
       if (waitMs === undefined) {
-        const message = `${(error as Error).message}; whether the task was created is not known: the same command with --idempotency-key ${idempotencyKey} goes on with it, or creates it`;
+        const message = `${(error as Error).message}; it is unknown whether the task was created: the same command with --idempotency-key ${idempotencyKey} continues it, or creates it`;
         throw new UnreachableError(message, { cause: error });
       }
-      say(`${(error as Error).message}; asking again under the same Idempotency-Key`);
+      say(`${(error as Error).message}; retrying with the same Idempotency-Key`);
       await sleep(waitMs, undefined, { signal });
     }
   }

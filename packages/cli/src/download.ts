@@ -27,7 +27,7 @@ export interface SavedFile {
 
 export interface DownloadOptions {
   /** It exists. */
-  readonly folder: string;
+  readonly directory: string;
   readonly signal: AbortSignal;
   readonly onBytes: (fileName: string, received: number, total: number) => void;
   /** Only these outputs; default: all. */
@@ -54,7 +54,7 @@ export async function saveOutputs(
   }
   for (const [index, output] of (task.output ?? []).entries()) {
     if (options.outputIds?.has(output.id) === false) continue;
-    const target = path.join(options.folder, fileNameOf(task.taskId, output, index));
+    const target = path.join(options.directory, fileNameOf(task.taskId, output, index));
     const isKept = await isWhole(target, output);
     if (!isKept) await save(api, task.taskId, output, target, options);
     const { id: outputId, type, mimeType, sizeBytes, sha256 } = output;
@@ -64,7 +64,7 @@ export async function saveOutputs(
 }
 
 /**
- * The name that the service gives the file in its URL, so that an output keeps its number when another is deleted.
+ * The name that the service gives the file in its URL, so that the number of an output does not change when another is deleted.
  * Only a name of exactly that form is accepted: it becomes a path.
  */
 export function fileNameOf(
@@ -99,7 +99,7 @@ async function save(
     const sum = await receive(api, taskId, output, path.basename(target), file, options);
     if (sum !== output.sha256) {
       throw new NotDoneError(
-        `${path.basename(target)}: what came is not the output (its SHA-256 is another); not kept`,
+        `${path.basename(target)}: the downloaded file is not the output (its SHA-256 differs); not saved`,
       );
     }
     await file.sync();
@@ -156,7 +156,7 @@ async function receiveRest(
   received: Received,
   total: number,
   signal: AbortSignal,
-  tell: () => void,
+  onProgress: () => void,
 ): Promise<void> {
   const headers: Record<string, string> = received.bytes === 0 ? {} : { Range: `bytes=${received.bytes}-` };
   const response = await api.fetch(url, { headers, signal });
@@ -170,11 +170,11 @@ async function receiveRest(
   try {
     for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) {
       if (received.bytes + chunk.length > total)
-        throw new NotDoneError(`more bytes came than the output has; not kept`);
+        throw new NotDoneError(`the download is larger than the output; not saved`);
       await file.write(chunk, 0, chunk.length, received.bytes);
       received.hash.update(chunk);
       received.bytes += chunk.length;
-      tell();
+      onProgress();
     }
   } catch (error) {
     if (signal.aborted || error instanceof NotDoneError || isOfFileSystem(error)) throw error;

@@ -1,5 +1,5 @@
 /**
- * How a command can end, and the exit code for each case, for use by scripts. The only module that knows the codes.
+ * How a command can end, and the exit code for each case, for use by scripts. The only module that defines the codes.
  */
 import { CommanderError } from 'commander';
 import { factsOf } from '@darkroom/api/facts/error-kinds';
@@ -20,8 +20,8 @@ export const EXIT_CODES = {
 /** As shown by `--help`. */
 export const EXIT_CODES_HELP = `Exit codes:
   0    done
-  1    the task failed, or not all of what was asked for could be done
-  2    wrong usage, or input that the service refuses (400, 404, 413, 415, 422)
+  1    the task failed, or a part of the request could not be done
+  2    wrong usage, or input that the service rejects (400, 404, 413, 415, 422)
   3    not allowed: the API key, its scopes, or the account (401, 403)
   4    not enough money (402)
   5    the service cannot be reached, or fails (429, 5xx), also after waiting

@@ -23,7 +23,7 @@ export interface TaskWatcher {
 export interface FollowOptions {
   readonly signal: AbortSignal;
   /** Interval between polls of the task if no event requires one earlier. */
-  readonly lookEveryMs: number;
+  readonly pollIntervalMs: number;
   /** How long the service may be unavailable before this gives up. */
   readonly giveUpMs?: number;
 }
@@ -34,7 +34,7 @@ const FIRST_RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 15_000;
 
 /**
- * Waits until a task is over.
+ * Waits until a task has ended.
  *
  * @returns the task as it ended; all events up to `settled` have been reported by then.
  * @throws {ApiError} the task cannot be read. @throws {UnreachableError} the service was unavailable for too long.
@@ -50,7 +50,7 @@ export async function followTask(
   const events = new EventReader(api, taskId, watcher, signal);
   const reading = events.readStream();
   try {
-    const task = await lookUntilOver(api, taskId, watcher, events, { ...options, signal });
+    const task = await pollUntilTerminal(api, taskId, watcher, events, { ...options, signal });
     over.abort();
     await reading;
     await events.readRest(options.signal);
@@ -68,7 +68,7 @@ class EventReader {
   readonly #signal: AbortSignal;
   #lastSeq = 0;
   #isSettled = false;
-  #hasNews = false;
+  #hasNewEvents = false;
   #wake: () => void = () => undefined;
 
   constructor(api: ApiClient, taskId: string, watcher: TaskWatcher, signal: AbortSignal) {
@@ -80,8 +80,8 @@ class EventReader {
 
   /** Resolves when an event has arrived since the last call resolved, or after that time. Never rejects. */
   async untilEvent(ms: number): Promise<void> {
-    if (!this.#hasNews) await this.#untilWoken(ms);
-    this.#hasNews = false;
+    if (!this.#hasNewEvents) await this.#untilWoken(ms);
+    this.#hasNewEvents = false;
   }
 
   async #untilWoken(ms: number): Promise<void> {
@@ -107,7 +107,7 @@ class EventReader {
       } catch {
         // An unavailable service is detected and reported by the code that polls the task.
       }
-      this.#tellNews();
+      this.#notifyWaiter();
       if (this.#lastSeq > seqBefore) retryMs = FIRST_RETRY_MS;
       if (!this.#isSettled) await sleep(retryMs, undefined, { signal: this.#signal }).catch(() => undefined);
       retryMs = Math.min(retryMs * 2, LONGEST_RETRY_MS);
@@ -133,21 +133,21 @@ class EventReader {
     this.#lastSeq = event.seq;
     this.#isSettled = event.type === 'settled';
     this.#watcher.onEvent?.(event);
-    this.#tellNews();
+    this.#notifyWaiter();
   }
 
-  #tellNews(): void {
-    this.#hasNews = true;
+  #notifyWaiter(): void {
+    this.#hasNewEvents = true;
     this.#wake();
   }
 }
 
-async function lookUntilOver(
+async function pollUntilTerminal(
   api: ApiClient,
   taskId: string,
   watcher: TaskWatcher,
   events: EventReader,
-  { signal, lookEveryMs, giveUpMs = GIVE_UP_MS }: FollowOptions,
+  { signal, pollIntervalMs, giveUpMs = GIVE_UP_MS }: FollowOptions,
 ): Promise<WireTask> {
   let awaySince: number | undefined;
   let retryMs = FIRST_RETRY_MS;
@@ -159,12 +159,12 @@ async function lookUntilOver(
       retryMs = FIRST_RETRY_MS;
       watcher.onTask?.(task);
       if (isTerminal(task.status)) return task;
-      await events.untilEvent(lookEveryMs);
+      await events.untilEvent(pollIntervalMs);
     } catch (error) {
       if (signal.aborted || !isPassing(error)) throw error;
       awaySince ??= Date.now();
       if (Date.now() - awaySince > giveUpMs) throw error;
-      if (retryMs === FIRST_RETRY_MS) watcher.onRemark?.(`${(error as Error).message}; trying again`);
+      if (retryMs === FIRST_RETRY_MS) watcher.onRemark?.(`${(error as Error).message}; retrying`);
       await sleep(retryMs, undefined, { signal });
       retryMs = Math.min(retryMs * 2, LONGEST_RETRY_MS);
     }

@@ -2,10 +2,10 @@
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { InterruptedError } from './errors.ts';
-import type { World } from './world.ts';
+import type { CliEnvironment } from './cli-environment.ts';
 
 /** @throws {InterruptedError} Ctrl-C or Ctrl-D. */
-export async function askHidden(question: string, { stdin, stderr }: World): Promise<string> {
+export async function promptHidden(question: string, { stdin, stderr }: CliEnvironment): Promise<string> {
   stderr.write(question);
   // Readline echoes to its output: it gets none.
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });

@@ -6,7 +6,7 @@
 import { UsageError } from './errors.ts';
 import type { JsonSchema } from './json-schema.ts';
 
-/** A file to upload, which is replaced by its URL (`@picture.png`). */
+/** A file to upload, which is replaced by its URL (`@image.png`). */
 export class FileValue {
   readonly path: string;
 
@@ -22,7 +22,7 @@ type Container = Record<string, unknown> | unknown[];
  *
  * @param base the input to which they are added: `--input`. It is not modified.
  * @param assignments `key=value`; keys are nested with dots, `a.b=1`, and a repeated key adds to a list.
- * @param schema of the model's input; undefined if it is not known: then every value is text.
+ * @param schema of the model's input; undefined if it is unknown: then every value is text.
  * @returns an input that may hold `FileValue`s.
  * @throws {UsageError} one is not an assignment.
  */
@@ -96,12 +96,12 @@ function alternatives(schema: JsonSchema, root: JsonSchema, seen = new Set<JsonS
 /** The target of `#/$defs/name`. */
 function pointed(root: JsonSchema, reference: string): JsonSchema | undefined {
   if (!reference.startsWith('#/')) return undefined;
-  let place: unknown = root;
+  let container: unknown = root;
   for (const part of reference.slice(2).split('/')) {
     const name = decodeURIComponent(part).replaceAll('~1', '/').replaceAll('~0', '~');
-    place = isSchema(place) && Object.hasOwn(place, name) ? place[name] : undefined;
+    container = isSchema(container) && Object.hasOwn(container, name) ? container[name] : undefined;
   }
-  return isSchema(place) ? place : undefined;
+  return isSchema(container) ? container : undefined;
 }
 
 function isSchema(value: unknown): value is JsonSchema {
@@ -116,20 +116,20 @@ function put(
   text: string,
   isAgain: boolean,
 ): void {
-  let place: Container = input;
+  let container: Container = input;
   for (const name of path.slice(0, -1)) {
-    const found = memberOf(place, name);
+    const found = memberOf(container, name);
     const next: Container = isContainer(found) ? found : ownMembers({});
-    setMember(place, name, next);
-    place = next;
+    setMember(container, name, next);
+    container = next;
   }
   const name = path.at(-1) ?? '';
-  const earlier = memberOf(place, name);
+  const earlier = memberOf(container, name);
   const value = valueOf(text, schemas);
-  if (!isAgain) setMember(place, name, value);
-  // A repeated key makes a list, whatever the schema says: the service rejects a list that it does not accept.
+  if (!isAgain) setMember(container, name, value);
+  // A repeated key makes a list, whatever the schema declares: the service rejects a list that it does not accept.
   else
-    setMember(place, name, [
+    setMember(container, name, [
       ...(Array.isArray(earlier) ? earlier : [earlier]),
       ...(Array.isArray(value) ? value : [value]),
     ]);
@@ -139,15 +139,15 @@ function isContainer(value: unknown): value is Container {
   return typeof value === 'object' && value !== null && !(value instanceof FileValue);
 }
 
-function memberOf(place: Container, name: string): unknown {
-  return Object.hasOwn(place, name) ? (place as Record<string, unknown>)[name] : undefined;
+function memberOf(container: Container, name: string): unknown {
+  return Object.hasOwn(container, name) ? (container as Record<string, unknown>)[name] : undefined;
 }
 
-function setMember(place: Container, name: string, value: unknown): void {
-  if (Array.isArray(place) && !/^\d{1,4}$/.test(name)) {
-    throw new UsageError(`${JSON.stringify(name)}: a list has places 0, 1, 2 …`);
+function setMember(container: Container, name: string, value: unknown): void {
+  if (Array.isArray(container) && !/^\d{1,4}$/.test(name)) {
+    throw new UsageError(`${JSON.stringify(name)}: a list has indexes 0, 1, 2 …`);
   }
-  (place as Record<string, unknown>)[name] = value;
+  (container as Record<string, unknown>)[name] = value;
 }
 
 /** The value of a text according to a schema. */

@@ -1,2 +1,2 @@
-/** A JSON Schema, or a part of one; keywords that are not known here are ignored. */
+/** A JSON Schema, or a part of one; other keywords are ignored. */
 export type JsonSchema = Readonly<Record<string, unknown>>;

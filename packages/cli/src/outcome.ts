@@ -1,5 +1,5 @@
 /**
- * What happens when a task is over: its outputs are saved or printed, and a failure becomes the command's failure.
+ * What happens when a task has ended: its outputs are saved or printed, and a failure becomes the command's failure.
  * `run` and `watch` end with it.
  */
 import { saveOutputs } from './download.ts';
@@ -13,16 +13,16 @@ import type { WireTask } from '@darkroom/api/tasks/task';
 /**
  * Saves the outputs of a task that has succeeded.
  *
- * @param folder undefined: nothing is saved.
+ * @param directory undefined: nothing is saved.
  */
 export async function outcomeOf(
-  { api, world }: Session,
+  { api, cli }: Session,
   task: WireTask,
-  folder: string | undefined,
+  directory: string | undefined,
   progress: Progress,
 ): Promise<readonly SavedFile[]> {
-  if (folder === undefined || task.status !== 'success') return [];
-  return saveOutputs(api, task, { folder, signal: world.interrupt, onBytes: progress.onBytes });
+  if (directory === undefined || task.status !== 'success') return [];
+  return saveOutputs(api, task, { directory, signal: cli.interrupt, onBytes: progress.onBytes });
 }
 
 /** Prints where the outputs are now, one per line. */

@@ -18,7 +18,7 @@ import { EXIT_CODES, EXIT_CODES_HELP, InterruptedError, NotDoneError, UsageError
 import { openSession } from './session.ts';
 import { createTerminal } from './terminal.ts';
 import type { Terminal } from './terminal.ts';
-import type { World } from './world.ts';
+import type { CliEnvironment } from './cli-environment.ts';
 
 const ENVIRONMENT_HELP = `Configuration:
   DARKROOM_BASE_URL  where the service is; default http://127.0.0.1:8787/v1
@@ -30,28 +30,28 @@ const ENVIRONMENT_HELP = `Configuration:
 const KEY = /dk_live_[0-9A-Za-z]+_[0-9A-Za-z]+/g;
 
 /** Runs one command. @returns the exit code; it never throws. */
-export async function runCli(world: World): Promise<number> {
-  const terminal = createTerminal(world);
+export async function runCli(cli: CliEnvironment): Promise<number> {
+  const terminal = createTerminal(cli);
   try {
-    refuseKeys(world.args);
-    await createProgram(world, terminal).parseAsync([...world.args], { from: 'user' });
+    assertNoKeys(cli.args);
+    await createProgram(cli, terminal).parseAsync([...cli.args], { from: 'user' });
     const lost = await terminal.written();
     if (lost !== undefined && !isAbort(lost))
       throw new NotDoneError(`the result could not be written: ${lost.message}`);
     return EXIT_CODES.fine;
   } catch (thrown) {
-    const error: unknown = world.interrupt.aborted ? new InterruptedError() : thrown;
+    const error: unknown = cli.interrupt.aborted ? new InterruptedError() : thrown;
     // The reader of the results has closed the pipe: `… | head`.
-    if (terminal.outputGone.aborted && !world.interrupt.aborted && isAbort(thrown)) return EXIT_CODES.fine;
-    tell(error, world, terminal);
+    if (terminal.outputGone.aborted && !cli.interrupt.aborted && isAbort(thrown)) return EXIT_CODES.fine;
+    reportError(error, cli, terminal);
     return exitCodeOf(error);
   } finally {
     terminal.setStatus(undefined);
   }
 }
 
-/** @throws {UsageError} arguments are visible to every user of the machine, and kept by shells. */
-function refuseKeys(args: readonly string[]): void {
+/** @throws {UsageError} arguments are visible to every user of the machine, and stored in shell histories. */
+function assertNoKeys(args: readonly string[]): void {
   if (args.some((argument) => /(^|=)dk_live_[0-9A-Za-z]{10}_[0-9A-Za-z]{49}$/.test(argument))) {
     throw new UsageError(
       'an API key is among the arguments, where others can see it: revoke it, and set DARKROOM_API_KEY or use configure',
@@ -62,11 +62,11 @@ function refuseKeys(args: readonly string[]): void {
 /** The command requires a subcommand. */
 const HELP_SHOWN = 'commander.help';
 
-function createProgram(world: World, terminal: Terminal): Command {
+function createProgram(cli: CliEnvironment, terminal: Terminal): Command {
   const program = new Command();
   program
-    .name(world.programName)
-    .description('Makes pictures, films, sounds and texts with the models of a Darkroom.')
+    .name(cli.programName)
+    .description('Generate images, videos, audio and text with the models of a Darkroom.')
     .option('--json', 'print the result as JSON')
     .helpOption('-h, --help', 'show this help')
     .helpCommand('help [command]', 'show the help of a command')
@@ -78,11 +78,11 @@ function createProgram(world: World, terminal: Terminal): Command {
       outputError: () => undefined,
       // The help of a command that requires a subcommand.
       writeErr: (text) => {
-        if (!isJson(world)) terminal.say(text.trimEnd());
+        if (!isJson(cli)) terminal.say(text.trimEnd());
       },
     })
     .addHelpText('after', `\n${ENVIRONMENT_HELP}\n\n${EXIT_CODES_HELP}`);
-  const open = () => openSession(world, terminal, isJson(world));
+  const open = () => openSession(cli, terminal, isJson(cli));
   addModelsCommand(program, open);
   addRunCommand(program, open);
   addTasksCommand(program, open);
@@ -92,13 +92,13 @@ function createProgram(world: World, terminal: Terminal): Command {
   addBalanceCommand(program, open);
   addChatCommand(program, open);
   addMcpCommand(program, open);
-  addConfigureCommand(program, world, terminal);
-  if (world.args.length === 0) program.action(() => program.outputHelp());
+  addConfigureCommand(program, cli, terminal);
+  if (cli.args.length === 0) program.action(() => program.outputHelp());
   return program;
 }
 
 /** Also if the arguments could not be parsed, so that the error has the requested form. */
-function isJson({ args }: World): boolean {
+function isJson({ args }: CliEnvironment): boolean {
   const end = args.indexOf('--');
   return (end === -1 ? args : args.slice(0, end)).includes('--json');
 }
@@ -107,11 +107,11 @@ function isAbort(error: unknown): boolean {
   return error instanceof Error && (error.name === 'AbortError' || ('code' in error && error.code === 'EPIPE'));
 }
 
-function tell(error: unknown, world: World, terminal: Terminal): void {
-  if (error instanceof CommanderError && (error.exitCode === 0 || (error.code === HELP_SHOWN && !isJson(world))))
+function reportError(error: unknown, cli: CliEnvironment, terminal: Terminal): void {
+  if (error instanceof CommanderError && (error.exitCode === 0 || (error.code === HELP_SHOWN && !isJson(cli))))
     return;
-  const message = redact(messageOf(error, world), world);
-  if (!isJson(world)) {
+  const message = redact(messageOf(error, cli), cli);
+  if (!isJson(cli)) {
     terminal.say(message);
     return;
   }
@@ -119,11 +119,11 @@ function tell(error: unknown, world: World, terminal: Terminal): void {
   terminal.say(JSON.stringify({ error: { message, exitCode: exitCodeOf(error), status, errorCode, requestId } }));
 }
 
-function messageOf(error: unknown, { programName }: World): string {
+function messageOf(error: unknown, { programName }: CliEnvironment): string {
   if (error instanceof CommanderError) {
-    if (error.code === HELP_SHOWN) return `name a command; ${programName} --help lists them`;
+    if (error.code === HELP_SHOWN) return `a command is required; ${programName} --help lists them`;
     const message = error.message.replace(/^error: /, '');
-    return `${message}\n${programName} --help tells how it is used`;
+    return `${message}\n${programName} --help shows the usage`;
   }
   if (!(error instanceof Error)) return String(error);
   if (error instanceof ApiError && error.status >= 500 && error.requestId !== undefined) {
@@ -132,8 +132,8 @@ function messageOf(error: unknown, { programName }: World): string {
   return error.message;
 }
 
-function redact(message: string, { environment }: World): string {
+function redact(message: string, { environment }: CliEnvironment): string {
   const key = environment['DARKROOM_API_KEY']?.trim() ?? '';
-  const told = message.replaceAll(KEY, 'dk_live_…');
-  return key.length < 8 ? told : told.replaceAll(key, '…');
+  const withoutKeys = message.replaceAll(KEY, 'dk_live_…');
+  return key.length < 8 ? withoutKeys : withoutKeys.replaceAll(key, '…');
 }

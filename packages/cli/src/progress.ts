@@ -18,7 +18,7 @@ const LARGEST_BAR = 30;
 /** What is shown, of a task or of a file. */
 interface Stage {
   readonly label: string;
-  /** 0 to 1; undefined if not known. */
+  /** 0 to 1; undefined if unknown. */
   readonly done: number | undefined;
 }
 
@@ -65,8 +65,8 @@ export function bar({ label, done }: Stage, elapsedMs: number, columns: number):
     const filled = Math.round(Math.min(Math.max(done, 0), 1) * width);
     return `[${'█'.repeat(filled)}${'░'.repeat(width - filled)}]${text}`;
   }
-  const place = Math.floor(elapsedMs / REDRAW_MS) % width;
-  return `[${'░'.repeat(place)}█${'░'.repeat(width - place - 1)}]${text}`;
+  const position = Math.floor(elapsedMs / REDRAW_MS) % width;
+  return `[${'░'.repeat(position)}█${'░'.repeat(width - position - 1)}]${text}`;
 }
 
 function createLines(terminal: Terminal): Progress {

@@ -12,7 +12,7 @@ import { pairs } from './session.ts';
 import type { Session } from './session.ts';
 import { readStdin } from './stdin-text.ts';
 import { uploadFiles } from './uploads.ts';
-import type { World } from './world.ts';
+import type { CliEnvironment } from './cli-environment.ts';
 import type { JsonSchema } from './json-schema.ts';
 import type { WireModelDetail } from '@darkroom/api/tasks/model';
 
@@ -28,12 +28,12 @@ export interface RequestOptions {
 
 /** @throws {UsageError} a file or an assignment cannot be read. @throws {ApiError} */
 export async function readRequest(
-  { api, terminal, world }: Session,
+  { api, terminal, cli }: Session,
   model: string,
   assignments: readonly string[],
   options: RequestOptions,
 ): Promise<TaskRequest> {
-  const base = options.input === undefined ? {} : await readInput(options.input, world);
+  const base = options.input === undefined ? {} : await readInput(options.input, cli);
   const metadata = options.metadata === undefined ? undefined : pairs('--metadata', options.metadata);
   const schema = assignments.length === 0 ? undefined : await readSchema(api, model, terminal.say);
   const input = await uploadFiles(api, assignInput(base, assignments, schema), terminal.say);
@@ -49,10 +49,10 @@ export async function readRequest(
   };
 }
 
-async function readInput(file: string, world: World): Promise<Readonly<Record<string, unknown>>> {
+async function readInput(file: string, cli: CliEnvironment): Promise<Readonly<Record<string, unknown>>> {
   let content: string;
   try {
-    content = file === '-' ? await readStdin(world) : await readFile(file, 'utf8');
+    content = file === '-' ? await readStdin(cli) : await readFile(file, 'utf8');
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
     throw new UsageError(`--input ${file} cannot be read: ${code}`, { cause: error });
@@ -69,7 +69,7 @@ async function readInput(file: string, world: World): Promise<Readonly<Record<st
   return input as Readonly<Record<string, unknown>>;
 }
 
-/** @returns undefined if the model is not known or not visible to this key: the create then reports the error. */
+/** @returns undefined if the model does not exist or is not visible to this key: the create then reports the error. */
 async function readSchema(api: ApiClient, model: string, say: (line: string) => void): Promise<JsonSchema | undefined> {
   // The older notation for a route is not part of the name.
   const [name = model] = model.split('@');

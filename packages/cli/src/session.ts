@@ -7,16 +7,16 @@ import { InvalidArgumentError } from 'commander';
 import { createApiClient } from '@darkroom/api/client/api-client';
 import type { ApiClient } from '@darkroom/api/client/api-client';
 import { UsageError } from './errors.ts';
-import { createPatientClient } from './patience.ts';
+import { createRetryingClient } from './retrying-client.ts';
 import { readSettings } from './settings.ts';
 import type { Terminal } from './terminal.ts';
-import type { World } from './world.ts';
+import type { CliEnvironment } from './cli-environment.ts';
 
 export interface Session {
   readonly api: ApiClient;
   readonly terminal: Terminal;
-  readonly world: World;
-  /** Fires at Ctrl-C, and when the reader of the results is gone. */
+  readonly cli: CliEnvironment;
+  /** Fires at Ctrl-C, and when the reader of the results has closed the pipe. */
   readonly signal: AbortSignal;
   readonly isJson: boolean;
 }
@@ -25,22 +25,22 @@ export interface Session {
 export type OpenSession = () => Promise<Session>;
 
 /** @throws {UsageError} the configuration is missing or wrong. */
-export async function openSession(world: World, terminal: Terminal, isJson: boolean): Promise<Session> {
-  const settings = await readSettings(world);
+export async function openSession(cli: CliEnvironment, terminal: Terminal, isJson: boolean): Promise<Session> {
+  const settings = await readSettings(cli);
   const client = createApiClient(settings);
-  const api = createPatientClient(client, { signal: world.interrupt, say: terminal.say });
-  return { api, terminal, world, signal: AbortSignal.any([world.interrupt, terminal.outputGone]), isJson };
+  const api = createRetryingClient(client, { signal: cli.interrupt, say: terminal.say });
+  return { api, terminal, cli, signal: AbortSignal.any([cli.interrupt, terminal.outputGone]), isJson };
 }
 
 /** Creates the directory for the results before anything is paid for. @throws {UsageError} it is not writable. */
-export async function prepareFolder(folder: string): Promise<string> {
-  const absolute = path.resolve(folder);
+export async function prepareDirectory(directory: string): Promise<string> {
+  const absolute = path.resolve(directory);
   try {
-    await makeFolder(absolute);
+    await createDirectory(absolute);
     await access(absolute, constants.W_OK);
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
-    throw new UsageError(`nothing can be saved in ${folder}: ${code}`, { cause: error });
+    throw new UsageError(`outputs cannot be saved in ${directory}: ${code}`, { cause: error });
   }
   return absolute;
 }
@@ -49,20 +49,20 @@ export async function prepareFolder(folder: string): Promise<string> {
  * Creates a directory and its missing parents. Node's recursive `mkdir` never returns on a file system that creates no
  * directories (/proc).
  */
-async function makeFolder(folder: string): Promise<void> {
+async function createDirectory(directory: string): Promise<void> {
   try {
-    await mkdir(folder);
+    await mkdir(directory);
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
-    if (code === 'EEXIST' && (await stat(folder)).isDirectory()) return;
-    if (code !== 'ENOENT' || (await exists(path.dirname(folder)))) throw error;
-    await makeFolder(path.dirname(folder));
-    await mkdir(folder);
+    if (code === 'EEXIST' && (await stat(directory)).isDirectory()) return;
+    if (code !== 'ENOENT' || (await exists(path.dirname(directory)))) throw error;
+    await createDirectory(path.dirname(directory));
+    await mkdir(directory);
   }
 }
 
-async function exists(place: string): Promise<boolean> {
-  return access(place).then(
+async function exists(file: string): Promise<boolean> {
+  return access(file).then(
     () => true,
     () => false,
   );

@@ -4,7 +4,7 @@
  */
 import { configFilePath, readConfigFile } from './config-file.ts';
 import { UsageError } from './errors.ts';
-import type { World } from './world.ts';
+import type { CliEnvironment } from './cli-environment.ts';
 
 export const DEFAULT_BASE_URL = 'http://127.0.0.1:8787/v1';
 
@@ -16,8 +16,8 @@ export interface Settings {
 /**
  * @throws {UsageError} something is missing or invalid; no message contains the key.
  */
-export async function readSettings(world: World): Promise<Settings> {
-  const { environment, programName } = world;
+export async function readSettings(cli: CliEnvironment): Promise<Settings> {
+  const { environment, programName } = cli;
   const file = configFilePath(environment);
   const named = given(environment['DARKROOM_BASE_URL']);
   const key = given(environment['DARKROOM_API_KEY']);

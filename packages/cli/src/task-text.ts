@@ -44,8 +44,8 @@ export function failureOf({ error }: WireTask): string {
   if (error === undefined) return 'the task failed';
   // Most messages begin with the field.
   const isNamed = error.field === undefined || error.message.startsWith(`${error.field}: `);
-  const place = isNamed ? '' : ` (${error.field})`;
-  return `${error.code}: ${error.message}${place}`;
+  const suffix = isNamed ? '' : ` (${error.field})`;
+  return `${error.code}: ${error.message}${suffix}`;
 }
 
 /** One line of a timeline. */

@@ -4,7 +4,7 @@
  * control the terminal.
  */
 import { stripVTControlCharacters } from 'node:util';
-import type { World } from './world.ts';
+import type { CliEnvironment } from './cli-environment.ts';
 
 export interface Terminal {
   /** Whether both ends are terminals, so that prompts make sense. */
@@ -13,7 +13,7 @@ export interface Terminal {
   readonly hasStatusLine: boolean;
   /** Columns of stderr. */
   readonly columns: number;
-  /** Fires when the reader of stdout is gone. */
+  /** Fires when the reader of stdout is closed. */
   readonly outputGone: AbortSignal;
   /** Writes a line of the result. */
   readonly print: (line: string) => void;
@@ -31,13 +31,13 @@ export interface Terminal {
   readonly setStatus: (line: string | undefined) => void;
 }
 
-export function createTerminal({ environment, stdin, stdout, stderr }: World): Terminal {
+export function createTerminal({ environment, stdin, stdout, stderr }: CliEnvironment): Terminal {
   const hasStatusLine = stderr.isTTY && environment['TERM'] !== 'dumb';
   const isDimShown = hasStatusLine && (environment['NO_COLOR'] ?? '') === '';
-  const gone = new AbortController();
+  const closed = new AbortController();
   let status: string | undefined;
 
-  stdout.on('error', (error) => gone.abort(error));
+  stdout.on('error', (error) => closed.abort(error));
   // Messages that cannot be shown are no reason to stop.
   stderr.on('error', () => undefined);
 
@@ -48,7 +48,7 @@ export function createTerminal({ environment, stdin, stdout, stderr }: World): T
     if (status !== undefined) stderr.write(status);
   };
   const put = (text: string): void => {
-    if (gone.signal.aborted) return;
+    if (closed.signal.aborted) return;
     // If both are the same terminal, the status line must not end up in front of a result.
     clear();
     stdout.write(text);
@@ -62,7 +62,7 @@ export function createTerminal({ environment, stdin, stdout, stderr }: World): T
     get columns() {
       return stderr.columns || 80;
     },
-    outputGone: gone.signal,
+    outputGone: closed.signal,
     print: (line) => put(`${shown(line)}\n`),
     write: (text) => put(shown(text)),
     printJson(value, isOneLine = false) {
@@ -71,10 +71,10 @@ export function createTerminal({ environment, stdin, stdout, stderr }: World): T
     },
     written: () =>
       new Promise((resolve) => {
-        const told = (): void => resolve(gone.signal.aborted ? (gone.signal.reason as Error) : undefined);
-        if (gone.signal.aborted || stdout.destroyed) told();
+        const finish = (): void => resolve(closed.signal.aborted ? (closed.signal.reason as Error) : undefined);
+        if (closed.signal.aborted || stdout.destroyed) finish();
         // The error is emitted after the callback.
-        else stdout.write('', () => setImmediate(told));
+        else stdout.write('', () => setImmediate(finish));
       }),
     say(line) {
       clear();

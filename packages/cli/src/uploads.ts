@@ -1,5 +1,5 @@
 /**
- * Uploads the files that an input names (`@picture.png`), each once, and replaces them with their URLs.
+ * Uploads the files that an input names (`@image.png`), each once, and replaces them with their URLs.
  */
 import { openAsBlob } from 'node:fs';
 import { stat } from 'node:fs/promises';
@@ -17,8 +17,8 @@ export async function uploadFiles(
   const urls = new Map<string, string>();
 
   async function upload(file: string): Promise<string> {
-    const known = urls.get(file);
-    if (known !== undefined) return known;
+    const uploaded = urls.get(file);
+    if (uploaded !== undefined) return uploaded;
     const body = await openFile(file);
     say(`uploading ${path.basename(file)}`);
     const { url } = await api.call<{ readonly url: string }>('POST', '/files', { body });

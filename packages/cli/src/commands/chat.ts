@@ -22,14 +22,14 @@ interface ChatOptions {
 export function addChatCommand(program: Command, open: OpenSession): void {
   program
     .command('chat')
-    .description('ask a text model; without a message it is read from stdin, or there is a conversation on a terminal')
-    .argument('<model>', 'a name as "models --modality text" gives it')
-    .argument('[message]', 'the question')
-    .option('--system <text>', 'what the model is told beforehand')
-    .option('--reasoning', 'let the model think first, and show it')
-    .option('--no-reasoning', 'let the model not think')
-    .option('--max-tokens <number>', 'reasoning and answer together', count)
-    .option('--temperature <number>', 'how freely it answers', decimal)
+    .description('send a message to a text model; without one, read stdin, or start a conversation on a terminal')
+    .argument('<model>', 'a name as listed by "models --modality text"')
+    .argument('[message]', 'the message')
+    .option('--system <text>', 'the system message')
+    .option('--reasoning', 'enable reasoning, and show it')
+    .option('--no-reasoning', 'disable reasoning')
+    .option('--max-tokens <number>', 'maximum of reasoning and answer together', count)
+    .option('--temperature <number>', 'sampling temperature', decimal)
     .action(async (model: string, message: string | undefined, options: ChatOptions) => {
       const session = await open();
       const { system, reasoning, maxTokens, temperature } = options;
@@ -42,7 +42,7 @@ export function addChatCommand(program: Command, open: OpenSession): void {
       };
       const isConversation = message === undefined && session.terminal.isInteractive && !session.isJson;
       if (isConversation) await converse(session, request, reasoning === true);
-      else await askOnce(session, request, message, reasoning === true);
+      else await answerOnce(session, request, message, reasoning === true);
     });
 }
 
@@ -51,21 +51,21 @@ function decimal(value: string): number {
   return Number(value);
 }
 
-async function askOnce(
+async function answerOnce(
   session: Session,
   request: ChatRequest,
   message: string | undefined,
   showsReasoning: boolean,
 ): Promise<void> {
-  const { api, terminal, world, signal, isJson } = session;
-  const content = message ?? (await readStdin(world)).trim();
-  if (content === '') throw new UsageError('there is no message: give one, or send it to stdin');
-  const asked = withMessage(request, { role: 'user', content });
+  const { api, terminal, cli, signal, isJson } = session;
+  const content = message ?? (await readStdin(cli)).trim();
+  if (content === '') throw new UsageError('there is no message: pass one, or write it to stdin');
+  const body = withMessage(request, { role: 'user', content });
   if (isJson) {
-    terminal.printJson(await api.call('POST', '/chat/completions', { body: asked, signal }));
+    terminal.printJson(await api.call('POST', '/chat/completions', { body, signal }));
     return;
   }
-  await answer(session, asked, signal, showsReasoning);
+  await answer(session, body, signal, showsReasoning);
 }
 
 function withMessage(request: ChatRequest, message: ChatMessage): ChatRequest {
@@ -83,7 +83,7 @@ async function answer(
   signal: AbortSignal,
   showsReasoning: boolean,
 ): Promise<string> {
-  let told = '';
+  let text = '';
   let refusal = '';
   let finish = '';
   let isThinking = false;
@@ -97,7 +97,7 @@ async function answer(
       else if (part.kind === 'refusal') refusal += part.text;
       else if (part.kind === 'text') {
         endThought();
-        told += part.text;
+        text += part.text;
         terminal.write(part.text);
       } else if (showsReasoning) {
         isThinking = true;
@@ -106,19 +106,19 @@ async function answer(
     }
   } finally {
     endThought();
-    if (told !== '' && !told.endsWith('\n')) terminal.write('\n');
+    if (text !== '' && !text.endsWith('\n')) terminal.write('\n');
   }
-  if (refusal !== '') throw new NotDoneError(`the model refuses: ${refusal}`);
-  if (finish === 'length') terminal.say('(the answer was cut off: it may have no more tokens)');
+  if (refusal !== '') throw new NotDoneError(`the model refused to answer: ${refusal}`);
+  if (finish === 'length') terminal.say('(the answer was cut off at the token limit)');
   if (finish === 'content_filter') terminal.say('(the answer was cut off by a content filter)');
-  return told;
+  return text;
 }
 
 /** Ctrl-C stops the answer, and at the prompt ends the conversation; so does Ctrl-D. */
 async function converse(session: Session, begun: ChatRequest, showsReasoning: boolean): Promise<void> {
-  const { terminal, world } = session;
+  const { terminal, cli } = session;
   terminal.say(`${begun.model}: Ctrl-C stops an answer, Ctrl-D ends the conversation`);
-  const lines = createInterface({ input: world.stdin, output: world.stderr, terminal: true, prompt: '> ' });
+  const lines = createInterface({ input: cli.stdin, output: cli.stderr, terminal: true, prompt: '> ' });
   let stop: AbortController | undefined;
   lines.on('SIGINT', () => {
     if (stop === undefined) lines.close();
@@ -130,11 +130,11 @@ async function converse(session: Session, begun: ChatRequest, showsReasoning: bo
     for await (const line of lines) {
       if (line.trim() !== '') {
         stop = new AbortController();
-        const asked = withMessage(request, { role: 'user', content: line });
-        const told = await answerOrTell(session, asked, stop.signal, showsReasoning);
+        const body = withMessage(request, { role: 'user', content: line });
+        const text = await answerOrReport(session, body, stop.signal, showsReasoning);
         stop = undefined;
         // A message without an answer is not added to the conversation.
-        if (told !== undefined) request = withMessage(asked, { role: 'assistant', content: told });
+        if (text !== undefined) request = withMessage(body, { role: 'assistant', content: text });
       }
       lines.prompt();
     }
@@ -145,7 +145,7 @@ async function converse(session: Session, begun: ChatRequest, showsReasoning: bo
 }
 
 /** A message that fails does not end the conversation. @returns undefined if there is no answer. */
-async function answerOrTell(
+async function answerOrReport(
   session: Session,
   request: ChatRequest,
   stop: AbortSignal,

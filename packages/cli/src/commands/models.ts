@@ -19,11 +19,11 @@ export function addModelsCommand(program: Command, open: OpenSession): void {
     .argument('[model]', 'a name as the list gives it')
     .addOption(new Option('--modality <modality>', 'only models that make this').choices(MODALITIES))
     .action(async (name: string | undefined, { modality }: { modality?: string }) => {
-      const { api, terminal, world, isJson } = await open();
+      const { api, terminal, cli, isJson } = await open();
       if (name !== undefined) {
         const model = await api.call<WireModelDetail>('GET', modelPath(name));
         if (isJson) terminal.printJson(model);
-        else showModel(model, terminal, world.programName);
+        else showModel(model, terminal, cli.programName);
         return;
       }
       const { data } = await api.call<{ readonly data: readonly WireModel[] }>('GET', '/models');

@@ -15,7 +15,7 @@ import { createProgress } from '../progress.ts';
 import { readRequest } from '../request.ts';
 import type { RequestOptions } from '../request.ts';
 import { retryWaitSeconds } from '../retry-schedule.ts';
-import { collect, count, prepareFolder } from '../session.ts';
+import { collect, count, prepareDirectory } from '../session.ts';
 import type { OpenSession, Session } from '../session.ts';
 import { shellWord } from '../shell-word.ts';
 import { facts } from '../table.ts';
@@ -33,32 +33,32 @@ interface RunOptions extends RequestOptions {
 }
 
 /** How often the progress is polled; events report everything else at once. */
-const LOOK_EVERY_MS = 2_000;
+const POLL_INTERVAL_MS = 2_000;
 
 export function addRunCommand(program: Command, open: OpenSession): void {
   program
     .command('run')
-    .description('run a model and save what it makes')
-    .argument('<model>', 'a name as "models" gives it')
+    .description('run a model and save its outputs')
+    .argument('<model>', 'a name as listed by "models"')
     .argument(
       '[input...]',
-      'fields of the input: key=value, a.b=value in objects, key=@file where media is taken; a key that is repeated makes a list',
+      'fields of the input: key=value, a.b=value in objects, key=@file for media; a repeated key makes a list',
     )
-    .option('-o, --output <folder>', 'save the outputs there, as <taskId>-<n>.<ext>; without it their URLs are printed')
-    .option('--input <file>', 'begin with the input of a JSON file; - for stdin')
+    .option('-o, --output <directory>', 'save the outputs there, as <taskId>-<n>.<ext>; default: print their URLs')
+    .option('--input <file>', 'start from the input in a JSON file; - for stdin')
     .option('--route <route>', 'for models with several routes')
-    .option('--storage <tier>', 'how outputs are kept: temp or persistent')
+    .option('--storage <tier>', 'storage tier of the outputs: temp or persistent')
     .option('--metadata <key=value>', 'a label for the task; may be repeated', collect)
-    .option('--callback <url>', 'where the service tells the end of the task')
-    .option('--max-cost <usd>', 'refuse where it can cost more')
+    .option('--callback <url>', 'URL that the service notifies when the task ends')
+    .option('--max-cost <usd>', 'reject the task if it can cost more')
     .option('--timeout <seconds>', 'let the service end the task after that', count)
     .option('--idempotency-key <key>', 'the same key never makes a second task; default: a fresh one for each task')
-    .option('--estimate', 'only tell the price and what is wrong with the request')
+    .option('--estimate', 'only print the price and the errors of the request')
     .option('--no-wait', 'only create the task, and print its id')
-    .option('--retry', 'try a task that failed for a passing reason again as a new one, after 5 s, 15 s and 45 s')
+    .option('--retry', 'retry a task that failed for a retryable reason as a new one, after 5 s, 15 s and 45 s')
     .action(async (model: string, assignments: readonly string[], options: RunOptions) => {
       if (!options.wait && (options.retry === true || options.output !== undefined)) {
-        throw new UsageError('--no-wait does not go with --retry or --output, which need the end of the task');
+        throw new UsageError('--no-wait cannot be combined with --retry or --output, which need the end of the task');
       }
       if (options.idempotencyKey !== undefined && !/^[\x21-\x7E]{1,255}$/.test(options.idempotencyKey)) {
         throw new UsageError('--idempotency-key: want 1 to 255 visible ASCII characters');
@@ -68,9 +68,9 @@ export function addRunCommand(program: Command, open: OpenSession): void {
         await estimate(session, await readRequest(session, model, assignments, options));
         return;
       }
-      const folder = options.output === undefined ? undefined : await prepareFolder(options.output);
+      const directory = options.output === undefined ? undefined : await prepareDirectory(options.output);
       const request = await readRequest(session, model, assignments, options);
-      if (options.wait) await runToEnd(session, request, folder, options);
+      if (options.wait) await runToEnd(session, request, directory, options);
       else await createOnly(session, request, options);
     });
 }
@@ -79,7 +79,7 @@ async function estimate({ api, terminal, isJson, signal }: Session, body: TaskRe
   const answer = await api.call<WireEstimate>('POST', '/tasks/estimate', { body, signal });
   if (isJson) terminal.printJson(answer);
   else {
-    const cost = (usd: string | null): string => (usd === null ? 'not known' : `${usd} ${answer.currency}`);
+    const cost = (usd: string | null): string => (usd === null ? 'unknown' : `${usd} ${answer.currency}`);
     const lines = facts([
       ['model', answer.model ?? body.model],
       ['cost', cost(answer.estimatedCost)],
@@ -109,15 +109,15 @@ async function createOnly(session: Session, request: TaskRequest, options: RunOp
 async function runToEnd(
   session: Session,
   request: TaskRequest,
-  folder: string | undefined,
+  directory: string | undefined,
   options: RunOptions,
 ): Promise<void> {
-  const { terminal, world, isJson } = session;
+  const { terminal, cli, isJson } = session;
   const attempts: string[] = [];
   for (;;) {
     const taskId = await create(session, request, attemptKey(options.idempotencyKey, attempts.length));
     attempts.push(taskId);
-    const { task, files } = await waitForEnd(session, taskId, folder);
+    const { task, files } = await waitForEnd(session, taskId, directory);
     const waitSeconds = options.retry === true ? retryWaitSeconds(task, attempts.length - 1) : undefined;
     if (waitSeconds === undefined) {
       if (isJson) terminal.printJson({ task, files, attempts });
@@ -126,8 +126,8 @@ async function runToEnd(
       return;
     }
     terminal.say(`${taskId}: ${failureOf(task)}`);
-    terminal.say(`trying again as a new task in ${waitSeconds} s`);
-    await sleep(waitSeconds * 1000, undefined, { signal: world.interrupt });
+    terminal.say(`retrying as a new task in ${waitSeconds} s`);
+    await sleep(waitSeconds * 1000, undefined, { signal: cli.interrupt });
   }
 }
 
@@ -140,12 +140,12 @@ function attemptKey(given: string | undefined, attempt: number): string {
   return attempt === 0 ? given : `${given}.retry-${attempt}`;
 }
 
-async function create({ api, terminal, world }: Session, request: TaskRequest, key: string): Promise<string> {
+async function create({ api, terminal, cli }: Session, request: TaskRequest, key: string): Promise<string> {
   try {
-    return await createTask(api, request, { idempotencyKey: key, signal: world.interrupt, say: terminal.say });
+    return await createTask(api, request, { idempotencyKey: key, signal: cli.interrupt, say: terminal.say });
   } catch (error) {
-    if (world.interrupt.aborted) {
-      terminal.say(`whether the task was created is not known; --idempotency-key ${key} goes on with it`);
+    if (cli.interrupt.aborted) {
+      terminal.say(`it is unknown whether the task was created; --idempotency-key ${key} continues it`);
     }
     throw error;
   }
@@ -155,9 +155,9 @@ async function create({ api, terminal, world }: Session, request: TaskRequest, k
 async function waitForEnd(
   session: Session,
   taskId: string,
-  folder: string | undefined,
+  directory: string | undefined,
 ): Promise<{ readonly task: WireTask; readonly files: readonly SavedFile[] }> {
-  const { api, terminal, world } = session;
+  const { api, terminal, cli } = session;
   const progress = createProgress(terminal);
   let task: WireTask | undefined;
   try {
@@ -165,17 +165,17 @@ async function waitForEnd(
       api,
       taskId,
       { onTask: (read) => progress.onTask(read), onRemark: terminal.say },
-      { signal: world.interrupt, lookEveryMs: LOOK_EVERY_MS },
+      { signal: cli.interrupt, pollIntervalMs: POLL_INTERVAL_MS },
     );
-    return { task, files: await outcomeOf(session, task, folder, progress) };
+    return { task, files: await outcomeOf(session, task, directory, progress) };
   } catch (error) {
     progress.end();
-    const watch = `${world.programName} watch ${taskId}${folder === undefined ? '' : ` -o ${shellWord(folder)}`}`;
+    const watch = `${cli.programName} watch ${taskId}${directory === undefined ? '' : ` -o ${shellWord(directory)}`}`;
     if (task === undefined) {
-      terminal.say('The task goes on.');
+      terminal.say('The task continues.');
       terminal.say(`Wait for it:  ${watch}`);
-      terminal.say(`Stop it:      ${world.programName} cancel ${taskId}`);
-    } else terminal.say(`The task is over. Save its outputs:  ${watch}`);
+      terminal.say(`Stop it:      ${cli.programName} cancel ${taskId}`);
+    } else terminal.say(`The task has ended. Save its outputs:  ${watch}`);
     throw error;
   } finally {
     progress.end();

@@ -4,7 +4,7 @@ import { saveOutputs } from '../download.ts';
 import type { SavedFile } from '../download.ts';
 import { NotDoneError, UsageError } from '../errors.ts';
 import { createProgress } from '../progress.ts';
-import { count, prepareFolder } from '../session.ts';
+import { count, prepareDirectory } from '../session.ts';
 import type { OpenSession, Session } from '../session.ts';
 import { moment, size, table } from '../table.ts';
 import type { WireStorageDecision, WireStorageItem, WireStorageList } from '@darkroom/api/tasks/storage';
@@ -26,7 +26,7 @@ export function addStorageCommand(program: Command, open: OpenSession): void {
   const filtered = (command: Command): Command =>
     command
       .option('--task <taskId>', 'only outputs of this task')
-      .option('--tier <tier>', 'only those kept like this: temp or persistent')
+      .option('--tier <tier>', 'only this storage tier: temp or persistent')
       .option('--type <type>', 'only this type: image, video, audio, …');
 
   filtered(storage.command('list'))
@@ -49,7 +49,7 @@ export function addStorageCommand(program: Command, open: OpenSession): void {
         item.retainUntil === 0 ? '' : moment(item.retainUntil),
         item.taskId,
       ]);
-      const head = ['OUTPUT', 'TYPE', 'SIZE>', 'KEPT', 'STATUS', 'UNTIL', 'TASK'];
+      const head = ['OUTPUT', 'TYPE', 'SIZE>', 'TIER', 'STATUS', 'UNTIL', 'TASK'];
       for (const line of table(head, rows)) terminal.print(line);
       if (total > items.length) terminal.say(`${items.length} of ${total}; --limit shows more`);
     });
@@ -58,25 +58,25 @@ export function addStorageCommand(program: Command, open: OpenSession): void {
     .command('promote')
     .description('keep outputs until they are deleted; persistent storage is charged daily')
     .argument('<outputId...>', 'ids of outputs')
-    .action(async (ids: readonly string[]) => decide(await open(), '/storages/promote', ids, 'will be kept'));
+    .action(async (ids: readonly string[]) => decide(await open(), '/storages/promote', ids, 'promotion started'));
   storage
     .command('delete')
-    .description('delete outputs for good')
+    .description('delete outputs permanently')
     .argument('<outputId...>', 'ids of outputs')
     .action(async (ids: readonly string[]) => decide(await open(), '/storages/delete', ids, 'deleted'));
 
   filtered(storage.command('download'))
-    .description('save outputs in a folder')
+    .description('save outputs in a directory')
     .argument('[id...]', 'ids of outputs or tasks; without any, all that match the options')
-    .requiredOption('-o, --output <folder>', 'where to')
-    .option('--all', 'everything that is kept')
+    .requiredOption('-o, --output <directory>', 'where to')
+    .option('--all', 'all stored outputs')
     .action(async (ids: readonly string[], options: StorageFilters & { output: string; all?: boolean }) => {
       const { task, tier, type, all } = options;
       const isFiltered = [task, tier, type, all].some((option) => option !== undefined);
       if (ids.length > 0 === isFiltered)
-        throw new UsageError('name ids, or say which by --task, --tier, --type or --all');
+        throw new UsageError('name ids, or select outputs by --task, --tier, --type or --all');
       const session = await open();
-      await download(session, ids, options, await prepareFolder(options.output));
+      await download(session, ids, options, await prepareDirectory(options.output));
     });
 }
 
@@ -121,7 +121,7 @@ async function download(
   session: Session,
   ids: readonly string[],
   filters: StorageFilters,
-  folder: string,
+  directory: string,
 ): Promise<void> {
   const { api, terminal, isJson, signal } = session;
   const wanted = await outputsOf(session, ids, filters);
@@ -131,7 +131,7 @@ async function download(
     for (const [taskId, outputIds] of wanted) {
       const task = await api.call<WireTask>('GET', `/tasks/${encodeURIComponent(taskId)}`, { signal });
       const saved = await saveOutputs(api, task, {
-        folder,
+        directory,
         signal,
         onBytes: progress.onBytes,
         ...(outputIds === undefined ? {} : { outputIds }),

@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import { saveOutputs } from '../download.ts';
 import { createProgress } from '../progress.ts';
-import { collect, count, pairs, prepareFolder } from '../session.ts';
+import { collect, count, pairs, prepareDirectory } from '../session.ts';
 import type { OpenSession, Session } from '../session.ts';
 import { moment, table } from '../table.ts';
 import { costOf, statusOf, taskLines } from '../task-text.ts';
@@ -30,7 +30,7 @@ export function addTasksCommand(program: Command, open: OpenSession): void {
     .option('--model <model>', 'only tasks of this model')
     .option('--metadata <key=value>', 'only tasks with this label; may be repeated', collect)
     .option('--limit <number>', 'at most so many', count, DEFAULT_LIMIT)
-    .option('-o, --output <folder>', 'with a task id: save its outputs there')
+    .option('-o, --output <directory>', 'with a task id: save its outputs there')
     .action(async (taskId: string | undefined, options: ListOptions) => {
       const session = await open();
       await (taskId === undefined ? listTasks(session, options) : showTask(session, taskId, options.output));
@@ -72,15 +72,15 @@ async function listTasks({ api, terminal, isJson, signal }: Session, options: Li
 
 async function showTask(session: Session, taskId: string, output: string | undefined): Promise<void> {
   const { api, terminal, isJson, signal } = session;
-  const folder = output === undefined ? undefined : await prepareFolder(output);
+  const directory = output === undefined ? undefined : await prepareDirectory(output);
   const path = `/tasks/${encodeURIComponent(taskId)}`;
   const task = await api.call<WireTask>('GET', path, { query: { include: 'input' }, signal });
   const progress = createProgress(terminal);
   try {
     const files =
-      folder === undefined ? [] : await saveOutputs(api, task, { folder, signal, onBytes: progress.onBytes });
+      directory === undefined ? [] : await saveOutputs(api, task, { directory, signal, onBytes: progress.onBytes });
     if (isJson) {
-      terminal.printJson(folder === undefined ? task : { ...task, files });
+      terminal.printJson(directory === undefined ? task : { ...task, files });
       return;
     }
     for (const line of taskLines(task)) terminal.print(line);

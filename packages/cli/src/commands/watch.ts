@@ -1,25 +1,25 @@
-/** `watch`: prints the events of a task until it is over; with `--json` one JSON document per line. */
+/** `watch`: prints the events of a task until it ends; with `--json` one JSON document per line. */
 import type { Command } from 'commander';
 import { followTask } from '../follow.ts';
 import { outcomeOf, printOutcome, requireSuccess } from '../outcome.ts';
 import { createProgress } from '../progress.ts';
-import { prepareFolder } from '../session.ts';
+import { prepareDirectory } from '../session.ts';
 import type { OpenSession } from '../session.ts';
 import { eventLine } from '../task-text.ts';
 
-const LOOK_EVERY_MS = 2_000;
+const POLL_INTERVAL_MS = 2_000;
 
 export function addWatchCommand(program: Command, open: OpenSession): void {
   program
     .command('watch')
-    .description('tell what happens to a task until it is over')
+    .description('print the events of a task until it ends')
     .argument('<taskId>', 'the id of a task')
-    .option('-o, --output <folder>', 'save the outputs there when it has succeeded')
+    .option('-o, --output <directory>', 'save the outputs there when it has succeeded')
     .addHelpText('after', '\nWith --json each line is {"event":…}, and the last one {"task":…,"files":[…]}.')
     .action(async (taskId: string, { output }: { output?: string }) => {
       const session = await open();
       const { api, terminal, signal, isJson } = session;
-      const folder = output === undefined ? undefined : await prepareFolder(output);
+      const directory = output === undefined ? undefined : await prepareDirectory(output);
       const progress = createProgress(terminal);
       try {
         const task = await followTask(
@@ -34,9 +34,9 @@ export function addWatchCommand(program: Command, open: OpenSession): void {
             onTask: (task) => (terminal.hasStatusLine ? progress.onTask(task) : undefined),
             onRemark: terminal.say,
           },
-          { signal, lookEveryMs: LOOK_EVERY_MS },
+          { signal, pollIntervalMs: POLL_INTERVAL_MS },
         );
-        const files = await outcomeOf(session, task, folder, progress);
+        const files = await outcomeOf(session, task, directory, progress);
         progress.end();
         if (isJson) terminal.printJson({ task, files }, true);
         else printOutcome(session, task, files);
