@@ -24,8 +24,8 @@ export function createCancelGeneration(context: ActivityContext): Activities['ca
       // A `GenerationFailure` states itself whether it is retried: a denied slot always is.
       if (error instanceof GenerationFailure || cancellationSignal.aborted) throw error;
       if (tries === undefined || info.attempt < tries) throw error;
-      context.logger.warn({ err: error, taskId, attempt: info.attempt }, 'a provider could not be asked to stop');
-      throw ApplicationFailure.nonRetryable('the provider could not be asked to stop', 'ProviderNotStopped');
+      context.logger.warn({ err: error, taskId, attempt: info.attempt }, 'stop request to the provider failed');
+      throw ApplicationFailure.nonRetryable('the stop request to the provider failed', 'ProviderNotStopped');
     }
   };
 }

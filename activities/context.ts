@@ -31,6 +31,6 @@ export interface ActivityContext extends GenerationContext {
   now(): number;
   /** Queries Temporal for the condition of a task's workflow. */
   describeTask(taskId: TaskId): Promise<WorkflowCondition>;
-  /** Sends one heartbeat of an attempt and waits until Temporal has recorded it; false: the attempt is over. */
+  /** Sends one heartbeat of an attempt and waits until Temporal has recorded it; false: the attempt has ended. */
   recordHeartbeat(taskToken: Uint8Array, details: object): Promise<boolean>;
 }

@@ -64,7 +64,7 @@ export function submitOptions(input: MediaTaskInput): ActivityOptions {
   };
 }
 
-/** Waiting for a provider's job; if the waiting worker dies it is replaced, and the job goes on. */
+/** Waiting for a provider's job; if the waiting worker dies it is replaced, and the job continues. */
 export function awaitOptions(input: MediaTaskInput): ActivityOptions {
   return {
     taskQueue: on('waiting'),

@@ -237,7 +237,7 @@ async function requestStop(input: MediaTaskInput): Promise<void> {
   try {
     await cancelGeneration({ taskId: input.taskId, tries: CANCEL_TRIES });
   } catch {
-    log.warn('the provider could not be told to stop', { taskId: input.taskId });
+    log.warn('stop request to the provider failed', { taskId: input.taskId });
   }
 }
 

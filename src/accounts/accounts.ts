@@ -247,7 +247,7 @@ const lockStatement: Statement = {
 };
 
 /**
- * Lets no other transaction change keys of this account until this one is over. Requests and tasks never take this
+ * Lets no other transaction change keys of this account until this one has ended. Requests and tasks never take this
  * lock.
  *
  * @throws {AccountNotFoundError}

@@ -81,7 +81,7 @@ export function revokeKeyWith(database: Database, caller: Caller, keyId: string,
   });
 }
 
-/** The acting key, as it is now; it stays so until the transaction is over. */
+/** The acting key, as it is now; it stays so until the transaction ends. */
 async function actingKey(
   transaction: Queryable,
   caller: Caller,

@@ -21,11 +21,11 @@ export interface OpenAnswers {
    * Has a response ended once its caller no longer has access.
    *
    * @param end called at most once, with the reason; must not throw.
-   * @returns a function to call when the response is over.
+   * @returns a function to call when the response has ended.
    */
   register(caller: Caller, end: (reason: AccessEnded) => void): () => void;
   /**
-   * Checks now, and not only when the next second is over. @throws {DatabaseUnavailableError} no response was ended.
+   * Checks now, and not only after the next second. @throws {DatabaseUnavailableError} no response was ended.
    */
   check(): Promise<void>;
   /** How many are open. */

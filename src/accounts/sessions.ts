@@ -32,9 +32,9 @@ export interface StartedSession extends Session {
 }
 
 export interface Sessions {
-  /** Starts a session of a key, and removes those that are over, and the oldest of a key that has too many. */
+  /** Starts a session of a key, and removes those that have ended, and the oldest of a key that has too many. */
   begin(transaction: Queryable, keyId: string): Promise<StartedSession>;
-  /** @returns undefined: there is none with this secret, or it is over. */
+  /** @returns undefined: there is none with this secret, or it has ended. */
   find(secret: string): Promise<Session | undefined>;
   /** Ends one; has no effect if it has ended before. */
   end(secret: string): Promise<void>;

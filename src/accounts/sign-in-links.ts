@@ -28,7 +28,7 @@ const redeemLink: Statement = {
 };
 
 /**
- * Creates a link for a key, and removes those that are over.
+ * Creates a link for a key, and removes those that have expired.
  *
  * @param now milliseconds since 1970.
  */
@@ -43,7 +43,7 @@ export async function createSignInLink(database: Queryable, keyId: string, now: 
 /**
  * Uses up a link; of two simultaneous attempts one succeeds.
  *
- * @returns the id of its key; undefined: there is no such link, it was used before, or it is over.
+ * @returns the id of its key; undefined: there is no such link, it was used before, or it has expired.
  */
 export async function redeemSignInLink(
   transaction: Queryable,

@@ -40,7 +40,7 @@ export class TooMuchUsageError extends DarkroomError {
   override readonly param = 'groupBy';
 
   constructor() {
-    super('more rows than one answer holds; ask for fewer days or groups');
+    super('the result has too many rows for one response; request fewer days or groups');
   }
 
   override get publicMessage(): string {

@@ -70,7 +70,7 @@ const succession = rules(
 
 const lastEntries = rules(
   'last_entries',
-  `SELECT 'the last entry tells what the account has' AS rule, c.account_id AS subject,
+  `SELECT 'the last entry has the balance of the account' AS rule, c.account_id AS subject,
           format('available %s, held %s, and the account has available %s, held %s',
                  coalesce(e.available_after_micro_usd, 0), coalesce(e.held_after_micro_usd, 0),
                  c.available_micro_usd, c.held_micro_usd) AS detail

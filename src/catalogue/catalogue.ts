@@ -55,8 +55,8 @@ export class OtherModalityError extends DarkroomError {
   override readonly param = 'model';
 
   constructor({ name, modality }: CatalogueModel) {
-    const place = modality === 'text' ? 'POST /v1/chat/completions or POST /v1/responses' : 'POST /v1/tasks';
-    super(`the model ${JSON.stringify(name)} is not available here; use it with ${place}`);
+    const endpoint = modality === 'text' ? 'POST /v1/chat/completions or POST /v1/responses' : 'POST /v1/tasks';
+    super(`the model ${JSON.stringify(name)} is not available here; use it with ${endpoint}`);
   }
 }
 
@@ -90,9 +90,9 @@ export class ContradictoryRouteError extends DarkroomError {
 
 /** What a process has loaded, and what it could not. */
 export interface CatalogueState {
-  /** Milliseconds since 1970: since when it has been what it is. */
+  /** Milliseconds since 1970: when this content was loaded. */
   readonly since: number;
-  /** What is wrong with the model files as they are now; a bad one keeps its previous definition. */
+  /** What is wrong with the model files as they are now; for a bad one, its previous definition stays in use. */
   readonly rejected: { readonly since: number; readonly problems: readonly ModelFileError[] } | undefined;
 }
 

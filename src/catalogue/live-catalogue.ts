@@ -78,11 +78,11 @@ export async function openLiveCatalogue(options: LiveCatalogueOptions): Promise<
     if (hasChanges || problems.length === 0) {
       await definitions.pin(changes.definitions);
       current = createCatalogue(models, now);
-      logger.info(changes.names, 'the model files changed: the catalogue is what they say now');
+      logger.info(changes.names, 'catalogue updated from the model files');
     }
     for (const { file, problem, message } of problems) {
       // The terminal of npm start shows the message alone.
-      logger.error({ file, problem }, `a model file is not taken up, and what it had before stays: ${message}`);
+      logger.error({ file, problem }, `model file rejected; its previous content stays in use: ${message}`);
     }
     if (problems.length > 0) onRejected?.(problems.length);
     rejected = problems.length === 0 ? undefined : { since: now(), problems };
@@ -97,7 +97,7 @@ export async function openLiveCatalogue(options: LiveCatalogueOptions): Promise<
       if (!isSameTexts(next, texts)) await adopt(next);
     } catch (err) {
       // The files are still there, and the next poll finds them.
-      logger.warn({ err }, 'changed model files cannot be taken up now');
+      logger.warn({ err }, 'changed model files could not be loaded');
     }
   }
 

@@ -26,7 +26,7 @@ const ANNOUNCE_RETRY = { retries: 2, minTimeout: 200, maxTimeout: 500 };
  * Announces to which upstream the work is about to be sent, so that this is known even if the database loses the intent.
  * It is recorded when this returns, whatever happens to the worker after that.
  *
- * @returns false if this attempt is over and nothing may be sent.
+ * @returns false if this attempt has ended and nothing may be sent.
  * @throws if it could not be recorded.
  */
 export async function announceSubmit(attempt: Attempt, submit: AnnouncedSubmit): Promise<boolean> {

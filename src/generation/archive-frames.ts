@@ -61,7 +61,7 @@ async function decode(
       return await deriveFrames(file, { signal });
     } catch (err) {
       if (!(err instanceof UndecodableMediaError)) throw err;
-      context.logger.warn({ err, taskId }, 'a video cannot be decoded, and comes without its frames');
+      context.logger.warn({ err, taskId }, 'video cannot be decoded and is delivered without frames');
       return undefined;
     }
   });

@@ -123,7 +123,7 @@ function withoutFrames(
   error: unknown,
 ): readonly ArchivedOutput[] {
   if (!deadline.aborted) throw error;
-  logger.warn({ taskId }, 'no time is left for the frames of a video, which comes without them');
+  logger.warn({ taskId }, 'no time left for the frames of a video, which is delivered without them');
   return [];
 }
 
@@ -154,7 +154,7 @@ interface Source {
 }
 
 /**
- * Contract §3: if a provider delivers only some of the files that it lists, those are kept.
+ * Contract §3: if a provider delivers only some of the files that it lists, those are delivered.
  *
  * @returns undefined if the file does not exist.
  */

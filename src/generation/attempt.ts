@@ -1,6 +1,6 @@
 /**
  * One attempt at a step of a task, as the code here sees it: its number, what the attempt before it left, and how it
- * learns that it is over. Activities make one from Temporal's context (activities/heartbeat.ts), tests from plain values.
+ * learns that it has ended. Activities make one from Temporal's context (activities/heartbeat.ts), tests from plain values.
  */
 export interface Attempt {
   /** From 1. */
@@ -11,7 +11,7 @@ export interface Attempt {
   readonly stepId: string;
   /** Whether it runs inside the workflow's worker, where others need its slot: it does not wait for anything scarce. */
   readonly isLocal: boolean;
-  /** Fires when the attempt is over for whoever started it, with the error to end with as its reason. */
+  /** Fires when the attempt has ended for its caller; the reason is the error to end with. */
   readonly signal: AbortSignal;
   /** Whether `signal` fired because the work was cancelled; false: the attempt alone was ended, or paused. */
   isCancelRequested(): boolean;
@@ -19,6 +19,6 @@ export interface Attempt {
   readonly earlierDetails: unknown;
   /** Attaches details to every heartbeat from now on. They are recorded within seconds, or with the attempt's failure. */
   heartbeat(details: object): void;
-  /** Sends one heartbeat and waits until it is recorded; false: the attempt is over. */
+  /** Sends one heartbeat and waits until it is recorded; false: the attempt has ended. */
   recordHeartbeat(details: object): Promise<boolean>;
 }

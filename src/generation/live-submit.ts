@@ -1,6 +1,6 @@
 /**
  * A submit that is still under way although Temporal has ended its attempt, because the worker could not reach
- * Temporal for longer than the heartbeat time-out. The upstream is working, and is paid: such an attempt goes on,
+ * Temporal for longer than the heartbeat time-out. The upstream is working, and is paid: such an attempt continues,
  * marks itself as live in the database, and records its result. The next attempt waits for that instead of giving up
  * the task (docs/decisions/0004).
  */
@@ -28,7 +28,7 @@ const WATCHED_LONG_MS = 25_000;
 const POLL_EVERY_MS = 1_000;
 
 export interface LiveSubmit {
-  /** Fires when the work is no longer wanted: the task is over, or was cancelled after this attempt had ended. */
+  /** Fires when the work is no longer wanted: the task has ended, or was cancelled after this attempt had ended. */
   readonly unwanted: AbortSignal;
   stop(): void;
 }

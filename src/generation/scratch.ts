@@ -1,5 +1,5 @@
 /**
- * A directory for the files of one attempt of an activity: removed when the attempt is over, however it ends. What a
+ * A directory for the files of one attempt of an activity: removed when the attempt ends, however it ends. What a
  * killed worker left behind is removed by the next one that starts on the machine.
  */
 import { mkdir, mkdtemp, readdir, rm, stat } from 'node:fs/promises';

@@ -75,8 +75,8 @@ export async function stageInputs(
 
   const loadAll = async (): Promise<ReadonlyMap<string, InputFile>> => {
     const media = new Map<string, InputFile>();
-    for (const [place, field] of fields.entries()) {
-      const file = path.join(scratch, `input-${place}`);
+    for (const [index, field] of fields.entries()) {
+      const file = path.join(scratch, `input-${index}`);
       media.set(field.path.join('.'), await load(context, field, objects, { file, signal, accountId: task.accountId }));
     }
     return media;
@@ -107,11 +107,11 @@ async function checkAddresses(
     const origin = URL.canParse(field.value) ? new URL(field.value).origin : field.value;
     if (!byOrigin.has(origin)) byOrigin.set(origin, field);
   }
-  for (const { path: place, value } of byOrigin.values()) {
+  for (const { path: fieldPath, value } of byOrigin.values()) {
     const find = () => context.egress.findObstacle(value, { accountId, timeoutMs: CONNECT_MS, signal }).catch(busy);
     let obstacle = await find();
     if (obstacle?.isPassing === true) obstacle = await find();
-    if (obstacle !== undefined) throw invalidInput(obstacle.isPassing ? 'too_slow' : 'unreachable', place);
+    if (obstacle !== undefined) throw invalidInput(obstacle.isPassing ? 'too_slow' : 'unreachable', fieldPath);
   }
 }
 
@@ -133,8 +133,8 @@ function withUrls(
   objects: ReadonlyMap<string, InputObject>,
 ): WorkingTask['input'] {
   const texts = new Map<readonly string[], string>();
-  for (const { path: place, value } of fields) {
-    const object = referenced({ path: place, value }, objects);
+  for (const { path: fieldPath, value } of fields) {
+    const object = referenced({ path: fieldPath, value }, objects);
     if (object === undefined) continue;
     const { url } = context.urlSigner.sign({
       outputId: signedInputId(object.id),
@@ -142,20 +142,20 @@ function withUrls(
       ...(task.deadlineSeconds === null ? {} : { expireAt: task.deadlineSeconds }),
       keyId: task.urlKeyId,
     });
-    texts.set(place, url);
+    texts.set(fieldPath, url);
   }
   return withTexts(task.input, texts);
 }
 
 /** @throws {GenerationFailure} there never was such an object: the database was replaced under a running task. */
 function referenced(
-  { path: place, value }: Pick<MediaField, 'path' | 'value'>,
+  { path: fieldPath, value }: Pick<MediaField, 'path' | 'value'>,
   objects: ReadonlyMap<string, InputObject>,
 ): InputObject | undefined {
   const id = referencedId(value);
   if (id === undefined) return undefined;
   const object = objects.get(id);
-  if (object === undefined) throw invalidInput('gone', place);
+  if (object === undefined) throw invalidInput('gone', fieldPath);
   return object;
 }
 
@@ -168,7 +168,7 @@ async function load(
 ): Promise<InputFile> {
   const object = referenced(field, objects);
   const maxBytes = largestOf(field.accepts);
-  const target = { file, maxBytes, signal, accountId, place: field.path };
+  const target = { file, maxBytes, signal, accountId, fieldPath: field.path };
   await (object === undefined ? fetchFile(context, field.value, target) : readObject(context, object, target));
   try {
     const { mimeType } = await context.inspector.inspectBytes(accountId, await beginningOf(file));
@@ -196,19 +196,19 @@ interface Target {
   readonly signal: AbortSignal;
   readonly accountId: string;
   /** Its path in the input. */
-  readonly place: readonly string[];
+  readonly fieldPath: readonly string[];
 }
 
 async function readObject(
   context: GenerationContext,
   { objectKey, sizeBytes }: InputObject,
-  { file, maxBytes, signal, place }: Target,
+  { file, maxBytes, signal, fieldPath }: Target,
 ): Promise<void> {
-  if (sizeBytes > maxBytes) throw invalidInput('too_large', place);
+  if (sizeBytes > maxBytes) throw invalidInput('too_large', fieldPath);
   try {
     await pipeline(await context.store.read(objectKey), createWriteStream(file), { signal });
   } catch (error) {
-    if (error instanceof ObjectNotFoundError) throw invalidInput('gone', place);
+    if (error instanceof ObjectNotFoundError) throw invalidInput('gone', fieldPath);
     throw error;
   }
 }
@@ -216,7 +216,7 @@ async function readObject(
 async function fetchFile(
   context: GenerationContext,
   url: string,
-  { file, maxBytes, signal, accountId, place }: Target,
+  { file, maxBytes, signal, accountId, fieldPath }: Target,
 ): Promise<void> {
   const base64 = DATA_URL.exec(url);
   if (base64 !== null) return writeFile(file, Buffer.from(url.slice(base64[0].length), 'base64'));
@@ -240,7 +240,7 @@ async function fetchFile(
   } catch (error) {
     if (!(error instanceof EgressError)) throw error;
     if (error.cause instanceof ShareExhaustedError) busy(error.cause);
-    throw invalidInput(FAULT_OF_EGRESS[error.kind], place);
+    throw invalidInput(FAULT_OF_EGRESS[error.kind], fieldPath);
   }
 }
 

@@ -15,7 +15,7 @@ import { routeAt, routesOf } from './task-route.ts';
 import type { TaskRoute } from './task-route.ts';
 
 /**
- * Within an attempt, which has 10 s (workflows/activity-options.ts), after the provider was asked to stop.
+ * Within an attempt, which has 10 s (workflows/activity-options.ts), after the stop request.
  */
 const POLL_WITHIN_MS = 3_000;
 /**
@@ -41,7 +41,7 @@ export async function stopJob(
   const { upstreamName } = route;
   const answer = await context.stopSlots.run({ accountId: task.accountId, upstreamName }, attempt, async () => {
     const { outcome, billedMicroUsd } = await route.provider.cancel(route.request, jobId, { signal });
-    context.logger.info({ taskId, upstream: upstreamName, outcome }, 'the provider was asked to stop');
+    context.logger.info({ taskId, upstream: upstreamName, outcome }, 'stop requested from the provider');
     // The settlement knows the files of a job if they are recorded.
     const isKnown = generation.state === 'produced';
     const finishedFiles = isKnown ? undefined : await countFinished(route, jobId, outcome, signal);

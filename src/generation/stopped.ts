@@ -21,11 +21,11 @@ export class WorkerStoppingError extends Error {
   }
 }
 
-/** The work is no longer wanted: the task is over, or was cancelled after the attempt had ended. */
+/** The work is no longer wanted: the task has ended, or was cancelled after the attempt had ended. */
 export class TaskEndedError extends Error {
   override readonly name = 'TaskEndedError';
 
   constructor() {
-    super('the task is over');
+    super('the task has ended');
   }
 }

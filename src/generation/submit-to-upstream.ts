@@ -43,7 +43,7 @@ export type Obstacle =
   /** It has as many jobs as it may have: the task is in its queue, and has been handled for this long. */
   | { readonly kind: 'full'; readonly waitedMs: number; readonly endsSearch: true }
   | {
-      readonly kind: 'refused';
+      readonly kind: 'rejected';
       readonly reason: FailureReason;
       readonly fault: InputFault | undefined;
       /** Undefined: trying again is pointless. */
@@ -59,7 +59,7 @@ const REASONS_OF_THE_WORK: readonly FailureReason[] = ['content_rejected', 'inpu
 /**
  * Submits a task to one upstream.
  *
- * @throws {GenerationFailure} the task is over, or another attempt of the activity has to continue.
+ * @throws {GenerationFailure} the task has ended, or another attempt of the activity has to continue.
  */
 export async function submitToUpstream(
   attempt: SubmitAttempt,
@@ -91,11 +91,11 @@ async function exchangeWith(
   route: TaskRoute,
 ): Promise<{ readonly result: SubmitResult } | Obstacle> {
   if (attempt.hasSlot) return submitInSlot(attempt, route);
-  const place = await acquireProviderSlot(route, attempt.task.accountId, attempt.stopSignal);
+  const slot = await acquireProviderSlot(route, attempt.task.accountId, attempt.stopSignal);
   try {
     return await submitInSlot(attempt, route);
   } finally {
-    place?.release();
+    slot?.release();
   }
 }
 
@@ -215,20 +215,20 @@ async function announce(attempt: SubmitAttempt, route: TaskRoute): Promise<Decla
   throw retryableFailure('provider_unavailable');
 }
 
-/** Nothing was sent, and the next attempt may send: Temporal did not answer, or this attempt is over. */
+/** Nothing was sent, and the next attempt may send: Temporal did not answer, or this attempt has ended. */
 async function clearUnsent(attempt: SubmitAttempt, intent: DeclaredIntent): Promise<void> {
   const { context, task } = attempt;
   try {
     await persistWithRetry(AbortSignal.timeout(CLEAR_WITHIN_MS), () => clearIntent(context.database, task.id, intent));
     withdrawSubmit(attempt);
   } catch (error) {
-    context.logger.warn({ err: error, taskId: task.id }, 'the intent of a submit that was not sent is left');
+    context.logger.warn({ err: error, taskId: task.id }, 'the intent of an unsent submit could not be cleared');
     stateUnsent(attempt);
   }
 }
 
 /**
- * Records the intent, or takes over that of the previous attempt.
+ * Records the intent, or reuses that of the previous attempt.
  *
  * @returns undefined: there is one that may have been sent.
  */
@@ -296,10 +296,10 @@ async function obstacleOf(
     const { reason, retryAfterMs, fault, note } = error;
     context.logger[note === undefined ? 'info' : 'error'](
       { taskId: task.id, upstream: route.upstreamName, protocol: route.request.upstream.protocol, reason, note },
-      'the provider refused a task',
+      'provider rejected the task',
     );
     const endsSearch = REASONS_OF_THE_WORK.includes(reason);
-    return { kind: 'refused', reason, fault, waitMs: retryAfterMs, rejectionsSoFar, endsSearch };
+    return { kind: 'rejected', reason, fault, waitMs: retryAfterMs, rejectionsSoFar, endsSearch };
   }
   if (error instanceof ProviderFailure) throw permanentFailure(error.reason, error.fault);
   // It is unknown whether the work was accepted.
@@ -328,7 +328,7 @@ async function recordRejectedSubmit(
     withdrawSubmit(attempt);
     return refusals;
   } catch (error) {
-    // The intent may remain, but the submit that it stands for was not accepted.
+    // The intent may remain, but its submit was not accepted.
     stateUnsent(attempt);
     throw error;
   }

@@ -32,11 +32,11 @@ export async function submitGeneration(
   attempt: Attempt,
   input: SubmitInput,
 ): Promise<SubmitResult> {
-  const place = await acquireSlotBeforeHandling(context, attempt, input);
+  const slot = await acquireSlotBeforeHandling(context, attempt, input);
   try {
-    return await submit({ context, attempt, input }, place !== undefined);
+    return await submit({ context, attempt, input }, slot !== undefined);
   } finally {
-    place?.release();
+    slot?.release();
   }
 }
 

@@ -112,7 +112,7 @@ async function waitForJob(
   }
 }
 
-/** No usable answer; the job goes on: poll again until the deadline. */
+/** No usable answer; the job continues: poll again until the deadline. */
 interface NoAnswer {
   readonly kind: 'silent';
   readonly status: number | undefined;
@@ -143,7 +143,7 @@ async function pollJob(
 }
 
 /**
- * Waits as long as requested, and as long as the upstream wants to be left alone; a webhook shortens only the first of
+ * Waits as long as requested, and until the upstream's pause ends; a webhook shortens only the first of
  * these.
  */
 function createWait(

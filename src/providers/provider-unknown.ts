@@ -42,7 +42,7 @@ export class ProviderUnreachable extends Error {
   readonly retryAfterMs: number | undefined;
 
   constructor(fault: ExchangeFault = {}, options: { retryAfterMs?: number | undefined } = {}) {
-    super(`the provider could not be asked: ${describe(fault)}`);
+    super(`the provider could not be queried: ${describe(fault)}`);
     this.status = fault.status;
     this.code = fault.code;
     this.retryAfterMs = options.retryAfterMs;

@@ -4,7 +4,7 @@
  *
  * What the rest relies on (architecture, "Submitting is split from waiting, and never repeated blindly"):
  * - `submit` throws `ProviderRejection` only when it is certain that no work was accepted;
- * - it throws `ProviderFailure` only when the work was accepted and is over;
+ * - it throws `ProviderFailure` only when the work was accepted and has ended;
  * - anything else it throws means that the outcome is unknown, and only a repeatable submit may be retried.
  */
 import type { Readable } from 'node:stream';
@@ -138,7 +138,7 @@ export interface Provider {
    */
   enter?(upstream: UpstreamBinding, call: Pick<SubmitCall, 'accountId' | 'signal'>): Promise<Lease | undefined>;
   submit(request: GenerationRequest, call: SubmitCall): Promise<Submission>;
-  /** @throws {ProviderFailure} the job is over without a result. */
+  /** @throws {ProviderFailure} the job ended without a result. */
   poll(request: GenerationRequest, jobId: string, call: ProviderCall): Promise<JobState>;
   cancel(request: GenerationRequest, jobId: string, call: ProviderCall): Promise<CancelAnswer>;
   /**
@@ -180,7 +180,7 @@ export class ProviderRejection extends Error {
       cause?: unknown;
     } = {},
   ) {
-    super(`the provider refused the work: ${reason}`, { cause: options.cause });
+    super(`the provider rejected the work: ${reason}`, { cause: options.cause });
     this.reason = reason;
     this.fault = options.fault;
     this.note = options.note;

@@ -158,8 +158,8 @@ export function createUpstreamCalls(
       request,
       { status, reason, credentialName: request.upstream.secret },
       isOperators
-        ? 'the upstream refuses us: check its base address, its model name, its credential and its balance'
-        : 'the upstream refused the work',
+        ? 'upstream rejects our requests: check its base address, model name, credential and balance'
+        : 'upstream rejected the work',
     );
     if (reason !== 'provider_unavailable') return new ProviderRejection(reason);
     const retryAfterMs = answer.retryAfterMs ?? DEFAULT_RETRY_AFTER_MS;
@@ -273,7 +273,7 @@ export function createUpstreamCalls(
           'error',
           request,
           { status, credentialName: request.upstream.secret },
-          'the upstream refuses our credential',
+          'upstream rejected our credential',
         );
       }
       throw new ProviderUnreachable({ status, code: bodyFault }, { retryAfterMs });

@@ -42,7 +42,7 @@ export function createDepartures({
       await depart(upstream, together);
     } catch (err) {
       if (err instanceof DatabaseUnavailableError) return true;
-      logger.warn({ err, upstream, tasks: tasks.size }, 'slots were not given back; they are swept');
+      logger.warn({ err, upstream, tasks: tasks.size }, 'slots could not be released; the sweep will free them');
       tasks.clear();
       return false;
     }
@@ -66,7 +66,7 @@ export function createDepartures({
     const tasks = known ?? new Set<TaskId>();
     if (tasks.size < MAX_PENDING) tasks.add(taskId);
     if (known !== undefined) return;
-    logger.warn({ err, upstream }, 'slots cannot be given back at this moment; retrying');
+    logger.warn({ err, upstream }, 'slots cannot be released now; retrying');
     pending.set(upstream, tasks);
     retryLater(upstream, tasks);
   };

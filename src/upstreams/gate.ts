@@ -141,7 +141,7 @@ export function createUpstreamGate({
     try {
       await work();
     } catch (err) {
-      logger.warn({ err, upstream: upstream.name }, 'what is known of an upstream could not be written down');
+      logger.warn({ err, upstream: upstream.name }, 'upstream state could not be recorded');
     }
   };
 
@@ -162,7 +162,7 @@ export function createUpstreamGate({
   const sweep = async (transaction: Queryable, name: string): Promise<void> => {
     sweptAt.set(name, now());
     const freed = await sweepSlots(transaction, name);
-    if (freed > 0) logger.info({ upstream: name, freed }, 'slots of tasks that are over were freed');
+    if (freed > 0) logger.info({ upstream: name, freed }, 'slots of ended tasks released');
   };
 
   const takeOrWait = async (name: string, cap: number | undefined, task: Admission): Promise<Entry> => {
@@ -223,7 +223,7 @@ export function createUpstreamGate({
       if (health === 'failed') {
         await quietly(upstream, async () => {
           const isBroken = await countUpstreamFailure(upstreamDatabase(name), name);
-          if (isBroken) logger.warn({ upstream: name }, 'an upstream keeps failing and is left alone for a while');
+          if (isBroken) logger.warn({ upstream: name }, 'upstream circuit opened');
         });
         known.delete(name);
         return;
@@ -234,7 +234,7 @@ export function createUpstreamGate({
       }
       if (health === 'answered' || health.pauseMs <= 0) return;
       const { pauseMs } = health;
-      logger.info({ upstream: name, pauseMs }, 'an upstream asks to be left alone');
+      logger.info({ upstream: name, pauseMs }, 'upstream paused at its request');
       await quietly(upstream, () => pauseUpstream(upstreamDatabase(name), name, pauseMs));
       known.delete(name);
     },

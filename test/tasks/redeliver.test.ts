@@ -151,7 +151,7 @@ describe('a redelivery is refused', () => {
 
   it('for a task that is not over', async () => {
     const taskId = await newTask();
-    await refusal(taskId, /not over yet/);
+    await refusal(taskId, /not ended yet/);
     assert.equal((await readTask(room.database, taskId)).callback?.state, 'waiting');
   });
 

@@ -27,7 +27,7 @@ const HeaderExpressions = Type.Record(Type.String({ pattern: HEADER_NAME }), exp
 
 const Path = expression('A text below the base address that begins with `/`, with a query where there is one.');
 
-/** HTTP statuses that say that the job is over and has failed. */
+/** HTTP statuses that mean that the job has failed. */
 const Statuses = Type.Array(Type.Integer({ minimum: 400, maximum: 599 }), { maxItems: 50, uniqueItems: true });
 
 export const HttpBindingSchema = Type.Object(
@@ -46,7 +46,7 @@ export const HttpBindingSchema = Type.Object(
           prefix: Type.Optional(
             Type.String({
               pattern: '^[\\x20-\\x7e]{1,32}$',
-              description: 'What stands before the secret in a header.',
+              description: 'The prefix of the secret in a header.',
             }),
           ),
         },
@@ -56,7 +56,7 @@ export const HttpBindingSchema = Type.Object(
     headers: Type.Optional(
       Type.Record(Type.String({ pattern: HEADER_NAME }), Type.String({ pattern: '^[\\x20-\\x7e]{1,1000}$' }), {
         maxProperties: 20,
-        description: 'Sent with every request, as they stand.',
+        description: 'Sent unchanged with every request.',
       }),
     ),
     isSubmitRepeatable: Type.Optional(
@@ -83,10 +83,10 @@ export const HttpBindingSchema = Type.Object(
           method: Type.Optional(Type.Unsafe<'GET' | 'POST'>({ type: 'string', enum: ['GET', 'POST'] })),
           path: Path,
           body: Type.Optional(expression('Sent as JSON; default: nothing.')),
-          state: expression('`running`, `done` or `failed`; anything else is no answer, and asked for again.'),
+          state: expression('`running`, `done` or `failed`; anything else counts as no response, and is polled again.'),
           progress: Type.Optional(expression('0 to 1.')),
           everySeconds: Type.Optional(
-            Type.Integer({ minimum: 1, maximum: 600, description: 'The provider wants to be asked no more often.' }),
+            Type.Integer({ minimum: 1, maximum: 600, description: 'The shortest interval between polls that the provider accepts.' }),
           ),
           failedStatuses: Type.Optional(Statuses),
         },
@@ -118,7 +118,7 @@ export const HttpBindingSchema = Type.Object(
           body: Type.Optional(expression('Sent as JSON; default: nothing.')),
           asksFirst: Type.Optional(
             Type.Boolean({
-              description: 'Set where cancelling a job that is over removes it: it is asked about before.',
+              description: 'Set where cancelling a finished job removes it: the job is polled first.',
             }),
           ),
           outcome: Type.Optional(
@@ -184,9 +184,9 @@ export function submitReads({ submit }: HttpBinding, variable: 'taskId' | 'hookU
  * @returns the first problem with its position, or undefined.
  */
 export function findBindingProblem(binding: HttpBinding): string | undefined {
-  for (const [place, text] of expressionsOf(binding)) {
+  for (const [name, text] of expressionsOf(binding)) {
     const problem = findExpressionProblem(text);
-    if (problem !== undefined) return `${place}: ${problem}`;
+    if (problem !== undefined) return `${name}: ${problem}`;
   }
   const { auth, headers = {}, submit, poll, jobId, result, cancel } = binding;
   const isNamed = auth?.scheme === 'header' || auth?.scheme === 'query';
@@ -195,7 +195,7 @@ export function findBindingProblem(binding: HttpBinding): string | undefined {
     if (BARRED_HEADERS.includes(name.toLowerCase())) return `headers: ${name} is not for a model file to set`;
   }
   if ((jobId === undefined) !== (poll === undefined)) return 'poll: it and jobId need one another';
-  if (poll === undefined && (result ?? cancel) !== undefined) return 'jobId: there is none to ask or to cancel';
+  if (poll === undefined && (result ?? cancel) !== undefined) return 'jobId: missing; result and cancel need one';
   if (binding.isSubmitRepeatable === true && !submitReads(binding, 'taskId')) {
     return 'isSubmitRepeatable: no expression of submit sends $taskId';
   }
@@ -221,8 +221,8 @@ function expressionsOf({ submit, jobId, poll, result, outputs, reason, cancel }:
     'cancel.cost': cancel?.cost,
   };
   const headers = Object.entries(submit.headers ?? {}).map(([name, text]) => [`submit.headers.${name}`, text] as const);
-  return [...Object.entries(all), ...headers].flatMap(([place, text]) =>
-    text === undefined ? [] : [[place, text] as const],
+  return [...Object.entries(all), ...headers].flatMap(([name, text]) =>
+    text === undefined ? [] : [[name, text] as const],
   );
 }
 

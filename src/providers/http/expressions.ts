@@ -16,13 +16,13 @@ const THREAD_HEAP_MB = 256;
 export class ExpressionError extends Error {
   override readonly name = 'ExpressionError';
   /** The names of the expressions. */
-  readonly place: string;
+  readonly expression: string;
   /** `TIMEOUT`, `DIED` (the thread), `FAILED`, or the library's own code. */
   readonly code: string;
 
-  constructor(place: string, code: string) {
-    super(`the expression ${place} of the model file gave no value (${code})`);
-    this.place = place;
+  constructor(expression: string, code: string) {
+    super(`the expression ${expression} of the model file produced no value (${code})`);
+    this.expression = expression;
     this.code = code;
   }
 }

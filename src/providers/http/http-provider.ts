@@ -156,7 +156,7 @@ export function createHttpProvider(deps: HttpProviderDeps): Provider {
     if (path === undefined || parts.body === undefined) {
       const what = path === undefined ? 'submit.path' : 'submit.body';
       throw new ProviderRejection('model_unavailable', {
-        note: `http.${what} of the model file makes nothing of this input`,
+        note: `http.${what} of the model file gives no value for this input`,
       });
     }
     const headers = Object.entries(parts.headers).flatMap(([name, value]) => {

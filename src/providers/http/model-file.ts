@@ -43,10 +43,10 @@ export function createModelFile(logger: Logger): ModelFile {
     const { taskId, upstream } = request;
     const note = (error: unknown): undefined => {
       if (!(error instanceof ExpressionError)) throw error;
-      const { place, code } = error;
+      const { expression, code } = error;
       logger.warn(
-        { taskId, protocol: 'http', model: upstream.model, place, code },
-        'an expression of the model file gave no value',
+        { taskId, protocol: 'http', model: upstream.model, place: expression, code },
+        'an expression of the model file produced no value',
       );
       return undefined;
     };

@@ -47,19 +47,19 @@ async function editOf({ upstream, input, media = new Map() }: GenerationRequest)
 }
 
 function imageParts(media: ReadonlyMap<string, InputFile>): readonly FormPart[] {
-  const masks = [...media].filter(([place]) => MASK_FIELDS.includes(fieldOf(place)));
-  const images = [...media].filter(([place]) => !MASK_FIELDS.includes(fieldOf(place)));
+  const masks = [...media].filter(([fieldPath]) => MASK_FIELDS.includes(fieldOf(fieldPath)));
+  const images = [...media].filter(([fieldPath]) => !MASK_FIELDS.includes(fieldOf(fieldPath)));
   // "string or array": older models take no array.
   const name = images.length === 1 ? 'image' : 'image[]';
   return [
-    ...images.map(([, file], place) => ({ name, file, fileName: `image-${place}.${extensionFor(file.mimeType)}` })),
+    ...images.map(([, file], index) => ({ name, file, fileName: `image-${index}.${extensionFor(file.mimeType)}` })),
     ...masks.map(([, file]) => ({ name: 'mask', file, fileName: `mask.${extensionFor(file.mimeType)}` })),
   ];
 }
 
 /** `image_urls.0` belongs to `image_urls`. */
-function fieldOf(place: string): string {
-  return place.split('.')[0] ?? '';
+function fieldOf(fieldPath: string): string {
+  return fieldPath.split('.')[0] ?? '';
 }
 
 function fileOf(image: unknown): readonly ProducedFile[] {

@@ -35,7 +35,7 @@ export interface NewTask {
   readonly queuedSeconds: number;
   readonly callbackUrl: string | undefined;
   readonly holdMicroUsd: bigint;
-  /** Keys of objects of ours that the input refers to: their bytes are kept until the task is over. */
+  /** Keys of objects of ours that the input refers to: their bytes are retained until the task has ended. */
   readonly inputObjects: readonly string[];
   /** The caps that the key's spending counts against; none for most keys. */
   readonly spendCapIds: readonly string[];

@@ -1,7 +1,7 @@
 /**
  * Cancelling (contract §4): one conditional update. A task that is not handled yet ends in that very transaction,
  * also while Temporal is down and after a launcher has claimed its start: handling begins by a conditional update of
- * the same row (transitions.ts), so that a start which arrives later finds the task over and submits nothing. A task
+ * the same row (transitions.ts), so that a start which arrives later finds the task ended and submits nothing. A task
  * that is handled is ended by its workflow, which is requested through the outbox. From archiving on cancelling
  * changes nothing.
  */
@@ -13,7 +13,7 @@ import { settleIn } from './settle.ts';
 import type { SettleOptions } from './settle.ts';
 import { addEvent } from '../record/timeline.ts';
 
-/** Locks the row until the commit: an activity that would begin to handle the task waits, and finds it over. */
+/** Locks the row until the commit: an activity that would begin to handle the task waits, and finds it ended. */
 const requestStatement: Statement = {
   name: 'request_task_cancel',
   text: `UPDATE tasks SET cancel_requested_at = now(), updated_at = now()

@@ -11,13 +11,13 @@ import { TaskNotFoundError } from '../record/read.ts';
 import { addEvent } from '../record/timeline.ts';
 import { DarkroomError } from '../../domain/darkroom-error.ts';
 
-/** Only a task that is over can be erased; a running one is cancelled first. */
+/** Only a task that has ended can be erased; a running one is cancelled first. */
 export class TaskNotFinishedError extends DarkroomError {
   override readonly name = 'TaskNotFinishedError';
   override readonly kind = 'invalid_request';
 
   constructor() {
-    super('the task is not over yet; cancel it first, or wait for its end');
+    super('the task has not ended yet; cancel it first, or wait until it ends');
   }
 }
 

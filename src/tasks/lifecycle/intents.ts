@@ -59,7 +59,7 @@ const reuseIntentStatement: Statement = {
 
 /**
  * The same for an intent that is already recorded, to whatever upstream, and was certainly not accepted by it: it now
- * stands for this submit.
+ * belongs to this submit.
  *
  * @returns undefined: there is none.
  */
@@ -90,7 +90,7 @@ const markIntentStatement: Statement = {
            FROM tasks WHERE id = $1`,
 };
 
-/** Records that the submit which an intent stands for is under way. @returns the state of its task. */
+/** Records that the submit of an intent is under way. @returns the state of its task. */
 export async function markIntentLive(
   database: Database,
   taskId: TaskId,

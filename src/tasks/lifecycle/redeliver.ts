@@ -37,7 +37,7 @@ export async function redeliverCallback(database: Database, accountId: string, t
     const callback = await readCallback(transaction, taskId);
     if (callback === undefined) throw new NotRedeliverableError('the task was created without a callback');
     if (!isTerminal(task.status)) {
-      throw new NotRedeliverableError('the task is not over yet; its callback is delivered when it is');
+      throw new NotRedeliverableError('the task has not ended yet; its callback is delivered when it does');
     }
     if (callback.url === '') throw new NotRedeliverableError('the address of the callback was erased with the task');
     if (!(await restartDelivery(transaction, taskId))) return false;

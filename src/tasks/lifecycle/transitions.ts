@@ -227,7 +227,7 @@ const countAttempts: Statement = {
   text: 'SELECT count(*)::integer AS attempts FROM task_events WHERE task_id = $1 AND type = $2',
 };
 
-/** A timeline shows at most this many unanswered submits; a repeatable one can go on for hours. */
+/** A timeline shows at most this many unanswered submits; a repeatable one can be retried for hours. */
 const MAX_UNANSWERED_EVENTS = 10;
 
 /**

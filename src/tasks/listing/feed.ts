@@ -140,7 +140,7 @@ export function createEventFeed({
     isPolling = true;
     try {
       await poll();
-      if (failures > 0) logger.info({ failures }, 'the feed of task events goes on');
+      if (failures > 0) logger.info({ failures }, 'task event feed resumed');
       failures = 0;
     } catch (error) {
       if (failures === 0) logger.warn({ err: error }, 'the feed of task events could not be read');

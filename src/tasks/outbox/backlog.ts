@@ -25,7 +25,7 @@ const selectOpenTasks: Statement = {
            FROM tasks WHERE completed_at IS NULL GROUP BY status`,
 };
 
-/** Tasks that are not over, by status; a status without tasks is absent. */
+/** Tasks that have not ended, by status; a status without tasks is absent. */
 export async function readOpenTasks(database: Queryable): Promise<readonly OpenTasks[]> {
   return database.query<OpenTasks>(selectOpenTasks);
 }

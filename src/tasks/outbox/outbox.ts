@@ -72,7 +72,7 @@ const LEASE = `claimed AS (
 /**
  * Admits waiting starts, and claims them together with whatever else is due. Only accounts with a free slot are
  * examined (by index); the available room is divided among accounts chosen at random, so that no account's backlog
- * keeps another's first task waiting.
+ * delays the first task of another account.
  *
  * Waits for no lock at all: a process that stalled in the middle of a transaction holds its account's row, and every
  * account behind it in the order of ids would wait as well. An account whose row is locked is returned in a row

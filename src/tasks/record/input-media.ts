@@ -120,7 +120,7 @@ export interface ValidatedMedia {
  * only where there are such.
  */
 export async function validateMedia(
-  judge: MediaValidationDependencies,
+  dependencies: MediaValidationDependencies,
   accountId: string,
   schema: Input,
   input: Input,
@@ -132,12 +132,12 @@ export async function validateMedia(
     problems.push(violation('invalid input', forged.join('.'), 'url', 'must not be a reference'));
   const fields = mediaOf(schema, input);
   for (const field of fields) {
-    const judged = judgeAddress(judge, field);
-    if (judged.kind === 'bad') problems.push(mediaViolation(field, 'url', judged.problem));
-    if (judged.kind === 'own') own.push({ field, id: judged.id });
+    const address = classifyAddress(dependencies, field);
+    if (address.kind === 'bad') problems.push(mediaViolation(field, 'url', address.problem));
+    if (address.kind === 'own') own.push({ field, id: address.id });
   }
   const objects = await findInputObjects(
-    judge.database,
+    dependencies.database,
     own.map(({ id }) => id),
   );
   const texts = new Map<readonly string[], string>();
@@ -158,12 +158,15 @@ export async function validateMedia(
   return { input: withTexts(input, texts), objectKeys: [...objectKeys], problems };
 }
 
-type Judged =
+type MediaAddress =
   | { readonly kind: 'own'; readonly id: string }
   | { readonly kind: 'good' }
   | { readonly kind: 'bad'; readonly problem: string };
 
-function judgeAddress({ urlSigner, egressPolicy }: MediaValidationDependencies, { value, hasPattern }: MediaField): Judged {
+function classifyAddress(
+  { urlSigner, egressPolicy }: MediaValidationDependencies,
+  { value, hasPattern }: MediaField,
+): MediaAddress {
   if (hasPattern && /^data:/i.test(value)) return { kind: 'good' };
   try {
     const id = ownObjectId(value, urlSigner);

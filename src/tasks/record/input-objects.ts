@@ -37,7 +37,7 @@ const selectPin: Statement = {
           WHERE i.object_key = $1 AND t.completed_at IS NULL LIMIT 1`,
 };
 
-/** Whether a task that is not over was created with this object. */
+/** Whether a task that has not ended was created with this object. */
 export async function isPinned(database: Queryable, objectKey: string): Promise<boolean> {
   return (await database.query(selectPin, [objectKey])).length > 0;
 }

@@ -1,12 +1,12 @@
 /**
- * What the repair examines: tasks that are not over, and callbacks that are not delivered.
+ * What the repair examines: tasks that have not ended, and callbacks that are not delivered.
  */
 import type { Queryable, Statement } from '../../database/database.ts';
 import type { TaskStatus } from '../../domain/task-status.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
 import { STAGE_DEADLINE } from './stage-deadline.ts';
 
-/** A task that is not over and has not changed for a while. */
+/** A task that has not ended and has not changed for a while. */
 export interface IdleTask {
   readonly id: TaskId;
   readonly accountId: string;
@@ -44,7 +44,7 @@ export type IdleCursor = string;
 export const FIRST_IDLE_CURSOR: IdleCursor = ' -infinity';
 
 /**
- * Tasks that are not over and have not changed for `idleSeconds`, oldest first.
+ * Tasks that have not ended and have not changed for `idleSeconds`, oldest first.
  *
  * @param graceSeconds how long a stage may overrun its deadline before the repair handles it: the activity that works
  *   on it ends it first.

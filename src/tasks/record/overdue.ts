@@ -8,7 +8,7 @@ import type { TaskId } from '../../domain/workflow-ids.ts';
 import { STAGE_DEADLINE } from './stage-deadline.ts';
 import { MAX_TROUBLED_TASKS } from '@darkroom/api/facts/limits';
 
-/** A task that is not over. */
+/** A task that has not ended. */
 export interface TroubledTask {
   readonly id: TaskId;
   readonly accountId: string;

@@ -31,7 +31,7 @@ const renew: Statement = {
  * that run working finds the new deadlines as well. Stages that it has not reached have no deadline yet. May be
  * repeated.
  *
- * @returns false where the task is over, or gone.
+ * @returns false where the task has ended, or is gone.
  */
 export async function renewDeadlines(
   database: Queryable,

@@ -32,7 +32,7 @@ const insert: Statement = {
 
 /**
  * Records repairs in the transaction that makes them. Never fails them: where the record cannot be written, the
- * transaction goes on without it.
+ * transaction continues without it.
  *
  * @throws {DatabaseUnavailableError} the database became unavailable, and the transaction with it.
  */
