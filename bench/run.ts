@@ -19,7 +19,7 @@ import type { Side } from './stage/stage.ts';
 import { wholeNumber } from '../src/commands/command-line.ts';
 import { positiveNumber } from '../test/support/number-options.ts';
 
-const say = (line: string): boolean => process.stdout.write(`${line}\n`);
+const print = (line: string): boolean => process.stdout.write(`${line}\n`);
 
 /** Before the first window that counts, everything has run once: compiled, connected, cached. */
 const WARM_UP_SECONDS = 2;
@@ -41,10 +41,10 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal
 
 await mkdir(resultsFolder, { recursive: true });
 const profileFolder = options.profile ? path.join(resultsFolder, 'profiles') : undefined;
-say('Starting PostgreSQL, Temporal, the api and the clients.');
-const stage = await Stage.open({ profileFolder, report: say });
+print('Starting PostgreSQL, Temporal, the api and the clients.');
+const stage = await Stage.open({ profileFolder, report: print });
 try {
-  say('Warming up.');
+  print('Warming up.');
   for (const side of ['raw', 'ours'] as const) await measureSide(side, undefined);
   for (let round = 1; round <= options.windows; round++) {
     // The order changes with each round, so that neither side always follows the other.
@@ -54,7 +54,7 @@ try {
 } finally {
   await stage.close();
 }
-if (windows.length > 0) await tell();
+if (windows.length > 0) await reportSummary();
 
 /** One window of each measurement; `round` undefined: a warm-up, which is not recorded. */
 async function measureSide(side: Side, round: number | undefined): Promise<void> {
@@ -80,21 +80,21 @@ async function measureWindow(side: Side, measure: Measure, round: number | undef
   const value = result[measure.figure];
   windows.push({ measure: measure.name, side, round, value, operations: result.operations });
   const unit = measure.figure === 'perSecond' ? '/s' : ' ms';
-  say(`  ${round}/${options.windows}  ${side.padEnd(4)}  ${measure.name.padEnd(14)}  ${value.toFixed(1)}${unit}`);
+  print(`  ${round}/${options.windows}  ${side.padEnd(4)}  ${measure.name.padEnd(14)}  ${value.toFixed(1)}${unit}`);
 }
 
-async function tell(): Promise<void> {
+async function reportSummary(): Promise<void> {
   const summaries = summarise(measures, windows);
-  say(`\n${table(summaries)}`);
+  print(`\n${table(summaries)}`);
   const missed = summaries.filter(({ isMet }) => !isMet).map(({ measure }) => measure.name);
   if (missed.length > 0) {
     const only = missed.map((name) => `--only ${name}`).join(' ');
-    say(`\nMISSED: ${missed.join(', ')}. Where the time goes: npm run bench -- ${only} --windows 1 --profile`);
+    print(`\nMISSED: ${missed.join(', ')}. Where the time goes: npm run bench -- ${only} --windows 1 --profile`);
   }
-  if (profileFolder !== undefined) say(`CPU profiles: ${profileFolder} (open them in a browser's developer tools).`);
+  if (profileFolder !== undefined) print(`CPU profiles: ${profileFolder} (open them in a browser's developer tools).`);
   const file = path.join(resultsFolder, 'latest.json');
   const machine = { cpus: os.cpus().length, model: os.cpus()[0]?.model, node: process.version };
   const results = summaries.map(({ measure, ...figures }) => ({ name: measure.name, ...figures }));
   await writeFile(file, `${JSON.stringify({ at: new Date().toISOString(), machine, results, windows }, null, 2)}\n`);
-  say(`Results: ${file}`);
+  print(`Results: ${file}`);
 }

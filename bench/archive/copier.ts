@@ -34,7 +34,7 @@ const sampling = setInterval(() => {
   peak = Math.max(peak, process.memoryUsage().rss);
 }, SAMPLE_EVERY_MS);
 const began = performance.now();
-const sizes = await Promise.all(Array.from({ length: Number(files) }, (_, place) => copyOne(place)));
+const sizes = await Promise.all(Array.from({ length: Number(files) }, (_, index) => copyOne(index)));
 const seconds = (performance.now() - began) / 1000;
 clearInterval(sampling);
 const bytes = sizes.reduce((sum, size) => sum + size, 0);
@@ -42,15 +42,15 @@ const figures: Figures = { megabytesPerSecond: bytes / MEGABYTE / seconds, overI
 process.send?.(figures, () => process.exit(0));
 
 /** As archiving does it. */
-function createArchiver(): (place: number) => Promise<number> {
+function createArchiver(): (index: number) => Promise<number> {
   const policy = { allow: parseAllowList([new URL(url).origin]), ports: [443] };
   const egress = createEgress({ ...policy, logger: silentLogger() });
   const store = createDiskStore(folder);
   const maxBytes = 2 * 1024 ** 3;
-  return async (place) => {
+  return async (index) => {
     const signal = new AbortController().signal;
     const download = await egress.download(url, { accountId: 'ac-1', timeoutMs: 600_000, maxBytes, signal });
-    const put = await store.put(`outputs/file-${place}`, download.body, {
+    const put = await store.put(`outputs/file-${index}`, download.body, {
       mimeType: 'application/octet-stream',
       maxBytes,
       signal,
@@ -60,7 +60,7 @@ function createArchiver(): (place: number) => Promise<number> {
 }
 
 /** A stream, its SHA-256 and a file. */
-async function copyBare(place: number): Promise<number> {
+async function copyBare(index: number): Promise<number> {
   const hash = createHash('sha256');
   let size = 0;
   const { body } = await request(url);
@@ -73,7 +73,7 @@ async function copyBare(place: number): Promise<number> {
         done(null, chunk);
       },
     }),
-    createWriteStream(path.join(folder, `file-${place}`), { flush: true }),
+    createWriteStream(path.join(folder, `file-${index}`), { flush: true }),
   );
   hash.digest('hex');
   return size;

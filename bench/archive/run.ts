@@ -23,7 +23,7 @@ const LEAST_THROUGHPUT = 0.8;
 const MOST_MB_OVER_IDLE = 150;
 const CHUNK = Buffer.alloc(256 * 1024, 7);
 
-const say = (line: string): boolean => process.stdout.write(`${line}\n`);
+const print = (line: string): boolean => process.stdout.write(`${line}\n`);
 
 const options = new Command('npm run bench -- archive')
   .description('Measures archiving of large files beside a bare copy of them.')
@@ -66,7 +66,7 @@ async function measure(url: string): Promise<void> {
     for (const side of order) {
       const found = await copy(side, url, path.join(folder, `${side}-${round}`));
       figures[side].push(found);
-      say(`window ${round}, ${side}: ${Math.round(found.megabytesPerSecond)} MB/s, ${Math.round(found.overIdleMb)} MB`);
+      print(`window ${round}, ${side}: ${Math.round(found.megabytesPerSecond)} MB/s, ${Math.round(found.overIdleMb)} MB`);
       await rm(path.join(folder, `${side}-${round}`), { recursive: true, force: true });
     }
   }
@@ -75,10 +75,10 @@ async function measure(url: string): Promise<void> {
     median(figures.bare.map((found) => found.megabytesPerSecond));
   const overIdleMb = Math.max(...figures.ours.map((found) => found.overIdleMb));
   const verdict = (isMet: boolean): string => (isMet ? 'ok' : 'MISSED');
-  say(
+  print(
     `throughput: ${ratio.toFixed(2)} of a bare copy, at least ${LEAST_THROUGHPUT}: ${verdict(ratio >= LEAST_THROUGHPUT)}`,
   );
-  say(
+  print(
     `memory: ${Math.round(overIdleMb)} MB over idle, at most ${MOST_MB_OVER_IDLE}: ${verdict(overIdleMb <= MOST_MB_OVER_IDLE)}`,
   );
 }

@@ -18,7 +18,7 @@ import { count } from '../../test/support/number-options.ts';
 const PROMISED_MS = 1000;
 const PROMISED_BYTES = 250 * 1024;
 
-const say = (line: string): boolean => process.stdout.write(`${line}\n`);
+const print = (line: string): boolean => process.stdout.write(`${line}\n`);
 
 const options = new Command('npm run bench -- dashboard')
   .description('Measures how long until the dashboard can be used.')
@@ -52,7 +52,7 @@ const watchFor = (selector: string): string => `(() => {
   });
 })()`;
 
-const installation = await startInstallation(say);
+const installation = await startInstallation(print);
 const browser = await launchBrowser();
 try {
   await measure(installation, browser);
@@ -64,7 +64,7 @@ try {
 async function measure({ url, key }: Installation, opener: Browser): Promise<void> {
   const { origin } = new URL(url);
   const session = await signIn(opener, origin, key);
-  say(`load of the machine ${loadavg()[0]?.toFixed(1)}; promised: ${PROMISED_MS} ms, ${PROMISED_BYTES / 1024} kB`);
+  print(`load of the machine ${loadavg()[0]?.toFixed(1)}; promised: ${PROMISED_MS} ms, ${PROMISED_BYTES / 1024} kB`);
   for (const page of PAGES) {
     const cold: number[] = [];
     const warm: number[] = [];
@@ -79,8 +79,8 @@ async function measure({ url, key }: Installation, opener: Browser): Promise<voi
       warm.push((await openOnce(tab, origin + page.path)).ms);
       await context.close();
     }
-    say(
-      `${page.name.padEnd(8)} first visit ${told(cold)}; again ${told(warm)}; script ${(bytes / 1024).toFixed(0)} kB`,
+    print(
+      `${page.name.padEnd(8)} first visit ${formatTimes(cold)}; again ${formatTimes(warm)}; script ${(bytes / 1024).toFixed(0)} kB`,
     );
   }
 }
@@ -107,7 +107,7 @@ async function openOnce(page: Page, address: string): Promise<{ readonly ms: num
   return { ms, scriptBytes };
 }
 
-function told(all: readonly number[]): string {
+function formatTimes(all: readonly number[]): string {
   const worst = all.toSorted((left, right) => left - right)[Math.ceil(all.length * 0.95) - 1] ?? 0;
   const middle = median(all);
   return `${middle.toFixed(0)} ms (${(middle / PROMISED_MS).toFixed(2)} of the promise), p95 ${worst.toFixed(0)} ms`;

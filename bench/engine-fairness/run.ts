@@ -15,23 +15,23 @@ import type { EngineJob } from '@darkroom/engines/engine';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { counts, positiveNumber } from '../../test/support/number-options.ts';
 
-const FILMS = 4;
+const VIDEOS = 4;
 
 const options = new Command('npm run bench -- engine-fairness')
-  .description('Measures how long an image waits for films of another account.')
+  .description('Measures how long an image waits for videos of another account.')
   .option('--threads <numbers...>', 'numbers of engine threads; default: 1 2 4', counts)
-  .option('--resolution <name>', 'of the films', '4k')
-  .option('--seconds <number>', 'length of the films', positiveNumber, 30)
-  .option('--turns <number>', 'length of the film for the cost of taking turns, at 480p', positiveNumber, 2)
+  .option('--resolution <name>', 'of the videos', '4k')
+  .option('--seconds <number>', 'length of the videos', positiveNumber, 30)
+  .option('--turns <number>', 'length of the video for the cost of taking turns, at 480p', positiveNumber, 2)
   .parse()
   .opts();
 
-const say = (line: string): boolean => process.stdout.write(`${line}\n`);
+const print = (line: string): boolean => process.stdout.write(`${line}\n`);
 const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-fairness-'));
 const never = new AbortController().signal;
 
-async function film(duration: number, resolution: string): Promise<EngineJob> {
-  const scratch = await mkdtemp(path.join(folder, 'film-'));
+async function video(duration: number, resolution: string): Promise<EngineJob> {
+  const scratch = await mkdtemp(path.join(folder, 'video-'));
   const input = { prompt: 'a sailing boat on the sea at sunset, birds', duration, resolution };
   return { engine: 'film', input, fallbackSeed: 1, media: new Map(), scratch };
 }
@@ -52,17 +52,17 @@ async function measureWait(threads: number): Promise<void> {
   const stop = new AbortController();
   await imageTime(pool);
   const idle = await imageTime(pool);
-  const jobs = await Promise.all(Array.from({ length: FILMS }, () => film(options.seconds, options.resolution)));
+  const jobs = await Promise.all(Array.from({ length: VIDEOS }, () => video(options.seconds, options.resolution)));
   let begun = 0;
   let over = 0;
-  const films = await new Promise<Promise<unknown>[]>((resolve) => {
+  const videos = await new Promise<Promise<unknown>[]>((resolve) => {
     const running: Promise<unknown>[] = jobs.map(async (job) => {
       let isBegun = false;
       const onProgress = (): void => {
         if (isBegun) return;
         isBegun = true;
         begun += 1;
-        if (begun === Math.min(threads, FILMS)) resolve(running);
+        if (begun === Math.min(threads, VIDEOS)) resolve(running);
       };
       await pool.render(job, { tenant: 'large', signal: stop.signal, onProgress }).then(
         () => (over += 1),
@@ -73,9 +73,9 @@ async function measureWait(threads: number): Promise<void> {
   const first = await imageTime(pool);
   const second = await imageTime(pool);
   const ms = (value: number): string => `${value.toFixed(0)} ms`;
-  say(`${threads} threads: idle ${ms(idle)}, behind films ${ms(first)}, then ${ms(second)}; films over: ${over}`);
+  print(`${threads} threads: idle ${ms(idle)}, behind videos ${ms(first)}, then ${ms(second)}; videos over: ${over}`);
   stop.abort();
-  await Promise.all(films);
+  await Promise.all(videos);
   await pool.close();
 }
 
@@ -83,7 +83,7 @@ async function measureTurns(): Promise<void> {
   const pool = createEnginePool({ threads: 1, logger: silentLogger() });
   const timed = async (): Promise<number> => {
     const start = performance.now();
-    await pool.render(await film(options.turns, '480p'), { tenant: 'large', signal: never });
+    await pool.render(await video(options.turns, '480p'), { tenant: 'large', signal: never });
     return performance.now() - start;
   };
   await timed();
@@ -97,8 +97,8 @@ async function measureTurns(): Promise<void> {
     pauses += 1;
   }
   const ratio = ((await shared) / alone).toFixed(2);
-  say(
-    `film of ${options.turns} s at 480p: ${alone.toFixed(0)} ms alone; with ${pauses} small images: ${ratio} of that`,
+  print(
+    `video of ${options.turns} s at 480p: ${alone.toFixed(0)} ms alone; with ${pauses} small images: ${ratio} of that`,
   );
   await pool.close();
 }

@@ -35,10 +35,10 @@ const options = new Command('npm run bench -- holds')
   .parse()
   .opts();
 
-const say = (line: string): boolean => process.stdout.write(`${line}\n`);
+const print = (line: string): boolean => process.stdout.write(`${line}\n`);
 const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-holds-'));
 const children = new Set<Child>();
-say('Starting PostgreSQL.');
+print('Starting PostgreSQL.');
 try {
   const url = clusterUrl(await startBenchCluster(folder, { isDurable: true, children }), 'postgres');
   const database = openDatabase({ url, poolSize: 10 }, silentLogger());
@@ -54,9 +54,9 @@ try {
 }
 
 async function measure(database: Database): Promise<void> {
-  say(`Making ${ACCOUNTS} accounts.`);
+  print(`Making ${ACCOUNTS} accounts.`);
   const accounts: string[] = [];
-  for (let place = 0; place < ACCOUNTS; place++) accounts.push((await createBenchAccount(database)).accountId);
+  for (let index = 0; index < ACCOUNTS; index++) accounts.push((await createBenchAccount(database)).accountId);
   const hot = [accounts[0] ?? ''];
   await window(database, accounts, 2);
   const rates = { hot: [] as number[], many: [] as number[] };
@@ -65,14 +65,14 @@ async function measure(database: Database): Promise<void> {
     for (const side of order) {
       const rate = await window(database, side === 'hot' ? hot : accounts, options.seconds);
       rates[side].push(rate);
-      say(`window ${round}, ${side === 'hot' ? 'one account' : `${ACCOUNTS} accounts`}: ${Math.round(rate)} holds/s`);
+      print(`window ${round}, ${side === 'hot' ? 'one account' : `${ACCOUNTS} accounts`}: ${Math.round(rate)} holds/s`);
     }
   }
   const ratio = median(rates.hot) / median(rates.many);
-  say(
+  print(
     `\nholds/s: one account ${Math.round(median(rates.hot))}, ${ACCOUNTS} accounts ${Math.round(median(rates.many))}`,
   );
-  say(`ratio ${ratio.toFixed(2)} (promised: at least ${PROMISED}): ${ratio >= PROMISED ? 'held' : 'missed'}`);
+  print(`ratio ${ratio.toFixed(2)} (promised: at least ${PROMISED}): ${ratio >= PROMISED ? 'held' : 'missed'}`);
 }
 
 /** @returns holds per second. */

@@ -14,16 +14,16 @@ const VALUES = 49_000;
 const MEMBERS = 9_800;
 
 /** @param length of each member's name. */
-function membersNamed(length: number, name: (place: number) => string): Record<string, unknown> {
+function membersNamed(length: number, name: (index: number) => string): Record<string, unknown> {
   const objects = Array.from({ length: VALUES / MEMBERS }, (_, object) => {
-    const names = Array.from({ length: MEMBERS }, (_name, place) => name(object * MEMBERS + place).padEnd(length, 'k'));
+    const names = Array.from({ length: MEMBERS }, (_name, index) => name(object * MEMBERS + index).padEnd(length, 'k'));
     return [`o${object}`, Object.fromEntries(names.map((each) => [each, 1]))];
   });
   return Object.fromEntries(objects) as Record<string, unknown>;
 }
 
-function listsOf(value: (place: number) => unknown, length = VALUES / 2 - 10): Record<string, unknown> {
-  const list = (first: number): unknown[] => Array.from({ length }, (_, place) => value(first + place));
+function listsOf(value: (index: number) => unknown, length = VALUES / 2 - 10): Record<string, unknown> {
+  const list = (first: number): unknown[] => Array.from({ length }, (_, index) => value(first + index));
   return { first: list(0), second: list(length) };
 }
 
@@ -32,11 +32,11 @@ function shapes(nameBytes: number): Readonly<Record<string, () => unknown>> {
   const length = Math.min(180, Math.floor(nameBytes / VALUES));
   return {
     'names of members': () => membersNamed(length, String),
-    'names with я': () => membersNamed(length - 2, (place) => `я${place}`),
+    'names with я': () => membersNamed(length - 2, (index) => `я${index}`),
     'small objects': () =>
-      Array.from({ length: VALUES / 2 - 10 }, (_, place) => ({ [`k${place}`.padEnd(length * 2, 'k')]: 1 })),
-    texts: () => listsOf((place) => String(place).padEnd(190, 'x')),
-    'texts with я': () => listsOf((place) => `я${place}`.padEnd(185, 'x')),
+      Array.from({ length: VALUES / 2 - 10 }, (_, index) => ({ [`k${index}`.padEnd(length * 2, 'k')]: 1 })),
+    texts: () => listsOf((index) => String(index).padEnd(190, 'x')),
+    'texts with я': () => listsOf((index) => `я${index}`.padEnd(185, 'x')),
     // Each counts as two values.
     'empty objects': () => listsOf(() => ({}), VALUES / 4 - 10),
   };

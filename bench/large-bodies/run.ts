@@ -42,7 +42,7 @@ const ACCOUNTS = 5;
 const LIMITS = { BODY_MB_PER_MINUTE: '1000000', BODY_MB_IN_FLIGHT: '1024' };
 const SMALL_CLIENTS = { clients: 5, everyMs: 25, model: TASK_MODEL };
 
-const say = (line: string): boolean => process.stdout.write(`${line}\n`);
+const print = (line: string): boolean => process.stdout.write(`${line}\n`);
 
 const options = new Command('npm run bench -- large-bodies')
   .description('Measures what bodies of ten megabytes cost others.')
@@ -81,7 +81,7 @@ async function measure(): Promise<void> {
   await mkdir(resultsFolder, { recursive: true });
   const file = path.join(resultsFolder, 'large-bodies.json');
   await writeFile(file, `${JSON.stringify({ at: new Date().toISOString(), pauses, beside }, null, 2)}\n`);
-  say(`Results: ${file}`);
+  print(`Results: ${file}`);
 }
 
 function isChosen({ path: where, name }: LargeBody): boolean {
@@ -120,7 +120,7 @@ async function start(): Promise<{ readonly api: Api; readonly keys: readonly str
 
 async function newKeys(database: Database, count: number): Promise<readonly string[]> {
   const keys: string[] = [];
-  for (let place = 0; place < count; place++) keys.push((await createBenchAccount(database)).key.text);
+  for (let index = 0; index < count; index++) keys.push((await createBenchAccount(database)).key.text);
   return keys;
 }
 
@@ -157,8 +157,8 @@ async function measurePauses({ port, probePort }: Api, apiKey: string, body: Lar
   const processorMs = median(found.map((each) => each.processorMs));
   const where = `${body.path} ${body.name} (${(Buffer.byteLength(body.text) / 1e6).toFixed(1)} MB, ${status})`;
   const figures = `${processorMs.toFixed(0).padStart(4)} ms of the processor, ${wallMs.toFixed(0).padStart(4)} ms`;
-  say(`${where.padEnd(60)} ${figures}${processorMs <= MOST_PAUSE_MS ? '' : '  MISSED'}`);
-  if (status !== 200) say(`  ${answer.slice(0, 300)}`);
+  print(`${where.padEnd(60)} ${figures}${processorMs <= MOST_PAUSE_MS ? '' : '  MISSED'}`);
+  if (status !== 200) print(`  ${answer.slice(0, 300)}`);
   return { path: body.path, name: body.name, status, processorMs, wallMs, found };
 }
 
@@ -172,7 +172,7 @@ async function measureBeside({ port, probePort }: Api, [own = '', ...others]: re
   const clients = { port, apiKey: own, ...SMALL_CLIENTS };
   await healthyFor(clients, 3);
   const quiet = await healthyFor(clients, options.seconds);
-  say(`quiet: ${describeHealthy(quiet)}`);
+  print(`quiet: ${describeHealthy(quiet)}`);
   const found: object[] = [];
   for (const name of ['names of members', 'one text']) {
     const body = largeBodies(options.names).find((each) => each.path === '/v1/tasks/estimate' && each.name === name);
@@ -188,11 +188,11 @@ async function measureBeside({ port, probePort }: Api, [own = '', ...others]: re
     senders.disconnect();
     await once(senders, 'exit');
     const ratio = beside.p99Ms / quiet.p99Ms;
-    say(`beside ${SENDERS} (${name}): ${describeHealthy(beside)}; the bodies: ${JSON.stringify(statuses)}`);
-    say(
+    print(`beside ${SENDERS} (${name}): ${describeHealthy(beside)}; the bodies: ${JSON.stringify(statuses)}`);
+    print(
       `  p99 over quiet: ${ratio.toFixed(2)}, promised at most ${MOST_SLOWER}: ${ratio <= MOST_SLOWER ? 'ok' : 'MISSED'}`,
     );
-    say(
+    print(
       `  longest pause of the event loop: ${pauses.processorMs.toFixed(0)} ms of the processor, ${pauses.wallMs.toFixed(0)} ms`,
     );
     found.push({ name, beside, statuses, ratio, pauses });

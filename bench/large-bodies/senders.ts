@@ -33,7 +33,7 @@ async function send(key: string): Promise<void> {
   }
 }
 
-for (let place = 0; place < Number(senders); place++) void send(keys[place % keys.length] ?? '');
+for (let index = 0; index < Number(senders); index++) void send(keys[index % keys.length] ?? '');
 process.send?.('begun');
 process.once('message', () => process.send?.(statuses));
 process.once('disconnect', () => process.exit(0));

@@ -37,12 +37,12 @@ const options = new Command('npm run bench -- launcher')
   .parse()
   .opts();
 
-const say = (line: string): boolean => process.stdout.write(`${line}\n`);
+const print = (line: string): boolean => process.stdout.write(`${line}\n`);
 const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-launcher-'));
 const children = new Set<Child>();
 /** Tasks so far. */
 let accepted = 0;
-say('Starting PostgreSQL.');
+print('Starting PostgreSQL.');
 try {
   const url = clusterUrl(await startBenchCluster(folder, { isDurable: true, children }), 'postgres');
   const database = openDatabase({ url, poolSize: 10 }, silentLogger());
@@ -92,7 +92,7 @@ async function measure(database: Database, accountIds: readonly string[], latenc
   await launcher.close();
   const possible = (MAX_IN_FLIGHT * 1000) / latencyMs;
   const ratio = perSecond / possible;
-  say(
+  print(
     `${latencyMs} ms: ${Math.round(perSecond)} starts/s of ${Math.round(possible)}, ${(100 * ratio).toFixed(0)} % ` +
       `(promised: ${100 * PROMISED} %): ${ratio >= PROMISED ? 'held' : 'missed'}`,
   );

@@ -4,12 +4,12 @@
  */
 import { encodeCursor } from '../../src/http/app/cursor.ts';
 import { RARE_KEY } from './rows.ts';
-import type { Known } from './rows.ts';
+import type { Sample } from './rows.ts';
 
 export interface ListRequest {
   readonly name: string;
   readonly tasks: number;
-  path(known: Known): string;
+  path(sample: Sample): string;
 }
 
 const list = (name: string, query: string, tasks = 10): ListRequest => ({

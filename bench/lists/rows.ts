@@ -52,7 +52,7 @@ const INSERT_REST = [
 ];
 
 /** What requests need to know about the tasks. */
-export interface Known {
+export interface Sample {
   readonly keyId: string;
   /** The newest one, one in the middle, and the oldest one. */
   readonly taskIds: readonly string[];
@@ -63,7 +63,7 @@ export interface Known {
 }
 
 /** Fills a migrated database. */
-export async function fill(url: string, accountId: string, keyId: string, tasks: number): Promise<Known> {
+export async function fill(url: string, accountId: string, keyId: string, tasks: number): Promise<Sample> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   try {

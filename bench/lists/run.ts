@@ -25,7 +25,7 @@ import { roleEnvironment, roleLaunch } from '../stage/node-launch.ts';
 import { UNBOUNDED, REQUESTS } from './requests.ts';
 import type { ListRequest } from './requests.ts';
 import { fill } from './rows.ts';
-import type { Known } from './rows.ts';
+import type { Sample } from './rows.ts';
 import { count } from '../../test/support/number-options.ts';
 
 /** At most this much more than in the small account. */
@@ -33,11 +33,11 @@ const BOUND = 1.3;
 /** More often than PostgreSQL executes a statement before it chooses a generic plan, on each connection of the pool. */
 const WARM_UP = 80;
 
-const say = (line: string): boolean => process.stdout.write(`${line}\n`);
+const print = (line: string): boolean => process.stdout.write(`${line}\n`);
 
 /** One account, and how to send requests for it. */
 interface Side {
-  readonly known: Known;
+  readonly sample: Sample;
   readonly port: number;
   readonly apiKey: string;
   connection: KeepAliveConnection;
@@ -87,21 +87,21 @@ async function measure(): Promise<void> {
   for (const request of chosen(REQUESTS)) {
     const finding = await compare(request, sides.small, sides.large);
     findings.push(finding);
-    say(`  ${line(finding)}${finding.ratio <= BOUND ? '' : '  MISSED'}`);
+    print(`  ${line(finding)}${finding.ratio <= BOUND ? '' : '  MISSED'}`);
   }
   const combined = chosen(UNBOUNDED);
-  if (combined.length > 0) say('\nWithout a bound:');
+  if (combined.length > 0) print('\nWithout a bound:');
   for (const request of combined) {
     const finding = await compare(request, sides.small, sides.large);
     findings.push(finding);
-    say(`  ${line(finding)}`);
+    print(`  ${line(finding)}`);
   }
   await mkdir(packageFile('bench/results'), { recursive: true });
   const file = packageFile('bench/results/lists.json');
   await writeFile(file, `${JSON.stringify({ at: new Date().toISOString(), ...sizes(), findings }, null, 2)}\n`);
-  say(`Results: ${file}`);
+  print(`Results: ${file}`);
   if (!options.keep) return;
-  say(`The database: ${clusterUrl(cluster, 'large')}`);
+  print(`The database: ${clusterUrl(cluster, 'large')}`);
   await interrupted;
 }
 
@@ -118,7 +118,7 @@ function line({ name, smallMs, largeMs, ratio }: Finding): string {
  * not need it.
  */
 async function openSide(cluster: Cluster, name: string, tasks: number): Promise<Side> {
-  say(`Writing ${tasks} tasks.`);
+  print(`Writing ${tasks} tasks.`);
   await ensureDatabase(cluster, name);
   const url = clusterUrl(cluster, name);
   const database = openDatabase({ url, poolSize: 1 }, silentLogger());
@@ -130,19 +130,19 @@ async function openSide(cluster: Cluster, name: string, tasks: number): Promise<
       await database.close();
     }
   })();
-  const known = await fill(url, accountId, key.id, tasks);
+  const sample = await fill(url, accountId, key.id, tasks);
   const port = await findFreePort();
   const environment = roleEnvironment({ databaseUrl: url, storeFolder: path.join(folder, `store-${name}`), port });
   const api = new Child(`api of ${name}`, roleLaunch('api', environment, undefined), path.join(folder, `${name}.log`));
   children.add(api);
   await api.ready();
-  return { known, port, apiKey: key.text, connection: new KeepAliveConnection(port) };
+  return { sample, port, apiKey: key.text, connection: new KeepAliveConnection(port) };
 }
 
 /** Sends requests to both in turn; the order changes each time. */
 async function compare(request: ListRequest, small: Side, large: Side): Promise<Finding> {
   for (let round = 0; round < WARM_UP; round++) {
-    for (const side of [small, large]) await ask(request, side);
+    for (const side of [small, large]) await send(request, side);
   }
   const latencies = new Map<Side, number[]>([
     [small, []],
@@ -151,7 +151,7 @@ async function compare(request: ListRequest, small: Side, large: Side): Promise<
   for (let round = 0; round < options.requests; round++) {
     for (const side of round % 2 === 0 ? [small, large] : [large, small]) {
       const began = performance.now();
-      await ask(request, side);
+      await send(request, side);
       latencies.get(side)?.push(performance.now() - began);
     }
   }
@@ -159,12 +159,12 @@ async function compare(request: ListRequest, small: Side, large: Side): Promise<
   return { name: request.name, smallMs, largeMs, ratio: largeMs / smallMs };
 }
 
-async function ask({ name, path, tasks }: ListRequest, side: Side): Promise<void> {
-  const { known, port, apiKey } = side;
+async function send({ name, path, tasks }: ListRequest, side: Side): Promise<void> {
+  const { sample, port, apiKey } = side;
   // The server closes a connection that was idle for a minute, and writing the other account's tasks takes longer.
   if (side.connection.isClosed) side.connection = new KeepAliveConnection(port);
   const answer = await side.connection.request(
-    `GET ${path(known)} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nAuthorization: Bearer ${apiKey}\r\n\r\n`,
+    `GET ${path(sample)} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nAuthorization: Bearer ${apiKey}\r\n\r\n`,
   );
   const shown = answer.body.split('"taskId"').length - 1;
   if (answer.status !== 200 || (tasks >= 0 && shown !== tasks)) {

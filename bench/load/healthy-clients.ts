@@ -35,10 +35,10 @@ export async function healthyFor(
   const body = JSON.stringify({ model, input: { prompt: 'teal' } });
   const create = `POST /v1/tasks HTTP/1.1\r\n${common}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
   await Promise.all(
-    Array.from({ length: clients }, async (_, place) => {
+    Array.from({ length: clients }, async (_, index) => {
       let connection = new KeepAliveConnection(port);
       let read = `GET /v1/tasks?size=1 HTTP/1.1\r\n${common}\r\n`;
-      await new Promise((resolve) => setTimeout(resolve, (place * everyMs) / clients));
+      await new Promise((resolve) => setTimeout(resolve, (index * everyMs) / clients));
       for (let count = 0; performance.now() < end; count++) {
         const begun = performance.now();
         try {

@@ -22,8 +22,8 @@ const finished: string[] = [];
 let reads = 0;
 
 function connectionOf(client: number): KeepAliveConnection {
-  const kept = connections[client];
-  if (kept !== undefined && !kept.isClosed) return kept;
+  const existing = connections[client];
+  if (existing !== undefined && !existing.isClosed) return existing;
   return (connections[client] = new KeepAliveConnection(Number(port)));
 }
 

@@ -13,8 +13,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Command } from '@commander-js/extra-typings';
 import { packageFile } from '../../src/config/package-root.ts';
 import type { Database } from '../../src/database/database.ts';
-import { withService } from '../films/service.ts';
-import type { Service } from '../films/service.ts';
+import { withService } from '../videos/service.ts';
+import type { Service } from '../videos/service.ts';
 import { KeepAliveConnection } from '../load/keep-alive-connection.ts';
 import { median } from '../measures.ts';
 import { createBenchAccount } from '../stage/account.ts';
@@ -60,7 +60,7 @@ const SELECT_DELIVERIES = {
           WHERE t.account_id = $1`,
 };
 
-const say = (line: string): boolean => process.stdout.write(`${line}\n`);
+const print = (line: string): boolean => process.stdout.write(`${line}\n`);
 
 const options = new Command('npm run bench -- receivers')
   .description("Measures whether one account's receivers delay another account.")
@@ -75,7 +75,7 @@ const { command, args, environment } = loadLaunch('receivers/receivers.ts', []);
 const receivers = spawn(command, [...args], { env: environment, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
 try {
   const [ports] = (await once(receivers, 'message')) as [ReceiverPorts];
-  await withService(say, (service) => measure(service, ports), {
+  await withService(print, (service) => measure(service, ports), {
     EGRESS_ALLOW: `http://127.0.0.1:${ports.http},127.0.0.1:${ports.tls}`,
     CALLBACK_OFFSETS_SECONDS: OFFSETS_SECONDS,
   });
@@ -86,7 +86,7 @@ try {
 async function measure({ database, port }: Service, ports: ReceiverPorts): Promise<void> {
   const [crowded, measured] = [await createBenchAccount(database), await createBenchAccount(database)];
   const window = () => finishTasks(port, measured, `http://127.0.0.1:${ports.http}/ok`);
-  say('Warming up.');
+  print('Warming up.');
   await window();
   const quiet: number[] = [];
   const meanwhile: number[] = [];
@@ -99,7 +99,7 @@ async function measure({ database, port }: Service, ports: ReceiverPorts): Promi
       const value = p95(latencies);
       (isCrowded ? meanwhile : quiet).push(value);
       const kind = isCrowded ? 'meanwhile' : 'quiet';
-      say(`  ${round}/${options.rounds}  ${kind.padEnd(9)}  p95 ${value.toFixed(0)} ms of ${latencies.length} tasks`);
+      print(`  ${round}/${options.rounds}  ${kind.padEnd(9)}  p95 ${value.toFixed(0)} ms of ${latencies.length} tasks`);
     }
   }
 
@@ -108,22 +108,22 @@ async function measure({ database, port }: Service, ports: ReceiverPorts): Promi
   const longestMs = Math.max(...attempts.map(({ mostMs }) => mostMs));
   const delivered = await deliveriesOf(database, measured);
   for (const { kind, outcome, count, mostMs } of attempts) {
-    say(`  ${kind.padEnd(8)}  ${outcome.padEnd(11)}  ${String(count).padStart(6)} attempts, the longest ${mostMs} ms`);
+    print(`  ${kind.padEnd(8)}  ${outcome.padEnd(11)}  ${String(count).padStart(6)} attempts, the longest ${mostMs} ms`);
   }
-  say(`callbacks of the measured account: ${delivered.count}, p95 ${delivered.p95Ms} ms after their tasks`);
-  tell('create to success, p95, over a quiet one', slower, MOST_SLOWER);
-  tell('the longest attempt, ms', longestMs, MOST_ATTEMPT_MS);
+  print(`callbacks of the measured account: ${delivered.count}, p95 ${delivered.p95Ms} ms after their tasks`);
+  reportFigure('create to success, p95, over a quiet one', slower, MOST_SLOWER);
+  reportFigure('the longest attempt, ms', longestMs, MOST_ATTEMPT_MS);
   await mkdir(packageFile('bench/results'), { recursive: true });
   const file = packageFile('bench/results/receivers.json');
   const { rounds, seconds, clients, crowd } = options;
   const settings = { rounds, seconds, clients, crowd };
   const result = { at: new Date().toISOString(), settings, quiet, meanwhile, slower, attempts, delivered };
   await writeFile(file, `${JSON.stringify(result, null, 2)}\n`);
-  say(`Results: ${file}`);
+  print(`Results: ${file}`);
 }
 
-function tell(what: string, value: number, most: number): void {
-  say(`${what}: ${value.toFixed(2)}, promised at most ${most}: ${value <= most ? 'ok' : 'MISSED'}`);
+function reportFigure(what: string, value: number, most: number): void {
+  print(`${what}: ${value.toFixed(2)}, promised at most ${most}: ${value <= most ? 'ok' : 'MISSED'}`);
 }
 
 /** Clients that each create a task and wait until it ends, one after the other. @returns how long each took, in ms. */

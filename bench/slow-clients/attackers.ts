@@ -44,8 +44,8 @@ const SLOW_KINDS: readonly { readonly begin: string; readonly does: 'drip' | 'st
   { begin: `GET ${file} HTTP/1.1\r\n${host}\r\n`, does: 'stop reading' },
 ];
 
-function openSlow(place: number): Promise<void> {
-  const kind = SLOW_KINDS[place % SLOW_KINDS.length] ?? { begin: '', does: 'nothing' };
+function openSlow(index: number): Promise<void> {
+  const kind = SLOW_KINDS[index % SLOW_KINDS.length] ?? { begin: '', does: 'nothing' };
   return new Promise((resolve) => {
     let timer: NodeJS.Timeout | undefined;
     const socket = createConnection(Number(port), '127.0.0.1', () => {
@@ -68,7 +68,7 @@ function openSlow(place: number): Promise<void> {
       resolve();
       if (isOver) return;
       cut += 1;
-      setTimeout(() => void openSlow(place), AGAIN_AFTER_MS);
+      setTimeout(() => void openSlow(index), AGAIN_AFTER_MS);
     });
   });
 }
@@ -94,7 +94,7 @@ function sendGarbage(): void {
   socket.on('error', () => undefined);
 }
 
-await Promise.all(Array.from({ length: Number(slow) }, (_, place) => openSlow(place)));
+await Promise.all(Array.from({ length: Number(slow) }, (_, index) => openSlow(index)));
 const begunAt = performance.now();
 // As many as are due: after a late timer the missing ones are sent too.
 setInterval(() => {

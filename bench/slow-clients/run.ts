@@ -33,7 +33,7 @@ const WARM_UP_SECONDS = 3;
 const LARGE_FILE_BYTES = 20_000_000;
 const MEMORY_EVERY_MS = 500;
 
-const say = (line: string): boolean => process.stdout.write(`${line}\n`);
+const print = (line: string): boolean => process.stdout.write(`${line}\n`);
 
 const options = new Command('npm run bench -- slow-clients')
   .description('Measures healthy clients beside slow ones and garbage.')
@@ -75,7 +75,7 @@ async function measure(): Promise<void> {
   await healthyFor({ port, apiKey: key.text }, WARM_UP_SECONDS);
   const quietMb = await residentMb(api.pid);
   const quiet = await healthyFor({ port, apiKey: key.text }, options.quiet);
-  say(`quiet: ${describeHealthy(quiet)}, the api holds ${quietMb.toFixed(0)} MB`);
+  print(`quiet: ${describeHealthy(quiet)}, the api holds ${quietMb.toFixed(0)} MB`);
 
   const { slow, garbage, seconds } = options;
   const launch = loadLaunch('slow-clients/attackers.ts', [port, key.text, file, slow, garbage].map(String));
@@ -94,20 +94,20 @@ async function measure(): Promise<void> {
   clearInterval(watching);
   attackers.send('report');
   const [report] = (await once(attackers, 'message')) as [AttackReport];
-  say(`attacked: ${describeHealthy(attacked)}, the api held ${mostMb.toFixed(0)} MB at most`);
+  print(`attacked: ${describeHealthy(attacked)}, the api held ${mostMb.toFixed(0)} MB at most`);
   const ratios = { p50: attacked.p50Ms / quiet.p50Ms, p99: attacked.p99Ms / quiet.p99Ms };
-  say(`attacked over quiet: p50 ${ratios.p50.toFixed(2)}, p99 ${ratios.p99.toFixed(2)}`);
-  say(`${slow} slow connections, of which ${report.cut} were cut and came again; ${report.garbage} times garbage`);
-  say(`what the attackers were answered: ${JSON.stringify(report.statuses)}`);
+  print(`attacked over quiet: p50 ${ratios.p50.toFixed(2)}, p99 ${ratios.p99.toFixed(2)}`);
+  print(`${slow} slow connections, of which ${report.cut} were cut and came again; ${report.garbage} times garbage`);
+  print(`what the attackers were answered: ${JSON.stringify(report.statuses)}`);
   const broken = Object.entries(report.statuses).filter(([status]) => status.startsWith('5'));
   const serverErrors = broken.reduce((sum, [, count]) => sum + count, quiet.serverErrors + attacked.serverErrors);
-  say(`5xx in all: ${serverErrors}; healthy requests that failed: ${attacked.failed}`);
+  print(`5xx in all: ${serverErrors}; healthy requests that failed: ${attacked.failed}`);
 
   await mkdir(packageFile('bench/results'), { recursive: true });
   const results = packageFile('bench/results/slow-clients.json');
   const result = { at: new Date().toISOString(), options: { slow, garbage, seconds }, quiet, attacked, ratios };
   await writeFile(results, `${JSON.stringify({ ...result, quietMb, mostMb, report, serverErrors }, null, 2)}\n`);
-  say(`Results: ${results}`);
+  print(`Results: ${results}`);
 }
 
 /** @returns the path of a file that a client can read slowly. */

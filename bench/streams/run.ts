@@ -48,7 +48,7 @@ const copyTasks = {
          INSERT INTO task_events (task_id, seq, type) SELECT id, 1, 'accepted' FROM copied`,
 };
 
-const say = (line: string): boolean => process.stdout.write(`${line}\n`);
+const print = (line: string): boolean => process.stdout.write(`${line}\n`);
 
 const options = new Command('npm run bench -- streams')
   .description('Measures what clients cost that watch tasks or wait for them.')
@@ -88,26 +88,26 @@ async function measureOn(cluster: Cluster, database: Database): Promise<void> {
   await readsFor(port, apiKey, read, 5);
   const idleMs = await readsFor(port, apiKey, read, options.seconds);
   const idleKb = await residentKb(pid);
-  say(`idle: a read takes ${idleMs.toFixed(2)} ms, the api holds ${idleKb} kB`);
+  print(`idle: a read takes ${idleMs.toFixed(2)} ms, the api holds ${idleKb} kB`);
 
   await hold('stream', port, apiKey, tasks.slice(0, options.streams));
   await hold('wait', port, apiKey, tasks.slice(options.streams));
   await sleep(SETTLE_MS);
   const loadedMs = await readsFor(port, apiKey, read, options.seconds);
   const loadedKb = await residentKb(pid);
-  say(`with ${options.streams} streams and ${options.waits} waiting reads: ${loadedMs.toFixed(2)} ms, ${loadedKb} kB`);
+  print(`with ${options.streams} streams and ${options.waits} waiting reads: ${loadedMs.toFixed(2)} ms, ${loadedKb} kB`);
 
   const kbEach = (loadedKb - idleKb) / (options.streams + options.waits);
   const slower = loadedMs / idleMs;
   const verdict = (isMet: boolean): string => (isMet ? 'ok' : 'MISSED');
-  say(`memory for each: ${kbEach.toFixed(1)} kB, promised at most ${MAX_KB_EACH}: ${verdict(kbEach <= MAX_KB_EACH)}`);
-  say(`reads meanwhile: ${slower.toFixed(2)} times, promised at most ${MAX_SLOWER}: ${verdict(slower <= MAX_SLOWER)}`);
+  print(`memory for each: ${kbEach.toFixed(1)} kB, promised at most ${MAX_KB_EACH}: ${verdict(kbEach <= MAX_KB_EACH)}`);
+  print(`reads meanwhile: ${slower.toFixed(2)} times, promised at most ${MAX_SLOWER}: ${verdict(slower <= MAX_SLOWER)}`);
   await mkdir(packageFile('bench/results'), { recursive: true });
   const file = packageFile('bench/results/streams.json');
   const { streams, waits } = options;
   const result = { at: new Date().toISOString(), streams, waits, idleMs, loadedMs, slower, idleKb, loadedKb, kbEach };
   await writeFile(file, `${JSON.stringify(result, null, 2)}\n`);
-  say(`Results: ${file}`);
+  print(`Results: ${file}`);
 }
 
 /** An api without Temporal, so that its tasks stay as they are. */

@@ -34,7 +34,7 @@ const MOST_ADDED_MS = 2;
 /** The minimum resident memory in the second half of the calls over that in the first. */
 const MOST_GROWTH = 1.15;
 
-const say = (line: string): boolean => process.stdout.write(`${line}\n`);
+const print = (line: string): boolean => process.stdout.write(`${line}\n`);
 
 const options = new Command('npm run bench -- text')
   .description('Measures text calls beside a bare pass-through.')
@@ -105,7 +105,7 @@ async function measure(): Promise<void> {
 
   const bare: Side = { port: passThrough.ready.port, apiKey: 'none', model: 'far' };
   const ours: Side = { port, apiKey: key.text, model: 'bench/far' };
-  const ask = async (side: Side, order: Omit<TextOrder, keyof Side>): Promise<TextWindow> => {
+  const runCalls = async (side: Side, order: Omit<TextOrder, keyof Side>): Promise<TextWindow> => {
     clients.send({ ...side, ...order } satisfies TextOrder);
     const [answer] = (await once(clients, 'message')) as [{ result: TextWindow } | { error: string }];
     if ('error' in answer) throw new Error(answer.error);
@@ -113,40 +113,40 @@ async function measure(): Promise<void> {
   };
 
   for (const side of [bare, ours]) {
-    for (const isStreamed of [false, true]) await ask(side, { isStreamed, clients: options.clients, seconds: 3 });
+    for (const isStreamed of [false, true]) await runCalls(side, { isStreamed, clients: options.clients, seconds: 3 });
   }
   if (options.load !== undefined) {
     const { clients, seconds } = options;
     const before = await processorMs(api.pid);
-    const { calls, perSecond } = await ask(ours, { isStreamed: options.load === 'stream', clients, seconds });
+    const { calls, perSecond } = await runCalls(ours, { isStreamed: options.load === 'stream', clients, seconds });
     const each = ((await processorMs(api.pid)) - before) / calls;
-    say(`${options.load}: ${perSecond.toFixed(0)}/s, ${(each * 1_000).toFixed(0)} µs of the api's processor each`);
+    print(`${options.load}: ${perSecond.toFixed(0)}/s, ${(each * 1_000).toFixed(0)} µs of the api's processor each`);
     return;
   }
   const whole = await rounds(
     'unstreamed calls',
     async (side) =>
-      (await ask(side, { isStreamed: false, clients: options.clients, seconds: options.seconds })).perSecond,
+      (await runCalls(side, { isStreamed: false, clients: options.clients, seconds: options.seconds })).perSecond,
   );
   const streams = await rounds(
     'streams of 50 chunks',
     async (side) =>
-      (await ask(side, { isStreamed: true, clients: options.clients, seconds: options.seconds })).perSecond,
+      (await runCalls(side, { isStreamed: true, clients: options.clients, seconds: options.seconds })).perSecond,
   );
   const first = await rounds(
     'first byte of a stream, one client',
-    async (side) => (await ask(side, { isStreamed: true, clients: 1, seconds: options.seconds })).firstByteMs,
+    async (side) => (await runCalls(side, { isStreamed: true, clients: 1, seconds: options.seconds })).firstByteMs,
   );
   const added = first.ours - first.bare;
-  tell('unstreamed calls a second, ours over bare', whole.ratio, `at least ${LEAST_WHOLE}`, whole.ratio >= LEAST_WHOLE);
-  tell('streams a second, ours over bare', streams.ratio, `at least ${LEAST_STREAMS}`, streams.ratio >= LEAST_STREAMS);
-  tell('added to the first byte, ms', added, `at most ${MOST_ADDED_MS}`, added <= MOST_ADDED_MS);
+  reportFigure('unstreamed calls a second, ours over bare', whole.ratio, `at least ${LEAST_WHOLE}`, whole.ratio >= LEAST_WHOLE);
+  reportFigure('streams a second, ours over bare', streams.ratio, `at least ${LEAST_STREAMS}`, streams.ratio >= LEAST_STREAMS);
+  reportFigure('added to the first byte, ms', added, `at most ${MOST_ADDED_MS}`, added <= MOST_ADDED_MS);
   const memory = options.calls > 0 ? await watchMemory() : undefined;
 
   const file = path.join(resultsFolder, 'text.json');
   const result = { at: new Date().toISOString(), whole, streams, first, addedMs: added, memory };
   await writeFile(file, `${JSON.stringify(result, null, 2)}\n`);
-  say(`Results: ${file}`);
+  print(`Results: ${file}`);
 
   async function rounds(name: string, window: (side: Side) => Promise<number>) {
     const values: Record<'bare' | 'ours', number[]> = { bare: [], ours: [] };
@@ -156,29 +156,29 @@ async function measure(): Promise<void> {
       for (const which of order) values[which].push(await window(which === 'bare' ? bare : ours));
     }
     const figures = { ours: median(values.ours), bare: median(values.bare) };
-    say(`${name}: ours ${figures.ours.toFixed(2)}, bare ${figures.bare.toFixed(2)}`);
+    print(`${name}: ours ${figures.ours.toFixed(2)}, bare ${figures.bare.toFixed(2)}`);
     return { ...figures, ratio: figures.ours / figures.bare, values };
   }
 
   async function watchMemory() {
     const sizes: number[] = [];
     for (let tenth = 0; tenth < 10; tenth++) {
-      await ask(ours, { isStreamed: tenth % 2 === 1, clients: options.clients, calls: options.calls / 10 });
+      await runCalls(ours, { isStreamed: tenth % 2 === 1, clients: options.clients, calls: options.calls / 10 });
       sizes.push(await residentMb(api.pid));
     }
     // Memory that accumulates between two collections is not growth: the minima show growth.
     const growth = Math.min(...sizes.slice(5)) / Math.min(...sizes.slice(0, 5));
-    say(
+    print(
       `resident memory of the api after each tenth of ${options.calls} calls, MB: ${sizes.map(Math.round).join(' ')}`,
     );
     const what = 'least resident memory of the second half over that of the first';
-    tell(what, growth, `at most ${MOST_GROWTH}`, growth <= MOST_GROWTH);
+    reportFigure(what, growth, `at most ${MOST_GROWTH}`, growth <= MOST_GROWTH);
     return { sizes, growth };
   }
 }
 
-function tell(what: string, value: number, promise: string, isMet: boolean): void {
-  say(`${what}: ${value.toFixed(2)}, promised ${promise}: ${isMet ? 'ok' : 'MISSED'}`);
+function reportFigure(what: string, value: number, promise: string, isMet: boolean): void {
+  print(`${what}: ${value.toFixed(2)}, promised ${promise}: ${isMet ? 'ok' : 'MISSED'}`);
 }
 
 function modelFile(port: number): object {

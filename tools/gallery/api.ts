@@ -51,7 +51,7 @@ const GIVE_UP_MS = 30 * 60_000;
 
 /** @param baseUrl ends in `/v1`. */
 export function connect(baseUrl: string, key: string): Api {
-  async function ask<T>(method: string, route: string, body?: unknown): Promise<T> {
+  async function call<T>(method: string, route: string, body?: unknown): Promise<T> {
     const response = await fetch(`${baseUrl}${route}`, {
       method,
       headers: {
@@ -68,15 +68,15 @@ export function connect(baseUrl: string, key: string): Api {
 
   return {
     async models(isWanted) {
-      const list = await ask<{ data: readonly { id: string }[] }>('GET', '/models');
+      const list = await call<{ data: readonly { id: string }[] }>('GET', '/models');
       const wanted = list.data.filter(({ id }) => isWanted(id));
-      return Promise.all(wanted.map(({ id }) => ask<Model>('GET', `/models/${id}`)));
+      return Promise.all(wanted.map(({ id }) => call<Model>('GET', `/models/${id}`)));
     },
     async run(model, input) {
-      const created = await ask<{ data: { taskId: string } }>('POST', '/tasks', { model, input });
+      const created = await call<{ data: { taskId: string } }>('POST', '/tasks', { model, input });
       const deadline = Date.now() + GIVE_UP_MS;
       for (;;) {
-        const { data: task } = await ask<{ data: Task }>('GET', `/tasks/${created.data.taskId}`);
+        const { data: task } = await call<{ data: Task }>('GET', `/tasks/${created.data.taskId}`);
         if (task.status === 'success' || task.status === 'fail') return task;
         if (Date.now() > deadline) throw new Error(`${task.taskId} of ${model} does not end`);
         await sleep(200);

@@ -23,14 +23,14 @@ const KEY = /dk_live_\w+/;
  * @throws {Error} it does not start; the message contains its output.
  */
 export async function startInstallation(
-  say: (line: string) => void,
+  print: (line: string) => void,
   environment: Readonly<Record<string, string>> = {},
 ): Promise<Installation> {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-tool-'));
   // Under root, PostgreSQL runs as another user, who needs access to the directory.
   await chmod(folder, 0o711);
   const dataDir = path.join(folder, 'data');
-  say('Starting an installation.');
+  print('Starting an installation.');
   const child = spawn(process.execPath, [packageFile('dist/src/main.js'), 'start', '--data-dir', dataDir], {
     // oxlint-disable-next-line node/no-process-env -- the child is to find what we find
     env: { ...process.env, ...environment, PORT: '0', ADMIN_PORT: '0', TEMPORAL_PORT: '0', TEMPORAL_UI_PORT: '0' },

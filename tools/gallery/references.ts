@@ -68,9 +68,9 @@ export function withReferences(
   const next = new Map<Kind, number>();
   const pick = (kind: Kind): string => {
     const found = references.filter((reference) => reference.kind === kind);
-    const place = next.get(kind) ?? 0;
-    next.set(kind, place + 1);
-    const reference = found[place % found.length];
+    const index = next.get(kind) ?? 0;
+    next.set(kind, index + 1);
+    const reference = found[index % found.length];
     if (reference === undefined) throw new Error(`there is no ${kind} to work on`);
     return reference.url;
   };

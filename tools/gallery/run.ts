@@ -21,7 +21,7 @@ import type { Reference } from './references.ts';
 import { verify } from './verify.ts';
 import { PROTOCOLS } from '../../src/providers/protocols.ts';
 
-const say = (line: string): boolean => process.stderr.write(`${line}\n`);
+const print = (line: string): boolean => process.stderr.write(`${line}\n`);
 
 const program = new Command('npm run gallery --')
   .description('Shows what every embedded model makes.')
@@ -37,13 +37,13 @@ if (options.url !== undefined && options.key === undefined) program.error('error
 const folder = path.resolve(options.out);
 const installation =
   options.url === undefined || options.key === undefined
-    ? await startInstallation(say)
+    ? await startInstallation(print)
     : { url: options.url, key: options.key, stop: async () => {} };
 try {
   process.exitCode = await show(connect(installation.url, installation.key));
 } catch (error) {
   if (!(error instanceof GalleryError)) throw error;
-  say(error.message);
+  print(error.message);
   process.exitCode = 1;
 } finally {
   await installation.stop();
@@ -66,7 +66,7 @@ async function show(api: Api): Promise<number> {
   const file = path.join(folder, 'index.html');
   await writeFile(file, page(exhibits));
   const broken = exhibits.filter(({ problems }) => problems.length > 0);
-  say(`${exhibits.length - broken.length} of ${exhibits.length} are as they should be: ${file}`);
+  print(`${exhibits.length - broken.length} of ${exhibits.length} are as they should be: ${file}`);
   return broken.length === 0 ? 0 : 1;
 }
 
@@ -83,7 +83,7 @@ async function embeddedNames(): Promise<ReadonlySet<string>> {
 async function makeReferences(api: Api, models: readonly Model[]): Promise<readonly Reference[]> {
   const references: Reference[] = [];
   for (const { kind, model, input } of referencesNeeded(models)) {
-    say(`${kind} to work on, by ${model}`);
+    print(`${kind} to work on, by ${model}`);
     const task = await api.run(model, input);
     const [output] = task.output ?? [];
     if (output === undefined) throw new Error(`${model} made nothing to work on: ${JSON.stringify(task.error)}`);
@@ -99,8 +99,8 @@ async function makeExhibit(api: Api, model: Model, input: Readonly<Record<string
   const problems: string[] = [];
   if (task.status !== 'success') problems.push(`${task.status}: ${JSON.stringify(task.error)}`);
   const files: ExhibitFile[] = [];
-  for (const [place, output] of (task.output ?? []).entries()) {
-    const name = `${model.id.replaceAll('/', '-')}-${task.taskId.slice(-6)}-${place + 1}${extensionOf(output.url)}`;
+  for (const [index, output] of (task.output ?? []).entries()) {
+    const name = `${model.id.replaceAll('/', '-')}-${task.taskId.slice(-6)}-${index + 1}${extensionOf(output.url)}`;
     const bytes = await api.download(output.url);
     const file = path.join(folder, 'files', name);
     await writeFile(file, bytes);
@@ -108,7 +108,7 @@ async function makeExhibit(api: Api, model: Model, input: Readonly<Record<string
     problems.push(...found.problems.map((problem) => `${name}: ${problem}`));
     files.push({ name: `files/${name}`, type: output.type, facts: found.facts });
   }
-  say(`${problems.length === 0 ? '✔' : '✖'} ${model.id} in ${seconds.toFixed(1)} s${problems.map((each) => `\n    ${each}`).join('')}`);
+  print(`${problems.length === 0 ? '✔' : '✖'} ${model.id} in ${seconds.toFixed(1)} s${problems.map((each) => `\n    ${each}`).join('')}`);
   return { model: model.id, description: model.description, input: shown(input), seconds, cost: costOf(task), files, problems };
 }
 

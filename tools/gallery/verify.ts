@@ -35,17 +35,17 @@ export async function verify(exhibit: {
   const problems: string[] = [];
   if (bytes.length !== output.sizeBytes) problems.push(`has ${bytes.length} bytes and not ${output.sizeBytes}`);
   if (createHash('sha256').update(bytes).digest('hex') !== output.sha256) problems.push('has another SHA-256');
-  const isPicture = output.mimeType.startsWith('image/');
-  const found = isPicture ? await verifyPicture(exhibit) : await verifyTracks(exhibit);
+  const isImage = output.mimeType.startsWith('image/');
+  const found = isImage ? await verifyImage(exhibit) : await verifyTracks(exhibit);
   return { facts: found.facts, problems: [...problems, ...found.problems] };
 }
 
-async function verifyPicture({ bytes, output }: { bytes: Buffer; output: Output }): Promise<Verified> {
+async function verifyImage({ bytes, output }: { bytes: Buffer; output: Output }): Promise<Verified> {
   const problems: string[] = [];
-  const picture = sharp(bytes);
-  const { width, height, format } = await picture.metadata();
+  const image = sharp(bytes);
+  const { width, height, format } = await image.metadata();
   if (width !== output.width || height !== output.height) problems.push(`is ${width}x${height}`);
-  const { channels } = await picture.stats();
+  const { channels } = await image.stats();
   const deviation = Math.max(...channels.map(({ stdev }) => stdev));
   if (deviation < LEAST_DEVIATION) problems.push(`shows nothing: its pixels deviate by ${deviation.toFixed(1)}`);
   return { facts: `${format} ${width}x${height}`, problems };
@@ -62,29 +62,29 @@ async function verifyTracks({
 }): Promise<Verified> {
   const problems: string[] = [];
   const container = new Input({ source: new FilePathSource(file), formats: ALL_FORMATS });
-  const [film, sound] = [await container.getPrimaryVideoTrack(), await container.getPrimaryAudioTrack()];
+  const [video, audio] = [await container.getPrimaryVideoTrack(), await container.getPrimaryAudioTrack()];
   const facts: string[] = [await container.getMimeType()];
-  const track = film ?? sound;
+  const track = video ?? audio;
   if (track === null) return { facts: 'nothing', problems: ['has no track'] };
   const seconds = await track.computeDuration();
   facts.push(`${seconds.toFixed(3)} s`);
-  const asked = Number(input['duration']);
-  const tolerance = film === null ? CODEC_FRAME_SECONDS : FRAME_SECONDS / 2;
-  if (Number.isFinite(asked) && Math.abs(seconds - asked) > tolerance) problems.push(`lasts ${seconds} s`);
+  const requested = Number(input['duration']);
+  const tolerance = video === null ? CODEC_FRAME_SECONDS : FRAME_SECONDS / 2;
+  if (Number.isFinite(requested) && Math.abs(seconds - requested) > tolerance) problems.push(`lasts ${seconds} s`);
   if (output.durationSeconds === undefined || Math.abs(output.durationSeconds - seconds) > tolerance) {
-    problems.push(`is said to last ${output.durationSeconds} s`);
+    problems.push(`is reported to last ${output.durationSeconds} s`);
   }
-  if (film !== null) {
-    facts.push(`${film.codec} ${film.displayWidth}x${film.displayHeight}`);
-    if (film.codec !== 'avc') problems.push(`is ${film.codec}`);
-    if (film.displayWidth !== output.width || film.displayHeight !== output.height) {
-      problems.push(`is ${film.displayWidth}x${film.displayHeight}`);
+  if (video !== null) {
+    facts.push(`${video.codec} ${video.displayWidth}x${video.displayHeight}`);
+    if (video.codec !== 'avc') problems.push(`is ${video.codec}`);
+    if (video.displayWidth !== output.width || video.displayHeight !== output.height) {
+      problems.push(`is ${video.displayWidth}x${video.displayHeight}`);
     }
   }
-  if (input['generate_audio'] === true && sound === null) problems.push('has no sound');
-  if (sound !== null) {
+  if (input['generate_audio'] === true && audio === null) problems.push('has no audio');
+  if (audio !== null) {
     const decibels = await loudness(file);
-    facts.push(`${sound.codec} ${sound.sampleRate} Hz, ${decibels.toFixed(1)} dBFS`);
+    facts.push(`${audio.codec} ${audio.sampleRate} Hz, ${decibels.toFixed(1)} dBFS`);
     if (decibels < LEAST_LOUDNESS_DB) problems.push('is silent');
   }
   return { facts: facts.join(', '), problems };

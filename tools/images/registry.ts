@@ -30,28 +30,28 @@ export async function resolveDigest(registry: string, image: string): Promise<st
   if (tag === '') throw new RegistryError(`${image} is no name with a tag`);
   const repository = name.includes('/') ? name : `library/${name}`;
   const url = new URL(`/v2/${repository}/manifests/${tag}`, registry);
-  let response = await ask(url);
+  let response = await send(url);
   if (response.status === 401) {
-    response = await ask(url, await askForToken(response.headers.get('www-authenticate') ?? ''));
+    response = await send(url, await requestToken(response.headers.get('www-authenticate') ?? ''));
   }
   if (!response.ok) throw new RegistryError(`${image}: the registry answers ${response.status}`);
   const manifest = Buffer.from(await response.arrayBuffer());
   if (manifest.length > MAX_MANIFEST_BYTES) throw new RegistryError(`${image}: its manifest is too large`);
   const digest = `sha256:${createHash('sha256').update(manifest).digest('hex')}`;
-  const said = response.headers.get('docker-content-digest');
-  if (said !== null && said !== digest) {
-    throw new RegistryError(`${image}: the registry says ${said}, and its manifest has ${digest}`);
+  const reported = response.headers.get('docker-content-digest');
+  if (reported !== null && reported !== digest) {
+    throw new RegistryError(`${image}: the registry reports ${reported}, and its manifest has ${digest}`);
   }
   if (!DIGEST.test(digest)) throw new RegistryError(`${image}: ${digest} is no digest`);
   return digest;
 }
 
 /** An anonymous read token, obtained as the response with 401 describes. */
-async function askForToken(challenge: string): Promise<string> {
+async function requestToken(challenge: string): Promise<string> {
   const fields = new Map([...challenge.matchAll(/(\w+)="([^"]*)"/g)].map(([, name = '', value = '']) => [name, value]));
   const realm = fields.get('realm');
   if (!/^Bearer /i.test(challenge) || realm === undefined) {
-    throw new RegistryError('the registry asks for a login of a kind that is not known here');
+    throw new RegistryError('the registry requires a login of a kind that is not supported here');
   }
   const url = new URL(realm);
   for (const name of ['service', 'scope']) {
@@ -66,7 +66,7 @@ async function askForToken(challenge: string): Promise<string> {
   return given;
 }
 
-function ask(url: URL, token?: string): Promise<Response> {
+function send(url: URL, token?: string): Promise<Response> {
   const authorization = token === undefined ? {} : { authorization: `Bearer ${token}` };
   return fetch(url, { headers: { accept: MANIFESTS, ...authorization }, signal: AbortSignal.timeout(TIMEOUT_MS) });
 }

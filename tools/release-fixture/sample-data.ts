@@ -52,7 +52,7 @@ async function send<T = Json>(method: string, url: string, key: string, body?: u
   return answer.data ?? (answer as T);
 }
 
-/** Fills the installation. @throws {Error} it refused something, or a task did not end. */
+/** Fills the installation. @throws {Error} it rejected a request, or a task did not end. */
 export async function makeSampleData(installation: Installation): Promise<Samples> {
   const receiver = await startReceiver(installation.callbackPort);
   try {
@@ -78,7 +78,7 @@ export async function makeSampleData(installation: Installation): Promise<Sample
   }
 }
 
-/** Answers by path: /ok takes a callback, /gone refuses it for good, anything else fails. */
+/** Answers by path: /ok takes a callback, /gone rejects it permanently, anything else fails. */
 async function startReceiver(port: number): Promise<Server> {
   const statuses: Readonly<Record<string, number>> = { '/ok': 204, '/gone': 410 };
   const server = createServer((request, response) => {

@@ -32,7 +32,7 @@ const SECONDS: Readonly<Record<string, number>> = { video: 4, audio: 6 };
 const FOLDER = path.resolve('packages/dashboard/public/assets/samples');
 const LIST = path.resolve('packages/dashboard/src/pages/models/samples.ts');
 
-const say = (line: string): boolean => process.stderr.write(`${line}\n`);
+const print = (line: string): boolean => process.stderr.write(`${line}\n`);
 
 const options = new Command()
   .description('Makes the samples that the dashboard shows.')
@@ -82,7 +82,7 @@ async function makeSample(api: Api, model: Model, references: readonly Reference
   const file = path.join(scratch, `original${path.extname(new URL(output.url).pathname)}`);
   await writeFile(file, await api.download(output.url));
   const shrunk = await shrink(file, output.mimeType, path.join(FOLDER, model.id.replaceAll('/', '-')));
-  say(`✔ ${model.id}`);
+  print(`✔ ${model.id}`);
   return { ...shrunk, prompt: wordsOf(example) };
 }
 

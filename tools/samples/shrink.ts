@@ -19,10 +19,10 @@ export interface Shrunk {
 
 /** For each file: twenty of them are still little. */
 const MOST_BYTES = 60_000;
-const PICTURE_EDGES = [960, 720, 640, 560, 480] as const;
-const PICTURE_QUALITY = 78;
+const IMAGE_EDGES = [960, 720, 640, 560, 480] as const;
+const IMAGE_QUALITY = 78;
 const FILM_EDGES = [560, 480, 384, 320, 256] as const;
-const FILM_FPS = 12;
+const VIDEO_FPS = 12;
 const FILM_SECONDS = 4;
 const SOUND_RATE = 32_000;
 const SOUND_KBPS = 56;
@@ -30,15 +30,15 @@ const SOUND_SECONDS = 6;
 
 /** @param target without the extension. @throws {Error} it cannot be made small enough. */
 export async function shrink(file: string, mimeType: string, target: string): Promise<Shrunk> {
-  if (mimeType.startsWith('image/')) return shrinkPicture(await readFile(file), target);
-  return mimeType.startsWith('video/') ? shrinkFilm(file, target) : shrinkSound(file, target);
+  if (mimeType.startsWith('image/')) return shrinkImage(await readFile(file), target);
+  return mimeType.startsWith('video/') ? shrinkVideo(file, target) : shrinkAudio(file, target);
 }
 
-async function shrinkPicture(bytes: Buffer | Sharp, target: string): Promise<Shrunk> {
+async function shrinkImage(bytes: Buffer | Sharp, target: string): Promise<Shrunk> {
   const source = Buffer.isBuffer(bytes) ? sharp(bytes) : bytes;
-  for (const edge of PICTURE_EDGES) {
-    const picture = source.clone().resize(edge, edge, { fit: 'inside', withoutEnlargement: true });
-    const { data, info } = await picture.webp({ quality: PICTURE_QUALITY }).toBuffer({ resolveWithObject: true });
+  for (const edge of IMAGE_EDGES) {
+    const image = source.clone().resize(edge, edge, { fit: 'inside', withoutEnlargement: true });
+    const { data, info } = await image.webp({ quality: IMAGE_QUALITY }).toBuffer({ resolveWithObject: true });
     if (data.length > MOST_BYTES) continue;
     await writeFile(`${target}.webp`, data);
     return { kind: 'image', file: `${path.basename(target)}.webp`, width: info.width, height: info.height };
@@ -46,11 +46,11 @@ async function shrinkPicture(bytes: Buffer | Sharp, target: string): Promise<Shr
   throw new Error(`${target} does not get small enough`);
 }
 
-async function shrinkFilm(file: string, target: string): Promise<Shrunk> {
+async function shrinkVideo(file: string, target: string): Promise<Shrunk> {
   const [still] = await framesAt(file, { moments: ['first'], maxEdge: FILM_EDGES[0] });
-  if (still === undefined) throw new Error('the film has no picture');
+  if (still === undefined) throw new Error('the video has no frame');
   const raw = { width: still.width, height: still.height, channels: 4 } as const;
-  const { file: poster } = await shrinkPicture(sharp(still.rgba, { raw }), `${target}-still`);
+  const { file: poster } = await shrinkImage(sharp(still.rgba, { raw }), `${target}-still`);
   for (const edge of FILM_EDGES) {
     const factor = edge / Math.max(still.width, still.height);
     const [width, height] = [even(still.width * factor), even(still.height * factor)];
@@ -62,13 +62,13 @@ async function shrinkFilm(file: string, target: string): Promise<Shrunk> {
 }
 
 async function writeFilm(from: string, to: string, width: number, height: number): Promise<void> {
-  const clip = await openClip(from, { width, height, fps: FILM_FPS, maxFrames: FILM_FPS * FILM_SECONDS });
-  const film = await openVideo({ path: to, width, height, fps: FILM_FPS, quality: 'draft' });
-  for await (const frame of clip.frames) await film.write(frame);
-  await film.finish();
+  const clip = await openClip(from, { width, height, fps: VIDEO_FPS, maxFrames: VIDEO_FPS * FILM_SECONDS });
+  const video = await openVideo({ path: to, width, height, fps: VIDEO_FPS, quality: 'draft' });
+  for await (const frame of clip.frames) await video.write(frame);
+  await video.finish();
 }
 
-async function shrinkSound(from: string, target: string): Promise<Shrunk> {
+async function shrinkAudio(from: string, target: string): Promise<Shrunk> {
   const { channels } = await decodeAudio(from, { sampleRate: SOUND_RATE, maxSeconds: SOUND_SECONDS });
   await writeAudio({
     path: `${target}.m4a`,

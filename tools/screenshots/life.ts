@@ -3,14 +3,14 @@ import { connect } from '../gallery/api.ts';
 import type { Installation } from '../gallery/installation.ts';
 import type { Receiver } from './receiver.ts';
 
-/** The subjects of pages that show a single thing. */
+/** The subjects of pages that show a single item. */
 export interface Life {
   /** A video that succeeded, with a delivered callback. */
   readonly taskId: string;
   readonly accountId: string;
 }
 
-const PICTURES = [
+const PROMPTS = [
   'A lighthouse on a cliff at dusk, the sea calm',
   'Snow over a quiet village, one window lit',
   'A red kite above green hills on a windy day',
@@ -24,19 +24,19 @@ export async function live({ url, key, adminUrl, adminToken }: Installation, rec
   const api = connect(url, key);
   const post = (path: string, body: unknown, base = url, token = key) => send('POST', base + path, token, body);
   await post('/account/webhook-key/rotate', {});
-  const film = await post('/tasks', {
+  const video = await post('/tasks', {
     model: 'darkroom/motion',
     input: { prompt: 'Waves roll onto a beach while the sun sets', duration: 4 },
     callback: { url: `${receiver.url}/darkroom` },
     metadata: { order: '1041' },
   });
   await Promise.all(
-    PICTURES.map((prompt, place) =>
+    PROMPTS.map((prompt, index) =>
       post('/tasks', {
         model: 'darkroom/scene',
         input: { prompt },
-        callback: { url: `${receiver.url}/${place === 0 ? 'busy' : 'darkroom'}` },
-        metadata: { order: String(1042 + place) },
+        callback: { url: `${receiver.url}/${index === 0 ? 'busy' : 'darkroom'}` },
+        metadata: { order: String(1042 + index) },
       }),
     ),
   );
@@ -44,7 +44,7 @@ export async function live({ url, key, adminUrl, adminToken }: Installation, rec
   await api.run('darkroom/song', { prompt: 'Lo-fi hip hop, mellow piano', lyrics: '[Verse]\nRain on the window, coffee gone cold' });
   const poster = await api.run('darkroom/poster', { prompt: '"OPEN STUDIO" "Saturday, ten to four", hills, teal and orange' });
   await api.run('darkroom/edit', { prompt: 'Golden hour', image_urls: [`${receiver.url}/no-picture`] });
-  await ended(url, key, film);
+  await ended(url, key, video);
   const stored = (await send('GET', `${url}/storages?taskId=${poster.taskId}`, key)) as unknown as {
     items: readonly { id: string }[];
   };
@@ -57,7 +57,7 @@ export async function live({ url, key, adminUrl, adminToken }: Installation, rec
     await post('/admin/accounts', { name }, adminUrl, adminToken);
   }
   const { accountId } = await send('GET', `${url}/account`, key);
-  return { taskId: String(film.taskId), accountId: String(accountId) };
+  return { taskId: String(video.taskId), accountId: String(accountId) };
 }
 
 type Answer = Readonly<Record<string, unknown>>;
@@ -80,6 +80,6 @@ async function ended(url: string, key: string, { taskId }: Answer): Promise<void
     });
     const { data } = (await response.json()) as { data: Answer };
     if (data['status'] === 'success') return;
-    if (data['status'] === 'fail') throw new Error(`the film failed: ${JSON.stringify(data)}`);
+    if (data['status'] === 'fail') throw new Error(`the video failed: ${JSON.stringify(data)}`);
   }
 }

@@ -41,7 +41,7 @@ const LOOKS: readonly Look[] = [
 /** Of a screenshot, in CSS pixels. */
 const MOST_HEIGHT = 2400;
 
-const say = (line: string): boolean => process.stderr.write(`${line}\n`);
+const print = (line: string): boolean => process.stderr.write(`${line}\n`);
 
 const options = new Command('npm run screenshots --')
   .description('Photographs every page of the dashboard, light, dark and narrow.')
@@ -53,7 +53,7 @@ const options = new Command('npm run screenshots --')
 
 const folder = path.resolve(options.out);
 const receiver = await startReceiver();
-const installation = await startInstallation(say, { EGRESS_ALLOW: new URL(receiver.url).origin });
+const installation = await startInstallation(print, { EGRESS_ALLOW: new URL(receiver.url).origin });
 const browser = await launchBrowser();
 try {
   await photographAll(installation, browser);
@@ -64,7 +64,7 @@ try {
 }
 
 async function photographAll(at: Installation, with_: Browser): Promise<void> {
-  say('An account lives a little: this takes a minute or two.');
+  print('Creating sample tasks: this takes a minute or two.');
   const life = await live(at, receiver);
   if (options.only === undefined) await rm(folder, { recursive: true, force: true });
   await mkdir(folder, { recursive: true });
@@ -106,7 +106,7 @@ async function photograph(page: Page, look: Look, origin: string, pages: readonl
       file,
       await (options.format === 'png' ? image.png({ palette: true }) : image.webp({ quality: 82 })).toBuffer(),
     );
-    say(file);
+    print(file);
   }
 }
 

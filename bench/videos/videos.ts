@@ -1,4 +1,4 @@
-/** The videos of the films bench: created over plain HTTP, as any client does it. */
+/** The videos of the videos bench: created over plain HTTP, as any client does it. */
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -16,7 +16,7 @@ export const SCENES = PROMPTS.length;
 const LOOK_EVERY_MS = 1_000;
 
 /** A task that has ended. */
-export interface MadeFilm {
+export interface CreatedVideo {
   readonly taskId: string;
   readonly status: string;
   readonly output?: readonly {
@@ -28,22 +28,22 @@ export interface MadeFilm {
   }[];
 }
 
-export interface Films {
+export interface Videos {
   /** The model and its input. */
   readonly description: string;
   /** Creates the given number at once and waits until all have ended. @param scene of the first of them. */
-  make(count: number, scene?: number): Promise<readonly MadeFilm[]>;
+  make(count: number, scene?: number): Promise<readonly CreatedVideo[]>;
   /** What is wrong with one that was created; undefined if nothing is. */
-  problemOf(this: void, film: MadeFilm): Promise<string | undefined>;
+  problemOf(this: void, video: CreatedVideo): Promise<string | undefined>;
 }
 
-export function createFilms(
+export function createVideos(
   port: number,
   apiKey: string,
   { duration, resolution }: { readonly duration: number; readonly resolution: string },
-): Films {
-  async function ask<T>(method: string, place: string, body?: unknown): Promise<T> {
-    const response = await fetch(`http://127.0.0.1:${port}/v1${place}`, {
+): Videos {
+  async function call<T>(method: string, path: string, body?: unknown): Promise<T> {
+    const response = await fetch(`http://127.0.0.1:${port}/v1${path}`, {
       method,
       headers: { Authorization: `Bearer ${apiKey}`, 'Content-Type': 'application/json' },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
@@ -53,27 +53,27 @@ export function createFilms(
     return (JSON.parse(text) as { data: T }).data;
   }
 
-  async function makeOne(place: number): Promise<MadeFilm> {
-    const prompt = PROMPTS[place % SCENES];
-    const input = { prompt, duration, resolution, aspect_ratio: '16:9', seed: place + 1 };
-    const { taskId } = await ask<{ taskId: string }>('POST', '/tasks', { model: MODEL, input });
+  async function makeOne(index: number): Promise<CreatedVideo> {
+    const prompt = PROMPTS[index % SCENES];
+    const input = { prompt, duration, resolution, aspect_ratio: '16:9', seed: index + 1 };
+    const { taskId } = await call<{ taskId: string }>('POST', '/tasks', { model: MODEL, input });
     for (;;) {
       await sleep(LOOK_EVERY_MS);
-      const task = await ask<MadeFilm>('GET', `/tasks/${taskId}`);
+      const task = await call<CreatedVideo>('GET', `/tasks/${taskId}`);
       if (task.status === 'success' || task.status === 'fail') return task;
     }
   }
 
   return {
     description: `${MODEL}, ${duration} s at ${resolution}`,
-    make: (count, scene = 0) => Promise.all(Array.from({ length: count }, (_, place) => makeOne(scene + place))),
+    make: (count, scene = 0) => Promise.all(Array.from({ length: count }, (_, index) => makeOne(scene + index))),
     async problemOf(task) {
-      const [film, ...frames] = task.output ?? [];
-      if (task.status !== 'success' || film === undefined) return JSON.stringify(task);
-      const bytes = Buffer.from(await (await fetch(film.url)).arrayBuffer());
-      const isWhole = createHash('sha256').update(bytes).digest('hex') === film.sha256;
-      const isAsAsked = film.durationSeconds === duration && `${film.height}p` === resolution && frames.length === 3;
-      return isWhole && isAsAsked ? undefined : `it is not what was asked for, or not whole: ${JSON.stringify(task)}`;
+      const [video, ...frames] = task.output ?? [];
+      if (task.status !== 'success' || video === undefined) return JSON.stringify(task);
+      const bytes = Buffer.from(await (await fetch(video.url)).arrayBuffer());
+      const isWhole = createHash('sha256').update(bytes).digest('hex') === video.sha256;
+      const isAsRequested = video.durationSeconds === duration && `${video.height}p` === resolution && frames.length === 3;
+      return isWhole && isAsRequested ? undefined : `it is not what was requested, or incomplete: ${JSON.stringify(task)}`;
     },
   };
 }

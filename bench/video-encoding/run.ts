@@ -1,5 +1,5 @@
 /**
- * `npm run bench -- film`: how long a video takes compared with the encoder alone, which is fed the very same frames,
+ * `npm run bench -- video-encoding`: how long a video takes compared with the encoder alone, which is fed the very same frames,
  * ready in memory, with the same preset in the same kind of process. The promise is a ratio of at most 1.5 at 720p
  * and 5 s. Both alternate; figures are medians, and next to their ratio stands the ratio of the fastest of each,
  * which other load on the machine affects least. Also reported: the time to paint a frame, and the memory of the
@@ -20,17 +20,17 @@ const PROMISED = 1.5;
 const PROMPT =
   'A sailing boat on the sea at sunset, an island with palms, drifting clouds, birds, the camera pushes in';
 
-const options = new Command('npm run bench -- film')
-  .description('Measures films beside the encoder alone.')
-  .option('--rounds <number>', 'films of each kind', count, 5)
-  .option('--seconds <number>', 'length of a film', positiveNumber, 5)
-  .option('--resolution <names...>', 'of the films', ['480p', '720p', '1080p'])
+const options = new Command('npm run bench -- video-encoding')
+  .description('Measures videos beside the encoder alone.')
+  .option('--rounds <number>', 'videos of each kind', count, 5)
+  .option('--seconds <number>', 'length of a video', positiveNumber, 5)
+  .option('--resolution <names...>', 'of the videos', ['480p', '720p', '1080p'])
   .option('--prompt <text>', 'what they show', PROMPT)
   .parse()
   .opts();
 
-const say = (line: string): boolean => process.stdout.write(`${line}\n`);
-const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-film-'));
+const print = (line: string): boolean => process.stdout.write(`${line}\n`);
+const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-video-'));
 
 /** The peak memory of this process's children, of those that still exist; Linux only. */
 async function childMegabytes(): Promise<number> {
@@ -54,24 +54,24 @@ async function seconds(work: () => Promise<unknown>): Promise<number> {
 }
 
 try {
-  say(`Films of ${options.seconds} s, ${options.rounds} of each: ${options.prompt}`);
-  say('resolution  ready frames  whole film  ratio          of fastest  a frame   process   encoder');
+  print(`Videos of ${options.seconds} s, ${options.rounds} of each: ${options.prompt}`);
+  print('resolution  ready frames  whole video  ratio          of fastest  a frame   process   encoder');
   for (const resolution of options.resolution) {
     const input = { prompt: options.prompt, duration: options.seconds, resolution, aspect_ratio: '16:9' };
     const job = { input, seed: 1, media: new Map<string, never>(), progress: (): void => {} };
-    const { video: film } = await planVideo(job);
+    const { video } = await planVideo(job);
     const frames: Buffer[] = [];
-    await renderFrames(film, async ({ bytes }) => {
+    await renderFrames(video, async ({ bytes }) => {
       frames.push(Buffer.from(bytes));
     });
     const started = process.cpuUsage();
-    await renderFrames(film, async () => {});
+    await renderFrames(video, async () => {});
     const used = process.cpuUsage(started);
     let encoderMegabytes = 0;
     const ready = (): Promise<number> =>
       seconds(async () => {
         const file = path.join(folder, 'ready.mp4');
-        const writer = await openVideo({ path: file, ...film.size, fps: film.fps, quality: 'standard' });
+        const writer = await openVideo({ path: file, ...video.size, fps: video.fps, quality: 'standard' });
         for (const frame of frames) await writer.write(frame);
         encoderMegabytes = Math.max(encoderMegabytes, await childMegabytes());
         await writer.finish();
@@ -107,7 +107,7 @@ try {
       ),
       `${Math.round(encoderMegabytes)} MB`,
     ];
-    say(cells.join(''));
+    print(cells.join(''));
   }
 } finally {
   await rm(folder, { recursive: true, force: true });

@@ -1,5 +1,5 @@
 /**
- * `npm run bench -- films`: many videos at once through the whole service. Reported: whether all of them succeeded,
+ * `npm run bench -- videos`: many videos at once through the whole service. Reported: whether all of them succeeded,
  * how long they took compared with one alone, the latency of a client of small tasks meanwhile compared with its
  * latency on an idle service, the memory of both processes with their media children, and whether heartbeats lapsed
  * according to Temporal's histories. None may lapse: a busy worker must not look dead.
@@ -14,8 +14,8 @@ import { packageFile } from '../../src/config/package-root.ts';
 import type { Database } from '../../src/database/database.ts';
 import { median } from '../measures.ts';
 import { createBenchAccount } from '../stage/account.ts';
-import { SCENES, createFilms } from './films.ts';
-import type { MadeFilm } from './films.ts';
+import { SCENES, createVideos } from './videos.ts';
+import type { CreatedVideo } from './videos.ts';
 import { tallyActivities } from './histories.ts';
 import { treeMemory, watchMemory } from './memory.ts';
 import type { TreeMemory } from './memory.ts';
@@ -41,59 +41,59 @@ const countTasks = {
            FROM tasks WHERE id = ANY ($1)`,
 };
 
-const say = (line: string): boolean => process.stdout.write(`${line}\n`);
+const print = (line: string): boolean => process.stdout.write(`${line}\n`);
 
-const options = new Command('npm run bench -- films')
-  .description('Measures the whole service while many films are made.')
-  .option('--films <number>', 'films at once', count, 20)
-  .option('--duration <number>', 'length of a film in seconds', positiveNumber, 5)
-  .addOption(new Option('--resolution <name>', 'of the films').choices(['480p', '720p']).default('720p'))
+const options = new Command('npm run bench -- videos')
+  .description('Measures the whole service while many videos are made.')
+  .option('--videos <number>', 'videos at once', count, 20)
+  .option('--duration <number>', 'length of a video in seconds', positiveNumber, 5)
+  .addOption(new Option('--resolution <name>', 'of the videos').choices(['480p', '720p']).default('720p'))
   .option('--seconds <number>', 'length of the idle window', positiveNumber, 60)
   .parse()
   .opts();
 
-say('Starting PostgreSQL, Temporal, the api and the worker.');
-await withService(say, measure);
+print('Starting PostgreSQL, Temporal, the api and the worker.');
+await withService(print, measure);
 
 async function measure({ database, temporal, port, pids }: Service): Promise<void> {
   const { key } = await createBenchAccount(database);
   const other = await createBenchAccount(database);
-  const films = createFilms(port, key.text, { duration: options.duration, resolution: options.resolution });
+  const videos = createVideos(port, key.text, { duration: options.duration, resolution: options.resolution });
   const probe = (created: (taskId: string) => void = () => {}) => startProbes(port, other.key.text, created);
 
-  say(`Warming up, and making films alone (${films.description}).`);
+  print(`Warming up, and making videos alone (${videos.description}).`);
   const warmUp = await probe();
-  await films.make(1);
+  await videos.make(1);
   await warmUp.stop();
-  const alone: MadeFilm[] = [];
-  for (let scene = 0; scene < SCENES; scene++) alone.push(...(await films.make(1, scene)));
+  const alone: CreatedVideo[] = [];
+  for (let scene = 0; scene < SCENES; scene++) alone.push(...(await videos.make(1, scene)));
   const aloneSeconds = (await spansOf(database, idsOf(alone))).map(({ total }) => total);
-  if (aloneSeconds.length < SCENES) throw new Error(`a film alone failed: ${JSON.stringify(alone)}`);
+  if (aloneSeconds.length < SCENES) throw new Error(`a video alone failed: ${JSON.stringify(alone)}`);
 
   const idleProbes = await probe();
   await sleep(options.seconds * 1000);
   const idle = await idleProbes.stop();
   const idleMemory = await treeMemory(pids);
-  say(`idle: ${describe('a read', idle.read)}, ${describe('a create', idle.create)}; ${describeMemory(idleMemory)}`);
+  print(`idle: ${describe('a read', idle.read)}, ${describe('a create', idle.create)}; ${describeMemory(idleMemory)}`);
 
   const smallTasks: string[] = [];
   const memory = watchMemory(pids);
   const probes = await probe((taskId) => smallTasks.push(taskId));
   const begun = performance.now();
-  const made = await films.make(options.films);
+  const made = await videos.make(options.videos);
   const wallSeconds = (performance.now() - begun) / 1000;
   const busy = await probes.stop();
   const peak = await memory.stop();
-  say(`meanwhile: ${describe('a read', busy.read)}, ${describe('a create', busy.create)}; ${describeMemory(peak)}`);
+  print(`meanwhile: ${describe('a read', busy.read)}, ${describe('a create', busy.create)}; ${describeMemory(peak)}`);
 
-  const problems = (await Promise.all(made.map(films.problemOf))).filter((problem) => problem !== undefined);
+  const problems = (await Promise.all(made.map(videos.problemOf))).filter((problem) => problem !== undefined);
   const ids = idsOf(made);
   const spans = await spansOf(database, ids);
   const tally = await tallyActivities(temporal, ids);
   const small = await untilOver(database, smallTasks);
   const smallSpans = await spansOf(database, smallTasks);
 
-  const inTurn = wallSeconds / made.reduce((sum, _, place) => sum + (aloneSeconds[place % SCENES] ?? 0), 0);
+  const inTurn = wallSeconds / made.reduce((sum, _, index) => sum + (aloneSeconds[index % SCENES] ?? 0), 0);
   const ratios = {
     readMedian: busy.read.medianMs / idle.read.medianMs,
     readP99: busy.read.p99Ms / idle.read.p99Ms,
@@ -103,42 +103,42 @@ async function measure({ database, temporal, port, pids }: Service): Promise<voi
     apiMemory: peak.api.kb / idleMemory.api.kb,
   };
   const verdict = (isMet: boolean): string => (isMet ? 'ok' : 'MISSED');
-  const succeeded = options.films - problems.length;
+  const succeeded = options.videos - problems.length;
   const isCalm = tally.heartbeatsLapsed === 0 && tally.triedAgain === 0 && tally.timedOut === 0;
-  say('');
-  say(`films: ${succeeded} of ${options.films} succeeded, ${films.description}: ${verdict(problems.length === 0)}`);
-  say(`wall time: ${wallSeconds.toFixed(1)} s, ${inTurn.toFixed(2)} of as many alone in turn`);
-  say(`  one alone, from create to success: ${spread(aloneSeconds)}`);
-  say(`  each, from create to success: ${spread(spans.map(({ total }) => total))}`);
-  say(`  each, since it was begun: ${spread(spans.map(({ handled }) => handled))}`);
-  say(`reads meanwhile: ${ratios.readMedian.toFixed(2)} times (median), ${ratios.readP99.toFixed(2)} times (p99)`);
-  say(
+  print('');
+  print(`videos: ${succeeded} of ${options.videos} succeeded, ${videos.description}: ${verdict(problems.length === 0)}`);
+  print(`wall time: ${wallSeconds.toFixed(1)} s, ${inTurn.toFixed(2)} of as many alone in turn`);
+  print(`  one alone, from create to success: ${spread(aloneSeconds)}`);
+  print(`  each, from create to success: ${spread(spans.map(({ total }) => total))}`);
+  print(`  each, since it was begun: ${spread(spans.map(({ handled }) => handled))}`);
+  print(`reads meanwhile: ${ratios.readMedian.toFixed(2)} times (median), ${ratios.readP99.toFixed(2)} times (p99)`);
+  print(
     `creates meanwhile: ${ratios.createMedian.toFixed(2)} times (median), ${ratios.createP99.toFixed(2)} times (p99)`,
   );
-  say(
+  print(
     `memory at the peak: the worker ${megabytes(peak.worker)}, ${ratios.workerMemory.toFixed(2)} times; ` +
       `the api ${megabytes(peak.api)}, ${ratios.apiMemory.toFixed(2)} times`,
   );
-  say(
+  print(
     `heartbeats: ${tally.heartbeatsLapsed} lapsed, ${tally.triedAgain} of ${tally.activities} activities tried again, ` +
       `${tally.timedOut} given up, promised none: ${verdict(isCalm)}`,
   );
-  say(`  workflow tasks that failed or timed out: ${tally.workflowTasksLost}`);
-  say(
+  print(`  workflow tasks that failed or timed out: ${tally.workflowTasksLost}`);
+  print(
     `small tasks: ${small} of ${smallTasks.length} succeeded, from create to success ` +
       `${spread(smallSpans.map(({ total }) => total))}: ${verdict(small === smallTasks.length)}`,
   );
-  for (const problem of problems) say(`\nA FILM FAILED: ${problem}`);
-  if (!isCalm) say('\nHEARTBEATS LAPSED, OR WORK WAS DONE AGAIN: a worker that is busy looked dead.');
+  for (const problem of problems) print(`\nA VIDEO FAILED: ${problem}`);
+  if (!isCalm) print('\nHEARTBEATS LAPSED, OR WORK WAS DONE AGAIN: a worker that is busy looked dead.');
 
   await mkdir(packageFile('bench/results'), { recursive: true });
-  const file = packageFile('bench/results/films.json');
+  const file = packageFile('bench/results/videos.json');
   const machine = { cpus: os.cpus().length, model: os.cpus()[0]?.model, node: process.version };
-  const { films: count, duration, resolution } = options;
+  const { videos: count, duration, resolution } = options;
   const result = {
     at: new Date().toISOString(),
     machine,
-    films: { count, duration, resolution, succeeded, problems, wallSeconds, inTurn, aloneSeconds, spans },
+    videos: { count, duration, resolution, succeeded, problems, wallSeconds, inTurn, aloneSeconds, spans },
     latency: { idle, busy },
     memory: { idle: idleMemory, peak },
     ratios,
@@ -146,7 +146,7 @@ async function measure({ database, temporal, port, pids }: Service): Promise<voi
     smallTasks: { created: smallTasks.length, succeeded: small },
   };
   await writeFile(file, `${JSON.stringify(result, null, 2)}\n`);
-  say(`Results: ${file}`);
+  print(`Results: ${file}`);
 }
 
 /** In seconds, of tasks that succeeded. */
@@ -155,8 +155,8 @@ interface Span {
   readonly handled: number;
 }
 
-function idsOf(films: readonly MadeFilm[]): readonly string[] {
-  return films.map(({ taskId }) => taskId);
+function idsOf(videos: readonly CreatedVideo[]): readonly string[] {
+  return videos.map(({ taskId }) => taskId);
 }
 
 function spansOf(database: Database, ids: readonly string[]): Promise<readonly Span[]> {

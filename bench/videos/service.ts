@@ -1,5 +1,5 @@
 /**
- * The service that the films bench measures: a durable PostgreSQL, Temporal on a file with our embedded settings, and
+ * The service that the videos bench measures: a durable PostgreSQL, Temporal on a file with our embedded settings, and
  * an api and a worker as they are deployed.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -35,7 +35,7 @@ export async function withService(
   work: (service: Service) => Promise<void>,
   more: Readonly<Record<string, string>> = {},
 ): Promise<void> {
-  const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-bench-films-'));
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-bench-videos-'));
   const children = new Set<Child>();
   const closing: (() => Promise<void>)[] = [];
   try {
