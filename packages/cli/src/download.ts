@@ -64,7 +64,8 @@ export async function saveOutputs(
 }
 
 /**
- * The name that the service gives the file in its URL, so that the number of an output does not change when another is deleted.
+ * The name that the service gives the file in its URL, so that the number of an output does not change when
+ * another is deleted.
  * Only a name of exactly that form is accepted: it becomes a path.
  */
 export function fileNameOf(

@@ -38,8 +38,8 @@ export function boundedTransport(
 function boundedMessage(message: JSONRPCMessage): JSONRPCMessage {
   if ('error' in message) {
     const { error } = message;
-    const words = error.message.slice(0, MAX_ERROR_CHARACTERS);
-    return { ...message, error: { ...error, message: words, data: error.data ?? FAULT } };
+    const cutMessage = error.message.slice(0, MAX_ERROR_CHARACTERS);
+    return { ...message, error: { ...error, message: cutMessage, data: error.data ?? FAULT } };
   }
   // Only the results of tools can be that large.
   if (!('result' in message) || resultBytes(message.result) <= MAX_RESULT_BYTES) return message;

@@ -1,12 +1,12 @@
 /**
- * The tools that start nothing: which models there are, which fields one takes, and what a task would cost.
+ * The tools that start nothing: the models, their inputs, and the price of a task.
  */
 import type { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { z } from 'zod';
 import { modelPath } from '@darkroom/api/client/api-client';
 import type { ApiClient } from '@darkroom/api/client/api-client';
 import { modelField, taskInputField } from './fields.ts';
-import { answered, telling } from './tool-result.ts';
+import { answered, runTool } from './tool-result.ts';
 
 /** The members of a listed model that are needed to choose one; get_model returns the rest. */
 interface ListedModel {
@@ -27,17 +27,17 @@ export function addCatalogueTools(server: McpServer, api: ApiClient): void {
     {
       title: 'List models',
       description:
-        'Lists the models that may be used, with what each is for and what it costs in USD. Choose one here, then call get_model for the input that it takes.',
+        'Lists the available models, with the purpose of each and its price in USD. Choose one, then call get_model for its input schema.',
       inputSchema: z.strictObject({
         modality: z
           .enum(['image', 'video', 'audio', 'text'])
           .optional()
-          .describe('Only models that make this. Absent: all.'),
+          .describe('Only models of this modality. Absent: all.'),
       }),
       annotations: READS,
     },
     ({ modality }, { signal }) =>
-      telling(async () => {
+      runTool(async () => {
         const { data } = await api.call<{ readonly data: readonly ListedModel[] }>('GET', '/models', { signal });
         const models = modality === undefined ? data : data.filter((model) => model.modality === modality);
         return answered({ models: models.map(listed) });
@@ -49,11 +49,11 @@ export function addCatalogueTools(server: McpServer, api: ApiClient): void {
     {
       title: 'Get a model',
       description:
-        'Tells everything about one model: the JSON Schema of its input, its price, and examples of inputs that it accepts. Call it before the first generate, estimate or text with a model.',
+        'Returns everything about one model: the JSON Schema of its input, its price, and examples of inputs that it accepts. Call it before the first generate, estimate or text with a model.',
       inputSchema: z.strictObject({ model: modelField }),
       annotations: READS,
     },
-    ({ model }, { signal }) => telling(async () => answered(await api.call('GET', modelPath(model), { signal }))),
+    ({ model }, { signal }) => runTool(async () => answered(await api.call('GET', modelPath(model), { signal }))),
   );
 
   server.registerTool(
@@ -61,11 +61,11 @@ export function addCatalogueTools(server: McpServer, api: ApiClient): void {
     {
       title: 'Estimate a task',
       description:
-        'Tells what generate would cost with the same model and input, in USD, and whether the balance covers it. Starts nothing and is free. Where something is wrong, `errors` lists all of it, each with its field; empty means that generate would accept it. Not for text models.',
+        'Returns what generate would cost with the same model and input, in USD, and whether the balance covers it. Starts nothing and is free. `errors` lists every problem of the input, each with its field; if it is empty, generate would accept the input. Not for text models.',
       inputSchema: z.strictObject({ model: modelField, input: taskInputField }),
       annotations: READS,
     },
-    (body, { signal }) => telling(async () => answered(await api.call('POST', '/tasks/estimate', { body, signal }))),
+    (body, { signal }) => runTool(async () => answered(await api.call('POST', '/tasks/estimate', { body, signal }))),
   );
 }
 

@@ -7,24 +7,24 @@ export const modelField = z
   .string()
   .min(1)
   .max(300)
-  .describe("The model's id exactly as list_models gives it, for example `darkroom/scene`.");
+  .describe("The model's id exactly as listed by list_models, for example `darkroom/scene`.");
 
 export const taskInputField = z
   .record(z.string(), z.unknown())
   .describe(
-    "What the model is to make: an object with exactly the fields of the model's `input_schema` (get_model); its `examples` show it.",
+    "The input of the model: an object with exactly the fields of the model's `input_schema` (get_model); see its `examples`.",
   );
 
 export const taskIdField = z
   .string()
   .regex(/^tk-svc-[0-9A-HJKMNP-TV-Z]{26}$/)
-  .describe('The `taskId` that generate or list_tasks gave: `tk-svc-` and 26 characters.');
+  .describe('The `taskId` from generate or list_tasks: `tk-svc-` and 26 characters.');
 
 export const mediaField = z
   .enum(['none', 'preview', 'full'])
   .default('preview')
   .describe(
-    'Which pictures come with the answer. `preview`: small copies, of a video its thumbnail. `full`: originals where they fit (all pictures of an answer may have 700 kB in Base64), small copies where they do not. `none`: none. The links to the originals always come.',
+    'Which images the result contains. `preview`: small copies, and the thumbnail of a video. `full`: originals if they fit (all images of a result together have at most 700 kB in Base64), otherwise small copies. `none`: no images. The links to the originals are always included.',
   );
 
 export type MediaChoice = z.infer<typeof mediaField>;
@@ -47,6 +47,6 @@ export function waitField(seconds: number): z.ZodDefault<z.ZodInt> {
     .max(LONGEST_WISH_SECONDS)
     .default(seconds)
     .describe(
-      `How many seconds to wait for the task to be over before answering, ${LONGEST_WAIT_SECONDS} at most; 0 answers at once.`,
+      `How many seconds to wait for the task to end, ${LONGEST_WAIT_SECONDS} at most; 0 returns at once.`,
     );
 }

@@ -127,10 +127,10 @@ function objectIn(members: Members, name: string): Members {
   return value;
 }
 
-function textIn(members: Members, name: string, place = name): string {
+function textIn(members: Members, name: string, path = name): string {
   const value = members[name];
   if (typeof value === 'string' && value.length <= MAX_TEXT) return value;
-  throw new Mistake(`invalid request: params.${place}: must be a string of at most ${MAX_TEXT} characters`);
+  throw new Mistake(`invalid request: params.${path}: must be a string of at most ${MAX_TEXT} characters`);
 }
 
 function isObject(value: unknown): value is Members {

@@ -13,17 +13,17 @@ import { addTextTool } from './text-tool.ts';
 /** Version of the tools, not of the service: raised when their arguments or answers change. */
 const VERSION = '1';
 
-const INSTRUCTIONS = `Makes pictures, films, sounds and texts with the models of a Darkroom.
-1. list_models shows what there is; get_model gives the exact input schema and examples of one model.
-2. estimate tells the price, or everything that is wrong with an input, and starts nothing.
-3. generate starts a task, which costs money, and waits for it; get_task waits on where the time was not enough.
+const INSTRUCTIONS = `Generate images, videos, audio and text with the models of a Darkroom.
+1. list_models lists the models; get_model returns the exact input schema and examples of one model.
+2. estimate returns the price, or all errors of an input, and starts nothing.
+3. generate starts a task, which costs money, and waits for it; get_task continues to wait for a task that takes longer.
 For a text model use text instead of generate.`;
 
 export interface McpServerOptions {
   readonly api: ApiClient;
   /** Whether a tool may continue to wait for a task; default: always. Not while the waiting process is stopping. */
   readonly mayWait?: () => boolean;
-  /** The protocol version that the client speaks: `2025-06-18`. Read during a tool call; undefined if not known. */
+  /** The protocol version that the client speaks: `2025-06-18`. Read during a tool call; undefined if unknown. */
   readonly protocolVersion: () => string | undefined;
 }
 

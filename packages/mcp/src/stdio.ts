@@ -26,7 +26,7 @@ export async function runMcpStdio(api: ApiClient, signal?: AbortSignal): Promise
   const close = (): void => void server.close();
   process.stdin.once('end', close);
   process.stdin.once('close', close);
-  // A client that is gone no longer reads.
+  // A client that has exited no longer reads.
   process.stdout.once('error', close);
   signal?.addEventListener('abort', close, { once: true });
   await server.connect(transport);

@@ -18,7 +18,7 @@ const MAX_PREVIEW_BYTES = 150_000;
 /** A smaller image shows too little to be useful: its link is enough. */
 const MIN_PREVIEW_BYTES = 10_000;
 /** Each is a request, and tokens: beyond this there are only the links. */
-const MAX_PICTURES = 8;
+const MAX_IMAGES = 8;
 /** The members of an image block apart from its data. */
 const BLOCK_BYTES = 200;
 /** For the smallest preview in Base64. */
@@ -45,7 +45,7 @@ export interface TaskAnswerOptions {
   readonly media: MediaChoice;
   /** Whether the client supports `resource_link` (protocol 2025-06-18); the others get addresses as text. */
   readonly takesLinks: boolean;
-  /** Placed before the JSON: what the model should do next. */
+  /** Added before the JSON: what the model should do next. */
   readonly remark?: string | undefined;
 }
 
@@ -63,10 +63,10 @@ export async function taskAnswer(task: WireTask, options: TaskAnswerOptions): Pr
   const json = JSON.stringify(task, null, 1);
   const head: ContentBlock = { type: 'text', text: remark === undefined ? json : `${remark}\n\n${json}` };
   const links = outputs.map((output) => linkTo(output, options.takesLinks));
-  const shown = media === 'none' ? [] : outputs.filter(isShown).slice(0, MAX_PICTURES);
+  const shown = media === 'none' ? [] : outputs.filter(isShown).slice(0, MAX_IMAGES);
   const room = Math.min(MAX_INLINE_BYTES, MAX_RESULT_BYTES - resultBytes({ content: [head, ...links] }));
-  const { images, late } = await picturesOf(task, shown, room, options);
-  const blocks = outputs.flatMap((output, place) => withPicture(links[place], images.get(output)));
+  const { images, late } = await fetchImages(task, shown, room, options);
+  const blocks = outputs.flatMap((output, index) => withImage(links[index], images.get(output)));
   return { content: [head, ...(late === 0 ? [] : [missing(late, task)]), ...blocks] };
 }
 
@@ -76,8 +76,8 @@ function missing(count: number, { taskId }: WireTask): ContentBlock {
   return { type: 'text', text };
 }
 
-function withPicture(link: ContentBlock | undefined, picture: ImageBlock | undefined): readonly ContentBlock[] {
-  return [link, picture].filter((block) => block !== undefined);
+function withImage(link: ContentBlock | undefined, image: ImageBlock | undefined): readonly ContentBlock[] {
+  return [link, image].filter((block) => block !== undefined);
 }
 
 function isShown({ type, mimeType }: WireOutput): boolean {
@@ -86,7 +86,7 @@ function isShown({ type, mimeType }: WireOutput): boolean {
 
 interface Images {
   readonly images: ReadonlyMap<WireOutput, ImageBlock>;
-  /** How many were left out for lack of time. */
+  /** How many were left out because there was not enough time. */
   readonly late: number;
 }
 
@@ -97,7 +97,7 @@ interface Images {
  * @param room for all of them, in bytes of Base64.
  * @returns those that could be fetched: the answer has the links of the others all the same.
  */
-async function picturesOf(
+async function fetchImages(
   task: WireTask,
   shown: readonly WireOutput[],
   room: number,
@@ -184,17 +184,17 @@ function linkTo({ url, type, mimeType, sizeBytes }: WireOutput, takesLinks: bool
 
 /** @returns undefined if the bytes cannot be fetched from here, or are more than stated. */
 async function download(
-  ask: (signal: AbortSignal) => Promise<Response>,
+  request: (signal: AbortSignal) => Promise<Response>,
   mostBytes: number,
   { signal, late, mayWait }: Pick<TaskAnswerOptions, 'signal' | 'late' | 'mayWait'>,
 ): Promise<Fetched<Buffer>> {
   const ended = AbortSignal.any([signal, late]);
   const attempt = async (): Promise<Buffer> => {
-    const response = await ask(ended);
+    const response = await request(ended);
     return Buffer.from(await response.arrayBuffer());
   };
   try {
-    const bytes = await patiently(attempt, { signal: ended, mayWait });
+    const bytes = await withRetries(attempt, { signal: ended, mayWait });
     return bytes.length <= mostBytes ? bytes : undefined;
   } catch (error) {
     signal.throwIfAborted();
@@ -206,7 +206,7 @@ async function download(
 }
 
 /** Retries when the service requests it: several concurrent calls request more images than are made at a time. */
-async function patiently<T>(
+async function withRetries<T>(
   attempt: () => Promise<T>,
   { signal, mayWait }: { readonly signal: AbortSignal; readonly mayWait: () => boolean },
 ): Promise<T> {

@@ -19,7 +19,7 @@ import {
 } from './fields.ts';
 import type { MediaChoice } from './fields.ts';
 import { taskAnswer } from './task-answer.ts';
-import { answered, isOfTheService, refused, telling, wordsOf } from './tool-result.ts';
+import { answered, isServiceError, toolError, runTool, messageOf } from './tool-result.ts';
 import { waitForTask } from './wait-for-task.ts';
 import { statusOf } from './task-status-text.ts';
 import type { WireTask } from '@darkroom/api/tasks/task';
@@ -55,7 +55,7 @@ export function addTaskTools(server: McpServer, { api, mayWait, takesLinks }: Ta
       seconds,
       signal,
       mayWait,
-      async onLook(task, progress) {
+      async onPoll(task, progress) {
         if (_meta?.progressToken === undefined) return;
         const { progressToken } = _meta;
         const params = { progressToken, progress, total: seconds, message: statusOf(task) };
@@ -69,7 +69,7 @@ export function addTaskTools(server: McpServer, { api, mayWait, takesLinks }: Ta
     {
       title: 'Generate',
       description:
-        'Makes a picture, a film or a sound with a model, and costs money. Waits up to wait_seconds: when the task is over by then, the answer has its outputs as links, and its pictures as small copies (`media`); when not, it has the taskId to call get_task with. The links work without a key for a limited time (`expireAt`). Check an input that you are not sure of with estimate first. Not for text models: use text.',
+        'Generates an image, a video or audio with a model, and costs money. Waits up to wait_seconds: if the task has ended by then, the result has its outputs as links, and its images as small copies (`media`); if not, it has the taskId for get_task. The links work without a key for a limited time (`expireAt`). If you are not sure of an input, validate it with estimate first. Not for text models: use text.',
       inputSchema: z.strictObject({
         model: modelField,
         input: taskInputField,
@@ -80,13 +80,13 @@ export function addTaskTools(server: McpServer, { api, mayWait, takesLinks }: Ta
           .regex(/^[!-~]{1,255}$/)
           .optional()
           .describe(
-            'Makes repeating safe: the same key with the same model and input never starts a second task, and answers the first. Use a new one for each new wish; give it again only to repeat a call whose outcome is not known.',
+            'Makes retries safe: the same key with the same model and input never starts a second task, and returns the first. Use a new key for each new request; reuse one only to retry a call whose outcome is unknown.',
           ),
       }),
       annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
     },
     ({ model, input, media, wait_seconds: seconds, idempotency_key: key = `mcp-${randomUUID()}` }, extra) =>
-      telling(async () => {
+      runTool(async () => {
         const call = { ...extra, begunAt: performance.now() };
         const taskId = await create(api, { model, input }, key, call.signal);
         if (typeof taskId !== 'string') return taskId;
@@ -98,9 +98,9 @@ export function addTaskTools(server: McpServer, { api, mayWait, takesLinks }: Ta
             ...(isFailure ? { isError: true } : {}),
           };
         } catch (error) {
-          if (!isOfTheService(error)) throw error;
-          return refused(
-            `The task ${taskId} was created and goes on, but reading it failed: ${wordsOf(error)}\nDo not generate again; call get_task with this taskId.`,
+          if (!isServiceError(error)) throw error;
+          return toolError(
+            `The task ${taskId} was created and continues, but reading it failed: ${messageOf(error)}\nDo not generate again; call get_task with this taskId.`,
           );
         }
       }),
@@ -111,12 +111,12 @@ export function addTaskTools(server: McpServer, { api, mayWait, takesLinks }: Ta
     {
       title: 'Get a task',
       description:
-        'Tells how a task stands, and its outputs once its `status` is `success`, as generate does. With wait_seconds it waits for the task to be over. A task that has `fail` as its status tells why in `error`.',
+        'Returns the status of a task, and its outputs once its `status` is `success`, as generate does. With wait_seconds it waits for the task to end. A task with the status `fail` has the reason in `error`.',
       inputSchema: z.strictObject({ task_id: taskIdField, wait_seconds: waitField(0), media: mediaField }),
       annotations: { readOnlyHint: true, openWorldHint: false },
     },
     ({ task_id: taskId, media, wait_seconds: seconds }, extra) =>
-      telling(async () => {
+      runTool(async () => {
         const call = { ...extra, begunAt: performance.now() };
         return answer(await wait(taskId, seconds, call), media, call);
       }),
@@ -127,12 +127,12 @@ export function addTaskTools(server: McpServer, { api, mayWait, takesLinks }: Ta
     {
       title: 'Cancel a task',
       description:
-        'Asks for a task to end without a result, and answers at once with the task as it is. A task that is `queued` or `handling` then ends as `fail` with TASK_CANCELLED; on one that is `archiving` or over it has no effect. It cannot be undone.',
+        'Requests the cancellation of a task, and returns at once with the task as it is. A task that is `queued` or `handling` then ends as `fail` with TASK_CANCELLED; there is no effect on one that is `archiving` or has ended. It cannot be undone.',
       inputSchema: z.strictObject({ task_id: taskIdField }),
       annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
     },
     ({ task_id: taskId }, { signal }) =>
-      telling(async () => answered(await api.call('POST', `/tasks/${encodeURIComponent(taskId)}/cancel`, { signal }))),
+      runTool(async () => answered(await api.call('POST', `/tasks/${encodeURIComponent(taskId)}/cancel`, { signal }))),
   );
 
   server.registerTool(
@@ -140,32 +140,32 @@ export function addTaskTools(server: McpServer, { api, mayWait, takesLinks }: Ta
     {
       title: 'List tasks',
       description:
-        'Lists tasks of this account, newest first: to find one whose taskId is not known any more, or what was made lately. Filters can be combined.',
+        'Lists tasks of this account, newest first: to find recent outputs, or a task whose taskId was lost. Filters can be combined.',
       inputSchema: z.strictObject({
         status: z
           .array(z.enum(['queued', 'handling', 'archiving', 'success', 'fail']))
           .min(1)
           .max(5)
           .optional()
-          .describe('Only tasks in one of these.'),
+          .describe('Only tasks with one of these statuses.'),
         model: z.string().min(1).max(400).optional().describe('Only tasks of this model, by the `model` of a task.'),
-        size: z.int().min(1).max(50).default(10).describe('How many tasks to answer at most.'),
+        size: z.int().min(1).max(50).default(10).describe('How many tasks to return at most.'),
         cursor: z
           .string()
           .min(1)
           .max(200)
           .optional()
-          .describe('The `nextCursor` of the answer before, to go on behind its last task.'),
+          .describe('The `nextCursor` of the previous page, to continue after its last task.'),
       }),
       annotations: { readOnlyHint: true, openWorldHint: false },
     },
     (query, { signal }) =>
-      telling(async () => answered(await api.call<WireTaskList>('GET', '/tasks', { query, signal }))),
+      runTool(async () => answered(await api.call<WireTaskList>('GET', '/tasks', { query, signal }))),
   );
 }
 
 /**
- * @returns the new task's id, or a message if it is not known whether the task was created.
+ * @returns the new task's id, or a message if it is unknown whether the task was created.
  * @throws {ApiError} rejected.
  */
 async function create(
@@ -180,8 +180,8 @@ async function create(
   } catch (error) {
     const isUnknown = error instanceof UnreachableError || (error instanceof ApiError && error.status >= 500);
     if (!isUnknown) throw error;
-    return refused(
-      `${wordsOf(error)}\nIt is not known whether the task was created. To repeat this safely, call generate with the same model and input and idempotency_key "${key}".`,
+    return toolError(
+      `${messageOf(error)}\nIt is unknown whether the task was created. To retry safely, call generate with the same model and input and idempotency_key "${key}".`,
     );
   }
 }
@@ -189,5 +189,5 @@ async function create(
 function remarkOn({ status, taskId, error }: WireTask): string | undefined {
   if (status === 'success') return undefined;
   if (status === 'fail') return error === undefined ? 'The task failed.' : `${error.code}: ${error.message}`;
-  return `The task is not over yet (${status}). Call get_task with task_id "${taskId}" to wait on.`;
+  return `The task has not ended yet (${status}). Call get_task with task_id "${taskId}" to continue to wait.`;
 }

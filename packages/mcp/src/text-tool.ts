@@ -7,23 +7,23 @@ import { z } from 'zod';
 import type { ApiClient } from '@darkroom/api/client/api-client';
 import type { ChatCompletion } from '@darkroom/api/openai/chat-completion';
 import { modelField } from './fields.ts';
-import { refused, telling } from './tool-result.ts';
+import { toolError, runTool } from './tool-result.ts';
 
 export function addTextTool(server: McpServer, api: ApiClient): void {
   server.registerTool(
     'text',
     {
-      title: 'Ask a text model',
+      title: 'Call a text model',
       description:
-        'Asks a text model (list_models with modality `text`) and answers with its text; costs money by the token. Give `prompt` for one question, or `messages` for a conversation, not both.',
+        'Calls a text model (list_models with modality `text`) and returns its text; costs money by the token. Use `prompt` for one message, or `messages` for a conversation, not both.',
       inputSchema: z.strictObject({
         model: modelField,
-        prompt: z.string().min(1).optional().describe('One question or instruction.'),
+        prompt: z.string().min(1).optional().describe('One message.'),
         messages: z
           .array(
             z.strictObject({
               role: z.enum(['system', 'user', 'assistant']),
-              content: z.string().min(1).describe('What was said.'),
+              content: z.string().min(1).describe('The text of the message.'),
             }),
           )
           .min(1)
@@ -36,14 +36,14 @@ export function addTextTool(server: McpServer, api: ApiClient): void {
           .max(100_000_000)
           .optional()
           .describe('Ends reasoning and answer after this many tokens, and bounds the cost.'),
-        temperature: z.number().min(0).max(2).optional().describe('How much chance there is in the choice of words.'),
+        temperature: z.number().min(0).max(2).optional().describe('Sampling temperature.'),
       }),
       annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
     },
     ({ model, prompt, messages, max_tokens: maxTokens, temperature }, { signal }) =>
-      telling(async () => {
+      runTool(async () => {
         if ((prompt === undefined) === (messages === undefined)) {
-          return refused('Give either `prompt` or `messages`, and not both.');
+          return toolError('Use either `prompt` or `messages`, not both.');
         }
         const body = {
           model,

@@ -17,7 +17,7 @@ export function answered(value: unknown): CallToolResult {
 }
 
 /** The call failed. */
-export function refused(message: string): CallToolResult {
+export function toolError(message: string): CallToolResult {
   return { content: [{ type: 'text', text: message }], isError: true };
 }
 
@@ -26,11 +26,11 @@ export function refused(message: string): CallToolResult {
  *
  * @throws anything but a rejection or an unreachable service: an abort, or a fault of ours.
  */
-export async function telling(run: () => Promise<CallToolResult>): Promise<CallToolResult> {
+export async function runTool(run: () => Promise<CallToolResult>): Promise<CallToolResult> {
   try {
     return await run();
   } catch (error) {
-    if (isOfTheService(error)) return refused(wordsOf(error));
+    if (isServiceError(error)) return toolError(messageOf(error));
     throw error;
   }
 }
@@ -46,11 +46,11 @@ export function bounded(result: CallToolResult): CallToolResult {
   if (excess <= 0) return result;
   const content = [...result.content];
   while (excess > 0) {
-    const [place, text] = longestText(content);
+    const [index, text] = longestText(content);
     if (text.length <= CUT.length) break;
     const bytesEach = Buffer.byteLength(JSON.stringify(text)) / text.length;
-    const kept = Math.max(0, text.length - CUT.length - Math.ceil(excess / bytesEach));
-    content[place] = { type: 'text', text: text.slice(0, kept).replace(HALF_PAIR, '') + CUT };
+    const keptLength = Math.max(0, text.length - CUT.length - Math.ceil(excess / bytesEach));
+    content[index] = { type: 'text', text: text.slice(0, keptLength).replace(HALF_PAIR, '') + CUT };
     excess = resultBytes({ ...result, content }) - MAX_RESULT_BYTES;
   }
   return { ...result, content };
@@ -58,20 +58,20 @@ export function bounded(result: CallToolResult): CallToolResult {
 
 /** The first half of a surrogate pair. */
 const HALF_PAIR = /[\uD800-\uDBFF]$/;
-const CUT = '\n[Cut: the answer is longer than one call may be. Ask for less of it at a time.]';
+const CUT = '\n[Cut: the answer is longer than one call may be. Request less of it at a time.]';
 
-function longestText(content: CallToolResult['content']): readonly [place: number, text: string] {
+function longestText(content: CallToolResult['content']): readonly [index: number, text: string] {
   const texts = content.map((block) => (block.type === 'text' ? block.text : ''));
   const longest = texts.reduce((most, text) => (text.length > most.length ? text : most), '');
   return [texts.indexOf(longest), longest];
 }
 
-export function isOfTheService(error: unknown): error is ApiError | UnreachableError {
+export function isServiceError(error: unknown): error is ApiError | UnreachableError {
   return error instanceof ApiError || error instanceof UnreachableError;
 }
 
 /** `RATE_LIMITED: too many requests; … (retry after 2 s, request req_…)`. */
-export function wordsOf(error: ApiError | UnreachableError): string {
+export function messageOf(error: ApiError | UnreachableError): string {
   if (error instanceof UnreachableError) return error.message;
   const { errorCode, message, retryAfterSeconds, requestId } = error;
   const remarks = [

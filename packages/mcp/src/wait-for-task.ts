@@ -1,5 +1,5 @@
 /**
- * Waits until a task is over: with requests that the API holds until the status changes (`Prefer: wait=N`), so that no
+ * Waits until a task has ended: with requests that the API holds until the status changes (`Prefer: wait=N`), so that no
  * request is wasted, and reports progress to the client meanwhile.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -8,35 +8,35 @@ import type { WireTask } from '@darkroom/api/tasks/task';
 import { isTerminal } from '@darkroom/api/facts/task-status';
 
 /** How long one request waits: progress within a status is noticed, and reported, at this interval. */
-const LOOK_EVERY_SECONDS = 5;
+const POLL_INTERVAL_SECONDS = 5;
 /** Before the next request if one was answered early without a change: the API process is stopping, and closes. */
 const EARLY_PAUSE_MS = 1_000;
 
 export interface Waiting {
-  /** The last answer arrives after about this time, or when the task is over. */
+  /** The last answer arrives after about this time, or when the task has ended. */
   readonly seconds: number;
   readonly signal: AbortSignal;
-  /** Called with the task each time it was read and is not over. */
-  readonly onLook: (task: WireTask, waitedSeconds: number) => Promise<void>;
+  /** Called with the task each time it was read and has not ended. */
+  readonly onPoll: (task: WireTask, waitedSeconds: number) => Promise<void>;
   readonly mayWait: () => boolean;
 }
 
 /** @returns the task as last read. @throws as `ApiClient.call`, and when the signal fires. */
 export async function waitForTask(api: ApiClient, taskId: string, waiting: Waiting): Promise<WireTask> {
-  const { seconds, signal, onLook, mayWait } = waiting;
+  const { seconds, signal, onPoll, mayWait } = waiting;
   const path = `/tasks/${encodeURIComponent(taskId)}`;
   const begunAt = performance.now();
   const waited = (): number => (performance.now() - begunAt) / 1000;
   let task = await api.call<WireTask>('GET', path, { signal });
   while (!isTerminal(task.status)) {
-    await onLook(task, Math.min(waited(), seconds));
+    await onPoll(task, Math.min(waited(), seconds));
     const left = Math.ceil(seconds - waited());
     if (left <= 0 || !mayWait()) break;
-    const askFor = Math.min(left, LOOK_EVERY_SECONDS);
+    const waitSeconds = Math.min(left, POLL_INTERVAL_SECONDS);
     const { status } = task;
     const before = waited();
-    task = await api.call<WireTask>('GET', path, { headers: { Prefer: `wait=${askFor}` }, signal });
-    const isEarly = task.status === status && waited() - before < askFor / 2;
+    task = await api.call<WireTask>('GET', path, { headers: { Prefer: `wait=${waitSeconds}` }, signal });
+    const isEarly = task.status === status && waited() - before < waitSeconds / 2;
     if (isEarly && mayWait()) await sleep(EARLY_PAUSE_MS, undefined, { signal });
   }
   return task;
