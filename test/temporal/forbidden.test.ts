@@ -244,7 +244,7 @@ describe('what is printed for Temporal Cloud', () => {
 
   it('renames a search attribute that is in the way', () => {
     assert.equal(
-      conflictStep(byKey, { name: 'Model', type: 'Text', wanted: 'Keyword' }).command,
+      conflictStep(byKey, { name: 'Model', type: 'Text', expected: 'Keyword' }).command,
       'tcld namespace search-attributes rename --namespace pictures.a1b2c --existing-name Model --new-name <name>',
     );
   });
