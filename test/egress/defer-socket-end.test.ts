@@ -123,10 +123,10 @@ async function readTextLate(test: TestContext, ending: Ending, onFreshConnection
   return Buffer.concat(chunks);
 }
 
-describe('an answer that the server ends its connection with', BOUNDED, () => {
+describe('a response after which the server closes its connection', BOUNDED, () => {
   for (const [reader, read] of Object.entries(READERS)) {
     for (const [framing, frame] of Object.entries(FRAMINGS)) {
-      it(`comes whole to ${reader} that is behind, when its end is told by ${framing}`, async (t) => {
+      it(`arrives completely at ${reader} that is slow, when its end is marked by ${framing}`, async (t) => {
         for (const length of LENGTHS) {
           const content = Buffer.from(Array.from({ length }, (_, place) => place % 251));
           const ending = await servesAndEnds(t, ...frame(content), reader.includes('TLS'));
@@ -140,7 +140,7 @@ describe('an answer that the server ends its connection with', BOUNDED, () => {
   }
 
   for (const [reader, read] of Object.entries(READERS)) {
-    it(`is still lost to ${reader} where the end comes too early`, async (t) => {
+    it(`is still lost to ${reader} when the end comes too early`, async (t) => {
       for (const head of ['Content-Length: 70000', 'Transfer-Encoding: chunked']) {
         const body = head.startsWith('T') ? '10000\r\n' : '';
         const content = Buffer.concat([Buffer.from(body), Buffer.alloc(65_536, 1)]);

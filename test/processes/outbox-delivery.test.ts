@@ -96,7 +96,7 @@ describe('a start that meets a closed run of an open task', () => {
     });
   }
 
-  it('gives no more time where it is delivered once more', async () => {
+  it('resets no deadline when it is delivered again', async () => {
     const item = await claimedTask();
     await room.rows(`UPDATE tasks SET ${stages.handling} WHERE id = $1`, item.subjectId);
 
@@ -109,7 +109,7 @@ describe('a start that meets a closed run of an open task', () => {
     assert.ok(left !== undefined && left.seconds > 0 && left.seconds <= 600, JSON.stringify(left));
   });
 
-  it('starts nothing for a task that is over', async () => {
+  it('starts nothing for a task that has ended', async () => {
     const item = await claimedTask();
     await settleTask(room.database, item.subjectId, { status: 'fail', reason: 'no_output' }, { retentionDays: 7 });
 

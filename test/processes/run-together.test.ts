@@ -58,7 +58,7 @@ describe('workers of one process', () => {
     });
   }
 
-  it('are both waited for where one fails while it stops', async () => {
+  it('are both waited for when one fails while it stops', async () => {
     const running = start(Promise.resolve('SIGTERM'));
     await nextTurn();
     assert.deepEqual([running.own.isAsked(), running.former.isAsked()], [true, true]);
@@ -72,7 +72,7 @@ describe('workers of one process', () => {
     assert.match(String(running.outcome()), /it did not stop/);
   });
 
-  it('end where both have stopped', async () => {
+  it('end when both have stopped', async () => {
     const running = start(Promise.resolve('SIGTERM'));
     running.own.end();
     running.former.end();

@@ -71,7 +71,7 @@ function start({ graceMs = FOREVER_MS, handBackAfterMs = FOREVER_MS } = {}) {
 }
 
 describe('the Temporal workers of a process', () => {
-  it('end together where one of them fails', async () => {
+  it('end together when one of them fails', async () => {
     const { run, workers } = start();
     workers[0].fail();
 
@@ -80,7 +80,7 @@ describe('the Temporal workers of a process', () => {
     assert.equal(workers[1].getState(), 'STOPPED');
   });
 
-  it('end where one of them has failed and the SDK never says so', async () => {
+  it('end when one of them has failed and the SDK does not report it', async () => {
     const { run, workers } = start();
     workers[0].fail(true);
 
@@ -89,7 +89,7 @@ describe('the Temporal workers of a process', () => {
     assert.equal(workers[1].getState(), 'STOPPED');
   });
 
-  it('wait for what an upstream is doing before they end as failed', async () => {
+  it('wait for running upstream requests before they end as failed', async () => {
     const { run, workers, activity, end, failure, handedBack } = start({ handBackAfterMs: 1 });
     const execution = activity();
     workers[0].fail();
@@ -102,7 +102,7 @@ describe('the Temporal workers of a process', () => {
     await assert.rejects(run.finished, /Namespace acme is not found/);
   });
 
-  it('wait for it no longer than the grace of upstreams', async () => {
+  it('wait for them no longer than the grace period of upstreams', async () => {
     const { run, workers, activity, end } = start({ graceMs: 50 });
     const execution = activity();
     workers[0].fail();
@@ -113,7 +113,7 @@ describe('the Temporal workers of a process', () => {
     await execution;
   });
 
-  it('finish in order when they are asked to stop', async () => {
+  it('finish in order when they are stopped', async () => {
     const { run, workers } = start();
 
     run.shutdown();

@@ -26,7 +26,7 @@ describeProviderContract(
   (bench) => {
     const { provider, request, caught, linesOf, untilLogged } = bench;
 
-    it('refuses for a while when the container has no slot free', async () => {
+    it('is rejected temporarily when the container has no free slot', async () => {
       const error = await caught(provider.submit(request('full [refuse 409]'), call));
 
       assert.ok(error instanceof ProviderRejection);
@@ -35,7 +35,7 @@ describeProviderContract(
       assert.equal(concurrencyOf({ protocol: 'cog' }), 1, 'so that it is asked for one at a time');
     });
 
-    it('waits for the prediction of an earlier attempt to end, and only then begins another', async () => {
+    it('waits for the prediction of an earlier attempt to end, and only then starts another', async () => {
       const work = request('twice [slow 400]');
       const earlier = provider.submit(work, call);
       await untilLogged('twice [slow 400]', 'submit');
@@ -48,7 +48,7 @@ describeProviderContract(
       assert.deepEqual(kinds, ['submit', 'replay', 'finished', 'submit', 'finished']);
     });
 
-    it('stops the prediction at the container when the call is stopped', async () => {
+    it('stops the prediction at the container when the call is aborted', async () => {
       const stop = new AbortController();
       const work = provider.submit(request('stopped [slow 600000]'), submitCall({ signal: stop.signal }));
       await untilLogged('stopped [slow 600000]', 'submit');
@@ -62,7 +62,7 @@ describeProviderContract(
       assert.ok(!(await linesOf('stopped [slow 600000]')).some(({ kind }) => kind === 'finished'));
     });
 
-    it('sends the media themselves, at their places in the input', async () => {
+    it('sends the media themselves, at their positions in the input', async () => {
       const file = path.join(folder, 'picture');
       writeFileSync(file, 'PNG');
       const work = request('with media');
@@ -80,7 +80,7 @@ describeProviderContract(
       assert.deepEqual(submit.fields['more'], { masks: ['data:image/png;base64,UE5H'] });
     });
 
-    it('refuses media that are too large to be sent in the input', async () => {
+    it('rejects media that are too large to be sent in the input', async () => {
       const file = path.join(folder, 'film');
       writeFileSync(file, '');
       truncateSync(file, 65 * 1024 * 1024);

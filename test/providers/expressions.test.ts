@@ -17,7 +17,7 @@ function isError(code: string): (error: unknown) => boolean {
 }
 
 describe('an expression of a model file', { timeout: 180_000 }, () => {
-  it('sees the document and the variables, and has no value where there is none', async () => {
+  it('sees the document and the variables, and is undefined when there is no value', async () => {
     const document = { status: 'done', files: [{ url: 'a' }, { url: 'b' }] };
 
     assert.deepEqual(await valueOf('files.url', document), ['a', 'b']);
@@ -29,7 +29,7 @@ describe('an expression of a model file', { timeout: 180_000 }, () => {
     assert.equal(await valueOf('$hookUrl', document, { hookUrl: undefined }), undefined);
   });
 
-  it('is evaluated beside others without taking part in their failure', async () => {
+  it('is evaluated beside others without being affected by their failure', async () => {
     const values = await expressions.evaluate({ good: 'a', bad: '$number(a)', absent: undefined }, { a: 'secret' }, {});
 
     assert.equal(values.of('good'), 'secret');
@@ -37,16 +37,16 @@ describe('an expression of a model file', { timeout: 180_000 }, () => {
     assert.throws(() => values.of('bad'), isError('D3030'));
   });
 
-  it('never becomes one out of data', async () => {
+  it('is never compiled from data', async () => {
     await assert.rejects(valueOf('$eval(a)', { a: '1 + 1' }), isError('T1006'));
   });
 
-  it('gives up a list or a recursion without end', async () => {
+  it('stops at an endless list or recursion', async () => {
     await assert.rejects(valueOf('[1..1000000]'), isError('D2015'));
     await assert.rejects(valueOf('($f := function($x) { 1 + $f($x + 1) }; $f(1))'), isError('D1011'));
   });
 
-  it('is ended with its thread when it does not come to an end, and the next ones are evaluated', async () => {
+  it('is ended with its thread when it does not terminate, and the next ones are evaluated', async () => {
     const endless = hasty.evaluate({ it: '$match(a, /(a+)+$/)' }, { a: `${'a'.repeat(60)}!` }, {});
     const next = hasty.evaluate({ it: 'a' }, { a: 1 }, {});
 
@@ -54,7 +54,7 @@ describe('an expression of a model file', { timeout: 180_000 }, () => {
     assert.equal((await next).of('it'), 1);
   });
 
-  it('may bring as much as the largest answer', async () => {
+  it('may return as much as the largest response', async () => {
     const base64 = 'A'.repeat(5_000_000);
 
     assert.equal(String(await valueOf('data.b64', { data: { b64: base64 } })).length, base64.length);

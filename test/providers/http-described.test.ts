@@ -81,7 +81,7 @@ async function withServer(
 }
 
 describe('an HTTP API that a model file describes', { timeout: 180_000 }, () => {
-  it('gets the credential as the file says', async () => {
+  it('gets the credential as the file describes', async () => {
     const base64 = Buffer.from('user:pass&word').toString('base64');
     const cases = [
       { auth: undefined, header: 'authorization', value: 'Bearer user:pass&word', query: '' },
@@ -110,7 +110,7 @@ describe('an HTTP API that a model file describes', { timeout: 180_000 }, () => 
     }
   });
 
-  it('gives its files with the credential in the query, and nobody else does', async () => {
+  it('serves its files with the credential in the query, and other hosts do not get it', async () => {
     const http: HttpBinding = { ...JOBS, auth: { scheme: 'query', name: 'key' } };
     await withServer(
       http,
@@ -128,7 +128,7 @@ describe('an HTTP API that a model file describes', { timeout: 180_000 }, () => 
     );
   });
 
-  it('may be synchronous, and bring its files as base64', async () => {
+  it('may be synchronous, and return its files as base64', async () => {
     const http: HttpBinding = {
       submit: { method: 'PUT', path: "'/draw'", body: '{ "say": prompt }' },
       outputs: 'pictures.{ "base64": data }',
@@ -156,7 +156,7 @@ describe('an HTTP API that a model file describes', { timeout: 180_000 }, () => 
     }
   });
 
-  it('may take a submit twice, where the file says so and sends the id of the task', async () => {
+  it('may get a submit twice, when the file allows it and sends the id of the task', async () => {
     const headers = { 'Idempotency-Key': '$taskId' };
     const http: HttpBinding = { ...JOBS, isSubmitRepeatable: true, submit: { ...JOBS.submit, headers } };
     await withServer(http, { 'POST /v2/jobs': { id: 17 } }, async ({ provider, request, asked }) => {
@@ -166,7 +166,7 @@ describe('an HTTP API that a model file describes', { timeout: 180_000 }, () => 
     });
   });
 
-  it('gets nothing where the file has no order for an input, or one that leads elsewhere', async () => {
+  it('gets no request when the file has no template for an input, or one that leads to another host', async () => {
     for (const submit of [
       { path: "'/jobs'", body: 'nothing.like.it' },
       { path: "'//../../etc'", body: '1' },
@@ -184,7 +184,7 @@ describe('an HTTP API that a model file describes', { timeout: 180_000 }, () => 
     }
   });
 
-  it('has taken the work when it answers without an id that can be used', async () => {
+  it('is assumed to have accepted the work when it responds without a usable id', async () => {
     for (const id of ['a/b', { deep: 1 }, undefined]) {
       await withServer(JOBS, { 'POST /v2/jobs': { id } }, async ({ provider, request }) => {
         const error = await provider.submit(request, call).catch((reason: unknown) => reason);
@@ -194,7 +194,7 @@ describe('an HTTP API that a model file describes', { timeout: 180_000 }, () => 
     }
   });
 
-  it('can say why it refused, in the closed list', async () => {
+  it('can give a rejection reason from the closed list', async () => {
     const submit = { ...JOBS.submit, refusal: "code = 'bad-picture' ? 'input_unreachable' : 'something else'" };
     const server = createServer((_request, response) => response.writeHead(400).end('{"code":"bad-picture"}'));
     server.listen(0, '127.0.0.1');
@@ -208,7 +208,7 @@ describe('an HTTP API that a model file describes', { timeout: 180_000 }, () => 
     server.close();
   });
 
-  it('is asked by POST where the file says so, and tells what a cancelled job costs', async () => {
+  it('is polled by POST when the file says so, and reports the cost of a cancelled job', async () => {
     const http: HttpBinding = {
       ...JOBS,
       poll: { method: 'POST', path: "'/query'", body: '{ "task": $jobId }', state: 'state' },
@@ -229,7 +229,7 @@ describe('an HTTP API that a model file describes', { timeout: 180_000 }, () => 
     });
   });
 
-  it('brings nothing by an address that is none of the web, nor by a text that is no address', async () => {
+  it('returns no file by a URL that is not http(s), nor by a text that is not a URL', async () => {
     for (const files of ['file:///etc/passwd', 'a poem', 7, [null], [{ url: 'https://a.example/1.png' }]]) {
       await withServer(JOBS, { 'GET /v2/jobs/job-1': { state: 'done', files } }, async ({ provider, request }) => {
         const error = await provider.poll(request, 'job-1', call).catch((reason: unknown) => reason);

@@ -35,7 +35,7 @@ async function ask(answer: RequestListener, changes: Partial<ExchangeRequest> = 
   }
 }
 
-describe('an exchange with a provider', { timeout: 180_000 }, () => {
+describe('an HTTP request to a provider', { timeout: 180_000 }, () => {
   it('sends the body as JSON to the path, and reads JSON back', async () => {
     const answer = await ask((request, response) => {
       let text = '';
@@ -52,7 +52,7 @@ describe('an exchange with a provider', { timeout: 180_000 }, () => {
     });
   });
 
-  it('reads an answer in chunks of one byte, as JSON and as a file', async () => {
+  it('reads a response in chunks of one byte, as JSON and as a file', async () => {
     const inChunks: RequestListener = (_request, response) => {
       response.setHeader('content-type', 'application/octet-stream');
       for (const character of '{"some":"thing"}') response.write(character);
@@ -63,7 +63,7 @@ describe('an exchange with a provider', { timeout: 180_000 }, () => {
     assert.equal((await ask(inChunks, { bringsFile: true })).file?.toString(), '{"some":"thing"}');
   });
 
-  it('stops reading a body above the bound, and keeps the status', async () => {
+  it('stops reading a body above the limit, and returns the status', async () => {
     let cut: Promise<unknown> | undefined;
     const answer = await ask((_request, response) => {
       cut = once(response, 'close');
@@ -74,7 +74,7 @@ describe('an exchange with a provider', { timeout: 180_000 }, () => {
     await cut;
   });
 
-  it('stops reading JSON of too many parts, before any of it is parsed', async () => {
+  it('stops reading JSON with too many parts, before any of it is parsed', async () => {
     for (const [body, isRead] of [
       [`[${'1,'.repeat(150_000)}1]`, true],
       [`[${'1,'.repeat(250_000)}1]`, false],
@@ -96,7 +96,7 @@ describe('an exchange with a provider', { timeout: 180_000 }, () => {
     }
   });
 
-  it('keeps the status and Retry-After of a refusal whose body is cut off', async () => {
+  it('returns the status and Retry-After of a rejection whose body is truncated', async () => {
     const answer = await ask((_request, response) => {
       response.writeHead(429, { 'retry-after': '9', 'content-length': 500 });
       response.write('{', () => response.destroy());
@@ -122,14 +122,14 @@ describe('an exchange with a provider', { timeout: 180_000 }, () => {
     assert.deepEqual([answer.status, answer.json], [200, {}]);
   });
 
-  it('says that something was sent when the connection ends without a status', async () => {
+  it('reports that something was sent when the connection ends without a status', async () => {
     const lost = await ask((request) => request.socket.destroy()).catch((error: unknown) => error);
 
     assert.ok(lost instanceof ExchangeLost);
     assert.equal(lost.wasSent, true);
   });
 
-  it('gives a file where one is to come, and its status alone where a text comes in its place', async () => {
+  it('returns a file when one is expected, and only its status when a text arrives instead', async () => {
     const sound = await ask((_request, response) => response.setHeader('content-type', 'audio/wav').end('RIFF'), {
       bringsFile: true,
     });
@@ -141,7 +141,7 @@ describe('an exchange with a provider', { timeout: 180_000 }, () => {
     assert.deepEqual([page.file, page.bodyFault], [undefined, 'NOT_JSON']);
   });
 
-  it('reads nothing of a body that is said to be above the bound', async () => {
+  it('reads nothing of a body whose Content-Length is above the limit', async () => {
     const answer = await ask((_request, response) => {
       response.writeHead(429, { 'retry-after': '9', 'content-length': 3e12 }).write('{');
     });
@@ -164,7 +164,7 @@ describe('an exchange with a provider', { timeout: 180_000 }, () => {
     assert.deepEqual(answer.json, ['300000', 300_000]);
   });
 
-  it('says that nothing was accepted when the connection ends before the body has', async () => {
+  it('reports that nothing was accepted when the connection ends before the body has', async () => {
     const endless = new Readable({ read: () => undefined });
     endless.push('a beginning');
     const lost = await ask((request) => request.once('data', () => request.socket.destroy()), {
@@ -176,7 +176,7 @@ describe('an exchange with a provider', { timeout: 180_000 }, () => {
     assert.equal(endless.destroyed, true);
   });
 
-  it('says that nothing was sent when the signal was already aborted, or a header cannot be written', async () => {
+  it('reports that nothing was sent when the signal was already aborted, or a header is invalid', async () => {
     let requests = 0;
     const count: RequestListener = (_request, response) => {
       requests += 1;
@@ -191,7 +191,7 @@ describe('an exchange with a provider', { timeout: 180_000 }, () => {
     assert.equal(requests, 0);
   });
 
-  it('writes nothing when it is stopped before the connection stands', async () => {
+  it('writes nothing when it is aborted before the connection is established', async () => {
     const server = createTcpServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
     const connection = once(server, 'connection') as Promise<[Socket]>;

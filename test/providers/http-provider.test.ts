@@ -26,11 +26,11 @@ function bindingOf(name: string) {
 describeProviderContract(
   { protocol: 'fal', create: createHttpProvider, isSynchronous: false, binding: bindingOf('fal/flux-dev') },
   (bench) => {
-    it('calls back, because its submit says where', () => {
+    it('sends a callback, because its submit contains the URL', () => {
       assert.equal(bench.provider.callsBack, true);
     });
 
-    it("says the input in the provider's words, and leaves out what was not given", async () => {
+    it("maps the input to the provider's fields, and omits what was not given", async () => {
       const work = bench.request('translated');
       const input = { ...work.input, aspect_ratio: '16:9', n: 2 };
 
@@ -51,7 +51,7 @@ describeProviderContract(
     binding: bindingOf('runway/text-to-video'),
   },
   (bench) => {
-    it('passes on progress, and asks no more often than the provider wants', async () => {
+    it('passes on progress, and polls no more often than the provider allows', async () => {
       const work = bench.request('half way [slow 600000]');
       const submission = await bench.provider.submit(work, call);
       assert.ok(submission.kind === 'job');
@@ -63,7 +63,7 @@ describeProviderContract(
       });
     });
 
-    it('says which reason a failed job has, from the codes of the provider', async () => {
+    it('maps the error code of a failed job to its reason', async () => {
       const work = bench.request('forbidden [content]');
       const submission = await bench.provider.submit(work, call);
       assert.ok(submission.kind === 'job');

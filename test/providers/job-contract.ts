@@ -20,7 +20,7 @@ export function describeJobs(bench: ContractBench): void {
     return submission.jobId;
   };
 
-  it('reports a job as running until it is over', async () => {
+  it('reports a job as running until it has ended', async () => {
     const work = request('long [slow 600000]');
     const jobId = await submitJob(work);
 
@@ -48,7 +48,7 @@ export function describeJobs(bench: ContractBench): void {
     assert.ok((await caught(provider.poll(work, jobId, call))) instanceof ProviderFailure);
   });
 
-  it('says that it is too late to cancel a job that is done', async () => {
+  it('reports that it is too late to cancel a job that is done', async () => {
     const work = request('done');
     const jobId = await submitJob(work);
     await untilLogged('done', 'finished');
@@ -57,7 +57,7 @@ export function describeJobs(bench: ContractBench): void {
     assert.equal((await provider.poll(work, jobId, call)).kind, 'done');
   });
 
-  it('can be asked again when a poll or a cancel brought no answer', async () => {
+  it('can be polled again when a poll or a cancel got no response', async () => {
     const work = request('flaky [poll-fail 1]');
     const jobId = await submitJob(work);
     await untilLogged('flaky [poll-fail 1]', 'finished');
@@ -75,7 +75,7 @@ export function describeJobs(bench: ContractBench): void {
     assert.equal((await provider.poll(work, jobId, call)).kind, 'done');
   });
 
-  it('takes a poll that is a page, or whose fields are of other types, for no answer', async () => {
+  it('treats a poll that returns HTML, or fields of other types, as no response', async () => {
     for (const prompt of ['paged [html-poll]', 'strange [odd-poll]']) {
       const work = request(prompt);
       const jobId = await submitJob(work);

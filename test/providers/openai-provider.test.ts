@@ -29,7 +29,7 @@ const first = file('first', 'image/png', 100_000);
 const second = file('second', 'image/jpeg', 200_000);
 
 describeProviderContract({ protocol: 'openai', create: createOpenAiProvider, isSynchronous: true }, (bench) => {
-  it('passes on the address of a picture when the model answers with addresses', async () => {
+  it('passes on the URL of a picture when the model returns URLs', async () => {
     const request = bench.request('by address', { parameters: { response_format: 'url' } });
 
     const submission = await bench.provider.submit(request, call);
@@ -38,13 +38,13 @@ describeProviderContract({ protocol: 'openai', create: createOpenAiProvider, isS
     assert.equal(submission.files[0]?.from, 'url');
   });
 
-  it('does not know what became of the work when the provider fails after taking it', async () => {
+  it('reports an unknown outcome when the provider fails after accepting the work', async () => {
     const error = await bench.caught(bench.provider.submit(bench.request('broken [fail]'), call));
 
     assert.ok(error instanceof ProviderUnknown);
   });
 
-  it('calls for an edit when the input has pictures, and not for their addresses', async () => {
+  it('requests an edit when the input has pictures, and does not send their URLs', async () => {
     const request = bench.request('edited');
     const input = { ...request.input, image_urls: ['upload:1', 'upload:2'], mask_url: 'upload:3', n: 2 };
     const media = new Map([
@@ -85,7 +85,7 @@ describeProviderContract(
     fileOf: drawSound,
   },
   (bench) => {
-    it("says text and format in the provider's words, and the other fields as they are", async () => {
+    it("maps text and format to the provider's fields, and sends the other fields unchanged", async () => {
       const request = bench.request('spoken');
       const input = { ...request.input, format: 'wav', sample_rate: 8000 };
 
@@ -114,7 +114,7 @@ describeProviderContract(
     alwaysNamesFile: true,
   },
   (bench) => {
-    it('sends the length in seconds, the size, and the first picture as the reference', async () => {
+    it('sends the duration in seconds, the size, and the first picture as the reference', async () => {
       const request = bench.request('from a picture', { parameters: { size: '1280x720' } });
       const input = { ...request.input, image_urls: ['upload:1', 'upload:2'] };
       const media = new Map([
@@ -134,7 +134,7 @@ describeProviderContract(
       });
     });
 
-    it('passes on the progress as a part of one', async () => {
+    it('passes on the progress as a fraction', async () => {
       const request = bench.request('half way [slow 600000]');
       const submission = await bench.provider.submit(request, call);
       assert.ok(submission.kind === 'job');
@@ -142,7 +142,7 @@ describeProviderContract(
       assert.deepEqual(await bench.provider.poll(request, submission.jobId, call), { kind: 'running', progress: 0.5 });
     });
 
-    it('is not cut off by a cancellation while it hands the work over', () => {
+    it('is not interrupted by a cancellation while it submits', () => {
       assert.equal(bench.provider.worksWhileSubmitting, false);
     });
   },
@@ -152,7 +152,7 @@ describe('the openai adapter without an interface in its binding', () => {
   const provider = createOpenAiProvider({ secrets: createSecretSource({}), logger: silentLogger() });
   const binding = { protocol: 'openai', model: 'any' };
 
-  it('takes the one for what the model makes', async () => {
+  it("uses the one for the model's modality", async () => {
     assert.equal(provider.boundTo?.(binding, 'video').worksWhileSubmitting, false);
     for (const modality of ['image', 'audio'] as const) {
       const bound = provider.boundTo?.(binding, modality);

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import { filesIn } from '../../src/providers/output-files.ts';
 
 describe('the files in an output', () => {
-  it('are every address and data URL in it, in order, however they are nested', () => {
+  it('are every URL and data URL in it, in order, however they are nested', () => {
     const files = filesIn({
       images: ['https://a.example/1.png', 'no address', null],
       mask: 'data:image/png;base64,AAEC',
@@ -17,7 +17,7 @@ describe('the files in an output', () => {
     ]);
   });
 
-  it('are none where the output is text, empty, nested without end or not an address of the web', () => {
+  it('are none when the output is text, empty, too deeply nested or not an http(s) URL', () => {
     const endless: unknown[] = [];
     endless.push(endless);
 

@@ -48,7 +48,7 @@ export function describeProviderContract(subject: ContractSubject, more?: (bench
       assert.equal(await countOf('what the caller said', 'submit'), 0);
     });
 
-    it('refuses for a while, for as long as the provider asks, when the provider answers 429 or 503', async () => {
+    it('is rejected temporarily, for as long as the provider requests, when it returns 429 or 503', async () => {
       for (const prompt of ['busy [refuse 429]', 'busy [refuse 503]']) {
         const refusal = await refused(request(prompt));
 
@@ -58,7 +58,7 @@ export function describeProviderContract(subject: ContractSubject, more?: (bench
       }
     });
 
-    it('delivers on the second try when the first submit was refused', async () => {
+    it('succeeds on the second attempt when the first submit was rejected', async () => {
       const work = request('second [refuse-first 1]');
       await refused(work);
 
@@ -68,7 +68,7 @@ export function describeProviderContract(subject: ContractSubject, more?: (bench
       assert.equal(await countOf('second [refuse-first 1]', 'submit'), 1);
     });
 
-    it('refuses for good when the provider calls the input invalid', async () => {
+    it('is rejected permanently when the provider reports the input as invalid', async () => {
       for (const prompt of ['bad [refuse 400]', 'bad [refuse 422]', 'bad [refuse 413]']) {
         const refusal = await refused(request(prompt));
 
@@ -77,21 +77,21 @@ export function describeProviderContract(subject: ContractSubject, more?: (bench
       }
     });
 
-    it('says that content was rejected when the provider says so in its own words', async () => {
+    it('reports rejected content when the provider does so in its own words', async () => {
       const error = await caught(generate(request('naughty [content]')));
 
       assert.ok(error instanceof ProviderRejection || error instanceof ProviderFailure);
       assert.equal(error.reason, 'content_rejected');
     });
 
-    it('does not know what became of the work when the connection is cut after sending', async () => {
+    it('reports an unknown outcome when the connection breaks after sending', async () => {
       const error = await caught(generate(request('cut [drop]')));
 
       assert.ok(error instanceof ProviderUnknown);
       assert.equal(await countOf('cut [drop]', 'submit'), 1);
     });
 
-    it('does not know what became of the work when the answer is a page, or 500, 408, 409', async () => {
+    it('reports an unknown outcome when the response is HTML, or 500, 408, 409', async () => {
       const unclear = [408, 409].filter((status) => subject.refusesWith?.includes(status) !== true);
       const refusals = unclear.map((status) => `odd [refuse ${status}]`);
       for (const prompt of ['odd [html]', 'odd [500]', 'odd [refuse 500]', ...refusals]) {
@@ -101,14 +101,14 @@ export function describeProviderContract(subject: ContractSubject, more?: (bench
       }
     });
 
-    it('does not know what became of the work when the answer is larger than any', async () => {
+    it('reports an unknown outcome when the response is too large', async () => {
       const error = await caught(generate(request('much [huge answer]')));
 
       assert.ok(error instanceof ProviderUnknown);
       assert.equal(error.code, 'BODY_TOO_LARGE');
     });
 
-    it('takes an answer whose fields are of other types for no result', async () => {
+    it('treats a response whose fields are of other types as no result', async () => {
       const error = await caught(generate(request('strange [odd types]')));
 
       const isClear = error instanceof ProviderFailure && error.reason === 'no_output';
@@ -127,7 +127,7 @@ export function describeProviderContract(subject: ContractSubject, more?: (bench
       assert.deepEqual(new Set(lines.map(({ idempotencyKey }) => idempotencyKey)), new Set([work.taskId]));
     });
 
-    it('passes on where it can be called back, if it says so', async () => {
+    it('passes on its callback URL, if it supports callbacks', async () => {
       if (provider.callsBack !== true) return;
       const hookUrl = `http://127.0.0.1:${await freePort()}/hooks/here?and=there`;
 
@@ -136,7 +136,7 @@ export function describeProviderContract(subject: ContractSubject, more?: (bench
       await bench.untilLogged('called back', 'hook');
     });
 
-    it('says that a file is not there when the upstream names it and does not have it', async () => {
+    it('reports a missing file when the upstream names it and does not have it', async () => {
       const work = request('missing [404 file]');
       const [file] = await generate(work);
       if (file?.from !== 'url' || provider.download === undefined) return;
@@ -147,7 +147,7 @@ export function describeProviderContract(subject: ContractSubject, more?: (bench
       assert.equal(error.status, 404);
     });
 
-    it('does not know what became of the work when the answer takes too long', async () => {
+    it('reports an unknown outcome when the response takes too long', async () => {
       const work = request('tired [delay-submit 600000]');
 
       const error = await caught(bench.impatient.submit(work, call));
@@ -156,14 +156,14 @@ export function describeProviderContract(subject: ContractSubject, more?: (bench
       assert.equal(error.code, 'TIMEOUT');
     });
 
-    it('refuses for a while when nobody listens at the address', async () => {
+    it('is rejected temporarily when the connection is refused', async () => {
       const refusal = await refused(request('alone', { baseUrl: `http://127.0.0.1:${await freePort()}/v1` }));
 
       assert.equal(refusal.reason, 'provider_unavailable');
       assert.ok((refusal.retryAfterMs ?? 0) > 0);
     });
 
-    it('knows that nothing was sent when it is stopped while connecting', async () => {
+    it('reports that nothing was sent when it is aborted while connecting', async () => {
       await withSilentServer(async (port, connected) => {
         const stop = new AbortController();
         const work = provider.submit(
@@ -180,7 +180,7 @@ export function describeProviderContract(subject: ContractSubject, more?: (bench
       });
     });
 
-    it('stops at once, with the reason of the signal, when it is stopped while waiting for the answer', async () => {
+    it('stops immediately, with the reason of the signal, when it is aborted while waiting for the response', async () => {
       const stop = new AbortController();
       const work = provider.submit(request('endless [delay-submit 600000]'), submitCall({ signal: stop.signal }));
       await bench.untilLogged('endless [delay-submit 600000]', 'submit');
@@ -190,7 +190,7 @@ export function describeProviderContract(subject: ContractSubject, more?: (bench
       assert.equal(await caught(work), reason);
     });
 
-    it('refuses for good, and tells the operator, when a credential is missing or revoked or a model unknown', async () => {
+    it('is rejected permanently, and notifies the operator, when a credential is missing or revoked or a model unknown', async () => {
       const before = (await far().readLog()).filter((line) => line.kind === 'submit').length;
       const cases: Partial<UpstreamBinding>[] = [
         { secret: 'nowhere' },
@@ -210,7 +210,7 @@ export function describeProviderContract(subject: ContractSubject, more?: (bench
       assert.equal((await far().readLog()).filter((line) => line.kind === 'submit').length, before);
     });
 
-    it('fails with no_output when the provider is done and brought nothing', async () => {
+    it('fails with no_output when the provider is done and returned nothing', async () => {
       if (subject.alwaysNamesFile === true) return;
       const error = await caught(generate(request('void [no output]')));
 

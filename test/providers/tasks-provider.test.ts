@@ -38,7 +38,7 @@ describeProviderContract(
       assert.equal(error.reason, 'outcome_unknown');
     });
 
-    it('passes on progress and when to ask again', async () => {
+    it('passes on progress and the poll interval', async () => {
       const work = request('half way [slow 600000]');
       const submission = await provider.submit(work, call);
       assert.ok(submission.kind === 'job');

@@ -36,7 +36,7 @@ async function submit(answer: RequestListener, times = 1): Promise<unknown> {
 }
 
 describe('a submit to an upstream', { timeout: 180_000 }, () => {
-  it('goes over a connection of its own each time, so that no dead one swallows it', async () => {
+  it('uses a new connection each time, so that a dead one cannot lose it', async () => {
     const ports = new Set<number | undefined>();
     await submit((request, response) => {
       ports.add(request.socket.remotePort);
@@ -46,7 +46,7 @@ describe('a submit to an upstream', { timeout: 180_000 }, () => {
     assert.equal(ports.size, 3);
   });
 
-  it('goes below the base address, with or without a slash at its end, and without a credential where none is named', async () => {
+  it('is sent below the base URL, with or without a trailing slash, and without a credential when none is named', async () => {
     let seen: unknown;
     const outcome = await submit((request, response) => {
       seen = [request.url, request.headers.authorization];
@@ -57,13 +57,13 @@ describe('a submit to an upstream', { timeout: 180_000 }, () => {
     assert.deepEqual(seen, ['/v1/models/test/picture/predictions', undefined]);
   });
 
-  it('is of unknown outcome when a 503 names a job', async () => {
+  it('is of unknown outcome when a 503 contains a job id', async () => {
     const outcome = await submit((_request, response) => response.writeHead(503).end('{"id":"job-1"}'));
 
     assert.ok(outcome instanceof ProviderUnknown);
   });
 
-  it('is of unknown outcome when it was accepted under an id that cannot be used', async () => {
+  it('is of unknown outcome when it was accepted under an unusable id', async () => {
     for (const id of ['', '..', 'a/b', 'x'.repeat(201), 7, null]) {
       const outcome = await submit((_request, response) => response.writeHead(201).end(JSON.stringify({ id })));
 
@@ -71,7 +71,7 @@ describe('a submit to an upstream', { timeout: 180_000 }, () => {
     }
   });
 
-  it('is refused for good when the upstream has moved or wants money', async () => {
+  it('is rejected permanently when the upstream has moved or requires payment', async () => {
     for (const status of [301, 307, 402]) {
       const outcome = await submit((_request, response) => response.writeHead(status).end());
 
@@ -81,7 +81,7 @@ describe('a submit to an upstream', { timeout: 180_000 }, () => {
     }
   });
 
-  it('is refused for 5 s when the upstream does not say for how long', async () => {
+  it('is rejected for 5 s when the upstream sends no Retry-After', async () => {
     const outcome = await submit((_request, response) => response.writeHead(429).end());
 
     assert.ok(outcome instanceof ProviderRejection);

@@ -41,7 +41,7 @@ async function refusalOf(request: GenerationRequest, signal = call.signal): Prom
   return [error.condition, error.retryAfterMs];
 }
 
-describe('a refusal', { timeout: 180_000 }, () => {
+describe('a rejection', { timeout: 180_000 }, () => {
   for (const [what, status, retryAfter, condition, waitMs] of [
     ['429 with a time', 429, '7', 'busy', 7_000],
     ['429 without one', 429, undefined, 'busy', 5_000],
@@ -51,7 +51,7 @@ describe('a refusal', { timeout: 180_000 }, () => {
     ['401', 401, undefined, undefined, undefined],
     ['404', 404, undefined, undefined, undefined],
   ] as const) {
-    it(`says by ${what} that the upstream is ${condition ?? 'well'}`, async () => {
+    it(`reports with ${what} that the upstream is ${condition ?? 'well'}`, async () => {
       const headers = retryAfter === undefined ? {} : { 'retry-after': retryAfter };
       const refusal = await serving((_, response) => response.writeHead(status, headers).end('{}'), refusalOf);
 
@@ -59,7 +59,7 @@ describe('a refusal', { timeout: 180_000 }, () => {
     });
   }
 
-  it('says that an upstream is down at whose address nobody listens, and nothing of one that was not asked', async () => {
+  it('reports an upstream as down when its connection is refused, and nothing of one that was not called', async () => {
     const nobody = to(`http://127.0.0.1:${await freePort()}`);
 
     assert.deepEqual(await refusalOf(nobody), ['down', 5_000]);
@@ -67,8 +67,8 @@ describe('a refusal', { timeout: 180_000 }, () => {
   });
 });
 
-describe('a question about a job', { timeout: 180_000 }, () => {
-  it('takes more than 1 MB where the answer can bring the files, and not otherwise', async () => {
+describe('a poll of a job', { timeout: 180_000 }, () => {
+  it('accepts more than 1 MB when the response can contain the files, and not otherwise', async () => {
     const large = JSON.stringify({ output: 'x'.repeat(2_000_000) });
     await serving(
       (_, response) => response.end(large),
@@ -84,7 +84,7 @@ describe('a question about a job', { timeout: 180_000 }, () => {
     );
   });
 
-  it('takes a success without any body where it says that none is needed', async () => {
+  it('accepts a success without a body when none is required', async () => {
     let seen: unknown;
     await serving(
       (request, response) => {
@@ -100,7 +100,7 @@ describe('a question about a job', { timeout: 180_000 }, () => {
     assert.deepEqual(seen, ['PUT', 'application/json']);
   });
 
-  it('says for how long the upstream wants to be left alone', async () => {
+  it("returns the upstream's Retry-After", async () => {
     await serving(
       (_, response) => response.writeHead(429, { 'retry-after': '30' }).end(),
       async (request) => {
@@ -112,7 +112,7 @@ describe('a question about a job', { timeout: 180_000 }, () => {
     );
   });
 
-  it('carries the credential in the way that its protocol has it', async () => {
+  it('sends the credential in the way of its protocol', async () => {
     let seen: unknown;
     const other = createUpstreamCalls('any', deps, (secret) => ({ 'x-api-key': secret }));
     await serving(

@@ -54,7 +54,7 @@ async function failureOf(work: Promise<unknown>): Promise<unknown> {
 }
 
 describe('a file of an upstream', { timeout: 180_000 }, () => {
-  it('is fetched from the upstream’s own origin with its credential, wherever it lies there', async () => {
+  it('is fetched from the upstream’s own origin with its credential, at any path', async () => {
     const seen: unknown[] = [];
     const listener: RequestListener = (request, response) => {
       seen.push([request.method, request.url, request.headers.authorization]);
@@ -67,7 +67,7 @@ describe('a file of an upstream', { timeout: 180_000 }, () => {
     assert.deepEqual(seen, [['GET', '/files/a.png?x=1', 'Bearer the-key']]);
   });
 
-  it('is left to the guarded client, and never asked for, on any other origin', async () => {
+  it('is left to the guarded client, and never requested, on any other origin', async () => {
     let requests = 0;
     await serving(
       () => {
@@ -88,7 +88,7 @@ describe('a file of an upstream', { timeout: 180_000 }, () => {
     assert.equal(requests, 0);
   });
 
-  it('is followed within the origin, and handed over without a request where it is redirected elsewhere', async () => {
+  it('is followed within the origin, and handed over without a request when it is redirected elsewhere', async () => {
     const listener: RequestListener = (request, response) => {
       if (request.url === '/a') response.writeHead(302, { location: '/b' }).end();
       else if (request.url === '/b') response.end('bytes');
@@ -103,7 +103,7 @@ describe('a file of an upstream', { timeout: 180_000 }, () => {
     });
   });
 
-  it('is given up for good when it is redirected in a circle or to no address', async () => {
+  it('fails permanently when it is redirected in a circle or without a target', async () => {
     await serving(
       (_request, response) => response.writeHead(302, { location: '/again' }).end(),
       async (origin) => {
@@ -118,7 +118,7 @@ describe('a file of an upstream', { timeout: 180_000 }, () => {
     );
   });
 
-  it('is not fetched when it is too large, says so or not, or answers with a status', async () => {
+  it('is not fetched when it is too large, declared or not, or has an error status', async () => {
     const failures = await serving(
       (request, response) => {
         if (request.url === '/said') response.writeHead(200, { 'content-length': 2_000 }).write('x');
@@ -139,7 +139,7 @@ describe('a file of an upstream', { timeout: 180_000 }, () => {
     ]);
   });
 
-  it('is waited for no longer than its time, before its head and in the middle of it', async () => {
+  it('is waited for no longer than its timeout, before its head and in the middle of it', async () => {
     const listener: RequestListener = (request, response) => {
       if (request.url === '/half') response.writeHead(200).write('half');
     };
@@ -151,7 +151,7 @@ describe('a file of an upstream', { timeout: 180_000 }, () => {
     });
   });
 
-  it('can be asked for again when it was cut off or nobody listens', async () => {
+  it('can be retried when it was truncated or the connection was refused', async () => {
     const cut: RequestListener = (_request, response) => {
       response.writeHead(200, { 'content-length': 100 }).write('x', () => response.destroy());
     };

@@ -43,7 +43,7 @@ async function replay(workflowBundle: WorkflowBundleOption, name: string): Promi
 }
 
 describe('the recorded histories', () => {
-  it('are all there', () => {
+  it('are all present', () => {
     assert.deepEqual(
       REQUIRED.filter((name) => !NAMES.includes(`${name}.json`)),
       [],
@@ -51,7 +51,7 @@ describe('the recorded histories', () => {
   });
 
   for (const name of NAMES) {
-    it(`tell nothing of where ${name} was recorded, and no prompt or address`, async () => {
+    it(`do not reveal where ${name} was recorded, and no prompt or URL`, async () => {
       for (const text of historyTexts(decoded(await readHistory(name)))) {
         assert.doesNotMatch(text, /\d@|https?:|\/home\/|\/root\/|\/work\/|\/tmp\/|file:|127\.0\.0\.1|lighthouse/);
       }
@@ -76,7 +76,7 @@ describe('the workflows as they were built', { skip: existsSync(BUILT_BUNDLE) ? 
   }
 });
 
-describe('a workflow that was changed carelessly', () => {
+describe('a workflow with an incompatible change', () => {
   let bundle: WorkflowBundleOption;
   before(async () => {
     bundle = await bundleWorkflowCode({

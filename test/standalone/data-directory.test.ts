@@ -7,7 +7,7 @@ import { resolveDataDirectory, openDataDirectory } from '../../src/standalone/da
 import { readOrCreateSecrets } from '../../src/standalone/secrets.ts';
 import { temporaryFolder } from './fixtures/supervised.ts';
 
-describe('the data folder', () => {
+describe('the data directory', () => {
   let parent: string;
   let folder: string;
 
@@ -24,32 +24,32 @@ describe('the data folder', () => {
     assert.equal(resolveDataDirectory('', { DATA_DIR: '' }), path.join(PACKAGE_ROOT, 'data'));
   });
 
-  it('is made for its owner alone, and opens again', async () => {
+  it('is created for its owner alone, and can be opened again', async () => {
     await (await openDataDirectory(folder)).release();
     assert.equal((await stat(folder)).mode & 0o066, 0);
     await (await openDataDirectory(folder)).release();
   });
 
-  it('opens when an earlier start got no further than making it', async () => {
+  it('can be opened when an earlier start only created it', async () => {
     await mkdir(folder);
     await writeFile(path.join(folder, 'lock'), '');
     await (await openDataDirectory(folder)).release();
   });
 
-  it('is refused while somebody has it', async () => {
+  it('is rejected while another process uses it', async () => {
     const opened = await openDataDirectory(folder);
     await assert.rejects(openDataDirectory(folder), { name: 'EmbeddedError', message: /already running .*process \d+/ });
     await opened.release();
   });
 
-  it('is refused when another release made it, and stays as it is', async () => {
+  it('is rejected when another release made it, and stays unchanged', async () => {
     await (await openDataDirectory(folder)).release();
     await writeFile(path.join(folder, 'VERSION'), '99\n');
     await assert.rejects(openDataDirectory(folder), { name: 'EmbeddedError', message: /another release .*layout 99/ });
     assert.equal(await readFile(path.join(folder, 'VERSION'), 'utf8'), '99\n');
   });
 
-  it('is refused with a clear word when it is no folder', async () => {
+  it('is rejected with a clear message when it is not a directory', async () => {
     await writeFile(folder, '');
     await assert.rejects(openDataDirectory(folder), { name: 'EmbeddedError', message: /is not a folder/ });
   });
@@ -64,7 +64,7 @@ describe('the secrets of an installation', () => {
 
   afterEach(() => rm(folder, { recursive: true, force: true }));
 
-  it('are made once, long, different from each other, and readable by their owner only', async () => {
+  it('are created once, long, different from each other, and readable by their owner only', async () => {
     const made = await readOrCreateSecrets(folder, false);
     assert.equal(new Set(Object.values(made)).size, 4);
     for (const secret of Object.values(made)) assert.ok(String(secret).length >= 43);
@@ -72,7 +72,7 @@ describe('the secrets of an installation', () => {
     assert.deepEqual(await readOrCreateSecrets(folder, true), made);
   });
 
-  it('of a folder that an earlier release made get what they lack, and keep the rest', async () => {
+  it('of a directory from an earlier release are completed, and existing ones stay', async () => {
     const { adminToken, ...earlier } = await readOrCreateSecrets(folder, false);
     await writeFile(path.join(folder, 'secrets.json'), JSON.stringify(earlier));
 
@@ -85,17 +85,17 @@ describe('the secrets of an installation', () => {
     assert.equal((await stat(path.join(folder, 'secrets.json'))).mode & 0o777, 0o600);
   });
 
-  it('are not made anew beside a database that the old ones opened', async () => {
+  it('are not created again beside a database that the old ones opened', async () => {
     await assert.rejects(readOrCreateSecrets(folder, true), { name: 'EmbeddedError', message: /is gone/ });
   });
 
-  it('are refused when one of them is no text', async () => {
+  it('are rejected when one of them is not a text', async () => {
     const made = await readOrCreateSecrets(folder, false);
     await writeFile(path.join(folder, 'secrets.json'), JSON.stringify({ ...made, adminToken: 7 }));
     await assert.rejects(readOrCreateSecrets(folder, true), { name: 'EmbeddedError', message: /is damaged/ });
   });
 
-  it('are refused when damaged, without being shown', async () => {
+  it('are rejected when damaged, without being shown', async () => {
     await writeFile(path.join(folder, 'secrets.json'), '{"urlSigningKey":"half of it');
     await assert.rejects(readOrCreateSecrets(folder, true), (error: Error) => {
       assert.match(error.message, /is damaged/);

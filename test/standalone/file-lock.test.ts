@@ -19,7 +19,7 @@ describe('a file lock', () => {
 
   afterEach(() => rm(folder, { recursive: true, force: true }));
 
-  it('is had by one, who is named to the others, until it is released', async () => {
+  it('is held by one process, which is named to the others, until it is released', async () => {
     const first = await tryLock(file);
     assert.ok('release' in first);
     assert.deepEqual(await tryLock(file), { heldBy: process.pid });
@@ -31,7 +31,7 @@ describe('a file lock', () => {
     assert.deepEqual(await readdir(folder), []);
   });
 
-  it('is taken over from a holder that died', async () => {
+  it('is taken over from a process that died', async () => {
     const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'ignore' });
     assert.ok(child.pid !== undefined);
     const identity = await readProcess(child.pid);
@@ -45,7 +45,7 @@ describe('a file lock', () => {
     assert.match(await readFile(file, 'utf8'), new RegExp(`"pid":${process.pid}\\b`));
   });
 
-  it('is taken over when its pid belongs to another process by now, or it is damaged', async () => {
+  it('is taken over when its pid now belongs to another process, or it is damaged', async () => {
     for (const content of [JSON.stringify({ pid: process.pid, startToken: 'of another life' }), '', '{"pid":']) {
       await writeFile(file, content);
       const lock = await tryLock(file);

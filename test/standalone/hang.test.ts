@@ -64,8 +64,8 @@ function launch(t: TestContext, args: readonly string[], options: readonly strin
   return child;
 }
 
-describe('a process whose event loop stands still', () => {
-  it('is ended and started again; its log says where it stood, and its supervisor why it ended', async () => {
+describe('a process whose event loop is blocked', () => {
+  it('is ended and restarted; its log shows where it was blocked, and its supervisor logs the reason', async () => {
     const { reports, lines } = await supervise('hangs');
 
     await until('it runs again', () => reports.includes('The program runs again.'));
@@ -77,7 +77,7 @@ describe('a process whose event loop stands still', () => {
     assert.match(stack, /at standStill \(.*hanging/);
   });
 
-  it('is ended where it waits for a reader of its own log, which keeps the last words back as well', async (t) => {
+  it('is ended when it blocks on a reader of its own log, which loses the last lines as well', async (t) => {
     const child = launch(t, [folder, 'unread']);
 
     const [code, signal] = (await once(child, 'exit')) as [number | null, string | null];
@@ -86,7 +86,7 @@ describe('a process whose event loop stands still', () => {
     assert.ok(code === HUNG_EXIT_CODE || signal === 'SIGKILL', `${code} ${signal}`);
   });
 
-  it('is left alone where a debugger may have stopped it', async (t) => {
+  it('is not ended when a debugger may have stopped it', async (t) => {
     const debugged = await mkdtemp(path.join(folder, 'debugged-'));
     const child = launch(t, [debugged], ['--inspect=127.0.0.1:0']);
     await until('it stands still', () => existsSync(path.join(debugged, 'first-life')));
@@ -97,7 +97,7 @@ describe('a process whose event loop stands still', () => {
     assert.deepEqual([child.exitCode, child.signalCode], [null, null]);
   });
 
-  it('is left alone where it goes on in time, and where it was stopped for longer than it may stand still', async () => {
+  it('is not ended when it continues in time, or when it was suspended for longer than the limit', async () => {
     const { reports } = await supervise('pauses');
     const running = part ?? assert.fail('it was not started');
     const pid = running.pid ?? assert.fail('it does not run');

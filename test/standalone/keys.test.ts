@@ -30,12 +30,12 @@ function keysWith(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
 }
 
 describe('the keys that npm start gives to its roles', () => {
-  it('are those of secrets.json where the environment sets none', () => {
+  it('are those of secrets.json when the environment sets none', () => {
     assert.deepEqual(keysWith({}), OF_FILE);
     assert.deepEqual(keysWith({ ENCRYPTION_KEY: '', ENCRYPTION_KEY_FALLBACKS: '' }), OF_FILE);
   });
 
-  it('include the fallbacks of both, the first time that each is named', () => {
+  it('include the fallbacks of both, without duplicates', () => {
     const keys = keysWith({
       ENCRYPTION_KEY_FALLBACKS: `${OTHER}, ${OF_FILE.ENCRYPTION_KEY_FALLBACKS}`,
       URL_SIGNING_KEY_FALLBACKS: OTHER,

@@ -10,7 +10,7 @@ import { claimPort, findFreePort } from '../../src/standalone/ports.ts';
 const OUTGOING_FROM = 32_768;
 
 describe('a free port', () => {
-  it('is none that an outgoing connection could take while its server is down', async () => {
+  it('is outside the range of outgoing connections, so that none takes it while its server is down', async () => {
     for (let tries = 0; tries < 50; tries++) {
       const port = await findFreePort();
       assert.ok(port >= 1024 && port < OUTGOING_FROM, String(port));
@@ -18,7 +18,7 @@ describe('a free port', () => {
     assert.ok((await claimPort(0, 'a test', 'TEST_PORT')) < OUTGOING_FROM);
   });
 
-  it('is given to one alone, also while nobody listens on it yet', async () => {
+  it('is given to one caller, even before its server listens', async () => {
     const ports = await Promise.all(Array.from({ length: 500 }, () => findFreePort()));
     assert.equal(new Set(ports).size, ports.length);
   });
@@ -31,7 +31,7 @@ describe('a free port', () => {
 });
 
 describe('a wanted port', () => {
-  it('is refused with its purpose and its variable where another program has it', async () => {
+  it('is rejected with its purpose and its variable when another program uses it', async () => {
     const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;

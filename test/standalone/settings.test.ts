@@ -4,7 +4,7 @@ import { it } from 'node:test';
 import { ConfigurationError } from '../../src/config/environment.ts';
 import { readSettings } from '../../src/standalone/settings.ts';
 
-it('reports a header prefix that no callback can have beside all other problems', () => {
+it('reports an invalid callback header prefix together with all other problems', () => {
   assert.throws(
     () => readSettings({ LOG_REQUESTS: 'yes', CALLBACK_HEADER_PREFIX: 'Webhook' }),
     (error: unknown) => {

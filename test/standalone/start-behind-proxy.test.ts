@@ -7,7 +7,7 @@ import path from 'node:path';
 import { it } from 'node:test';
 import { supervise, temporaryFolder } from './fixtures/supervised.ts';
 
-it('npm start becomes ready behind a proxy that swallows everything, and asks it for nothing', async (t) => {
+it('npm start becomes ready behind a proxy that never responds, and sends it no request', async (t) => {
   const taken: Socket[] = [];
   const proxy = createServer((socket) => taken.push(socket.on('error', () => undefined)));
   await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));

@@ -65,7 +65,7 @@ describe('npm start', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  it('prints the addresses, the first key and commands to paste', () => {
+  it('prints the URLs, the first key and commands to paste', () => {
     assert.match(running.output(), /^ {2}http:\/\/127\.0\.0\.1:\d+\/sign-in#shown-once$/m);
     assert.match(running.output(), /API +http:\/\/127\.0\.0\.1:\d+\/v1/);
     assert.match(running.output(), /Admin +http:\/\/127\.0\.0\.1:\d+\/admin/);
@@ -76,29 +76,29 @@ describe('npm start', () => {
     assert.ok(running.output().includes(`npm run admin -- --data-dir '${dataDir}' accounts top-up `));
   });
 
-  it('lets its parts name its data folder in the commands that they log', () => {
+  it('makes its processes include the data directory in the commands that they log', () => {
     assert.equal(adminCommandOf(instance.environment), `npm run admin -- --data-dir '${dataDir}'`);
   });
 
-  it('serves on the addresses it printed', async () => {
+  it('serves at the URLs it printed', async () => {
     assert.equal((await fetch(instance.apiUrl)).status, 200);
     assert.equal((await fetch(instance.temporalUiUrl ?? '')).status, 200);
   });
 
-  it('keeps its secrets and its address book from everybody else', async () => {
+  it('stores its secrets and its address book readable by their owner only', async () => {
     for (const file of ['secrets.json', 'instance.json', 'processes.json', 'temporal.sqlite']) {
       assert.equal((await stat(path.join(dataDir, file))).mode & 0o077, 0, file);
     }
     assert.equal((await stat(dataDir)).mode & 0o066, 0);
   });
 
-  it('refuses a second start on the same data folder, naming the process that has it', async () => {
+  it('rejects a second start on the same data directory, naming the process that uses it', async () => {
     const second = supervise(dataDir);
     assert.equal(await second.ended(), 1);
     assert.match(second.output(), new RegExp(`already running on ${dataDir} \\(process ${running.child.pid}\\)`));
   });
 
-  it('starts a part again when it dies', async () => {
+  it('restarts a process when it dies', async () => {
     for (const [part, title] of [
       ['api', 'The API'],
       ['worker', 'The worker'],
@@ -117,7 +117,7 @@ describe('npm start', () => {
     assert.equal((await fetch(instance.apiUrl)).status, 200);
   });
 
-  it('stops everything when asked to, keeps its state, and shows no key at the next start', async () => {
+  it('stops everything on request, persists its state, and shows no key at the next start', async () => {
     const pids = await partPids(dataDir);
     assert.deepEqual(Object.keys(pids).toSorted(), ['api', 'postgres', 'temporal', 'worker']);
     assert.equal(await running.stop('SIGINT'), 0);
@@ -152,7 +152,7 @@ describe('npm start', () => {
   });
 });
 
-describe('npm start that cannot go on', () => {
+describe('npm start that cannot continue', () => {
   let folder: string;
 
   before(async () => {
@@ -173,7 +173,7 @@ describe('npm start that cannot go on', () => {
     assert.match(refused.output(), new RegExp(`port ${port}, for Temporal's Web UI, is in use.*TEMPORAL_UI_PORT`));
   });
 
-  it('starts the database alone where only that is asked for, and nothing else beside it', async () => {
+  it('starts only the database on request, and nothing else beside it', async () => {
     const dataDir = path.join(folder, 'database-only');
     const alone = supervise(dataDir, {}, ['--database-only']);
     await alone.printed('Stop: Ctrl-C');
@@ -191,7 +191,7 @@ describe('npm start that cannot go on', () => {
     assert.match(elsewhere.output(), /DATABASE_URL names a PostgreSQL of your own/);
   });
 
-  it('refuses a folder that holds something else', async () => {
+  it('rejects a directory that contains something else', async () => {
     const foreign = path.join(folder, 'foreign');
     await mkdir(foreign);
     await writeFile(path.join(foreign, 'letter.txt'), 'dear all');
@@ -201,7 +201,7 @@ describe('npm start that cannot go on', () => {
     assert.equal(await readFile(path.join(foreign, 'letter.txt'), 'utf8'), 'dear all');
   });
 
-  it('ends with the log of the step that failed, and goes on from there the next time', async () => {
+  it('exits with the log of the step that failed, and resumes there the next time', async () => {
     const dataDir = path.join(folder, 'step');
     const failed = supervise(dataDir, { FIXTURE_FAILS: 'migrate' });
     assert.equal(await failed.ended(), 1);
@@ -213,7 +213,7 @@ describe('npm start that cannot go on', () => {
     assert.equal(await mended.stop(), 0);
   });
 
-  it('gives up a part that dies five times, with its last log lines, and takes the others down', async () => {
+  it('gives up on a process that dies five times, with its last log lines, and stops the others', async () => {
     const dataDir = path.join(folder, 'deaths');
     const failed = supervise(dataDir, { FIXTURE_FAILS: 'api' });
     assert.equal(await failed.ended(), 1);

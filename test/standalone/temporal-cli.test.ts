@@ -52,14 +52,14 @@ describe('the Temporal CLI', () => {
     assert.deepEqual(reported, []);
   });
 
-  it('passes over one on the PATH that is too old or something else', async () => {
+  it('skips one on the PATH that is too old or something else', async () => {
     const cached = await program(CACHED, CURRENT);
     await program('old/temporal', 'temporal version 1.0.0 (Server 1.24.2, UI 2.30.0)');
     await program('other/temporal', 'a calendar');
     assert.equal(await obtain({ searchPath: `${folder}/old:${folder}/other:${folder}/none` }), cached);
   });
 
-  it('refuses a TEMPORAL_CLI_PATH that is no usable CLI instead of looking elsewhere', async () => {
+  it('rejects an unusable TEMPORAL_CLI_PATH instead of searching further', async () => {
     await program('path/temporal', CURRENT);
     const searchPath = path.join(folder, 'path');
     await assert.rejects(obtain({ cliPath: path.join(folder, 'none'), searchPath }), /no executable file/);

@@ -143,7 +143,7 @@ describe('an operator', () => {
     assert.equal(await isRunning(), false);
   });
 
-  it('is told where the Web UI does not answer', async () => {
+  it('gets an error page when the Web UI does not respond', async () => {
     const port = await reservePort();
     const away = await guardTemporalUi(0, () => port);
     assert.equal((await raw(away.url, 'GET', '/', { Host: new URL(away.url).host })).status, 502);

@@ -40,7 +40,7 @@ describe('the callback receiver', () => {
     assert.deepEqual(statuses, [500, 500, 500, 204, 500, 204]);
   });
 
-  it('has written a request down before it answers, and one that it never answers', async () => {
+  it('has recorded a request before it responds, including one that gets no response', async () => {
     await post('/ok/first?x=1');
     const socket = connect(Number(new URL(receiver.url).port), '127.0.0.1');
     socket.write('POST /hang/x HTTP/1.1\r\nHost: a\r\nX-Test: yes\r\nContent-Length: 4\r\n\r\nhalt');
@@ -59,7 +59,7 @@ describe('the callback receiver', () => {
     await once(socket, 'close');
   });
 
-  it('keeps its log for the test after it was stopped', async () => {
+  it('keeps its log readable for the test after it was stopped', async () => {
     const own = await startCallbackReceiver();
     await fetch(`${own.url}/ok`, { method: 'POST', body: 'last' });
 

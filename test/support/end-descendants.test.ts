@@ -13,8 +13,8 @@ const HANGING_FILE = `
   setInterval(() => {}, 1_000);
 `;
 
-describe('a test file that is ended because it takes too long', { skip: process.platform !== 'linux' }, () => {
-  it('takes along what it had started', async () => {
+describe('a test file that is ended because it times out', { skip: process.platform !== 'linux' }, () => {
+  it('takes the processes that it started with it', async () => {
     const hanging = spawn(
       process.execPath,
       [`--import=${packageFile('test/support/end-descendants.mjs')}`, '--input-type=module', '-e', HANGING_FILE],

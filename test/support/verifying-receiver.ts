@@ -156,7 +156,7 @@ export function describeReceiver(
     const told = (): ReadonlySet<string> =>
       new Set([...(receiver?.said().matchAll(/(tk-svc-\w+) success/g) ?? [])].map(([, taskId = '']) => taskId));
 
-    it('takes what comes straight from Darkroom, with nobody in between', async () => {
+    it('accepts what Darkroom sends directly', async () => {
       const { delivered } = await sendTest(senders.known, directUrl);
       assert.ok(delivered, receiver?.said());
       await until('it tells of it', () => told().size === 1);
@@ -167,7 +167,7 @@ export function describeReceiver(
       it(`${HOW[`${each.isTaken}`]} ${each.what}`, () => deliver(each));
     }
 
-    it('takes what the key before signs too while a key is replaced, until that signs no more', async () => {
+    it('accepts signatures of the previous key during a rotation, until that expires', async () => {
       const rotate = async (): Promise<void> => {
         assert.equal((await senders.known.client.send('POST', `${KEY_PATH}/rotate`)).status, 200);
       };
@@ -177,7 +177,7 @@ export function describeReceiver(
       await deliver({ sender: 'known', isTaken: false });
     });
 
-    it('goes on working, and tells of no task but those that it took', async () => {
+    it('keeps running, and reports only the tasks that it accepted', async () => {
       senders = { ...senders, known: await accountWith(RECEIVER_SECRET) };
       await deliver({ sender: 'known', isTaken: true });
       assert.deepEqual(told(), taken);

@@ -27,7 +27,7 @@ describe('a process that can deliver starts itself', () => {
     return { queued, running };
   };
 
-  it('gets the start of a task with it, which nobody else claims while its lease lasts', async () => {
+  it('gets the start with its task, and no other claims it while its lease lasts', async () => {
     const caller = await room.newCaller({ runningCap: 2 });
 
     const { taskId, claimed } = await create(caller);
@@ -41,7 +41,7 @@ describe('a process that can deliver starts itself', () => {
     assert.deepEqual(await room.rows('SELECT 1 FROM outbox WHERE subject_id = $1', taskId), []);
   });
 
-  it('leaves it to others when it dies before it delivers', async () => {
+  it('leaves it to others when it dies before delivery', async () => {
     const caller = await room.newCaller();
     const { taskId } = await create(caller);
 
@@ -52,7 +52,7 @@ describe('a process that can deliver starts itself', () => {
     assert.deepEqual(await counters(caller), { queued: 0, running: 1 });
   });
 
-  it('gets as many as there are slots, and never one before those that wait already', async () => {
+  it('gets as many as there are slots, and never one before those that are already waiting', async () => {
     const caller = await room.newCaller({ runningCap: 2 });
 
     const first = await Promise.all(Array.from({ length: 5 }, () => create(caller)));
@@ -67,7 +67,7 @@ describe('a process that can deliver starts itself', () => {
     assert.deepEqual(await verifyLedger(room.database), []);
   });
 
-  it('gets nothing while it has no room, nor for a replay', async () => {
+  it('gets nothing when it has no free slot, nor for a replay', async () => {
     const caller = await room.newCaller();
     hasRoom = false;
     assert.equal((await create(caller)).claimed, undefined);

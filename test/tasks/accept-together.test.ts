@@ -22,8 +22,8 @@ after(async () => {
   await room.close();
 });
 
-describe('many different creates at once', () => {
-  it('each come to the task that was asked for, of the account that asked', async () => {
+describe('many different concurrent creates', () => {
+  it('each return the requested task, of the right account', async () => {
     const callers = await Promise.all(Array.from({ length: 3 }, () => room.newCaller()));
     const wanted = Array.from({ length: 90 }, (_, place) => {
       const caller = callers[place % callers.length] ?? assert.fail();
@@ -67,7 +67,7 @@ describe('many different creates at once', () => {
     }
   });
 
-  it('are refused or replayed one by one: what is wrong with one is not told to its neighbours', async () => {
+  it('are rejected or replayed individually, without errors of their neighbours', async () => {
     const caller = await room.newCaller({ microUsd: 21n * PRICE });
     const used = newId('req');
     const { taskId } = await room.creator.create(caller, body(), used);
@@ -97,7 +97,7 @@ describe('many different creates at once', () => {
     assert.equal((await room.account(caller)).heldMicroUsd, 11n * PRICE);
   });
 
-  it('of different prices are taken as far as the balance goes, and not one micro further', async () => {
+  it('of different prices are accepted as far as the balance allows, to the micro', async () => {
     const caller = await room.newCaller({ microUsd: 60_000n });
 
     const outcomes = await Promise.allSettled(

@@ -44,7 +44,7 @@ const ONE = { tasks: 1, holds: 1, outbox: 1, callbacks: 0, events: 1 };
 
 describe('64 creates at once with one Idempotency-Key', () => {
   // Proves S4.1-2, C1-14.
-  it('come to one task, one hold and 63 replays of it', async () => {
+  it('return one task, one hold and 63 replays of it', async () => {
     const caller = await room.newCaller();
 
     const answers = await createAtOnce(caller, 64);
@@ -58,7 +58,7 @@ describe('64 creates at once with one Idempotency-Key', () => {
   });
 
   // Proves C2-22.
-  it('come to one task and 63 replays where the balance covers exactly one', async () => {
+  it('return one task and 63 replays when the balance covers exactly one', async () => {
     const caller = await room.newCaller({ microUsd: PRICE });
 
     const answers = await createAtOnce(caller, 64);
@@ -69,7 +69,7 @@ describe('64 creates at once with one Idempotency-Key', () => {
   });
 
   // Proves C2-22.
-  it('come to one task and 63 replays where the queue has room for exactly one', async () => {
+  it('return one task and 63 replays when the queue has room for exactly one', async () => {
     const caller = await room.newCaller({ runningCap: 1, queueCap: 0 });
 
     const answers = await createAtOnce(caller, 64);
@@ -78,7 +78,7 @@ describe('64 creates at once with one Idempotency-Key', () => {
     assert.deepEqual(await rowsOf(caller), ONE);
   });
 
-  it('are all refused with both amounts where the balance is too small, and the key works after a top-up', async () => {
+  it('are all rejected with both amounts when the balance is too low, and the key works after a top-up', async () => {
     const caller = await room.newCaller({ microUsd: PRICE - 1n });
     const key = newId('req');
 
@@ -99,7 +99,7 @@ describe('64 creates at once with one Idempotency-Key', () => {
     assert.deepEqual(await rowsOf(caller), ONE);
   });
 
-  it('of two bodies come to one task, and the other body is refused', async () => {
+  it('of two bodies return one task, and the other body is rejected', async () => {
     const caller = await room.newCaller();
     const key = newId('req');
 
@@ -116,8 +116,8 @@ describe('64 creates at once with one Idempotency-Key', () => {
   });
 });
 
-describe('a task of which only a part is left', () => {
-  it('is not said to find a full queue where its key comes again', async () => {
+describe('a partly lost task', () => {
+  it('is not reported as a full queue when its key is repeated', async () => {
     // A task room of its own: its ledger is inconsistent afterwards.
     const damaged = await openTaskRoom();
     const caller = await damaged.newCaller();
@@ -137,7 +137,7 @@ describe('a task of which only a part is left', () => {
 
 describe('creates without a key', () => {
   // Proves C7-34.
-  it('make a task each, as many as the balance covers and never one more', async () => {
+  it('create a task each, as many as the balance covers', async () => {
     const caller = await room.newCaller({ microUsd: 5n * PRICE });
 
     const answers = await Promise.allSettled(
@@ -154,7 +154,7 @@ describe('creates without a key', () => {
   });
 
   // Proves C7-14.
-  it('are refused beyond the queue behind the running cap', async () => {
+  it('are rejected beyond the queue limit', async () => {
     const caller = await room.newCaller({ runningCap: 2, queueCap: 3 });
 
     const answers = await Promise.allSettled(
@@ -171,7 +171,7 @@ describe('creates without a key', () => {
     assert.equal((await room.account(caller)).heldMicroUsd, 5n * PRICE);
   });
 
-  it('of a model that costs nothing hold nothing, and still leave their one entry', async () => {
+  it('of a free model hold nothing, and still write their one entry', async () => {
     const caller = await room.newCaller({ microUsd: 0n });
 
     const { taskId } = await room.creator.create(caller, body({ model: 'acme/free' }), undefined);
@@ -199,7 +199,7 @@ describe('a replay', () => {
   });
 
   // Proves C2-19.
-  it('is a mismatch where anything else differs, a default written out or an explicit null included', async () => {
+  it('is a mismatch when anything else differs, including an explicit default or null', async () => {
     const caller = await room.newCaller();
     const key = newId('req');
     await room.creator.create(caller, body(), key);
@@ -211,7 +211,7 @@ describe('a replay', () => {
   });
 
   // Proves C2-25.
-  it('finds its task although balance, queue and catalogue would refuse it by now, and with another key of the account', async () => {
+  it('returns its task although balance, queue and catalogue would now reject it, and with another key of the account', async () => {
     const caller = await room.newCaller({ microUsd: PRICE, runningCap: 1, queueCap: 0 });
     const key = newId('req');
     const { taskId } = await room.creator.create(caller, body(), key);
@@ -222,7 +222,7 @@ describe('a replay', () => {
   });
 
   // Proves S4.1-2, C2-18.
-  it("is the account's own: the same key of another account makes another task", async () => {
+  it('is per account: the same key of another account creates another task', async () => {
     const [one, other] = [await room.newCaller(), await room.newCaller()];
     const key = newId('req');
 
@@ -234,7 +234,7 @@ describe('a replay', () => {
   });
 
   // Proves C2-23.
-  it('is not what a refused request leaves: the key is still free', async () => {
+  it('does not exist after a rejected request: the key is still free', async () => {
     const caller = await room.newCaller();
     const key = newId('req');
 
@@ -252,7 +252,7 @@ describe('a replay', () => {
 
 describe('the round trips of a request', () => {
   // Proves C2-16.
-  it('are at most two for a create with a key, whether it makes the task or replays it, and one without', async () => {
+  it('are at most two for a create with a key, whether it creates the task or replays it, and one without', async () => {
     const caller = await room.newCaller();
     const key = newId('req');
     const sent = body({ callback: { url: 'https://example.com/hook' } });
@@ -278,7 +278,7 @@ describe('the round trips of a request', () => {
     assert.equal(room.statements.length, 1);
   });
 
-  it('are none where the request is refused before it reaches the database', async () => {
+  it('are none when the request is rejected before it reaches the database', async () => {
     const caller = await room.newCaller();
 
     room.forgetStatements();

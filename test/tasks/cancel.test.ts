@@ -22,9 +22,9 @@ after(async () => {
   await room.close();
 });
 
-describe('cancelling a task that was not launched', () => {
+describe('cancelling a queued task', () => {
   // Proves C4-2.
-  it('ends it in that very transaction: settled, off the queue, nothing for Temporal but its callback', async () => {
+  it('ends it in the same transaction: settled, off the queue, with only its callback pending for Temporal', async () => {
     const caller = await room.newCaller();
     const sent = body({ callback: { url: 'https://example.com/hook' } });
     const { taskId } = await room.creator.create(caller, sent, undefined);
@@ -47,7 +47,7 @@ describe('cancelling a task that was not launched', () => {
     );
   });
 
-  it('ends it once where sixteen ask at once', async () => {
+  it('ends it once under sixteen concurrent requests', async () => {
     const caller = await room.newCaller();
     const { taskId } = await room.creator.create(caller, body(), undefined);
 
@@ -62,8 +62,8 @@ describe('cancelling a task that was not launched', () => {
   });
 });
 
-describe('cancelling a task whose start was claimed, before anybody begins to handle it', () => {
-  it('ends it in that very transaction, gives its running slot back and releases its hold', async () => {
+describe('cancelling a task whose start was claimed, before it is handled', () => {
+  it('ends it in the same transaction, releases its running slot and its hold', async () => {
     const caller = await room.newCaller({ runningCap: 1 });
     const { taskId } = await room.creator.create(caller, body(), undefined);
     await claimOutbox(room.database, 1_000);
@@ -81,7 +81,7 @@ describe('cancelling a task whose start was claimed, before anybody begins to ha
     ]);
   });
 
-  it('is the same where the launcher has delivered the start already', async () => {
+  it('is the same when the launcher has delivered the start already', async () => {
     const caller = await room.newCaller({ runningCap: 1 });
     const { taskId } = await room.creator.create(caller, body(), undefined);
     await removeOutbox(
@@ -95,7 +95,7 @@ describe('cancelling a task whose start was claimed, before anybody begins to ha
     assert.deepEqual([account.heldMicroUsd, account.queued, account.running], [0n, 0, 0]);
   });
 
-  it('leaves nothing to a start that arrives later: it finds the task over', async () => {
+  it('leaves nothing to a start that arrives later: the task has ended', async () => {
     const caller = await room.newCaller();
     const { taskId } = await room.creator.create(caller, body(), undefined);
     await claimOutbox(room.database, 1_000);
@@ -106,7 +106,7 @@ describe('cancelling a task whose start was claimed, before anybody begins to ha
     assert.deepEqual([task.status, task.deadlineAt, generation], ['fail', null, undefined]);
   });
 
-  it('returns one place, running or queued, where it meets the claim, and one of both ends it', async () => {
+  it('releases one slot, running or queued, when it races with the claim, and one of both ends it', async () => {
     for (let round = 0; round < 20; round++) {
       const caller = await room.newCaller({ runningCap: 1 });
       const { taskId } = await room.creator.create(caller, body(), undefined);
@@ -124,7 +124,7 @@ describe('cancelling a task whose start was claimed, before anybody begins to ha
     }
   });
 
-  it('either ends it, or leaves its end to the workflow that has begun at the same moment', async () => {
+  it('either ends it, or leaves its end to the workflow that began at the same moment', async () => {
     for (let round = 0; round < 20; round++) {
       const caller = await room.newCaller({ runningCap: 1 });
       const { taskId } = await room.creator.create(caller, body(), undefined);
@@ -142,9 +142,9 @@ describe('cancelling a task whose start was claimed, before anybody begins to ha
   });
 });
 
-describe('cancelling a task that is handled', () => {
+describe('cancelling a task in handling', () => {
   // Proves C4-4.
-  it('leaves it as it is and tells Temporal once, however often it is asked', async () => {
+  it('leaves it unchanged and notifies Temporal once, however often it is requested', async () => {
     const caller = await room.newCaller();
     const { taskId } = await room.creator.create(caller, body(), undefined);
     await claimOutbox(room.database, 1_000);
@@ -189,8 +189,8 @@ describe('cancelling a task that is handled', () => {
   });
 });
 
-describe('cancelling a task of somebody else', () => {
-  it('is the same as cancelling one that never was, and changes nothing', async () => {
+describe('cancelling a task of another account', () => {
+  it('is the same as cancelling an unknown one, and changes nothing', async () => {
     const [owner, other] = [await room.newCaller(), await room.newCaller()];
     const { taskId } = await room.creator.create(owner, body(), undefined);
 

@@ -56,7 +56,7 @@ describe('erasing a task', () => {
   }
 
   // Proves C4-14.
-  it('takes away what was sent and what was made, and leaves the row, its money and its key', async () => {
+  it('deletes input and output, and retains the row, its money and its key', async () => {
     const caller = await room.newCaller();
     const taskId = await finished(caller, 'kept');
     assert.match(await everything(), new RegExp(CANARY));
@@ -83,7 +83,7 @@ describe('erasing a task', () => {
     assert.deepEqual(await room.creator.create(caller, request, 'kept'), { taskId, isReplay: true });
   });
 
-  it('leaves the address of a callback under way until its delivery has ended, however it ends', async () => {
+  it('retains the URL of a running callback until its delivery has ended, however it ends', async () => {
     const caller = await room.newCaller();
     for (const end of ['delivered', 'exhausted'] as const) {
       const taskId = await finished(caller);
@@ -105,7 +105,7 @@ describe('erasing a task', () => {
     }
   });
 
-  it('is the same once and twice, and many at the same moment', async () => {
+  it('has the same result once, twice, and concurrently', async () => {
     const caller = await room.newCaller();
     const taskId = await finished(caller);
 
@@ -117,7 +117,7 @@ describe('erasing a task', () => {
     assert.equal((await room.account(caller)).persistentBytes, 0);
   });
 
-  it('is refused while the task is not over, and for another account as if there were no task', async () => {
+  it('is rejected while the task is open, and for another account as if the task did not exist', async () => {
     const caller = await room.newCaller();
     const other = await room.newCaller();
     const { taskId } = await room.creator.create(caller, body(), undefined);
@@ -126,7 +126,7 @@ describe('erasing a task', () => {
     await assert.rejects(erase(other, taskId), { name: 'TaskNotFoundError' });
   });
 
-  it('happens to inputs by their age, a batch at a time, and never to those of open tasks', async () => {
+  it('applies to inputs by their age, a batch at a time, and never to those of open tasks', async () => {
     const caller = await room.newCaller();
     const old = [await finished(caller), await finished(caller), await finished(caller)];
     const { taskId: open } = await room.creator.create(caller, body(), undefined);

@@ -76,8 +76,8 @@ function untilBrought(count: number, { events }: Listening): Promise<void> {
   );
 }
 
-describe('listening to a task', () => {
-  it('brings what was there before and what comes then, in order, with its details', async () => {
+describe('subscribing to a task', () => {
+  it('delivers past and new events, in order, with their details', async () => {
     const taskId = await newTask();
     const listening = listen(taskId);
     await happen(taskId);
@@ -97,7 +97,7 @@ describe('listening to a task', () => {
     for (const { at } of listening.events) assert.ok(Number.isInteger(at) && Math.abs(at - Date.now() / 1000) < 60);
   });
 
-  it('brings only what comes after the seq that the listener has', async () => {
+  it('delivers only what comes after the seq that the subscriber has', async () => {
     const taskId = await newTask();
     await happen(taskId);
     const listening = listen(taskId, 2);
@@ -109,7 +109,7 @@ describe('listening to a task', () => {
     assert.deepEqual(seqs(listening), [3]);
   });
 
-  it('brings several listeners the same, and one that stopped nothing more', async () => {
+  it('delivers the same to several subscribers, and nothing after one has unsubscribed', async () => {
     const taskId = await newTask();
     const [first, second, gone] = [listen(taskId), listen(taskId), listen(taskId)];
     await untilBrought(1, gone);
@@ -124,7 +124,7 @@ describe('listening to a task', () => {
     assert.deepEqual([seqs(first), seqs(second), seqs(gone)], [[1, 2], [1, 2], [1]]);
   });
 
-  it('loses no event whose transaction was begun before another’s and committed after it', async () => {
+  it('loses no event whose transaction began before another’s and committed after it', async () => {
     const [early, late] = [await newTask(), await newTask()];
     const [ofEarly, ofLate] = [listen(early, 1), listen(late, 1)];
     const written = milestone();
@@ -151,7 +151,7 @@ describe('listening to a task', () => {
     assert.deepEqual(seqs(ofLate), [2, 3, 4]);
   });
 
-  it('brings each of many listeners all of its events once, who come and go while many write', async () => {
+  it('delivers to each of many subscribers all of its events once, while they come and go and many write', async () => {
     // Enough for several polls.
     const EVENTS = 60;
     const tasks = await Promise.all(Array.from({ length: 24 }, newTask));
@@ -179,7 +179,7 @@ describe('listening to a task', () => {
     }
   });
 
-  it('catches up with more events than one poll brings', async () => {
+  it('catches up with more events than one poll returns', async () => {
     const taskId = await newTask();
     await room.database.transaction(async (transaction) => {
       await lockTask(transaction, taskId);
@@ -199,7 +199,7 @@ describe('listening to a task', () => {
 });
 
 describe('the feed itself', () => {
-  it('asks the database only while somebody listens', async () => {
+  it('queries the database only while there are subscribers', async () => {
     const url = (await databaseUrl()).href;
     const asked = { idle: 0, busy: 0 };
     const [idleDatabase, busyDatabase] = (['idle', 'busy'] as const).map((name) =>
@@ -231,7 +231,7 @@ describe('the feed itself', () => {
     await Promise.all([idleDatabase.close(), busyDatabase.close()]);
   });
 
-  it('goes on where it was after the database was away', async () => {
+  it('resumes after the database was unavailable', async () => {
     const proxy = await startProxy(await databaseUrl());
     const database = openDatabase({ url: proxy.url, poolSize: 2 }, silentLogger());
     const own = createEventFeed({ database, logger: silentLogger() });
@@ -262,7 +262,7 @@ describe('the feed itself', () => {
     proxy.close();
   });
 
-  it('tells its listeners when it ends, each once, and whoever comes later', async () => {
+  it('notifies its subscribers when it ends, each once, and later ones too', async () => {
     const own = createEventFeed({ database: room.database, logger: silentLogger() });
     const taskId = await newTask();
     const listening = [listen(taskId, 0, own), listen(taskId, 0, own)];

@@ -7,7 +7,7 @@ const hashOf = (json: string): string => fingerprint(JSON.parse(json) as Record<
 
 describe('the fingerprint of a request', () => {
   // Proves C2-20.
-  it('never changes under one version: stored keys are compared with it for ever', () => {
+  it('never changes under one version: stored keys are compared with it permanently', () => {
     const print = fingerprint({ model: 'acme/pictures', input: { prompt: 'a fox' } });
 
     assert.equal(print.version, 1);
@@ -15,7 +15,7 @@ describe('the fingerprint of a request', () => {
   });
 
   // Proves C2-19.
-  it('is one for equal requests: fields in another order, the default route in any spelling', () => {
+  it('is the same for equal requests: fields in another order, the default route in any spelling', () => {
     const same = ['{"model":"m","input":{"a":1,"b":2}}', '{"input":{"b":2,"a":1},"model":"m"}'];
     const routes = [
       '{"model":"m","input":{"a":1,"b":2},"route":""}',
@@ -26,7 +26,7 @@ describe('the fingerprint of a request', () => {
   });
 
   // Proves C2-19.
-  it('is another one for everything else', () => {
+  it('differs for everything else', () => {
     const others = [
       '{"model":"m","input":{}}',
       '{"model":"m","input":{},"route":null}',
@@ -51,7 +51,7 @@ describe('the fingerprint of a request', () => {
 describe('text that cannot be stored', () => {
   const problem = 'must not contain U+0000 or half of a surrogate pair';
 
-  it('is told by the field that holds it', () => {
+  it('is reported by the field that contains it', () => {
     const cases: [Record<string, unknown>, string][] = [
       [{ input: { prompt: 'a\0' } }, `invalid input: prompt: ${problem}`],
       [{ input: { list: ['a', { deep: '\ud800' }] } }, `invalid input: list.1.deep: ${problem}`],
@@ -62,7 +62,7 @@ describe('text that cannot be stored', () => {
     for (const [body, message] of cases) assert.equal(findUnstorableText(body)?.message, message);
   });
 
-  it('is not what any other text is', () => {
+  it('is not any other text', () => {
     const texts = ['', '🦊', '\uFFFF', '\u0001', 'e\u0301', '\\u0000'];
 
     assert.equal(findUnstorableText({ input: { texts, number: 1, nothing: null } }), undefined);

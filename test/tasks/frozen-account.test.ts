@@ -81,7 +81,7 @@ async function freeze(t: TestContext, statement: string, ...args: readonly strin
 
 for (const place of ['a create under a spend cap', 'a settlement'] as const) {
   describe(`a process that is stopped inside ${place}`, () => {
-    it('keeps no other account from creating, launching, settling and cancelling', async (t) => {
+    it('does not block other accounts from creating, launching, settling and cancelling', async (t) => {
       const owner = await room.newCaller();
       const spendCaps = { totalMicroUsd: 1_000_000_000n };
       const key = await createKey(room.database, owner.accountId, { name: 'capped', scopes: SCOPES, spendCaps });

@@ -66,7 +66,7 @@ async function isAnswered(request: () => Promise<unknown>): Promise<boolean> {
 }
 
 describe('accounts whose rows stay locked', () => {
-  it('keep no other account from creating, launching, reading, settling and cancelling', async () => {
+  it('do not block other accounts from creating, launching, reading, settling and cancelling', async () => {
     const others = await Promise.all(Array.from({ length: OTHERS }, () => room.newCaller()));
     const frozen = await Promise.all(Array.from({ length: FROZEN }, () => room.newCaller()));
     const capped = await Promise.all(frozen.map((owner) => withSpendCap(owner)));
@@ -123,7 +123,7 @@ describe('accounts whose rows stay locked', () => {
     }
   });
 
-  it('leave the launcher a place to wait for an account that is only busy', async () => {
+  it('leave the launcher a slot to wait for an account that is only busy', async () => {
     const busy = await room.newCaller();
     const frozen = await Promise.all(Array.from({ length: STALLED }, () => room.newCaller()));
     const [task] = await work.create(busy, 1);

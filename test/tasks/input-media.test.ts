@@ -46,7 +46,7 @@ describe('the media of an input', () => {
     });
   });
 
-  it('are none where a field is absent, of another type, or only called like one that an object inherits', () => {
+  it('are none when a field is absent, of another type, or only named like one that an object inherits', () => {
     const properties = { image_url: picture, constructor: picture, toString: picture };
     for (const input of [
       {},
@@ -59,12 +59,12 @@ describe('the media of an input', () => {
     }
   });
 
-  it('come to an end in a schema that refers to itself', () => {
+  it('are finite in a schema that refers to itself', () => {
     const schema = { $ref: '#/$defs/a', $defs: { a: { $ref: '#/$defs/b' }, b: { $ref: '#/$defs/a' } } };
     assert.deepEqual(placesOf(schema, { image_url: 'a' }), {});
   });
 
-  it('are replaced in a copy, whatever else the input holds', () => {
+  it('are replaced in a copy, whatever else the input contains', () => {
     const input = JSON.parse('{"image_urls":["a","b"],"__proto__":{"x":1},"prompt":"p"}') as Record<string, unknown>;
     const changed = withTexts(input, new Map([[['image_urls', '1'], 'new']]));
 

@@ -97,7 +97,7 @@ describe('a list', () => {
   });
   const time = fc.nat(4).map((place) => DAY_MICROS / 1_000_000 - 1 + place);
 
-  it('is of exactly the tasks that match every filter, newest first, whatever its pages and whoever else has tasks', async () => {
+  it('has exactly the tasks that match every filter, newest first, whatever its pages and other accounts', async () => {
     const [caller, stranger] = [await room.newCaller(), await room.newCaller()];
     const rows = fc.sample(row, { numRuns: 150, seed: 1 }).map(newRow);
     await write(caller, rows);
@@ -151,7 +151,7 @@ describe('a list', () => {
     );
   });
 
-  it('by several filters follows the rarest of them', async () => {
+  it('by several filters uses the most selective of them', async () => {
     const caller = await room.newCaller();
     const frequent = Array.from({ length: 1_500 }, () => newRow({ model: 'a', keyId: 'one' }));
     const rare = newRow({ model: 'a', keyId: 'one', metadata: { shop: 'north' }, status: 'fail' });
@@ -227,7 +227,7 @@ describe('the total', () => {
     assert.deepEqual([tasks.length, next?.id], [100, tasks.at(-1)?.id]);
   });
 
-  it('of tasks that are still open is counted each time, because they leave', async () => {
+  it('of open tasks is counted each time, because they leave', async () => {
     const caller = await room.newCaller();
     const { accountId } = caller;
     await write(
@@ -303,7 +303,7 @@ describe('the statements', () => {
     }
   }
 
-  it('have few names, each for one text, and PostgreSQL takes them all', async () => {
+  it('have few names, each for one text, and PostgreSQL accepts them all', async () => {
     const { accountId } = await room.newCaller();
     const texts = new Map<string, string>();
     for (const { statement, values } of everyCall(accountId)) {
@@ -318,7 +318,7 @@ describe('the statements', () => {
     for (const name of texts.keys()) assert.ok(name.length < 64, name);
   });
 
-  it('read a page and not the account, although the statistics know nothing of the filter', async () => {
+  it('read a page and not the account, although there are no statistics of the filter', async () => {
     const caller = await room.newCaller();
     const { accountId } = caller;
     const frequent = Array.from({ length: 20_000 }, (_, place) =>

@@ -46,7 +46,7 @@ describe('a generation that is restored', () => {
     });
   }
 
-  it('takes nothing away that an attempt which goes on has written down meanwhile', async () => {
+  it('overwrites nothing that a concurrent attempt has recorded meanwhile', async () => {
     const taskId = await cancelledTask();
     const at = { upstreamName: 'one', place: 0, label: 1 };
     await recordJob(room.database, await readWorkingTask(room.database, taskId), at, 'job-1');

@@ -64,7 +64,7 @@ async function expireLeases(): Promise<void> {
   await room.rows(`UPDATE outbox SET due_at = due_at - make_interval(secs => 3600)`);
 }
 
-describe('four claimers at once', () => {
+describe('four concurrent claimers', () => {
   it('claim every row of several accounts, and none twice', async () => {
     const callers = await Promise.all(Array.from({ length: 3 }, () => room.newCaller()));
     const created = (await Promise.all(callers.map((caller) => createTasks(caller, 30)))).flat();
@@ -88,7 +88,7 @@ describe('four claimers at once', () => {
   });
 
   // Proves C7-17.
-  it('let no account run more than its cap, and leave the others theirs', async () => {
+  it('let no account exceed its running cap, and leave the others theirs', async () => {
     const narrow = await room.newCaller({ runningCap: 3 });
     const wide = await room.newCaller({ runningCap: 50 });
     await Promise.all([createTasks(narrow, 12), createTasks(wide, 20)]);
@@ -104,7 +104,7 @@ describe('four claimers at once', () => {
 });
 
 describe('a claim', () => {
-  it('takes an account in the order of its queue', async () => {
+  it("follows the order of an account's queue", async () => {
     const caller = await room.newCaller({ runningCap: 4 });
     const created = await createTasks(caller, 6);
 
@@ -117,7 +117,7 @@ describe('a claim', () => {
   });
 
   // Proves C7-17.
-  it('admits the next where a task has ended', async () => {
+  it('admits the next when a task has ended', async () => {
     const caller = await room.newCaller({ runningCap: 1 });
     const [first, second] = await createTasks(caller, 2);
     assert.ok(first && second);
@@ -135,7 +135,7 @@ describe('a claim', () => {
     );
   });
 
-  it('passes a suspended account by until that is lifted', async () => {
+  it('skips a suspended account until it is resumed', async () => {
     const caller = await room.newCaller();
     const [taskId] = await createTasks(caller, 1);
     await setSuspended(room.database, caller.accountId, true);
@@ -149,7 +149,7 @@ describe('a claim', () => {
     );
   });
 
-  it('brings what starting the workflow needs', async () => {
+  it('returns what starting the workflow needs', async () => {
     const caller = await room.newCaller();
     const { taskId } = await room.creator.create(caller, body({ model: 'acme/routed@fast' }), undefined);
 
@@ -172,14 +172,14 @@ describe('a claim', () => {
     );
   });
 
-  it('never takes more than it was asked for, of each kind', async () => {
+  it('never claims more than requested, of each kind', async () => {
     await createTasks(await room.newCaller(), 5);
 
     assert.equal((await claimOutbox(room.database, 2)).length, 2);
   });
 });
 
-describe('an account whose row somebody keeps locked', () => {
+describe('an account whose row stays locked', () => {
   /** Locks the account's row until the work is done. */
   const whileLocked = async (caller: Caller, work: () => Promise<unknown>): Promise<void> => {
     const locking = { name: 'test_lock', text: 'SELECT 1 FROM account_counters WHERE account_id = $1 FOR UPDATE' };
@@ -194,7 +194,7 @@ describe('an account whose row somebody keeps locked', () => {
     }
   };
 
-  it('is passed by and named, and all others have their tasks claimed meanwhile', async () => {
+  it('is skipped and named, and all others have their tasks claimed meanwhile', async () => {
     const callers = await Promise.all(Array.from({ length: 4 }, () => room.newCaller()));
     for (const caller of callers) await createTasks(caller, 2);
     const [locked] = callers;
@@ -231,7 +231,7 @@ describe('an account whose row somebody keeps locked', () => {
     assert.deepEqual([account.running, account.queued], [2, 1]);
   });
 
-  it('is given up by such a claim where it stays locked, and nothing is claimed', async () => {
+  it('is given up by such a claim when it stays locked, and nothing is claimed', async () => {
     const caller = await room.newCaller();
     await createTasks(caller, 1);
 
@@ -243,8 +243,8 @@ describe('an account whose row somebody keeps locked', () => {
   });
 });
 
-describe('a row that is given back', () => {
-  it('is due at once, for everybody, and keeps its running slot', async () => {
+describe('a row that is released', () => {
+  it('is due immediately, for every claimer, and keeps its running slot', async () => {
     const caller = await room.newCaller({ runningCap: 2 });
     await createTasks(caller, 2);
     const [kept, returned] = await claimOutbox(room.database, 100);
@@ -262,7 +262,7 @@ describe('a row that is given back', () => {
 });
 
 describe('a lease', () => {
-  it('keeps a row from everyone else for its time', async () => {
+  it('hides a row from other claimers for its duration', async () => {
     await createTasks(await room.newCaller(), 1);
     await claimOutbox(room.database, 10);
 
@@ -273,7 +273,7 @@ describe('a lease', () => {
     assert.ok(row && row.seconds > 0 && row.seconds <= OUTBOX_LEASE_SECONDS, String(row?.seconds));
   });
 
-  it('that runs out gives the row again, and takes no second running slot', async () => {
+  it('that expires makes the row claimable again, and occupies no second running slot', async () => {
     const caller = await room.newCaller({ runningCap: 1 });
     const [taskId] = await createTasks(caller, 1);
     await claimOutbox(room.database, 10);
@@ -302,8 +302,8 @@ describe('a lease', () => {
   });
 });
 
-describe('a row that was delivered', () => {
-  it('is gone for good, and its task has no start any more', async () => {
+describe('a delivered row', () => {
+  it('is deleted, and its task has no pending start any more', async () => {
     const [taskId] = await createTasks(await room.newCaller(), 1);
     assert.ok(taskId);
     assert.equal(await hasStart(room.database, taskId), true);
@@ -319,7 +319,7 @@ describe('a row that was delivered', () => {
     assert.deepEqual(await claimOutbox(room.database, 10), []);
   });
 
-  it('can be asked for again where the workflow is missing: once, and only while the task is open', async () => {
+  it('can be created again when the workflow is missing: once, and only while the task is open', async () => {
     const caller = await room.newCaller({ runningCap: 1 });
     const [taskId] = await createTasks(caller, 1);
     assert.ok(taskId);
@@ -341,8 +341,8 @@ describe('a row that was delivered', () => {
   });
 });
 
-describe('what there is room for', () => {
-  it('is shared out among accounts, so that a backlog does not keep another account waiting', async () => {
+describe('the capacity of a claim', () => {
+  it('is shared among accounts, so that a backlog does not delay another account', async () => {
     const [large, small] = [await room.newCaller(), await room.newCaller()];
     await createTasks(large, 20);
     const [first] = await createTasks(small, 1);

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import { persistWithRetry } from '../../src/tasks/lifecycle/persist-with-retry.ts';
 import { DatabaseUnavailableError } from '../../src/database/database.ts';
 
-describe('an answer that is kept in hand', () => {
+describe('a result that is held in memory', () => {
   it('is written once the database is back', async () => {
     let tries = 0;
     const write = (): Promise<number> => {
@@ -25,7 +25,7 @@ describe('an answer that is kept in hand', () => {
     assert.equal(await persistWithRetry(stop.signal, write), 'written');
   });
 
-  it('is given up where the signal fires and the database is still away', async () => {
+  it('is given up when the signal fires and the database is still unavailable', async () => {
     const stop = new AbortController();
     let tries = 0;
     const write = (): Promise<string> => {

@@ -61,7 +61,7 @@ async function typesOf(taskId: TaskId): Promise<readonly string[]> {
 }
 
 describe('a redelivery', () => {
-  it('begins the whole schedule anew and goes on counting', async () => {
+  it('restarts the whole schedule and continues the attempt numbers', async () => {
     const taskId = await deliveredTask();
 
     assert.equal(await redeliverCallback(room.database, caller.accountId, taskId), true);
@@ -78,7 +78,7 @@ describe('a redelivery', () => {
     assert.equal(await beginAttempt(room.database, taskId, SCHEDULE_LENGTH), undefined);
   });
 
-  it('is possible however the delivery before it ended', async () => {
+  it('is possible however the previous delivery ended', async () => {
     for (const state of ['exhausted', 'stopped'] as const) {
       const taskId = await newTask();
       await end(taskId);
@@ -89,7 +89,7 @@ describe('a redelivery', () => {
     }
   });
 
-  it('changes nothing while a delivery is under way, its own included', async () => {
+  it('changes nothing while a delivery is running, its own included', async () => {
     const taskId = await newTask();
     await end(taskId);
     await deliverOutbox();
@@ -103,7 +103,7 @@ describe('a redelivery', () => {
     assert.deepEqual([pending?.attempt, pending?.scheduled], [2, 2]);
   });
 
-  it('is not ended by a look of the delivery before it that found nothing to send', async () => {
+  it('is not ended by a check of the previous delivery that found nothing to send', async () => {
     const taskId = await deliveredTask();
     assert.equal(await beginAttempt(room.database, taskId, SCHEDULE_LENGTH), undefined);
     assert.equal(await redeliverCallback(room.database, caller.accountId, taskId), true);
@@ -114,7 +114,7 @@ describe('a redelivery', () => {
     assert.equal((await beginAttempt(room.database, taskId, SCHEDULE_LENGTH))?.scheduled, 1);
   });
 
-  it('is one where sixteen ask at once', async () => {
+  it('happens once under sixteen concurrent requests', async () => {
     const taskId = await deliveredTask();
 
     const answers = await Promise.all(
@@ -126,7 +126,7 @@ describe('a redelivery', () => {
     assert.equal((await typesOf(taskId)).filter((type) => type === 'callback_redelivery').length, 1);
   });
 
-  it('is not ended by an attempt of the delivery before it, whose worker was taken for dead', async () => {
+  it('is not ended by an attempt of the previous delivery, whose worker was presumed dead', async () => {
     const taskId = await newTask();
     await end(taskId);
     await beginAttempt(room.database, taskId, 1);
@@ -141,7 +141,7 @@ describe('a redelivery', () => {
   });
 });
 
-describe('a redelivery is refused', () => {
+describe('a redelivery is rejected', () => {
   const refusal = (taskId: TaskId, message: RegExp) =>
     assert.rejects(redeliverCallback(room.database, caller.accountId, taskId), (error: Error) => {
       assert.ok(error instanceof NotRedeliverableError);
@@ -149,26 +149,26 @@ describe('a redelivery is refused', () => {
       return true;
     });
 
-  it('for a task that is not over', async () => {
+  it('for an open task', async () => {
     const taskId = await newTask();
     await refusal(taskId, /not ended yet/);
     assert.equal((await readTask(room.database, taskId)).callback?.state, 'waiting');
   });
 
-  it('for a task without a callback, over or not', async () => {
+  it('for a task without a callback, open or ended', async () => {
     const taskId = await newTask({});
     await refusal(taskId, /without a callback/);
     await end(taskId);
     await refusal(taskId, /without a callback/);
   });
 
-  it('for a task whose address was erased', async () => {
+  it('for a task whose URL was erased', async () => {
     const taskId = await deliveredTask();
     await room.rows(`UPDATE callbacks SET url = '' WHERE task_id = $1`, taskId);
     await refusal(taskId, /erased/);
   });
 
-  it('for another account’s task as for one that is not there', async () => {
+  it('for another account’s task as for an unknown one', async () => {
     const taskId = await deliveredTask();
     const other = await room.newCaller();
     await assert.rejects(redeliverCallback(room.database, other.accountId, taskId), TaskNotFoundError);

@@ -49,7 +49,7 @@ async function withoutTable(work: () => Promise<void>): Promise<void> {
 }
 
 describe('a repair', () => {
-  it('is recorded once, with what the task was found as', async () => {
+  it('is recorded once, with the state in which the task was found', async () => {
     const [lost, late] = [await newTask(), await newTask()];
     await room.rows("DELETE FROM outbox WHERE kind = 'start_task' AND subject_id = $1", lost);
 
@@ -99,7 +99,7 @@ describe('a repair', () => {
     assert.deepEqual(await recorded(), []);
   });
 
-  it('is made although it cannot be recorded, and so is pruning no reason to fail', async () => {
+  it('succeeds although it cannot be recorded, and although pruning fails', async () => {
     const [lost, late] = [await newTask(), await newTask()];
     await room.rows("DELETE FROM outbox WHERE kind = 'start_task' AND subject_id = $1", lost);
 
@@ -137,7 +137,7 @@ describe('pruning', () => {
       taskId,
     );
 
-  it('forgets what is older than is kept', async () => {
+  it('deletes what is older than the retention', async () => {
     await insert(KEPT_DAYS + 1, 'tk-svc-old');
     await insert(KEPT_DAYS - 1, 'tk-svc-young');
 
@@ -145,7 +145,7 @@ describe('pruning', () => {
     assert.deepEqual(await recorded(), [['settled', 'tk-svc-young', null]]);
   });
 
-  it('forgets the oldest where there are more than are kept', async () => {
+  it('deletes the oldest when there are too many', async () => {
     for (let place = 0; place < 5; place++) await insert(0, `tk-svc-${place}`);
 
     assert.equal(await pruneRepairs(room.database, silentLogger(), 2), 3);

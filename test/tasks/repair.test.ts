@@ -54,7 +54,7 @@ async function repair(taskId: TaskId, condition: WorkflowCondition): Promise<Rep
 }
 
 describe('repairing a task', () => {
-  it('leaves one alone whose workflow runs, or of which Temporal says nothing', async () => {
+  it('skips one whose workflow runs, or whose state Temporal does not report', async () => {
     const taskId = await startedTask();
 
     for (const condition of ['running', 'unknown'] as const) assert.equal(await repair(taskId, condition), 'none');
@@ -62,7 +62,7 @@ describe('repairing a task', () => {
     assert.equal((await readTask(room.database, taskId)).status, 'queued');
   });
 
-  it('ends one as terminated whose workflow was ended without having settled it', async () => {
+  it('ends one as terminated whose workflow ended without settling it', async () => {
     const taskId = await startedTask();
 
     assert.equal(await repair(taskId, 'abnormal'), 'settled');
@@ -71,7 +71,7 @@ describe('repairing a task', () => {
     assert.deepEqual([task.status, task.errorReason, task.capturedMicroUsd], ['fail', 'terminated', 0n]);
   });
 
-  it('starts one again, once, whose workflow has settled it in a commit that is lost, also past its deadlines', async () => {
+  it('restarts one, once, whose workflow has settled it in a lost commit, also past its deadlines', async () => {
     const stages = {
       queued: `queue_deadline_at = now() - interval '3 days'`,
       handling: `status = 'handling', started_at = now() - interval '3 days',
@@ -91,14 +91,14 @@ describe('repairing a task', () => {
     }
   });
 
-  it('leaves one alone that is past its deadline while Temporal does not say how its workflow ended', async () => {
+  it('skips one past its deadline while Temporal does not report how its workflow ended', async () => {
     const taskId = await startedTask();
     await room.rows(`UPDATE tasks SET queue_deadline_at = now() - interval '1 second' WHERE id = $1`, taskId);
 
     assert.equal(await repair(taskId, 'unknown'), 'none');
   });
 
-  it('starts one again, once, whose workflow is missing: it never fails for that', async () => {
+  it('restarts one, once, whose workflow is missing: it never fails for that', async () => {
     const taskId = await startedTask();
 
     assert.equal(await repair(taskId, 'missing'), 'restarted');
@@ -110,7 +110,7 @@ describe('repairing a task', () => {
     assert.equal((await readTask(room.database, taskId)).status, 'queued');
   });
 
-  it('leaves one alone whose start is still to be delivered, without asking Temporal', async () => {
+  it('skips one whose start is still pending, without querying Temporal', async () => {
     const { taskId } = await room.creator.create(await room.newCaller(), body(), undefined);
     let asked = 0;
 
@@ -147,7 +147,7 @@ describe('repairing a task', () => {
     }
   });
 
-  it('gives a stage its grace beyond the deadline: the activity ends it first', async () => {
+  it('adds a grace period to the deadline of a stage: the activity ends it first', async () => {
     const taskId = await startedTask();
     await room.rows(
       `UPDATE tasks SET status = 'handling', deadline_at = now() - interval '30 seconds' WHERE id = $1`,
@@ -158,7 +158,7 @@ describe('repairing a task', () => {
   });
 });
 
-describe('the tasks that are idle', () => {
+describe('idle tasks', () => {
   it('are those that have not changed for a while, page by page, each once', async () => {
     const caller = await room.newCaller();
     const created: TaskId[] = [];
@@ -189,7 +189,7 @@ describe('the tasks that are idle', () => {
 });
 
 describe('the pages of open tasks', () => {
-  it('skip no task, although tasks that were accepted together have one creation time', async () => {
+  it('include every task, even when tasks that were accepted together have one creation time', async () => {
     const caller = await room.newCaller();
     const created = await Promise.all(
       Array.from({ length: 7 }, async () => (await room.creator.create(caller, body(), undefined)).taskId),

@@ -53,9 +53,9 @@ function entriesOf(taskId: TaskId): Promise<readonly Record<string, unknown>[]> 
   );
 }
 
-describe('16 different verdicts at once on one task', () => {
+describe('16 different concurrent settlements of one task', () => {
   // Proves C3-32, C7-39.
-  it('end it once, and all are told the one outcome', async () => {
+  it('end it once, and all return the one outcome', async () => {
     const caller = await room.newCaller();
     for (let round = 0; round < 5; round++) {
       const taskId = await launchedTask(caller, { callback: { url: 'https://example.com/hook' } });
@@ -108,7 +108,7 @@ describe('a settlement', () => {
   });
 
   // Proves C7-35.
-  it('captures never more than was held', async () => {
+  it('never captures more than the hold', async () => {
     const taskId = await launchedTask(await room.newCaller());
 
     const verdict = { status: 'success', outputs: [], capturedMicroUsd: 10n * PRICE } as const;
@@ -122,7 +122,7 @@ describe('a settlement', () => {
   });
 
   // Proves C7-36.
-  it('releases everything of a failed task, also where it cost nothing', async () => {
+  it('releases everything of a failed task, also when it cost nothing', async () => {
     const paid = await launchedTask(await room.newCaller());
     const free = await launchedTask(await room.newCaller({ microUsd: 0n }), { model: 'acme/free' });
 
@@ -135,7 +135,7 @@ describe('a settlement', () => {
   });
 
   // Proves S2.6-1, C5-14.
-  it('keeps temporary outputs for the days of retention, persistent ones for good, and sizes beyond 2 GB whole', async () => {
+  it('retains temporary outputs for the retention days, persistent ones permanently, and sizes beyond 2 GB exactly', async () => {
     const caller = await room.newCaller();
     const kept = await launchedTask(caller);
     const persistent = await launchedTask(caller, { storage: 'persistent' });
@@ -159,7 +159,7 @@ describe('a settlement', () => {
     assert.equal(first?.storageTier, 'persistent');
   });
 
-  it('of a task that was never launched takes its start with it and gives its place in the queue back', async () => {
+  it('of a task that was never launched deletes its pending start and releases its queue slot', async () => {
     const caller = await room.newCaller();
     const { taskId } = await room.creator.create(caller, body(), undefined);
 
@@ -170,7 +170,7 @@ describe('a settlement', () => {
     assert.deepEqual([account.queued, account.running], [0, 0]);
   });
 
-  it('happens only in the states it is asked for', async () => {
+  it('happens only in the expected states', async () => {
     const taskId = await launchedTask(await room.newCaller());
     await room.rows(`UPDATE tasks SET status = 'archiving' WHERE id = $1`, taskId);
 
@@ -186,7 +186,7 @@ describe('a settlement', () => {
   });
 
   // Proves S6.6-1.
-  it('asks for no callback where none was wanted', async () => {
+  it('schedules no callback when none was requested', async () => {
     const taskId = await launchedTask(await room.newCaller());
 
     await settleTask(room.database, taskId, { status: 'fail', reason: 'no_output' }, RETENTION);
@@ -195,7 +195,7 @@ describe('a settlement', () => {
     assert.equal((await readTask(room.database, taskId)).callback, null);
   });
 
-  it('leaves nothing behind where a part of it fails', async () => {
+  it('leaves nothing behind when a part of it fails', async () => {
     const taskId = await launchedTask(await room.newCaller());
     const impossible = { ...output(0), type: null as unknown as string };
 

@@ -26,7 +26,7 @@ after(async () => {
 });
 
 describe('a deletion', () => {
-  it('takes outputs from their readers at once, once, and tells the timelines of their tasks', async () => {
+  it('makes outputs unavailable immediately, once, and adds to the timelines of their tasks', async () => {
     const caller = await room.newCaller();
     const one = await storage.taskWithOutputs(caller, [1, 1]);
     const other = await storage.taskWithOutputs(caller, [1]);
@@ -46,7 +46,7 @@ describe('a deletion', () => {
     assert.equal((await storage.eventsOf(other.taskId)).length, 1);
   });
 
-  it('of 8 at the same moment is accepted once for each output', async () => {
+  it('of 8 concurrent requests is accepted once for each output', async () => {
     const caller = await room.newCaller();
     const { taskId, outputIds } = await storage.taskWithOutputs(caller, [2, 3, 4], 'persistent');
     const other = await storage.taskWithOutputs(caller, [2, 3, 4]);
@@ -62,7 +62,7 @@ describe('a deletion', () => {
     assert.equal((await storage.eventsOf(taskId)).length, 3);
   });
 
-  it('says not_owned of another account’s outputs and of unknown ids, and changes nothing', async () => {
+  it('reports not_owned for another account’s outputs and for unknown ids, and changes nothing', async () => {
     const owner = await room.newCaller();
     const { outputIds } = await storage.taskWithOutputs(owner, [1]);
     const [id = ''] = outputIds;
@@ -76,7 +76,7 @@ describe('a deletion', () => {
     assert.equal((await storage.outputOf(id)).goneReason, null);
   });
 
-  it('of a persistent output ends its storage and gives its bytes back', async () => {
+  it('of a persistent output ends its storage and releases its bytes', async () => {
     const caller = await room.newCaller();
     const { outputIds } = await storage.taskWithOutputs(caller, [12, 30]);
     const [id = ''] = outputIds;
@@ -89,7 +89,7 @@ describe('a deletion', () => {
     assert.equal(await storage.persistentBytes(caller), 30);
   });
 
-  it('at the same moment as promotions and settlements of the same account leaves every byte counted', async () => {
+  it('concurrent with promotions and settlements of the same account counts every byte', async () => {
     const caller = await room.newCaller();
     const tasks = await Promise.all(Array.from({ length: 5 }, () => storage.taskWithOutputs(caller, [3, 5])));
     const ids = tasks.flatMap(({ outputIds }) => outputIds);
@@ -111,7 +111,7 @@ describe('a deletion', () => {
     assert.equal(open[0]?.size, await storage.persistentBytes(caller));
   });
 
-  it('by an operator needs no account, gives the bytes back, and finds nothing a second time', async () => {
+  it('by an operator needs no account, releases the bytes, and finds nothing a second time', async () => {
     const caller = await room.newCaller();
     const { outputIds } = await storage.taskWithOutputs(caller, [12], 'persistent');
     const [id = ''] = outputIds;
@@ -122,7 +122,7 @@ describe('a deletion', () => {
     assert.equal(await storage.persistentBytes(caller), 0);
   });
 
-  it('of all outputs of a task touches no other task', async () => {
+  it('of all outputs of a task affects no other task', async () => {
     const caller = await room.newCaller();
     const one = await storage.taskWithOutputs(caller, [1, 2], 'persistent');
     const other = await storage.taskWithOutputs(caller, [4], 'persistent');

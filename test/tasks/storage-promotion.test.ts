@@ -34,7 +34,7 @@ after(async () => {
 });
 
 describe('a promotion', () => {
-  it('is accepted with its bytes counted and its workflow asked for, and shows as pending', async () => {
+  it('is accepted with its bytes counted and its workflow scheduled, and shows as pending', async () => {
     const caller = await room.newCaller();
     const { outputIds } = await storage.taskWithOutputs(caller, [3, 5]);
 
@@ -53,7 +53,7 @@ describe('a promotion', () => {
     );
   });
 
-  it('makes the output persistent from that moment on, for good, and tells the timeline of its task', async () => {
+  it('makes the output persistent from that moment on, permanently, and adds to the timeline of its task', async () => {
     const caller = await room.newCaller();
     const { taskId, outputIds } = await storage.taskWithOutputs(caller, [7]);
     const [id = ''] = outputIds;
@@ -73,7 +73,7 @@ describe('a promotion', () => {
     assert.equal(await storage.persistentBytes(caller), 7);
   });
 
-  it('ends once, however often and at how many places at the same moment its activity runs', async () => {
+  it('ends once, however often and in however many processes its activity runs', async () => {
     const caller = await room.newCaller();
     const { taskId, outputIds } = await storage.taskWithOutputs(caller, [7]);
     const [id = ''] = outputIds;
@@ -90,7 +90,7 @@ describe('a promotion', () => {
   });
 
   // Proves C5-11.
-  it('asked for 8 times at once is accepted once, and its bytes are counted once', async () => {
+  it('requested 8 times concurrently is accepted once, and its bytes are counted once', async () => {
     const caller = await room.newCaller();
     const { outputIds } = await storage.taskWithOutputs(caller, [11]);
     const [id = ''] = outputIds;
@@ -107,7 +107,7 @@ describe('a promotion', () => {
   });
 
   // Proves C5-6, C5-9, C5-10.
-  it('answers for each id in the order asked, an id given twice once', async () => {
+  it('returns a result for each id in request order, once for a duplicate id', async () => {
     const caller = await room.newCaller();
     const stranger = await room.newCaller();
     const [kept = '', pending = '', persistent = '', deleted = ''] = (
@@ -134,7 +134,7 @@ describe('a promotion', () => {
   });
 
   // Proves C5-7.
-  it('is refused as insufficient where the balance does not cover the first day, to the micro', async () => {
+  it('is rejected as insufficient when the balance does not cover the first day, to the micro', async () => {
     const caller = await room.newCaller();
     const { outputIds } = await storage.taskWithOutputs(caller, [GB]);
     const [id = ''] = outputIds;
@@ -159,7 +159,7 @@ describe('a promotion', () => {
   });
 
   // Proves C5-8.
-  it('is refused where it does not fit under the cap; what fits beside it is accepted', async () => {
+  it('is rejected when it exceeds the cap; what fits beside it is accepted', async () => {
     const caller = await room.newCaller();
     await updateLimits(room.database, caller.accountId, { storageCapBytes: 10 });
     const { outputIds } = await storage.taskWithOutputs(caller, [6, 6, 4]);
@@ -172,7 +172,7 @@ describe('a promotion', () => {
     assert.equal(await storage.persistentBytes(caller), 10);
   });
 
-  it('of many outputs at the same moment never counts more than the cap', async () => {
+  it('of many concurrent outputs never counts more than the cap', async () => {
     const caller = await room.newCaller();
     await updateLimits(room.database, caller.accountId, { storageCapBytes: 25 });
     const tasks = await Promise.all(Array.from({ length: 6 }, () => storage.taskWithOutputs(caller, [5, 5])));
@@ -183,7 +183,7 @@ describe('a promotion', () => {
     assert.equal(await storage.persistentBytes(caller), 25);
   });
 
-  it('of something whose bytes are missing is given up, and its bytes are given back', async () => {
+  it('of an output whose bytes are missing is given up, and its bytes are released', async () => {
     const caller = await room.newCaller();
     const { taskId, outputIds } = await storage.taskWithOutputs(caller, [9]);
     const [id = ''] = outputIds;
@@ -233,7 +233,7 @@ describe('a promotion', () => {
     assert.equal(await storage.persistentBytes(frozen), 0);
   });
 
-  it('of something that is deleted meanwhile ends with it', async () => {
+  it('of an output that is deleted meanwhile ends with it', async () => {
     const caller = await room.newCaller();
     const { outputIds } = await storage.taskWithOutputs(caller, [9]);
     const [id = ''] = outputIds;
@@ -250,7 +250,7 @@ describe('a promotion', () => {
     assert.equal(await storage.persistentBytes(caller), 0);
   });
 
-  it('accepted in the last moment of the retention is not lost to it, and later than a day is', async () => {
+  it('accepted in the last moment of the retention is completed, and not later than a day', async () => {
     const caller = await room.newCaller();
     const [saved = '', lost = ''] = (await storage.taskWithOutputs(caller, [1, 1])).outputIds;
     const lastMoment = (await storage.retentionEndOf(saved)) - 1;
@@ -263,7 +263,7 @@ describe('a promotion', () => {
   });
 
   // Proves C5-10.
-  it('is refused as deleted from the end of the retention on, whether that was written down or not', async () => {
+  it('is rejected as deleted from the end of the retention on, whether that was recorded or not', async () => {
     const caller = await room.newCaller();
     const { outputIds } = await storage.taskWithOutputs(caller, [1]);
     const [id = ''] = outputIds;
@@ -274,7 +274,7 @@ describe('a promotion', () => {
     }
   });
 
-  it('whose workflow was lost is asked for again after two minutes', async () => {
+  it('whose workflow was lost is scheduled again after two minutes', async () => {
     const caller = await room.newCaller();
     const { outputIds } = await storage.taskWithOutputs(caller, [1]);
     const [id = ''] = outputIds;
@@ -289,7 +289,7 @@ describe('a promotion', () => {
     assert.equal((await storage.outboxOf(id)).length, 1);
   });
 
-  it('is asked for again although another one cannot be', async () => {
+  it('is scheduled again although another one fails', async () => {
     const caller = await room.newCaller();
     const { outputIds } = await storage.taskWithOutputs(caller, [1, 1]);
     const [bad = '', good = ''] = outputIds.toSorted();

@@ -26,7 +26,7 @@ after(async () => {
   await room.close();
 });
 
-describe('storage that nobody pays for', () => {
+describe('unpaid storage', () => {
   const FIVE_MINUTES_MS = 5 * MINUTE_MS;
 
   /** Meters and returns, as one pass of the schedule does. */
@@ -36,7 +36,7 @@ describe('storage that nobody pays for', () => {
   }
 
   // Proves C5-19.
-  it('returns to temp after seven days, kept for the days of retention from then on', async () => {
+  it('returns to temp after seven days, and is retained for the retention days from then on', async () => {
     const caller = await room.newCaller();
     const { taskId, outputIds } = await storage.taskWithOutputs(caller, [GB, GB]);
     const [early = '', late = ''] = outputIds;
@@ -76,7 +76,7 @@ describe('storage that nobody pays for', () => {
     assert.equal((await storage.periodsOf(early)).length, 2);
   });
 
-  it('stays where a part of it was paid in full on one of the days', async () => {
+  it('stays when a part of it was paid in full on one of the days', async () => {
     const caller = await room.newCaller();
     const { outputIds } = await storage.taskWithOutputs(caller, [31 * GB]);
     const began = Date.parse('2026-08-01T00:00:00Z');

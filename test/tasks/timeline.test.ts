@@ -58,7 +58,7 @@ function told(events: readonly TaskEvent[]): unknown[] {
 
 describe('the timeline of a task', () => {
   // Proves C4-8.
-  it('tells its way to success, each step once', async () => {
+  it('has each step on the way to success once', async () => {
     const taskId = await launched();
     await beginHandling(room.database, taskId, 60);
     await recordRejection(room.database, taskId, FIRST, 'provider_unavailable');
@@ -90,7 +90,7 @@ describe('the timeline of a task', () => {
     for (const { at } of part.events) assert.ok(Number.isInteger(at) && Math.abs(at - Date.now() / 1000) < 60);
   });
 
-  it('tells nothing twice where an activity runs twice', async () => {
+  it('has no duplicates when an activity runs twice', async () => {
     const taskId = await launched();
     for (let run = 0; run < 2; run++) {
       await beginHandling(room.database, taskId, 60);
@@ -105,7 +105,7 @@ describe('the timeline of a task', () => {
     );
   });
 
-  it('does not tell what is produced for a task that has ended meanwhile, and records it all the same', async () => {
+  it('omits outputs of a task that has ended meanwhile, and records them all the same', async () => {
     const taskId = await launched();
     await beginHandling(room.database, taskId, 60);
     await settleTask(room.database, taskId, { status: 'fail', reason: 'terminated' }, { retentionDays: 7 });
@@ -121,7 +121,7 @@ describe('the timeline of a task', () => {
     assert.deepEqual(rows, [{ state: 'produced' }]);
   });
 
-  it('costs no statement of its own to tell what was produced and archived', async () => {
+  it('needs no statement of its own to record what was produced and archived', async () => {
     const taskId = await launched();
     const { task } = await beginHandling(room.database, taskId, 60);
 
@@ -138,7 +138,7 @@ describe('the timeline of a task', () => {
     );
   });
 
-  it('has no gap and no failure where a task is worked on, cancelled and told of at the same moment', async () => {
+  it('has no gap and no failure when a task is processed, cancelled and recorded concurrently', async () => {
     for (let round = 0; round < 15; round++) {
       const taskId = await launched();
       const { task } = await beginHandling(room.database, taskId, 60);
@@ -169,7 +169,7 @@ describe('the timeline of a task', () => {
     }
   });
 
-  it('tells of one of both, and has no gap, where a task is begun and cancelled at the same moment', async () => {
+  it('has one of both events, and no gap, when a task is begun and cancelled concurrently', async () => {
     for (let round = 0; round < 15; round++) {
       const taskId = await launched();
       await Promise.all([
@@ -194,7 +194,7 @@ describe('the timeline of a task', () => {
 });
 
 describe('reading a timeline', () => {
-  it('gives what comes after a seq, and nothing beyond the last', async () => {
+  it('returns what comes after a seq, and nothing beyond the last', async () => {
     const taskId = await launched();
     await beginHandling(room.database, taskId, 60);
 
@@ -204,7 +204,7 @@ describe('reading a timeline', () => {
     assert.deepEqual([none.events, none.lastSeq], [[], 2]);
   });
 
-  it('gives a bounded page of a timeline without end', async () => {
+  it('returns a bounded page of an endless timeline', async () => {
     const taskId = await launched();
     await room.database.transaction(async (transaction) => {
       await lockTask(transaction, taskId);
@@ -228,7 +228,7 @@ describe('reading a timeline', () => {
     );
   });
 
-  it('knows neither a task that is not there nor another account’s', async () => {
+  it('finds neither an unknown task nor another account’s', async () => {
     const taskId = await launched();
     const other = await room.newCaller();
 

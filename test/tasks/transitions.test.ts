@@ -118,7 +118,7 @@ async function lasting(taskId: TaskId): Promise<unknown> {
 describe('a status', () => {
   for (const from of TASK_STATUSES) {
     // Proves S3-5, C3-30.
-    it(`moves from ${from} as the contract draws it, whatever is done to the task`, async () => {
+    it(`moves from ${from} as the contract defines, whatever is done to the task`, async () => {
       for (const [name, move] of Object.entries(MOVES)) {
         // The workflow settles a success only after it has archived.
         if (name === 'succeed' && rank(from) < rank('archiving')) continue;
@@ -131,7 +131,7 @@ describe('a status', () => {
   }
 
   // Proves C3-31.
-  it('is never seen to go back while everything happens to a task at once', async () => {
+  it('never goes back while everything happens to a task concurrently', async () => {
     for (let round = 0; round < 8; round++) {
       const taskId = await taskIn('queued');
       const seen: TaskStatus[] = [];
@@ -161,10 +161,10 @@ describe('a status', () => {
   });
 });
 
-describe('a task that is over', () => {
+describe('an ended task', () => {
   for (const end of ['success', 'fail'] as const) {
     // Proves S3-2, C3-32, C6-19.
-    it(`as ${end} tells the same for ever, but for its URLs, its callback and where its outputs are kept`, async () => {
+    it(`as ${end} never changes, except its URLs, its callback and the storage of its outputs`, async () => {
       const taskId = await taskIn(end);
       const before = await lasting(taskId);
 
@@ -182,8 +182,8 @@ describe('a task that is over', () => {
   }
 });
 
-describe('the key that signs what a task’s providers are given', () => {
-  it('is that of the attempt which begins it, also where two begin it at once', async () => {
+describe('the signing key of the URLs that a task’s providers get', () => {
+  it('is that of the attempt which begins it, also when two begin it concurrently', async () => {
     const { taskId } = await room.creator.create(caller, body(), undefined);
     await claimOutbox(room.database, 1_000);
 
@@ -198,7 +198,7 @@ describe('the key that signs what a task’s providers are given', () => {
   });
 });
 
-describe('the time that a caller gives a task', () => {
+describe('the timeout of a task', () => {
   // Proves C2-6.
   it('is counted from the start of handling, not from its creation', async () => {
     const { taskId } = await room.creator.create(caller, body({ timeoutSeconds: 30 }), undefined);

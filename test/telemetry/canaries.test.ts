@@ -54,7 +54,7 @@ after(async () => {
   collector.close();
 });
 
-it('no log and no trace holds a secret or a private word, of what works and of what fails', async () => {
+it('logs and traces contain no secret and no private text, for requests that succeed and fail', async () => {
   const { darkroom, receiver } = outside;
   const { client } = await darkroom.createAccount();
   planted.set('an API key', client.key.split('_').at(-1) ?? '');

@@ -28,7 +28,7 @@ describe('the log', () => {
     assert.ok(!Number.isNaN(Date.parse(String(line?.['time']))));
   });
 
-  it('leaves out what is below its level', async () => {
+  it('omits what is below its level', async () => {
     const lines = await linesOf(`logger.info('no'); logger.warn('yes')`, 'warn');
 
     assert.deepEqual(
@@ -37,7 +37,7 @@ describe('the log', () => {
     );
   });
 
-  it('tells of an error its kind, message, code and stack, with the causes, and none of its other fields', async () => {
+  it('has the kind, message, code and stack of an error, with its causes, and none of its other fields', async () => {
     const [line] = await linesOf(`
       const cause = Object.assign(new Error('the cause'), { detail: 'Failing row contains (planted)' });
       const err = Object.assign(new TypeError('it failed', { cause }), { code: '23514', detail: 'planted', where: 'planted' });
@@ -51,7 +51,7 @@ describe('the log', () => {
     assert.ok(!JSON.stringify(line).includes('planted'));
   });
 
-  it('leaves out what is called a secret, a key or a signature', async () => {
+  it('omits what is named like a secret, a key or a signature', async () => {
     const [line] = await linesOf(
       `logger.info({ req: { headers: { authorization: 'planted' } }, a: { secret: 'planted', apiKey: 'planted', signature: 'planted' } }, 'x')`,
     );

@@ -46,7 +46,7 @@ async function findTwoFreePorts(): Promise<number> {
 }
 
 describe('METRICS_PORT', () => {
-  it('is off by default, on loopback where it is set, and elsewhere only where that is said', () => {
+  it('is off by default, on loopback when set, and on other addresses only when configured', () => {
     assert.equal(loadConfig(LEAST).metrics, undefined);
     assert.equal(loadConfig({ ...LEAST, METRICS_HOST: '0.0.0.0' }).metrics, undefined);
     assert.deepEqual(loadConfig({ ...LEAST, METRICS_PORT: '9464' }).metrics, { host: '127.0.0.1', port: 9464 });
@@ -56,7 +56,7 @@ describe('METRICS_PORT', () => {
     assert.equal(problemsOf(() => loadConfig({ ...LEAST, METRICS_PORT: '65536' })).length, 1);
   });
 
-  it('under `npm start` meets no other port, and neither does the one after it', () => {
+  it('under `npm start` conflicts with no other port, and neither does the one after it', () => {
     const told = (environment: NodeJS.ProcessEnv) => problemsOf(() => readSettings(environment));
 
     assert.deepEqual(told({ METRICS_PORT: '9464' }), []);
@@ -126,7 +126,7 @@ describe('a worker that waits for Temporal', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  it('lives, and says that it is not ready and what is missing', async () => {
+  it('is live, and reports that it is not ready and what is missing', async () => {
     assert.equal((await fetch(`${url}/healthz`)).status, 200);
     const response = await fetch(`${url}/readyz`);
 

@@ -23,7 +23,7 @@ describe('the metrics listener', () => {
   });
   after(() => listener.close());
 
-  it('serves the text that Prometheus reads', async () => {
+  it('serves the Prometheus text format', async () => {
     const response = await fetch(`${listener.url}/metrics?debug=1`);
 
     assert.equal(response.status, 200);
@@ -31,7 +31,7 @@ describe('the metrics listener', () => {
     assert.equal(await response.text(), 'a_total 1\n');
   });
 
-  it('answers a probe with 200 or 503, and says why', async () => {
+  it('responds to a probe with 200 or 503, and the reason', async () => {
     isGood = true;
     assert.equal((await fetch(`${listener.url}/readyz`)).status, 200);
     isGood = false;
@@ -51,7 +51,7 @@ describe('the metrics listener', () => {
     }
   });
 
-  it('answers 500 without a word of what went wrong, and goes on', async () => {
+  it('responds with 500 without details of the error, and continues', async () => {
     fails = true;
     const response = await fetch(`${listener.url}/metrics`);
     fails = false;
@@ -70,7 +70,7 @@ describe('the metrics listener', () => {
     assert.equal((await fetch(`${listener.url}/metrics`)).status, 200);
   });
 
-  it('cuts a client whose request does not come in time', async () => {
+  it('disconnects a client whose request does not arrive in time', async () => {
     const pages = { metrics: async () => '', probes: new Map() };
     const hasty = { headersTimeout: 200, connectionsCheckingInterval: 50 };
     const other = await listenForMetrics(ANY_PORT, pages, silentLogger(), hasty);
@@ -85,7 +85,7 @@ describe('the metrics listener', () => {
     await other.close();
   });
 
-  it('names its variable where the port is taken', async () => {
+  it('names its variable when the port is in use', async () => {
     const port = Number(new URL(listener.url).port);
     const pages = { metrics: async () => '', probes: new Map() };
 
@@ -95,7 +95,7 @@ describe('the metrics listener', () => {
     });
   });
 
-  it('cuts whoever holds a connection when it closes', async () => {
+  it('disconnects all clients when it closes', async () => {
     const pages = { metrics: () => new Promise<string>(() => {}), probes: new Map() };
     const other = await listenForMetrics(ANY_PORT, pages, silentLogger());
     const asked = fetch(`${other.url}/metrics`).then(

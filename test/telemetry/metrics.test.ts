@@ -11,7 +11,7 @@ async function read(metrics: ReturnType<typeof createMetrics>): Promise<Expositi
 }
 
 describe('the metrics of a process', () => {
-  it('are named as Prometheus wants it', async () => {
+  it('follow the naming rules of Prometheus', async () => {
     const ours = [...(await everyMetric())].filter(([name]) => !/^(?:nodejs|process)_/.test(name));
     assert.ok(ours.length > 30);
     for (const [name, type] of ours) {
@@ -21,7 +21,7 @@ describe('the metrics of a process', () => {
     }
   });
 
-  it('of two in one program have nothing to do with each other', async () => {
+  it('of two registries in one program are independent', async () => {
     const [one, other] = [createMetrics(), createMetrics()];
     one.tasks.repaired('restarted');
 
@@ -29,7 +29,7 @@ describe('the metrics of a process', () => {
     assert.equal((await read(other)).value('darkroom_repairs_total', { kind: 'restarted' }), 0);
   });
 
-  it('begin at zero where a list is closed, so that a first event is an increase', async () => {
+  it('begin at zero when the label values are known, so that a first event is an increase', async () => {
     const first = await read(createMetrics());
 
     assert.equal(first.value('darkroom_callback_attempts_total', { outcome: '5xx' }), 0);
@@ -38,7 +38,7 @@ describe('the metrics of a process', () => {
     assert.equal(first.value('darkroom_egress_requests_total', { use: 'post', outcome: 'blocked' }), 0);
   });
 
-  it('spell routes as the reference does, and put unknown methods together', async () => {
+  it('name routes as the reference does, and group unknown methods', async () => {
     const metrics = createMetrics();
     metrics.requests.begun();
     metrics.requests.ended('/v1/tasks/:taskId/events', 'GET', 200, 0.01);
@@ -56,7 +56,7 @@ describe('the metrics of a process', () => {
     assert.equal(seen.value('darkroom_http_requests_in_flight'), 0);
   });
 
-  it('tell the stages of a task, and not those that it did not reach', async () => {
+  it('record the stages of a task, and not those that it did not reach', async () => {
     const metrics = createMetrics();
     const ended = { model: 'acme/pictures', queuedSeconds: 2, totalSeconds: 9 } as const;
     metrics.tasks.settled({ ...ended, status: 'success', reason: null, handlingSeconds: 5, archivingSeconds: 2 });
@@ -76,7 +76,7 @@ describe('the metrics of a process', () => {
     assert.equal(seen.value('darkroom_tasks_settled_total', { model, status: 'fail', reason: 'cancelled' }), 1);
   });
 
-  it('sort attempts of callbacks by class', async () => {
+  it('group callback attempts by class', async () => {
     const metrics = createMetrics();
     for (const httpStatus of [200, 204, 302, 410, 503]) metrics.callbacks.attempted({ httpStatus }, 0.1);
     metrics.callbacks.attempted({ errorClass: 'tls' }, 0.1);

@@ -54,7 +54,7 @@ describe('the files for Prometheus and Grafana', () => {
     );
   });
 
-  it('use of every name in them only labels that it has', async () => {
+  it('use only labels that each metric has', async () => {
     const labels = new Map([
       ['darkroom_http_requests_total', ['route', 'method', 'status']],
       ['darkroom_http_request_duration_seconds_bucket', ['route', 'method', 'status_class', 'le']],
@@ -80,7 +80,7 @@ describe('the files for Prometheus and Grafana', () => {
     }
   });
 
-  it('alert with a summary, what to do, and a severity that a route can go by', async () => {
+  it('alert with a summary, an instruction, and a severity for routing', async () => {
     const all = await rules();
     assert.equal(new Set(all.map(({ alert }) => alert)).size, all.length);
     for (const { alert, labels, annotations } of all) {
@@ -90,7 +90,7 @@ describe('the files for Prometheus and Grafana', () => {
     }
   });
 
-  it('scrape the jobs that the alerts go by, by the rule file beside them', async () => {
+  it('scrape the jobs that the alerts use, by the rule file beside them', async () => {
     const config = await yaml<{ rule_files: string[]; scrape_configs: { job_name: string }[] }>(
       'docker/prometheus/prometheus.yml',
     );

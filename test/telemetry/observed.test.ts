@@ -27,7 +27,7 @@ async function value(metrics: Metrics, name: string, labels: Labels): Promise<nu
   return parseExposition(await metrics.registry.metrics()).value(name, labels) ?? 0;
 }
 
-describe('the guarded way out', () => {
+describe('the egress metrics', () => {
   interface Observed {
     readonly egress: Egress;
     count(use: 'post' | 'download', outcome: string): Promise<number>;
@@ -42,7 +42,7 @@ describe('the guarded way out', () => {
     };
   }
 
-  it('counts messages by what became of them, an answer of any status being one', async (test) => {
+  it('count requests by result, where a response of any status is one result', async (test) => {
     const { port } = await listen(test, (request, response) => {
       if (request.url === '/hang') return;
       response.writeHead(503).end();
@@ -63,7 +63,7 @@ describe('the guarded way out', () => {
     assert.equal(await count('post', 'unreachable'), 0);
   });
 
-  it('counts a download when its bytes are over, and what is wrong with them', async (test) => {
+  it('count a download when its bytes have arrived, and its failures', async (test) => {
     const { port } = await listen(test, (request, response) => {
       if (request.url === '/gone') response.writeHead(404).end();
       else if (request.url === '/endless') response.writeHead(200).write('x');
@@ -111,7 +111,7 @@ describe('tasks that end without a worker', () => {
 
   const failed = (reason: string): Labels => ({ model: 'acme/pictures', status: 'fail', reason });
 
-  it('are counted by the api that cancels them, once however often it is asked', async () => {
+  it('are counted by the api that cancels them, once however often it is requested', async () => {
     const metrics = createMetrics();
     const { accountId, taskId } = await newTask();
 
@@ -127,7 +127,7 @@ describe('tasks that end without a worker', () => {
     assert.equal(await stage('total'), 1);
   });
 
-  it('and what the repair did about them is counted by kind, and nothing where it did nothing', async () => {
+  it('are counted by kind of repair, and not when the repair did nothing', async () => {
     const metrics = createMetrics();
     const repair = (taskId: TaskId, condition: WorkflowCondition, isPastDeadline = false) =>
       repairTask(

@@ -65,7 +65,7 @@ function assertAbout(seconds: number | undefined, least: number): void {
   assert.ok(seconds !== undefined && seconds >= least && seconds < least + 600, `${seconds} is not about ${least}`);
 }
 
-describe('what is read at a scrape', () => {
+describe('the values that are read at a scrape', () => {
   let testDatabase: TestDatabase;
   let database: Database;
   before(async () => {
@@ -75,7 +75,7 @@ describe('what is read at a scrape', () => {
   });
   after(() => testDatabase.close());
 
-  it('tells what waits, for how long, and what is held', async () => {
+  it('include backlog, its age, and holds', async () => {
     const checks = createServiceChecks({ database, store: fineStore, logger: silentLogger() }, () => Promise.resolve());
 
     const { stored, ...up } = await checks.state();
@@ -102,7 +102,7 @@ describe('what is read at a scrape', () => {
     ]);
   });
 
-  it('reads by index what is open, whatever the history', async () => {
+  it('are read by index from open rows, whatever the history', async () => {
     const asked: Statement[] = [];
     const noting: Queryable = {
       query(statement, values) {
@@ -123,7 +123,7 @@ describe('what is read at a scrape', () => {
     }
   });
 
-  it('asks once for all who scrape within 5 s', async () => {
+  it('are queried once for all scrapes within 5 s', async () => {
     let transactions = 0;
     const counting: Database = {
       ...database,
@@ -141,7 +141,7 @@ describe('what is read at a scrape', () => {
     assert.equal(transactions, 1);
   });
 
-  it('says what does not answer, and never fails', async () => {
+  it('report unreachable dependencies, and never fail', async () => {
     const away = unreachableDatabase();
     const store = { check: () => Promise.reject(new Error('the disk is full')) } as unknown as ObjectStore;
     const never = (): Promise<never> => new Promise(() => {});

@@ -23,7 +23,7 @@ after(() => {
   globalThis.fetch = fetch;
 });
 
-it('says what failed in a line of the SDK that tells of an error', () => {
+it('reports the cause in an error line of the SDK', () => {
   const lines: unknown[] = [];
   const logger = { ...silentLogger(), error: (...line: unknown[]) => lines.push(line) } as unknown as Logger;
   const failed = new Error('the grace time is over');
@@ -36,7 +36,7 @@ it('says what failed in a line of the SDK that tells of an error', () => {
   ]);
 });
 
-it('gives the SDK another port where somebody took its own while there was no connection', async () => {
+it('gives the SDK another port when its own was taken while it was disconnected', async () => {
   const runtime = await installTemporalRuntime(silentLogger(), true);
   const refused = await connectTemporal(NOBODY).catch((error: unknown) => error);
   assert.ok(refused instanceof Error);

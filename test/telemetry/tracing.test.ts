@@ -189,7 +189,7 @@ describe('tracing', () => {
     assert.ok(counts.size > 50 && counts.size < 150, String(counts.size));
   });
 
-  it('loses nothing else where the collector refuses, is away, or answers garbage', async () => {
+  it('loses nothing else when the collector rejects spans, is down, or returns garbage', async () => {
     const refusing = await startCollector(500);
     for (const endpoint of [refusing.url, 'http://127.0.0.1:1']) {
       const tracing = startTracing({ endpoint, headers: {}, ratio: 1 }, 'api');
@@ -200,7 +200,7 @@ describe('tracing', () => {
     await NO_TRACES.close();
   });
 
-  it('takes no traceparent that is none', async () => {
+  it('ignores an invalid traceparent', async () => {
     const collector = await startCollector();
     const tracing = startTracing({ endpoint: collector.url, headers: {}, ratio: 1 }, 'api');
     const broken = [

@@ -45,7 +45,7 @@ const succeeds = (work: Promise<void>): Promise<boolean> =>
     () => false,
   );
 
-describe('migrate, where it may not prepare Temporal', () => {
+describe('migrate without permission to prepare Temporal', () => {
   let database: TestDatabase;
   let proxy: ForbiddingProxy;
   let namespace: string;
@@ -76,7 +76,7 @@ describe('migrate, where it may not prepare Temporal', () => {
     for (const command of commands) await runStep(command.replace(proxy.address, temporalAddress()));
   }
 
-  it('prints a command for the namespace, the attributes and each schedule, and these are all that it takes', async () => {
+  it('prints a command for the namespace, the attributes and each schedule, and these are sufficient', async () => {
     namespace = `test-${randomBytes(6).toString('hex')}`;
     proxy.forbid(...NAMESPACE_METHODS, ...ATTRIBUTE_METHODS, 'CreateSchedule', 'UpdateSchedule');
 
@@ -93,7 +93,7 @@ describe('migrate, where it may not prepare Temporal', () => {
     await removeSchedules(database, namespace);
   });
 
-  it('prints what is missing of what is there, and no more', async () => {
+  it('prints only what is missing', async () => {
     namespace = `test-${randomBytes(6).toString('hex')}`;
     proxy.forbid('AddSearchAttributes');
     assert.deepEqual(
@@ -111,7 +111,7 @@ describe('migrate, where it may not prepare Temporal', () => {
     );
   });
 
-  it('says that the credentials are rejected where nothing at all is allowed', async () => {
+  it('reports that the credentials are rejected when nothing at all is allowed', async () => {
     proxy.forbid('GetSystemInfo');
     await assert.rejects(migrate(), {
       name: 'TemporalUnreachableError',
@@ -121,7 +121,7 @@ describe('migrate, where it may not prepare Temporal', () => {
     });
   });
 
-  it('names a start that is refused for such a reason', async () => {
+  it('names a start that is denied for such a reason', async () => {
     const connection = await NativeConnection.connect({ address: temporalAddress() });
     const gateway = createWorkflowGateway(new Client({ connection, namespace }), 'inst_one');
     const refused = await gateway.startPromotion('output', 'account').catch((error: unknown) => rejectionOf(error));
@@ -133,7 +133,7 @@ describe('migrate, where it may not prepare Temporal', () => {
   });
 });
 
-describe('migrate, at a server with a private CA that asks for a client certificate and an API key', () => {
+describe('migrate with a private CA, a client certificate and an API key', () => {
   const API_KEY = 'a key of this run';
   let database: TestDatabase;
   let proxy: ForbiddingProxy;
@@ -163,7 +163,7 @@ describe('migrate, at a server with a private CA that asks for a client certific
     return file;
   }
 
-  it('prints commands that reach it with the credentials of the shell they are run in, and tell no secret', async () => {
+  it('prints commands that use the credentials of the shell, and reveal no secret', async () => {
     const namespace = `test-${randomBytes(6).toString('hex')}`;
     const server = { TEMPORAL_ADDRESS: proxy.address, TEMPORAL_NAMESPACE: namespace, ...credentials };
     proxy.forbid(...NAMESPACE_METHODS);
@@ -183,7 +183,7 @@ describe('migrate, at a server with a private CA that asks for a client certific
     await removeSchedules(database, namespace);
   });
 
-  it('says which of the credentials to check where they are rejected or TLS fails, and why', async () => {
+  it('reports which of the credentials to check when they are rejected or TLS fails, and why', async () => {
     const rejected = async (changes: NodeJS.ProcessEnv): Promise<string> => {
       const server = { TEMPORAL_ADDRESS: proxy.address, ...credentials, ...changes };
       const migration = runMigrate({ DATABASE_URL: database.url, LOG_LEVEL: 'silent', ...server });
@@ -208,7 +208,7 @@ describe('migrate, at a server with a private CA that asks for a client certific
   });
 });
 
-describe('what is printed for Temporal Cloud', () => {
+describe('commands for Temporal Cloud', () => {
   const tls = { certificate: Buffer.from('a certificate'), key: Buffer.from('its key') };
   const byKey = {
     address: 'eu-west-1.aws.api.temporal.io:7233',
@@ -219,7 +219,7 @@ describe('what is printed for Temporal Cloud', () => {
   const byCertificate = { ...byKey, address: 'pictures.a1b2c.tmprl.cloud:7233', apiKey: undefined, tls };
 
   // The flags are those of temporalio/tcld, app/namespace.go: its default is mTLS on AWS, and mTLS needs the CA.
-  it('makes a namespace for the kind of credentials that are configured', () => {
+  it('create a namespace for the kind of credentials that are configured', () => {
     const CREATE = 'tcld namespace create --namespace pictures --retention-days 30';
     assert.equal(
       namespaceStep(byKey, 30).command,
@@ -235,21 +235,21 @@ describe('what is printed for Temporal Cloud', () => {
     );
   });
 
-  it('adds search attributes to the namespace by its whole id', () => {
+  it('add search attributes to the namespace by its whole id', () => {
     assert.equal(
       searchAttributesStep(byCertificate, ['Model', 'Route']).command,
       'tcld namespace search-attributes add --namespace pictures.a1b2c --search-attribute Model=Keyword --search-attribute Route=Keyword',
     );
   });
 
-  it('renames a search attribute that is in the way', () => {
+  it('rename a conflicting search attribute', () => {
     assert.equal(
       conflictStep(byKey, { name: 'Model', type: 'Text', expected: 'Keyword' }).command,
       'tcld namespace search-attributes rename --namespace pictures.a1b2c --existing-name Model --new-name <name>',
     );
   });
 
-  it('is not for a server whose name only looks like it', () => {
+  it('are not printed for a server with a similar name', () => {
     const server = { ...byKey, address: 'api.temporal.io.example.com:7233', namespace: "it's", apiKey: undefined };
     const { command } = namespaceStep(server, 30);
     assert.match(command, /^temporal operator namespace create .*--namespace 'it'\\''s' .* --tls$/);

@@ -91,7 +91,7 @@ describe('migrate after an upgrade', () => {
     return [state.paused, state.note];
   };
 
-  it('prints the end of a paused one whose successor it may not make, and makes that one paused', async () => {
+  it('prints the deletion of a paused one whose successor it may not create, and creates that one paused', async () => {
     await atServer(async ({ schedule }) => {
       await schedule.create(made('darkroom-reconcile'));
       await schedule.create(made(FORMER, { paused: true, note: NOTE }));
@@ -117,7 +117,7 @@ describe('migrate after an upgrade', () => {
     });
   });
 
-  it('leaves a paused one alone until its successor is there, though it may delete it', async () => {
+  it('leaves a paused one unchanged until its successor exists, though it may delete it', async () => {
     await atServer(({ schedule }) => schedule.create(made(FORMER, { paused: true, note: NOTE })));
     proxy.forbid('CreateSchedule');
 
@@ -131,7 +131,7 @@ describe('migrate after an upgrade', () => {
     });
   });
 
-  it('prints the pause of a successor that it may not pause, before the end of the former one', async () => {
+  it('prints the pause of a successor that it may not pause, before the deletion of the former one', async () => {
     await atServer(async (client) => {
       await client.schedule.create(made(FORMER, { paused: true, note: NOTE }));
       await ensureSchedules(client, installationId);
@@ -159,7 +159,7 @@ describe('migrate after an upgrade', () => {
     await atServer(async ({ schedule }) => assert.deepEqual(await stateOf(schedule, successor), [true, NOTE]));
   });
 
-  it('leaves those alone that a neighbour of an earlier release has made again since, and their passes', async () => {
+  it('leaves those unchanged that another installation of an earlier release has created again, and their passes', async () => {
     await atServer(({ schedule }) => schedule.create(made('darkroom-reconcile')));
     await migrate();
     let pass = '';

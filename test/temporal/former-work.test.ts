@@ -17,7 +17,7 @@ const PAGE_SIZE = 2;
 /** Several pages, the last of them not full. */
 const OF_NEIGHBOUR = 9;
 
-describe('work on the former names of the queues', () => {
+describe('work on the former queue names', () => {
   let namespace: TestNamespace;
   let [ours, neighbour]: TaskRoom[] = [];
   before(async () => {
@@ -44,7 +44,7 @@ describe('work on the former names of the queues', () => {
     return hasWorkOnFormerQueues(namespace.client, room.database, { pageSize: PAGE_SIZE, signal });
   };
 
-  it('is found behind more than one page of newer work of a neighbour', async () => {
+  it('is found behind more than one page of newer work of another installation', async () => {
     const workflowId = await leave(ours, stopWorkflowId);
     for (let count = 0; count < OF_NEIGHBOUR; count++) await leave(neighbour, (taskId) => taskId);
     await until('Temporal lists all of it', async () => (await countListed()) === OF_NEIGHBOUR + 1);
@@ -56,7 +56,7 @@ describe('work on the former names of the queues', () => {
     assert.equal(await isLeft(neighbour), true);
   });
 
-  it('is looked for no longer once the worker stops', async () => {
+  it('is no longer polled for once the worker stops', async () => {
     await assert.rejects(isLeft(ours, AbortSignal.abort()), { name: 'AbortError' });
   });
 });

@@ -48,7 +48,7 @@ const endedWith = (type: string): object => ({
 });
 
 describe('the history of a run', () => {
-  it('of an earlier release tells how it ended and which files it had archived', async () => {
+  it('of an earlier release has its result and the files that it had archived', async () => {
     const { outcome, files, mayHaveSubmitted } = await recorded('success');
 
     assert.deepEqual(outcome, { status: 'success' });
@@ -58,7 +58,7 @@ describe('the history of a run', () => {
     assert.equal(files[0]?.sizeBytes, 1_275_160);
   });
 
-  it('of an earlier release tells why it failed', async () => {
+  it('of an earlier release has the reason of its failure', async () => {
     const outcomes = await Promise.all(
       ['provider-failure', 'outcome-unknown', 'cancel'].map(async (name) => (await recorded(name)).outcome),
     );
@@ -70,13 +70,13 @@ describe('the history of a run', () => {
     ]);
   });
 
-  it('of an earlier release has a job of which it does not tell the id', async () => {
+  it('of an earlier release has a job without an id', async () => {
     const { job, mayHaveSubmitted } = await recorded('cancel-with-job');
 
     assert.deepEqual([job, mayHaveSubmitted], [undefined, true]);
   });
 
-  it('tells the job, its upstream and the request it is for', () => {
+  it('has the job, its upstream and its request', () => {
     const submitted = answered({ kind: 'job', jobId: 'job-7', place: 2, requestHash: 'abcd' });
     const record = readRunHistory(
       historyOf([['submitGeneration', submitted]], endedWith(TASK_NOT_FOUND), { earlierRunId: 'run-1' }),
@@ -94,7 +94,7 @@ describe('the history of a run', () => {
     });
   });
 
-  it('has the request it is for, and whether it came to submitting, also where the submit failed', () => {
+  it('has its request, and whether it reached submitting, also when the submit failed', () => {
     const input = { requestHash: 'abcd' };
     const rejected = ['submitGeneration', failedWith('content_rejected')] as const;
     const about = (history: History): readonly unknown[] => {
@@ -107,7 +107,7 @@ describe('the history of a run', () => {
     assert.deepEqual(about(historyOf([], {}, input)), [false, 'abcd']);
   });
 
-  it('leaves out the frames that are made from a video', () => {
+  it('omits the frames that are extracted from a video', () => {
     const stored = { sizeBytes: 3, sha256: 'ab', mimeType: 'video/mp4' };
     const archived = answered({
       kind: 'archived',
@@ -122,7 +122,7 @@ describe('the history of a run', () => {
     assert.deepEqual(files, [{ key: 'a', sizeBytes: 3, sha256: 'ab' }]);
   });
 
-  it('tells whether anything may have been sent before the task was found gone', () => {
+  it('shows whether anything may have been sent before the task was found to be lost', () => {
     const mayHave = (ended: object): readonly unknown[] => {
       const { mayHaveSubmitted, place } = readRunHistory(
         historyOf([['submitGeneration', ended]], endedWith(TASK_NOT_FOUND)),
@@ -138,7 +138,7 @@ describe('the history of a run', () => {
     assert.deepEqual(mayHave(answered({ kind: 'over' })), [false, undefined]);
   });
 
-  it('tells that nothing was sent while it waited for its upstream, and that something may have been afterwards', () => {
+  it('shows that nothing was sent while it waited for its upstream, and that something may have been afterwards', () => {
     const waiting = ['submitGeneration', answered({ kind: 'waiting', waitMs: 60_000 })] as const;
 
     assert.equal(readRunHistory(historyOf([waiting])).mayHaveSubmitted, false);
@@ -150,7 +150,7 @@ describe('the history of a run', () => {
     assert.equal(readRunHistory(historyOf([waiting, sent])).mayHaveSubmitted, true);
   });
 
-  it('tells why the work had failed where the task was gone before that was settled', () => {
+  it('has the reason of the failure when the task was lost before that was settled', () => {
     const { outcome } = readRunHistory(
       historyOf(
         [
@@ -164,7 +164,7 @@ describe('the history of a run', () => {
     assert.deepEqual(outcome, { status: 'fail', reason: 'content_rejected' });
   });
 
-  it('tells what a cancelled task was billed', () => {
+  it('has the bill of a cancelled task', () => {
     const close = { workflowExecutionCanceledEventAttributes: {} };
     const { outcome } = readRunHistory(
       historyOf([['cancelGeneration', answered({ outcome: 'too_late', billedUsd: '0.004', finishedFiles: 2 })]], close),
@@ -173,7 +173,7 @@ describe('the history of a run', () => {
     assert.deepEqual(outcome, { status: 'fail', reason: 'cancelled', billedUsd: '0.004', finishedFiles: 2 });
   });
 
-  it('is told by the settlement where an operator ended the run behind it', () => {
+  it('is read from the settlement when an operator ended the run after it', () => {
     const { outcome } = readRunHistory(
       historyOf([['settleTask', answered({ status: 'success', reason: null })]], {
         workflowExecutionTerminatedEventAttributes: {},
@@ -185,7 +185,7 @@ describe('the history of a run', () => {
 });
 
 describe('the id of a job', () => {
-  it('is kept in a history unless it could be an address', () => {
+  it('is stored in a history unless it could be a URL', () => {
     for (const id of ['tk-svc-01', 'replicate:abc_DEF.1', 'x'.repeat(200)]) assert.equal(isPlainJobId(id), true, id);
     for (const id of ['https://a.example/1', 'a/b', 'a b', '', 'x'.repeat(201)])
       assert.equal(isPlainJobId(id), false, id);

@@ -20,7 +20,7 @@ describe('schedules', () => {
     await namespace.close();
   });
 
-  it('of an earlier release are updated, and stay paused where they were', async () => {
+  it('of an earlier release are updated, and stay paused if they were', async () => {
     const { schedule } = namespace.client;
     await schedule.create({
       scheduleId: CHANGED,
@@ -44,13 +44,13 @@ describe('schedules', () => {
     assert.deepEqual([state.paused, state.note], [true, 'the store is being moved']);
   });
 
-  it('that are as they should be are left alone', async () => {
+  it('that are up to date are left unchanged', async () => {
     await ensureSchedules(namespace.client, INSTALLATION);
 
     assert.deepEqual((await ensureSchedules(namespace.client, INSTALLATION)).updated, []);
   });
 
-  it('by their names of an earlier release are deleted, and so are the passes that they had begun', async () => {
+  it('with names of an earlier release are deleted, and so are the passes that they had started', async () => {
     const { client } = namespace;
     for (const scheduleId of ['darkroom-reconcile', 'darkroom-meter-storage']) {
       await client.schedule.create({
@@ -86,7 +86,7 @@ describe('schedules', () => {
     assert.deepEqual((await retireFormerSchedules(client, INSTALLATION)).deleted, []);
   });
 
-  it('by their names of an earlier release leave ours paused also where nobody had said why', async () => {
+  it('with names of an earlier release leave ours paused also when no reason was given', async () => {
     const { client } = namespace;
     await client.schedule.create({
       scheduleId: 'darkroom-sweep-deleted',

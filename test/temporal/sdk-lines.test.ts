@@ -19,7 +19,7 @@ async function linesOf(activity: 'wrapped' | 'rogue'): Promise<string[]> {
   return `${stdout}${stderr}`.split('\n').filter((line) => line !== '');
 }
 
-it('writes what the native part of the SDK warns of as a record of ours, one level down', async () => {
+it("writes warnings of the SDK's native part as log records of ours, one level lower", async () => {
   const lines = await linesOf('rogue');
   const line = lines.find((each) => BEAT.test(each));
   assert.ok(line !== undefined, lines.join('\n'));

@@ -78,7 +78,7 @@ describe('search attributes of another type', () => {
       LOG_LEVEL: 'silent',
     });
 
-  it('stop migrate, which names them and makes nothing until they are out of the way', async () => {
+  it('stop migrate, which names them and creates nothing until they are removed', async () => {
     const namespace = await makeNamespace({ AccountId: INT, Model: TEXT });
 
     const steps = await printedSteps(migrate(namespace));
@@ -110,7 +110,7 @@ describe('search attributes of another type', () => {
     });
   });
 
-  it('are not seen where listing is forbidden: a warning says how to look, and the step says what may be there', async () => {
+  it('are not detected when listing is forbidden: a warning says how to check, and the step names the possible cause', async () => {
     const namespace = await makeNamespace({ AccountId: DATETIME });
     const lines: string[] = [];
     const logger = pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) });

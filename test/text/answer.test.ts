@@ -96,18 +96,18 @@ async function goneAt(turn: 'held' | 'asked'): Promise<{ asked: number; captured
   return { asked, captured: (await readTextCall(room, ask.id))?.captured_micro_usd };
 }
 
-it('a client that goes away while its money is held has nobody asked, and pays nothing', async () => {
+it('a client that disconnects during the hold causes no upstream call, and pays nothing', async () => {
   assert.deepEqual(await goneAt('held'), { asked: 0, captured: 0n });
 });
 
-it('one that goes away once somebody was asked pays the input as it was counted', async () => {
+it('one that disconnects after the upstream call began pays the input as counted', async () => {
   const { asked, captured } = await goneAt('asked');
 
   assert.equal(asked, 1);
   assert.ok(captured != null && captured > 0n, `captured ${captured}`);
 });
 
-it('an absurd report counts no more against the rate limit than the ledger takes', async () => {
+it('an absurd report is limited in the rate limit as in the ledger', async () => {
   const spent: number[] = [];
   const source: TextSource = {
     open: ({ tally }) => {

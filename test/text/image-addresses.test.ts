@@ -25,7 +25,7 @@ const refusal = (field: string, problem: RegExp) => (error: unknown) =>
   error.message.startsWith(`${field}: `) &&
   problem.test(error.message);
 
-describe('the addresses of images that an upstream is to fetch', () => {
+describe('the URLs of images that an upstream fetches', () => {
   const REFUSED: readonly (readonly [string, RegExp])[] = [
     ['https://10.0.0.5/a.png', /10\.0\.0\.5 is not a public address; the operator can allow it with EGRESS_ALLOW$/],
     ['https://[::1]/a.png', /::1 is not a public address/],
@@ -61,7 +61,7 @@ describe('the addresses of images that an upstream is to fetch', () => {
     });
   }
 
-  it('do not include one that a function brought', () => {
+  it('do not include one that a function returned', () => {
     const output = [{ type: 'input_image', image_url: 'https://10.0.0.5/', detail: 'auto' }] as const;
 
     assert.deepEqual(imagesOfInput([{ type: 'function_call_output', status: 'completed', call_id: 'c', output }]), [
@@ -71,7 +71,7 @@ describe('the addresses of images that an upstream is to fetch', () => {
 
   const image = (url: string) => ({ field: 'messages.0.content.0.image_url.url', url });
 
-  it('are resolved, and refused where one of a name is not public', async (t) => {
+  it('are resolved, and rejected when one address of a name is not public', async (t) => {
     const judge = judgeOf(t, async () => ['8.8.8.8', '10.0.0.5']);
 
     await assert.rejects(
@@ -80,7 +80,7 @@ describe('the addresses of images that an upstream is to fetch', () => {
     );
   });
 
-  it('are handed on where they are public, allowed or data', async (t) => {
+  it('are passed on when they are public, allowed or data URLs', async (t) => {
     const allowed = 'http://10.0.0.5:8080';
 
     await checkImageAddresses([image('https://example.com/a.png')], judgeOf(t), ACCOUNT);
@@ -93,7 +93,7 @@ describe('the addresses of images that an upstream is to fetch', () => {
     () =>
       Promise.reject(Object.assign(new Error(code), { code }));
 
-  it('are refused where their name does not exist here, because the upstream may have search domains', async (t) => {
+  it('are rejected when their name does not exist here, because the upstream may have search domains', async (t) => {
     const field = 'messages.0.content.0.image_url.url';
 
     for (const code of ['ENOTFOUND', 'ENODATA']) {
@@ -110,14 +110,14 @@ describe('the addresses of images that an upstream is to fetch', () => {
     }
   });
 
-  it('are handed on unresolved where there is no name server, and where the operator allows the name', async (t) => {
+  it('are passed on unresolved when there is no name server, and when the operator allows the name', async (t) => {
     const allow = ['minio.storage:443'];
 
     await checkImageAddresses([image('https://example.com/a.png')], judgeOf(t, failing('ECONNREFUSED')), ACCOUNT);
     await checkImageAddresses([image('https://minio.storage/a.png')], judgeOf(t, failing('ENOTFOUND'), allow), ACCOUNT);
   });
 
-  it('are not handed on where the account has too many lookups under way', async (t) => {
+  it('are not passed on when the account has too many lookups in progress', async (t) => {
     const busy: ResolveName = () => Promise.reject(new ShareExhaustedError('resolver', 'tenant', 1));
 
     await assert.rejects(
@@ -126,7 +126,7 @@ describe('the addresses of images that an upstream is to fetch', () => {
     );
   });
 
-  it('are of so many hosts at most, and each is resolved once', async (t) => {
+  it('have a maximum number of hosts, and each is resolved once', async (t) => {
     const asked: string[] = [];
     const judge = judgeOf(t, async (name) => {
       asked.push(name);

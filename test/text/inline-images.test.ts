@@ -18,7 +18,7 @@ import { startTestUpstream } from './upstream/test-upstream.ts';
 import type { TestUpstream } from './upstream/test-upstream.ts';
 import { openaiUpstream } from './upstream/upstream-bench.ts';
 
-describe('images by address that are fetched for the upstream', () => {
+describe('images by URL that are fetched for the upstream', () => {
   let upstream: TestUpstream;
   let served: ServedApp;
   let pictures: Server;
@@ -68,7 +68,7 @@ describe('images by address that are fetched for the upstream', () => {
       messages: [{ role: 'user', content: urls.map((url) => ({ type: 'image_url', image_url: { url } })) }],
     });
 
-  it('reach it as data URLs, each fetched once', async () => {
+  it('are sent as data URLs, each fetched once', async () => {
     const { client } = await served.newAccount();
 
     const answer = await chat(client, [`${base}/a.png`, `${base}/a.png`]);
@@ -80,7 +80,7 @@ describe('images by address that are fetched for the upstream', () => {
     assert.ok(!sent.includes(base));
   });
 
-  it('reach it in responses too, also those of the conversation before, which keeps the addresses', async () => {
+  it('are sent in responses too, also those of the stored conversation, which keeps the URLs', async () => {
     const { client } = await served.newAccount();
     const content = [{ type: 'input_image', image_url: `${base}/b.png`, detail: 'auto' }];
     const first = await client.send('POST', '/v1/responses', {
@@ -106,7 +106,7 @@ describe('images by address that are fetched for the upstream', () => {
     ['/large', /has more than 20000000 bytes/],
     ['/gone', /could not be fetched/],
   ] as const) {
-    it(`are refused by their field where the address answers as ${path} does, and nobody is asked`, async () => {
+    it(`are rejected by their field when the URL responds as ${path} does, and no upstream is called`, async () => {
       const { client } = await served.newAccount();
 
       const { status, body } = await chat(client, [`${base}/a.png`, base + path]);
@@ -118,7 +118,7 @@ describe('images by address that are fetched for the upstream', () => {
     });
   }
 
-  it('are bounded together, in bytes and in number', async () => {
+  it('are limited together, in bytes and in number', async () => {
     const { client } = await served.newAccount();
 
     const heavy = await chat(client, [`${base}/half`, `${base}/half?2`]);

@@ -11,7 +11,7 @@ const request = (changes: Partial<TextRequest> = {}) =>
   ({ messages: [], tools: [], format: { type: 'text' }, ...changes }) satisfies Partial<TextRequest>;
 
 describe('the number of tokens', () => {
-  it('of a text is what the tokenizer says', () => {
+  it('of a text is that of the tokenizer', () => {
     assert.equal(countTextTokens(''), 0);
     assert.equal(countTextTokens('hello world'), 2);
     assert.equal(countTextTokens('<|endoftext|>') > 1, true);
@@ -25,7 +25,7 @@ describe('the number of tokens', () => {
     assert.ok(countTextTokens(' '.repeat(200_000)) > 0);
   });
 
-  it('is not counted further than it matters', async () => {
+  it('is not counted beyond the limit that matters', async () => {
     const messages = [{ role: 'user', content: [{ type: 'text', text: 'word '.repeat(2_000_000) }] }] as const;
     const tokens = await countInputTokens(request({ messages }), 10_000);
     assert.ok(tokens > 10_000 && tokens < 20_000, String(tokens));
@@ -62,7 +62,7 @@ describe('the number of tokens', () => {
 });
 
 describe('a tally', () => {
-  it('counts what was said until the source tells its own count', () => {
+  it('counts what was generated until the source reports its own count', () => {
     const tally = new Tally(11);
     tally.addOutput('hello ');
     tally.addOutput('world');
@@ -84,7 +84,7 @@ describe('a tally', () => {
     });
   });
 
-  it('keeps little of a long answer', () => {
+  it('uses little memory for a long answer', () => {
     const tally = new Tally(0);
     for (let piece = 0; piece < 20_000; piece++) tally.addOutput(' word');
     assert.equal(tally.usage().outputTokens, 20_000);

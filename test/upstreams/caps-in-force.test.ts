@@ -69,7 +69,7 @@ async function jobsAt({ there }: WorkersAt): Promise<unknown> {
 }
 
 describe('tasks whose models cap one upstream differently, while no api has published which cap is in force', () => {
-  it('are not passed by those that come after the cap was raised', async () => {
+  it('are not overtaken by those that come after the cap was raised', async () => {
     const upstream = workersAt(room.database, 1);
     const underWay = await enterAll(upstream, 'acct_old', 1);
     const waiting = await enterAll(upstream, 'acct_old', 10);
@@ -79,7 +79,7 @@ describe('tasks whose models cap one upstream differently, while no api has publ
     assert.ok(ends !== undefined, 'some of them are passed without end');
   });
 
-  it('are not passed by those that came before the cap was lowered', async () => {
+  it('are not overtaken by those that came before the cap was lowered', async () => {
     const upstream = workersAt(room.database, 4);
     const underWay = await enterAll(upstream, 'acct_old', 4);
     await enterAll(upstream, 'acct_old', 100);
@@ -90,7 +90,7 @@ describe('tasks whose models cap one upstream differently, while no api has publ
     assert.ok(ends !== undefined, 'they are passed by all others');
   });
 
-  it('take turns where one model always has a lower cap than the other', async () => {
+  it('alternate when one model always has a lower cap than the other', async () => {
     const upstream = workersAt(room.database, 3);
     const underWay = await enterAll(upstream, 'acct_usual', 3);
     const careful = await enterAll(upstream, 'acct_careful', 5, 1);
@@ -101,8 +101,8 @@ describe('tasks whose models cap one upstream differently, while no api has publ
   });
 });
 
-describe('the cap that an api publishes', () => {
-  it('lets those in that wait under a lower one, before all newcomers', async () => {
+describe('a published cap', () => {
+  it('admits those that wait under a lower one, before all newcomers', async () => {
     const upstream = workersAt(room.database, 1);
     await publish(upstream, 1);
     await enterAll(upstream, 'acct_old', 1);
@@ -118,7 +118,7 @@ describe('the cap that an api publishes', () => {
     assert.deepEqual(await jobsAt(upstream), { counted: 4, rows: 4 });
   });
 
-  it('lets those in that wait within a minute, though nobody comes or goes', async () => {
+  it('admits waiting tasks within a minute, though no task arrives or leaves', async () => {
     const upstream = workersAt(room.database, 1);
     await enterAll(upstream, 'acct_old', 1);
     const waiting = await enterAll(upstream, 'acct_old', 3);
@@ -129,7 +129,7 @@ describe('the cap that an api publishes', () => {
     assert.deepEqual(upstream.woken, waiting.slice(0, 2));
   });
 
-  it('keeps those out that wait under a higher one, until there are as few jobs', async () => {
+  it('blocks those that wait under a higher one, until there are few enough jobs', async () => {
     const upstream = workersAt(room.database, 4);
     await publish(upstream, 4);
     const jobs = await enterAll(upstream, 'acct_old', 4);
@@ -147,7 +147,7 @@ describe('the cap that an api publishes', () => {
     assert.deepEqual(await jobsAt(upstream), { counted: 2, rows: 2 });
   });
 
-  it('is the smallest where models differ, and holds for all of them', async () => {
+  it('is the smallest when models differ, and applies to all of them', async () => {
     const upstream = workersAt(room.database, 5);
     await publish(upstream, 2, 5);
 
@@ -158,7 +158,7 @@ describe('the cap that an api publishes', () => {
     assert.deepEqual(await jobsAt(upstream), { counted: 2, rows: 2 });
   });
 
-  it('holds for models too that have none', async () => {
+  it('applies to models without a cap too', async () => {
     const upstream = workersAt(room.database, undefined);
     await publish(upstream, 1);
     const [first, second] = [taskOf('acct_a'), taskOf('acct_a')];
@@ -173,7 +173,7 @@ describe('the cap that an api publishes', () => {
     assert.deepEqual(await jobsAt(upstream), { counted: 0, rows: 0 });
   });
 
-  it('lets all in that wait when there is none any more, however many, and those that come', async () => {
+  it('admits all waiting and new tasks when it is removed, however many', async () => {
     const before = workersAt(room.database, 1);
     await publish(before, 1);
     const [job] = await enterAll(before, 'acct_old', 1);
@@ -192,7 +192,7 @@ describe('the cap that an api publishes', () => {
     assert.deepEqual(await jobsAt(before), { counted: 0, rows: 0 });
   });
 
-  it('is exceeded at no time, and leaves nobody waiting, however it changes while tasks come and go', async () => {
+  it('is never exceeded, and leaves no task waiting, however it changes while tasks come and go', async () => {
     const upstream = workersAt(room.database, 3);
     const caps = [3, 1, 4, 2];
     await publish(upstream, 3);

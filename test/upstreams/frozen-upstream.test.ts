@@ -79,7 +79,7 @@ const lock = ({ name }: GatedUpstream): Promise<LockedRows> => lockRows(room.url
 const idsOf = (tasks: readonly Admission[]): string[] => tasks.map(({ taskId }) => taskId).sort();
 
 describe('an upstream whose row stays locked', () => {
-  it('keeps nobody from other upstreams, from creating and from settling, and loses no slot', async () => {
+  it('does not block other upstreams, creates and settlements, and loses no slot', async () => {
     const accountDatabase = createAccountDatabase(room.database, POOL_SIZE, REQUESTS_WAIT);
     const creator = createTaskCreator({ ...room.creatorDependencies, accountDatabase });
     const others = await Promise.all(Array.from({ length: OTHERS }, () => room.newCaller()));
@@ -125,7 +125,7 @@ describe('an upstream whose row stays locked', () => {
     assert.deepEqual(idsOf(woken), idsOf(waiting));
   });
 
-  it('leaves a task its slot that has come back before the slot could be given back', async () => {
+  it('leaves a task its slot that has returned before the slot could be released', async () => {
     const worker = startWorker();
     const { gate } = worker;
     const { there, inside, waiting } = await fullUpstream(worker);

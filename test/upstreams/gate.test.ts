@@ -52,7 +52,7 @@ describe('the gate of an upstream', () => {
     return row;
   };
 
-  it('lets every task in, and asks the database once, where nothing is known against the upstream', async () => {
+  it('admits every task, and queries the database once, when the upstream is healthy', async () => {
     const gate = worker(true);
     const there = upstream();
     await Promise.all([gate.enter(there, someone()), gate.enter(there, someone())]);
@@ -67,7 +67,7 @@ describe('the gate of an upstream', () => {
     assert.deepEqual(room.statements, []);
   });
 
-  it('lets no more tasks in than the cap, however many workers ask at once, and the next when one leaves', async () => {
+  it('admits no more tasks than the cap, however many workers, and the next when one leaves', async () => {
     const workers = [worker(), worker(), worker()];
     const there = upstream(3);
     const tasks = Array.from({ length: 24 }, newTaskId);
@@ -94,7 +94,7 @@ describe('the gate of an upstream', () => {
     assert.equal(again.filter((kind) => kind === 'open').length, 3);
   });
 
-  it('lets a task keep its slot when another worker goes on with it', async () => {
+  it('lets a task keep its slot when another worker continues it', async () => {
     const there = upstream(1);
     const taskId = newTaskId();
 
@@ -103,7 +103,7 @@ describe('the gate of an upstream', () => {
     assert.deepEqual(await slotsOf(there), { counted: 1, rows: 1 });
   });
 
-  it('frees the slot that a worker left behind when its task has been over for a while, and not before', async () => {
+  it('frees the slot that a worker left behind when its task has ended for a while, and not before', async () => {
     const there = upstream(1);
     const { taskId } = await room.creator.create(await room.newCaller(), body(), undefined);
     await worker().enter(there, { taskId, accountId: ACCOUNT });
@@ -124,7 +124,7 @@ describe('the gate of an upstream', () => {
     assert.deepEqual(await slotsOf(there), { counted: 1, rows: 1 });
   });
 
-  it('is closed to every worker for as long as the upstream asked one to stay away', async () => {
+  it('is closed to every worker for as long as one got Retry-After', async () => {
     const there = upstream();
     await worker().report(there, { pauseMs: 20_000 });
     await worker().report(there, { pauseMs: 1_000 });
@@ -140,7 +140,7 @@ describe('the gate of an upstream', () => {
     assert.equal(await worker().pausedMs(there), 0);
   });
 
-  it('knows of a pause at once where it was this worker that was told, and counts it down', async () => {
+  it('knows of a pause immediately when this worker got it, and counts it down', async () => {
     let clock = 0;
     const gate = createUpstreamGate({ database: room.database, logger: silentLogger(), now: () => clock });
     const there = upstream();
@@ -154,7 +154,7 @@ describe('the gate of an upstream', () => {
     assert.equal(await gate.pausedMs(there), before - 700);
   });
 
-  it('waits no longer where the machine’s clock is set back meanwhile', async (t) => {
+  it('waits no longer when the machine’s clock is set back meanwhile', async (t) => {
     const gate = createUpstreamGate({ database: room.database, logger: silentLogger() });
     const there = upstream();
     assert.equal(await kindOf(gate.enter(there, someone())), 'open');
@@ -167,7 +167,7 @@ describe('the gate of an upstream', () => {
     assert.ok(pausedMs > 0 && pausedMs <= 5_000, String(pausedMs));
   });
 
-  it('opens its breaker to nobody after five failures in a row within a minute, and not after four', async () => {
+  it('opens its breaker after five failures in a row within a minute, and not after four', async () => {
     const there = upstream();
     for (let times = 0; times < 4; times++) await worker().report(there, 'failed');
     assert.equal(await kindOf(worker().enter(there, someone())), 'open');
@@ -179,7 +179,7 @@ describe('the gate of an upstream', () => {
     }
   });
 
-  it('forgets failures that are over a minute old, and all of them when the upstream answers', async () => {
+  it('forgets failures that are over a minute old, and all of them when the upstream succeeds', async () => {
     const there = upstream();
     for (let times = 0; times < 4; times++) await worker().report(there, 'failed');
     await letPass(61, there);
@@ -192,7 +192,7 @@ describe('the gate of an upstream', () => {
     assert.equal(await kindOf(worker().enter(there, someone())), 'open');
   });
 
-  it('lets exactly one task try when the breaker has been open for its time, and all when that one succeeds', async () => {
+  it('admits exactly one task when the breaker has been open for its time, and all when that one succeeds', async () => {
     const there = upstream(50);
     for (let times = 0; times < 5; times++) await worker().report(there, 'failed');
     await letPass(30, there);
@@ -207,7 +207,7 @@ describe('the gate of an upstream', () => {
     assert.deepEqual(after, ['open', 'open', 'open', 'open']);
   });
 
-  it('opens the breaker again at once when the one that tried fails', async () => {
+  it('opens the breaker again immediately when the probe fails', async () => {
     const there = upstream();
     for (let times = 0; times < 5; times++) await worker().report(there, 'failed');
     await letPass(30, there);
@@ -221,7 +221,7 @@ describe('the gate of an upstream', () => {
     assert.equal(await kindOf(worker().enter(there, someone())), 'open');
   });
 
-  it('closes the breaker for an upstream that answers 429, and obeys that instead', async () => {
+  it('closes the breaker for an upstream that returns 429, and follows its Retry-After instead', async () => {
     const there = upstream();
     for (let times = 0; times < 5; times++) await worker().report(there, 'failed');
     await letPass(30, there);
@@ -236,7 +236,7 @@ describe('the gate of an upstream', () => {
     assert.deepEqual(kinds, ['open', 'open', 'open']);
   });
 
-  it('costs one statement a task where there is a cap, and none more', async () => {
+  it('costs one statement per task when there is a cap, and none otherwise', async () => {
     const gate = worker(true);
     const there = upstream(10);
     await gate.enter(there, someone());
@@ -247,7 +247,7 @@ describe('the gate of an upstream', () => {
     assert.deepEqual(room.statements, ['take_upstream_slot']);
   });
 
-  it('never fails in telling what it saw, also while the database is away', async () => {
+  it('never fails while reporting a result, also when the database is unavailable', async () => {
     const gate = worker(false, unreachableDatabase());
     const there = upstream(1);
 

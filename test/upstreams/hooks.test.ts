@@ -15,7 +15,7 @@ const KEY = 'a signing key of at least 32 characters';
 /** No test waits this long: one that does has failed. */
 const FOR_EVER_MS = 180_000;
 
-describe('the address for a provider’s hooks', () => {
+describe('the URL for a provider’s hooks', () => {
   const urls = createHookUrls({ publicUrl: 'https://api.example.com', signingKey: KEY });
   const upstream = { name: 'replicate:api.example.org', baseUrl: 'https://api.example.org/v1' };
 
@@ -23,7 +23,7 @@ describe('the address for a provider’s hooks', () => {
     return url?.split('/').at(-1) ?? assert.fail('there is no address');
   }
 
-  it('names the upstream and is good for one task of that upstream alone', () => {
+  it('names the upstream and is valid for one task of that upstream only', () => {
     const taskId = newTaskId();
     const url = urls.urlFor(upstream, taskId);
     const token = tokenOf(url);
@@ -34,7 +34,7 @@ describe('the address for a provider’s hooks', () => {
     assert.equal(urls.urlFor(upstream, taskId), url);
   });
 
-  it('opens nothing when it is altered, cut, of another task, or signed with another key', () => {
+  it('is rejected when it is altered, truncated, of another task, or signed with another key', () => {
     const taskId = newTaskId();
     const token = tokenOf(urls.urlFor(upstream, taskId));
     const [, mac = ''] = token.split('.');
@@ -53,7 +53,7 @@ describe('the address for a provider’s hooks', () => {
     for (const each of forged) assert.equal(urls.taskOf(upstream.name, each), undefined, each);
   });
 
-  it('is accepted while its key is a fallback, and made with the current key alone', () => {
+  it('is accepted while its key is a fallback, and created with the current key only', () => {
     const publicUrl = 'https://api.example.com';
     const taskId = newTaskId();
     const before = createHookUrls({ publicUrl, signingKey: KEY });
@@ -66,7 +66,7 @@ describe('the address for a provider’s hooks', () => {
     assert.equal(rotated.taskOf('acme', tokenOf(rotated)), taskId);
   });
 
-  it('is signed with the key that it is to have, while that one is accepted, and else with the current one', () => {
+  it('is signed with the requested key while that one is accepted, and otherwise with the current one', () => {
     const publicUrl = 'https://api.example.com';
     const taskId = newTaskId();
     const signingKey = 'x'.repeat(32);
@@ -78,7 +78,7 @@ describe('the address for a provider’s hooks', () => {
     assert.equal(after.urlFor(upstream, taskId, null), after.urlFor(upstream, taskId));
   });
 
-  it('is given only to an upstream that can be expected to reach it', () => {
+  it('is sent only to an upstream that can be expected to reach it', () => {
     const at = (publicUrl: string, baseUrl: string | undefined): boolean =>
       createHookUrls({ publicUrl, signingKey: KEY }).urlFor({ name: 'u', baseUrl }, newTaskId()) !== undefined;
 
@@ -107,7 +107,7 @@ describe('waiting for a provider’s hook', () => {
     return (await room.creator.create(await room.newCaller(), body(), undefined)).taskId;
   }
 
-  it('ends when the hook arrives, for that task alone, and tells that the upstream is heard', async () => {
+  it('ends when the hook arrives, for that task only, and reports that hooks arrive', async () => {
     const feed = newFeed();
     const [called, other] = [await newTask(), await newTask()];
     const stop = new AbortController();
@@ -124,7 +124,7 @@ describe('waiting for a provider’s hook', () => {
     await assert.rejects(waitsOn, { message: 'stopped' });
   });
 
-  it('ends at once for a hook that came before, and waits for another after one that was seen', async () => {
+  it('ends immediately for a hook that arrived before, and waits for another after one that was seen', async () => {
     const feed = newFeed();
     const taskId = await newTask();
     await recordProviderHook(room.database, taskId, 'early');
@@ -145,7 +145,7 @@ describe('waiting for a provider’s hook', () => {
     });
   });
 
-  it('asks the database nothing while nobody waits, and one thing for many who wait', async () => {
+  it('queries nothing without waiters, and once for many waiters', async () => {
     const feed = newFeed();
     const tasks = await Promise.all([newTask(), newTask(), newTask(), newTask()]);
     room.forgetStatements();
@@ -157,7 +157,7 @@ describe('waiting for a provider’s hook', () => {
     assert.ok(reads >= 1 && reads < tasks.length, String(reads));
   });
 
-  it('is not begun by a hook of a task that is over or that there is not, and leaves nothing behind', async () => {
+  it('is not triggered by a hook of an ended or unknown task, which leaves nothing behind', async () => {
     const over = await newTask();
     await recordProviderHook(room.database, over, 'late');
     await forgetProviderHook(room.database, over);

@@ -50,7 +50,7 @@ const publish = (upstream: string, caps: readonly number[], since: number): Prom
   publishCaps(room.database, new Map([[upstream, caps]]), since);
 
 describe('an api', () => {
-  it('publishes the smallest cap that its models have for an upstream, and says where they differ', async () => {
+  it('publishes the smallest cap that its models have for an upstream, and reports differences', async () => {
     const [alike, different] = [newId('req'), newId('req')];
     const lines: { upstream?: string; caps?: readonly number[] }[] = [];
     const logger = pino({}, { write: (line: string) => lines.push(JSON.parse(line) as object) });
@@ -73,7 +73,7 @@ describe('an api', () => {
     );
   });
 
-  it('publishes what its models say once they have changed, without being asked', async () => {
+  it('publishes changed models without a request', async () => {
     const upstream = newId('req');
     let current = createCatalogue([modelAt(upstream, 1)], () => EARLIER);
     const catalogue = {
@@ -97,7 +97,7 @@ describe('an api', () => {
     await publishing.close();
   });
 
-  it('leaves the cap of an upstream to which none of its models goes, for the tasks that are still there', async () => {
+  it('leaves the cap of an upstream that no model uses, for the tasks that are still there', async () => {
     const upstream = newId('req');
     await publish(upstream, [2], EARLIER);
 
@@ -106,7 +106,7 @@ describe('an api', () => {
     assert.equal(await capInForce(upstream), 2);
   });
 
-  it('writes nothing down of an upstream without a cap that nobody complained of', async () => {
+  it('records nothing for an upstream without a cap and without failures', async () => {
     const [quiet, paused] = [newId('req'), newId('req')];
     await pauseUpstream(room.database, paused, 1_000);
 
@@ -116,7 +116,7 @@ describe('an api', () => {
     assert.deepEqual([await capInForce(quiet), await capInForce(paused)], [undefined, null]);
   });
 
-  it('is believed over those that took their models up before it, for as long as it publishes', async () => {
+  it('overrides those that loaded their models earlier, for as long as it publishes', async () => {
     const upstream = newId('req');
     await publish(upstream, [1], EARLIER);
     await publish(upstream, [4], LATER);
@@ -148,7 +148,7 @@ describe('an api', () => {
     assert.deepEqual(await Promise.all(upstreams.map((upstream) => capInForce(upstream))), [2, 1, 2]);
   });
 
-  it('starts also while the database is away', async () => {
+  it('starts also when the database is unavailable', async () => {
     const catalogue = createCatalogue([modelAt(newId('req'), 1)]);
     const publishing = await startPublishingCaps({
       database: unreachableDatabase(),

@@ -32,7 +32,7 @@ describe('the queue of an upstream', () => {
     return woken;
   }
 
-  it('lets accounts take turns, and each account’s tasks in their order, whatever worker they wait in', async () => {
+  it('alternates between accounts, and follows the order within an account, in whatever worker tasks wait', async () => {
     const upstream = at(1);
     const first = taskOf('acct_a');
     assert.equal(await upstream.enter(first), 'open');
@@ -51,7 +51,7 @@ describe('the queue of an upstream', () => {
     }
   });
 
-  it('keeps an account with a thousand tasks from making another wait for more than one of them', async () => {
+  it('never makes another account wait for more than one task of an account with a thousand', async () => {
     const upstream = at(2);
     const [one, two] = [taskOf('acct_many'), taskOf('acct_many')];
     for (const task of [one, two]) assert.equal(await upstream.enter(task), 'open');
@@ -67,7 +67,7 @@ describe('the queue of an upstream', () => {
     assert.equal(upstream.woken[1]?.taskId, many[0]?.taskId);
   });
 
-  it('keeps an account that waits from being passed by a stream of accounts that have just come', async () => {
+  it('never lets new accounts overtake one that is waiting', async () => {
     const upstream = at(1);
     const first = taskOf('acct_old');
     await upstream.enter(first);
@@ -80,7 +80,7 @@ describe('the queue of an upstream', () => {
     assert.deepEqual(upstream.woken, [second]);
   });
 
-  it('lets no more in than the cap, and leaves no slot empty, when many come and go at once', async () => {
+  it('admits no more than the cap, and leaves no slot empty, under concurrency', async () => {
     const upstream = at(4);
     const inside = new Set<TaskId>();
     const done = new Set<TaskId>();
@@ -110,7 +110,7 @@ describe('the queue of an upstream', () => {
     assert.deepEqual(state, { taken: 0 });
   });
 
-  it('asks the database a few times for each that is let in, however many thousands wait', async () => {
+  it('queries the database a few times per admission, however many thousands wait', async () => {
     const upstream = at(1);
     const first = taskOf('acct_a');
     await upstream.enter(first);
@@ -123,7 +123,7 @@ describe('the queue of an upstream', () => {
     assert.ok(room.statements.length <= 6, room.statements.join(' '));
   });
 
-  it('lets a task that gave its slot back for a while in before its account’s later ones', async () => {
+  it('admits a task that released its slot temporarily before its account’s later ones', async () => {
     const upstream = at(1);
     const caller = await room.newCaller();
     const create = async (): Promise<Admission> => {
@@ -143,7 +143,7 @@ describe('the queue of an upstream', () => {
     assert.deepEqual(upstream.woken, [second, refused]);
   });
 
-  it('passes by tasks that are over or past their deadline, and forgets them', async () => {
+  it('skips ended tasks and those past their deadline, and deletes them', async () => {
     const upstream = at(1);
     const first = taskOf('acct_a');
     await upstream.enter(first);
@@ -167,7 +167,7 @@ describe('the queue of an upstream', () => {
     assert.deepEqual(waits, []);
   });
 
-  it('lets somebody in for a holder that died, at the next tidying, though nobody comes or goes', async () => {
+  it('admits a task in place of a holder that died, at the next cleanup, though no task arrives or leaves', async () => {
     const upstream = at(1);
     const caller = await room.newCaller();
     const { taskId } = await room.creator.create(caller, body(), undefined);
@@ -192,7 +192,7 @@ describe('the queue of an upstream', () => {
     assert.equal(await upstream.enter(next), 'open');
   });
 
-  it('forgets a task that leaves it, and wakes nobody for that', async () => {
+  it('deletes a task that leaves it, and wakes no other for that', async () => {
     const upstream = at(1);
     const [first, cancelled, last] = [taskOf('acct_a'), taskOf('acct_a'), taskOf('acct_a')];
     for (const task of [first, cancelled, last]) await upstream.enter(task);
@@ -204,7 +204,7 @@ describe('the queue of an upstream', () => {
     assert.deepEqual(upstream.woken, [last]);
   });
 
-  it('keeps the slot of a task that comes for it while the upstream wants to be left alone', async () => {
+  it("keeps the slot of a task that claims it during the upstream's Retry-After", async () => {
     const upstream = at(1);
     const [first, second, third] = [taskOf('acct_a'), taskOf('acct_b'), taskOf('acct_c')];
     for (const task of [first, second, third]) await upstream.enter(task);
@@ -217,7 +217,7 @@ describe('the queue of an upstream', () => {
     assert.deepEqual(upstream.woken, [second], 'the next would find it closed as well');
   });
 
-  it('wakes nobody where the slot could not be given: both are one transaction', async () => {
+  it('wakes no task when the slot could not be assigned: both are one transaction', async () => {
     const upstream = at(1);
     const failing = createUpstreamGate({
       database: room.database,

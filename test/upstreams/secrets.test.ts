@@ -11,7 +11,7 @@ describe('the secret source', () => {
     assert.equal(secrets.get('MY_UPSTREAM'), 'sk-1');
   });
 
-  it('has none for a name that is not configured, configured empty, or a word of the language', () => {
+  it('has none for a name that is not configured, configured empty, or a built-in property', () => {
     const secrets = createSecretSource({ EMPTY: ' ' });
 
     for (const name of ['empty', 'other', 'constructor', '__proto__']) assert.equal(secrets.get(name), undefined);

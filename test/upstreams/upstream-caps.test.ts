@@ -15,13 +15,13 @@ describe('the name of an upstream', () => {
 });
 
 describe('the cap of an upstream', () => {
-  it('is what the model says, else what is usual for its protocol', () => {
+  it('is that of the model, or the default of its protocol', () => {
     assert.equal(concurrencyOf({ protocol: 'cog', concurrency: 3 }), 3);
     assert.equal(concurrencyOf({ protocol: 'cog' }), 1);
     assert.equal(concurrencyOf({ protocol: 'openai' }), undefined);
   });
 
-  it('is gathered from all models and routes, each number once', () => {
+  it('is collected from all models and routes, each number once', () => {
     const models = [
       definition({
         routes: {

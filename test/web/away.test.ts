@@ -28,7 +28,7 @@ const elsewhere = (path: string): string => (path === '/keys' ? '/models' : '/ke
 const AWAY = /net::ERR_|status of (?:503|429)|UnreachableError|PageNotLoadedError/;
 const SIGNED_OUT = /status of 401/;
 
-describe('a dashboard whose service is away', () => {
+describe('a dashboard whose service is unavailable', () => {
   let wire: DatabaseWire;
   let darkroom: Darkroom;
   let api: Role;

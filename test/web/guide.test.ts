@@ -45,7 +45,7 @@ describe('the search of the guide', () => {
     await close();
   });
 
-  it('says so where it finds nothing', async () => {
+  it('reports when it finds nothing', async () => {
     const { page, close } = await open('contract');
     await page.getByRole('button', { name: 'Search', exact: true }).first().click();
     await page.getByRole('combobox').fill('xyzzyplugh');
@@ -102,7 +102,7 @@ describe('a page of the guide', () => {
     await close();
   });
 
-  it('stays dark for who chose dark', async () => {
+  it('stays dark for a user who chose dark', async () => {
     const { page, close } = await open('');
     await page.getByRole('switch').first().click();
     await page.locator('html.dark').waitFor({ state: 'attached' });

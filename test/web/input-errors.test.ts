@@ -18,12 +18,12 @@ function messagesFor(input: unknown): readonly string[] {
   return inputErrors(SCHEMA, input).map(({ path, message }) => `${path.join('.')}: ${message}`);
 }
 
-describe('what is wrong with an input', () => {
-  it('is nothing where it fits', () => {
+describe('the validation errors of an input', () => {
+  it('are empty when it is valid', () => {
     assert.deepEqual(messagesFor({ prompt: 'a boat', image_urls: ['https://a/b.png'], camera: { zoom: 2 } }), []);
   });
 
-  it('is reported once for a field, at any depth', () => {
+  it('are reported once for a field, at any depth', () => {
     assert.deepEqual(messagesFor({ prompt: 'longer than ten', image_urls: ['https://a', 'x'], camera: { zoom: 4 } }), [
       'prompt: Enter at most 10 characters.',
       'image_urls.1: This does not match the required format.',
@@ -31,18 +31,18 @@ describe('what is wrong with an input', () => {
     ]);
   });
 
-  it('is a text of white space alone, in words and not as a pattern', () => {
+  it('include a text of white space alone, in words and not as a pattern', () => {
     assert.deepEqual(messagesFor({ prompt: ' \n ' }), ['prompt: Enter more than white space.']);
   });
 
-  it('names fields that the model does not have, there and below', () => {
+  it('name unknown fields, also nested ones', () => {
     assert.deepEqual(messagesFor({ prompt: 'a boat', seed: 1, camera: { pan: 1 } }), [
       'camera.pan: The model has no such field.',
       'seed: The model has no such field.',
     ]);
   });
 
-  it('names what is missing', () => {
+  it('name missing fields', () => {
     assert.deepEqual(messagesFor({}).length, 1);
     assert.match(messagesFor({})[0] ?? '', /^prompt: /);
   });

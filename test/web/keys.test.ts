@@ -154,7 +154,7 @@ describe('the keys of the dashboard', () => {
     await opened.close();
   });
 
-  it('offers at most the rights of the session’s key, and shows why the service rejects a key', async () => {
+  it('offers at most the scopes of the session’s key, and shows why the service rejects a key', async () => {
     const account = await darkroom.createAccount();
     const expiresAt = new Date(Date.now() + 3 * 86_400_000);
     const own = await moreKey(account, {

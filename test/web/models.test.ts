@@ -31,7 +31,7 @@ const open = (path: string, width = 1280) =>
   openSignedInPage(browser, { url: darkroom.url, key: account.client.key, path, width });
 
 describe('a price in words', () => {
-  it('says every amount that the rules of a model have', () => {
+  it("includes every amount of a model's price rules", () => {
     for (const model of models) {
       const { short, lines } = priceWords(presentModel(model).pricing);
       assert.match(short, /^(from )?\$\d/, model.name);

@@ -34,19 +34,19 @@ function assertAllowed(code: string): void {
 }
 
 describe('the workflow bundle', () => {
-  it('holds nothing but workflows, the domain and the SDK when it is made from source', async () => {
+  it('contains only workflows, the domain and the SDK when it is built from source', async () => {
     assertAllowed((await bundleWorkflows(silentLogger())).code);
   });
 
   it(
-    'holds nothing but workflows, the domain and the SDK as it was built',
+    'contains only workflows, the domain and the SDK as it was built',
     { skip: existsSync(BUILT_BUNDLE) ? false : 'there is no build' },
     async () => {
       assertAllowed(await readFile(BUILT_BUNDLE, 'utf8'));
     },
   );
 
-  it('is refused by these tests when a workflow imports another room', async () => {
+  it('is rejected by these tests when a workflow imports another module', async () => {
     const { code } = await bundleWorkflowCode({
       workflowsPath: packageFile('test/workflows/fixtures/stray-import.ts'),
       logger: { log() {}, trace() {}, debug() {}, info() {}, warn() {}, error() {} },

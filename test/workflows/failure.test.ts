@@ -21,11 +21,11 @@ describe('reasonOf', () => {
     assert.equal(reasonOf(new CancelledFailure('cancelled')), 'cancelled');
   });
 
-  it('is timed_out when Temporal gave the activity up', () => {
+  it('is timed_out when the activity timed out in Temporal', () => {
     assert.equal(reasonOf(ofActivity(new TimeoutFailure('late', undefined, 'START_TO_CLOSE'))), 'timed_out');
   });
 
-  it('is provider_error when the failure says nothing that we know', () => {
+  it('is provider_error when the failure is unknown', () => {
     assert.equal(reasonOf(ofActivity(ApplicationFailure.nonRetryable('', 'TypeError'))), 'provider_error');
     assert.equal(reasonOf(new Error('of no kind')), 'provider_error');
     assert.equal(reasonOf(undefined), 'provider_error');

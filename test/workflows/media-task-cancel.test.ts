@@ -57,7 +57,7 @@ describe('a mediaTask that is cancelled', () => {
     await assertCancelled(task);
   });
 
-  it('stops the job first and settles with what its provider bills, and had finished, all the same', async () => {
+  it('stops the job first and settles with what its provider bills, and had finished', async () => {
     const started = new Milestone();
     const task = await lab.startTask({
       submitGeneration: () => Promise.resolve({ kind: 'job' }),
@@ -80,7 +80,7 @@ describe('a mediaTask that is cancelled', () => {
     });
   });
 
-  it('settles all the same, and tells the provider once more, when it does not answer whether the job stopped', async () => {
+  it('settles, and requests the stop once more, when the provider does not report whether the job stopped', async () => {
     const started = new Milestone();
     let asked = 0;
     const task = await lab.startTask({
@@ -99,7 +99,7 @@ describe('a mediaTask that is cancelled', () => {
     assert.deepEqual(task.callNames.slice(-2), ['settleTask', 'cancelGeneration']);
   });
 
-  it('asks for the bill until there is a slot for that, more often than a provider that fails is asked', async () => {
+  it('requests the bill until there is a slot for that, more often than from a provider that fails', async () => {
     const started = new Milestone();
     let asked = 0;
     const task = await lab.startTask({
@@ -124,7 +124,7 @@ describe('a mediaTask that is cancelled', () => {
     ['its worker stops', ApplicationFailure.retryable('the worker stops', 'WorkerShutdown')],
     ['the database is away', ApplicationFailure.retryable('away', 'DatabaseUnavailableError')],
   ] as const) {
-    it(`settles as cancelled, with its bill, although ${what} before the activity hears of it`, async () => {
+    it(`settles as cancelled, with its bill, although ${what} before the activity is notified`, async () => {
       const started = new Milestone();
       const mayFail = new Milestone();
       const task = await lab.startTask({
@@ -149,7 +149,7 @@ describe('a mediaTask that is cancelled', () => {
     });
   }
 
-  it('keeps the reason of a submit that failed for good before it heard of it', async () => {
+  it('reports the reason of a submit that failed permanently before it was notified', async () => {
     const started = new Milestone();
     const mayFail = new Milestone();
     const task = await lab.startTask({
@@ -171,7 +171,7 @@ describe('a mediaTask that is cancelled', () => {
     );
   });
 
-  it('asks for the bill of a job that a submit had begun before it was cut off', async () => {
+  it('requests the bill of a job that a submit had begun before it was interrupted', async () => {
     const isUpstream = true;
     const failed = new Milestone();
     const task = await lab.startTask(
@@ -203,7 +203,7 @@ describe('a mediaTask that is cancelled', () => {
     ['finished', { kind: 'produced' }],
     ['took a job', { kind: 'job' }],
   ] as const) {
-    it(`settles as cancelled although the submit ${what} before it heard of it`, async () => {
+    it(`settles as cancelled although the submit ${what} before it was notified`, async () => {
       const started = new Milestone();
       const mayFinish = new Milestone();
       const task = await lab.startTask({
@@ -225,7 +225,7 @@ describe('a mediaTask that is cancelled', () => {
   }
 
   // Proves C4-3.
-  it('succeeds all the same when that happens while it archives', async () => {
+  it('succeeds when that happens while it archives', async () => {
     const started = new Milestone();
     const mayFinish = new Milestone();
     const task = await lab.startTask({
@@ -245,7 +245,7 @@ describe('a mediaTask that is cancelled', () => {
     assert.deepEqual(await task.searchAttributes(), { TaskStatus: 'success' });
   });
 
-  it('ends as cancelled although the provider cannot be told to stop', async () => {
+  it('ends as cancelled although the provider cannot be asked to stop', async () => {
     const started = new Milestone();
     const task = await lab.startTask({
       submitGeneration: () => workUntilCancelled(started),
@@ -257,7 +257,7 @@ describe('a mediaTask that is cancelled', () => {
     await assertCancelled(task);
   });
 
-  it('completes when the record says that the task had succeeded before', async () => {
+  it('completes when the record shows that the task had succeeded before', async () => {
     const started = new Milestone();
     const task = await lab.startTask({
       submitGeneration: () => workUntilCancelled(started),
@@ -300,8 +300,8 @@ describe('a mediaTask that is cancelled', () => {
   });
 });
 
-describe('a mediaTask that is cancelled before anything was done', () => {
-  it('settles as cancelled without a submit when no worker had taken it', async () => {
+describe('a mediaTask that is cancelled before any work was done', () => {
+  it('settles as cancelled without a submit when no worker had started it', async () => {
     const lab = await openLab();
     try {
       const task = await lab.startTask();
@@ -331,7 +331,7 @@ describe('a mediaTask that is cancelled before anything was done', () => {
   });
 });
 
-describe('a mediaTask after an earlier run that is cancelled before anything was done', () => {
+describe('a mediaTask after an earlier run that is cancelled before any work was done', () => {
   const earlierRunId = 'run-1';
   let lab: WorkflowLab;
   before(async () => {
@@ -360,7 +360,7 @@ describe('a mediaTask after an earlier run that is cancelled before anything was
     });
   }
 
-  it('succeeds as that one had where no worker had taken it', async () => {
+  it('succeeds as that one had when no worker had started it', async () => {
     const other = await openLab();
     try {
       const script: Script = { takeOverRun: () => Promise.resolve({ decided: { kind: 'produced' } }) };
@@ -388,7 +388,7 @@ describe('a mediaTask after an earlier run that is cancelled before anything was
     ['had not ended the task', {}],
     ['does not say how', { takeOverRun: () => permanent('outcome_unknown') }],
   ] as const) {
-    it(`settles as cancelled where that one ${what}`, async () => {
+    it(`settles as cancelled when that one ${what}`, async () => {
       const task = await cancelled(script);
 
       await assertCancelled(task);

@@ -37,7 +37,7 @@ describe('a mediaTask whose upstream is at its cap', () => {
   });
   after(() => lab.close());
 
-  it('submits again when it is told that it has a slot, and not before', async () => {
+  it('submits again when it is signalled that it has a slot, and not before', async () => {
     const task = await lab.startTask({ submitGeneration: fullFor(1, LONG_MS) }, CAPPED);
     await isWaiting(task);
     assert.deepEqual(task.callNames, ['submitGeneration']);
@@ -49,7 +49,7 @@ describe('a mediaTask whose upstream is at its cap', () => {
     assert.deepEqual(mayWait(task), [true, true]);
   });
 
-  it('has heard a signal that came before it was told to wait', async () => {
+  it('accepts a signal that arrived before the instruction to wait', async () => {
     const started = new Milestone();
     const mayAnswer = new Milestone();
     const answer = fullFor(1, LONG_MS);
@@ -71,14 +71,14 @@ describe('a mediaTask whose upstream is at its cap', () => {
     assert.deepEqual(await task.result(), { status: 'success', reason: null });
   });
 
-  it('waits again where the slot was gone, and looks by itself after the time that it was told', async () => {
+  it('waits again when the slot was gone, and polls by itself after the given time', async () => {
     const task = await lab.startTask({ submitGeneration: fullFor(2, 200) }, CAPPED);
 
     assert.deepEqual(await task.result(), { status: 'success', reason: null });
     assert.deepEqual(task.callNames.filter((name) => name === 'submitGeneration').length, 3);
   });
 
-  it('settles as cancelled when that happens while it waits, and gives up its place', async () => {
+  it('settles as cancelled when that happens while it waits, and leaves the queue', async () => {
     const task = await lab.startTask({ submitGeneration: fullFor(1, LONG_MS) }, CAPPED);
     await isWaiting(task);
 
@@ -88,7 +88,7 @@ describe('a mediaTask whose upstream is at its cap', () => {
     assert.deepEqual(task.callNames, ['submitGeneration', 'cancelGeneration', 'settleTask']);
   });
 
-  it('does not say that it can wait where no upstream has a cap', async () => {
+  it('does not offer to wait when no upstream has a cap', async () => {
     const task = await lab.startTask({}, { isUpstream: true });
 
     assert.deepEqual(await task.result(), { status: 'success', reason: null });

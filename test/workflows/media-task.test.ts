@@ -37,7 +37,7 @@ describe('mediaTask', () => {
   });
   after(() => lab.close());
 
-  it('submits, archives and settles, and waits for no job, when the provider produces at once', async () => {
+  it('submits, archives and settles, and waits for no job, when the provider is synchronous', async () => {
     const task = await lab.startTask();
 
     assert.deepEqual(await task.result(), { status: 'success', reason: null });
@@ -48,7 +48,7 @@ describe('mediaTask', () => {
     assert.deepEqual(await task.searchAttributes(), { TaskStatus: 'success' });
   });
 
-  it('waits for the job before it archives when the provider took one', async () => {
+  it('waits for the job before it archives when the provider is asynchronous', async () => {
     const task = await lab.startTask({ submitGeneration: () => Promise.resolve({ kind: 'job' }) });
 
     assert.deepEqual(await task.result(), { status: 'success', reason: null });
@@ -77,7 +77,7 @@ describe('mediaTask', () => {
     assert.deepEqual(seen, [{ TaskStatus: 'handling' }, { TaskStatus: 'archiving' }]);
   });
 
-  it('gives the activities the very facts it was started with', async () => {
+  it('passes the activities exactly the facts it was started with', async () => {
     const task = await lab.startTask({ submitGeneration: () => Promise.resolve({ kind: 'job' }) }, { route: 'fast' });
 
     await task.result();
@@ -121,7 +121,7 @@ describe('mediaTask', () => {
 
   for (const reason of FAILURE_REASONS) {
     // Proves C3-22.
-    it(`settles and fails as ${reason} when submitting fails for good with that`, async () => {
+    it(`settles and fails as ${reason} when submitting fails permanently with that`, async () => {
       const task = await lab.startTask({ submitGeneration: () => permanent(reason) });
 
       const failure = await task.failure();
@@ -170,7 +170,7 @@ describe('mediaTask', () => {
     ]);
   });
 
-  it('tries each stage again after a passing failure, and never settles in between', async () => {
+  it('retries each stage after a temporary failure, and never settles in between', async () => {
     const failFirst = <T>(result: T) => {
       const attempt = (): Promise<T> => {
         if (Context.current().info.attempt > 1) return Promise.resolve(result);
@@ -197,7 +197,7 @@ describe('mediaTask', () => {
   });
 
   for (const stage of ['submitGeneration', 'awaitGeneration', 'archiveOutputs'] as const) {
-    it(`only stops the provider, and ends as the record says, when ${stage} finds the task over`, async () => {
+    it(`only stops the provider, and ends as the record says, when ${stage} finds the task ended`, async () => {
       const over = (): Promise<{ kind: 'over' }> => Promise.resolve({ kind: 'over' });
       const task = await lab.startTask({
         submitGeneration: () => Promise.resolve({ kind: 'job' }),
@@ -215,7 +215,7 @@ describe('mediaTask', () => {
     });
   }
 
-  it('follows the record when somebody else ended the task before its success', async () => {
+  it('follows the record when the task was ended elsewhere before its success', async () => {
     const task = await lab.startTask({ settleTask: () => Promise.resolve({ status: 'fail', reason: 'terminated' }) });
 
     const failure = await task.failure();
@@ -235,7 +235,7 @@ describe('mediaTask', () => {
     assert.deepEqual(await task.searchAttributes(), { TaskStatus: 'success' });
   });
 
-  it('settles by a regular activity, which is never given up, when the local one does not get through', async () => {
+  it('settles by a regular activity, which is never given up, when the local one fails', async () => {
     const task = await lab.startTask({
       settleTask: (input) => {
         const { isLocal, attempt } = Context.current().info;
@@ -256,7 +256,7 @@ describe('mediaTask', () => {
     assert.equal(new Set(task.settlements.map((input) => JSON.stringify(input))).size, 1);
   });
 
-  it('leaves a settlement whose account is busy to the regular activity at the first refusal, and says whose it is', async () => {
+  it('leaves a settlement whose account is locked to the regular activity at the first rejection, with its account', async () => {
     const task = await lab.startTask({
       settleTask: (input) =>
         Context.current().info.isLocal
@@ -291,7 +291,7 @@ describe('mediaTask', () => {
     ],
   ];
   for (const [name, script, calls] of stages) {
-    it(`ends by name, and does nothing more, where ${name} finds that the database has lost the task`, async () => {
+    it(`ends by name, and does nothing more, when ${name} finds that the database has lost the task`, async () => {
       const task = await lab.startTask(script);
 
       const failure = await task.failure();
@@ -301,7 +301,7 @@ describe('mediaTask', () => {
     });
   }
 
-  it('ends by name where the regular settlement finds that, the local one having met a database that was away', async () => {
+  it('ends by name when the regular settlement finds that, after the local one met an unavailable database', async () => {
     const task = await lab.startTask({
       settleTask: () =>
         Context.current().info.isLocal ? Promise.reject(new Error('the database is away')) : notFound(),
@@ -311,7 +311,7 @@ describe('mediaTask', () => {
     assert.equal(failure instanceof ApplicationFailure && failure.type, TASK_NOT_FOUND);
   });
 
-  it('settles as an earlier run had ended, with what was billed, and asks nobody for anything', async () => {
+  it('settles as an earlier run had ended, with what was billed, and calls no upstream', async () => {
     const task = await lab.startTask({
       submitGeneration: () => Promise.resolve({ kind: 'ended', reason: 'content_rejected', billedUsd: '0.004' }),
     });

@@ -27,7 +27,7 @@ describe('deliverCallback', () => {
     });
   }
 
-  it('attempts again when an attempt failed that is not the last', async () => {
+  it('retries when an attempt failed that is not the last', async () => {
     const delivery = await lab.startCallback({
       sendCallback: () => {
         if (Context.current().info.attempt === 3) return Promise.resolve({ state: 'delivered' });
@@ -58,7 +58,7 @@ describe('deliverCallback', () => {
     { first: 'delivered', second: 'nothing_to_send', outcome: 'delivered' },
     { first: 'exhausted', second: 'delivered', outcome: 'delivered' },
   ] as const) {
-    it(`looks once more when it is asked to during the last attempt: ${first}, then ${second}`, async () => {
+    it(`checks once more when it is signalled during the last attempt: ${first}, then ${second}`, async () => {
       const started = new Milestone();
       const asked = new Milestone();
       let looks = 0;
@@ -92,13 +92,13 @@ describe('deliverCallback', () => {
 });
 
 describe('reconcile', () => {
-  it('looks once, and tells what was done', async () => {
+  it('runs once, and returns what was done', async () => {
     const pass = await lab.startReconcile();
 
     assert.deepEqual(await pass.result(), { checked: 3, settled: 2, restarted: 1 });
   });
 
-  it('goes on where a part of the pass left off, and adds up what was done', async () => {
+  it('continues where a part of the pass stopped, and adds up what was done', async () => {
     const pass = await lab.startReconcile({
       reconcileTasks: (input) =>
         Promise.resolve({

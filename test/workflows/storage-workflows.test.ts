@@ -30,7 +30,7 @@ describe('promoteOutput', () => {
     });
   }
 
-  it('tries again while the store or the database is away', async () => {
+  it('retries while the store or the database is unavailable', async () => {
     const attempts: number[] = [];
     const script = {
       promoteOutput: () => {
@@ -54,7 +54,7 @@ describe('the passes', () => {
     ['sweepObjects', [{ target: 'unnamed' }], { deleted: 4 }],
     ['meterStorage', [], { days: 5, returned: 1 }],
   ] as const) {
-    it(`of ${type} ${JSON.stringify(input)} tell what was done`, async () => {
+    it(`of ${type} ${JSON.stringify(input)} return what was done`, async () => {
       const pass = await lab.startOther(type, {}, ...input);
 
       assert.deepEqual(await pass.result(), result);
@@ -90,7 +90,7 @@ describe('the passes', () => {
 });
 
 describe('maintain', () => {
-  it('does everything of every minute, with each part of the repair, and says what was done', async () => {
+  it('runs every pass of a minute, with each part of the repair, and returns what was done', async () => {
     const parts: unknown[] = [];
     const queues = new Set<string>();
     let [expiries, sweeps] = [0, 0];
@@ -121,7 +121,7 @@ describe('maintain', () => {
     assert.deepEqual([...queues], ['inst_LAB-media-maintenance']);
   });
 
-  it('fails in the end where one of them fails, and does the others all the same', async () => {
+  it('fails in the end when one of them fails, and runs the others all the same', async () => {
     const done: string[] = [];
     const pass = await lab.startOther('maintain', {
       reconcileTasks: (input) => {
@@ -146,7 +146,7 @@ describe('maintain', () => {
     assert.deepEqual([...new Set(done)].toSorted(), ['repair begins', 'repair on', 'sweep']);
   });
 
-  it('goes on with the repair while the others are at work, and begins none of them beside itself', async () => {
+  it('continues the repair while the others run, and starts none of them twice', async () => {
     const repaired = new Milestone();
     let parts = 0;
     const pass = await lab.startOther('maintain', {
@@ -173,7 +173,7 @@ describe('maintain', () => {
     });
   });
 
-  it('leaves what another pass goes on with before the next one is due', async () => {
+  it('leaves the rest to another pass before the next one is due', async () => {
     const pass = await lab.startOther('maintain');
     await pass.result();
 

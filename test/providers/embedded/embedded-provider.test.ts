@@ -38,24 +38,24 @@ describe('the embedded provider', () => {
     return Buffer.from(file?.from === 'bytes' ? file.bytes : []);
   }
 
-  it('says that its submit is repeatable, and brings the same bytes each time for a task', async () => {
+  it('declares its submit repeatable, and returns the same bytes each time for a task', async () => {
     assert.equal(provider.isSubmitRepeatable, true);
     assert.ok((await bytesOf(request())).equals(await bytesOf(request())));
   });
 
-  it('varies with the task where the input names no seed, and does not where it names one', async () => {
+  it('varies with the task when the input has no seed, and does not when it has one', async () => {
     const other = { taskId: 'tk-svc-00000000000000000000000002' } as const;
     assert.ok(!(await bytesOf(request())).equals(await bytesOf(request(other))));
     const input = { prompt: 'teal', seed: 5 };
     assert.ok((await bytesOf(request({ input }))).equals(await bytesOf(request({ ...other, input }))));
   });
 
-  it('puts the parameters of the upstream over the input', async () => {
+  it('overrides the input with the parameters of the upstream', async () => {
     const upstream = { protocol: 'embedded', model: 'swatch', parameters: { prompt: 'pink' } };
     assert.ok((await bytesOf(request({ upstream }))).equals(await bytesOf(request({ input: { prompt: 'pink' } }))));
   });
 
-  it('refuses an engine that this version does not have', async () => {
+  it('rejects an engine that this version does not have', async () => {
     const upstream = { protocol: 'embedded', model: 'constructor' };
     await assert.rejects(
       provider.submit(request({ upstream }), call),
@@ -64,7 +64,7 @@ describe('the embedded provider', () => {
     );
   });
 
-  it('fails for an input of which nothing can be made, with the field and what is wrong with it', async () => {
+  it('fails for an unusable input, with the field and its validation error', async () => {
     const upstream = { protocol: 'embedded', model: 'speech' };
     const input = { text: '😀', voice: 'slt' };
     await assert.rejects(provider.submit(request({ upstream, input }), call), (err) => {
@@ -81,7 +81,7 @@ describe('the embedded provider', () => {
     });
   });
 
-  it('has no jobs to ask for or to cancel', async () => {
+  it('has no jobs to poll or to cancel', async () => {
     await assert.rejects(
       provider.poll(request(), 'job', call),
       (err) => err instanceof ProviderFailure && err.reason === 'provider_error',

@@ -63,7 +63,7 @@ function startFilm(pool: EnginePool, job: EngineJob, tenant: string, signal: Abo
   return { begun, told, result };
 }
 
-describe('an account whose films are on every engine thread', () => {
+describe('an account whose videos occupy every engine thread', () => {
   for (const threads of [1, 2, 4]) {
     it(`lets another account's images go first, with ${threads} thread${threads === 1 ? '' : 's'}`, async () => {
       await withPool(threads, async (pool) => {
@@ -91,7 +91,7 @@ describe('an account whose films are on every engine thread', () => {
     });
   }
 
-  it('renders the same bytes whether or not it is paused, and takes turns with films of others', async () => {
+  it('renders the same bytes whether or not it is paused, and alternates with videos of others', async () => {
     await withPool(1, async (pool) => {
       const { signal } = new AbortController();
       // Many times the minimum length of a turn (SLICE_MS), on a fast machine too.
@@ -112,7 +112,7 @@ describe('an account whose films are on every engine thread', () => {
     });
   });
 
-  it('stops a paused film at once, and its place is given to the next', async () => {
+  it('stops a paused video immediately, and gives its slot to the next', async () => {
     await withPool(1, async (pool) => {
       const [pausing, blocking] = [new AbortController(), new AbortController()];
       const first = startFilm(pool, await filmJob(120), 'large', pausing.signal);
@@ -129,7 +129,7 @@ describe('an account whose films are on every engine thread', () => {
     });
   });
 
-  it('has few films under way at once, and leaves some to others', async () => {
+  it('has few concurrent videos, and leaves some to others', async () => {
     for (const threads of [1, 2, 4]) {
       await withPool(threads, async (pool) => {
         const gone = new AbortController();

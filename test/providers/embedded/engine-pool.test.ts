@@ -52,7 +52,7 @@ describe('the engine pool', () => {
     assert.deepEqual([...bytesOf(files[0]).subarray(1, 4)], [...Buffer.from('PNG')]);
   });
 
-  it('lets everything else on the machine go first, and the rest of its process too', async () => {
+  it('runs at low priority compared with the machine and with the rest of its process', async () => {
     await pool.render(job({ prompt: 'teal' }), never());
     const own = os.getPriority();
     const threads = await readdir('/proc/self/task').catch(() => []);
@@ -62,7 +62,7 @@ describe('the engine pool', () => {
     if (process.platform === 'linux') assert.ok(priorities.includes(own + 10), String(priorities));
   });
 
-  it('gives the same bytes in another pool, for both image engines', async () => {
+  it('renders the same bytes in another pool, for both image engines', async () => {
     const other = createEnginePool({ threads: 1, logger });
     try {
       for (const engine of ['scene', 'poster']) {
@@ -74,14 +74,14 @@ describe('the engine pool', () => {
     }
   });
 
-  it('takes the seed of the input before the one derived from the task', async () => {
+  it('prefers the seed of the input to the one derived from the task', async () => {
     const named = await digest(pool, job({ prompt: 'x', seed: 3 }, 'swatch', 1));
 
     assert.equal(await digest(pool, job({ prompt: 'x', seed: 3 }, 'swatch', 2)), named);
     assert.notEqual(await digest(pool, job({ prompt: 'x' }, 'swatch', 2)), named);
   });
 
-  it('gives lettering the same bytes when several threads load the fonts at once', async () => {
+  it('renders lettering with the same bytes when several threads load the fonts at once', async () => {
     const wide = createEnginePool({ threads: 2, logger });
     try {
       const what = job({ prompt: 'sea, minimal, "Ωμέγα Жук"', aspect_ratio: '21:9' }, 'scene');
@@ -92,12 +92,12 @@ describe('the engine pool', () => {
     }
   });
 
-  it('rejects an unknown engine and goes on', async () => {
+  it('rejects an unknown engine and continues', async () => {
     await assert.rejects(pool.render(job({ prompt: 'x' }, 'no-such-engine'), never()), /no embedded engine/);
     await digest(pool, job({ prompt: 'x' }));
   });
 
-  it('rejects with AbortError when the signal has fired already, is fired while waiting, or while rendering', async () => {
+  it('rejects with AbortError when the signal has fired already, fires while waiting, or while rendering', async () => {
     await assert.rejects(pool.render(job({ prompt: 'x' }), { tenant: 'someone', signal: AbortSignal.abort() }), {
       name: 'AbortError',
     });
@@ -134,8 +134,8 @@ describe('an engine pool with threads of another kind', () => {
   });
 });
 
-describe('an engine pool whose threads tell', () => {
-  it('passes on how much is done, and where a file is that was written to the scratch folder', async () => {
+describe('an engine pool whose threads report progress', () => {
+  it('passes progress on, and the path of a file that was written to the scratch directory', async () => {
     const pool = createEnginePool({ threads: 1, logger, threadModule: DYING_THREAD });
     try {
       const told: number[] = [];
@@ -154,7 +154,7 @@ describe('an engine pool whose threads tell', () => {
     }
   });
 
-  it('rejects with the problem when a file of the input cannot be used', async () => {
+  it('rejects with the error when a file of the input cannot be used', async () => {
     const pool = createEnginePool({ threads: 1, logger, threadModule: DYING_THREAD });
     try {
       await assert.rejects(pool.render(job({}, 'refuse'), never()), (error) => {
@@ -170,7 +170,7 @@ describe('an engine pool whose threads tell', () => {
 });
 
 describe('an engine pool whose thread dies', () => {
-  it('rejects the job with a plain error, and renders the next and the waiting one', async () => {
+  it('rejects the job with a clear error, and renders the next and the waiting one', async () => {
     const pool = createEnginePool({ threads: 1, logger, threadModule: DYING_THREAD });
     try {
       for (const death of ['exit', 'memory', 'uncaught']) {
@@ -198,7 +198,7 @@ describe('an engine pool whose thread dies', () => {
     }
   });
 
-  it('reports what is wrong with a file from its thread, which goes on', async () => {
+  it('reports an invalid file from its thread, which continues', async () => {
     const pool = createEnginePool({ threads: 1, logger });
     const scratch = await mkdtemp(path.join(os.tmpdir(), 'engine-pool-'));
     const image = await sharp({ create: { width: 40, height: 40, channels: 3, background: '#369' } })
@@ -241,7 +241,7 @@ describe('an engine pool whose thread dies', () => {
     }
   });
 
-  it('refuses work after it was closed, and ends what was running', async () => {
+  it('rejects work after it was closed, and ends what was running', async () => {
     const pool = createEnginePool({ threads: 1, logger });
     const running = pool.render(job({ prompt: 'a city, oil painting', resolution: '2k' }, 'scene'), never());
     const rejected = assert.rejects(running, { name: 'AbortError' });

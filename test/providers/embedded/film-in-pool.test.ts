@@ -28,9 +28,9 @@ async function encoders(): Promise<string[]> {
   return commands.filter((command) => command.includes('encode-child'));
 }
 
-describe('the film engine in its pool', () => {
+describe('the video engine in its pool', () => {
   it(
-    'tells its progress, and ends its encoder when it is cancelled',
+    'reports its progress, and ends its encoder when it is cancelled',
     { skip: process.platform !== 'linux' },
     async () => {
       const pool = createEnginePool({ threads: 1, logger: silentLogger() });

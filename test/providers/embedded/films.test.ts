@@ -6,7 +6,7 @@ import { startDarkroom } from '../../support/darkroom.ts';
 import type { Darkroom, TestAccount } from '../../support/darkroom.ts';
 import { until } from '@darkroom/testing/until';
 
-describe('a film from one HTTP call', () => {
+describe('a video from one HTTP call', () => {
   let darkroom: Darkroom;
   let account: TestAccount;
   before(async () => {
@@ -22,7 +22,7 @@ describe('a film from one HTTP call', () => {
   }
 
   // Proves C3-7, C3-8.
-  it('comes first, then its first frame, its last and a thumbnail, and is paid for by its seconds', async () => {
+  it('comes first, then its first frame, its last and a thumbnail, and is charged by its seconds', async () => {
     const input = { prompt: 'waves at dusk', duration: 2, resolution: '480p', draft: true };
     const task = await account.client.untilTerminal(await create('darkroom/motion', input));
 
@@ -47,7 +47,7 @@ describe('a film from one HTTP call', () => {
     for (const { url } of outputs) assert.equal((await fetch(url)).status, 200);
   });
 
-  it('goes on where another one ended, and lasts as long as a sound that was made before says', async () => {
+  it('continues where another one ended, and lasts as long as an earlier audio output', async () => {
     const sound = await account.client.untilTerminal(
       await create('darkroom/sound', { prompt: 'rain on a tin roof', duration: 3 }),
     );
@@ -70,7 +70,7 @@ describe('a film from one HTTP call', () => {
     assert.equal((task.output?.[0] as { durationSeconds?: number } | undefined)?.durationSeconds, 2);
   });
 
-  it('fails as input_invalid, for nothing, where a picture that it is made of is none', async () => {
+  it('fails as input_invalid, without a charge, when one of its pictures is invalid', async () => {
     const upload = await fetch(`${darkroom.url}/v1/files`, {
       method: 'POST',
       headers: { Authorization: `Bearer ${account.client.key}`, 'Content-Type': 'image/png' },
@@ -90,7 +90,7 @@ describe('a film from one HTTP call', () => {
   });
 
   // Proves C3-5.
-  it('tells how far it is, and stops when it is cancelled, its processes too', async () => {
+  it('reports its progress, and stops when it is cancelled, its processes too', async () => {
     const [worker] = darkroom.workers;
     assert.ok(worker);
     // A child that inspects media stays for the next file (docs/decisions/0023).

@@ -30,7 +30,7 @@ function refusal(changes: Readonly<Record<string, unknown>>): readonly [param: s
 }
 
 describe('a chat request', () => {
-  it('that says nothing but its messages leaves everything to the model', () => {
+  it('with only messages leaves everything to the defaults of the model', () => {
     assert.deepEqual(decode(), {
       model: 'acme/text',
       messages: [{ role: 'user', content: [{ type: 'text', text: 'hello' }] }],
@@ -53,7 +53,7 @@ describe('a chat request', () => {
     });
   });
 
-  it('may say null wherever it may say nothing', () => {
+  it('may have null wherever a field is optional', () => {
     const names =
       `stream stream_options max_completion_tokens max_tokens n stop temperature top_p frequency_penalty presence_penalty logit_bias seed logprobs top_logprobs tools response_format tool_choice parallel_tool_calls reasoning_effort reasoning verbosity user safety_identifier prompt_cache_key metadata modalities service_tier store audio prediction web_search_options functions function_call`.split(
         ' ',
@@ -61,7 +61,7 @@ describe('a chat request', () => {
     assert.deepEqual(decode(Object.fromEntries(names.map((name) => [name, null]))), decode());
   });
 
-  it('carries every parameter over', () => {
+  it('passes every parameter on', () => {
     const request = decode({
       max_completion_tokens: 50,
       n: 2,
@@ -113,7 +113,7 @@ describe('a chat request', () => {
   });
 
   // Proves S4.4-6, C9-9, C9-10.
-  it('names reasoning in three ways that come to one', () => {
+  it('names reasoning in three equivalent ways', () => {
     assert.equal(decode({ reasoning: { enabled: false } }).reasoningEffort, 'none');
     assert.equal(decode({ reasoning: { enabled: true } }).reasoningEffort, 'medium');
     assert.equal(decode({ reasoning: { effort: 'low' } }).reasoningEffort, 'low');
@@ -130,7 +130,7 @@ describe('a chat request', () => {
     assert.equal(refusal({ reasoning: { enabled: true, effort: 'none' } })[0], 'reasoning.enabled');
   });
 
-  it('takes what its model takes beyond the usual, and nothing else', () => {
+  it('accepts the additional parameters of its model, and no others', () => {
     assert.doesNotThrow(() => decode({ top_k: 40 }, ['top_k']));
     assert.deepEqual(refusal({ top_k: 40 }), ['top_k', 'unknown_parameter']);
     for (const name of ['audio', 'functions', 'function_call', 'prediction', 'web_search_options']) {
@@ -138,7 +138,7 @@ describe('a chat request', () => {
     }
   });
 
-  it('allows some of its tools, and keeps the others from the model', () => {
+  it('allows some of its tools, and hides the others from the model', () => {
     const tools = ['f', 'g', 'h'].map((name) => ({ type: 'function', function: { name } }));
     const allowing = (mode: string, ...names: readonly string[]): TextRequest =>
       decode({
@@ -154,7 +154,7 @@ describe('a chat request', () => {
     assert.equal(allowing('required', 'f').toolChoice, 'required');
   });
 
-  it('is refused by what is wrong with the tools that it allows', () => {
+  it('is rejected by name for an invalid tool selection', () => {
     const tools = [TOOL];
     const named = (name: string) => ({ type: 'function', function: { name } });
     const place = 'tool_choice.allowed_tools';
@@ -175,7 +175,7 @@ describe('a chat request', () => {
   });
 
   // Proves C9-11.
-  it('is refused by the name of what is wrong', () => {
+  it('is rejected by the name of the invalid field', () => {
     const cases: readonly (readonly [Readonly<Record<string, unknown>>, string | undefined])[] = [
       [{ model: undefined }, 'model'],
       [{ model: 7 }, 'model'],
@@ -251,7 +251,7 @@ describe('a chat request', () => {
     for (const [changes, param] of cases) assert.equal(refusal(changes)[0], param, JSON.stringify(changes));
   });
 
-  it('keeps a conversation with calls, their results, refusals and thoughts', () => {
+  it('preserves a conversation with calls, their results, refusals and reasoning', () => {
     const { messages } = decode({
       messages: [
         { role: 'developer', content: 'Be brief.', name: 'boss' },

@@ -73,7 +73,7 @@ const finish = (reason: 'stop' | 'length' | 'tool_calls' = 'stop', choice = 0): 
 });
 
 describe('a chat answer', () => {
-  it('begins with the role, brings a delta for each event, and ends with the reason', () => {
+  it('begins with the role, has a delta for each event, and ends with the finish reason', () => {
     const { chunks, answer } = render([text('Hel'), text('lo'), finish()]);
 
     assert.deepEqual(
@@ -121,7 +121,7 @@ describe('a chat answer', () => {
     });
   });
 
-  it('tells the usage in a chunk of its own, where that was asked for', () => {
+  it('reports usage in a chunk of its own, when requested', () => {
     const { chunks, answer } = render([text('x'), finish()], { includesUsage: true });
 
     assert.deepEqual(chunks.at(-1)?.choices, []);
@@ -130,7 +130,7 @@ describe('a chat answer', () => {
     assert.ok(render([text('x'), finish()]).chunks.every((chunk) => !('usage' in chunk)));
   });
 
-  it('keeps thoughts apart from words, and a cap spent on them leaves the answer empty', () => {
+  it('separates reasoning from text, and a cap used up by reasoning leaves the answer empty', () => {
     const { chunks, answer } = render([{ type: 'reasoning', choice: 0, text: 'hm' }, finish('length')]);
 
     assert.deepEqual(chunks[1]?.choices[0]?.delta, { reasoning_content: 'hm' });
@@ -144,7 +144,7 @@ describe('a chat answer', () => {
     assert.equal(answer.choices[0]?.finish_reason, 'length');
   });
 
-  it('brings calls with their arguments in pieces, several at once too', () => {
+  it('has calls with their arguments in pieces, several in parallel too', () => {
     const { chunks, answer } = render([
       text('One moment.'),
       { type: 'tool_call', choice: 0, index: 0, id: 'call_a', name: 'first' },
@@ -166,7 +166,7 @@ describe('a chat answer', () => {
     assert.equal(answer.choices[0]?.message.content, 'One moment.');
   });
 
-  it('has no content where there are only calls, or a refusal', () => {
+  it('has no content when there are only calls, or a refusal', () => {
     const call: TextEvent = { type: 'tool_call', choice: 0, index: 0, id: 'call_a', name: 'first' };
     assert.equal(render([call, finish('tool_calls')]).answer.choices[0]?.message.content, null);
     const refused = render([{ type: 'refusal', choice: 0, text: 'No.' }, finish()]).answer.choices[0]?.message;
@@ -174,7 +174,7 @@ describe('a chat answer', () => {
     assert.equal(render([finish('length')]).answer.choices[0]?.message.content, '');
   });
 
-  it('keeps choices apart that come interleaved', () => {
+  it('separates interleaved choices', () => {
     const { chunks, answer } = render(
       [text('a', 0), text('x', 1), text('b', 0), finish('stop', 0), finish('length', 1)],
       {
@@ -194,7 +194,7 @@ describe('a chat answer', () => {
     );
   });
 
-  it('tells log probabilities beside the words, the same streamed and not', () => {
+  it('returns log probabilities beside the text, the same streamed and not', () => {
     const token = { token: 'hi', logprob: -0.1, bytes: [104, 105], alternatives: [] };
     const { chunks, answer } = render([{ type: 'text', choice: 0, text: 'hi', logprobs: [token] }, finish()]);
     const told = { content: [{ token: 'hi', logprob: -0.1, bytes: [104, 105], top_logprobs: [] }], refusal: null };
@@ -203,7 +203,7 @@ describe('a chat answer', () => {
     assert.deepEqual(answer.choices[0]?.logprobs, told);
   });
 
-  it('breaks off with an error that both kinds of client read', () => {
+  it('ends with an error that both kinds of client can read', () => {
     const problem: TextProblem = {
       status: 503,
       errorCode: 'SERVICE_UNAVAILABLE',
@@ -222,7 +222,7 @@ describe('a chat answer', () => {
     });
   });
 
-  it('is the same put together from its chunks as it is whole, whatever comes in whatever order', () => {
+  it('is the same assembled from its chunks as it is whole, in any order of events', () => {
     const piece = fc.string({ maxLength: 8 });
     const said = fc.oneof(
       fc.record({ type: fc.constant('text' as const), choice: fc.constant(0), text: piece }),

@@ -51,7 +51,7 @@ describe('the AI SDK', () => {
   });
 
   // Proves C9-1.
-  it('calls tools and goes on with what they say, streamed and not', async () => {
+  it('calls tools and continues with their results, streamed and not', async () => {
     const request = {
       model,
       tools: { get_weather: weather },
@@ -65,7 +65,7 @@ describe('the AI SDK', () => {
   });
 
   // Proves S4.4-1.
-  it('tells thoughts apart from words', async () => {
+  it('separates reasoning from text', async () => {
     const { text, reasoningText } = await generateText({
       model,
       prompt: 'What is 17 * 3? Reply with only the number.',

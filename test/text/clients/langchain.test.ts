@@ -34,7 +34,7 @@ const weather = tool(async ({ city }: { city: string }) => `sunny, 21 degrees in
 for (const useResponsesApi of [false, true]) {
   describe(`LangChain, ${useResponsesApi ? 'for responses' : 'for chat completions'}`, () => {
     // Proves S4.4-1.
-    it('asks and is answered, whole and in pieces', async () => {
+    it('sends a request and gets the answer, whole and streamed', async () => {
       const model = newModel(useResponsesApi);
       const answer = await model.invoke('What is 17 * 3? Reply with only the number.');
       assert.match(answer.text, /51/);
@@ -44,7 +44,7 @@ for (const useResponsesApi of [false, true]) {
       assert.match(text, /1.*2.*3.*4.*5/s);
     });
 
-    it('gets what its schema says', async () => {
+    it('gets an object of its schema', async () => {
       const person = await newModel(useResponsesApi)
         .withStructuredOutput(z.object({ name: z.string(), age: z.number().int() }))
         .invoke('Invent a person.');
@@ -53,7 +53,7 @@ for (const useResponsesApi of [false, true]) {
     });
 
     // Proves C9-1.
-    it('calls a tool and goes on with its answer', async () => {
+    it('calls a tool and continues with its result', async () => {
       const model = newModel(useResponsesApi).bindTools([weather]);
       const question = new HumanMessage('What is the weather in Paris?');
       const called = await model.invoke([question]);

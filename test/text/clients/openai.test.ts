@@ -95,7 +95,7 @@ describe('the client of OpenAI, for chat completions', () => {
   });
 
   // Proves C9-1.
-  it('calls only what is allowed', async () => {
+  it('calls only the allowed tools', async () => {
     const tools = ['get_weather', 'get_forecast'].map((name) => ({
       type: 'function' as const,
       function: { name, parameters: WEATHER },

@@ -32,8 +32,8 @@ const saying = (said: string): BoundedRequest => ({
   format: { type: 'text' },
 });
 
-describe('the bound of a request’s input', { timeout: 240_000 }, () => {
-  it('is never below what any tokenizer counts of the request as a template writes it', async () => {
+describe('the upper bound of a request’s input', { timeout: 240_000 }, () => {
+  it('is never below what any tokenizer counts of the request in a chat template', async () => {
     const request = fc.record({
       messages: fc.array(message, { minLength: 1, maxLength: 6 }),
       tools: fc.array(tool, { maxLength: 3 }),
@@ -54,13 +54,13 @@ describe('the bound of a request’s input', { timeout: 240_000 }, () => {
   });
 
   for (const [script, alphabet] of Object.entries(ALPHABETS)) {
-    it(`is never below a token a byte of long ${script}`, async () => {
+    it(`is never below a token per byte of long ${script}`, async () => {
       const said = alphabet.repeat(4_000);
       assert.ok((await boundOf(saying(said))) >= Buffer.byteLength(said.normalize('NFKC')));
     });
   }
 
-  it('is narrowed by the model file, and is the count where the embedded model answers', async () => {
+  it('is narrowed by the model file, and is the exact count for the embedded model', async () => {
     const said = saying('word '.repeat(20_000));
     const counted = await countInputTokens(said);
     const whole = await boundOf(said);
@@ -71,7 +71,7 @@ describe('the bound of a request’s input', { timeout: 240_000 }, () => {
     assert.ok(half >= 50_000 && half < 50_100, String(half));
   });
 
-  it('takes a tokenizer or a ratio from the model file, and not both', () => {
+  it('accepts a tokenizer or a ratio from the model file, and not both', () => {
     const problem = findTextModelProblem({ ...MODEL, inputTokens: { tokenizer: 'o200k_base', tokensPerByte: 0.5 } });
     assert.match(problem ?? '', /^inputTokens: tokenizer and tokensPerByte exclude each other/);
     assert.equal(findTextModelProblem({ ...MODEL, inputTokens: { tokensPerByte: 0.5 } }), undefined);

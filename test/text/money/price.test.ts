@@ -17,18 +17,18 @@ const usage = (changes: Partial<TokenUsage> = {}): TokenUsage => ({
   ...changes,
 });
 
-describe('what is held for a text call', () => {
-  it('is its input and all the output that it may come to', () => {
+describe('the hold of a text call', () => {
+  it('covers its input and its maximum output', () => {
     assert.equal(worstCaseCost(plain, { inputTokens: 100, maxOutputTokens: 10, choices: 1 }), 450n);
     assert.equal(worstCaseCost(plain, { inputTokens: 0, maxOutputTokens: 1, choices: 1 }), 15n);
     assert.equal(worstCaseCost(plain, { inputTokens: 1, maxOutputTokens: 0, choices: 1 }), 3n);
   });
 
-  it('has the output of every choice, and the input once', () => {
+  it('covers the output of every choice, and the input once', () => {
     assert.equal(worstCaseCost(plain, { inputTokens: 100, maxOutputTokens: 10, choices: 4 }), 900n);
   });
 
-  it('goes by the dearer of answer and reasoning, and never by the cache', () => {
+  it('uses the higher price of answer and reasoning, and never that of cached input', () => {
     const bounds = { inputTokens: 100, maxOutputTokens: 10, choices: 1 };
 
     assert.equal(worstCaseCost(full, bounds), 500n);
@@ -47,7 +47,7 @@ describe('what is held for a text call', () => {
     assert.equal(worstCaseCost(smallest, { inputTokens: 1, maxOutputTokens: 9, choices: 1 }), 1n);
   });
 
-  it('is nothing for a model that costs nothing', () => {
+  it('is zero for a free model', () => {
     const free: TextPricing = { unit: 'token', inputUsd: '0', outputUsd: '0.000' };
 
     assert.equal(worstCaseCost(free, { inputTokens: 1_000_000, maxOutputTokens: 1_000_000, choices: 128 }), 0n);
@@ -64,7 +64,7 @@ describe('what is held for a text call', () => {
   });
 });
 
-describe('what is captured for a text call', () => {
+describe('the capture of a text call', () => {
   it('is each kind of token at its own price', () => {
     const used = usage({ inputTokens: 100, cachedInputTokens: 40, outputTokens: 30, reasoningTokens: 20 });
 
@@ -72,7 +72,7 @@ describe('what is captured for a text call', () => {
     assert.equal(actualCost(full, used), 180n + 12n + 150n + 400n);
   });
 
-  it('takes what has no price of its own for what it is a part of', () => {
+  it('prices a kind without a price of its own like the kind that it is part of', () => {
     const used = usage({ inputTokens: 100, cachedInputTokens: 40, outputTokens: 30, reasoningTokens: 20 });
 
     assert.equal(actualCost(plain, used), 300n + 450n);
@@ -86,11 +86,11 @@ describe('what is captured for a text call', () => {
     assert.equal(actualCost(cheap, usage()), 0n);
   });
 
-  it('is the input alone where nothing was said, which is what a dead process leaves', () => {
+  it('is the input alone when nothing was generated, which is what a dead process leaves', () => {
     assert.equal(actualCost(full, usage({ inputTokens: 7 })), 21n);
   });
 
-  it('is at most what was held, for whatever keeps to what was counted and allowed', () => {
+  it('is at most the hold, for usage within the limits', () => {
     const price = fc.tuple(fc.nat({ max: 5_000 }), fc.nat({ max: 999_999 })).map(([whole, part]) => `${whole}.${part}`);
     const pricing = fc.record({
       inputUsd: price,
@@ -128,15 +128,15 @@ describe('what is captured for a text call', () => {
   });
 });
 
-describe('what an upstream says of its tokens', () => {
-  it('is taken as it is where it can be', () => {
+describe('the reported usage of an upstream', () => {
+  it('is used unchanged when it is plausible', () => {
     const used = usage({ inputTokens: 100, cachedInputTokens: 100, outputTokens: 30, reasoningTokens: 30 });
 
     assert.deepEqual(plausibleUsage(used), used);
     assert.deepEqual(plausibleUsage(usage()), usage());
   });
 
-  it('is brought to what can be where it is nonsense', () => {
+  it('is limited to plausible values when it is not', () => {
     const nonsense: readonly (readonly [Partial<TokenUsage>, Partial<TokenUsage>])[] = [
       [{ inputTokens: -5, outputTokens: -1 }, {}],
       [{ inputTokens: 1.2 }, { inputTokens: 2 }],
@@ -160,7 +160,7 @@ describe('what an upstream says of its tokens', () => {
     for (const [said, taken] of nonsense) assert.deepEqual(plausibleUsage(usage(said)), usage(taken));
   });
 
-  it('never makes a price that is negative or fails', () => {
+  it('never leads to a negative price or an error', () => {
     const count = fc.oneof(fc.double(), fc.integer(), fc.constantFrom(Number.NaN, -0, 1e308));
     const any = fc.record({
       inputTokens: count,

@@ -62,8 +62,8 @@ async function boundOf(
   return inputs.bound({ accountId, model, request, body: {}, countedTokens: await countInputTokens(request) });
 }
 
-describe('what upstreams reported before', { timeout: 240_000 }, () => {
-  it('bounds every conversation that goes on, whatever tokenizer they have', async () => {
+describe('usage that upstreams reported before', { timeout: 240_000 }, () => {
+  it('limits every continued conversation, whatever tokenizer they have', async () => {
     const conversation = fc.record({
       messages: fc.array(message, { minLength: 2, maxLength: 6 }),
       tools: fc.array(tool, { maxLength: 2 }),
@@ -86,7 +86,7 @@ describe('what upstreams reported before', { timeout: 240_000 }, () => {
     );
   });
 
-  it('leaves only what was added to be bounded by its bytes', async () => {
+  it('leaves only what was added to be limited by its bytes', async () => {
     const inputs = createReportedInputs();
     const first = await boundOf(inputs, { messages: [say('user', THAI)] });
     first.reported(3_000, NAME);
@@ -101,7 +101,7 @@ describe('what upstreams reported before', { timeout: 240_000 }, () => {
     assert.ok(other.tokens > first.tokens, String(other.tokens));
   });
 
-  it('holds for instructions that many conversations begin with', async () => {
+  it('applies to instructions that many conversations begin with', async () => {
     const inputs = createReportedInputs();
     const one = await boundOf(inputs, { messages: [say('system', THAI), say('user', 'One?')] });
     one.reported(3_010, NAME);
@@ -111,7 +111,7 @@ describe('what upstreams reported before', { timeout: 240_000 }, () => {
     assert.ok(two.tokens >= 3_010 && two.tokens < 3_200, String(two.tokens));
   });
 
-  it('is nobody else’s, and of no other tools or file of the model', async () => {
+  it('is used only for the same account, tools and model file', async () => {
     const inputs = createReportedInputs();
     const messages = [say('user', THAI)];
     const first = await boundOf(inputs, { messages });
@@ -126,7 +126,7 @@ describe('what upstreams reported before', { timeout: 240_000 }, () => {
     assert.equal(edited.tokens, first.tokens);
   });
 
-  it('counts only once every upstream of the model has told, and then the most', async () => {
+  it('is used once every upstream of the model has reported, and then the maximum', async () => {
     const inputs = createReportedInputs();
     const model = textDefinition({ upstreams: [UPSTREAM, OTHER] });
     const messages = [say('user', THAI)];
@@ -140,7 +140,7 @@ describe('what upstreams reported before', { timeout: 240_000 }, () => {
     assert.ok(third.tokens >= 5_000 && third.tokens < 5_100, String(third.tokens));
   });
 
-  it('is left alone where it cannot be the whole input, and its upstream once a later report is above the bound', async () => {
+  it('is ignored when it cannot be the whole input, and for an upstream whose later report exceeds the bound', async () => {
     const inputs = createReportedInputs();
     const messages = [say('user', THAI)];
     const first = await boundOf(inputs, { messages });
@@ -156,7 +156,7 @@ describe('what upstreams reported before', { timeout: 240_000 }, () => {
     assert.equal(fourth.tokens, first.tokens);
   });
 
-  it('does not count for images at an address, which may be others the next time', async () => {
+  it('does not apply to images by URL, which may change', async () => {
     const inputs = createReportedInputs();
     const image = (url: string): Message => ({ role: 'user', content: [{ type: 'image', url }] });
     for (const [url, isNarrowed] of [

@@ -61,8 +61,8 @@ function sentBytes(body: Item, decoded: DecodedResponsesRequest): number {
   return textsOf({ input: sent['input'] }).reduce((bytes, member) => bytes + Buffer.byteLength(member), 0);
 }
 
-describe('the input of a response that an upstream is sent', { timeout: 240_000 }, () => {
-  it('has no more bytes than tokens are held for, with a tokenizer or without', async () => {
+describe('the response input that is sent to an upstream', { timeout: 240_000 }, () => {
+  it('has no more bytes than the tokens of its hold, with a tokenizer or without', async () => {
     await fc.assert(
       fc.asyncProperty(input, async (items) => {
         const body = { model: MODEL.name, input: items };
@@ -84,7 +84,7 @@ describe('the input of a response that an upstream is sent', { timeout: 240_000 
     );
   });
 
-  it('leaves out reasoning that nothing follows, of which nothing is counted', () => {
+  it('omits reasoning that nothing follows, which is not counted', () => {
     const content = [{ type: 'reasoning_text', text: 'a thought '.repeat(100_000) }];
     const body = {
       model: MODEL.name,
@@ -97,7 +97,7 @@ describe('the input of a response that an upstream is sent', { timeout: 240_000 
     assert.equal(sentBytes(body, decode(body)), 2);
   });
 
-  it('leaves out the turns that do not fit', async () => {
+  it('omits the turns that do not fit', async () => {
     const long = 'word '.repeat(1_000);
     const turns = ['one', 'two', 'three'].map((name) => ({ role: 'user', content: `${name} ${long}` }));
     const body = { model: MODEL.name, input: turns, truncation: 'auto' };

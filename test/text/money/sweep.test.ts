@@ -33,7 +33,7 @@ async function isKnown({ processId }: TextProcess): Promise<boolean> {
 }
 
 describe('a call whose process died', () => {
-  it('is settled at its counted input, nothing said, and marked as estimated', async () => {
+  it('is settled at its counted input, without output, and marked as estimated', async () => {
     const caller = await room.newCaller({ microUsd: 5_000n });
     const dying = await openTextProcess(room);
     const call = newTextCall(caller, { isStored: true });
@@ -62,7 +62,7 @@ describe('a call whose process died', () => {
     assert.deepEqual(await verifyLedger(room.database), []);
   });
 
-  it('gives its place under the spend caps back', async () => {
+  it('releases its amount under the spend caps', async () => {
     const owner = await room.newCaller();
     const { id } = await createKey(room.database, owner.accountId, {
       name: 'capped',
@@ -81,7 +81,7 @@ describe('a call whose process died', () => {
     assert.deepEqual(await verifyLedger(room.database), []);
   });
 
-  it('is settled once where many processes look for it at the same moment, of many accounts', async () => {
+  it('is settled once by many concurrent processes, for many accounts', async () => {
     const callers = await Promise.all(Array.from({ length: 4 }, () => room.newCaller({ textStreamsCap: 1_000 })));
     const dying = await openTextProcess(room);
     const calls = callers.flatMap((caller) => Array.from({ length: 230 }, () => newTextCall(caller)));
@@ -103,7 +103,7 @@ describe('a call whose process died', () => {
     await Promise.all(sweepers.map((each) => each.close()));
   });
 
-  it('is settled once where its process was only paused, and settles it in that very moment', async () => {
+  it('is settled once when its process was only paused, and settles it at the same moment', async () => {
     const caller = await room.newCaller({ textStreamsCap: 1_000 });
     for (let round = 0; round < 10; round++) {
       const paused = await openTextProcess(room);
@@ -124,7 +124,7 @@ describe('a call whose process died', () => {
 });
 
 describe('a process that was paused for longer than its lease', () => {
-  it('goes on, its calls settled by others meanwhile and not twice', async () => {
+  it('continues, its calls settled by others meanwhile and not twice', async () => {
     const caller = await room.newCaller({ microUsd: 5_000n });
     const paused = await openTextProcess(room);
     const call = newTextCall(caller);
@@ -169,8 +169,8 @@ describe('a process that was paused for longer than its lease', () => {
   });
 });
 
-describe('a process that lives', () => {
-  it('is left alone, and so are its calls', async () => {
+describe('a live process', () => {
+  it('is not swept, and neither are its calls', async () => {
     const caller = await room.newCaller();
     const call = newTextCall(caller);
     const owner = await openTextProcess(room);
@@ -184,7 +184,7 @@ describe('a process that lives', () => {
     await owner.close();
   });
 
-  it('judges others only after its own lease ran unbroken for as long as theirs may', async () => {
+  it('sweeps others only after its own lease was unbroken for as long as theirs may last', async () => {
     const caller = await room.newCaller();
     const call = newTextCall(caller);
     const [owner, judge] = [await openTextProcess(room), await openTextProcess(room)];
@@ -224,8 +224,8 @@ describe('a process that lives', () => {
   });
 });
 
-describe('a process that ends', () => {
-  it('is forgotten as soon as nothing is left of it', async () => {
+describe('a process that has ended', () => {
+  it('is deleted as soon as nothing is left of it', async () => {
     const ending = await openTextProcess(room);
     const caller = await room.newCaller();
     const call = newTextCall(caller);
@@ -242,7 +242,7 @@ describe('a process that ends', () => {
 });
 
 describe('the money of text calls in an api process', () => {
-  it('is kept by itself: what a dead process left is settled without being asked for', async () => {
+  it('is swept periodically: what a dead process left is settled without a request', async () => {
     const caller = await room.newCaller();
     const dying = await openTextProcess(room);
     const call = newTextCall(caller);
@@ -267,7 +267,7 @@ describe('the money of text calls in an api process', () => {
   });
 });
 
-describe('a settlement that the database has lost', () => {
+describe('a settlement whose commit the database lost', () => {
   /** As after a failover to a standby that lagged behind: the hold exists, later changes do not. */
   async function lose(id: string, accountId: string): Promise<void> {
     const text = `
@@ -282,7 +282,7 @@ describe('a settlement that the database has lost', () => {
     });
   }
 
-  it('is made again by the process that had made it, with what the call had come to', async () => {
+  it('is made again by the same process, with the result of the call', async () => {
     const caller = await room.newCaller({ microUsd: 5_000n });
     const call = newTextCall(caller);
     await living.ledger.hold(call);
@@ -303,7 +303,7 @@ describe('a settlement that the database has lost', () => {
     assert.deepEqual(await verifyLedger(room.database), []);
   });
 
-  it('is none where the call is under way', async () => {
+  it('is absent while the call is running', async () => {
     const caller = await room.newCaller({ microUsd: 5_000n });
     const call = newTextCall(caller);
     await living.ledger.hold(call);

@@ -114,7 +114,7 @@ describe('a text call', () => {
     await provesItself();
   });
 
-  it('has what a report adds beyond the hold booked once, as an operator cost of its own kind', async () => {
+  it('has reported usage beyond the hold recorded once, as an operator cost of its own kind', async () => {
     const caller = await room.newCaller();
     const model = `acme/${caller.keyId}`;
     const [reported, estimated] = [newTextCall(caller, { model }), newTextCall(caller, { model })];
@@ -145,7 +145,7 @@ describe('a text call', () => {
     assert.deepEqual(await verifyLedger(room.database), []);
   });
 
-  it('is never captured above what was held, nor below nothing, whatever an upstream made up', async () => {
+  it('is never captured above its hold, nor below zero, whatever an upstream reports', async () => {
     const caller = await room.newCaller({ microUsd: 10_000n });
     const [dear, odd] = [newTextCall(caller), newTextCall(caller)];
     for (const call of [dear, odd]) await process.ledger.hold(call);
@@ -160,7 +160,7 @@ describe('a text call', () => {
     await provesItself();
   });
 
-  it('is settled once, however often that is asked for, and by whomever', async () => {
+  it('is settled once, however often and by whichever process that is requested', async () => {
     const caller = await room.newCaller({ microUsd: 5_000n });
     const call = newTextCall(caller);
     await process.ledger.hold(call);
@@ -176,7 +176,7 @@ describe('a text call', () => {
     await provesItself();
   });
 
-  it('is settled once where the two ways to settle it would write no entry of the same kind', async () => {
+  it('is settled once when the two ways to settle it would write no entry of the same kind', async () => {
     const caller = await room.newCaller({ microUsd: 5_000n });
     const [released, captured] = [newTextCall(caller), newTextCall(caller)];
     for (const call of [released, captured]) await process.ledger.hold(call);
@@ -194,7 +194,7 @@ describe('a text call', () => {
     await provesItself();
   });
 
-  it('takes one statement to hold, which brings what is to be settled with it', async () => {
+  it('takes one statement to hold, which also writes pending settlements', async () => {
     const caller = await room.newCaller();
     const [first, second] = [newTextCall(caller), newTextCall(caller)];
     room.forgetStatements();
@@ -207,7 +207,7 @@ describe('a text call', () => {
     assert.notEqual((await readTextCall(room, first.id))?.settled_at, null);
   });
 
-  it('is settled soon where no other follows', async () => {
+  it('is settled soon when no other call follows', async () => {
     const caller = await room.newCaller();
     const call = newTextCall(caller);
     await process.ledger.hold(call);
@@ -217,7 +217,7 @@ describe('a text call', () => {
     await until('the call is settled', async () => (await readTextCall(room, call.id))?.settled_at !== null);
   });
 
-  it('shows up in the usage of its account, by its model and key', async () => {
+  it('is included in the usage of its account, by its model and key', async () => {
     const caller = await room.newCaller();
     const key = await createKey(room.database, caller.accountId, { name: 'second', scopes: SCOPES });
     const calls = [newTextCall(caller), newTextCall({ ...caller, keyId: key.id }), newTextCall(caller)];
@@ -264,7 +264,7 @@ describe('many text calls of one account', () => {
     await provesItself();
   });
 
-  it('are judged each by itself, in their order, where the money is not enough for all', async () => {
+  it('are decided individually, in order, when the money is not enough for all', async () => {
     const caller = await room.newCaller({ microUsd: 9_000n });
     const needs = [1_000n, 4_000n, 3_000n, 4_000n, 1_000n, 1n];
 
@@ -286,7 +286,7 @@ describe('many text calls of one account', () => {
     await provesItself();
   });
 
-  it('find the money and the place of what ended before them', async () => {
+  it('can use the money and the slots of calls that ended before them', async () => {
     const caller = await room.newCaller({ microUsd: 1_000n, textStreamsCap: 1 });
     let call = newTextCall(caller);
     await process.ledger.hold(call);
@@ -300,7 +300,7 @@ describe('many text calls of one account', () => {
     assert.deepEqual(await standing(caller), [0n, 1_000n, 1]);
   });
 
-  it('that cost more than there can be are refused, and harm nobody beside them', async () => {
+  it('that cost more than the maximum are rejected, without affecting others', async () => {
     const caller = await room.newCaller({ microUsd: 5_000n });
     const calls = [1_000n, 10n ** 40n, 1_000n, 2n ** 63n, 1_000n].map((heldMicroUsd) =>
       newTextCall(caller, { heldMicroUsd, floorMicroUsd: 1n }),
@@ -331,7 +331,7 @@ describe('many text calls of one account', () => {
     await provesItself();
   });
 
-  it('harm nobody where one of them is a mistake', async () => {
+  it('are not affected by an invalid one', async () => {
     const caller = await room.newCaller({ microUsd: 100_000n });
     const known = newTextCall(caller);
     await process.ledger.hold(known);
@@ -351,8 +351,8 @@ describe('many text calls of one account', () => {
   });
 });
 
-describe('the cap of calls under way', () => {
-  it('is exact over all processes, however many come at once', async () => {
+describe('the concurrency limit of text calls', () => {
+  it('is exact across all processes', async () => {
     const caller = await room.newCaller({ textStreamsCap: 7 });
     const calls = Array.from({ length: 40 }, () => newTextCall(caller));
 
@@ -379,7 +379,7 @@ describe('the cap of calls under way', () => {
     await provesItself();
   });
 
-  it('may be lowered below what is under way, and set to nothing', async () => {
+  it('may be lowered below the current number, and set to zero', async () => {
     const caller = await room.newCaller({ textStreamsCap: 3 });
     const calls = [newTextCall(caller), newTextCall(caller), newTextCall(caller)];
     for (const call of calls) await process.ledger.hold(call);
@@ -408,7 +408,7 @@ describe('a key with spend caps', () => {
     return { ...caller, keyId: key.id, spendCapIds: [key.id] };
   }
 
-  it('holds as much as its caps leave, of many at once too', async () => {
+  it('holds as much as its caps leave, also concurrently', async () => {
     const caller = await cappedCaller(5_000n, 3_500n);
 
     const outcomes = await outcomesOf(Array.from({ length: 5 }, () => newTextCall(caller)));
@@ -423,7 +423,7 @@ describe('a key with spend caps', () => {
     await provesItself();
   });
 
-  it('counts what was captured, and no more what was released', async () => {
+  it('counts what was captured, and no longer what was released', async () => {
     const caller = await cappedCaller(2_000n, undefined);
     const calls = [newTextCall(caller), newTextCall(caller)];
     assert.deepEqual(await outcomesOf(calls), ['held', 'held']);
@@ -435,7 +435,7 @@ describe('a key with spend caps', () => {
     await provesItself();
   });
 
-  it('stands in nobody else’s way', async () => {
+  it('does not affect other keys', async () => {
     const capped = await cappedCaller(1_000n, undefined);
     const plain = { ...capped, keyId: 'another', spendCapIds: [] };
     const callers = [capped, plain, capped, plain, capped];
@@ -451,8 +451,8 @@ describe('a key with spend caps', () => {
   });
 });
 
-describe('where the database goes away', () => {
-  it('a settlement is tried again until it is there', async () => {
+describe('when the database is unavailable', () => {
+  it('a settlement is retried until it is written', async () => {
     const away = await openTextProcess(room);
     const caller = await room.newCaller({ microUsd: 5_000n });
     const call = newTextCall(caller);
@@ -512,7 +512,7 @@ describe('where the database goes away', () => {
     await provesItself();
   });
 
-  it('before a hold, that hold is kept out should it come late', async () => {
+  it('before a hold, that hold is prevented from being written late', async () => {
     const away = await openTextProcess(room);
     const caller = await room.newCaller({ microUsd: 5_000n });
     const call = newTextCall(caller);
@@ -530,7 +530,7 @@ describe('where the database goes away', () => {
     await provesItself();
   });
 
-  it('for good, the end of the process does not wait for it, and the calls are left to others', async () => {
+  it('permanently, the process exits without waiting, and the calls are left to others', async () => {
     const away = await openTextProcess(room);
     const caller = await room.newCaller({ microUsd: 5_000n });
     const call = newTextCall(caller);
@@ -548,8 +548,8 @@ describe('where the database goes away', () => {
   });
 });
 
-describe('the end of a process', () => {
-  it('writes everything that is to be settled', async () => {
+describe('the shutdown of a process', () => {
+  it('writes all pending settlements', async () => {
     const ending = await openTextProcess(room);
     const callers = await Promise.all(
       Array.from({ length: 4 }, () => room.newCaller({ microUsd: 500_000n, textStreamsCap: 1_000 })),

@@ -77,7 +77,7 @@ const EXPECTED = new Set([
   'DatabaseUnavailableError',
 ]);
 
-describe('the books of text calls under random interleavings', () => {
+describe('the ledger of text calls under random interleavings', () => {
   let room: TaskRoom;
   before(async () => {
     room = await openTaskRoom();
@@ -85,7 +85,7 @@ describe('the books of text calls under random interleavings', () => {
   after(() => room.close());
 
   // Proves C7-43.
-  it('hold at every quiet point, and every call is settled once in the end', async () => {
+  it('adds up at every quiet point, and every call is settled once in the end', async () => {
     await fc.assert(
       fc.asyncProperty(waves, async (plan) => {
         const world = await openWorld(room);

@@ -56,7 +56,7 @@ const CALL = (id: string, name: string, value = '{}'): Body => ({
 const OUTPUT = (id: string, output: unknown): Body => ({ type: 'function_call_output', call_id: id, output });
 
 describe('the conversation of a request', () => {
-  it('is one message of the user where the input is a text', () => {
+  it('is one message of the user when the input is a text', () => {
     assert.deepEqual(messagesOf('Hello'), [SAID('user', 'Hello')]);
   });
 
@@ -69,7 +69,7 @@ describe('the conversation of a request', () => {
     assert.deepEqual(messagesOf('Hello', { instructions: null }), [SAID('user', 'Hello')]);
   });
 
-  it('takes messages in the easy form and in the full one', () => {
+  it('accepts messages in the short form and in the full one', () => {
     const messages = messagesOf([
       { role: 'developer', content: 'Be kind.' },
       {
@@ -109,7 +109,7 @@ describe('the conversation of a request', () => {
     ]);
   });
 
-  it('takes images by address and by data, of users and of functions', () => {
+  it('accepts images by URL and by data, of users and of functions', () => {
     const data = 'data:image/png;base64,iVBORw0KGgo=';
     const [user, , tool] = messagesOf([
       {
@@ -130,7 +130,7 @@ describe('the conversation of a request', () => {
     assert.deepEqual(tool?.content, [{ type: 'image', url: data }]);
   });
 
-  it('joins calls that were made at once, and puts their outputs behind them', () => {
+  it('joins parallel calls, and puts their outputs behind them', () => {
     const messages = messagesOf([
       { role: 'user', content: 'Weather?' },
       { type: 'reasoning', id: 'rs_1', summary: [], content: [{ type: 'reasoning_text', text: 'Two cities.' }] },
@@ -163,7 +163,7 @@ describe('the conversation of a request', () => {
     ]);
   });
 
-  it('keeps apart what an assistant said in several messages, and the thoughts before each', () => {
+  it('separates what an assistant said in several messages, and the reasoning before each', () => {
     const thought = (value: string): Body => ({ type: 'reasoning', summary: [{ type: 'summary_text', text: value }] });
     const messages = messagesOf([
       thought('a'),
@@ -193,7 +193,7 @@ describe('the conversation of a request', () => {
     ]);
   });
 
-  it('reads back the thoughts that an answer has sealed', () => {
+  it('restores the reasoning that an answer has encrypted', () => {
     const { answer } = answerOf([reasoning('It rhymes.'), text('Yes'), finish('stop')], {
       include: ['reasoning.encrypted_content'],
       reasoning: { summary: 'auto' },
@@ -205,7 +205,7 @@ describe('the conversation of a request', () => {
     assert.deepEqual(messages, [ANSWERED('Yes', { reasoning: 'It rhymes.' })]);
   });
 
-  it('keeps what somebody else has sealed apart, with what stands beside it and is sent with it', () => {
+  it('preserves reasoning that another provider encrypted, with the items beside it', () => {
     const texts = (type: string, text: string) => [{ type, text }];
     const foreign = { type: 'reasoning', id: 'rs_9', summary: [], encrypted_content: 'gAAAAABo' };
     const told = { ...foreign, summary: texts('summary_text', 'In short'), content: texts('reasoning_text', 'Hm') };
@@ -223,7 +223,7 @@ describe('the conversation of a request', () => {
     ]);
   });
 
-  it('takes a whole answer back as it was given', () => {
+  it('accepts a whole answer as it was returned', () => {
     const { answer } = answerOf([
       reasoning('Hm'),
       text('Wait'),
@@ -252,7 +252,7 @@ describe('the conversation of a request', () => {
     assert.equal(input.length, 1);
   });
 
-  it('needs no input where it continues something', () => {
+  it('needs no input when it continues a response', () => {
     const conversation = nameInputItems('resp_1', decode(BODY).input);
 
     const { request } = decode(
@@ -291,7 +291,7 @@ describe('the conversation of a request', () => {
   });
 });
 
-describe('what an input is refused for', () => {
+describe('an invalid input', () => {
   const file = { type: 'input_file', file_id: 'file-1' };
   const audio = { type: 'input_audio', input_audio: { data: '', format: 'wav' } };
   const said = { type: 'input_text', text: 'a' };
@@ -380,7 +380,7 @@ describe('what an input is refused for', () => {
 });
 
 describe('the parameters of a request', () => {
-  it('come to the one form', () => {
+  it('are translated to the internal form', () => {
     const { request, isStored, truncation } = decode({
       ...BODY,
       max_output_tokens: 100,
@@ -438,7 +438,7 @@ describe('the parameters of a request', () => {
     );
   });
 
-  it('are echoed, with the defaults of what was not asked for', () => {
+  it('are echoed, with the defaults of omitted ones', () => {
     assert.deepEqual(decode(BODY).rendering.echo, {
       instructions: null,
       max_output_tokens: null,
@@ -480,7 +480,7 @@ describe('the parameters of a request', () => {
     assert.deepEqual(echo.tools, [{ type: 'function', name: 'f', description: null, parameters: null, strict: null }]);
   });
 
-  it('ask for log probabilities by either name', () => {
+  it('request log probabilities by either name', () => {
     const include = ['message.output_text.logprobs'];
     assert.equal(decode(BODY).request.topLogprobs, undefined);
     assert.equal(decode({ ...BODY, top_logprobs: 0 }).request.topLogprobs, undefined);
@@ -491,7 +491,7 @@ describe('the parameters of a request', () => {
   });
 
   // Proves C9-9.
-  it('turn reasoning on and off', () => {
+  it('enable and disable reasoning', () => {
     const effort = (reasoning: Body): unknown => decode({ ...BODY, reasoning }).request.reasoningEffort;
     assert.equal(effort({ enabled: false }), 'none');
     assert.equal(effort({ enabled: false, effort: 'none' }), 'none');
@@ -500,7 +500,7 @@ describe('the parameters of a request', () => {
     assert.equal(effort({ generate_summary: 'auto' }), undefined);
   });
 
-  it('allow some of the tools, and keep the others from the model', () => {
+  it('allow some of the tools, and hide the others from the model', () => {
     const tools = [FUNCTION('f'), FUNCTION('g')];
     const { request, rendering } = decode({
       ...BODY,
@@ -516,7 +516,7 @@ describe('the parameters of a request', () => {
     assert.equal(decode({ ...BODY }).request.toolChoice, 'none');
   });
 
-  it('repeat the mode of allowed tools, which is auto where it is null or left out', () => {
+  it('repeat the mode of allowed tools, which is auto when it is null or omitted', () => {
     const tools = [FUNCTION('f')];
     for (const [given, mode] of [
       [{}, 'auto'],
@@ -534,12 +534,12 @@ describe('the parameters of a request', () => {
     }
   });
 
-  it("may be the model's own", () => {
+  it('may be specific to the model', () => {
     assert.doesNotThrow(() => decode({ ...BODY, top_k: 3 }, NOTHING_EARLIER, ['top_k']));
   });
 });
 
-describe('what parameters are refused for', () => {
+describe('an invalid parameter', () => {
   const tools = [FUNCTION('f')];
   const format = (value: Body): Body => ({ text: { format: value } });
   const cases: readonly (readonly [Body, string, string])[] = [
@@ -608,14 +608,14 @@ describe('what parameters are refused for', () => {
 });
 
 describe('the id of an item', () => {
-  it('tells the response that the item is of', () => {
+  it('identifies the response of the item', () => {
     assert.equal(itemId('resp_01AB', { type: 'message' }, 3), 'msg_01AB_3');
     assert.equal(responseOfItem('msg_01AB_3'), 'resp_01AB');
     assert.equal(responseOfItem(itemId('resp_a_1', { type: 'reasoning' }, 0, 'input')), 'resp_a_1');
     assert.equal(responseOfItem('msg_67ccd3acc8d48190'), undefined);
   });
 
-  it("is the client's own where it has one", () => {
+  it("is the client's own when it has one", () => {
     const { input } = decode({ ...BODY, input: [{ ...CALL('c', 'f'), id: 'fc_mine' }, OUTPUT('c', 'x')] });
 
     assert.deepEqual(
@@ -625,13 +625,13 @@ describe('the id of an item', () => {
   });
 });
 
-describe('the body that an upstream of this endpoint is sent', () => {
+describe('the body that is sent to an upstream of this endpoint', () => {
   const bodyFor = (body: Body, conversation: readonly ConversationItem[] = []): Body => {
     const decoded = decode(body, { ...NOTHING_EARLIER, conversation });
     return selfContainedBody(checkResponsesBody(body), decoded, decoded.items);
   };
 
-  it('is the same, stored nowhere', () => {
+  it('is the same, and requests no storage', () => {
     assert.deepEqual(bodyFor({ ...BODY, temperature: 0, tools: [FUNCTION('f')] }), {
       ...BODY,
       temperature: 0,
@@ -640,7 +640,7 @@ describe('the body that an upstream of this endpoint is sent', () => {
     });
   });
 
-  it('has the conversation written out, and says reasoning as OpenAI does', () => {
+  it("has the conversation written out, and reasoning in OpenAI's form", () => {
     const conversation = [
       ...nameInputItems('resp_1', decode(BODY).input),
       ...(answerOf([reasoning('Hm'), text('Hi'), finish('stop')], { include: ['reasoning.encrypted_content'] }).answer

@@ -58,7 +58,7 @@ function told(answer: StreamAnswer, type: 'output_text' | 'summary_text' | 'refu
 
 describe('a response of any events', () => {
   // Proves C9-4, C9-5.
-  it('has items that never overlap, numbers that rise, and an object that says what the stream said', () => {
+  it('has items that never overlap, increasing sequence numbers, and an object that matches the stream', () => {
     fc.assert(
       fc.property(fc.array(said, { maxLength: 40 }), reason, parameters, (events, why, asked) => {
         const { events: stream, answer } = answerOf([...events, finish(why)], asked);
@@ -83,7 +83,7 @@ describe('a response of any events', () => {
   });
 
   // Proves C9-5.
-  it('can be streamed again from what is kept of it, event by event', () => {
+  it('can be streamed again from what is stored, event by event', () => {
     const token = { token: 'x', logprob: -1, bytes: null, alternatives: [] };
     const spoken = fc.tuple(word, fc.nat({ max: 3 })).map(([value, n]) =>
       text(
@@ -115,7 +115,7 @@ describe('a response of any events', () => {
     );
   });
 
-  it('keeps every argument of calls that are dictated all at once', () => {
+  it('preserves every argument of parallel calls', () => {
     const object = fc.object({ maxDepth: 2, maxKeys: 4 }).map((value) => JSON.stringify({ value }));
     const pieces = fc.array(fc.tuple(index, fc.nat({ max: 8 })), { maxLength: 60 });
     fc.assert(
@@ -139,7 +139,7 @@ describe('a response of any events', () => {
     );
   });
 
-  it('can break off anywhere, and then says so', () => {
+  it('can be interrupted at any event, and then reports that', () => {
     fc.assert(
       fc.property(fc.array(said, { maxLength: 40 }), parameters, (events, asked) => {
         const { events: stream, answer } = answerOf(events, asked, { problem: PROBLEM });

@@ -62,7 +62,7 @@ function itemsOf(answer: { readonly output: readonly Readonly<Record<string, unk
 }
 
 describe('the stream of a response', () => {
-  it('goes from thoughts to text in two items', () => {
+  it('goes from reasoning to text in two items', () => {
     const { events, answer } = answerOf([
       reasoning('Let me '),
       reasoning('see.'),
@@ -99,7 +99,7 @@ describe('the stream of a response', () => {
     );
   });
 
-  it('tells thoughts as a summary, the only form that both documents know', () => {
+  it('returns reasoning as a summary, the only form that both documents define', () => {
     const { events, answer } = answerOf([reasoning('Let me see.'), text('Hi'), finish('stop')], {
       reasoning: { summary: 'auto' },
     });
@@ -146,7 +146,7 @@ describe('the stream of a response', () => {
     readStrictly(events);
   });
 
-  it('ends a call when its arguments are whole and the next begins', () => {
+  it('ends a call when its arguments are complete and the next begins', () => {
     const encoder = encoderFor();
     encoder.begin();
     const before = [call(0, 'a'), args(0, '{"x":"}"'), args(0, '}')].flatMap((event) => [...encoder.next(event)]);
@@ -157,7 +157,7 @@ describe('the stream of a response', () => {
     assert.match(next, /output_item\.done.*output_item\.added/s);
   });
 
-  it('lets calls that are dictated all at once wait for one another', () => {
+  it('serializes parallel calls', () => {
     const { events, answer } = answerOf([
       call(0, 'a'),
       call(1, 'b'),
@@ -189,7 +189,7 @@ describe('the stream of a response', () => {
     readStrictly(events);
   });
 
-  it('streams text after a call whose arguments are whole at once', () => {
+  it('streams text after a call whose arguments arrived at once', () => {
     const encoder = encoderFor();
     encoder.begin();
     for (const event of [text('a'), call(0, 'f'), args(0, '{}')]) encoder.next(event);
@@ -197,7 +197,7 @@ describe('the stream of a response', () => {
     assert.match(encoder.next(text('b')).join(''), /"type":"response\.output_text\.delta".*"delta":"b"/);
   });
 
-  it('is incomplete where the cap cut it off, and so is the item that was cut', () => {
+  it('is incomplete when the cap was reached, and so is the item in progress', () => {
     const { events, answer } = answerOf([text('Once upon'), finish('length')]);
 
     assert.equal(answer.status, 'incomplete');
@@ -208,14 +208,14 @@ describe('the stream of a response', () => {
     readStrictly(events);
   });
 
-  it('has no text where all of the cap went into thoughts', () => {
+  it('has no text when reasoning used up the cap', () => {
     const { answer } = answerOf([text(''), reasoning('Hm'), finish('length')]);
 
     assert.deepEqual(itemsOf(answer), [['reasoning', 'Hm', 'incomplete']]);
     assert.deepEqual(answerOf([text(''), finish('length')]).answer.output, []);
   });
 
-  it('tells apart the call that was cut off from those that were not', () => {
+  it('distinguishes the truncated call from complete ones', () => {
     const { answer } = answerOf([call(0, 'a'), args(0, '{}'), call(1, 'b'), args(1, '{"city":"Os'), finish('length')]);
 
     assert.deepEqual(itemsOf(answer), [
@@ -246,7 +246,7 @@ describe('the stream of a response', () => {
     readStrictly(events);
   });
 
-  it('is complete and empty where nothing was said', () => {
+  it('is complete and empty when nothing was generated', () => {
     const { events, answer } = answerOf([]);
 
     assert.deepEqual(typesOf(events), ['created', 'in_progress', 'completed']);
@@ -255,7 +255,7 @@ describe('the stream of a response', () => {
   });
 
   // Proves C9-4.
-  it('tells nothing but what the events of Open Responses tell, and all of it that there is', () => {
+  it('has only events of Open Responses, with all required fields', () => {
     const said = [reasoning('Hm.'), text('So.'), refusal('No.'), call(0, 'f'), args(0, '{}')];
     const streams = [
       answerOf([...said, finish('tool_calls')]),
@@ -269,7 +269,7 @@ describe('the stream of a response', () => {
     for (const { events } of streams) readStrictly(events);
   });
 
-  it('tells of an error after ten events, and that the response failed', () => {
+  it('reports an error after ten events, and that the response failed', () => {
     const said: readonly TextEvent[] = [
       ...Array.from({ length: 8 }, (_, place) => text(`${place} `)),
       call(0, 'f'),
@@ -297,14 +297,14 @@ describe('the stream of a response', () => {
     assert.deepEqual(readStrictly(events).done, answer.output.slice(0, 1));
   });
 
-  it('says why it failed in the words of the response object', () => {
+  it('reports the failure in the form of the response object', () => {
     const codeOf = (status: number): unknown => answerOf([], {}, { problem: { ...PROBLEM, status } }).answer['error'];
 
     assert.deepEqual(codeOf(429), { code: 'rate_limit_exceeded', message: PROBLEM.message });
     assert.deepEqual(codeOf(400), { code: 'invalid_prompt', message: PROBLEM.message });
   });
 
-  it('takes nothing after the end, nothing of other answers, and no arguments of calls that never began', () => {
+  it('ignores events after the end, of other choices, and arguments of calls that never began', () => {
     const { events, answer } = answerOf([
       { type: 'text', choice: 1, text: 'another' },
       args(4, '{}'),
@@ -318,7 +318,7 @@ describe('the stream of a response', () => {
     readStrictly(events);
   });
 
-  it('shows log probabilities where they were asked for, and only there', () => {
+  it('has log probabilities when requested, and only then', () => {
     const token = {
       token: 'Hi',
       logprob: -0.5,
@@ -346,7 +346,7 @@ describe('the stream of a response', () => {
     assert.deepEqual(unasked.events.find(({ type }) => type === 'response.output_text.delta')?.['logprobs'], []);
   });
 
-  it('brings thoughts in a sealed form that a later request can bring back', () => {
+  it('returns reasoning in an encrypted form that a later request can include', () => {
     const { answer } = answerOf([reasoning('Let me see.'), text('Hi'), finish('stop')], {
       include: ['reasoning.encrypted_content'],
       reasoning: { summary: 'detailed' },
@@ -363,7 +363,7 @@ describe('the response object', () => {
     assert.deepEqual(events.at(-1)?.['response'], answer);
   });
 
-  it('tells times and usage', () => {
+  it('has times and usage', () => {
     const { answer, events } = answerOf([text('b'), finish('stop')]);
 
     assert.equal(answer['created_at'], CREATED_AT);
@@ -382,7 +382,7 @@ describe('the response object', () => {
   });
 
   // Proves C9-3.
-  it('has every field that OpenAI and Open Responses require, whatever was asked for', () => {
+  it('has every field that OpenAI and Open Responses require, whatever was requested', () => {
     const said = [reasoning('a'), text('b'), refusal('c'), call(0, 'f'), args(0, '{}')];
     const tools = [{ type: 'function', name: 'f' }];
     const asked: readonly Readonly<Record<string, unknown>>[] = [
@@ -431,7 +431,7 @@ describe("OpenAI's client", () => {
   const said = [reasoning('Hm.'), text('Hi'), call(0, 'f'), call(1, 'g'), args(1, '{"b":2}'), args(0, '{"a":1}')];
 
   // Proves C9-2.
-  it('puts the same items together from the stream', async () => {
+  it('assembles the same items from the stream', async () => {
     const cases: readonly (readonly TextEvent[])[] = [
       [...said, finish('tool_calls')],
       // Its last event is not one that the client takes the whole response from.
@@ -449,7 +449,7 @@ describe("OpenAI's client", () => {
     }
   });
 
-  it('reads the answer that is not streamed', async () => {
+  it('reads a response that is not streamed', async () => {
     const { answer } = answerOf([...said, finish('tool_calls')]);
 
     const response = await clientOf(JSON.stringify(answer), 'application/json').responses.create(question);
@@ -458,7 +458,7 @@ describe("OpenAI's client", () => {
   });
 
   // Proves C9-13.
-  it('throws an error where the stream tells of one', async () => {
+  it('throws an error when the stream has one', async () => {
     const { frames } = answerOf([text('Hi')], {}, { problem: PROBLEM });
     const stream = await streamClientOf(frames).responses.create({ ...question, stream: true });
 

@@ -32,8 +32,8 @@ function askedIn({ request: { messages } }: DecodedResponsesRequest): readonly s
   return messages.filter(({ role }) => role === 'user').map(firstWord);
 }
 
-describe('a conversation that has to fit', () => {
-  it('stays as it is where it does', async () => {
+describe('fitting a conversation into the context', () => {
+  it('leaves it unchanged when it fits', async () => {
     const request = requestOf(['one', 'two']);
 
     assert.equal(await fitConversation(request, await countInputTokens(request.request)), request);
@@ -41,7 +41,7 @@ describe('a conversation that has to fit', () => {
 
   const TURN = ['user', 'assistant', 'tool', 'assistant'];
 
-  it('loses its oldest turns, whole, and nothing that the system says', async () => {
+  it('drops its oldest turns as a whole, and no system message', async () => {
     const request = requestOf(['one', 'two', 'three', 'four']);
     const room = await countInputTokens(requestOf(['one', 'two']).request);
 
@@ -57,7 +57,7 @@ describe('a conversation that has to fit', () => {
     assert.deepEqual(messagesOf('Be brief.', fitted.items), fitted.request.messages);
   });
 
-  it('keeps its last turn, even one that is too long', async () => {
+  it('preserves its last turn, even one that is too long', async () => {
     assert.deepEqual(askedIn(await fitConversation(requestOf(['one', 'two']), 5)), ['two']);
   });
 });

@@ -117,7 +117,7 @@ const isNotFound = (error: unknown): boolean =>
   error.code === 'previous_response_not_found';
 
 describe('a stored response', () => {
-  it('is read as it was answered, field by field', async () => {
+  it('is read as it was returned, field by field', async () => {
     const { id, accountId, response } = await keep(newAccount());
 
     const read = await readResponse(database, accountId, id, AT_ONCE);
@@ -133,7 +133,7 @@ describe('a stored response', () => {
     assert.deepEqual(await readResponse(database, accountId, id, AT_ONCE), response);
   });
 
-  it('keeps text that a database cannot look into', async () => {
+  it('preserves text that a database cannot store as JSON', async () => {
     const odd = 'a\u0000b \ud83d c';
     const { id, accountId, response } = await keep(newAccount(), { input: odd, said: [text(odd), finish('stop')] });
 
@@ -141,7 +141,7 @@ describe('a stored response', () => {
     assert.deepEqual(wordsOf(await continued(accountId, id)), [`user: ${odd}`, `assistant: ${odd}`]);
   });
 
-  it("is nobody else's", async () => {
+  it('is hidden from other accounts', async () => {
     const { id } = await keep(newAccount());
     const stranger = newAccount();
 
@@ -151,7 +151,7 @@ describe('a stored response', () => {
     await assert.rejects(continued(stranger, id), isNotFound);
   });
 
-  it('is not found by what is no id', async () => {
+  it('is not found by a malformed id', async () => {
     const accountId = newAccount();
     for (const id of ['resp_unknown', '', 'a b', '\u0000', `resp_${'x'.repeat(500)}`]) {
       await assert.rejects(readResponse(database, accountId, id, AT_ONCE), ResponseNotFoundError);
@@ -160,7 +160,7 @@ describe('a stored response', () => {
     }
   });
 
-  it('is gone after its retention', async () => {
+  it('is not found after its retention', async () => {
     const { id, accountId } = await keep(newAccount());
     const lastMoment = NOW + RESPONSE_RETENTION_DAYS * DAY_MS - 1;
 
@@ -172,7 +172,7 @@ describe('a stored response', () => {
     await assert.rejects(continued(accountId, id, { now: lastMoment + 1 }), isNotFound);
   });
 
-  it('is swept away after its retention, and others are not', async () => {
+  it('is deleted after its retention, and others are not', async () => {
     const long = await createTestDatabase();
     try {
       const save = async (id: string, now: number): Promise<void> =>
@@ -189,7 +189,7 @@ describe('a stored response', () => {
     }
   });
 
-  it('leaves nothing of what was said when it is deleted', async () => {
+  it('leaves no content when it is deleted', async () => {
     const { id, accountId } = await keep(newAccount(), { input: 'my secret' });
 
     const answer = await deleteResponse(database, accountId, id, AT_ONCE);
@@ -247,7 +247,7 @@ describe('the input items of a response', () => {
   });
 });
 
-describe('a response that is still being made', () => {
+describe('a response in progress', () => {
   it('is waited for', async () => {
     const accountId = newAccount();
     const id = newResponseId();
@@ -267,7 +267,7 @@ describe('a response that is still being made', () => {
     assert.deepEqual(wordsOf(conversation), ['user: Hello', 'assistant: Hi']);
   });
 
-  it('is there as soon as it is written, before its call is settled', async () => {
+  it('is available as soon as it is written, before its call is settled', async () => {
     const accountId = newAccount();
     const { id, response } = await keep(accountId);
     await begin(accountId, id);
@@ -276,7 +276,7 @@ describe('a response that is still being made', () => {
   });
 
   // Proves C1-15.
-  it('is said to be in progress where waiting did not help', async () => {
+  it('is reported as in progress when waiting did not help', async () => {
     const accountId = newAccount();
     const id = newResponseId();
     await begin(accountId, id);
@@ -296,7 +296,7 @@ describe('a response that is still being made', () => {
     );
   });
 
-  it('is nothing to other accounts, and nothing at all where nothing is to be kept', async () => {
+  it('is hidden from other accounts, and never found when it is not to be stored', async () => {
     const [accountId, id, unkept] = [newAccount(), newResponseId(), newResponseId()];
     await begin(accountId, id);
     await begin(accountId, unkept, false);
@@ -345,7 +345,7 @@ describe('a conversation', () => {
     assert.equal(wordsOf(await continued(accountId, ids[9] ?? '')).length, 20);
   });
 
-  it('ends where a response in it is deleted or gone', async () => {
+  it('ends when a response in it is deleted or expired', async () => {
     const accountId = newAccount();
     const [first = '', second = '', third = ''] = await chain(accountId, 3);
 
@@ -361,7 +361,7 @@ describe('a conversation', () => {
     await assert.rejects(continued(accountId, young.id, { now: NOW + 2 * DAY_MS }), isNotFound);
   });
 
-  it('leaves out a call that was cut off, which nobody can have answered', async () => {
+  it('omits a call that was truncated, which no client can have answered', async () => {
     const accountId = newAccount();
     const { id } = await keep(accountId, {
       said: [call(0, 'f'), args(0, '{}'), call(1, 'g'), args(1, '{"a'), finish('length')],
@@ -375,7 +375,7 @@ describe('a conversation', () => {
     );
   });
 
-  it('may be longer than neither five hundred responses nor sixteen megabytes', async () => {
+  it('is limited to five hundred responses and sixteen megabytes', async () => {
     const isTooLong = (error: unknown): boolean =>
       error instanceof InvalidTextRequest &&
       error.param === 'previous_response_id' &&
@@ -393,7 +393,7 @@ describe('a conversation', () => {
     await assert.rejects(continued(accountId, third.id), isTooLong);
   });
 
-  it('takes items by reference from any stored response of the account', async () => {
+  it('accepts items by reference from any stored response of the account', async () => {
     const accountId = newAccount();
     const { id } = await keep(accountId, { input: 'q', said: [text('a'), finish('stop')] });
     const tail = id.slice('resp_'.length);
@@ -407,7 +407,7 @@ describe('a conversation', () => {
     assert.equal((await readConversation(database, newAccount(), reference)).referenced.size, 0);
   });
 
-  it('does not look twice for what stands in it', async () => {
+  it('reads each item in it once', async () => {
     const statements: string[] = [];
     const observed = await createTestDatabase((name) => statements.push(name));
     try {

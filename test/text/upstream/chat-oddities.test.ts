@@ -17,7 +17,7 @@ import {
 } from './upstream-bench.ts';
 import type { Bench } from './upstream-bench.ts';
 
-describe('what clients of chat completions trip over', { timeout: 180_000 }, () => {
+describe('deviations from the chat completions protocol', { timeout: 180_000 }, () => {
   let upstream: TestUpstream;
   let bench: Bench;
   let model: TextModelDefinition;
@@ -41,19 +41,19 @@ describe('what clients of chat completions trip over', { timeout: 180_000 }, () 
   const deltasOf = (chunks: readonly Json[]): unknown[] =>
     chunks.flatMap(({ choices }) => (choices as { delta: { tool_calls?: unknown[] } }[])[0]?.delta.tool_calls ?? []);
 
-  it('an end without [DONE] is one, where every choice has come to its end', async () => {
+  it('an end without [DONE] is accepted, when every choice has ended', async () => {
     upstream.script({ withoutDone: true });
     const { chunks } = await streamed();
     assert.equal(saidIn(chunks), 'Hello, wörld 🌍!');
   });
 
-  it('an end that was never said is said', async () => {
+  it('a missing finish reason is added', async () => {
     upstream.script({ events: [chunk({ content: 'So' }, null), '[DONE]'] });
     const { chunks } = await streamed();
     assert.deepEqual(chunks.at(-1)?.['choices'], [{ index: 0, delta: {}, finish_reason: 'stop' }]);
   });
 
-  it('words for an end that OpenAI does not have', async () => {
+  it('finish reasons that OpenAI does not have', async () => {
     for (const [theirs, ours] of [
       ['', null],
       ['eos', 'stop'],
@@ -67,7 +67,7 @@ describe('what clients of chat completions trip over', { timeout: 180_000 }, () 
     }
   });
 
-  it('calls without index, type or id, and ids that are said again', async () => {
+  it('calls without index, type or id, and repeated ids', async () => {
     upstream.script({
       events: [
         chunk({ tool_calls: [{ id: 'a', function: { name: 'f', arguments: { x: 1 } } }] }),
@@ -97,7 +97,7 @@ describe('what clients of chat completions trip over', { timeout: 180_000 }, () 
     assert.deepEqual(deltasOf((await streamed()).chunks)[1], { index: 0, function: { arguments: '{}' } });
   });
 
-  it('calls that all have the number 0', async () => {
+  it('calls that all have the index 0', async () => {
     upstream.script({
       events: [
         chunk(
@@ -121,7 +121,7 @@ describe('what clients of chat completions trip over', { timeout: 180_000 }, () 
     );
   });
 
-  it('an event that is spread over lines, chunks without choices, and names of events', async () => {
+  it('an event that spans lines, chunks without choices, and event names', async () => {
     const spread = JSON.stringify(chunk({ content: 'So\nit is' }, null), undefined, 2);
     const lines = spread.split('\n').map((line) => `data: ${line}\r\n`);
     upstream.script({

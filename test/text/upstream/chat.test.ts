@@ -65,7 +65,7 @@ describe('chat completions of an upstream', { timeout: 180_000 }, () => {
     noLeak(frames.join(''));
   });
 
-  it('says in words that every server knows which tools are allowed', async () => {
+  it('describes the allowed tools in a form that every server supports', async () => {
     const tools = ['f', 'g'].map((name) => ({ type: 'function', function: { name, description: 'Ours.' } }));
     const allowed_tools = { mode: 'required', tools: [{ type: 'function', function: { name: 'g' } }] };
 
@@ -75,7 +75,7 @@ describe('chat completions of an upstream', { timeout: 180_000 }, () => {
     assert.deepEqual([sent?.['tools'], sent?.['tool_choice']], [tools.slice(1), 'required']);
   });
 
-  it('takes the choices over as they were written, whatever the spacing', async () => {
+  it('passes the choices on as they were written, whatever the spacing', async () => {
     const choices =
       '[ {"index" : 0,\t"delta":{"content":"a \\"model\\": \\"b\\" \\u00e9\\\\"} , "finish_reason":null,"x":1.50} ]';
     upstream.script({
@@ -95,7 +95,7 @@ describe('chat completions of an upstream', { timeout: 180_000 }, () => {
     ]);
   });
 
-  it('sends our own body with the upstream’s model, its credential, and no more of the client than it needs', async () => {
+  it('sends our own body with the upstream’s model, its credential, and as little of the client as necessary', async () => {
     await streamed({
       user: 'end-user-7',
       metadata: { tenant: 'acme' },
@@ -133,7 +133,7 @@ describe('chat completions of an upstream', { timeout: 180_000 }, () => {
   });
 
   // Proves C9-9.
-  it('lets the definition say what the cap and the reasoning are called, and add and take away parameters', async () => {
+  it('lets the definition rename the cap and the reasoning, and add and remove parameters', async () => {
     model = textModel(
       [
         openaiUpstream(upstream.baseUrl, {
@@ -160,7 +160,7 @@ describe('chat completions of an upstream', { timeout: 180_000 }, () => {
     });
   });
 
-  it('does not send what asks for nothing that the model lacks', async () => {
+  it('omits parameters with no effect that the model does not support', async () => {
     model = textModel([openaiUpstream(upstream.baseUrl)], { features: [] });
     await streamed({
       reasoning: { enabled: false },
@@ -186,7 +186,7 @@ describe('chat completions of an upstream', { timeout: 180_000 }, () => {
     ]);
   });
 
-  it('never asks for more than the context has room for', async () => {
+  it('never requests more than the context has room for', async () => {
     model = textModel([openaiUpstream(upstream.baseUrl)], { contextTokens: 500, maxOutputTokens: 500 });
     const call = await chatCall(model, { stream: true, max_tokens: 499 });
     const room = 500 - call.tally.usage().inputTokens;
@@ -195,7 +195,7 @@ describe('chat completions of an upstream', { timeout: 180_000 }, () => {
     assert.equal(upstream.requests.at(-1)?.body['max_tokens'], room);
   });
 
-  it('leaves some room for a miscount where the client names no cap, and at least half of it for the answer', async () => {
+  it('reserves some room for a miscount when the client sets no cap, and at least half of it for the answer', async () => {
     const sent = async (contextTokens: number): Promise<number> => {
       model = textModel([openaiUpstream(upstream.baseUrl)], { contextTokens, maxOutputTokens: contextTokens });
       await streamed({});
@@ -208,7 +208,7 @@ describe('chat completions of an upstream', { timeout: 180_000 }, () => {
     }
   });
 
-  it('keeps OpenRouter’s spelling of reasoning where the definition asks for it', async () => {
+  it('uses OpenRouter’s spelling of reasoning when the definition says so', async () => {
     model = textModel([openaiUpstream(upstream.baseUrl, { reasoningParameter: 'reasoning' })]);
     await streamed({ reasoning: { enabled: false } });
     assert.deepEqual(upstream.requests.at(-1)?.body['reasoning'], { enabled: false });
@@ -219,7 +219,7 @@ describe('chat completions of an upstream', { timeout: 180_000 }, () => {
   describe('usage', () => {
     const counted = { inputTokens: USAGE.input, cachedInputTokens: 3, outputTokens: 7, reasoningTokens: 2 };
 
-    it('is read always, and told only to whoever asked for it', async () => {
+    it('is always read, and returned only when requested', async () => {
       for (const usageOnEvery of [false, true]) {
         upstream.script({ usageOnEvery });
         const silent = await chatCall(model, { stream: true });
@@ -248,7 +248,7 @@ describe('chat completions of an upstream', { timeout: 180_000 }, () => {
       }
     });
 
-    it('is estimated where the upstream reports none, streamed and not', async () => {
+    it('is estimated when the upstream reports none, streamed and not', async () => {
       upstream.script({ withoutUsage: true });
       const call = await chatCall(model, { stream: true, stream_options: { include_usage: true } });
       const frames = await framesOf(bench.router, call);
@@ -265,7 +265,7 @@ describe('chat completions of an upstream', { timeout: 180_000 }, () => {
       assert.equal((body['usage'] as Json)['completion_tokens'], estimated.outputTokens);
     });
 
-    it('that is none, or all zeros, is as good as missing', async () => {
+    it('that is invalid, or all zeros, is treated as missing', async () => {
       for (const usage of [{ prompt_tokens: 'many' }, 7, { prompt_tokens: 0, completion_tokens: 0 }, {}]) {
         upstream.script({ body: { choices: [{ message: { content: 'So.' } }], usage } });
         const call = await chatCall(model);
@@ -274,7 +274,7 @@ describe('chat completions of an upstream', { timeout: 180_000 }, () => {
       }
     });
 
-    it('counts thoughts into the answer where the upstream counts them beside it', async () => {
+    it('adds reasoning to the output when the upstream counts it separately', async () => {
       upstream.script({
         body: {
           choices: [{ message: { content: 'So.' } }],
@@ -301,7 +301,7 @@ describe('chat completions of an upstream', { timeout: 180_000 }, () => {
   });
 
   // Proves C9-1.
-  it('gives an unstreamed answer with every field that OpenAI’s document requires', async () => {
+  it('returns an unstreamed answer with every field that OpenAI’s document requires', async () => {
     upstream.script({
       reply: {
         reasoning: ['I think.'],
@@ -349,7 +349,7 @@ describe('chat completions of an upstream', { timeout: 180_000 }, () => {
     assert.equal((body['choices'] as unknown[]).length, 2);
   });
 
-  it('shows thoughts in one place, whatever the upstream calls it', async () => {
+  it('returns reasoning in one field, whatever the upstream calls it', async () => {
     for (const reasoningField of ['reasoning', 'reasoning_content'] as const) {
       upstream.script({ reply: { reasoning: ['Let me', ' see.'], text: ['Yes.'] }, reasoningField });
       const call = await chatCall(model, { stream: true });
@@ -363,7 +363,7 @@ describe('chat completions of an upstream', { timeout: 180_000 }, () => {
     }
   });
 
-  it('passes logprobs on, and no tool call is missing when several are dictated at once', async () => {
+  it('passes logprobs on, and every parallel tool call', async () => {
     const events = chatChunks({ text: ['a'] });
     const logprobs = { content: [{ token: 'a', logprob: -0.1, bytes: [97], top_logprobs: [] }], refusal: null };
     const piece = (index: number, text: string): Json => ({

@@ -52,7 +52,7 @@ describe('a call of an upstream', { timeout: 240_000 }, () => {
   };
 
   describe('that is slow', () => {
-    it('to begin is given up, and nobody is asked twice for it', async () => {
+    it('to begin times out, without a retry', async () => {
       model = { ...model, limits: { firstByteSeconds: 1 } };
       for (const silentAfter of ['request', 'head', 0] as const) {
         const count = upstream.requests.length;
@@ -62,7 +62,7 @@ describe('a call of an upstream', { timeout: 240_000 }, () => {
       }
     });
 
-    it('altogether is given up', async () => {
+    it('in total times out', async () => {
       model = { ...model, limits: { totalSeconds: 1 } };
       await timesOut({ silentAfter: 'request' });
       let isOver = false;
@@ -72,12 +72,12 @@ describe('a call of an upstream', { timeout: 240_000 }, () => {
       isOver = true;
     });
 
-    it('in the middle of a whole answer is given up', async () => {
+    it('in the middle of a whole answer times out', async () => {
       model = { ...model, limits: { idleSeconds: 1 } };
       await timesOut({ silentAfter: 'head' });
     });
 
-    it('altogether leaves no time to ask another', async () => {
+    it('in total leaves no time for a fallback', async () => {
       const other = await startTestUpstream();
       const upstreams = [openaiUpstream(upstream.baseUrl), openaiUpstream(other.baseUrl)];
       model = textModel(upstreams, { limits: { totalSeconds: 1 } });
@@ -87,7 +87,7 @@ describe('a call of an upstream', { timeout: 240_000 }, () => {
       await other.close();
     });
 
-    it('is not so for a reader that is', async () => {
+    it('is not timed out because of a slow reader', async () => {
       model = { ...model, limits: { idleSeconds: 1 } };
       const holds = [gate(), gate()] as const;
       upstream.script({ pace: (place) => holds[place - 2]?.passed ?? Promise.resolve() });
@@ -106,8 +106,8 @@ describe('a call of an upstream', { timeout: 240_000 }, () => {
     });
   });
 
-  describe('whose client goes away', () => {
-    it('before it has begun is told at once', async () => {
+  describe('whose client disconnects', () => {
+    it('before it has begun is aborted immediately', async () => {
       for (const behaviour of [{ silentAfter: 'request' }, { silentAfter: 'head' }] satisfies Behaviour[]) {
         const count = upstream.requests.length;
         upstream.script(behaviour);
@@ -123,7 +123,7 @@ describe('a call of an upstream', { timeout: 240_000 }, () => {
       assert.deepEqual(bench.log, []);
     });
 
-    it('in the middle is told at once, and what was said until then is counted', async () => {
+    it('in the middle is aborted immediately, and what was generated until then is counted', async () => {
       for (const goes of ['abort', 'return'] as const) {
         const count = upstream.requests.length;
         upstream.script({
@@ -148,7 +148,7 @@ describe('a call of an upstream', { timeout: 240_000 }, () => {
       }
     });
 
-    it('is told the reason of whoever ends the call for another', async () => {
+    it('is aborted with the reason of the caller', async () => {
       upstream.script({ silentAfter: 3 });
       const stopping = new AbortController();
       const opened = await open(bench.router, await chatCall(model, { stream: true }), stopping.signal);
@@ -161,7 +161,7 @@ describe('a call of an upstream', { timeout: 240_000 }, () => {
       assert.equal(await waiting, reason);
     });
 
-    it('before it was asked is not asked', async () => {
+    it('before it was sent is not sent', async () => {
       const count = upstream.requests.length;
       await failureOf(open(bench.router, await chatCall(model), AbortSignal.abort()));
       assert.equal(upstream.requests.length, count);
@@ -197,7 +197,7 @@ describe('a call of an upstream', { timeout: 240_000 }, () => {
     assert.equal(dataOf(frames.at(-1) ?? '')['id'], 'chatcmpl-ours-1');
   });
 
-  it('has a kept connection used again', async () => {
+  it('reuses a keep-alive connection', async () => {
     const count = upstream.requests.length;
     const calls = 20;
     for (let times = 0; times < calls; times++) {

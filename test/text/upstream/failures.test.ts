@@ -61,7 +61,7 @@ describe('an upstream that misbehaves', { timeout: 240_000 }, () => {
   };
   const refusal = (error: Json): Json => ({ error: { message: 'secret words of vendor-x', ...error } });
 
-  it('is told by its status', async () => {
+  it('is classified by its status', async () => {
     for (const [status, reason] of [
       [301, 'upstream_unavailable'],
       [400, 'upstream_refused'],
@@ -115,7 +115,7 @@ describe('an upstream that misbehaves', { timeout: 240_000 }, () => {
     }
   });
 
-  it('that finds a conversation too long says so to the client, however it puts it', async () => {
+  it('that reports too long a conversation is translated for the client, in any wording', async () => {
     for (const body of [
       refusal({ code: 'context_length_exceeded', param: 'messages' }),
       {
@@ -135,7 +135,7 @@ describe('an upstream that misbehaves', { timeout: 240_000 }, () => {
     }
   });
 
-  it('names the parameters of responses, where that is what the client sent', async () => {
+  it('names the parameters of responses, when that is what the client sent', async () => {
     upstream.script({ status: 400, body: refusal({ param: 'response_format', code: 'invalid_json_schema' }) });
     const text = { format: { type: 'json_schema', name: 's', schema: { type: 'object' } } };
     const error = await failureOf(open(bench.router, await responsesCall(model, { text })));
@@ -147,7 +147,7 @@ describe('an upstream that misbehaves', { timeout: 240_000 }, () => {
     assert.ok(tooLong instanceof InvalidTextRequest && tooLong.param === 'input', String(tooLong));
   });
 
-  it('that says no answer of the protocol, before it has begun', async () => {
+  it('that returns no valid response of the protocol, before it has begun', async () => {
     const choice = (delta: unknown, rest: Json = {}): unknown => ({ choices: [{ index: 0, delta, ...rest }] });
     for (const behaviour of [
       { body: '<html>secret words</html>', headers: { 'content-type': 'text/html' } },
@@ -215,7 +215,7 @@ describe('an upstream that misbehaves', { timeout: 240_000 }, () => {
       return { texts, error };
     };
 
-    it('a broken connection, an early end, an error or garbage end it with a failure, after what was said', async () => {
+    it('a broken connection, an early end, an error or garbage end it with a failure, after the partial output', async () => {
       const pieces = Array.from({ length: 10 }, (_, place) => ` word${place}`);
       for (const behaviour of [{ breaksAfter: 10 }, { endsAfter: 10 }, { errorAfter: 10 }] satisfies Behaviour[]) {
         const { texts, error } = await broken({ reply: { text: pieces }, ...behaviour });
@@ -233,12 +233,12 @@ describe('an upstream that misbehaves', { timeout: 240_000 }, () => {
       assert.equal(bench.log.length, 0);
     });
 
-    it('an end in order is too early, where one of several choices has not come to its own', async () => {
+    it('a regular end is too early when one of several choices has not finished', async () => {
       const { error } = await broken({ withoutDone: true, endsAfter: 11 }, { n: 2 });
       assert.equal(error.reason, 'upstream_invalid');
     });
 
-    it('a connection that breaks after the last end has broken nothing', async () => {
+    it('a connection that breaks after the last choice has finished is no failure', async () => {
       upstream.script({
         events: [
           { choices: [{ index: 0, delta: { content: 'So.' }, finish_reason: null }] },
@@ -251,7 +251,7 @@ describe('an upstream that misbehaves', { timeout: 240_000 }, () => {
       assert.equal(frames.length, 2);
     });
 
-    it('silence is a time-out', async () => {
+    it('silence is a timeout', async () => {
       model = { ...model, limits: { idleSeconds: 1 } };
       const { texts, error } = await broken({ silentAfter: 2 });
       assert.equal(texts.length, 2);
@@ -260,7 +260,7 @@ describe('an upstream that misbehaves', { timeout: 240_000 }, () => {
     });
   });
 
-  it('that hangs up before it has answered is asked once more, on another connection', async () => {
+  it('that disconnects before the response is retried once, on another connection', async () => {
     const count = upstream.requests.length;
     upstream.script({ breaksAfter: 'request' }, {});
     const frames = await framesOf(bench.router, await chatCall(model, { stream: true }));

@@ -91,7 +91,7 @@ describe('responses of an upstream that has them', { timeout: 180_000 }, () => {
       assert.ok(!text.includes(secret), secret);
   });
 
-  it('has the whole response, once the frames are over', async () => {
+  it('has the whole response, after the last frame', async () => {
     let release = (): void => undefined;
     const released = new Promise<void>((resolve) => (release = resolve));
     upstream.script({ pace: (place) => (place === 1 ? released : Promise.resolve()) });
@@ -104,7 +104,7 @@ describe('responses of an upstream that has them', { timeout: 180_000 }, () => {
     assert.deepEqual(opened.whole?.(), dataOf(frames.at(-1) ?? '')['response']);
   });
 
-  it('asks the upstream to keep nothing, and sends what says everything itself', async () => {
+  it('disables storage at the upstream, and sends the full conversation itself', async () => {
     await framesOf(
       bench.router,
       await responsesCall(model, {
@@ -134,7 +134,7 @@ describe('responses of an upstream that has them', { timeout: 180_000 }, () => {
     });
   });
 
-  it('says in words that every server knows which tools are allowed', async () => {
+  it('describes the allowed tools in a form that every server supports', async () => {
     const tools = ['f', 'g'].map((name) => ({ type: 'function', name, strict: false }));
     const choice = { type: 'allowed_tools', mode: 'auto', tools: [{ type: 'function', name: 'g' }] };
 
@@ -163,7 +163,7 @@ describe('responses of an upstream that has them', { timeout: 180_000 }, () => {
     assert.equal(upstream.requests.at(-1)?.body['stream'], false);
   });
 
-  it('tells that an answer is incomplete, streamed and not', async () => {
+  it('reports that an answer is incomplete, streamed and not', async () => {
     upstream.script({ reply: { ...HELLO, finish: 'length' } });
     const frames = await framesOf(bench.router, await responsesCall(model, { stream: true }));
     const last = dataOf(frames.at(-1) ?? '');
@@ -189,7 +189,7 @@ describe('responses of an upstream that has them', { timeout: 180_000 }, () => {
   });
 
   // Proves C9-5.
-  it('numbers events that have no number, and closes the gap of those it leaves out', async () => {
+  it('numbers events without a number, and closes the gaps of omitted ones', async () => {
     const events = responseEvents(HELLO).map((event) => ({ ...event, sequence_number: undefined }));
     for (const scripted of [
       events,
@@ -206,7 +206,7 @@ describe('responses of an upstream that has them', { timeout: 180_000 }, () => {
     }
   });
 
-  it('takes a failed response, an error, or an end before the end for what they are', async () => {
+  it('recognizes a failed response, an error, and an early end', async () => {
     const [first = {}] = responseEvents(HELLO);
     const failed = { ...response('failed', [], HELLO), error: { code: 'server_error', message: 'secret words' } };
     for (const events of [
@@ -231,7 +231,7 @@ describe('responses of an upstream that has them', { timeout: 180_000 }, () => {
   });
 });
 
-describe('a response that is passed on and breaks off', { timeout: 180_000 }, () => {
+describe('a response that is passed on and interrupted', { timeout: 180_000 }, () => {
   const PROBLEM: TextProblem = {
     status: 503,
     errorCode: 'SERVICE_UNAVAILABLE',
@@ -270,7 +270,7 @@ describe('a response that is passed on and breaks off', { timeout: 180_000 }, ()
   const outputOf = (told: readonly Json[]): unknown => ((told.at(-1)?.['response'] ?? {}) as Json)['output'];
 
   // Proves C9-13.
-  it('goes on counting, with an error and a failed response that shows what was said', async () => {
+  it('continues the numbering, with an error and a failed response that has the partial output', async () => {
     for (const behaviour of [{ breaksAfter: 7 }, { endsAfter: 7 }, { errorAfter: 7 }] satisfies Behaviour[]) {
       const { passed, told } = await broken(behaviour);
 
@@ -314,7 +314,7 @@ describe('a response that is passed on and breaks off', { timeout: 180_000 }, ()
     }
   });
 
-  it('gives no number to the event that tells of the upstream’s own failure', async () => {
+  it('gives no number to the event of the upstream’s own failure', async () => {
     const failed = { ...response('failed', [], HELLO), error: { code: 'server_error', message: 'secret words' } };
     const { passed, told } = await broken(numbered({ type: 'response.failed', response: failed }));
     assert.deepEqual(
@@ -324,7 +324,7 @@ describe('a response that is passed on and breaks off', { timeout: 180_000 }, ()
     assert.deepEqual(outputOf(told), []);
   });
 
-  it('shows what was done as it was told, and what was open as far as it came', async () => {
+  it('has completed items as reported, and open ones as far as they arrived', async () => {
     const thoughts = { id: 'rs_1', type: 'reasoning', summary: [] };
     const done = { ...thoughts, summary: [{ type: 'summary_text', text: 'Hm. Yes.' }] };
     const call = { id: 'fc_1', type: 'function_call', status: 'in_progress', call_id: 'c1', name: 'f', arguments: '' };
@@ -389,7 +389,7 @@ describe('responses of an upstream that has only chat completions', { timeout: 1
     usage: { inputTokens: 11, cachedInputTokens: 3, outputTokens: 7, reasoningTokens: 2 },
   };
 
-  it('decodes the stream to events, whether or not the client has it streamed', async () => {
+  it('decodes the stream to events, whether or not the client streams', async () => {
     for (const stream of [true, false]) {
       upstream.script({ reply: { ...HELLO, reasoning: ['Hm', '.'], refusal: ['No.'] }, reasoningField: 'reasoning' });
       const events = await eventsOf(bench.router, await responsesCall(model, { stream }));
@@ -407,7 +407,7 @@ describe('responses of an upstream that has only chat completions', { timeout: 1
     }
   });
 
-  it('makes a chat request of the one form', async () => {
+  it('builds a chat request', async () => {
     const tool = { type: 'function', name: 'f', parameters: { type: 'object' }, strict: true };
     await eventsOf(
       bench.router,
@@ -486,7 +486,7 @@ describe('responses of an upstream that has only chat completions', { timeout: 1
     return eventsOf(bench.router, await responsesCall(model));
   };
 
-  it('puts tool calls in order, whatever they lack', async () => {
+  it('normalizes tool calls, whatever fields are missing', async () => {
     const call = (choice: Json): Json => chunk({ tool_calls: [choice] });
     const events = await decoded([
       call({ index: 4, id: 'a', function: { name: 'f' } }),
@@ -522,7 +522,7 @@ describe('responses of an upstream that has only chat completions', { timeout: 1
     ]);
   });
 
-  it('takes an end without a text, and logprobs beside a text', async () => {
+  it('accepts an end without a text, and logprobs beside a text', async () => {
     assert.deepEqual(
       await decoded([chunk({ role: 'assistant', content: '' }), chunk({}, { finish_reason: 'length' })]),
       [{ type: 'finish', choice: 0, reason: 'length' }],
@@ -539,14 +539,14 @@ describe('responses of an upstream that has only chat completions', { timeout: 1
     });
   });
 
-  it('tells the last usage once, and at the end', async () => {
+  it('reports the last usage once, at the end', async () => {
     upstream.script({ usageOnEvery: true });
     const events = await eventsOf(bench.router, await responsesCall(model));
     assert.deepEqual(events.at(-1), usage);
     assert.equal(events.filter(({ type }) => type === 'usage').length, 1);
   });
 
-  it('does not take half a tool call for an answer', async () => {
+  it('rejects an incomplete tool call as an answer', async () => {
     const error = await failureOf(
       decoded([chunk({ content: 'So' }), chunk({ tool_calls: [{ id: 'a' }] }), chunk({}, { finish_reason: 'stop' })]),
     );

@@ -45,7 +45,7 @@ function sendBytes(receiver: Receiver, bytes: Buffer): void {
 }
 
 describe('an answer in pieces of one byte', () => {
-  it('is held in a few buffers, and read as any other', async () => {
+  it('is held in a few buffers, and read like any other', async () => {
     const { receiver, opened } = await begin();
     const before = liveBuffers();
     receiver.head(200, { 'content-type': 'application/json' });
@@ -58,7 +58,7 @@ describe('an answer in pieces of one byte', () => {
     assert.equal((await opened).kind, 'body');
   });
 
-  it('is held in a few buffers where it is a refusal', async () => {
+  it('is held in a few buffers when it is an error', async () => {
     const { receiver, opened } = await begin();
     const before = liveBuffers();
     receiver.head(400, { 'content-type': 'application/json' });
@@ -72,7 +72,7 @@ describe('an answer in pieces of one byte', () => {
 });
 
 describe('an event', () => {
-  it('of many empty lines is as large as what they take', () => {
+  it('of many empty lines is counted with its real size', () => {
     const splitter = new EventSplitter(() => undefined);
     const lines = Buffer.from('data:\n'.repeat(10_000));
 
@@ -81,7 +81,7 @@ describe('an event', () => {
     }, UpstreamFailure);
   });
 
-  it('comes after as many comments as keep a connection open for hours', () => {
+  it('arrives after hours of keep-alive comments', () => {
     const events: string[] = [];
     const splitter = new EventSplitter((_name, data) => events.push(data));
     const comments = Buffer.from(': keep-alive\n\n'.repeat(1_000));
@@ -91,7 +91,7 @@ describe('an event', () => {
     assert.deepEqual(events, ['a']);
   });
 
-  it('whose line comes byte by byte is whole', () => {
+  it('whose line arrives byte by byte is complete', () => {
     const events: string[] = [];
     const splitter = new EventSplitter((_name, data) => events.push(data));
     for (const byte of Buffer.from(`data: ${'é'.repeat(5_000)}\n\n`)) splitter.push(Buffer.of(byte));

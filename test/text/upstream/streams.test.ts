@@ -43,7 +43,7 @@ const cuts = fc.array(fc.nat(100_000), { maxLength: 60 });
 const lineEnd = fc.constantFrom('\n' as const, '\r\n' as const, '\r' as const);
 
 describe('server-sent events', () => {
-  it('are found in any framing', () => {
+  it('are parsed in any framing', () => {
     for (const [text, events] of [
       [
         'data: a\n\ndata:b\n\n',
@@ -91,7 +91,7 @@ describe('server-sent events', () => {
     }
   });
 
-  it('are the same however their bytes are cut', () => {
+  it('are the same however their bytes are split', () => {
     const line = fc.string({ unit: 'grapheme', maxLength: 30 }).map((text) => text.replaceAll(/[\r\n]/g, ' '));
     const stream = fc.array(
       fc.tuple(fc.constantFrom('data: ', 'data:', 'event: ', ':', 'id: ', ''), line, lineEnd, fc.boolean()),
@@ -139,7 +139,7 @@ describe('a member of a JSON text', () => {
   });
 });
 
-describe('a stream on its way to the client', { timeout: 180_000 }, () => {
+describe('a stream to the client', { timeout: 180_000 }, () => {
   const model = textModel([openaiUpstream('http://localhost/v1', { apis: ['chat.completions', 'responses'] })]);
   let chat: TextCall;
   let responses: TextCall;
@@ -160,7 +160,7 @@ describe('a stream on its way to the client', { timeout: 180_000 }, () => {
   const anew = (call: TextCall): TextCall => ({ ...call, tally: new Tally(5) });
 
   // Proves C9-7.
-  it('gives the same frames and the same count whatever the framing and wherever its bytes are cut', () => {
+  it('has the same frames and the same count whatever the framing and however its bytes are split', () => {
     const reply = {
       ...HELLO,
       reasoning: ['Hm', ' … '],
@@ -267,7 +267,7 @@ describe('a stream on its way to the client', { timeout: 180_000 }, () => {
     );
   });
 
-  it('is passed on the same whether a chunk is like the one before it or not', () => {
+  it('is passed on the same whether a chunk resembles the previous one or not', () => {
     const text = fc.oneof(
       fc.string({ unit: 'grapheme', maxLength: 12 }),
       fc.constantFrom('"', '\\', 'a","x":"b', '"}}]', '\n', '\u2028', '\u0007', 'finish_reason":null'),
@@ -305,7 +305,7 @@ describe('a stream on its way to the client', { timeout: 180_000 }, () => {
     );
   });
 
-  it('is garbage where a chunk only looks like the one before it', () => {
+  it('is rejected when a chunk only resembles the previous one', () => {
     const chunk = (raw: string): string =>
       `data: {"choices":[{"index":0,"delta":{"content":"${raw}"},"finish_reason":null}]}\n\n`;
     for (const raw of ['\\x', '\u0001', '\\u12', 'a"b', '\\']) {
@@ -323,7 +323,7 @@ describe('a stream on its way to the client', { timeout: 180_000 }, () => {
     assert.deepEqual(call.tally.usage(), expected.usage());
   });
 
-  it('tells a client what an upstream of ours would have told it', () => {
+  it('passes on what another Darkroom as upstream would send', () => {
     const answer = fc.tuple(said(0), usage);
     fc.assert(
       fc.property(answer, ([events, counted]) => {

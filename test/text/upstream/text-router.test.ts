@@ -64,7 +64,7 @@ describe('the upstreams of a text model', { timeout: 180_000 }, () => {
     return error;
   };
 
-  it('are asked in their order, and the database is not, but for a look once a second', async () => {
+  it('are tried in order, with only one database query per second', async () => {
     for (let times = 0; times < 5; times++) await call();
     assert.deepEqual(asked(), [5, 0]);
     assert.deepEqual(bench.gate.asked, ['text:first']);
@@ -76,7 +76,7 @@ describe('the upstreams of a text model', { timeout: 180_000 }, () => {
     assert.deepEqual(bench.log, []);
   });
 
-  it('are asked one after the other while nothing was said', async () => {
+  it('are tried one after the other while nothing was generated', async () => {
     for (const behaviour of [
       { status: 500, body: {} },
       { status: 429, body: {} },
@@ -96,7 +96,7 @@ describe('the upstreams of a text model', { timeout: 180_000 }, () => {
     for (const secret of ['secret words', 'Hello', SECRET]) assert.ok(!log.includes(secret), log);
   });
 
-  it('are not asked on where one refuses the request itself', async () => {
+  it('are not tried further when one rejects the request itself', async () => {
     first.script({
       status: 404,
       body: { error: { message: 'no such model', code: 'model_not_found', param: 'model' } },
@@ -107,13 +107,13 @@ describe('the upstreams of a text model', { timeout: 180_000 }, () => {
     assert.deepEqual(asked(), [2, 0]);
   });
 
-  it('are not asked on once something was said', async () => {
+  it('are not tried further once something was generated', async () => {
     first.script({ breaksAfter: 1 });
     assert.equal((await failure()).reason, 'upstream_invalid');
     assert.deepEqual(asked(), [1, 0]);
   });
 
-  it('are asked once more where the trouble may have passed', async () => {
+  it('are retried once when the failure may be temporary', async () => {
     first.script({ status: 503, body: {} }, {});
     second.script({ status: 401, body: {} });
     assert.equal((await call()).length, 6);
@@ -124,7 +124,7 @@ describe('the upstreams of a text model', { timeout: 180_000 }, () => {
     assert.deepEqual(asked(), [4, 2]);
   });
 
-  it('may be given up between two tries', async () => {
+  it('may be abandoned between two attempts', async () => {
     first.script({ status: 503, body: {} });
     second.script({ status: 401, body: {} });
     const gone = new AbortController();
@@ -137,10 +137,10 @@ describe('the upstreams of a text model', { timeout: 180_000 }, () => {
     assert.deepEqual(asked(), [1, 1]);
   });
 
-  describe('that ask to be left alone', () => {
+  describe('that send Retry-After', () => {
     const patience: Behaviour = { status: 429, headers: { 'retry-after': '30' }, body: {} };
 
-    it('are, and others are told', async () => {
+    it('are skipped, and other processes are notified', async () => {
       first.script(patience);
       await call();
       await call();
@@ -153,13 +153,13 @@ describe('the upstreams of a text model', { timeout: 180_000 }, () => {
       assert.deepEqual(asked(), [2, 2]);
     });
 
-    it('are told of once, however many calls are told so at once', async () => {
+    it('are recorded once, however many concurrent calls got it', async () => {
       first.script(patience);
       await Promise.all(Array.from({ length: 10 }, call));
       assert.equal(bench.gate.reports.length, 1);
     });
 
-    it('leave a call that nobody answers with the time to wait', async () => {
+    it('leave a call without an upstream with the time to wait', async () => {
       first.script(patience);
       second.script({ status: 429, headers: { 'retry-after-ms': '7500', 'retry-after': '9' }, body: {} });
       for (const expected of [8, 8]) {
@@ -171,7 +171,7 @@ describe('the upstreams of a text model', { timeout: 180_000 }, () => {
       assert.equal((await failure()).retryAfterSeconds, 3);
     });
 
-    it('without saying for how long are asked again by the next call', async () => {
+    it('without a value are tried again by the next call', async () => {
       first.script({ status: 429, body: {} });
       second.script({ status: 429, body: {} });
       const error = await failure();
@@ -181,7 +181,7 @@ describe('the upstreams of a text model', { timeout: 180_000 }, () => {
       assert.deepEqual(bench.gate.reports, []);
     });
 
-    it('are left alone where another process was told so', async () => {
+    it('are skipped when another process got it', async () => {
       bench.gate.paused.set('text:first', 10_000);
       // The first call starts the lookup and does not wait for it.
       await call();
@@ -198,7 +198,7 @@ describe('the upstreams of a text model', { timeout: 180_000 }, () => {
     });
   });
 
-  it('that keep failing are asked after the others, until one call in a while finds them well', async () => {
+  it('that keep failing are tried after the others, until an occasional probe succeeds', async () => {
     first.script({ status: 500, body: {} });
     for (let times = 0; times < 6; times++) await call();
     assert.deepEqual(asked(), [5, 6]);
@@ -211,7 +211,7 @@ describe('the upstreams of a text model', { timeout: 180_000 }, () => {
     assert.deepEqual(asked(), [7, 7]);
   });
 
-  it('that keep failing are asked all the same, where there are no others', async () => {
+  it('that keep failing are tried anyway, when there are no others', async () => {
     model = textModel([openaiUpstream(first.baseUrl)]);
     first.script({ status: 500, body: {} });
     for (let times = 0; times < 6; times++) await failure();
@@ -248,7 +248,7 @@ describe('the upstreams of a text model', { timeout: 180_000 }, () => {
     });
     after(() => room.close());
 
-    it('a pause goes through the database, and a good call does not', async () => {
+    it('a pause is shared through the database, and a successful call is not', async () => {
       const { database } = room;
       let nowMs = 1_000_000;
       const now = (): number => nowMs;
