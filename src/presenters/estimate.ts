@@ -9,7 +9,7 @@ import { formatDecimal, formatUsd } from '../domain/money.ts';
 export function presentEstimate({ quote, pricing, violations, ...estimate }: Estimate): WireEstimate {
   const cost = quote === undefined ? null : formatUsd(quote.costMicroUsd);
   return {
-    // Nothing is known about a task in advance that would make it cheaper than its worst case.
+    // Before a task runs, no lower cost than its worst case can be derived.
     estimatedCost: cost,
     maxCost: cost,
     currency: 'USD',

@@ -7,7 +7,7 @@ import type { UrlSigner } from '../objects/urls/signed-url.ts';
 import type { WireFile } from '@darkroom/api/tasks/file';
 import { extensionFor } from '@darkroom/media/media-types';
 
-/** @param urlLifetimeSeconds how long the last URL may outlive the upload: it is marked gone only then. */
+/** @param urlLifetimeSeconds how long the last URL may outlive the upload: it is marked as deleted only then. */
 export function presentFile(upload: Upload, signer: UrlSigner, urlLifetimeSeconds: number): WireFile {
   const { id, mimeType, sizeBytes } = upload;
   const notAfter = Math.floor(upload.expiresAt) + urlLifetimeSeconds;

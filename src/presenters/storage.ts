@@ -15,15 +15,15 @@ export function isOutputId(text: string): boolean {
   return new RegExp(OUTPUT_ID).test(text);
 }
 
-/** Presents a page of the list, signing a fresh URL for each output that is kept. */
+/** Presents a page of the list, signing a fresh URL for each stored output. */
 export function presentOutputPage(
   { items, total, isTotalCapped }: OutputPage,
-  place: { readonly page: number; readonly size: number },
+  pagination: { readonly page: number; readonly size: number },
   signer: UrlSigner,
 ): Static<typeof StorageListSchema> {
   return {
-    page: place.page,
-    size: place.size,
+    page: pagination.page,
+    size: pagination.size,
     total,
     ...(isTotalCapped ? { totalIsCapped: true } : {}),
     items: items.map((output) => presentStoredOutput(output, signer)),

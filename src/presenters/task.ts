@@ -12,16 +12,16 @@ import { failureFace } from '../domain/failure-reason.ts';
 import { faultMessage, inputFault, isFaultKind, reasonOfFault } from '../domain/input-fault.ts';
 import type { InputFault } from '../domain/input-fault.ts';
 
-/** `error.reason` is a closed set (contract §3): its reason for one of ours; none, where `error.code` says it. */
+/** `error.reason` is a closed set (contract §3): the reason of one of our failures; none if `error.code` already states it. */
 function publicReason(reason: FailureReason): FailureReason | undefined {
   if (reason === 'storage_unavailable') return undefined;
   return reason === 'model_unavailable' ? 'provider_unavailable' : reason;
 }
 
 /**
- * Presents a task, signing a fresh URL for each output that is kept.
+ * Presents a task, signing a fresh URL for each stored output.
  *
- * @param now milliseconds since 1970: an output whose retention has ended by then is gone.
+ * @param now milliseconds since 1970: an output whose retention has ended by then counts as deleted.
  */
 export function presentTask(task: TaskDetail, signer: UrlSigner, now: number): WireTask {
   const captured = task.capturedMicroUsd;
@@ -60,10 +60,10 @@ export function presentTask(task: TaskDetail, signer: UrlSigner, now: number): W
 function presentOutputs(task: TaskDetail, signer: UrlSigner, now: number): Pick<WireTask, 'output' | 'outputGone'> {
   const isGone = ({ goneAt, retainUntil }: TaskOutput): boolean =>
     goneAt !== null || (retainUntil !== null && retainUntil * 1000 <= now);
-  const kept = task.outputs.filter((output) => !isGone(output));
+  const stored = task.outputs.filter((output) => !isGone(output));
   const gone = task.outputs.filter(isGone);
   return {
-    output: kept.map((output) => presentOutput(task.id, output, signer)),
+    output: stored.map((output) => presentOutput(task.id, output, signer)),
     ...(gone.length === 0
       ? {}
       : {

@@ -141,7 +141,7 @@ describe('usage', () => {
         /^invalid request: from: maximum: got 2027-02-02, want 2027-02-01, the value of to$/,
       ],
       ['from=9999-01-01', /^invalid request: from: maximum: got 9999-01-01, want \d{4}-\d\d-\d\d, the value of to$/],
-      ['from=2026-01-01&to=2027-01-02', /^invalid request: from: at most 366 days can be asked for at once, got 367$/],
+      ['from=2026-01-01&to=2027-01-02', /^invalid request: from: at most 366 days per request, got 367$/],
       ['from=0001-01-01&to=9999-12-31', /^invalid request: from: at most 366 days/],
       ['groupBy=', /^invalid request: groupBy\.0: enum: got "", want one of "day", "model", "keyId"$/],
       ['groupBy=month', /^invalid request: groupBy\.0: enum: got "month", want one of /],

@@ -28,14 +28,14 @@ import type { OutputCondition } from '../../objects/outputs/storage-tier.ts';
 import { requestWork } from '../outbox/outbox.ts';
 import { addEvents, lockTask } from '../record/timeline.ts';
 import type { NewEvent } from '../record/timeline.ts';
-import type { StorageRefusal } from '@darkroom/api/facts/storage';
+import type { StorageRejectionReason } from '@darkroom/api/facts/storage';
 
-export type { StorageRefusal } from '@darkroom/api/facts/storage';
+export type { StorageRejectionReason } from '@darkroom/api/facts/storage';
 
 /** The result for each id, in the order of the request; an id given twice is one. */
 export interface StorageDecision {
   readonly accepted: readonly string[];
-  readonly rejected: readonly { readonly id: string; readonly reason: StorageRefusal }[];
+  readonly rejected: readonly { readonly id: string; readonly reason: StorageRejectionReason }[];
 }
 
 export interface StorageRequest {
@@ -83,7 +83,7 @@ export async function promoteOutputs(
 }
 
 /** Reasons in the output itself. Where nothing would happen, nothing costs anything, and money does not matter. */
-function findPromotionRejection(output: OutputCondition | undefined): StorageRefusal | undefined {
+function findPromotionRejection(output: OutputCondition | undefined): StorageRejectionReason | undefined {
   if (output === undefined) return 'not_owned';
   if (output.isGone) return 'already_deleted';
   if (output.storageTier === 'persistent') return 'not_promotable';
@@ -216,10 +216,10 @@ export async function returnUnpaidOutputs(
 
 async function decideEach(
   ids: readonly string[],
-  findRejection: (id: string) => Promise<StorageRefusal | undefined>,
+  findRejection: (id: string) => Promise<StorageRejectionReason | undefined>,
 ): Promise<StorageDecision> {
   const accepted: string[] = [];
-  const rejected: { id: string; reason: StorageRefusal }[] = [];
+  const rejected: { id: string; reason: StorageRejectionReason }[] = [];
   for (const id of ids) {
     const reason = await findRejection(id);
     if (reason === undefined) accepted.push(id);

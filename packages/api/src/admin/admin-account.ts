@@ -60,13 +60,13 @@ export const Limits = Type.Object(
       }),
     ),
   },
-  { additionalProperties: false, description: 'What is not named stays as it is, or begins with the default.' },
+  { additionalProperties: false, description: 'Fields that are absent stay unchanged, or get the default on creation.' },
 );
 
 export const CreateAccountSchema = Type.Object(
   {
     name: Name,
-    usd: Type.Optional(usdGiven('What it has to begin with, in decimal USD.')),
+    usd: Type.Optional(usdGiven('The initial balance, in decimal USD.')),
     limits: Type.Optional(Limits),
   },
   { additionalProperties: false },
@@ -84,7 +84,7 @@ export const SuspendAccountSchema = Type.Object(
         minLength: 1,
         maxLength: 500,
         pattern: SAYS_SOMETHING,
-        description: 'Why, for operators: the account never sees it. Absent: what was said before stays.',
+        description: 'The reason, for operators: the account never sees it. Absent: the previous reason stays.',
       }),
     ),
   },
@@ -95,7 +95,7 @@ export const AdminAccountSchema = Type.Object(
   {
     ...AccountSchema.properties,
     suspensionReason: Type.Optional(
-      Type.String({ description: 'Why it is suspended, where an operator said so. Its owner does not see it.' }),
+      Type.String({ description: 'Why it is suspended, if an operator gave a reason. Its owner does not see it.' }),
     ),
   },
   { additionalProperties: false },

@@ -28,10 +28,10 @@ export const AdminCatalogueSchema = Type.Object(
       required: ['since', 'problems'],
       additionalProperties: false,
       properties: {
-        since: UnixSeconds('since when they are refused.'),
+        since: UnixSeconds('since when they are rejected.'),
         problems: Type.Array(
           Type.Object(
-            { file: Type.String(), problem: Type.String({ description: 'The place in the file, and the reason.' }) },
+            { file: Type.String(), problem: Type.String({ description: 'The position in the file, and the reason.' }) },
             { additionalProperties: false },
           ),
         ),

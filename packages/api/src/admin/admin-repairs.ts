@@ -14,7 +14,7 @@ const Kind = Type.Unsafe<RepairKind>({
   type: 'string',
   enum: [...REPAIR_KINDS],
   description:
-    '`settled`: its workflow had ended without settling it. `timed_out`: it was past its deadline. `restarted`: it had no workflow. `callback`: its callback was overdue, and was asked for once more.',
+    '`settled`: its workflow had ended without settling it. `timed_out`: it was past its deadline. `restarted`: it had no workflow. `callback`: its callback was overdue, and was requested again.',
 });
 
 const TroubledTaskSchema = (at: string) =>
@@ -50,7 +50,7 @@ export const RepairSummarySchema = Type.Object(
       ),
       {
         maxItems: REPAIR_KINDS.length,
-        description: `What all processes together have mended, each kind once; of the last ${MAX_KEPT_REPAIRS} repairs.`,
+        description: `The repairs of all processes, one entry for each kind; of the last ${MAX_KEPT_REPAIRS} repairs.`,
       },
     ),
   },

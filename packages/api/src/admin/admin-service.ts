@@ -14,7 +14,7 @@ export const AdminServiceSchema = Type.Object(
     baseUrl: Type.String({ description: 'Where programs reach the API: `<PUBLIC_URL>/v1`.' }),
     workflowsUrl: Type.Optional(
       Type.String({
-        description: "Temporal's Web UI, below which each workflow has its page; only where it is known.",
+        description: "Temporal's Web UI, below which each workflow has its page; only if it is configured.",
       }),
     ),
     isEmbedded: Type.Boolean({ description: 'Whether it runs its own PostgreSQL and Temporal.' }),
@@ -31,7 +31,7 @@ export const UpstreamsSchema = Type.Object(
           state: Type.Unsafe<UpstreamCondition>({
             type: 'string',
             enum: ['open', 'paused', 'failing'],
-            description: '`paused`: it asked to be left alone. `failing`: it kept failing, and its breaker is open.',
+            description: '`paused`: it requires a pause. `failing`: it failed repeatedly, and its circuit breaker is open.',
           }),
           pausedUntil: unixSecondsOrZero('it is not paused.'),
           failingSince: unixSecondsOrZero('its last answer was none of its failures.'),
@@ -86,7 +86,7 @@ export const AdminTaskSchema = Type.Object(
       { maxItems: TIMELINE_PAGE, description: 'Its timeline, oldest first.' },
     ),
     workflowUrl: Type.Optional(
-      Type.String({ description: "Its workflow in Temporal's Web UI; only where that is known." }),
+      Type.String({ description: "Its workflow in Temporal's Web UI; only if that is configured." }),
     ),
   },
   { additionalProperties: false },

@@ -126,7 +126,7 @@ export const QueuesSchema = Type.Object(
         },
         { additionalProperties: false },
       ),
-      { maxItems: 100, description: 'What Temporal has still to be told.' },
+      { maxItems: 100, description: 'The outbox: requests that are pending for Temporal.' },
     ),
   },
   { additionalProperties: false },

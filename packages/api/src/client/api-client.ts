@@ -81,7 +81,7 @@ export function createApiClient({ baseUrl, apiKey, fetch = globalThis.fetch }: A
     throw new TypeError('the API key has characters that no key has');
   }
 
-  async function ask(url: string, method: string, options: RequestOptions, isOurs: boolean): Promise<Response> {
+  async function request(url: string, method: string, options: RequestOptions, isOurs: boolean): Promise<Response> {
     if (isOurs && leadsElsewhere(url))
       throw new ApiError(new Response(null, { status: 404 }), 'not found', 'NOT_FOUND');
     const { body, headers = {}, signal } = options;
@@ -104,14 +104,14 @@ export function createApiClient({ baseUrl, apiKey, fetch = globalThis.fetch }: A
       if (signal?.aborted === true) throw error;
       throw new UnreachableError(`${new URL(url).origin} does not answer: ${reasonOf(error)}`, { cause: error });
     }
-    if (!response.ok) throw await refusal(response);
+    if (!response.ok) throw await toApiError(response);
     return response;
   }
 
   return {
     baseUrl: base,
     async call<Data>(method: string, path: string, options: RequestOptions = {}): Promise<Data> {
-      const response = await ask(base + path, method, options, true);
+      const response = await request(base + path, method, options, true);
       const answer = await readJson<{ readonly data?: Data; readonly error_code?: string }>(
         response,
         new URL(base).origin,
@@ -121,7 +121,7 @@ export function createApiClient({ baseUrl, apiKey, fetch = globalThis.fetch }: A
     },
     async *events(method, path, options = {}) {
       const headers = { Accept: 'text/event-stream', ...options.headers };
-      const response = await ask(base + path, method, { ...options, headers }, true);
+      const response = await request(base + path, method, { ...options, headers }, true);
       if (response.body === null) return;
       try {
         yield* readEvents(response.body);
@@ -130,8 +130,8 @@ export function createApiClient({ baseUrl, apiKey, fetch = globalThis.fetch }: A
         throw new UnreachableError(`${new URL(base).origin} broke off: ${reasonOf(error)}`, { cause: error });
       }
     },
-    get: (path, options = {}) => ask(base + path, 'GET', options, true),
-    fetch: (url, { method = 'GET', ...options } = {}) => ask(url, method, options, false),
+    get: (path, options = {}) => request(base + path, 'GET', options, true),
+    fetch: (url, { method = 'GET', ...options } = {}) => request(url, method, options, false),
   };
 }
 
@@ -183,7 +183,7 @@ function withQuery(url: string, query: RequestOptions['query'] = {}): string {
 }
 
 /** All errors of the API have the envelope; the answer of a proxy in between is reported as it is, shortened. */
-async function refusal(response: Response): Promise<ApiError> {
+async function toApiError(response: Response): Promise<ApiError> {
   const text = await response.text().catch(() => '');
   try {
     const { message, error_code: errorCode, violations } = JSON.parse(text) as Partial<Failure>;
@@ -197,7 +197,7 @@ async function refusal(response: Response): Promise<ApiError> {
   return new ApiError(response, `HTTP ${response.status}: ${text.slice(0, 200)}`.trim(), '');
 }
 
-/** The path of a model: its name may contain slashes, which are kept. */
+/** The path of a model: slashes in its name are not encoded. */
 export function modelPath(name: string): string {
   return `/models/${name.split('/').map(encodeURIComponent).join('/')}`;
 }

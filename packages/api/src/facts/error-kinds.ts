@@ -84,7 +84,7 @@ export const ERROR_KINDS = {
   expectation_failed: {
     ...CALLER_MISTAKE,
     status: 417,
-    description: 'The header `Expect` asks for something that cannot be met.',
+    description: 'The header `Expect` has an expectation that cannot be met.',
     message: 'invalid request: Expect: only 100-continue can be met',
   },
   headers_too_large: {
@@ -240,7 +240,7 @@ export const ERROR_KINDS = {
     isRetryable: false,
     description: 'The configuration is not valid; a restart without a change is of no use.',
   },
-  /** Something outside the configuration. The message is for the operator, and says what to do. */
+  /** Something outside the configuration. The message is for the operator, and states what to do. */
   operator_action_required: {
     ...FAULT,
     isRetryable: false,
@@ -281,7 +281,7 @@ const KINDS = Object.keys(ERROR_KINDS) as readonly ErrorKind[];
  * @param errorCode `error_code` of the envelope; empty: the response has none.
  */
 export function kindOfResponse(status: number, errorCode: string): ErrorKind {
-  // With an invalid key, clients of OpenAI's API get its word as `error_code` (spec §4.4.5).
+  // With an invalid key, clients of OpenAI's API get its code as `error_code` (spec §4.4.5).
   if (status === 401) return 'unauthenticated';
   const named = KINDS.filter((kind) => ERROR_KINDS[kind].errorCode === errorCode);
   const ofStatus = (named.length > 0 ? named : KINDS).find((kind) => ERROR_KINDS[kind].status === status);

@@ -1,4 +1,4 @@
-/** What an event of a task says. */
+/** The detail of a task's event. */
 
-/** Small facts that a caller may see; never a provider's words. */
+/** Small facts that a caller may see; never the text of a provider. */
 export type EventDetail = Readonly<Record<string, string | number | boolean>>;

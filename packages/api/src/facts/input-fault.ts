@@ -5,38 +5,38 @@
  * text.
  */
 
-interface FaultFace {
+interface FaultDescription {
   /** The failure of a task with this fault. */
   readonly reason: 'input_unreachable' | 'input_invalid';
-  readonly says: string;
+  readonly message: string;
 }
 
 /** An address that we may not reach is `unreachable` like any other: no client can map our network with it. */
 const FAULTS = {
   unreachable: {
     reason: 'input_unreachable',
-    says: 'the address could not be fetched; check that it is public and answers',
+    message: 'the address could not be fetched; check that it is public and answers',
   },
-  too_slow: { reason: 'input_unreachable', says: 'the address did not deliver its file in time' },
+  too_slow: { reason: 'input_unreachable', message: 'the address did not deliver its file in time' },
   not_served: {
     reason: 'input_unreachable',
-    says: 'the address answered, but not with a file; check that the file is still there and needs no login',
+    message: 'the address answered, but not with a file; check that the file is still there and needs no login',
   },
-  untrusted: { reason: 'input_unreachable', says: 'the address has no certificate that can be trusted' },
-  gone: { reason: 'input_unreachable', says: 'the file is not stored here any more' },
-  too_large: { reason: 'input_invalid', says: 'the file has more bytes than this field takes' },
+  untrusted: { reason: 'input_unreachable', message: 'the address has no certificate that can be trusted' },
+  gone: { reason: 'input_unreachable', message: 'the file is not stored here any more' },
+  too_large: { reason: 'input_invalid', message: 'the file has more bytes than this field takes' },
   too_large_together: {
     reason: 'input_invalid',
-    says: 'the files of this input have more bytes together than the model takes; this is the largest',
+    message: 'the files of this input have more bytes together than the model takes; this is the largest',
   },
-  wrong_type: { reason: 'input_invalid', says: 'the file is of no type that this field takes' },
-  undecodable: { reason: 'input_invalid', says: 'the file could not be decoded' },
-  too_many_pixels: { reason: 'input_invalid', says: 'the file has more pixels than can be worked on' },
-  too_long: { reason: 'input_invalid', says: 'the file plays longer than can be worked on' },
-  missing: { reason: 'input_invalid', says: 'a file is needed here' },
-  unlettered: { reason: 'input_invalid', says: 'no font here has the letters of a text in quotes' },
-  unusable_text: { reason: 'input_invalid', says: 'nothing in the text can be spoken or sung' },
-} as const satisfies Readonly<Record<string, FaultFace>>;
+  wrong_type: { reason: 'input_invalid', message: 'the file is of no type that this field takes' },
+  undecodable: { reason: 'input_invalid', message: 'the file could not be decoded' },
+  too_many_pixels: { reason: 'input_invalid', message: 'the file has more pixels than can be processed' },
+  too_long: { reason: 'input_invalid', message: 'the file is longer than can be processed' },
+  missing: { reason: 'input_invalid', message: 'a file is needed here' },
+  unlettered: { reason: 'input_invalid', message: 'no font here has the letters of a text in quotes' },
+  unusable_text: { reason: 'input_invalid', message: 'nothing in the text can be spoken or sung' },
+} as const satisfies Readonly<Record<string, FaultDescription>>;
 
 /** What is wrong with a field. */
 export type FaultKind = keyof typeof FAULTS;
@@ -46,7 +46,7 @@ export const FAULT_KINDS = Object.keys(FAULTS) as readonly FaultKind[];
 /** A fault and where it is. */
 export interface InputFault {
   readonly kind: FaultKind;
-  /** The field's path in the input, dotted: `image_urls.2`. Absent: it is not known, or not fit to be reported. */
+  /** The field's path in the input, dotted: `image_urls.2`. Absent: it is unknown, or cannot be reported. */
   readonly field?: string;
 }
 
@@ -66,12 +66,12 @@ export function isFaultKind(text: unknown): text is FaultKind {
 }
 
 /** Why a task with such a fault fails. */
-export function reasonOfFault(kind: FaultKind): FaultFace['reason'] {
+export function reasonOfFault(kind: FaultKind): FaultDescription['reason'] {
   return FAULTS[kind].reason;
 }
 
 /** What a caller reads: `image_urls.2: the file could not be decoded`. */
 export function faultMessage({ kind, field }: InputFault): string {
-  const { says } = FAULTS[kind];
-  return field === undefined ? says : `${field}: ${says}`;
+  const { message } = FAULTS[kind];
+  return field === undefined ? message : `${field}: ${message}`;
 }

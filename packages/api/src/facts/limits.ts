@@ -9,7 +9,7 @@ export const LISTED_RECEIVERS = 100;
 /** Tasks of a kind that are listed at once. */
 export const MAX_TROUBLED_TASKS = 50;
 
-/** How long a record is kept. */
+/** How long a record is retained. */
 export const KEPT_DAYS = 30;
 
 /** The oldest are deleted earlier where there are more: a lost Temporal database is a repair for each open task. */

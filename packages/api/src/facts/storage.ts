@@ -4,7 +4,7 @@
 export type OutputStatus = 'available' | 'pending' | 'deleted';
 
 /** Why an operation on an output is rejected (contract §5). */
-export const STORAGE_REFUSALS = [
+export const STORAGE_REJECTION_REASONS = [
   'not_owned',
   'insufficient',
   'cap_exceeded',
@@ -12,4 +12,4 @@ export const STORAGE_REFUSALS = [
   'already_deleted',
   'storage_op_pending',
 ] as const;
-export type StorageRefusal = (typeof STORAGE_REFUSALS)[number];
+export type StorageRejectionReason = (typeof STORAGE_REJECTION_REASONS)[number];

@@ -1,6 +1,6 @@
 /** What text models can do. */
 
-/** What a request may use besides text; a model that lacks one of them rejects it by the parameter's name. */
+/** What a request may use besides text; a model without one of them rejects it by the parameter's name. */
 export const TEXT_FEATURES = [
   'images',
   'n',

@@ -4,7 +4,7 @@ export interface Violation {
   readonly message: string;
   /** The dotted position in the request: `input.image_urls.2`; '' for the whole of it. */
   readonly field: string;
-  /** The violated keyword of JSON Schema, or a word of ours for a rule that no schema states: `unique`, `url`. */
+  /** The violated keyword of JSON Schema, or our own name for a rule that no schema states: `unique`, `url`. */
   readonly keyword: string;
 }
 

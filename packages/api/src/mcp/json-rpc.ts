@@ -81,7 +81,7 @@ export interface RpcFailure {
   };
 }
 
-/** What the envelope would have said. */
+/** The content of the envelope. */
 export interface RpcErrorData {
   readonly status: number;
   readonly error_code: string;
@@ -92,7 +92,7 @@ export function rpcErrorData(kind: ErrorKind): RpcErrorData {
   return { status, error_code: errorCode };
 }
 
-/** An HTTP error for a JSON-RPC client: the words of the envelope, in the form that such a client reads. */
+/** An HTTP error for a JSON-RPC client: the content of the envelope, in the form that such a client reads. */
 export function rpcFailure(kind: ErrorKind, message: string, id: MessageId = null): RpcFailure {
   return { jsonrpc: '2.0', id, error: { code: factsOf(kind).rpcCode, message, data: rpcErrorData(kind) } };
 }

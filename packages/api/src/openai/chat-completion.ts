@@ -2,7 +2,7 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 
-/** What a model says; `reasoning_content`: what it thought before. */
+/** The message of a model; `reasoning_content`: its reasoning. */
 interface ChatAnswerMessage {
   readonly content?: string | null;
   readonly refusal?: string | null;

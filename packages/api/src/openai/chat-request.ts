@@ -14,7 +14,7 @@ const FormatSchema = Type.Unsafe<Readonly<Record<string, unknown>> & { readonly 
   type: 'object',
   properties: { type: { type: 'string', enum: [...OUTPUT_FORMATS] } },
   required: ['type'],
-  description: 'What the answer is; a `json_schema` has its `name` and its `schema` in a member of that name.',
+  description: 'The format of the answer; a `json_schema` has its `name` and its `schema` in a member of that name.',
 });
 
 const Content = (description: string) =>
@@ -25,7 +25,7 @@ const Content = (description: string) =>
   });
 
 /** OpenAI's own client sends back its parsed form of an answer. */
-const PARSED = { description: "A client's own note; it means nothing here." };
+const PARSED = { description: "A client's own field; it is ignored." };
 
 const ToolCallSchema = Type.Object(
   {
@@ -48,14 +48,14 @@ const MessageSchema = Type.Object(
   {
     role: Type.Unsafe<string>({ type: 'string', enum: ['developer', 'system', 'user', 'assistant', 'tool'] }),
     content: Type.Optional(Content('A text, or parts: `text`, and of a user `image_url` too.')),
-    name: text(256, 'Who speaks.'),
+    name: text(256, 'The name of the author.'),
     tool_calls: Type.Optional(
-      nullable<unknown[]>(Type.Array(ToolCallSchema, { maxItems: 512, description: 'What an assistant called.' })),
+      nullable<unknown[]>(Type.Array(ToolCallSchema, { maxItems: 512, description: 'The tool calls of an assistant.' })),
     ),
-    tool_call_id: Type.Optional(Type.String({ minLength: 1, maxLength: 256, description: 'Whose result this is.' })),
-    refusal: text(1_000_000, 'What an assistant refused with.'),
-    reasoning: text(10_000_000, 'What an assistant thought, sent back; also `reasoning_content`.'),
-    reasoning_content: text(10_000_000, 'The same, as many servers call it.'),
+    tool_call_id: Type.Optional(Type.String({ minLength: 1, maxLength: 256, description: 'The id of the call that this result is for.' })),
+    refusal: text(1_000_000, 'The refusal of an assistant.'),
+    reasoning: text(10_000_000, 'The reasoning of an assistant, sent back; also `reasoning_content`.'),
+    reasoning_content: text(10_000_000, 'The same; the name that many servers use.'),
     parsed: Type.Optional(Type.Unknown(PARSED)),
     annotations: Type.Optional(Type.Unsafe<unknown>({ type: ['array', 'null'] })),
     audio: Type.Optional(Type.Unsafe<null>({ type: 'null' })),
@@ -88,14 +88,14 @@ const ToolSchema = Type.Object(
 
 export const ChatRequestSchema = Type.Object(
   {
-    model: Type.String({ minLength: 1, maxLength: 300, description: 'The name as `GET /v1/models` gives it.' }),
+    model: Type.String({ minLength: 1, maxLength: 300, description: 'The name as listed by `GET /v1/models`.' }),
     messages: Type.Array(MessageSchema, { minItems: 1, maxItems: 10_000, description: 'The conversation so far.' }),
     stream: flag('Server-sent events, the last one `data: [DONE]`.'),
     stream_options: Type.Optional(
       nullable<{ include_usage?: boolean | null }>(
         Type.Object(
           {
-            include_usage: flag('A last chunk tells the usage.'),
+            include_usage: flag('A last chunk contains the usage.'),
             include_obfuscation: Type.Optional(Type.Unsafe<false | null>({ enum: [false, null] })),
           },
           { additionalProperties: false },
@@ -104,20 +104,20 @@ export const ChatRequestSchema = Type.Object(
     ),
     max_completion_tokens: integer(1, 100_000_000, 'Caps reasoning and answer together.'),
     max_tokens: integer(1, 100_000_000, 'The older name of `max_completion_tokens`.'),
-    n: integer(1, 128, 'How many answers; each is paid.'),
+    n: integer(1, 128, 'The number of answers; each is charged.'),
     stop: Type.Optional(
       Type.Unsafe<string | readonly string[] | null>({
         type: ['string', 'array', 'null'],
         minLength: 1,
         items: { type: 'string', minLength: 1 },
         maxItems: 16,
-        description: 'Where the answer ends; not part of it.',
+        description: 'Sequences that end the answer; not part of it.',
       }),
     ),
-    temperature: number(0, 2, 'How much chance there is in the choice of words.'),
-    top_p: number(0, 1, 'Only the likeliest words that together have this probability are chosen from.'),
-    frequency_penalty: number(-2, 2, 'Against words by how often they were said.'),
-    presence_penalty: number(-2, 2, 'Against words that were said.'),
+    temperature: number(0, 2, 'Sampling temperature.'),
+    top_p: number(0, 1, 'Only the most likely tokens with this total probability are sampled.'),
+    frequency_penalty: number(-2, 2, 'Penalizes tokens by how often they occurred.'),
+    presence_penalty: number(-2, 2, 'Penalizes tokens that occurred.'),
     logit_bias: Type.Optional(
       nullable<Record<string, number>>(
         Type.Unsafe({
@@ -132,7 +132,7 @@ export const ChatRequestSchema = Type.Object(
       Number.MAX_SAFE_INTEGER,
       'The same seed and request: the same answer, as far as the model can.',
     ),
-    logprobs: flag('Tell the log probability of each token.'),
+    logprobs: flag('Returns the log probability of each token.'),
     top_logprobs: integer(0, 20, 'How many alternatives of each token; needs `logprobs`.'),
     response_format: Type.Optional(nullable<Record<string, unknown>>(FormatSchema)),
     tools: Type.Optional(
@@ -145,7 +145,7 @@ export const ChatRequestSchema = Type.Object(
       }),
     ),
     parallel_tool_calls: flag('Whether several calls may come at once.'),
-    reasoning_effort: word(REASONING_EFFORTS, 'How much the model thinks first.'),
+    reasoning_effort: word(REASONING_EFFORTS, 'How much reasoning precedes the answer.'),
     reasoning: Type.Optional(
       nullable<{ enabled?: boolean | null; effort?: string | null }>(
         Type.Object(
@@ -160,11 +160,11 @@ export const ChatRequestSchema = Type.Object(
         ),
       ),
     ),
-    verbosity: word(['low', 'medium', 'high'], 'How long the answer is.'),
-    user: text(512, 'Who asks, in your words.'),
-    safety_identifier: text(512, 'Who asks, in your words.'),
+    verbosity: word(['low', 'medium', 'high'], 'The length of the answer.'),
+    user: text(512, 'Your identifier of the end user.'),
+    safety_identifier: text(512, 'Your identifier of the end user.'),
     prompt_cache_key: text(512, 'Requests with one key are likely to share a cache.'),
-    prompt_cache_retention: word(['in-memory', 'in_memory', '24h'], 'Passed on.'),
+    prompt_cache_retention: word(['in-memory', 'in_memory', '24h'], 'Passed to the upstream.'),
     metadata: Type.Optional(
       nullable<Record<string, string>>(
         Type.Unsafe({
@@ -172,14 +172,14 @@ export const ChatRequestSchema = Type.Object(
           maxProperties: 16,
           propertyNames: { type: 'string', minLength: 1, maxLength: 64 },
           additionalProperties: { type: 'string', maxLength: 512 },
-          description: 'Your own notes.',
+          description: 'Your own metadata.',
         }),
       ),
     ),
     modalities: Type.Optional(
       Type.Unsafe<readonly 'text'[] | null>({ type: ['array', 'null'], items: { enum: ['text'] }, minItems: 1 }),
     ),
-    service_tier: word(['auto', 'default'], 'Only the usual one.'),
+    service_tier: word(['auto', 'default'], 'Only the default tier.'),
     store: Type.Optional(
       Type.Unsafe<false | null>({ enum: [false, null], description: 'Chat completions are not stored.' }),
     ),

@@ -8,8 +8,8 @@ import { flag, integer, nullable, number, text, word } from './optional-parts.ts
 import { OUTPUT_FORMATS, REASONING_EFFORTS } from '../facts/text-options.ts';
 import { InputSchema, when } from './responses-input.ts';
 
-/** Known, and rejected by its name if it is given (decode-request.ts). */
-const refused = (description: string) => Type.Optional(Type.Unsafe<unknown>({ description }));
+/** Part of OpenAI's API, and rejected by name if it is given (decode-request.ts). */
+const unsupported = (description: string) => Type.Optional(Type.Unsafe<unknown>({ description }));
 
 const SUMMARIES = ['auto', 'concise', 'detailed'];
 
@@ -54,8 +54,8 @@ export interface WireReasoning {
 
 const ReasoningSchema = Type.Object(
   {
-    effort: word(REASONING_EFFORTS, 'How much the model thinks first.'),
-    summary: word(SUMMARIES, 'The thoughts come as a summary.'),
+    effort: word(REASONING_EFFORTS, 'How much reasoning precedes the answer.'),
+    summary: word(SUMMARIES, 'Returns the reasoning as a summary.'),
     generate_summary: word(SUMMARIES, 'The older name of `summary`.'),
     enabled: flag('False turns reasoning off; it may not contradict `effort`.'),
   },
@@ -69,21 +69,21 @@ const TextSchema = Type.Object(
         type: ['object', 'null'],
         required: ['type'],
         properties: { type: { type: 'string', enum: [...OUTPUT_FORMATS] } },
-        description: 'What the answer is; a `json_schema` has its `name` and its `schema` beside the type.',
+        description: 'The format of the answer; a `json_schema` has its `name` and its `schema` beside the type.',
       }),
     ),
-    verbosity: word(['low', 'medium', 'high'], 'How long the answer is.'),
+    verbosity: word(['low', 'medium', 'high'], 'The length of the answer.'),
   },
   { additionalProperties: false },
 );
 
 export const ResponsesRequestSchema = Type.Object(
   {
-    model: Type.String({ minLength: 1, maxLength: 300, description: 'The name as `GET /v1/models` gives it.' }),
+    model: Type.String({ minLength: 1, maxLength: 300, description: 'The name as listed by `GET /v1/models`.' }),
     input: Type.Optional(InputSchema),
     instructions: text(10_485_760, 'The first system message; not carried over to the next response.'),
     previous_response_id: text(256, 'The response that this one continues; it has to be stored.'),
-    store: flag('False: nothing of this call is kept. Stored responses are kept for 30 days.'),
+    store: flag('False: the response is not stored. Stored responses are retained for 30 days.'),
     stream: flag('Server-sent events, the last one `data: [DONE]`.'),
     stream_options: Type.Optional(
       nullable<{ include_obfuscation?: false | null }>(
@@ -107,10 +107,10 @@ export const ResponsesRequestSchema = Type.Object(
     max_output_tokens: integer(1, 100_000_000, 'Caps reasoning and answer together.'),
     text: Type.Optional(nullable<Record<string, unknown>>(TextSchema)),
     reasoning: Type.Optional(nullable<WireReasoning>(ReasoningSchema)),
-    temperature: number(0, 2, 'How much chance there is in the choice of words.'),
-    top_p: number(0, 1, 'Only the likeliest words that together have this probability are chosen from.'),
-    frequency_penalty: number(-2, 2, 'Against words by how often they were said (Open Responses).'),
-    presence_penalty: number(-2, 2, 'Against words that were said (Open Responses).'),
+    temperature: number(0, 2, 'Sampling temperature.'),
+    top_p: number(0, 1, 'Only the most likely tokens with this total probability are sampled.'),
+    frequency_penalty: number(-2, 2, 'Penalizes tokens by how often they occurred (Open Responses).'),
+    presence_penalty: number(-2, 2, 'Penalizes tokens that occurred (Open Responses).'),
     top_logprobs: integer(0, 20, 'The log probability of each token, and of that many alternatives.'),
     include: Type.Optional(
       nullable<string[]>(
@@ -121,7 +121,7 @@ export const ResponsesRequestSchema = Type.Object(
         }),
       ),
     ),
-    truncation: word(['auto', 'disabled'], '`auto`: the oldest turns are left out where the model cannot take all.'),
+    truncation: word(['auto', 'disabled'], '`auto`: the oldest turns are left out if the context is too small for all.'),
     metadata: Type.Optional(
       nullable<Record<string, string>>(
         Type.Unsafe({
@@ -129,21 +129,21 @@ export const ResponsesRequestSchema = Type.Object(
           maxProperties: 16,
           propertyNames: { type: 'string', minLength: 1, maxLength: 64 },
           additionalProperties: { type: 'string', maxLength: 512 },
-          description: 'Your own notes.',
+          description: 'Your own metadata.',
         }),
       ),
     ),
-    user: text(512, 'Who asks, in your words.'),
-    safety_identifier: text(512, 'Who asks, in your words.'),
+    user: text(512, 'Your identifier of the end user.'),
+    safety_identifier: text(512, 'Your identifier of the end user.'),
     prompt_cache_key: text(512, 'Requests with one key are likely to share a cache.'),
-    prompt_cache_retention: word(['in-memory', 'in_memory', '24h'], 'Passed on.'),
-    service_tier: word(['auto', 'default'], 'Only the usual one.'),
-    background: refused('Not supported: a response is made while its request waits.'),
-    conversation: refused('Not supported: use `previous_response_id`.'),
-    prompt: refused('Not supported: send the whole prompt.'),
-    context_management: refused('Not supported.'),
-    moderation: refused('Not supported.'),
-    prompt_cache_options: refused('Not supported.'),
+    prompt_cache_retention: word(['in-memory', 'in_memory', '24h'], 'Passed to the upstream.'),
+    service_tier: word(['auto', 'default'], 'Only the default tier.'),
+    background: unsupported('Not supported: a response is created while its request waits.'),
+    conversation: unsupported('Not supported: use `previous_response_id`.'),
+    prompt: unsupported('Not supported: send the whole prompt.'),
+    context_management: unsupported('Not supported.'),
+    moderation: unsupported('Not supported.'),
+    prompt_cache_options: unsupported('Not supported.'),
   },
   { additionalProperties: true },
 );

@@ -12,7 +12,7 @@ const State = Type.Unsafe<CallbackState>({
   type: 'string',
   enum: [...ATTEMPTED_STATES],
   description:
-    'Where the delivery stands by now: `pending`: more attempts follow; `exhausted`: it was given up; `stopped`: by a reply of 410.',
+    'The state of the delivery: `pending`: more attempts follow; `exhausted`: all attempts failed; `stopped`: by a reply of 410.',
 });
 
 export const AccountCallbacksQuerySchema = Type.Object(

@@ -24,7 +24,7 @@ export const CreateTaskSchema = Type.Object(
             minLength: 1,
             maxLength: 2048,
             description:
-              'A public HTTPS address. It receives a POST when the task is over and answers 2xx within 10 s.',
+              'A public HTTPS address. It receives a POST when the task has ended, and must respond with 2xx within 10 s.',
             examples: ['https://example.com/hooks/darkroom'],
           }),
           when: Type.Optional(
@@ -45,7 +45,7 @@ export const CreateTaskSchema = Type.Object(
       Type.Unsafe<'temp' | 'persistent'>({
         type: 'string',
         enum: ['temp', 'persistent'],
-        description: 'How the outputs are kept: `temp`, the default, for 7 days; `persistent` until they are deleted.',
+        description: 'How long the outputs are stored: `temp`, the default, for 7 days; `persistent` until they are deleted.',
       }),
     ),
     metadata: Type.Optional(
@@ -62,7 +62,7 @@ export const CreateTaskSchema = Type.Object(
     maxCost: Type.Optional(
       Type.String({
         pattern: '^[0-9]{1,12}(\\.[0-9]{1,6})?$',
-        description: 'Decimal USD: the request is refused where its worst case costs more.',
+        description: 'Decimal USD: the request is rejected if its worst case costs more.',
         examples: ['0.05'],
       }),
     ),

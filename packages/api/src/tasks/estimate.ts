@@ -53,7 +53,7 @@ export const EstimateSchema = Type.Object(
     }),
     errors: Type.Array(Type.String(), {
       maxItems: 300,
-      description: 'Everything for which a create would be refused with 400; empty where nothing is wrong.',
+      description: 'Every problem for which a create would be rejected with 400; empty if there is none.',
     }),
     violations: Type.Array(ViolationSchema, { maxItems: 300, description: 'The same for programs, in that order.' }),
   },

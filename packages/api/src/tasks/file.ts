@@ -15,7 +15,7 @@ export const FileSchema = Type.Object(
       minimum: 0,
       description: 'Unix seconds: when `url` stops working. Reading the file again gives a fresh one, for 24 h.',
     }),
-    mimeType: Type.String({ description: 'Read from the bytes; what the upload said of itself counts for nothing.' }),
+    mimeType: Type.String({ description: 'Detected from the bytes; the type that the upload declares is ignored.' }),
     sizeBytes: Type.Integer({ minimum: 1 }),
   },
   { additionalProperties: false },

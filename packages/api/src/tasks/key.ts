@@ -32,7 +32,7 @@ export const CreateKeySchema = Type.Object(
         maxItems: 100,
         uniqueItems: true,
         description:
-          'Models that it may use, by their names without a route; each stands for all of its routes. Absent: every model.',
+          'Models that it may use, by their names without a route; each includes all of its routes. Absent: every model.',
       }),
     ),
     expiresAt: Type.Optional(

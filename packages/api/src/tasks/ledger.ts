@@ -60,7 +60,7 @@ export const LedgerEntrySchema = Type.Object(
     model: Type.Unsafe<string | null>({ type: ['string', 'null'] }),
     isEstimated: Type.Optional(
       Type.Literal(true, {
-        description: 'Its tokens were counted here, because whoever answered did not report them.',
+        description: 'Its tokens were counted here, because the upstream did not report them.',
       }),
     ),
     available: usd('What was available after it.'),

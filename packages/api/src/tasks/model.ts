@@ -20,7 +20,7 @@ export const TextSchema = Type.Object(
     contextTokens: Type.Integer({ minimum: 1, description: 'What a conversation and its answer may have together.' }),
     maxOutputTokens: Type.Integer({ minimum: 1, description: 'Reasoning and answer together.' }),
     features: Type.Array(Type.Unsafe<TextFeature>({ type: 'string', enum: [...TEXT_FEATURES] }), {
-      description: 'What a request may ask for beside text; anything else is refused by its name.',
+      description: 'What a request may use besides text; anything else is rejected by name.',
     }),
   },
   { additionalProperties: false, description: 'Only for text models.' },

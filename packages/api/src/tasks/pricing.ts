@@ -37,15 +37,15 @@ export const PricingSchema = Type.Object(
       description:
         'What is counted: images, seconds of video or audio, characters of a text, or nothing (a flat price).',
     }),
-    usd: Type.String({ pattern: UNIT_PRICE, description: 'Decimal USD for one unit, where `by` says nothing else.' }),
+    usd: Type.String({ pattern: UNIT_PRICE, description: 'Decimal USD for one unit, unless `by` has another price.' }),
     by: Type.Optional(
       Type.Object(
         { field: FieldName, usd: Type.Record(Type.String(), Type.String({ pattern: UNIT_PRICE })) },
         { additionalProperties: false, description: 'Decimal USD for one unit by the value of a field.' },
       ),
     ),
-    count: Type.Optional(quantityField('How many are asked for at once; one where this is absent.')),
-    duration: Type.Optional(quantityField('The seconds asked for: an integer, or a text such as `"6"`.')),
+    count: Type.Optional(quantityField('The field with the number of outputs; absent: one.')),
+    duration: Type.Optional(quantityField('The field with the seconds: an integer, or a text such as `"6"`.')),
     text: Type.Optional(
       Type.Object(
         { field: FieldName },
@@ -74,7 +74,7 @@ export const PricingSchema = Type.Object(
         type: 'string',
         enum: [...LATE_CANCELS],
         description:
-          'What a task costs that is cancelled while it is `handling`, although its provider had finished: what the provider says it bills (`billed`, the default), the price of as many files as it made, each as it was asked for (`full`), or nothing (`free`). Never more than was held.',
+          'What a task costs that is cancelled while it is `handling`, although its provider had finished: the amount that the provider reports as billed (`billed`, the default), the price of the files that it generated, each as requested (`full`), or nothing (`free`). Never more than was held.',
       }),
     ),
   },

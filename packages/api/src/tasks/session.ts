@@ -14,7 +14,7 @@ export const SignInSchema = Type.Object(
     link: Type.Optional(
       Type.String({
         maxLength: 200,
-        description: 'What stands behind `#` in a link that signs in: good once, for 10 min.',
+        description: 'The part after `#` of a sign-in link: valid once, for 10 min.',
       }),
     ),
   },
@@ -31,7 +31,7 @@ export const SessionSchema = Type.Object(
     models: Type.Optional(
       Type.Array(Type.String(), { description: 'Those that the key may use; absent: every model.' }),
     ),
-    expireAt: unixSecondsOrZero('the key that was sent stands for itself, and does not expire.'),
+    expireAt: unixSecondsOrZero('the request used a key, which has no session that expires.'),
     baseUrl: Type.String({ description: 'What paths of the API are below.' }),
     workflowsUrl: Type.Optional(
       Type.String({
@@ -40,7 +40,7 @@ export const SessionSchema = Type.Object(
       }),
     ),
     isEmbedded: Type.Boolean({ description: 'Whether this is an installation of `npm start`.' }),
-    signatureHeaderPrefix: Type.String({ description: "What the names of a callback's signature headers begin with." }),
+    signatureHeaderPrefix: Type.String({ description: "The prefix of the names of a callback's signature headers." }),
   },
   { additionalProperties: false },
 );

@@ -4,9 +4,9 @@
  */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
-import type { OutputStatus, StorageRefusal } from '../facts/storage.ts';
+import type { OutputStatus, StorageRejectionReason } from '../facts/storage.ts';
 import { MAX_LISTED } from '../facts/limits.ts';
-import { STORAGE_REFUSALS } from '../facts/storage.ts';
+import { STORAGE_REJECTION_REASONS } from '../facts/storage.ts';
 
 /** Contract §5: "a JSON array of 1-50 output ids". */
 const MAX_IDS = 50;
@@ -33,7 +33,7 @@ export const StorageQuerySchema = Type.Object(
       Type.Integer({ minimum: 1, maximum: 100, default: 10, description: 'Rows of a page.', 'x-clamped': true }),
     ),
     storage_tier: Type.Optional(
-      Type.Unsafe<'temp' | 'persistent'>({ ...Tier, description: 'Only outputs that are kept like this.' }),
+      Type.Unsafe<'temp' | 'persistent'>({ ...Tier, description: 'Only outputs of this storage tier.' }),
     ),
     taskId: Type.Optional(Type.String({ pattern: OUTPUT_ID, description: 'Only the outputs of this task.' })),
     type: Type.Optional(
@@ -99,9 +99,9 @@ export const StorageDecisionSchema = Type.Object(
       Type.Object(
         {
           id: Type.String(),
-          reason: Type.Unsafe<StorageRefusal>({
+          reason: Type.Unsafe<StorageRejectionReason>({
             type: 'string',
-            enum: [...STORAGE_REFUSALS],
+            enum: [...STORAGE_REJECTION_REASONS],
             description:
               '`not_owned`: there is no such output of this account. `insufficient`: the balance does not cover its first day. `cap_exceeded`: it does not fit under the storage cap. `not_promotable`: it is persistent already. `already_deleted`: deleted, or its retention has ended. `storage_op_pending`: it is being promoted.',
           }),

@@ -46,7 +46,7 @@ export const TaskSchema = Type.Object(
       Type.Number({
         minimum: 0,
         maximum: 1,
-        description: 'How much is done, in tenths, while it is being handled and where that is known.',
+        description: 'The progress in tenths, while it is being handled and if it is known.',
       }),
     ),
     storage: Tier,
@@ -94,7 +94,7 @@ export const TaskSchema = Type.Object(
             Type.String({
               pattern: FIELD_PATTERN,
               maxLength: MAX_FIELD_LENGTH,
-              description: 'The field of the input that could not be used: `image_urls.2`. Where that is known.',
+              description: 'The field of the input that could not be used: `image_urls.2`. If it is known.',
             }),
           ),
           retryable: Type.Boolean({ description: 'Whether the same request may well succeed as a new task.' }),
@@ -107,7 +107,7 @@ export const TaskSchema = Type.Object(
       {
         additionalProperties: false,
         description:
-          'Decimal USD. `held` is what was held at creation; once the task is over it equals captured plus released.',
+          'Decimal USD. `held` is what was held at creation; once the task has ended it equals captured plus released.',
       },
     ),
     callback: Type.Optional(

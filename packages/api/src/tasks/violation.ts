@@ -5,7 +5,7 @@ export const ViolationSchema = Type.Object(
   {
     message: Type.String({ description: 'For people; it names the field too.' }),
     field: Type.String({ description: 'Its position in the request: `input.image_urls.2`; empty for all of it.' }),
-    keyword: Type.String({ description: 'The violated keyword of JSON Schema, or a word such as `url` or `unique`.' }),
+    keyword: Type.String({ description: 'The violated keyword of JSON Schema, or a rule such as `url` or `unique`.' }),
   },
   { additionalProperties: false },
 );

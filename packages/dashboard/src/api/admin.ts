@@ -1,5 +1,5 @@
 /**
- * What operators read and change, on the admin listener. The credential is the operator's token, kept in memory only.
+ * What operators read and change, on the admin listener. The credential is the operator's token, stored in memory only.
  */
 import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { createContext, useContext } from 'react';
@@ -41,16 +41,16 @@ const ENTRIES_PER_PAGE = 50;
 const REPAIRS_PER_PAGE = 20;
 
 /**
- * @param onRefused called if the token is invalid, or no longer valid.
+ * @param onUnauthorized called if the token is invalid, or no longer valid.
  * @throws {TypeError} the token has characters that no token has.
  */
-export function createOperatorApi(token: string, onRefused: () => void): ApiClient {
+export function createOperatorApi(token: string, onUnauthorized: () => void): ApiClient {
   return createApiClient({
     baseUrl: window.location.origin,
     apiKey: token,
     async fetch(input, init) {
       const response = await fetch(input, { ...init, credentials: 'omit', cache: 'no-store' });
-      if (response.status === 401) onRefused();
+      if (response.status === 401) onUnauthorized();
       return response;
     },
   });

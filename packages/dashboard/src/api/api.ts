@@ -11,7 +11,7 @@ export { ApiError, UnreachableError } from '@darkroom/api/client/api-client';
 type Listener = (error: ApiError) => void;
 const listeners = new Set<Listener>();
 
-/** Calls `listener` whenever an answer says that there is no session. @returns a function that stops this. */
+/** Calls `listener` whenever a response reports that there is no session. @returns a function that stops this. */
 export function onSignedOut(listener: Listener): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);

@@ -1,5 +1,5 @@
 /**
- * The session: read once when the page opens, cleared when any answer says that there is none.
+ * The session: read once when the page opens, cleared when any response reports that there is none.
  */
 import { skipToken, useQuery, useQueryClient } from '@tanstack/react-query';
 import type { QueryClient } from '@tanstack/react-query';

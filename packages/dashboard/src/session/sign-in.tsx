@@ -60,7 +60,7 @@ export function SignInPage() {
   );
 }
 
-/** The service distinguishes links that are unknown, expired or used; of a key it says only that it is invalid. */
+/** The service distinguishes links that are unknown, expired or used; of a key it reports only that it is invalid. */
 function messageOf(error: Error, isByLink: boolean): string {
   const isInvalid = error instanceof ApiError && error.status === 401;
   return isInvalid && !isByLink ? texts.invalidKey : error.message;

@@ -16,10 +16,10 @@ const { suspension: words } = texts;
 export function SuspendDialog({ account, onClose }: { readonly account: Account; readonly onClose: () => void }) {
   const suspend = useSuspend(account.accountId);
   const [reason, setReason] = useState('');
-  const said = reason.trim();
+  const trimmedReason = reason.trim();
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    suspend.mutate(said === '' ? undefined : said, {
+    suspend.mutate(trimmedReason === '' ? undefined : trimmedReason, {
       onSuccess() {
         notify(words.done(account.name));
         onClose();

@@ -86,7 +86,7 @@ export function taskCode(baseUrl: string, request: TaskRequest): Readonly<Partia
   };
 }
 
-/** @param baseUrl with `/v1`. @param body is sent; the answer is streamed if it says so. */
+/** @param baseUrl with `/v1`. @param body is sent; the answer is streamed if `stream` is true. */
 export function chatCode(baseUrl: string, body: ChatBody): Readonly<Partial<Record<Language, string>>> {
   const base = baseUrl.replace(/\/+$/, '');
   const { model, messages, ...others } = body;

@@ -124,7 +124,7 @@ export function serviceErrors(
   return { fields, others };
 }
 
-/** The message for a place that shows which field it is about. */
+/** The message for a position that shows which field it is about. */
 function withoutField(message: string, path: readonly string[]): string {
   const beginning = `invalid input: ${path.join('.')}: `;
   return message.startsWith(beginning) ? message.slice(beginning.length) : message;

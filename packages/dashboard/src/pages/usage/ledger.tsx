@@ -62,7 +62,7 @@ type OlderProps = Pick<
 > & { readonly shown: number };
 
 /**
- * The number of entries shown, and the button for more. If there are no more, the focus moves to the text that says
+ * The number of entries shown, and the button for more. If there are no more, the focus moves to the text that states
  * so.
  */
 function Older({ error, shown, hasNextPage, fetchNextPage, isFetchingNextPage }: OlderProps) {

@@ -33,7 +33,7 @@ export interface ChatSettings {
 /** Far more than a conversation needs: each request sends all of them. */
 export const MOST_TURNS = 200;
 
-/** The body that requests the next turn. A failed or empty turn is left out: the model never said it. */
+/** The body that requests the next turn. A failed or empty turn is left out: it has no answer. */
 export function requestFor(model: string, turns: readonly Turn[], settings: ChatSettings): ChatRequest {
   const { system, maxTokens, effort } = settings;
   const tools = toolsOf(settings.tools);
