@@ -64,7 +64,7 @@ export class InsufficientBalanceError extends DarkroomError {
   override get publicMessage(): string {
     const needed = formatUsd(this.neededMicroUsd);
     const available = formatUsd(this.availableMicroUsd);
-    return `the request can cost up to ${needed} USD and ${available} USD is available; ask for less, wait until running tasks release what they hold (GET /v1/account), or have whoever runs this service add to the balance`;
+    return `the request can cost up to ${needed} USD and ${available} USD is available; reduce the request, wait until running tasks release their holds (GET /v1/account), or contact the operator of this service to add to the balance`;
   }
 }
 

@@ -240,7 +240,7 @@ describe('a request that the account cannot afford or queue', () => {
         const { message } = (await poor.client.create(body())).body;
         await poor.client.create(body());
         await poorer.client.create(body());
-        assert.match(message, /is available; ask for less, wait until running tasks release .*, or have whoever runs/);
+        assert.match(message, /is available; reduce the request, wait until running tasks release .*, or contact the operator/);
         assert.doesNotMatch(message, /npm|admin|top-up|acc_/);
         assert.deepEqual(
           lines.map(({ accountId, availableUsd, neededUsd }) => [accountId, availableUsd, neededUsd]),

@@ -87,7 +87,7 @@ export function watchCertificate(
       if (fingerprint === rejected) return;
       rejected = fingerprint;
       const problem = error instanceof CertificateError ? error.message : 'it cannot be used';
-      logger.error({ problem }, 'the changed certificate is refused; the one before it goes on being served');
+      logger.error({ problem }, 'changed TLS certificate rejected; the previous one stays in use');
     }
   };
   const reload = (): Promise<void> => {

@@ -88,7 +88,7 @@ const InputItemsQuery = Type.Object(
 );
 
 const ID_PARAM = { responseId: 'The id of a response that was stored.' };
-const STORED = `A response is kept for ${RESPONSE_RETENTION_DAYS} days, unless \`store\` is false.`;
+const STORED = `A response is stored for ${RESPONSE_RETENTION_DAYS} days, unless \`store\` is false.`;
 
 /** Part of OpenAI's API and not served here; the patterns below would take the names for ids of responses. */
 const UNSERVED = /^\/v1\/responses\/(?:compact|input_tokens)(?:\/|$)/;

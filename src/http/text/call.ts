@@ -2,7 +2,7 @@
 import type { ParameterizedContext } from 'koa';
 import type { Caller } from '../../accounts/authenticate.ts';
 import { accessEnded } from '../../text/answer.ts';
-import type { TextAsk } from '../../text/answer.ts';
+import type { DecodedTextCall } from '../../text/answer.ts';
 import type { HttpContext } from '../app/context.ts';
 import { DEPRECATION_HEADERS } from '../middleware/deprecation.ts';
 import { problemOf } from '../app/errors.ts';
@@ -29,7 +29,7 @@ const LAST_WORDS_MS = 3_000;
 export async function answerTextCall(
   http: HttpContext,
   { ctx, caller }: { readonly ctx: ParameterizedContext<RequestState>; readonly caller: Caller },
-  ask: Omit<TextAsk, 'problemOf'>,
+  decoded: Omit<DecodedTextCall, 'problemOf'>,
 ): Promise<unknown> {
   const gone = new AbortController();
   const onClose = (): void => gone.abort();
@@ -44,7 +44,7 @@ export async function answerTextCall(
   if (ctx.res.destroyed) onClose();
   http.stopSignal.addEventListener('abort', onStop);
   if (http.stopSignal.aborted) onStop();
-  const call = { ...ask, problemOf: (error: unknown) => textProblemOf(problemOf(error)) };
+  const call = { ...decoded, problemOf: (error: unknown) => textProblemOf(problemOf(error)) };
   try {
     const answer = await http.textAnswers.answer(caller, call, gone);
     try {

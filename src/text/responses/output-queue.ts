@@ -3,8 +3,8 @@
  * (contract §9), although calls may be generated all at once. Each piece of text, reasoning or call belongs to a
  * section; only the first unfinished section is written, and pieces of later ones wait behind it.
  *
- * A message or reasoning is finished when something else begins. A call is finished when its arguments are a whole JSON object
- * and something else has begun; a call whose arguments are not, at the end of the answer.
+ * A message or reasoning is finished when something else begins. A call is finished when its arguments are a whole JSON
+ * object and something else has begun; a call whose arguments are not, at the end of the answer.
  */
 import type { TextEvent, TokenLogprob } from '../events.ts';
 import { WholeObject } from './whole-object.ts';

@@ -1,7 +1,7 @@
 /**
  * Which of a model's upstreams answers a call. They are tried in the order of the model's file, those that
- * require a pause not at all, and those that fail repeatedly after the others. Another is tried only while nothing was emitted:
- * opening an answer is what may be retried (source.ts).
+ * require a pause not at all, and those that fail repeatedly after the others. Another is tried only while nothing was
+ * emitted: opening an answer is what may be retried (source.ts).
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TextUpstream } from '../../catalogue/text-definition.ts';

@@ -124,7 +124,7 @@ export const ERROR_KINDS = {
     isMessagePublic: true,
     description: 'The available balance, or what the key may still spend, does not cover the worst-case cost.',
     message:
-      'the request can cost up to 0.06 USD and 0.01 USD is available; ask for less, wait until running tasks release what they hold (GET /v1/account), or have whoever runs this service add to the balance',
+      'the request can cost up to 0.06 USD and 0.01 USD is available; reduce the request, wait until running tasks release their holds (GET /v1/account), or contact the operator of this service to add to the balance',
   },
   forbidden: {
     status: 403,

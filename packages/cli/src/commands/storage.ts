@@ -56,7 +56,7 @@ export function addStorageCommand(program: Command, open: OpenSession): void {
 
   storage
     .command('promote')
-    .description('keep outputs until they are deleted; persistent storage is charged daily')
+    .description('store outputs until they are deleted; persistent storage is charged daily')
     .argument('<outputId...>', 'ids of outputs')
     .action(async (ids: readonly string[]) => decide(await open(), '/storages/promote', ids, 'promotion started'));
   storage
