@@ -14,7 +14,7 @@ import { isSameTexts, readModelTexts, throwProblems } from './model-files.ts';
 import type { ModelTexts } from './model-files.ts';
 import type { PinnedDefinitions } from './pinned-definitions.ts';
 import type { Protocol } from './protocol.ts';
-import { watchFolders } from './watch-folders.ts';
+import { watchDirectories } from './watch-directories.ts';
 
 export interface LiveCatalogue extends Catalogue {
   /** Stops watching the files; a change that is being adopted is still adopted. */
@@ -112,7 +112,7 @@ export async function openLiveCatalogue(options: LiveCatalogueOptions): Promise<
     refreshing = undefined;
   }
 
-  const watching = watchFolders(
+  const watching = watchDirectories(
     folders,
     () => {
       isHinted = true;

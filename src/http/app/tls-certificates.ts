@@ -10,7 +10,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { createSecureContext } from 'node:tls';
 import type { SecureContextOptions } from 'node:tls';
-import { watchFolders } from '../../catalogue/watch-directories.ts';
+import { watchDirectories } from '../../catalogue/watch-directories.ts';
 import type { HttpConfig } from '../../config/config.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import { DarkroomError } from '../../domain/darkroom-error.ts';
@@ -95,7 +95,7 @@ export function watchCertificate(
     return checking;
   };
   const directories = [...new Set([files.certificateFile, files.keyFile].map((file) => path.dirname(file)))];
-  const watch = watchFolders(
+  const watch = watchDirectories(
     directories,
     () => {
       clearTimeout(settling);

@@ -1,7 +1,7 @@
 /**
  * Writes the items of an answer as stream events, and collects them for the response object: an item is added, its
- * parts are added, grow and are done, and then the item is done (contract §9). The texts that are done are the concatenated
- * deltas. The order of items is decided in output-queue.ts.
+ * parts are added, grow and are done, and then the item is done (contract §9). The texts that are done are the
+ * concatenated deltas. The order of items is decided in output-queue.ts.
  */
 import type { TokenLogprob } from '../events.ts';
 import { itemId, sealReasoning, wireLogprobs } from './items.ts';

@@ -7,7 +7,7 @@ import { watch } from 'node:fs';
 import type { FSWatcher } from 'node:fs';
 import { stat } from 'node:fs/promises';
 
-export interface FolderWatch {
+export interface DirectoryWatch {
   close(): void;
 }
 
@@ -15,35 +15,35 @@ export interface FolderWatch {
  * @param onHint is sometimes called for no change, and often several times for one.
  * @param pollMs how often at least.
  */
-export function watchFolders(folders: readonly string[], onHint: () => void, pollMs: number): FolderWatch {
+export function watchDirectories(directories: readonly string[], onHint: () => void, pollMs: number): DirectoryWatch {
   const watched = new Map<string, { readonly identity: string; readonly watcher: FSWatcher }>();
   let isClosed = false;
 
-  function stop(folder: string): void {
-    watched.get(folder)?.watcher.close();
-    watched.delete(folder);
+  function stop(directory: string): void {
+    watched.get(directory)?.watcher.close();
+    watched.delete(directory);
   }
 
   /** Watches what the name points to now: a watcher stays with a directory that was renamed or replaced. */
-  async function follow(folder: string): Promise<void> {
-    const identity = await stat(folder).then(
+  async function follow(directory: string): Promise<void> {
+    const identity = await stat(directory).then(
       ({ dev, ino }) => `${dev}:${ino}`,
       () => undefined,
     );
-    if (isClosed || (identity !== undefined && watched.get(folder)?.identity === identity)) return;
-    stop(folder);
+    if (isClosed || (identity !== undefined && watched.get(directory)?.identity === identity)) return;
+    stop(directory);
     if (identity === undefined) return;
     try {
-      const watcher = watch(folder, { persistent: false }, onHint);
-      watcher.on('error', () => stop(folder));
-      watched.set(folder, { identity, watcher });
+      const watcher = watch(directory, { persistent: false }, onHint);
+      watcher.on('error', () => stop(directory));
+      watched.set(directory, { identity, watcher });
     } catch {
       // No more watchers are available, or none at all: the poll covers it.
     }
   }
 
   const refresh = (): void => {
-    for (const folder of folders) void follow(folder).then(onHint);
+    for (const directory of directories) void follow(directory).then(onHint);
   };
   const clock = setInterval(refresh, pollMs);
   clock.unref();
@@ -52,7 +52,7 @@ export function watchFolders(folders: readonly string[], onHint: () => void, pol
     close() {
       isClosed = true;
       clearInterval(clock);
-      for (const folder of folders) stop(folder);
+      for (const directory of directories) stop(directory);
     },
   };
 }
