@@ -116,9 +116,9 @@ describe('inspecting a hostile file', () => {
     const messages: string[] = [];
     const attack = ['one', 'two', 'three'].flatMap((account) =>
       Array.from({ length: 6 }, async () => {
-        const refused = shared.inspect(`acc_${account}`, storedSource(store, 'hostile', bytes.length));
+        const rejected = shared.inspect(`acc_${account}`, storedSource(store, 'hostile', bytes.length));
         messages.push(
-          await refused.then(
+          await rejected.then(
             () => 'read',
             (error: Error) => error.message,
           ),

@@ -31,7 +31,7 @@ async function create(caller: Caller): Promise<TaskId> {
 }
 
 /** Asserts that one more task is rejected, and returns why. */
-async function refusal(caller: Caller): Promise<Pick<SpendCapError, 'period' | 'leftMicroUsd'>> {
+async function rejectionFor(caller: Caller): Promise<Pick<SpendCapError, 'period' | 'leftMicroUsd'>> {
   const error = await create(caller).then(
     () => assert.fail('the cap did not refuse'),
     (reason: unknown) => reason,
@@ -56,7 +56,7 @@ describe('a spend cap', () => {
     await create(caller);
     const before = await room.account(caller);
 
-    assert.deepEqual(await refusal(caller), { period: 'total', leftMicroUsd: 1n });
+    assert.deepEqual(await rejectionFor(caller), { period: 'total', leftMicroUsd: 1n });
 
     assert.deepEqual(await room.account(caller), before);
   });
@@ -71,7 +71,7 @@ describe('a spend cap', () => {
     const verdict = { status: 'success', outputs: [], capturedMicroUsd: PRICE - 1n } as const;
     await settleTask(room.database, succeeded, verdict, RETENTION);
 
-    assert.deepEqual(await refusal(caller), { period: 'day', leftMicroUsd: 1n });
+    assert.deepEqual(await rejectionFor(caller), { period: 'day', leftMicroUsd: 1n });
   });
 
   it('of zero admits tasks that cost nothing', async () => {
@@ -79,7 +79,7 @@ describe('a spend cap', () => {
 
     await room.creator.create(caller, body({ model: 'acme/free' }), undefined);
 
-    assert.deepEqual(await refusal(caller), { period: 'total', leftMicroUsd: 0n });
+    assert.deepEqual(await rejectionFor(caller), { period: 'total', leftMicroUsd: 0n });
   });
 
   // Proves C7-7.
@@ -103,11 +103,11 @@ describe('a spend cap', () => {
     const both = await cappedCaller({ dayMicroUsd: PRICE, totalMicroUsd: PRICE });
     for (const caller of [daily, both]) {
       await create(caller);
-      assert.equal((await refusal(caller)).period, 'day');
+      assert.equal((await rejectionFor(caller)).period, 'day');
       await tomorrow(caller);
     }
 
     await create(daily);
-    assert.equal((await refusal(both)).period, 'total');
+    assert.equal((await rejectionFor(both)).period, 'total');
   });
 });

@@ -43,7 +43,7 @@ describe('an account whose receiver fails', () => {
   }
 
   /** The header in a response to another request; a key is cached for a second. */
-  const untilTold = (account: TestAccount, value: string | undefined): Promise<void> =>
+  const waitForProblemCount = (account: TestAccount, value: string | undefined): Promise<void> =>
     until(`answers tell ${value}`, async () => {
       const { headers } = await account.client.send('GET', '/v1/tasks');
       return (headers.get(HEADER) ?? undefined) === value;
@@ -70,19 +70,19 @@ describe('an account whose receiver fails', () => {
     const [problem, ...more] = await problemsOf(account);
     assert.deepEqual(more, []);
     assert.ok(problem !== undefined && Math.abs(problem.failingSince - Date.now() / 1000) < 600);
-    const { failingSince, lastFailed, ...told } = problem;
+    const { failingSince, lastFailed, ...rest } = problem;
     assert.equal(lastFailed, failingSince);
-    assert.deepEqual(told, { origin: outside.receiver.url, lastStatus: 503, givenUp: 1, isReduced: false });
-    await untilTold(account, '1');
-    const refused = await account.client.send('GET', '/v1/tasks/tk-svc-00000000000000000000000000');
-    assert.equal(refused.status, 404);
-    assert.equal(refused.headers.get(HEADER), '1');
+    assert.deepEqual(rest, { origin: outside.receiver.url, lastStatus: 503, givenUp: 1, isReduced: false });
+    await waitForProblemCount(account, '1');
+    const rejected = await account.client.send('GET', '/v1/tasks/tk-svc-00000000000000000000000000');
+    assert.equal(rejected.status, 404);
+    assert.equal(rejected.headers.get(HEADER), '1');
     assert.deepEqual(await problemsOf(other), []);
     assert.equal((await other.client.send('GET', '/v1/tasks')).headers.get(HEADER), null);
 
     assert.equal((await deliver(account, '/ok/again')).state, 'delivered');
     assert.deepEqual(await problemsOf(account), []);
-    await untilTold(account, undefined);
+    await waitForProblemCount(account, undefined);
   });
 
   it('is not notified of a receiver that recovers within the schedule, nor of one that unsubscribes with 410', async () => {

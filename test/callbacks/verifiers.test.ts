@@ -43,7 +43,7 @@ describe('the published verifier of Standard Webhooks', () => {
     return { callback, headers: callback.headers as Record<string, string>, taskId };
   }
 
-  const refuses = (secret: string, body: string, headers: Record<string, string>, why: RegExp): void =>
+  const assertRejected = (secret: string, body: string, headers: Record<string, string>, why: RegExp): void =>
     assert.throws(() => new Webhook(secret).verify(body, headers), { name: 'WebhookVerificationError', message: why });
 
   it('accepts our deliveries, signed with a generated secret and with one of the account’s own', async () => {
@@ -74,13 +74,13 @@ describe('the published verifier of Standard Webhooks', () => {
     const later = String(Number(headers['webhook-timestamp']) + 1);
     const other = new Webhook(`whsec_${Buffer.from('x'.repeat(32)).toString('base64')}`);
 
-    refuses(secret, body.replace('success', 'suckess'), headers, /No matching signature/);
-    refuses(secret, `${body} `, headers, /No matching signature/);
-    refuses(secret, body, { ...headers, 'webhook-id': `${headers['webhook-id']}0` }, /No matching signature/);
-    refuses(secret, body, { ...headers, 'webhook-timestamp': later }, /No matching signature/);
+    assertRejected(secret, body.replace('success', 'suckess'), headers, /No matching signature/);
+    assertRejected(secret, `${body} `, headers, /No matching signature/);
+    assertRejected(secret, body, { ...headers, 'webhook-id': `${headers['webhook-id']}0` }, /No matching signature/);
+    assertRejected(secret, body, { ...headers, 'webhook-timestamp': later }, /No matching signature/);
     assert.throws(() => other.verify(body, headers), /No matching signature/);
     const { 'webhook-signature': _, ...unsigned } = headers;
-    refuses(secret, body, unsigned, /Missing required headers/);
+    assertRejected(secret, body, unsigned, /Missing required headers/);
     new Webhook(secret).verify(body, headers);
   });
 
@@ -92,9 +92,9 @@ describe('the published verifier of Standard Webhooks', () => {
     t.mock.timers.enable({ apis: ['Date'], now: sentAt + TOLERANCE_MS - 1_000 });
     new Webhook(secret).verify(callback.body, headers);
     t.mock.timers.setTime(sentAt + TOLERANCE_MS + 2_000);
-    refuses(secret, callback.body, headers, /timestamp too old/);
+    assertRejected(secret, callback.body, headers, /timestamp too old/);
     t.mock.timers.reset();
     t.mock.timers.enable({ apis: ['Date'], now: sentAt - TOLERANCE_MS - 2_000 });
-    refuses(secret, callback.body, headers, /timestamp too new/);
+    assertRejected(secret, callback.body, headers, /timestamp too new/);
   });
 });

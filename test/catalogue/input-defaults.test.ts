@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { withDefaults } from '../../src/catalogue/input-defaults.ts';
-import { embeddedModels, takesItsDefaults } from './spec-fields.ts';
+import { acceptsItsDefaults, embeddedModels } from './spec-fields.ts';
 
 const SCHEMA = {
   type: 'object',
@@ -27,6 +27,6 @@ describe('an input with the defaults of its schema', () => {
   });
 
   it('is accepted by every embedded model', async () => {
-    for (const model of await embeddedModels()) assert.ok(takesItsDefaults(model), model.definition.name);
+    for (const model of await embeddedModels()) assert.ok(acceptsItsDefaults(model), model.definition.name);
   });
 });

@@ -68,7 +68,7 @@ async function open(options: Partial<LiveCatalogueOptions> = {}): Promise<LiveCa
 }
 
 const names = (catalogue: LiveCatalogue): readonly string[] => catalogue.available().map(({ name }) => name);
-const refusals = (): readonly LogLine[] => logged.filter(({ level }) => level >= 50);
+const errorLines = (): readonly LogLine[] => logged.filter(({ level }) => level >= 50);
 
 describe('a catalogue that follows its files', () => {
   it('loads a file that is added, changed and removed', async () => {
@@ -176,9 +176,9 @@ describe('an invalid file', () => {
     assert.equal(first?.problem, 'invalid model file: typicalSeconds: minimum: got -1, want 0');
     assert.deepEqual(second?.file, at('c.json'));
     assert.match(second?.problem ?? '', /line 3,? column 14/);
-    assert.deepEqual(new Set(refusals().map(({ file }) => file)), new Set([at('b.json'), at('c.json')]));
+    assert.deepEqual(new Set(errorLines().map(({ file }) => file)), new Set([at('b.json'), at('c.json')]));
     // The terminal of npm start shows nothing else of the line.
-    const messages = refusals().map(({ msg }) => msg);
+    const messages = errorLines().map(({ msg }) => msg);
     assert.ok(
       messages.some((message) => message.endsWith(`: ${first?.message}`)),
       messages.join('\n'),
@@ -197,8 +197,8 @@ describe('an invalid file', () => {
   it('keeps the previous version of its model until it is valid again or removed', async () => {
     await put('a.json', text({ name: 'a' }));
     await put('b.json', text({ name: 'b' }));
-    let refusedFiles = 0;
-    const catalogue = await open({ onRejected: (files) => (refusedFiles += files) });
+    let unreadableFiles = 0;
+    const catalogue = await open({ onRejected: (files) => (unreadableFiles += files) });
 
     await put('a.json', '{');
     await put('b.json', text({ name: 'b', description: 'Another.' }));
@@ -207,7 +207,7 @@ describe('an invalid file', () => {
     await put('c.json', text({ name: 'c' }));
     await until('c is taken up', () => names(catalogue).includes('c'));
     assert.deepEqual(names(catalogue), ['a', 'b', 'c']);
-    await until('both changes were counted', () => refusedFiles >= 2);
+    await until('both changes were counted', () => unreadableFiles >= 2);
 
     await unlink(at('a.json'));
     await until('a is gone', () => names(catalogue).join() === 'b,c');
@@ -231,14 +231,14 @@ describe('an invalid file', () => {
     await put('a.json', '{');
     await until('it is refused', () => catalogue.state().rejected !== undefined);
     const { rejected } = catalogue.state();
-    assert.equal(refusals().length, 1);
+    assert.equal(errorLines().length, 1);
 
     // Found by a later poll, after several that found nothing new.
     await letPass(200);
     await put('b.json', '[]');
     await until('the other is refused too', () => catalogue.state().rejected !== rejected);
 
-    assert.equal(refusals().length, 3);
+    assert.equal(errorLines().length, 3);
   });
 
   it('is one with the name of a model in another file', async () => {
@@ -285,7 +285,7 @@ describe('a change of the files', () => {
     await put('a.json', after);
     await until('it is taken up', () => catalogue.find('a')?.description === 'After.');
 
-    assert.deepEqual(refusals(), []);
+    assert.deepEqual(errorLines(), []);
     assert.deepEqual(pinned, ['a', 'a']);
   });
 
@@ -306,7 +306,7 @@ describe('a change of the files', () => {
     await rm(at('..1'), { recursive: true });
     await until('the second is taken up', () => catalogue.find('a')?.description === 'Second.');
 
-    assert.deepEqual(refusals(), []);
+    assert.deepEqual(errorLines(), []);
   });
 
   it('may be a directory that becomes a link to another one', async () => {

@@ -23,7 +23,7 @@ const PROPERTIES = {
   generate_audio: { type: 'boolean', default: true },
 };
 
-function told(pricing: Pricing): string | undefined {
+function problemOf(pricing: Pricing): string | undefined {
   const inputSchema = {
     type: 'object',
     additionalProperties: false,
@@ -55,7 +55,7 @@ describe('price rules that fit the schema', () => {
         ],
       },
     ];
-    for (const pricing of fitting) assert.equal(told(pricing), undefined, JSON.stringify(pricing));
+    for (const pricing of fitting) assert.equal(problemOf(pricing), undefined, JSON.stringify(pricing));
   });
 });
 
@@ -211,7 +211,7 @@ describe('price rules that do not fit', () => {
   ];
   for (const [what, pricing, expected] of cases) {
     it(`are rejected when they ${what}`, () => {
-      assert.match(told(pricing) ?? 'nothing', expected);
+      assert.match(problemOf(pricing) ?? 'nothing', expected);
     });
   }
 });

@@ -22,7 +22,7 @@ const INPUT = {
 const check = compileCheck(INPUT, 'invalid input');
 
 /** Parsed, like a client's request: `__proto__` is then a field like any other. */
-const told = (json: string): string | undefined => check(JSON.parse(json));
+const messageFor = (json: string): string | undefined => check(JSON.parse(json));
 
 describe('a violation of an input schema', () => {
   // Proves S2.5-2, S2.5-3, C1-24, C1-25.
@@ -50,26 +50,26 @@ describe('a violation of an input schema', () => {
       ['{"prompt":"a","duration":1e400}', 'invalid input: duration: type: got number, want integer'],
       ['{"prompt":"a","pitch":0.3}', 'invalid input: pitch: multipleOf: got 0.3, want a multiple of 0.5'],
     ];
-    for (const [json, message] of cases) assert.equal(told(json), message, json);
+    for (const [json, message] of cases) assert.equal(messageFor(json), message, json);
   });
 
   it('is absent when the input conforms to the schema', () => {
-    assert.equal(told('{"prompt":"a","image_urls":["1"],"duration":30,"resolution":"2k","draft":false}'), undefined);
+    assert.equal(messageFor('{"prompt":"a","image_urls":["1"],"duration":30,"resolution":"2k","draft":false}'), undefined);
   });
 
   it('counts characters as people do, not as code units', () => {
-    assert.equal(told(JSON.stringify({ prompt: '🦊'.repeat(10) })), undefined);
+    assert.equal(messageFor(JSON.stringify({ prompt: '🦊'.repeat(10) })), undefined);
     assert.equal(
-      told(JSON.stringify({ prompt: '🦊'.repeat(11) })),
+      messageFor(JSON.stringify({ prompt: '🦊'.repeat(11) })),
       'invalid input: prompt: maxLength: got 11, want 10',
     );
   });
 
   it('is also reported for a field that is named like a member of every object', () => {
     for (const name of ['__proto__', 'constructor', 'toString', 'hasOwnProperty']) {
-      assert.equal(told(`{"prompt":"a","${name}":{}}`), `additional properties not allowed: ${name}`);
+      assert.equal(messageFor(`{"prompt":"a","${name}":{}}`), `additional properties not allowed: ${name}`);
     }
-    assert.equal(told('{"__proto__":{"prompt":"a"}}'), 'invalid input: missing property: prompt');
+    assert.equal(messageFor('{"__proto__":{"prompt":"a"}}'), 'invalid input: missing property: prompt');
   });
 
   it('never takes an inherited field for one that was sent', () => {

@@ -6,10 +6,10 @@ import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import { isEngineName } from '@darkroom/engines/engine-names';
 import { mediaOf } from '../../src/tasks/record/input-media.ts';
-import { SPEC_FIELDS, embeddedModels, enumOf, judge, observedValues, tell } from './spec-fields.ts';
-import type { JudgedModel } from './spec-fields.ts';
+import { SPEC_FIELDS, describeCell, embeddedModels, enumOf, evaluateCell, observedValues } from './spec-fields.ts';
+import type { EmbeddedModel } from './spec-fields.ts';
 
-let models: readonly JudgedModel[];
+let models: readonly EmbeddedModel[];
 before(async () => {
   models = await embeddedModels();
 });
@@ -29,12 +29,12 @@ describe('the table of fields', () => {
 
   for (const cell of CELLS) {
     // Proves S8-4, S8-5.
-    it(`is followed by one embedded model and rejected by another: ${cell.field} ${tell(cell)}`, () => {
-      const { takenBy, refusedBy } = judge(cell, models);
+    it(`is followed by one embedded model and rejected by another: ${cell.field} ${describeCell(cell)}`, () => {
+      const { acceptedBy, rejectedBy } = evaluateCell(cell, models);
 
-      assert.notDeepEqual(takenBy, []);
+      assert.notDeepEqual(acceptedBy, []);
       // Nearly every model has a prompt; speech has none.
-      assert.notDeepEqual(refusedBy, []);
+      assert.notDeepEqual(rejectedBy, []);
     });
   }
 });

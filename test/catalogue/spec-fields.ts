@@ -59,7 +59,7 @@ export const SPEC_FIELDS = JSON.parse(
 ) as SpecFields;
 
 /** An embedded model, and how it validates an input. */
-export interface JudgedModel {
+export interface EmbeddedModel {
   readonly definition: ModelDefinition;
   /** The names of its fields. */
   readonly fields: readonly string[];
@@ -67,7 +67,7 @@ export interface JudgedModel {
   problemOf(changes: Readonly<Record<string, unknown>>): string | undefined;
 }
 
-export async function embeddedModels(): Promise<readonly JudgedModel[]> {
+export async function embeddedModels(): Promise<readonly EmbeddedModel[]> {
   const definitions = (await loadModels([packageFile('models')], PROTOCOLS)).filter(isMediaModel);
   const catalogue = createCatalogue(definitions);
   return definitions.map((definition) => ({
@@ -81,28 +81,28 @@ export async function embeddedModels(): Promise<readonly JudgedModel[]> {
 }
 
 /** The models that follow a cell, and those that reject what it says, by name. */
-export interface Verdict {
-  readonly takenBy: readonly string[];
-  readonly refusedBy: readonly string[];
+export interface CellResult {
+  readonly acceptedBy: readonly string[];
+  readonly rejectedBy: readonly string[];
 }
 
-export function judge(cell: Cell, models: readonly JudgedModel[]): Verdict {
+export function evaluateCell(cell: Cell, models: readonly EmbeddedModel[]): CellResult {
   const { field, modality } = cell;
   const considered = models.filter(({ definition }) => modality === undefined || definition.modality === modality);
-  const names = (some: readonly JudgedModel[]): readonly string[] => some.map(({ definition }) => definition.name);
-  const takers = considered.filter((model) => keepsTo(cell, model));
-  const refusers =
+  const names = (some: readonly EmbeddedModel[]): readonly string[] => some.map(({ definition }) => definition.name);
+  const accepting = considered.filter((model) => followsCell(cell, model));
+  const rejecting =
     cell.value === undefined
       ? models.filter((model) => !model.fields.includes(field))
       : models.filter((model) => model.problemOf({ [field]: cell.value }) !== undefined);
-  if (cell.is?.endsWith('on one model') === true && takers.length > 1) return { takenBy: [], refusedBy: [] };
-  if (cell.is === 'refused by most' && refusers.length * 2 <= models.length) return { takenBy: [], refusedBy: [] };
-  if (cell.is === 'usually required' && takers.length * 2 <= models.length) return { takenBy: [], refusedBy: [] };
-  return { takenBy: names(takers), refusedBy: names(refusers) };
+  if (cell.is?.endsWith('on one model') === true && accepting.length > 1) return { acceptedBy: [], rejectedBy: [] };
+  if (cell.is === 'refused by most' && rejecting.length * 2 <= models.length) return { acceptedBy: [], rejectedBy: [] };
+  if (cell.is === 'usually required' && accepting.length * 2 <= models.length) return { acceptedBy: [], rejectedBy: [] };
+  return { acceptedBy: names(accepting), rejectedBy: names(rejecting) };
 }
 
 /** The text of a cell. */
-export function tell({ value, set, maximum, requiredEntries, range, textEnum, is = '' }: Cell): string {
+export function describeCell({ value, set, maximum, requiredEntries, range, textEnum, is = '' }: Cell): string {
   if (value !== undefined) return value;
   if (set !== undefined) return set.join('/');
   if (maximum !== undefined) return `at most ${maximum}`;
@@ -115,7 +115,7 @@ export function tell({ value, set, maximum, requiredEntries, range, textEnum, is
 const URL = 'https://example.com/file';
 const list = (length: number): readonly string[] => Array.from({ length }, (_, place) => `${URL}${place}`);
 
-function keepsTo(cell: Cell, model: JudgedModel): boolean {
+function followsCell(cell: Cell, model: EmbeddedModel): boolean {
   const { field } = cell;
   const takes = (value: unknown): boolean => model.problemOf({ [field]: value }) === undefined;
   const isRequired = model.problemOf({ [field]: undefined }) === `invalid input: missing property: ${field}`;
@@ -152,20 +152,20 @@ function sorted(field: string, values: readonly string[]): readonly string[] {
   return observedValues(field).filter((value) => values.includes(value));
 }
 
-interface Asked {
+interface FieldRule {
   readonly takes: (value: unknown) => boolean;
   readonly isRequired: boolean;
-  readonly model: JudgedModel;
+  readonly model: EmbeddedModel;
   readonly field: string;
 }
 
-const isOptional = ({ isRequired, model, field }: Asked): boolean =>
+const isOptional = ({ isRequired, model, field }: FieldRule): boolean =>
   !isRequired && model.problemOf({ [field]: undefined }) === undefined;
-const isBoolean = ({ takes }: Asked): boolean => takes(true) && takes(false) && !['true', 1, null].some(takes);
-const schemaOf = ({ model, field }: Asked): Readonly<Record<string, unknown>> =>
+const isBoolean = ({ takes }: FieldRule): boolean => takes(true) && takes(false) && !['true', 1, null].some(takes);
+const schemaOf = ({ model, field }: FieldRule): Readonly<Record<string, unknown>> =>
   (model.definition.inputSchema['properties'] as Record<string, Record<string, unknown>>)[field] ?? {};
 
-const RULES: Readonly<Record<string, (asked: Asked) => boolean>> = {
+const RULES: Readonly<Record<string, (asked: FieldRule) => boolean>> = {
   'usually required': ({ takes, isRequired }) => isRequired && takes('a') && !takes('') && !takes(['a']),
   required: ({ takes, isRequired }) => isRequired && !takes('') && !takes(1),
   single: ({ takes }) => takes(URL) && !takes([URL]) && !takes(''),
@@ -196,13 +196,13 @@ const RULES: Readonly<Record<string, (asked: Asked) => boolean>> = {
 };
 
 /** The values that a model accepts for a field with an enum. */
-export function enumOf({ definition }: JudgedModel, field: string): readonly unknown[] {
+export function enumOf({ definition }: EmbeddedModel, field: string): readonly unknown[] {
   const properties = definition.inputSchema['properties'] as Record<string, { readonly enum?: readonly unknown[] }>;
   return properties[field]?.enum ?? [];
 }
 
 /** Whether every default in a model's schema is a value that the schema accepts. */
-export function takesItsDefaults({ definition }: JudgedModel): boolean {
+export function acceptsItsDefaults({ definition }: EmbeddedModel): boolean {
   const check = compileCheck(definition.inputSchema, 'invalid input');
   return definition.examples.every((example) => check(withDefaults(definition.inputSchema, example)) === undefined);
 }

@@ -151,12 +151,12 @@ describe('the configuration of the command line', () => {
   it('exits with 3 for an invalid key, and with 5 when the service is unreachable', async () => {
     const unknown = await cli(['balance'], { DARKROOM_BASE_URL: `${darkroom.url}/v1`, DARKROOM_API_KEY: 'no' });
     const url = `http://127.0.0.1:${await reservePort()}/v1`;
-    const nobody = await cli(['balance', '--json'], { DARKROOM_BASE_URL: url, DARKROOM_API_KEY: 'no' });
+    const unreachable = await cli(['balance', '--json'], { DARKROOM_BASE_URL: url, DARKROOM_API_KEY: 'no' });
     const none = await cli(['balance']);
 
     assert.equal(unknown.code, 3, unknown.stderr);
-    assert.deepEqual([nobody.code, nobody.stdout], [5, '']);
-    const { error } = JSON.parse(nobody.stderr) as { error: { message: string; exitCode: number } };
+    assert.deepEqual([unreachable.code, unreachable.stdout], [5, '']);
+    const { error } = JSON.parse(unreachable.stderr) as { error: { message: string; exitCode: number } };
     assert.equal(error.exitCode, 5);
     assert.match(error.message, /does not answer: connect ECONNREFUSED/);
     assert.equal(none.code, 2);

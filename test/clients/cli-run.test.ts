@@ -99,8 +99,8 @@ describe('a run of the command line', () => {
     assert.equal(last.files[0]?.isKept, true);
 
     await writeFile(file.path, 'half of it');
-    const mended = await cli(account, ['storage', 'download', task.taskId, '-o', folder]);
-    assert.equal(mended.stdout, `${file.path}\n`, mended.stderr);
+    const repaired = await cli(account, ['storage', 'download', task.taskId, '-o', folder]);
+    assert.equal(repaired.stdout, `${file.path}\n`, repaired.stderr);
     assert.equal(await sha256Of(file.path), task.output[0]?.sha256);
     assert.equal((await readdir(folder)).length, 1);
   });
@@ -247,12 +247,12 @@ describe('a run of the command line', () => {
   it('does not retry a permanent failure, and exits with 1 and the reason', async () => {
     const account = await outside.darkroom.createAccount();
 
-    const refused = await cli(account, ['run', 'test/openai', 'prompt=no [content]', '--retry', '--json']);
+    const rejected = await cli(account, ['run', 'test/openai', 'prompt=no [content]', '--retry', '--json']);
     const failed = await cli(account, ['run', 'test/replicate', 'prompt=no [fail]']);
 
-    assert.equal(refused.code, 1, refused.stderr);
-    assert.equal((JSON.parse(refused.stdout) as { task: WireTask }).task.status, 'fail');
-    assert.match(refused.stderr, /the provider rejected this content/);
+    assert.equal(rejected.code, 1, rejected.stderr);
+    assert.equal((JSON.parse(rejected.stdout) as { task: WireTask }).task.status, 'fail');
+    assert.match(rejected.stderr, /the provider rejected this content/);
     assert.deepEqual([failed.code, failed.stdout], [1, '']);
     assert.match(failed.stderr, /TASK_FAILED: the provider failed while generating/);
     assert.equal((await tasksOf(account)).length, 2);

@@ -40,7 +40,7 @@ async function ask<Answer = Printed>(...args: string[]): Promise<Answer> {
 }
 
 /** Runs a command that must fail: one plain message, nothing on standard output. */
-async function refused(expected: RegExp, ...args: string[]): Promise<void> {
+async function assertRejected(expected: RegExp, ...args: string[]): Promise<void> {
   const { code, stdout, stderr } = await run(...args);
   assert.equal(code, 1, `${args.join(' ')}: ${stdout}`);
   assert.equal(stdout, '');
@@ -177,7 +177,7 @@ describe('admin accounts', { concurrency: 2 }, () => {
 
     const added = await ask('accounts', 'top-up', account, '--usd', '10', '--reference', reference);
     assert.deepEqual(added, { account, added: '10', available: '10', reference });
-    await refused(
+    await assertRejected(
       new RegExp(`--reference: the reference ${reference} was used before; nothing was booked`),
       'accounts',
       'top-up',
@@ -190,7 +190,7 @@ describe('admin accounts', { concurrency: 2 }, () => {
     const adjusted = await ask('accounts', 'adjust', account, '--usd', '-0.5');
     assert.equal(adjusted['adjusted'], '-0.5');
     assert.equal(adjusted['available'], '9.5');
-    await refused(/--usd: an adjustment cannot take more/, 'accounts', 'adjust', account, '--usd=-9.6');
+    await assertRejected(/--usd: an adjustment cannot take more/, 'accounts', 'adjust', account, '--usd=-9.6');
     assert.equal((await ask('accounts', 'show', account))['available'], '9.5');
   });
 
@@ -201,8 +201,8 @@ describe('admin accounts', { concurrency: 2 }, () => {
     assert.equal((await ask('accounts', 'suspend', account))['status'], 'suspended');
     await assert.rejects(callerOf(apiKey), { name: 'AccountSuspendedError' });
     assert.equal((await ask('accounts', 'show', account))['suspensionReason'], null);
-    const told = await ask('accounts', 'suspend', account, '--reason', ' charged back ');
-    assert.equal(told['suspensionReason'], 'charged back');
+    const suspended = await ask('accounts', 'suspend', account, '--reason', ' charged back ');
+    assert.equal(suspended['suspensionReason'], 'charged back');
     const resumed = await ask('accounts', 'resume', account);
     assert.deepEqual([resumed['status'], resumed['suspensionReason']], ['active', null]);
     assert.equal((await callerOf(apiKey)).accountId, account);
@@ -224,12 +224,12 @@ describe('admin accounts', { concurrency: 2 }, () => {
 
   it('rejects invalid values', async () => {
     const account = await newAccount();
-    await refused(/--name: want 1 to 100 characters on one line/, 'accounts', 'create', '--name', '');
-    await refused(/--name: want 1 to 100 characters on one line/, 'accounts', 'create', '--name', '  ');
-    await refused(/--name: want 1 to 100 characters on one line/, 'accounts', 'limits', account, '--name', ' \u3000');
-    await refused(/--usd: "1e3" is not a decimal amount/, 'accounts', 'create', '--name', 'x', '--usd', '1e3');
-    await refused(/--usd: given more than once/, 'accounts', 'create', '--name', 'x', '--usd', '1', '--usd', '2');
-    await refused(
+    await assertRejected(/--name: want 1 to 100 characters on one line/, 'accounts', 'create', '--name', '');
+    await assertRejected(/--name: want 1 to 100 characters on one line/, 'accounts', 'create', '--name', '  ');
+    await assertRejected(/--name: want 1 to 100 characters on one line/, 'accounts', 'limits', account, '--name', ' \u3000');
+    await assertRejected(/--usd: "1e3" is not a decimal amount/, 'accounts', 'create', '--name', 'x', '--usd', '1e3');
+    await assertRejected(/--usd: given more than once/, 'accounts', 'create', '--name', 'x', '--usd', '1', '--usd', '2');
+    await assertRejected(
       /'--running-cap <number>' argument '1\.5' is invalid\. Want a whole number from 0 to 1000000/,
       'accounts',
       'limits',
@@ -237,14 +237,14 @@ describe('admin accounts', { concurrency: 2 }, () => {
       '--running-cap',
       '1.5',
     );
-    await refused(
+    await assertRejected(
       /'--text-streams-cap <number>' argument '-1' is invalid\. Want a whole number from 0/,
       'accounts',
       'limits',
       account,
       '--text-streams-cap=-1',
     );
-    await refused(
+    await assertRejected(
       /'--queue-cap <number>' argument 'many' is invalid\. Want a whole number from 0/,
       'accounts',
       'limits',
@@ -252,32 +252,32 @@ describe('admin accounts', { concurrency: 2 }, () => {
       '--queue-cap',
       'many',
     );
-    await refused(/name at least one of --creates-per-minute, .*, --name\n/, 'accounts', 'limits', account);
-    await refused(/--usd: nothing to add/, 'accounts', 'top-up', account, '--usd', '0.0');
-    await refused(/--usd: nothing to correct/, 'accounts', 'adjust', account, '--usd', '-0');
-    await refused(/required option '--usd <amount>' not specified/, 'accounts', 'top-up', account);
-    await refused(/no account acc_none/, 'accounts', 'suspend', 'acc_none');
-    await refused(/--reason: want 1 to 500 characters on one line/, 'accounts', 'suspend', account, '--reason', ' ');
-    await refused(/--reason: want 1 to 500/, 'accounts', 'suspend', account, '--reason', 'two\nlines');
-    await refused(/--reference: want 1 to 200/, 'accounts', 'top-up', account, '--usd', '1', '--reference', 'a b');
-    await refused(
+    await assertRejected(/name at least one of --creates-per-minute, .*, --name\n/, 'accounts', 'limits', account);
+    await assertRejected(/--usd: nothing to add/, 'accounts', 'top-up', account, '--usd', '0.0');
+    await assertRejected(/--usd: nothing to correct/, 'accounts', 'adjust', account, '--usd', '-0');
+    await assertRejected(/required option '--usd <amount>' not specified/, 'accounts', 'top-up', account);
+    await assertRejected(/no account acc_none/, 'accounts', 'suspend', 'acc_none');
+    await assertRejected(/--reason: want 1 to 500 characters on one line/, 'accounts', 'suspend', account, '--reason', ' ');
+    await assertRejected(/--reason: want 1 to 500/, 'accounts', 'suspend', account, '--reason', 'two\nlines');
+    await assertRejected(/--reference: want 1 to 200/, 'accounts', 'top-up', account, '--usd', '1', '--reference', 'a b');
+    await assertRejected(
       /unknown option '--limit'\nnpm run admin -- accounts list --help shows/,
       'accounts',
       'list',
       '--limit',
       '3',
     );
-    await refused(
+    await assertRejected(
       /unknown command 'account'\n\(Did you mean accounts\?\)\nnpm run admin -- --help lists/,
       'account',
       'list',
     );
-    await refused(
+    await assertRejected(
       /^Usage: npm run admin -- accounts <command>\n[^]* top-up <account> [^]*\n\nname a command of accounts\n$/,
       'accounts',
     );
-    await refused(/^Usage: npm run admin -- <group> <command>\n[^]*\n\nname a group of commands\n$/, '--json');
-    await refused(
+    await assertRejected(/^Usage: npm run admin -- <group> <command>\n[^]*\n\nname a group of commands\n$/, '--json');
+    await assertRejected(
       /unknown option '--refrence'\n\(Did you mean --reference\?\)/,
       'accounts',
       'top-up',
@@ -287,9 +287,9 @@ describe('admin accounts', { concurrency: 2 }, () => {
       '--refrence',
       'x',
     );
-    await refused(/missing required argument 'account'/, 'accounts', 'show');
-    await refused(/too many arguments for 'show'/, 'accounts', 'show', account, account);
-    await refused(/--data-dir: given more than once/, '--data-dir', 'a', 'accounts', 'list', '--dataDir', 'b');
+    await assertRejected(/missing required argument 'account'/, 'accounts', 'show');
+    await assertRejected(/too many arguments for 'show'/, 'accounts', 'show', account, account);
+    await assertRejected(/--data-dir: given more than once/, '--data-dir', 'a', 'accounts', 'list', '--dataDir', 'b');
   });
 });
 
@@ -359,7 +359,7 @@ describe('admin keys', { concurrency: 2 }, () => {
     const last = await ask('keys', 'rotate', String(next['keyId']), '--overlap', '0');
     await assert.rejects(callerOf(next['apiKey']), { name: 'UnauthenticatedError' });
     assert.equal((await callerOf(last['apiKey'])).accountId, account);
-    await refused(/was replaced already/, 'keys', 'rotate', String(old['keyId']));
+    await assertRejected(/was replaced already/, 'keys', 'rotate', String(old['keyId']));
   });
 
   it('revokes a key permanently', async () => {
@@ -368,24 +368,24 @@ describe('admin keys', { concurrency: 2 }, () => {
     assert.deepEqual(await ask('keys', 'revoke', String(made['keyId'])), { keyId: made['keyId'], revoked: true });
 
     await assert.rejects(callerOf(made['apiKey']), { name: 'UnauthenticatedError' });
-    await refused(/was revoked/, 'keys', 'rotate', String(made['keyId']));
+    await assertRejected(/was revoked/, 'keys', 'rotate', String(made['keyId']));
   });
 
   it('rejects invalid values', async () => {
     const account = await newAccount();
     const create = ['keys', 'create', '--account', account];
-    await refused(
+    await assertRejected(
       /'--scopes <scopes\.\.\.>' argument 'everything' is invalid\. Allowed choices are tasks:read, tasks:write/,
       ...create,
       '--scopes',
       'everything',
     );
-    await refused(/--models: "acme\/none" is not the name of a model/, ...create, '--models', 'acme/none');
-    await refused(/--expires: "soon" is not a date/, ...create, '--expires', 'soon');
-    await refused(/--expires: 2001-01-01 is not in the future/, ...create, '--expires', '2001-01-01');
-    await refused(/--expires: "2027-02-31/, ...create, '--expires', '2027-02-31T25:00:00Z');
-    await refused(/--cap-day: "-1" is not a decimal amount/, ...create, '--cap-day', '-1');
-    await refused(
+    await assertRejected(/--models: "acme\/none" is not the name of a model/, ...create, '--models', 'acme/none');
+    await assertRejected(/--expires: "soon" is not a date/, ...create, '--expires', 'soon');
+    await assertRejected(/--expires: 2001-01-01 is not in the future/, ...create, '--expires', '2001-01-01');
+    await assertRejected(/--expires: "2027-02-31/, ...create, '--expires', '2027-02-31T25:00:00Z');
+    await assertRejected(/--cap-day: "-1" is not a decimal amount/, ...create, '--cap-day', '-1');
+    await assertRejected(
       /'--overlap <seconds>' argument '604801' is invalid\. Want a whole number from 0 to 604800/,
       'keys',
       'rotate',
@@ -393,9 +393,9 @@ describe('admin keys', { concurrency: 2 }, () => {
       '--overlap',
       '604801',
     );
-    await refused(/no key none/, 'keys', 'revoke', 'none');
-    await refused(/no key none/, 'keys', 'rotate', 'none');
-    await refused(/there is more than one account; name one/, 'keys', 'list');
+    await assertRejected(/no key none/, 'keys', 'revoke', 'none');
+    await assertRejected(/no key none/, 'keys', 'rotate', 'none');
+    await assertRejected(/there is more than one account; name one/, 'keys', 'list');
     assert.deepEqual(await ask('keys', 'list', '--account', account), []);
   });
 });
@@ -419,7 +419,7 @@ describe('admin webhook-key', () => {
     );
     await ask('webhook-key', 'delete', ...ofAccount);
     assert.deepEqual(await active(), []);
-    await refused(
+    await assertRejected(
       /--secret: want 16 to 256 characters, got 5/,
       'webhook-key',
       'set',
@@ -477,8 +477,8 @@ describe('admin ledger, usage and queues', () => {
     assert.match(camelCase.stdout, new RegExp(`^account +${account}\n[^]*\ngroupBy +model keyId\n`));
     assert.deepEqual(await ask('ledger', 'verify'), { holds: true, violations: [] });
 
-    await refused(/--cursor: not one that this list gave/, 'ledger', 'list', '--account', account, '--cursor', 'x');
-    await refused(
+    await assertRejected(/--cursor: not one that this list gave/, 'ledger', 'list', '--account', account, '--cursor', 'x');
+    await assertRejected(
       /'--size <number>' argument '0' is invalid\. Want a whole number from 1 to 1000/,
       'ledger',
       'list',
@@ -492,10 +492,10 @@ describe('admin ledger, usage and queues', () => {
       ['usage', '--account', account],
       ['ledger', 'costs'],
     ]) {
-      await refused(/--from: maximum: got 2026-11-02, want 2026-11-01, the value of to/, ...command, ...reversed);
+      await assertRejected(/--from: maximum: got 2026-11-02, want 2026-11-01, the value of to/, ...command, ...reversed);
     }
-    await refused(/--from: there is no such day/, 'usage', '--account', account, '--from', '2026-02-31');
-    await refused(
+    await assertRejected(/--from: there is no such day/, 'usage', '--account', account, '--from', '2026-02-31');
+    await assertRejected(
       /'--group-by <groups\.\.\.>' argument 'week' is invalid\. Allowed choices are day, /,
       'usage',
       '--account',
@@ -530,8 +530,8 @@ describe('admin ledger, usage and queues', () => {
 
     const { accounts } = await ask<{ accounts: Printed[] }>('queues');
 
-    const told = accounts.find(({ accountId }) => accountId === account);
-    assert.deepEqual([told?.['queued'], told?.['running'], told?.['runningCap']], [1, 0, 0]);
+    const entry = accounts.find(({ accountId }) => accountId === account);
+    assert.deepEqual([entry?.['queued'], entry?.['running'], entry?.['runningCap']], [1, 0, 0]);
     assert.match((await run('queues')).stdout, new RegExp(`accountId +name +isSuspended[^]*${account} +studio +false`));
   });
 });
@@ -555,9 +555,9 @@ describe('admin tasks and outputs', () => {
     assert.equal((await readTask(room.database, taskId)).status, 'fail');
     assert.equal((await ask('tasks', 'cancel', taskId))['reason'], 'cancelled');
 
-    await refused(/"nonsense" is not the id of a task/, 'tasks', 'show', 'nonsense');
-    await refused(/there is no such task/, 'tasks', 'show', newTaskId());
-    await refused(/there is no such task/, 'tasks', 'cancel', newTaskId());
+    await assertRejected(/"nonsense" is not the id of a task/, 'tasks', 'show', 'nonsense');
+    await assertRejected(/there is no such task/, 'tasks', 'show', newTaskId());
+    await assertRejected(/there is no such task/, 'tasks', 'cancel', newTaskId());
   });
 
   it('takes an output down, once', async () => {
@@ -568,7 +568,7 @@ describe('admin tasks and outputs', () => {
     assert.deepEqual(await ask('outputs', 'delete', outputId), { output: outputId, deleted: true });
 
     assert.equal((await readTask(room.database, taskId)).outputs[0]?.goneReason, 'deleted');
-    await refused(/there is no such output, or it is gone already/, 'outputs', 'delete', outputId);
+    await assertRejected(/there is no such output, or it is gone already/, 'outputs', 'delete', outputId);
   });
 });
 

@@ -55,8 +55,8 @@ describe('the configuration', () => {
       () => loadConfig({ HOST: '0.0.0.0', PORT: '99999', OUTPUT_RETENTION_DAYS: '0', URL_SIGNING_KEY: 'short' }),
       (error: unknown) => {
         assert.ok(error instanceof ConfigurationError);
-        const told = ['DATABASE_URL', 'TEMPORAL_ADDRESS', 'STORE_URL', 'ENCRYPTION_KEY', 'URL_SIGNING_KEY', 'PORT'];
-        for (const name of [...told, 'OUTPUT_RETENTION_DAYS', 'HOST is 0.0.0.0', 'PUBLIC_URL is required']) {
+        const named = ['DATABASE_URL', 'TEMPORAL_ADDRESS', 'STORE_URL', 'ENCRYPTION_KEY', 'URL_SIGNING_KEY', 'PORT'];
+        for (const name of [...named, 'OUTPUT_RETENTION_DAYS', 'HOST is 0.0.0.0', 'PUBLIC_URL is required']) {
           assert.ok(
             error.problems.some((problem) => problem.startsWith(name)),
             name,

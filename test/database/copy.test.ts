@@ -73,19 +73,19 @@ describe('a copy of the database', () => {
   }
 
   const copy = (): Promise<unknown> => copyDatabase({ from: source.url, to: target.url, logger });
-  const refused = (words: RegExp) => (error: unknown) =>
+  const isCopyError = (words: RegExp) => (error: unknown) =>
     error instanceof DatabaseCopyError && words.test(error.message);
 
   it('is rejected while the source is in use', async () => {
     const busy = new pg.Client({ connectionString: source.url });
     await busy.connect();
-    await assert.rejects(copy(), refused(/in use by \d+ other connection/));
+    await assert.rejects(copy(), isCopyError(/in use by \d+ other connection/));
     await busy.end();
   });
 
   it('is rejected for the schema of another release, with what to do', async () => {
     await ask(source.url, `UPDATE migrations SET name = name || '_other' WHERE name LIKE '0001%'`);
-    await assert.rejects(alone(source.url, copy), refused(/run migrate on it first/));
+    await assert.rejects(alone(source.url, copy), isCopyError(/run migrate on it first/));
     await ask(source.url, `UPDATE migrations SET name = replace(name, '_other', '')`);
   });
 
@@ -113,7 +113,7 @@ describe('a copy of the database', () => {
   });
 
   it('is rejected for a target that is in use', async () => {
-    await assert.rejects(alone(source.url, copy), refused(/has accounts already/));
+    await assert.rejects(alone(source.url, copy), isCopyError(/has accounts already/));
   });
 
   it('names the database that is unreachable, without its password', async () => {

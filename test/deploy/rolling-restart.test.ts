@@ -196,7 +196,7 @@ describe('a rolling restart under load', () => {
     const handedBack: string[] = [];
     await Promise.all(
       tasks.map(async (taskId) => {
-        if (await judgeHistory(taskId)) handedBack.push(taskId);
+        if (await validateHistory(taskId)) handedBack.push(taskId);
       }),
     );
     assert.deepEqual(
@@ -215,7 +215,7 @@ describe('a rolling restart under load', () => {
   const lostStarts: string[] = [];
 
   /** @returns whether an activity of it was handed back and started again elsewhere. */
-  async function judgeHistory(taskId: string): Promise<boolean> {
+  async function validateHistory(taskId: string): Promise<boolean> {
     const handle = darkroom.temporal.workflow.getHandle(taskId);
     await handle.result();
     const { events = [] } = await handle.fetchHistory();

@@ -6,8 +6,8 @@
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { packageFile } from '../../src/config/package-root.ts';
-import { SPEC_FIELDS, embeddedModels, judge, tell } from '../catalogue/spec-fields.ts';
-import type { Cell, JudgedModel } from '../catalogue/spec-fields.ts';
+import { SPEC_FIELDS, describeCell, embeddedModels, evaluateCell } from '../catalogue/spec-fields.ts';
+import type { Cell, EmbeddedModel } from '../catalogue/spec-fields.ts';
 import { table } from './markdown-table.ts';
 
 /** Where the rendered text is stored. */
@@ -52,12 +52,12 @@ export async function renderFieldCoverage(): Promise<string> {
   ].join('\n');
 }
 
-function linesOf(cell: Cell, models: readonly JudgedModel[], isContinued: boolean): readonly (readonly string[])[] {
-  const { takenBy, refusedBy } = judge(cell, models);
+function linesOf(cell: Cell, models: readonly EmbeddedModel[], isContinued: boolean): readonly (readonly string[])[] {
+  const { acceptedBy, rejectedBy } = evaluateCell(cell, models);
   const [first = '', ...others] = proofsOf(cell);
-  const refusing = `${refusedBy.length} of ${models.length}`;
+  const rejecting = `${rejectedBy.length} of ${models.length}`;
   return [
-    [isContinued ? '' : cell.field, tell(cell), takenBy.map(short).join(', '), refusing, first],
+    [isContinued ? '' : cell.field, describeCell(cell), acceptedBy.map(short).join(', '), rejecting, first],
     ...others.map((proof) => ['', '', '', '', proof]),
   ];
 }

@@ -52,9 +52,9 @@ describe('a picture as a data URL', () => {
     const { client } = await darkroom.createAccount();
 
     for (const image of ['data:image/svg+xml;base64,PHN2Zy8+', 'data:image/png,abc', 'data:text/html;base64,AAAA']) {
-      const refused = await client.create(body(image));
-      assert.equal(refused.status, 400, image);
-      assert.match(refused.body.message, /^invalid input: image: pattern: got "data:/);
+      const rejected = await client.create(body(image));
+      assert.equal(rejected.status, 400, image);
+      assert.match(rejected.body.message, /^invalid input: image: pattern: got "data:/);
     }
     const lying = await client.create(body('data:image/png;base64,bm8gcGljdHVyZQ=='));
     const task = await client.untilTerminal(lying.body.data.taskId);

@@ -93,8 +93,8 @@ async function readTextLate(test: TestContext, ending: Ending, onFreshConnection
   const exchanges = createExchanges();
   test.after(() => exchanges.close());
   const chunks: Buffer[] = [];
-  const told = new EventEmitter();
-  const begun = once(told, 'data');
+  const emitter = new EventEmitter();
+  const begun = once(emitter, 'data');
   let ended: Error | 'well' | undefined;
   const running = exchanges.start(
     {
@@ -110,7 +110,7 @@ async function readTextLate(test: TestContext, ending: Ending, onFreshConnection
       data: (chunk) => {
         chunks.push(chunk);
         running.pause();
-        told.emit('data');
+        emitter.emit('data');
       },
       end: () => (ended = 'well'),
       lost: (code) => (ended = new Error(code)),

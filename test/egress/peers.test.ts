@@ -86,8 +86,8 @@ describe('the connections of a complete installation', () => {
     const taskId = await outside.create(account, body);
     const task = await account.client.untilTerminal(taskId);
     if (body.callback === undefined) return task.status;
-    const told = await account.client.until(taskId, ({ callback }) => OVER_AND_DONE.includes(callback?.state ?? ''));
-    return `${task.status}, ${told.callback?.state}`;
+    const settled = await account.client.until(taskId, ({ callback }) => OVER_AND_DONE.includes(callback?.state ?? ''));
+    return `${task.status}, ${settled.callback?.state}`;
   }
 
   it('lead to the configured services and to allowed addresses, and nowhere else', async () => {

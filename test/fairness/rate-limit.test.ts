@@ -29,15 +29,15 @@ describe('a limit over three api processes', () => {
     });
     const begin = performance.now();
     let served = 0;
-    let refused = 0;
+    let rejected = 0;
     const ask = async (): Promise<void> => {
       const client = new ApiClient(darkroom.urls, key.text);
       // On a slow machine until the limit was reached, however long that takes.
-      while (performance.now() - begin < LASTS_MS || refused === 0) {
+      while (performance.now() - begin < LASTS_MS || rejected === 0) {
         const { status } = await client.send('GET', '/v1/account');
         assert.ok(status === 200 || status === 429, String(status));
         if (status === 200) served += 1;
-        else refused += 1;
+        else rejected += 1;
       }
     };
 

@@ -296,12 +296,12 @@ describe('a task whose commits the database has lost', () => {
     const { taskId } = await send(sent);
     const { database } = outside.darkroom.testDatabase;
     await until('it was refused once', async () => (await database.query(SELECT_REFUSALS, [taskId])).length === 1);
-    const refused = await keepRows(outside.darkroom.testDatabase);
+    const rejected = await keepRows(outside.darkroom.testDatabase);
     await outside.untilProvider(sent.marker, 'submit');
     const [worker] = outside.darkroom.workers;
     await worker?.kill('SIGKILL');
 
-    await refused.putBack();
+    await rejected.putBack();
     await worker?.start();
     const task = await sent.account.client.untilTerminal(taskId);
 

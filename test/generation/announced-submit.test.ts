@@ -171,10 +171,10 @@ describe('a submit that is announced', () => {
       },
     });
 
-    const refused = await submit(task, attempt, () => Promise.reject(new ProviderRejection('provider_unavailable')));
+    const rejected = await submit(task, attempt, () => Promise.reject(new ProviderRejection('provider_unavailable')));
     const lost = await intentOfEarlierAttempt(bench.context, { earlierDetails: announced[0] }, task);
 
-    assert.equal('kind' in refused && refused.kind, 'rejected');
+    assert.equal('kind' in rejected && rejected.kind, 'rejected');
     assert.deepEqual([await readGeneration(room.database, task.id), lost], [undefined, undefined]);
     assert.equal(await countRejections(room.database, task.id), 1);
   });
@@ -280,9 +280,9 @@ describe('an intent whose response is lost', () => {
       transaction: () => Promise.reject(new Error('the database has lost the transaction')),
     };
     const attempt = newAttempt();
-    const refuse = (): Promise<never> => Promise.reject(new ProviderRejection('provider_unavailable'));
+    const rejectSubmit = (): Promise<never> => Promise.reject(new ProviderRejection('provider_unavailable'));
 
-    await assert.rejects(submit(task, attempt, refuse, { database }), /has lost the transaction/);
+    await assert.rejects(submit(task, attempt, rejectSubmit, { database }), /has lost the transaction/);
 
     assert.equal((await readGeneration(room.database, task.id))?.state, 'intent');
     assert.equal(await submits(task, attempt.beats.at(-1), 2), 1);

@@ -150,7 +150,7 @@ function holdSlot({ archivingSlots }: Bench): () => Promise<void> {
   };
 }
 
-const refusedFor = async (attempt: Promise<unknown>): Promise<number> => {
+const retryDelayOf = async (attempt: Promise<unknown>): Promise<number> => {
   const error = await attempt.then(
     () => assert.fail('it had a slot'),
     (failure: unknown) => failure,
@@ -175,10 +175,10 @@ describe('a task that waits for an archiving slot', () => {
     const bench = newBench(1);
     const taskId = await generatedTask();
     const giveBack = holdSlot(bench);
-    await refusedFor(archiveAt(bench, taskId));
+    await retryDelayOf(archiveAt(bench, taskId));
     assert.equal((await readTask(room.database, taskId)).status, 'archiving');
     await later(taskId, ARCHIVING_SECONDS + 100);
-    await refusedFor(archiveAt(bench, taskId, { attempt: 2 }));
+    await retryDelayOf(archiveAt(bench, taskId, { attempt: 2 }));
     assert.deepEqual([(await idle(taskId)).isPastDeadline, await isOverdue(taskId)], [false, false]);
 
     await giveBack();
@@ -196,7 +196,7 @@ describe('a task that waits for an archiving slot', () => {
     await assert.rejects(archiveAt(bench, taskId), trouble);
     bench.trouble = undefined;
     const giveBack = holdSlot(bench);
-    await refusedFor(archiveAt(bench, taskId, { attempt: 2 }));
+    await retryDelayOf(archiveAt(bench, taskId, { attempt: 2 }));
     await later(taskId, ARCHIVING_SECONDS + 100);
 
     await giveBack();
@@ -230,15 +230,15 @@ describe('a task that waits for an archiving slot', () => {
     const taskId = await generatedTask();
     holdSlot(bench);
 
-    assert.ok((await refusedFor(archiveAt(bench, taskId))) <= 2_000);
-    assert.ok((await refusedFor(archiveAt(bench, taskId, { attempt: 20 }))) >= 5_000);
+    assert.ok((await retryDelayOf(archiveAt(bench, taskId))) <= 2_000);
+    assert.ok((await retryDelayOf(archiveAt(bench, taskId, { attempt: 20 }))) >= 5_000);
   });
 
   it('waits for a day, and not longer, also when no worker has tried it yet', async () => {
     const bench = newBench(1);
     const [waiting, notBegun] = [await generatedTask(), await generatedTask()];
     holdSlot(bench);
-    await refusedFor(archiveAt(bench, waiting));
+    await retryDelayOf(archiveAt(bench, waiting));
     const hours = async (count: number): Promise<void> => {
       for (const taskId of [waiting, notBegun]) await later(taskId, count * 3_600);
       await room.rows(`UPDATE generations SET updated_at = updated_at - make_interval(hours => $1)`, count);
@@ -311,7 +311,7 @@ describe('videos that take long to decode', () => {
     assert.ok(film);
     const decoder = await bench.frameDecoders.take('ac-other');
 
-    await refusedFor(archiveAt(bench, film, { isLocal: true }));
+    await retryDelayOf(archiveAt(bench, film, { isLocal: true }));
     decoder.release();
   });
 

@@ -91,16 +91,16 @@ describe('the cost of a submit that is repeatable and was not announced', () => 
 
   it('is recorded when it produced nothing, whichever side found that', async () => {
     const empty = await submitted(() => Promise.resolve({ kind: 'done', files: [] }));
-    const told = await submitted(() => Promise.reject(new ProviderFailure('no_output')));
+    const withoutOutput = await submitted(() => Promise.reject(new ProviderFailure('no_output')));
 
-    assert.deepEqual([placeOf(empty), placeOf(told)], [taken, taken]);
+    assert.deepEqual([placeOf(empty), placeOf(withoutOutput)], [taken, taken]);
   });
 
   it('is not recorded when the upstream rejected it, or reports that it failed', async () => {
-    const refused = await submitted(() => Promise.reject(new ProviderRejection('provider_unavailable')));
+    const rejected = await submitted(() => Promise.reject(new ProviderRejection('provider_unavailable')));
     const failed = await submitted(() => Promise.reject(new ProviderFailure('provider_error')));
 
-    assert.deepEqual([refused, failed], [undefined, undefined]);
+    assert.deepEqual([rejected, failed], [undefined, undefined]);
   });
 
   it('is not recorded for an engine of our own, which sends no bill', async () => {

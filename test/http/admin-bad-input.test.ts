@@ -52,7 +52,7 @@ function wrongBodies(good: Record<string, unknown>, fields: Record<string, reado
   return wrong;
 }
 
-async function expectRefused(method: string, path: string, bodies: readonly unknown[]): Promise<void> {
+async function assertRejected(method: string, path: string, bodies: readonly unknown[]): Promise<void> {
   for (const body of bodies) {
     const { status, body: answer } = await admin.ask(method, path, body);
     assert.equal(status, 400, `${method} ${path} ${JSON.stringify(body)}`);
@@ -72,7 +72,7 @@ describe('an invalid body', () => {
   it('creates no account', async () => {
     const before = await countAccounts();
 
-    await expectRefused('POST', '/admin/accounts', [
+    await assertRejected('POST', '/admin/accounts', [
       ...wrongBodies({ name: 'x' }, { name: ACCOUNT_NAMES, usd: [...AMOUNTS, '-1'], limits: LIMITS }),
       {},
       { usd: '1' },
@@ -85,9 +85,9 @@ describe('an invalid body', () => {
     const path = `/admin/accounts/${accountId}`;
     const before = (await admin.ask('GET', path)).body;
 
-    await expectRefused('PATCH', path, [...wrongBodies({}, { name: ACCOUNT_NAMES, limits: LIMITS }), {}]);
+    await assertRejected('PATCH', path, [...wrongBodies({}, { name: ACCOUNT_NAMES, limits: LIMITS }), {}]);
     // The valid half of a request is not executed without the other.
-    await expectRefused('PATCH', path, [{ name: 'new', limits: { runningTasks: -1 } }]);
+    await assertRejected('PATCH', path, [{ name: 'new', limits: { runningTasks: -1 } }]);
 
     assert.deepEqual((await admin.ask('GET', path)).body, before);
   });
@@ -98,13 +98,13 @@ describe('an invalid body', () => {
     const good = { usd: '1' };
 
     const topUps = wrongBodies(good, { usd: [...AMOUNTS, '-1', '0', '0.000000'], reference: REFERENCES });
-    await expectRefused('POST', `${path}/top-up`, [...topUps, {}]);
+    await assertRejected('POST', `${path}/top-up`, [...topUps, {}]);
     const adjustments = wrongBodies(good, {
       usd: [...AMOUNTS, '--1', '- 1', '0', '-0', '-0.0'],
       reference: REFERENCES,
       reason: ['', 'x'.repeat(501), 'two\nlines', 1, null],
     });
-    await expectRefused('POST', `${path}/adjust`, [...adjustments, {}]);
+    await assertRejected('POST', `${path}/adjust`, [...adjustments, {}]);
 
     assert.deepEqual((await admin.ask('GET', path)).body, before);
   });
@@ -127,7 +127,7 @@ describe('an invalid body', () => {
       {},
       ['why'],
     ];
-    await expectRefused('POST', `${path}/suspend`, wrongBodies({}, { reason: reasons }));
+    await assertRejected('POST', `${path}/suspend`, wrongBodies({}, { reason: reasons }));
 
     assert.deepEqual((await admin.ask('GET', path)).body, before);
   });
@@ -136,7 +136,7 @@ describe('an invalid body', () => {
     const path = `/admin/accounts/${accountId}/keys`;
     const good = { name: 'x', scopes: ['tasks:read'] };
 
-    await expectRefused('POST', path, [
+    await assertRejected('POST', path, [
       ...wrongBodies(good, {
         name: NAMES,
         scopes: [[], ['all'], ['tasks:read', 'tasks:read'], 'tasks:read', null, [1]],

@@ -59,10 +59,10 @@ describe('upstreams', () => {
   it('are listed with their pauses', async () => {
     await pauseUpstream(admin.served.room.database, 'slow', 600_000);
 
-    const told = await upstreamNamed('slow');
+    const current = await upstreamNamed('slow');
 
-    assert.equal(told?.state, 'paused');
-    const seconds = told.pausedUntil - Date.now() / 1000;
+    assert.equal(current?.state, 'paused');
+    const seconds = current.pausedUntil - Date.now() / 1000;
     assert.ok(seconds > 500 && seconds <= 600, String(seconds));
   });
 
@@ -72,9 +72,9 @@ describe('upstreams', () => {
     assert.equal((await upstreamNamed('broken'))?.state, 'open', 'one failure opens no breaker');
     for (let place = 0; place < 4; place++) await countUpstreamFailure(database, 'broken');
 
-    const told = await upstreamNamed('broken');
-    assert.deepEqual([told?.state, told?.failures], ['failing', 5]);
-    assert.ok(told !== undefined && told.retryAt > told.failingSince && told.failingSince > 0);
+    const current = await upstreamNamed('broken');
+    assert.deepEqual([current?.state, current?.failures], ['failing', 5]);
+    assert.ok(current !== undefined && current.retryAt > current.failingSince && current.failingSince > 0);
 
     await forgetUpstreamFailures(database, 'broken');
     const again = await upstreamNamed('broken');

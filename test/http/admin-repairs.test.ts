@@ -63,9 +63,9 @@ describe('the repair', () => {
     );
 
     const before = await readSummary();
-    const told = before.overdue.find((task) => task.taskId === taskId);
-    assert.deepEqual([told?.accountId, told?.status], [account.id, 'queued']);
-    assert.ok(Date.now() / 1000 - (told?.at ?? 0) >= 89);
+    const overdueTask = before.overdue.find((task) => task.taskId === taskId);
+    assert.deepEqual([overdueTask?.accountId, overdueTask?.status], [account.id, 'queued']);
+    assert.ok(Date.now() / 1000 - (overdueTask?.at ?? 0) >= 89);
     assert.equal(await repair(taskId, true), 'settled');
 
     const later = await readSummary();

@@ -61,7 +61,7 @@ async function requestOf(route: Route): Promise<Parts> {
 }
 
 /** A wrong token from one address, repeatedly. */
-async function refuseCallers(route: Route, parts: Parts): Promise<void> {
+async function assertCallersRejected(route: Route, parts: Parts): Promise<void> {
   const headers = { 'X-Forwarded-For': `192.0.2.${routes.indexOf(route)}`, Authorization: 'Bearer wrong' };
   let answer: RawAnswer | undefined;
   for (let attempt = 0; attempt < 100 && answer?.status !== 429; attempt++) {
@@ -82,7 +82,7 @@ walk({
   requestOf,
   moreAnswers: {},
   refusals: {},
-  refuseCallers,
+  assertCallersRejected,
   // They need no database.
   unreachable: ['adminGetOpenApi', 'adminGetCatalogue', 'adminGetService', 'adminGetMetrics'].map(
     (id) => `${id} 503 SERVICE_UNAVAILABLE`,

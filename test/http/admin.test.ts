@@ -117,10 +117,10 @@ describe('the admin listener', () => {
       for (let attempt = 0; attempt < 70; attempt++) answers.push(await raw(limited.url, 'GET', '/admin/accounts'));
 
       assert.equal(answers.filter(({ status }) => status === 401).length, 60);
-      const refused = answers.at(-1);
-      assert.ok(refused !== undefined);
-      assert.deepEqual(errorOf(refused), { status: 429, code: 'RATE_LIMITED' });
-      assert.equal(refused.headers['retry-after'], '1');
+      const rejected = answers.at(-1);
+      assert.ok(rejected !== undefined);
+      assert.deepEqual(errorOf(rejected), { status: 429, code: 'RATE_LIMITED' });
+      assert.equal(rejected.headers['retry-after'], '1');
       assert.equal((await limited.ask('GET', '/admin/accounts')).status, 200);
     } finally {
       await limited.close();
@@ -264,8 +264,8 @@ describe('accounts', () => {
     const { body: page } = await admin.ask<{ accounts: Account[] }>('GET', `/admin/accounts?search=${accountId}`);
     assert.equal(page.data.accounts[0]?.suspensionReason, 'charged back twice');
     await untilStatus(client, 403);
-    const refused = await client.send('GET', '/v1/account');
-    assert.doesNotMatch(JSON.stringify(refused.body), /charged|twice|reason/i);
+    const rejected = await client.send('GET', '/v1/account');
+    assert.doesNotMatch(JSON.stringify(rejected.body), /charged|twice|reason/i);
     await admin.ask('POST', `${path}/suspend`, { reason: 'and once more' });
     assert.equal(await reasonOf(), 'and once more');
 
@@ -299,9 +299,9 @@ describe('money', () => {
     );
 
     assert.equal(answers.filter(({ status }) => status === 200).length, 1);
-    for (const { status, body: refused } of answers.filter((answer) => answer.status !== 200)) {
+    for (const { status, body: rejected } of answers.filter((answer) => answer.status !== 200)) {
       assert.equal(status, 400);
-      assert.match(refused.message, /reference invoice-acc_\w+ was used before; nothing was booked/);
+      assert.match(rejected.message, /reference invoice-acc_\w+ was used before; nothing was booked/);
     }
     const { body: read } = await admin.ask<Account>('GET', `/admin/accounts/${accountId}`);
     assert.equal(read.data.available, '12.5');
@@ -460,9 +460,9 @@ describe('the queues', () => {
       outbox: { kind: string; waiting: number; due: number; oldestDueSeconds: number }[];
     }>('GET', '/admin/queues');
 
-    const told = queues.data.accounts.find(({ accountId }) => accountId === busy.accountId);
-    assert.deepEqual([told?.queued, told?.running], [3, 1]);
-    assert.ok((told?.oldestQueuedSeconds ?? 0) >= 119 && (told?.oldestQueuedSeconds ?? 0) < 180);
+    const busyAccount = queues.data.accounts.find(({ accountId }) => accountId === busy.accountId);
+    assert.deepEqual([busyAccount?.queued, busyAccount?.running], [3, 1]);
+    assert.ok((busyAccount?.oldestQueuedSeconds ?? 0) >= 119 && (busyAccount?.oldestQueuedSeconds ?? 0) < 180);
     assert.ok(!queues.data.accounts.some(({ accountId }) => accountId === quiet.accountId));
     const starts = queues.data.outbox.find(({ kind }) => kind === 'start_task');
     assert.ok(starts !== undefined && starts.waiting >= 1 && starts.due >= 1 && starts.oldestDueSeconds > 60);

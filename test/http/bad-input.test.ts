@@ -32,7 +32,7 @@ function withField(name: string, value: string, isDuplicate: boolean): string {
 }
 
 /** What must hold for every response, whatever was sent. */
-async function judge(sent: string, answer: ApiAnswer, heldBefore: bigint): Promise<void> {
+async function assertAcceptedOrRejected(sent: string, answer: ApiAnswer, heldBefore: bigint): Promise<void> {
   const context = `${sent.slice(0, 300)} → ${JSON.stringify(answer.body).slice(0, 300)}`;
   assert.ok([200, 400, 402, 413].includes(answer.status), context);
   const held = await heldNow();
@@ -55,9 +55,9 @@ async function heldNow(): Promise<bigint> {
   return row?.held ?? 0n;
 }
 
-async function sendAndJudge(sent: string, headers: Record<string, string> = {}): Promise<void> {
+async function sendAndCheck(sent: string, headers: Record<string, string> = {}): Promise<void> {
   const heldBefore = await heldNow();
-  await judge(sent, await account.client.send('POST', '/v1/tasks', sent, headers), heldBefore);
+  await assertAcceptedOrRejected(sent, await account.client.send('POST', '/v1/tasks', sent, headers), heldBefore);
 }
 
 describe('any value in any field of POST /tasks', () => {
@@ -66,7 +66,7 @@ describe('any value in any field of POST /tasks', () => {
     it(`is accepted or rejected, never a 500: ${field}`, async () => {
       await fc.assert(
         fc.asyncProperty(edgeValue, fc.boolean(), async (value, isDuplicate) => {
-          await sendAndJudge(withField(field, value, isDuplicate));
+          await sendAndCheck(withField(field, value, isDuplicate));
         }),
         { numRuns: 60 },
       );
@@ -78,7 +78,7 @@ describe('any value in any field of POST /tasks', () => {
     const holder = fc.constantFrom('input', 'callback', 'metadata');
     await fc.assert(
       fc.asyncProperty(holder, member, edgeValue, async (field, name, value) => {
-        await sendAndJudge(withField(field, `{"prompt":"a","${name}":${value}}`, false));
+        await sendAndCheck(withField(field, `{"prompt":"a","${name}":${value}}`, false));
       }),
       { numRuns: 150 },
     );
@@ -90,7 +90,7 @@ describe('any value in any field of POST /tasks', () => {
       fc.asyncProperty(edgeText, edgeText, edgeText, async (prompt, name, value) => {
         const metadata = `{${JSON.stringify(name)}:${JSON.stringify(value)}}`;
         const input = JSON.stringify({ prompt: `a fox ${prompt}` });
-        await sendAndJudge(`{"model":"acme/pictures","input":${input},"metadata":${metadata}}`);
+        await sendAndCheck(`{"model":"acme/pictures","input":${input},"metadata":${metadata}}`);
       }),
       { numRuns: 150 },
     );
@@ -122,7 +122,7 @@ describe('any text in a header or a path', () => {
       .map((codes) => String.fromCharCode(...codes));
     await fc.assert(
       fc.asyncProperty(header, async (text) => {
-        await sendAndJudge(JSON.stringify(body()), { 'Idempotency-Key': `${Date.now()}${text}`, 'X-Request-Id': text });
+        await sendAndCheck(JSON.stringify(body()), { 'Idempotency-Key': `${Date.now()}${text}`, 'X-Request-Id': text });
         const unknown = await account.client.send('GET', '/v1/tasks/x', undefined, { Authorization: text });
         assert.equal(unknown.status, 401);
       }),

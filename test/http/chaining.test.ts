@@ -65,7 +65,7 @@ function create(input: Record<string, unknown>, key?: string, of: ServedAccount 
   return of.client.create({ model: 'acme/edits', input }, key);
 }
 
-async function refusal(input: Record<string, unknown>): Promise<string> {
+async function rejectionMessage(input: Record<string, unknown>): Promise<string> {
   const { status, body } = await create(input);
   assert.equal(status, 400, JSON.stringify(body));
   assert.equal(body.error_code, 'INVALID_REQUEST');
@@ -130,7 +130,7 @@ describe('a URL of this service in an input', () => {
       lifetimeSeconds: 1800,
     }).sign({ outputId: file.id, fileName: 'x.png' }).url;
     for (const url of [altered, strange, `${served.url}/media/`, `${served.url}/media/v1.x/y`]) {
-      const message = await refusal({ image_urls: [url] });
+      const message = await rejectionMessage({ image_urls: [url] });
       assert.equal(message, 'invalid input: image_urls.0: not a URL of this service', url);
     }
   });
@@ -141,11 +141,11 @@ describe('a URL of this service in an input', () => {
     try {
       aheadMs = 3_600_000;
       assert.equal(
-        await refusal({ image_urls: ['https://example.com/x', made.url] }),
+        await rejectionMessage({ image_urls: ['https://example.com/x', made.url] }),
         'invalid input: image_urls.1: expired: read the task again for a fresh URL',
       );
       assert.equal(
-        await refusal({ image_urls: [file.url] }),
+        await rejectionMessage({ image_urls: [file.url] }),
         'invalid input: image_urls.0: expired: read the file again for a fresh URL',
       );
     } finally {
@@ -161,14 +161,14 @@ describe('a URL of this service in an input', () => {
     const sign = (outputId: string): string => served.http.urlSigner.sign({ outputId, fileName: 'x.png' }).url;
     const zeros = '0'.repeat(26);
     for (const url of [strangers.url, deleted.url, sign(`file_${zeros}`), sign(`out_${zeros}`), sign('other')]) {
-      assert.equal(await refusal({ image_urls: [url] }), 'invalid input: image_urls.0: not found');
+      assert.equal(await rejectionMessage({ image_urls: [url] }), 'invalid input: image_urls.0: not found');
     }
   });
 
   it('is rejected in a field of another media kind', async () => {
     const file = await upload();
     assert.equal(
-      await refusal({ video_url: file.url }),
+      await rejectionMessage({ video_url: file.url }),
       'invalid input: video_url: contentMediaType: got image/png, want video/*',
     );
   });
@@ -215,7 +215,7 @@ describe('an external URL in an input', () => {
       [`${served.url.replace('http://', 'http://a@')}/media/x`, /must not contain user information/],
       [` ${served.url}/media/x`, /must not contain blanks/],
     ] as const) {
-      assert.match(await refusal({ image_urls: [url] }), problem);
+      assert.match(await rejectionMessage({ image_urls: [url] }), problem);
     }
     await storedOf(await create({ image_urls: ['https://example.com/x.png'] }));
   });
@@ -224,16 +224,16 @@ describe('an external URL in an input', () => {
     const data = `data:image/png;base64,${picture.toString('base64')}`;
     const { input } = await storedOf(await create({ image: data }));
     assert.deepEqual(input, { image: data });
-    assert.match(await refusal({ video_url: data.slice(0, 100) }), /must be an absolute https URL/);
+    assert.match(await rejectionMessage({ video_url: data.slice(0, 100) }), /must be an absolute https URL/);
   });
 
   it('is never an internal reference: not in a media field, and not in any other', async () => {
     const strangers = await upload(await served.newAccount());
     const reference = `darkroom:${strangers.id}`;
     for (const input of [{ prompt: reference }, { image_urls: [reference] }, { video_url: reference }]) {
-      assert.match(await refusal(input), /must not be a reference$/);
+      assert.match(await rejectionMessage(input), /must not be a reference$/);
     }
-    assert.match(await refusal({ image_urls: ['darkroom:anything'] }), /must be an absolute https URL/);
+    assert.match(await rejectionMessage({ image_urls: ['darkroom:anything'] }), /must be an absolute https URL/);
     await storedOf(await create({ prompt: 'darkroom: a room for developing' }));
     await storedOf(await create({ prompt: `${reference} ` }));
   });
@@ -257,6 +257,6 @@ describe('the URL by which a provider fetches an input', () => {
 
   it('is not accepted as an input of another account', async () => {
     const file = await upload();
-    assert.equal(await refusal({ image_urls: [urlFor(file.id)] }), 'invalid input: image_urls.0: not found');
+    assert.equal(await rejectionMessage({ image_urls: [urlFor(file.id)] }), 'invalid input: image_urls.0: not found');
   });
 });

@@ -110,12 +110,12 @@ describe('connections', () => {
     const logger = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) });
     await withApp({ environment: { MAX_CONNECTIONS_PER_ADDRESS: '1' }, listening: { logger } }, async ({ url }) => {
       assert.ok(await isServed(open(url)));
-      const refused = Array.from({ length: 60 }, () => open(url));
-      await until('all are closed', () => refused.every((client) => client.isClosed()));
-      const told = (): number => lines.reduce((sum, { closed }) => sum + (closed?.ofOneAddress ?? 0), 0);
+      const rejected = Array.from({ length: 60 }, () => open(url));
+      await until('all are closed', () => rejected.every((client) => client.isClosed()));
+      const closedCount = (): number => lines.reduce((sum, { closed }) => sum + (closed?.ofOneAddress ?? 0), 0);
       await until(
-        () => `all are told of; so far ${told()}`,
-        () => told() === 60,
+        () => `all are told of; so far ${closedCount()}`,
+        () => closedCount() === 60,
       );
       assert.ok(lines.length <= 10, `${lines.length} lines`);
     });
@@ -200,8 +200,8 @@ describe('a request with many headers', () => {
       const headers = (count: number): Record<string, string> =>
         Object.fromEntries(Array.from({ length: count }, (_, place) => [`x-${place}`, '1']));
       assert.equal((await raw(url, 'GET', '/healthz', headers(90))).status, 200);
-      const refused = await raw(url, 'GET', '/healthz', headers(120));
-      assert.deepEqual(errorOf(refused), { status: 431, code: 'INVALID_REQUEST' });
+      const rejected = await raw(url, 'GET', '/healthz', headers(120));
+      assert.deepEqual(errorOf(rejected), { status: 431, code: 'INVALID_REQUEST' });
     });
   });
 });

@@ -176,7 +176,7 @@ async function openResponse(): Promise<string> {
   return id;
 }
 
-async function refuseCallers(route: Route, parts: Parts): Promise<void> {
+async function assertCallersRejected(route: Route, parts: Parts): Promise<void> {
   const suspended = await served.newAccount();
   await setSuspended(served.room.database, suspended.id, true);
   const fromSuspended = await send(served.url, route, parts, suspended.client.key);
@@ -212,7 +212,7 @@ walk({
   requestOf: (route) => requestOf(route, world, account),
   moreAnswers: MORE_ANSWERS,
   refusals: REFUSALS,
-  refuseCallers,
+  assertCallersRejected,
   // The first needs another store; http/direct-downloads shows it. The second needs 60 MB of webhooks from one
   // address within a minute (test/attack/request-bodies.test.ts tests their limits), the third a checkout without a build.
   unreachable: ['downloadMedia 307', 'receiveProviderHook 429 RATE_LIMITED', 'getGuide 404 NOT_FOUND'],

@@ -117,9 +117,9 @@ describe('creating a key', () => {
 
     // Two existed already: the first one, and the replacement.
     assert.equal(answers.filter(({ status }) => status === 200).length, 98);
-    const refused = answers.find(({ status }) => status !== 200);
-    assert.deepEqual([refused?.status, refused?.code], [400, 'INVALID_REQUEST']);
-    assert.match(refused?.message ?? '', /has 100 keys already/);
+    const rejected = answers.find(({ status }) => status !== 200);
+    assert.deepEqual([rejected?.status, rejected?.code], [400, 'INVALID_REQUEST']);
+    assert.match(rejected?.message ?? '', /has 100 keys already/);
     // Replacing one is still possible.
     assert.equal((await ask(owner.client, 'POST', `${KEYS}/${answers[0]?.data.id}/rotate`)).status, 200);
   });

@@ -20,7 +20,7 @@ after(async () => {
 });
 
 /** Sends a body that must be rejected with 400, and returns its message. */
-async function refusal(changes: Record<string, unknown>, errorCode = 'INVALID_REQUEST'): Promise<string> {
+async function rejectionMessage(changes: Record<string, unknown>, errorCode = 'INVALID_REQUEST'): Promise<string> {
   const answer: ApiAnswer = await account.client.create(body(changes));
   assert.equal(answer.status, 400, JSON.stringify(answer.body));
   assert.equal(answer.body.error_code, errorCode);
@@ -104,35 +104,35 @@ describe('an invalid field', () => {
         'invalid request: callback.when: enum: got "always", want one of "final"',
       ],
     ];
-    for (const [changes, message] of cases) assert.equal(await refusal(changes), message);
+    for (const [changes, message] of cases) assert.equal(await rejectionMessage(changes), message);
   });
 
   // Proves C2-4.
   it('of the metadata is found whatever its name: empty, long, with a line end, or one too many', async () => {
     const many = Object.fromEntries(Array.from({ length: 17 }, (_, place) => [`key${place}`, '']));
-    assert.match(await refusal({ metadata: many }), /^invalid request: metadata: maxProperties: .* want 16$/);
-    assert.match(await refusal({ metadata: { '': 'x' } }), /^invalid request: metadata: minLength/);
-    assert.match(await refusal({ metadata: { ['k'.repeat(65)]: 'x' } }), /^invalid request: metadata: maxLength/);
-    assert.match(await refusal({ metadata: { 'a\nb': { deep: 1 } } }), /type: got object, want string$/);
-    assert.match(await refusal({ metadata: { a: 'x'.repeat(513) } }), /^invalid request: metadata\.a: maxLength/);
+    assert.match(await rejectionMessage({ metadata: many }), /^invalid request: metadata: maxProperties: .* want 16$/);
+    assert.match(await rejectionMessage({ metadata: { '': 'x' } }), /^invalid request: metadata: minLength/);
+    assert.match(await rejectionMessage({ metadata: { ['k'.repeat(65)]: 'x' } }), /^invalid request: metadata: maxLength/);
+    assert.match(await rejectionMessage({ metadata: { 'a\nb': { deep: 1 } } }), /type: got object, want string$/);
+    assert.match(await rejectionMessage({ metadata: { a: 'x'.repeat(513) } }), /^invalid request: metadata\.a: maxLength/);
   });
 
   it('that the database could not store is named as well', async () => {
     const problem = 'must not contain U+0000 or half of a surrogate pair';
-    assert.equal(await refusal({ input: { prompt: 'a\0b' } }), `invalid input: prompt: ${problem}`);
-    assert.equal(await refusal({ input: { prompt: '\ud83e' } }), `invalid input: prompt: ${problem}`);
-    assert.equal(await refusal({ metadata: { a: '\udd8a' } }), `invalid request: metadata.a: ${problem}`);
-    assert.equal(await refusal({ metadata: { 'a\0': 'x' } }), `invalid request: metadata: ${problem}`);
+    assert.equal(await rejectionMessage({ input: { prompt: 'a\0b' } }), `invalid input: prompt: ${problem}`);
+    assert.equal(await rejectionMessage({ input: { prompt: '\ud83e' } }), `invalid input: prompt: ${problem}`);
+    assert.equal(await rejectionMessage({ metadata: { a: '\udd8a' } }), `invalid request: metadata.a: ${problem}`);
+    assert.equal(await rejectionMessage({ metadata: { 'a\0': 'x' } }), `invalid request: metadata: ${problem}`);
   });
 
   // Proves C2-5.
   it('is a cost limit below the worst case', async () => {
     assert.equal(
-      await refusal({ maxCost: '0.009999' }),
+      await rejectionMessage({ maxCost: '0.009999' }),
       'invalid request: maxCost: the task can cost up to 0.01 USD, above 0.009999',
     );
     for (const maxCost of ['', '-1', '1e3', '0.0000001', 'free', 1]) {
-      assert.match(await refusal({ maxCost }), /^invalid request: maxCost: (pattern|type)/);
+      assert.match(await rejectionMessage({ maxCost }), /^invalid request: maxCost: (pattern|type)/);
     }
     assert.equal((await account.client.create(body({ maxCost: '0.01' }))).status, 200);
   });
@@ -142,19 +142,19 @@ describe('an unknown model or route', () => {
   // Proves S2.1-1, S2.1-4, S7-1, S7-8, C1-6, C2-9.
   it('is rejected as MODEL_UNAVAILABLE, or with the list of routes', async () => {
     for (const model of ['acme/none', 'Acme/pictures', '', '__proto__', 'constructor', 'acme/none@fast']) {
-      if (model === '') assert.match(await refusal({ model }), /^invalid request: model: minLength/);
-      else assert.match(await refusal({ model }, 'MODEL_UNAVAILABLE'), /^the model ".*" does not exist/);
+      if (model === '') assert.match(await rejectionMessage({ model }), /^invalid request: model: minLength/);
+      else assert.match(await rejectionMessage({ model }, 'MODEL_UNAVAILABLE'), /^the model ".*" does not exist/);
     }
     const list = 'want one of "default", "fast"';
     const routed = { model: 'acme/routed' };
-    assert.equal(await refusal({ ...routed, route: 'slow' }), `invalid request: route: got "slow", ${list}`);
-    assert.equal(await refusal({ model: 'acme/routed@slow' }), `invalid request: route: got "slow", ${list}`);
+    assert.equal(await rejectionMessage({ ...routed, route: 'slow' }), `invalid request: route: got "slow", ${list}`);
+    assert.equal(await rejectionMessage({ model: 'acme/routed@slow' }), `invalid request: route: got "slow", ${list}`);
     assert.match(
-      await refusal({ model: 'acme/routed@fast', route: 'default' }),
+      await rejectionMessage({ model: 'acme/routed@fast', route: 'default' }),
       /^invalid request: route: the model name says/,
     );
     assert.match(
-      await refusal({ ...routed, route: 'x'.repeat(65) }),
+      await rejectionMessage({ ...routed, route: 'x'.repeat(65) }),
       /^invalid request: route: maxLength: got 65, want 64$/,
     );
   });
@@ -192,7 +192,7 @@ describe('a callback URL', () => {
       ['', /minLength/],
     ];
     for (const [url, expected] of cases) {
-      const message = await refusal({ callback: { url } });
+      const message = await rejectionMessage({ callback: { url } });
       assert.match(message, /^invalid request: callback\.url: /);
       assert.match(message, expected, url);
     }

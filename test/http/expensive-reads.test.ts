@@ -49,11 +49,11 @@ describe('slow list requests', () => {
     await locking.query('BEGIN');
     await locking.query('LOCK TABLE task_metadata IN ACCESS EXCLUSIVE MODE');
     const lists = Array.from({ length: SHARE + 101 }, () => hostile.client.send('GET', '/v1/tasks?metadata.a=b'));
-    const refused = await Promise.race(lists);
+    const rejected = await Promise.race(lists);
 
-    assert.equal(refused.status, 429);
-    assert.equal(refused.body.error_code, 'RATE_LIMITED');
-    assert.equal(refused.headers.get('retry-after'), '2');
+    assert.equal(rejected.status, 429);
+    assert.equal(rejected.body.error_code, 'RATE_LIMITED');
+    assert.equal(rejected.headers.get('retry-after'), '2');
     await locking.query('ROLLBACK');
     const statuses = (await Promise.all(lists)).map(({ status }) => status);
     assert.equal(statuses.filter((status) => status === 200).length, SHARE + 100);

@@ -190,7 +190,7 @@ describe('an upload', () => {
   it('is rejected with 413 beyond 100 MB: by its length immediately, without one as soon as it is reached', async () => {
     await leavingNothing(async () => {
       const announced = { ...authorized(), 'Content-Length': String(MAX_UPLOAD_BYTES + 100_000) };
-      const [head] = await refusalOfHead('POST', '/v1/files', announced);
+      const [head] = await rejectionOfHead('POST', '/v1/files', announced);
       assert.match(head ?? '', /^HTTP\/1.1 413 /);
 
       const tooLong = Buffer.concat([picture, Buffer.alloc(MAX_UPLOAD_BYTES)]);
@@ -252,11 +252,11 @@ describe('an upload', () => {
     const answers = await Promise.all([sendRaw(picture, undefined, full), sendRaw(picture, undefined, full)]);
 
     assert.deepEqual(answers.map(({ status }) => String(status)).sort(), ['200', '429']);
-    const refused = answers.find(({ status }) => status === 429);
-    assert.ok(refused);
-    assert.equal(errorOf(refused).code, 'RATE_LIMITED');
-    assert.match(messageOf(refused), /10 GB of uploads.*DELETE \/v1\/files/);
-    const retryAfter = Number(refused.headers['retry-after']);
+    const rejected = answers.find(({ status }) => status === 429);
+    assert.ok(rejected);
+    assert.equal(errorOf(rejected).code, 'RATE_LIMITED');
+    assert.match(messageOf(rejected), /10 GB of uploads.*DELETE \/v1\/files/);
+    const retryAfter = Number(rejected.headers['retry-after']);
     assert.ok(retryAfter > 900 && retryAfter <= 1_000, String(retryAfter));
     // Another account is not affected, and deleting makes room.
     fileOf(await sendRaw(picture));
@@ -350,7 +350,7 @@ describe('the connection of an upload', () => {
 });
 
 /** The response to a request of which only the head was sent. */
-async function refusalOfHead(method: string, path: string, headers: Record<string, string>): Promise<string[]> {
+async function rejectionOfHead(method: string, path: string, headers: Record<string, string>): Promise<string[]> {
   const { hostname, port } = new URL(served.url);
   return new Promise((resolve, reject) => {
     const socket = connect(Number(port), hostname, () => {
@@ -385,9 +385,9 @@ describe('an uploaded file', () => {
       [`${file.id}%00`, account],
       ["' OR 1=1", account],
     ] as const) {
-      const refused = await read(encodeURI(id), of);
-      assert.equal(refused.status, 404, id);
-      assert.equal(refused.body.error_code, 'NOT_FOUND');
+      const rejected = await read(encodeURI(id), of);
+      assert.equal(rejected.status, 404, id);
+      assert.equal(rejected.body.error_code, 'NOT_FOUND');
     }
     assert.equal((await remove(file.id, stranger)).status, 404);
     assert.equal((await read(file.id)).status, 200);

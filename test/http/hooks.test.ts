@@ -64,9 +64,9 @@ describe('a hook of a provider', () => {
   it('is answered like any other, and leaves nothing behind, for an ended or unknown task', async () => {
     const over = (await newTask(account)) as TaskId;
     await account.client.send('POST', `/v1/tasks/${over}/cancel`);
-    const nobodys = newTaskId();
+    const unknownTaskId = newTaskId();
 
-    for (const taskId of [over, nobodys]) {
+    for (const taskId of [over, unknownTaskId]) {
       assert.equal(await call(hookOf(taskId)), 200);
       assert.equal(await receivedOf(taskId), 0);
     }

@@ -38,7 +38,7 @@ describe('the ledger', () => {
     const { entries, size, nextCursor } = await ledger(client);
 
     assert.deepEqual([size, nextCursor], [20, undefined]);
-    const told = entries.map((entry) => [
+    const rows = entries.map((entry) => [
       entry.id,
       entry.amount,
       entry.availableChange,
@@ -46,7 +46,7 @@ describe('the ledger', () => {
       entry.available,
       entry.balance,
     ]);
-    assert.deepEqual(told, [
+    assert.deepEqual(rows, [
       [`capture:${done}`, '0.01', '0', '-0.01', '0.89', '0.89'],
       [`release:${cancelled}`, '0.01', '0.01', '0', '0.89', '0.9'],
       [`hold:${cancelled}`, '0.01', '-0.01', '0', '0.88', '0.9'],

@@ -44,12 +44,12 @@ describe('the rate limit of create requests', () => {
   it('rejects requests above the limit with 429 and Retry-After; nothing is created, and then it works', async () => {
     const account = await exhausted();
 
-    const refused = await account.client.create(body(), 'key-new');
+    const rejected = await account.client.create(body(), 'key-new');
 
-    assert.equal(refused.status, 429);
-    assert.equal(refused.body.error_code, 'RATE_LIMITED');
-    assert.equal(refused.body.data, null);
-    const seconds = Number(refused.headers.get('Retry-After'));
+    assert.equal(rejected.status, 429);
+    assert.equal(rejected.body.error_code, 'RATE_LIMITED');
+    assert.equal(rejected.body.data, null);
+    const seconds = Number(rejected.headers.get('Retry-After'));
     assert.equal(seconds, 20);
     assert.equal(await tasksOf(account), 3);
     clock += seconds * 1000 - 1000;
@@ -123,10 +123,10 @@ describe('the rate limit of create requests', () => {
 
     assert.deepEqual(limitsOf(await read()).slice(0, 2), [2, 1]);
     assert.deepEqual(limitsOf(await read()).slice(0, 2), [2, 0]);
-    const refused = await read();
-    assert.equal(refused.status, 429);
-    assert.equal(refused.headers.get('Retry-After'), '30');
-    assert.deepEqual(limitsOf(refused).slice(0, 2), [2, 0]);
+    const rejected = await read();
+    assert.equal(rejected.status, 429);
+    assert.equal(rejected.headers.get('Retry-After'), '30');
+    assert.deepEqual(limitsOf(rejected).slice(0, 2), [2, 0]);
   });
 });
 
@@ -187,14 +187,14 @@ describe('attempts without a valid key', () => {
       ...(forwardedFor === undefined ? {} : { 'X-Forwarded-For': forwardedFor }),
     });
 
-  async function refusedOf(attempts: number, once: (place: number) => Promise<RawAnswer>): Promise<RawAnswer[]> {
-    const refused: RawAnswer[] = [];
+  async function rejectedOf(attempts: number, once: (place: number) => Promise<RawAnswer>): Promise<RawAnswer[]> {
+    const rejected: RawAnswer[] = [];
     for (let place = 0; place < attempts; place++) {
       const answer = await once(place);
-      if (answer.status === 429) refused.push(answer);
+      if (answer.status === 429) rejected.push(answer);
       else assert.equal(answer.status, 401);
     }
-    return refused;
+    return rejected;
   }
 
   // Proves C7-19.
@@ -204,16 +204,16 @@ describe('attempts without a valid key', () => {
       const account = await app.newAccount();
       const keys = ['', 'nonsense', 'dk_live_x', newApiKey().text];
 
-      const refused = await refusedOf(LIMIT + 10, (place) => attempt(app, keys[place % keys.length] ?? ''));
+      const rejected = await rejectedOf(LIMIT + 10, (place) => attempt(app, keys[place % keys.length] ?? ''));
 
-      assert.equal(refused.length, 10);
-      const [first] = refused;
+      assert.equal(rejected.length, 10);
+      const [first] = rejected;
       assert.ok(first !== undefined);
       assert.deepEqual(errorOf(first), { status: 429, code: 'RATE_LIMITED' });
       assert.equal(first.headers['retry-after'], '1');
       assert.equal((await account.client.send('GET', '/v1/account')).status, 200);
       clock += 10_000;
-      assert.equal((await refusedOf(15, () => attempt(app, ''))).length, 5);
+      assert.equal((await rejectedOf(15, () => attempt(app, ''))).length, 5);
     } finally {
       await app.close();
     }
@@ -222,7 +222,7 @@ describe('attempts without a valid key', () => {
   it('cannot evade the limit with a forwarding header, unless a trusted proxy wrote it', async () => {
     const app = await serveApp({ now: () => clock });
     try {
-      const spoofed = await refusedOf(LIMIT + 10, (place) => attempt(app, '', `203.0.113.${place}`));
+      const spoofed = await rejectedOf(LIMIT + 10, (place) => attempt(app, '', `203.0.113.${place}`));
       assert.equal(spoofed.length, 10);
     } finally {
       await app.close();
@@ -232,13 +232,13 @@ describe('attempts without a valid key', () => {
   it('are counted by the client that a trusted proxy names, of IPv6 by its /64', async () => {
     const app = await serveApp({ now: () => clock, environment: { TRUSTED_PROXIES: '127.0.0.0/8' } });
     try {
-      assert.equal((await refusedOf(LIMIT + 5, () => attempt(app, '', '1.2.3.4, 203.0.113.7'))).length, 5);
-      assert.equal((await refusedOf(1, () => attempt(app, '', '203.0.113.8'))).length, 0);
-      const sameNetwork = await refusedOf(LIMIT + 5, (place) =>
+      assert.equal((await rejectedOf(LIMIT + 5, () => attempt(app, '', '1.2.3.4, 203.0.113.7'))).length, 5);
+      assert.equal((await rejectedOf(1, () => attempt(app, '', '203.0.113.8'))).length, 0);
+      const sameNetwork = await rejectedOf(LIMIT + 5, (place) =>
         attempt(app, '', `2001:db8:0:1:${place.toString(16)}::${place.toString(16)}`),
       );
       assert.equal(sameNetwork.length, 5);
-      assert.equal((await refusedOf(1, () => attempt(app, '', '2001:db8:0:2::1'))).length, 0);
+      assert.equal((await rejectedOf(1, () => attempt(app, '', '2001:db8:0:2::1'))).length, 0);
     } finally {
       await app.close();
     }

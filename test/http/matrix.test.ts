@@ -123,7 +123,7 @@ for (const route of publicRoutes(served.http)) {
           const parts = await requestOf(route, world, owner);
           const theirs = parts.params?.[name] ?? '';
           const unknown = UNKNOWN_IDS[name]?.() ?? '';
-          const judge =
+          const expectedFor =
             ANSWERS_FOR_UNKNOWN_IDS[operationId] ?? ((answer) => assert.equal(codeOf(answer), '404 NOT_FOUND'));
           const texts = [];
           for (const id of [theirs, unknown]) {
@@ -133,7 +133,7 @@ for (const route of publicRoutes(served.http)) {
               { ...parts, params: { ...parts.params, [name]: id } },
               stranger.client.key,
             );
-            judge(answer, id);
+            expectedFor(answer, id);
             texts.push(answer.text.replaceAll(id, '<id>'));
           }
           assert.equal(texts[0], texts[1]);

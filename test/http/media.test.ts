@@ -37,7 +37,7 @@ async function bytesOf(response: Response): Promise<Buffer> {
   return Buffer.from(await response.arrayBuffer());
 }
 
-async function refusalOf(url: string): Promise<{ status: number; code: string; message: string }> {
+async function rejectionOf(url: string): Promise<{ status: number; code: string; message: string }> {
   const response = await fetch(url);
   const { error_code: code, message } = (await response.json()) as ApiBody;
   return { status: response.status, code, message };
@@ -188,7 +188,7 @@ describe('a download URL', () => {
 
     const old = longAgo.sign({ outputId: id, fileName: 'x.png' }).url;
 
-    assert.deepEqual(await refusalOf(old), {
+    assert.deepEqual(await rejectionOf(old), {
       status: 403,
       code: 'URL_EXPIRED',
       message: 'this download URL has expired; GET /v1/tasks/<id> gives a fresh one',
@@ -202,7 +202,7 @@ describe('a download URL', () => {
     for (let place = 0; place < token.length; place++) {
       const other = token[place] === 'A' ? 'B' : 'A';
       const altered = token.slice(0, place) + other + token.slice(place + 1);
-      const { status, code } = await refusalOf(withToken(url, altered));
+      const { status, code } = await rejectionOf(withToken(url, altered));
       assert.deepEqual({ status, code }, { status: 403, code: 'FORBIDDEN' }, altered);
     }
     const stranger = createUrlSigner({
@@ -210,9 +210,9 @@ describe('a download URL', () => {
       signingKey: 'another signing key of at least 32 characters',
       lifetimeSeconds: 1800,
     });
-    assert.equal((await refusalOf(stranger.sign({ outputId: id, fileName: 'x.png' }).url)).status, 403);
+    assert.equal((await rejectionOf(stranger.sign({ outputId: id, fileName: 'x.png' }).url)).status, 403);
     for (const wrong of ['x', `${token}x`, `${token}%00`, '__proto__', '%2f']) {
-      assert.equal((await refusalOf(withToken(url, wrong))).status, 403, wrong);
+      assert.equal((await rejectionOf(withToken(url, wrong))).status, 403, wrong);
     }
   });
 
@@ -222,7 +222,7 @@ describe('a download URL', () => {
 
     await served.store.delete(await markOutputDeleted(served.room.database, id));
 
-    assert.equal((await refusalOf(url)).status, 404);
+    assert.equal((await rejectionOf(url)).status, 404);
     const { data } = (await account.client.get(taskId)).body;
     assert.equal(data.status, 'success');
     assert.deepEqual(data.output, []);
@@ -236,13 +236,13 @@ describe('a download URL', () => {
     const { taskId, url } = await storedOutput();
     await served.store.delete(`outputs/${taskId}/1`);
 
-    assert.equal((await refusalOf(url)).status, 404);
+    assert.equal((await rejectionOf(url)).status, 404);
     assert.equal((await fetch(url, { method: 'HEAD' })).status, 404);
   });
 
   it('of an unknown output is answered with 404', async () => {
     const signer = createUrlSigner({ publicUrl: served.url, signingKey: SIGNING_KEY, lifetimeSeconds: 1800 });
 
-    assert.equal((await refusalOf(signer.sign({ outputId: 'out_none', fileName: 'x.png' }).url)).status, 404);
+    assert.equal((await rejectionOf(signer.sign({ outputId: 'out_none', fileName: 'x.png' }).url)).status, 404);
   });
 });

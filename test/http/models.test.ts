@@ -50,7 +50,7 @@ const oldModel = (path = 'acme/deep/old', client = account.client): Promise<ApiA
   client.send('GET', `/v1/models/${path}`);
 
 /** The headers of a response about the model's deprecation. */
-const told = ({ headers }: ApiAnswer): readonly (string | null)[] => [
+const deprecationHeaders = ({ headers }: ApiAnswer): readonly (string | null)[] => [
   headers.get('deprecation'),
   headers.get('sunset'),
 ];
@@ -177,7 +177,7 @@ describe('a deprecated model', () => {
       await account.client.send('POST', '/v1/tasks/estimate', body({ model: 'acme/deep/old@default' })),
       await oldModel(),
     ]) {
-      assert.deepEqual(told(answer), COUNTED);
+      assert.deepEqual(deprecationHeaders(answer), COUNTED);
     }
     for (const answer of [
       current,
@@ -185,7 +185,7 @@ describe('a deprecated model', () => {
       await account.client.send('POST', '/v1/tasks/estimate', body()),
       await oldModel('acme/pictures'),
     ]) {
-      assert.deepEqual(told(answer), [null, null]);
+      assert.deepEqual(deprecationHeaders(answer), [null, null]);
     }
   });
 
@@ -194,12 +194,12 @@ describe('a deprecated model', () => {
     const { body: created } = await account.client.create(body({ model: 'acme/deep/old' }), 'before');
     now = RETIRES_AT * 1000;
 
-    const refused = await account.client.create(body({ model: 'acme/deep/old' }));
+    const rejected = await account.client.create(body({ model: 'acme/deep/old' }));
     const replayed = await account.client.create(body({ model: 'acme/deep/old' }), 'before');
     const estimate = await account.client.send('POST', '/v1/tasks/estimate', body({ model: 'acme/deep/old' }));
     const running = await account.client.get(created.data.taskId);
 
-    for (const answer of [refused, estimate]) {
+    for (const answer of [rejected, estimate]) {
       assert.equal(answer.status, 400);
       assert.equal(answer.body.error_code, 'MODEL_UNAVAILABLE');
       assert.match(answer.body.message, /"acme\/deep\/old" was retired .* use "acme\/pictures"$/);
@@ -207,7 +207,7 @@ describe('a deprecated model', () => {
     assert.equal((await oldModel()).status, 404);
     assert.equal(replayed.body.data.taskId, created.data.taskId);
     assert.equal(running.body.data.status, 'queued');
-    assert.deepEqual(told(running), COUNTED);
+    assert.deepEqual(deprecationHeaders(running), COUNTED);
 
     await served.succeed(created.data.taskId, Buffer.from('picture'));
     assert.equal((await account.client.get(created.data.taskId)).body.data.status, 'success');

@@ -165,14 +165,14 @@ describe('/openapi.json', () => {
     const models = [definition({ name: 'acme/old', retiresAt })];
     const aging = await serveApp({ models, now: () => now });
     try {
-      const isTold = async (): Promise<boolean> => {
+      const isListed = async (): Promise<boolean> => {
         const { components } = JSON.parse((await raw(aging.url, 'GET', '/openapi.json')).text) as Document;
         assert.ok('Input.acme.pictures' in components.schemas);
         return 'Input.acme.old' in components.schemas;
       };
-      assert.equal(await isTold(), true);
+      assert.equal(await isListed(), true);
       now = retiresAt * 1000 + 1;
-      assert.equal(await isTold(), false);
+      assert.equal(await isListed(), false);
     } finally {
       await aging.close();
     }

@@ -66,17 +66,17 @@ describe('Retry-After of an open task', () => {
   // Proves C3-19.
   it('grows with the age of a task that is late', async () => {
     const taskId = await createTask('acme/pictures');
-    const told: number[] = [];
+    const delays: number[] = [];
     for (const seconds of [2, 40, 120, 280, 86_000]) {
       await age(taskId, seconds);
-      told.push(await adviceFor(taskId));
+      delays.push(await adviceFor(taskId));
     }
 
     assert.ok(
-      told.every((wait, place) => place === 0 || wait > (told[place - 1] ?? 0)),
-      told.join(),
+      delays.every((wait, place) => place === 0 || wait > (delays[place - 1] ?? 0)),
+      delays.join(),
     );
-    assert.equal(told.at(-1), 30);
+    assert.equal(delays.at(-1), 30);
   });
 
   // Proves C3-19.

@@ -190,7 +190,7 @@ describe('security headers', () => {
 
 describe('Strict-Transport-Security', () => {
   it('is sent when a trusted proxy reports HTTPS, and not otherwise', async () => {
-    const told = async (trusted: string, headers: Record<string, string>): Promise<readonly unknown[]> => {
+    const hstsHeaders = async (trusted: string, headers: Record<string, string>): Promise<readonly unknown[]> => {
       const behind = await serveApp({ requiresHttps: true, environment: { TRUSTED_PROXIES: trusted } });
       try {
         const answer = await raw(behind.url, 'GET', '/nothing', headers);
@@ -200,8 +200,8 @@ describe('Strict-Transport-Security', () => {
       }
     };
     const https = { 'X-Forwarded-Proto': 'https' };
-    assert.deepEqual(await told('127.0.0.0/8', https), [404, 'max-age=31536000', undefined]);
-    assert.deepEqual(await told('127.0.0.0/8', { 'X-Forwarded-Proto': 'http' }), [400, undefined, undefined]);
-    assert.deepEqual(await told('10.0.0.0/8', https), [400, undefined, undefined]);
+    assert.deepEqual(await hstsHeaders('127.0.0.0/8', https), [404, 'max-age=31536000', undefined]);
+    assert.deepEqual(await hstsHeaders('127.0.0.0/8', { 'X-Forwarded-Proto': 'http' }), [400, undefined, undefined]);
+    assert.deepEqual(await hstsHeaders('10.0.0.0/8', https), [400, undefined, undefined]);
   });
 });

@@ -161,7 +161,7 @@ describe('the cookie', () => {
   it('is accepted only with the header and from our own origin', async () => {
     const session = await signIn();
     const { Cookie } = session;
-    const refused: readonly Record<string, string>[] = [
+    const rejected: readonly Record<string, string>[] = [
       { Cookie: Cookie ?? '' },
       { Cookie: Cookie ?? '', Origin: served.url },
       { ...session, Origin: 'https://evil.example' },
@@ -169,7 +169,7 @@ describe('the cookie', () => {
       { ...session, Origin: `http://127.0.0.1:${Number(new URL(served.url).port) + 1}` },
       { ...session, Origin: served.url.replace('http:', 'https:') },
     ];
-    for (const headers of refused) {
+    for (const headers of rejected) {
       for (const [method, path, sent] of [
         ['GET', '/v1/account', undefined],
         ['POST', '/v1/tasks', body()],
@@ -243,8 +243,8 @@ describe('signing in', () => {
       answers.map(({ status }) => status).toSorted((one, other) => one - other),
       [200, 401, 401, 401, 401],
     );
-    const refusal = answers.find(({ status }) => status === 401);
-    assert.match(refusal?.text ?? '', /used before, or is more than 10 minutes old/);
+    const rejection = answers.find(({ status }) => status === 401);
+    assert.match(rejection?.text ?? '', /used before, or is more than 10 minutes old/);
   });
 
   it('by a link works for ten minutes', async () => {

@@ -84,14 +84,14 @@ async function made(changes: Json): Promise<Json & { readonly id: string }> {
   return JSON.parse((await create(changes)).text) as Json & { readonly id: string };
 }
 
-interface Refusal {
+interface Rejection {
   readonly param: string | null;
   readonly code: string | null;
 }
 
-async function refusalOf(asked: Promise<RawAnswer>): Promise<readonly [number, string | null, string | null]> {
+async function rejectionOf(asked: Promise<RawAnswer>): Promise<readonly [number, string | null, string | null]> {
   const answer = await asked;
-  const { error } = JSON.parse(answer.text) as { error: Refusal };
+  const { error } = JSON.parse(answer.text) as { error: Rejection };
   return [answer.status, error.param, error.code];
 }
 
@@ -167,7 +167,7 @@ describe('a stored response that is streamed', { timeout: 120_000 }, () => {
       const rest = eventsOf(await get(id, `stream=true&starting_after=${number}`));
       assert.deepEqual(rest, events.slice(number + 1), String(number));
     }
-    assert.deepEqual(await refusalOf(get(id, `stream=true&starting_after=${last + 1}`)), [
+    assert.deepEqual(await rejectionOf(get(id, `stream=true&starting_after=${last + 1}`)), [
       400,
       'starting_after',
       'invalid_value',
@@ -226,13 +226,13 @@ describe('a stored response that is streamed', { timeout: 120_000 }, () => {
       spendCapIds: [],
     });
     const open = await get(id, 'stream=true');
-    assert.deepEqual(await refusalOf(Promise.resolve(open)), [409, null, 'response_in_progress']);
+    assert.deepEqual(await rejectionOf(Promise.resolve(open)), [409, null, 'response_in_progress']);
     assert.equal(open.headers['retry-after'], '2');
 
     const { id: gone } = await made({});
     await get(gone, '', 'DELETE');
     for (const none of [gone, 'resp_none']) {
-      assert.deepEqual(await refusalOf(get(none, 'stream=true')), [404, null, 'not_found']);
+      assert.deepEqual(await rejectionOf(get(none, 'stream=true')), [404, null, 'not_found']);
     }
   });
 
@@ -284,8 +284,8 @@ describe('the parameters of a stored response', { timeout: 120_000 }, () => {
   it('return log probabilities that were stored, and reject requests for those that were not', async () => {
     const include = 'message.output_text.logprobs';
     const { id: without } = await made({});
-    assert.deepEqual(await refusalOf(get(without, `include=${include}`)), [400, 'include.0', 'invalid_value']);
-    assert.deepEqual(await refusalOf(get(without, `stream=true&include=message.input_image.image_url,${include}`)), [
+    assert.deepEqual(await rejectionOf(get(without, `include=${include}`)), [400, 'include.0', 'invalid_value']);
+    assert.deepEqual(await rejectionOf(get(without, `stream=true&include=message.input_image.image_url,${include}`)), [
       400,
       'include.1',
       'invalid_value',
@@ -312,7 +312,7 @@ describe('the parameters of a stored response', { timeout: 120_000 }, () => {
       ['stream=true&include_obfuscation=true', 'include_obfuscation', 'invalid_value'],
       ['stream[]=true', 'stream[]', 'unknown_parameter'],
     ] as const) {
-      assert.deepEqual(await refusalOf(get(id, query)), [400, param, code], query);
+      assert.deepEqual(await rejectionOf(get(id, query)), [400, param, code], query);
     }
     assert.equal((await get(id, 'stream=false&include_obfuscation=false')).status, 200);
   });

@@ -35,7 +35,7 @@ async function listIds(client: ApiClient, query = ''): Promise<string[]> {
   return (await list(client, query)).tasks.map(({ taskId }) => taskId);
 }
 
-async function refusal(client: ApiClient, query: string): Promise<string> {
+async function rejectionMessage(client: ApiClient, query: string): Promise<string> {
   const { status, body: answer } = await client.send('GET', `/v1/tasks?${query}`);
   assert.equal(status, 400, `${query}: ${JSON.stringify(answer)}`);
   assert.equal(answer.error_code, 'INVALID_REQUEST');
@@ -123,12 +123,12 @@ describe('a list of tasks', () => {
     for (const text of ['', 'abc', '1.5', '1e2', '0x10', 'NaN', 'Infinity', 'null', 'true', ' 1', '１', '[1]', '1,2']) {
       for (const name of ['page', 'size']) {
         assert.equal(
-          await refusal(client, `${name}=${encodeURIComponent(text)}`),
+          await rejectionMessage(client, `${name}=${encodeURIComponent(text)}`),
           `invalid request: ${name}: type: got string, want integer`,
         );
       }
     }
-    assert.equal(await refusal(client, 'page=1&page=1'), 'invalid request: page: given more than once');
+    assert.equal(await rejectionMessage(client, 'page=1&page=1'), 'invalid request: page: given more than once');
   });
 
   // Proves C3-26.
@@ -136,7 +136,7 @@ describe('a list of tasks', () => {
     const { client } = await newAccount();
 
     for (const query of ['page=101&size=100', 'page=1001', 'page=10001&size=1', `page=${'9'.repeat(400)}`]) {
-      assert.match(await refusal(client, query), /^invalid request: page: .*cursor/);
+      assert.match(await rejectionMessage(client, query), /^invalid request: page: .*cursor/);
     }
     assert.deepEqual((await list(client, 'page=100&size=100')).tasks, []);
     assert.deepEqual((await list(client, 'page=10000&size=1')).tasks, []);
@@ -195,7 +195,7 @@ describe('a cursor', () => {
     const { client } = await newAccount();
     const cursor = encodeCursor({ createdMicros: 1n, id: 'x' });
 
-    assert.match(await refusal(client, `cursor=${cursor}&page=2`), /^invalid request: page: .*cursor/);
+    assert.match(await rejectionMessage(client, `cursor=${cursor}&page=2`), /^invalid request: page: .*cursor/);
   });
 
   it('is rejected when no list returned it', async () => {
@@ -223,11 +223,11 @@ describe('a cursor', () => {
       base64url('infinity tk'),
     ]) {
       const query = `cursor=${text.startsWith('%') ? text : encodeURIComponent(text)}`;
-      assert.match(await refusal(client, query), /^invalid request: cursor: /, text);
+      assert.match(await rejectionMessage(client, query), /^invalid request: cursor: /, text);
     }
-    assert.equal(await refusal(client, 'cursor='), 'invalid request: cursor: minLength: got 0, want 1');
+    assert.equal(await rejectionMessage(client, 'cursor='), 'invalid request: cursor: minLength: got 0, want 1');
     assert.equal(
-      await refusal(client, `cursor=${'a'.repeat(201)}`),
+      await rejectionMessage(client, `cursor=${'a'.repeat(201)}`),
       'invalid request: cursor: maxLength: got 201, want 200',
     );
     for (const micros of [0n, 9_999_999_999_999_999n])
@@ -307,13 +307,13 @@ describe('a filter', () => {
 
     for (const text of ['pending', 'timeout', 'Success', '', '__proto__', 'success ']) {
       assert.equal(
-        await refusal(client, `status=${encodeURIComponent(text)}`),
+        await rejectionMessage(client, `status=${encodeURIComponent(text)}`),
         `invalid request: status.0: enum: got "${text}", want one of ${statuses}`,
       );
     }
-    assert.match(await refusal(client, 'status=fail,,queued'), /^invalid request: status\.1: enum: got ""/);
+    assert.match(await rejectionMessage(client, 'status=fail,,queued'), /^invalid request: status\.1: enum: got ""/);
     assert.equal(
-      await refusal(client, `status=${'fail,'.repeat(5)}fail`),
+      await rejectionMessage(client, `status=${'fail,'.repeat(5)}fail`),
       'invalid request: status: maxItems: got 6, want 5',
     );
   });
@@ -331,9 +331,9 @@ describe('a filter', () => {
     for (const name of ['Acme/pictures', 'acme/picture_', 'acme/%25', '__proto__', '%F0%9F%A6%8A']) {
       assert.deepEqual(await listIds(client, `model=${name}`), []);
     }
-    assert.match(await refusal(client, 'model='), /^invalid request: model: minLength/);
-    assert.match(await refusal(client, `model=${'m'.repeat(401)}`), /^invalid request: model: maxLength/);
-    assert.match(await refusal(client, 'model=a%00b'), /^invalid request: model: must not contain U\+0000/);
+    assert.match(await rejectionMessage(client, 'model='), /^invalid request: model: minLength/);
+    assert.match(await rejectionMessage(client, `model=${'m'.repeat(401)}`), /^invalid request: model: maxLength/);
+    assert.match(await rejectionMessage(client, 'model=a%00b'), /^invalid request: model: must not contain U\+0000/);
   });
 
   // Proves C3-27.
@@ -347,8 +347,8 @@ describe('a filter', () => {
 
     assert.deepEqual(await listIds(account.client, `keyId=${second.id}`), [taskId]);
     assert.deepEqual(await listIds(account.client, `keyId=${stranger.id}`), []);
-    assert.match(await refusal(account.client, 'keyId='), /^invalid request: keyId: minLength/);
-    assert.match(await refusal(account.client, 'keyId=%00'), /^invalid request: keyId: must not contain/);
+    assert.match(await rejectionMessage(account.client, 'keyId='), /^invalid request: keyId: minLength/);
+    assert.match(await rejectionMessage(account.client, 'keyId=%00'), /^invalid request: keyId: must not contain/);
   });
 
   // Proves C3-27.
@@ -366,12 +366,12 @@ describe('a filter', () => {
     assert.deepEqual(await listIds(account.client, `ids=${oldest},${newest}&status=success`), []);
     assert.equal((await list(account.client, `ids=${Array(100).fill(oldest).join()}`)).total, 1);
     assert.equal(
-      await refusal(account.client, `ids=${Array(101).fill(oldest).join()}`),
+      await rejectionMessage(account.client, `ids=${Array(101).fill(oldest).join()}`),
       'invalid request: ids: maxItems: got 101, want 100',
     );
-    assert.match(await refusal(account.client, 'ids='), /^invalid request: ids\.0: minLength/);
-    assert.match(await refusal(account.client, `ids=${'x'.repeat(65)}`), /^invalid request: ids\.0: maxLength/);
-    assert.match(await refusal(account.client, `ids=${newest},%00`), /^invalid request: ids\.1: must not contain/);
+    assert.match(await rejectionMessage(account.client, 'ids='), /^invalid request: ids\.0: minLength/);
+    assert.match(await rejectionMessage(account.client, `ids=${'x'.repeat(65)}`), /^invalid request: ids\.0: maxLength/);
+    assert.match(await rejectionMessage(account.client, `ids=${newest},%00`), /^invalid request: ids\.1: must not contain/);
   });
 
   // Proves C3-27.
@@ -405,18 +405,18 @@ describe('a filter', () => {
 
     assert.deepEqual(await listIds(client, 'metadata.a%1F=b'), [one]);
     assert.deepEqual(await listIds(client, 'metadata.a=%1Fb'), [two]);
-    assert.equal(await refusal(client, 'metadata.=x'), 'additional properties not allowed: metadata.');
-    assert.equal(await refusal(client, 'metadata=x'), 'additional properties not allowed: metadata');
+    assert.equal(await rejectionMessage(client, 'metadata.=x'), 'additional properties not allowed: metadata.');
+    assert.equal(await rejectionMessage(client, 'metadata=x'), 'additional properties not allowed: metadata');
     assert.equal(
-      await refusal(client, 'metadata.a=1&metadata.a=2'),
+      await rejectionMessage(client, 'metadata.a=1&metadata.a=2'),
       'invalid request: metadata.a: given more than once',
     );
-    assert.match(await refusal(client, `metadata.a=${'x'.repeat(513)}`), /^invalid request: metadata\.a: maxLength/);
-    assert.match(await refusal(client, `metadata.${'x'.repeat(65)}=a`), /^invalid request: metadata/);
-    assert.match(await refusal(client, 'metadata.a=%00'), /^invalid request: metadata\.a: must not contain/);
-    assert.match(await refusal(client, 'metadata.%00=a'), /^invalid request: metadata: must not contain/);
+    assert.match(await rejectionMessage(client, `metadata.a=${'x'.repeat(513)}`), /^invalid request: metadata\.a: maxLength/);
+    assert.match(await rejectionMessage(client, `metadata.${'x'.repeat(65)}=a`), /^invalid request: metadata/);
+    assert.match(await rejectionMessage(client, 'metadata.a=%00'), /^invalid request: metadata\.a: must not contain/);
+    assert.match(await rejectionMessage(client, 'metadata.%00=a'), /^invalid request: metadata: must not contain/);
     const many = Array.from({ length: 17 }, (_, place) => `metadata.k${place}=v`).join('&');
-    assert.equal(await refusal(client, many), 'invalid request: metadata: maxProperties: got 17, want 16');
+    assert.equal(await rejectionMessage(client, many), 'invalid request: metadata: maxProperties: got 17, want 16');
   });
 
   // Proves C3-27.
@@ -437,7 +437,7 @@ describe('a filter', () => {
     const { client } = await newAccount();
 
     assert.equal(
-      await refusal(client, 'created_after=1803902401&created_before=1803902400'),
+      await rejectionMessage(client, 'created_after=1803902401&created_before=1803902400'),
       'invalid request: created_after: maximum: got 1803902401, want 1803902400, the value of created_before',
     );
     assert.deepEqual(await listIds(client, 'created_after=1803902400&created_before=1803902400'), []);
@@ -449,14 +449,14 @@ describe('a filter', () => {
     for (const name of ['created_after', 'created_before']) {
       for (const text of ['', '1.5', '2026-11-21', 'NaN', '1e9', 'infinity']) {
         assert.equal(
-          await refusal(client, `${name}=${text}`),
+          await rejectionMessage(client, `${name}=${text}`),
           `invalid request: ${name}: type: got string, want integer`,
         );
       }
-      assert.match(await refusal(client, `${name}=-1`), new RegExp(`^invalid request: ${name}: minimum`));
-      assert.match(await refusal(client, `${name}=1795275000000`), new RegExp(`^invalid request: ${name}: maximum`));
-      assert.match(await refusal(client, `${name}=${'9'.repeat(400)}`), new RegExp(`^invalid request: ${name}: `));
-      assert.match(await refusal(client, `${name}=1&${name}=2`), /given more than once/);
+      assert.match(await rejectionMessage(client, `${name}=-1`), new RegExp(`^invalid request: ${name}: minimum`));
+      assert.match(await rejectionMessage(client, `${name}=1795275000000`), new RegExp(`^invalid request: ${name}: maximum`));
+      assert.match(await rejectionMessage(client, `${name}=${'9'.repeat(400)}`), new RegExp(`^invalid request: ${name}: `));
+      assert.match(await rejectionMessage(client, `${name}=1&${name}=2`), /given more than once/);
     }
   });
 
@@ -465,11 +465,11 @@ describe('a filter', () => {
 
     for (const name of ['limit', 'Page', 'Status', 'key_id', 'createdAfter', '__proto__', 'constructor', 'status[]']) {
       assert.equal(
-        await refusal(client, `${encodeURIComponent(name)}=1`),
+        await rejectionMessage(client, `${encodeURIComponent(name)}=1`),
         `additional properties not allowed: ${name}`,
       );
     }
-    assert.match(await refusal(client, `${'x'.repeat(500)}=1`), /^additional properties not allowed: x{64}…$/);
+    assert.match(await rejectionMessage(client, `${'x'.repeat(500)}=1`), /^additional properties not allowed: x{64}…$/);
   });
 
   it('of any text is answered with 200 or 400', async () => {

@@ -115,9 +115,9 @@ describe('a chat call', () => {
   // Proves C1-17.
   it('may have exactly 10 MB', async () => {
     const content = 'word '.repeat(2_000_001);
-    const refused = await post('/v1/chat/completions', chatBody({ messages: [{ role: 'user', content }] }));
-    assert.equal(refused.status, 413);
-    assert.equal((JSON.parse(refused.text) as { error: { code: string } }).error.code, 'payload_too_large');
+    const rejected = await post('/v1/chat/completions', chatBody({ messages: [{ role: 'user', content }] }));
+    assert.equal(rejected.status, 413);
+    assert.equal((JSON.parse(rejected.text) as { error: { code: string } }).error.code, 'payload_too_large');
 
     // Parsed and validated: the error is that the model accepts less.
     const long = chatBody({ messages: [{ role: 'user', content: 'word '.repeat(1_990_000) }] });
@@ -175,13 +175,13 @@ describe('a chat call', () => {
     const own = await served.newAccount({ textTokensPerMinute: 50 });
     const long = chatBody({ messages: [{ role: 'user', content: 'word '.repeat(60) }] });
     assert.equal((await post('/v1/chat/completions', long, own.client.key)).status, 200);
-    const refused = await post('/v1/chat/completions', chatBody(), own.client.key);
-    assert.equal(refused.status, 429, refused.text);
-    assert.ok(Number(refused.headers['retry-after']) >= 1);
-    const { message, error } = JSON.parse(refused.text) as { message: string; error: { code: string } };
+    const rejected = await post('/v1/chat/completions', chatBody(), own.client.key);
+    assert.equal(rejected.status, 429, rejected.text);
+    assert.ok(Number(rejected.headers['retry-after']) >= 1);
+    const { message, error } = JSON.parse(rejected.text) as { message: string; error: { code: string } };
     assert.equal(error.code, 'rate_limit_exceeded');
     assert.match(message, /^too many tokens/);
-    assert.equal(refused.headers['x-ratelimit-remaining-tokens'], '0');
+    assert.equal(rejected.headers['x-ratelimit-remaining-tokens'], '0');
   });
 
   // Proves S4.4-3, S4.4-7, C1-8, C9-11, C9-12, C9-14.
@@ -337,9 +337,9 @@ describe('a response', () => {
     const headers = { Authorization: `Bearer ${account.client.key}` };
     assert.equal((await raw(served.url, 'GET', `/v1/responses/${id}`, headers)).status, 404);
 
-    const refused = await post('/v1/responses', { model: 'acme/text', input: 'hello', background: true });
-    assert.equal(refused.status, 400);
-    assert.equal((JSON.parse(refused.text) as { error: { param: string } }).error.param, 'background');
+    const rejected = await post('/v1/responses', { model: 'acme/text', input: 'hello', background: true });
+    assert.equal(rejected.status, 400);
+    assert.equal((JSON.parse(rejected.text) as { error: { param: string } }).error.param, 'background');
   });
 });
 

@@ -94,8 +94,8 @@ describe('an error below the paths of OpenAI’s API', () => {
       ['GET', '/v1/models/acme/text', 'UNAUTHORIZED'],
     ] as const) {
       const ask = (key?: string) => raw(served.url, method, path, key === undefined ? {} : bearer(key));
-      const nobody = openAiErrorOf(await ask(), 401, unauthorized, path);
-      assert.deepEqual([nobody.type, nobody.code], ['authentication_error', 'permission_denied']);
+      const unauthenticated = openAiErrorOf(await ask(), 401, unauthorized, path);
+      assert.deepEqual([unauthenticated.type, unauthenticated.code], ['authentication_error', 'permission_denied']);
       assert.equal(openAiErrorOf(await ask(noScopes), 403, 'FORBIDDEN', path).type, 'permission_error');
       await ask(busy);
       assert.equal(openAiErrorOf(await ask(busy), 429, 'RATE_LIMITED', path).type, 'rate_limit_error');

@@ -332,7 +332,7 @@ describe('a client that disconnects', { timeout: 240_000 }, () => {
 });
 
 describe('when the first upstream does not respond', { timeout: 240_000 }, () => {
-  const refusals: readonly Behaviour[] = [
+  const rejections: readonly Behaviour[] = [
     { status: 500, body: { error: { message: 'secret words' } } },
     { status: 401, body: {} },
     { status: 429, body: {} },
@@ -340,7 +340,7 @@ describe('when the first upstream does not respond', { timeout: 240_000 }, () =>
   ];
 
   it('the second is used, as long as nothing was generated', async () => {
-    for (const [count, behaviour] of refusals.entries()) {
+    for (const [count, behaviour] of rejections.entries()) {
       first.script(behaviour);
       const asked = [first.requests.length, second.requests.length];
       const chunks = await streamed(CHAT, 'acme/two');
@@ -351,8 +351,8 @@ describe('when the first upstream does not respond', { timeout: 240_000 }, () =>
       );
     }
     assert.deepEqual(
-      await settledCalls(refusals.length),
-      refusals.map(() => REPORTED),
+      await settledCalls(rejections.length),
+      rejections.map(() => REPORTED),
     );
   });
 

@@ -214,7 +214,7 @@ describe('a certificate whose files change', () => {
         ['no file', undefined, next.key, /^TLS_CERT_FILE: .*tls\.crt cannot be read \(ENOENT\)$/],
       ];
       for (const [what, cert, key, expected] of cases) {
-        const told = problems().length;
+        const problemCount = problems().length;
         if (cert === undefined) await rm(files.TLS_CERT_FILE);
         else await replace(files.TLS_CERT_FILE, cert);
         if (key !== undefined) await replace(files.TLS_KEY_FILE, key);
@@ -222,7 +222,7 @@ describe('a certificate whose files change', () => {
           () => `the log tells of ${what}; it has ${JSON.stringify(problems())}`,
           () =>
             problems()
-              .slice(told)
+              .slice(problemCount)
               .some((problem) => expected.test(problem)),
         );
         assert.equal(await servedName(served.url), 'good', what);

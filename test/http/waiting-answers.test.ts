@@ -34,9 +34,9 @@ describe('long-poll responses', () => {
     }
     for (const stream of streams) assert.equal((await stream).status, 200);
 
-    const refused = await raw(served.url, 'GET', `/v1/tasks/${taskId}/events`, headers);
-    assert.deepEqual(errorOf(refused), { status: 429, code: 'RATE_LIMITED' });
-    assert.equal(refused.headers['retry-after'], '5');
+    const rejected = await raw(served.url, 'GET', `/v1/tasks/${taskId}/events`, headers);
+    assert.deepEqual(errorOf(rejected), { status: 429, code: 'RATE_LIMITED' });
+    assert.equal(rejected.headers['retry-after'], '5');
 
     // A wait is a preference: it is ignored, and the task is returned at once.
     const read = await raw(served.url, 'GET', `/v1/tasks/${taskId}`, { ...headers, Accept: '*/*', Prefer: 'wait=30' });

@@ -36,7 +36,7 @@ export interface WalkedListener {
   /** Rejections of one route, by `<operationId> <status> <code>`. */
   readonly refusals: Readonly<Record<string, () => Promise<Parts & { readonly key?: string }>>>;
   /** Rejections of callers without permission or above the rate limit: each listener has its own. */
-  refuseCallers(route: Route, parts: Parts): Promise<void>;
+  assertCallersRejected(route: Route, parts: Parts): Promise<void>;
   /** Responses that the document promises and that cannot be caused from outside, in the format of `DocumentedApi`. */
   readonly unreachable: readonly string[];
   /** Writes what requests record asynchronously. */
@@ -52,9 +52,9 @@ const readsQuery = (route: Route): boolean => route.answer.kind !== 'other' || r
 
 /** Asserts an error and that the document contains it. */
 export function expectError(api: DocumentedApi, route: Route, answer: RawAnswer, status: number, code: string): void {
-  const told = `${route.operationId}: ${answer.text.slice(0, 300)}`;
-  assert.equal(answer.status, status, told);
-  assert.equal(errorCode(answer.text), code, told);
+  const context = `${route.operationId}: ${answer.text.slice(0, 300)}`;
+  assert.equal(answer.status, status, context);
+  assert.equal(errorCode(answer.text), code, context);
   api.judge(route.operationId, answer);
 }
 
@@ -155,7 +155,7 @@ function walkRoute(listener: WalkedListener, route: Route): void {
       for (const key of [undefined, 'nonsense', listener.awayKey]) {
         expect(await send(url, route, parts, key), 401, unauthorizedCode(route));
       }
-      await listener.refuseCallers(route, parts);
+      await listener.assertCallersRejected(route, parts);
     });
   }
 

@@ -15,7 +15,7 @@ import type { TestProvider } from '../support/test-provider/process.ts';
 import { GIVE_UP_MS, until } from '@darkroom/testing/until';
 import { startKillableServices } from './killable-services.ts';
 import type { KillableServices } from './killable-services.ts';
-import { createMany, createOne, judge } from './workload.ts';
+import { createMany, createOne, validateTasks } from './workload.ts';
 import type { Accepted } from './workload.ts';
 
 /** Some of every kind, more than run at once, so that each kill finds tasks in every stage. */
@@ -87,7 +87,7 @@ describe('kill -9 with many tasks in flight', () => {
     await worker.kill();
     await worker.start();
 
-    t.diagnostic(JSON.stringify(await judge(darkroom, account, accepted, provider, receiver)));
+    t.diagnostic(JSON.stringify(await validateTasks(darkroom, account, accepted, provider, receiver)));
   });
 
   it('loses nothing when the api is killed between commit and start', async (t) => {
@@ -98,7 +98,7 @@ describe('kill -9 with many tasks in flight', () => {
     await api.start();
 
     const accepted = await creating;
-    t.diagnostic(JSON.stringify(await judge(darkroom, account, accepted, provider, receiver)));
+    t.diagnostic(JSON.stringify(await validateTasks(darkroom, account, accepted, provider, receiver)));
   });
 
   // Proves C2-16.
@@ -114,7 +114,7 @@ describe('kill -9 with many tasks in flight', () => {
     assert.equal((await account.client.get(first.taskId)).body.data.status, 'queued');
     await services.temporal.start();
 
-    t.diagnostic(JSON.stringify(await judge(darkroom, account, [...before, ...created], provider, receiver)));
+    t.diagnostic(JSON.stringify(await validateTasks(darkroom, account, [...before, ...created], provider, receiver)));
   });
 
   it('runs every open task to its end when Temporal comes back empty, and submits nothing twice', async (t) => {
@@ -132,7 +132,7 @@ describe('kill -9 with many tasks in flight', () => {
     // As docs/operations/outages.md describes for operators.
     await darkroom.migrate();
 
-    t.diagnostic(JSON.stringify(await judge(darkroom, account, [...open, ...queued], provider, receiver)));
+    t.diagnostic(JSON.stringify(await validateTasks(darkroom, account, [...open, ...queued], provider, receiver)));
   });
 
   it('loses nothing when PostgreSQL is stopped immediately', async (t) => {
@@ -142,7 +142,7 @@ describe('kill -9 with many tasks in flight', () => {
     await untilApiAnswers(503);
     await services.postgres.start();
 
-    t.diagnostic(JSON.stringify(await judge(darkroom, account, await creating, provider, receiver)));
+    t.diagnostic(JSON.stringify(await validateTasks(darkroom, account, await creating, provider, receiver)));
   });
 });
 

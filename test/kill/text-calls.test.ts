@@ -103,7 +103,7 @@ describe('an api process with many open text calls', () => {
     });
   }
 
-  async function judge(account: TestAccount, ends: readonly string[]): Promise<readonly CallRow[]> {
+  async function validateCalls(account: TestAccount, ends: readonly string[]): Promise<readonly CallRow[]> {
     let calls: readonly CallRow[] = [];
     await until('every call is settled', async () => {
       calls = await callsOf(account);
@@ -130,7 +130,7 @@ describe('an api process with many open text calls', () => {
     gate.open();
 
     const ends = await Promise.all(streams);
-    const calls = await judge(account, ends);
+    const calls = await validateCalls(account, ends);
     const left = calls.filter(({ isEstimated }) => isEstimated);
     assert.equal(left.length, STREAMS / 2);
     for (const { captured, floor, output } of left) assert.deepEqual([captured, output], [floor, 0]);

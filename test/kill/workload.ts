@@ -67,7 +67,7 @@ export async function createMany(
   return accepted;
 }
 
-export interface Judgement {
+export interface TaskCounts {
   readonly terminal: number;
   readonly success: number;
   readonly unknown: number;
@@ -76,13 +76,13 @@ export interface Judgement {
 }
 
 /** Waits until every task has ended and its callback was received, then checks them. */
-export async function judge(
+export async function validateTasks(
   darkroom: Darkroom,
   account: TestAccount,
   accepted: readonly Accepted[],
   provider: TestProvider,
   receiver: CallbackReceiver,
-): Promise<Judgement> {
+): Promise<TaskCounts> {
   const tasks: ApiTask[] = [];
   for (const { taskId } of accepted) tasks.push(await account.client.untilTerminal(taskId));
 

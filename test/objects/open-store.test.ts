@@ -25,7 +25,7 @@ describe('openStore', () => {
     }
   });
 
-  const refused: [storeUrl: string, problem: RegExp][] = [
+  const rejected: [storeUrl: string, problem: RegExp][] = [
     ['', /not a URL/],
     ['outputs', /not a URL/],
     ['/var/outputs', /not a URL/],
@@ -43,7 +43,7 @@ describe('openStore', () => {
     ['s3://outputs/a%20b', /segments/],
     ['s3://key:secret@outputs/a', /credentials/],
   ];
-  for (const [storeUrl, problem] of refused) {
+  for (const [storeUrl, problem] of rejected) {
     it(`rejects ${JSON.stringify(storeUrl)} with the reason`, () => {
       assert.throws(
         () => openStore({ storeUrl, s3: S3 }),

@@ -35,18 +35,18 @@ it('counts what Temporal rejects permanently apart from what fails', async () =>
   const dependencies = { definitions: createPinnedDefinitions(database), tracing: NO_TRACES, logger: silentLogger() };
   const launcher = startLauncher({ database, gateway, ...dependencies, outboxMetrics: metrics.outbox });
   const item = stopOf(2n);
-  const refused = async (): Promise<number | undefined> => {
+  const rejectedCount = async (): Promise<number | undefined> => {
     const { values } = await metrics.registry.getSingleMetric('darkroom_outbox_refused_total')!.get();
     return values.find(({ labels }) => labels['kind'] === item.kind)?.value;
   };
   try {
     launcher.wake(item);
     await until('the failure is noticed', () => answers.length === 1);
-    assert.equal(await refused(), 0);
+    assert.equal(await rejectedCount(), 0);
 
     launcher.wake(item);
 
-    await until('the refusal is counted', async () => (await refused()) === 1);
+    await until('the refusal is counted', async () => (await rejectedCount()) === 1);
   } finally {
     await launcher.close();
   }

@@ -26,7 +26,7 @@ describeProviderContract(
   (bench) => {
     const { provider, request, caught, linesOf, untilLogged } = bench;
 
-    it('is rejected temporarily when the container has no free slot', async () => {
+    it('reports a temporary rejection when the container has no free slot', async () => {
       const error = await caught(provider.submit(request('full [refuse 409]'), call));
 
       assert.ok(error instanceof ProviderRejection);

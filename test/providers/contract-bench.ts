@@ -96,7 +96,7 @@ export interface ContractRig {
   /** Submits and waits for the end, as the activities do. */
   generate(work: GenerationRequest): Promise<readonly ProducedFile[]>;
   /** Runs work that must be rejected. */
-  refused(work: GenerationRequest): Promise<ProviderRejection>;
+  rejectionOf(work: GenerationRequest): Promise<ProviderRejection>;
   /** The bytes of a file, fetched from wherever it is available. */
   bytesOf(work: GenerationRequest, file: ProducedFile | undefined): Promise<Buffer>;
 }
@@ -184,7 +184,7 @@ export function createContractRig(subject: ContractSubject): ContractRig {
     },
     errorsLogged: () => logged.filter((line) => (JSON.parse(line) as { level: number }).level >= 50).length,
     countOf: async (prompt, kind) => (await bench.linesOf(prompt)).filter((line) => line.kind === kind).length,
-    async refused(work) {
+    async rejectionOf(work) {
       const error = await bench.caught(generate(work));
       assert.ok(error instanceof ProviderRejection, `not a refusal: ${inspect(error)}`);
       return error;

@@ -22,7 +22,7 @@ const call = submitCall();
 export function describeProviderContract(subject: ContractSubject, more?: (bench: ContractBench) => void): void {
   describe(titleOf(subject), { timeout: 300_000 }, () => {
     const rig = createContractRig(subject);
-    const { bench, far, generate, refused, countOf, bytesOf, inputOf, fileOf } = rig;
+    const { bench, far, generate, rejectionOf, countOf, bytesOf, inputOf, fileOf } = rig;
     const { provider, request, caught, linesOf } = bench;
 
     before(() => rig.start());
@@ -48,19 +48,19 @@ export function describeProviderContract(subject: ContractSubject, more?: (bench
       assert.equal(await countOf('what the caller said', 'submit'), 0);
     });
 
-    it('is rejected temporarily, for as long as the provider requests, when it returns 429 or 503', async () => {
+    it('reports a temporary rejection, for as long as the provider requests, when it returns 429 or 503', async () => {
       for (const prompt of ['busy [refuse 429]', 'busy [refuse 503]']) {
-        const refusal = await refused(request(prompt));
+        const rejection = await rejectionOf(request(prompt));
 
-        assert.equal(refusal.reason, 'provider_unavailable');
-        assert.equal(refusal.retryAfterMs, 7_000);
+        assert.equal(rejection.reason, 'provider_unavailable');
+        assert.equal(rejection.retryAfterMs, 7_000);
         assert.equal(await countOf(prompt, 'submit'), 0);
       }
     });
 
     it('succeeds on the second attempt when the first submit was rejected', async () => {
       const work = request('second [refuse-first 1]');
-      await refused(work);
+      await rejectionOf(work);
 
       const files = await generate(work);
 
@@ -68,12 +68,12 @@ export function describeProviderContract(subject: ContractSubject, more?: (bench
       assert.equal(await countOf('second [refuse-first 1]', 'submit'), 1);
     });
 
-    it('is rejected permanently when the provider reports the input as invalid', async () => {
+    it('reports a permanent rejection when the provider reports the input as invalid', async () => {
       for (const prompt of ['bad [refuse 400]', 'bad [refuse 422]', 'bad [refuse 413]']) {
-        const refusal = await refused(request(prompt));
+        const rejection = await rejectionOf(request(prompt));
 
-        assert.equal(refusal.reason, 'input_invalid');
-        assert.equal(refusal.retryAfterMs, undefined);
+        assert.equal(rejection.reason, 'input_invalid');
+        assert.equal(rejection.retryAfterMs, undefined);
       }
     });
 
@@ -156,11 +156,11 @@ export function describeProviderContract(subject: ContractSubject, more?: (bench
       assert.equal(error.code, 'TIMEOUT');
     });
 
-    it('is rejected temporarily when the connection is refused', async () => {
-      const refusal = await refused(request('alone', { baseUrl: `http://127.0.0.1:${await freePort()}/v1` }));
+    it('reports a temporary rejection when the connection is refused', async () => {
+      const rejection = await rejectionOf(request('alone', { baseUrl: `http://127.0.0.1:${await freePort()}/v1` }));
 
-      assert.equal(refusal.reason, 'provider_unavailable');
-      assert.ok((refusal.retryAfterMs ?? 0) > 0);
+      assert.equal(rejection.reason, 'provider_unavailable');
+      assert.ok((rejection.retryAfterMs ?? 0) > 0);
     });
 
     it('reports that nothing was sent when it is aborted while connecting', async () => {
@@ -190,7 +190,7 @@ export function describeProviderContract(subject: ContractSubject, more?: (bench
       assert.equal(await caught(work), reason);
     });
 
-    it('is rejected permanently, and notifies the operator, when a credential is missing or revoked or a model unknown', async () => {
+    it('reports a permanent rejection, and notifies the operator, when a credential is missing or revoked or a model unknown', async () => {
       const before = (await far().readLog()).filter((line) => line.kind === 'submit').length;
       const cases: Partial<UpstreamBinding>[] = [
         { secret: 'nowhere' },
@@ -201,10 +201,10 @@ export function describeProviderContract(subject: ContractSubject, more?: (bench
       ];
       for (const upstream of cases) {
         rig.checkLog();
-        const refusal = await refused(request('whoever', upstream));
+        const rejection = await rejectionOf(request('whoever', upstream));
 
-        assert.equal(refusal.reason, 'model_unavailable', inspect(upstream));
-        assert.equal(refusal.retryAfterMs, undefined);
+        assert.equal(rejection.reason, 'model_unavailable', inspect(upstream));
+        assert.equal(rejection.retryAfterMs, undefined);
         assert.equal(rig.errorsLogged(), 1);
       }
       assert.equal((await far().readLog()).filter((line) => line.kind === 'submit').length, before);

@@ -34,7 +34,7 @@ async function serving<T>(answer: RequestListener, work: (request: GenerationReq
   }
 }
 
-async function refusalOf(request: GenerationRequest, signal = call.signal): Promise<unknown> {
+async function rejectionOf(request: GenerationRequest, signal = call.signal): Promise<unknown> {
   const work = calls.submit(request, { ...call, signal }, { path: '/jobs', body: {} });
   const error: unknown = await work.catch((reason: unknown) => reason);
   assert.ok(error instanceof ProviderRejection, String(error));
@@ -53,17 +53,17 @@ describe('a rejection', { timeout: 180_000 }, () => {
   ] as const) {
     it(`reports with ${what} that the upstream is ${condition ?? 'well'}`, async () => {
       const headers = retryAfter === undefined ? {} : { 'retry-after': retryAfter };
-      const refusal = await serving((_, response) => response.writeHead(status, headers).end('{}'), refusalOf);
+      const rejection = await serving((_, response) => response.writeHead(status, headers).end('{}'), rejectionOf);
 
-      assert.deepEqual(refusal, [condition, waitMs]);
+      assert.deepEqual(rejection, [condition, waitMs]);
     });
   }
 
   it('reports an upstream as down when its connection is refused, and nothing of one that was not called', async () => {
-    const nobody = to(`http://127.0.0.1:${await freePort()}`);
+    const unreachable = to(`http://127.0.0.1:${await freePort()}`);
 
-    assert.deepEqual(await refusalOf(nobody), ['down', 5_000]);
-    assert.deepEqual(await refusalOf(nobody, AbortSignal.abort()), [undefined, 0]);
+    assert.deepEqual(await rejectionOf(unreachable), ['down', 5_000]);
+    assert.deepEqual(await rejectionOf(unreachable, AbortSignal.abort()), [undefined, 0]);
   });
 });
 

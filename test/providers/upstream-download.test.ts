@@ -159,8 +159,8 @@ describe('a file of an upstream', { timeout: 180_000 }, () => {
       const work = fetchFrom(origin, `${origin}/a`).then(bytesOf);
       assert.deepEqual(await failureOf(work), ['unreachable', undefined, false]);
     });
-    const nobody = `http://127.0.0.1:${await freePort()}`;
-    assert.deepEqual(await failureOf(fetchFrom(nobody, `${nobody}/a`)), ['unreachable', undefined, false]);
+    const unreachable = `http://127.0.0.1:${await freePort()}`;
+    assert.deepEqual(await failureOf(fetchFrom(unreachable, `${unreachable}/a`)), ['unreachable', undefined, false]);
   });
 
   it('ends with the reason of the caller’s signal', async () => {

@@ -167,10 +167,10 @@ describe('npm start that cannot continue', () => {
       server.listen(0, '127.0.0.1', resolve);
     });
     const { port } = server.address() as AddressInfo;
-    const refused = supervise(path.join(folder, 'port'), { TEMPORAL_UI_PORT: String(port) });
-    assert.equal(await refused.ended(), 1);
+    const rejected = supervise(path.join(folder, 'port'), { TEMPORAL_UI_PORT: String(port) });
+    assert.equal(await rejected.ended(), 1);
     server.close();
-    assert.match(refused.output(), new RegExp(`port ${port}, for Temporal's Web UI, is in use.*TEMPORAL_UI_PORT`));
+    assert.match(rejected.output(), new RegExp(`port ${port}, for Temporal's Web UI, is in use.*TEMPORAL_UI_PORT`));
   });
 
   it('starts only the database on request, and nothing else beside it', async () => {
@@ -195,9 +195,9 @@ describe('npm start that cannot continue', () => {
     const foreign = path.join(folder, 'foreign');
     await mkdir(foreign);
     await writeFile(path.join(foreign, 'letter.txt'), 'dear all');
-    const refused = supervise(foreign);
-    assert.equal(await refused.ended(), 1);
-    assert.match(refused.output(), /not empty and is no data folder/);
+    const rejected = supervise(foreign);
+    assert.equal(await rejected.ended(), 1);
+    assert.match(rejected.output(), /not empty and is no data folder/);
     assert.equal(await readFile(path.join(foreign, 'letter.txt'), 'utf8'), 'dear all');
   });
 
@@ -207,10 +207,10 @@ describe('npm start that cannot continue', () => {
     assert.equal(await failed.ended(), 1);
     assert.match(failed.output(), /the step "migrate" failed[^]*the fixture was told not to migrate/);
 
-    const mended = supervise(dataDir, { TEMPORAL_NAMESPACE: 'north' });
-    await mended.printed('dk_live_shown_once');
-    assert.match(mended.output(), tasksIn('north'));
-    assert.equal(await mended.stop(), 0);
+    const repaired = supervise(dataDir, { TEMPORAL_NAMESPACE: 'north' });
+    await repaired.printed('dk_live_shown_once');
+    assert.match(repaired.output(), tasksIn('north'));
+    assert.equal(await repaired.stop(), 0);
   });
 
   it('gives up on a process that dies five times, with its last log lines, and stops the others', async () => {

@@ -44,8 +44,8 @@ export async function startForbiddingProxy(target: string, access?: Access): Pro
   server.on('stream', (stream, headers) => {
     stream.on('error', () => undefined);
     const method = headers[':path']?.split('/').at(-1) ?? '';
-    if (access !== undefined && headers.authorization !== `Bearer ${access.apiKey}`) refuse(stream, UNAUTHENTICATED);
-    else if (forbidden.includes(method)) refuse(stream, PERMISSION_DENIED);
+    if (access !== undefined && headers.authorization !== `Bearer ${access.apiKey}`) reject(stream, UNAUTHENTICATED);
+    else if (forbidden.includes(method)) reject(stream, PERMISSION_DENIED);
     else forward(stream, headers);
   });
 
@@ -80,7 +80,7 @@ function secureOptions({ server, clientCa }: Access): SecureServerOptions {
 }
 
 /** A response without a body, with its status among the headers (gRPC's "trailers only"). */
-function refuse(stream: ServerHttp2Stream, status: string): void {
+function reject(stream: ServerHttp2Stream, status: string): void {
   const head = { 'content-type': 'application/grpc', 'grpc-status': status, 'grpc-message': 'not allowed' };
   stream.respond({ ':status': 200, ...head }, { endStream: true });
 }

@@ -150,17 +150,17 @@ export function describeReceiver(
       if (!isTaken) return;
       const { taskId } = JSON.parse(sent.body.toString('utf8')) as { readonly taskId: string };
       taken.add(taskId);
-      await until(`it tells of ${taskId}`, () => told().has(taskId));
+      await until(`it tells of ${taskId}`, () => reportedTasks().has(taskId));
     }
 
-    const told = (): ReadonlySet<string> =>
+    const reportedTasks = (): ReadonlySet<string> =>
       new Set([...(receiver?.said().matchAll(/(tk-svc-\w+) success/g) ?? [])].map(([, taskId = '']) => taskId));
 
     it('accepts what Darkroom sends directly', async () => {
       const { delivered } = await sendTest(senders.known, directUrl);
       assert.ok(delivered, receiver?.said());
-      await until('it tells of it', () => told().size === 1);
-      for (const taskId of told()) taken.add(taskId);
+      await until('it tells of it', () => reportedTasks().size === 1);
+      for (const taskId of reportedTasks()) taken.add(taskId);
     });
 
     for (const each of VERIFICATION_CASES) {
@@ -180,7 +180,7 @@ export function describeReceiver(
     it('keeps running, and reports only the tasks that it accepted', async () => {
       senders = { ...senders, known: await accountWith(RECEIVER_SECRET) };
       await deliver({ sender: 'known', isTaken: true });
-      assert.deepEqual(told(), taken);
+      assert.deepEqual(reportedTasks(), taken);
     });
   });
 }

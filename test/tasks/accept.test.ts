@@ -82,11 +82,11 @@ describe('64 creates at once with one Idempotency-Key', () => {
     const caller = await room.newCaller({ microUsd: PRICE - 1n });
     const key = newId('req');
 
-    const refused = await Promise.allSettled(
+    const rejected = await Promise.allSettled(
       Array.from({ length: 64 }, () => room.creator.create(caller, body(), key)),
     );
 
-    for (const answer of refused) {
+    for (const answer of rejected) {
       assert.ok(answer.status === 'rejected' && answer.reason instanceof InsufficientBalanceError);
       assert.equal(answer.reason.availableMicroUsd, PRICE - 1n);
       assert.equal(answer.reason.neededMicroUsd, PRICE);
@@ -109,9 +109,9 @@ describe('64 creates at once with one Idempotency-Key', () => {
       ),
     );
 
-    const refused = answers.filter((answer) => answer.status === 'rejected');
-    assert.equal(refused.length, 32);
-    for (const { reason } of refused) assert.ok(reason instanceof IdempotencyMismatchError);
+    const rejected = answers.filter((answer) => answer.status === 'rejected');
+    assert.equal(rejected.length, 32);
+    for (const { reason } of rejected) assert.ok(reason instanceof IdempotencyMismatchError);
     assert.deepEqual(await rowsOf(caller), ONE);
   });
 });

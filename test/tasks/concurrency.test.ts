@@ -131,9 +131,9 @@ describe('accepting, claiming, cancelling and settling at once', () => {
           const outcomes = await Promise.allSettled(wave.map((each) => take(run, each)));
           for (const outcome of outcomes) {
             if (outcome.status === 'fulfilled') continue;
-            const isRefusal =
+            const isRejection =
               outcome.reason instanceof InsufficientBalanceError || outcome.reason instanceof QueueFullError;
-            if (!isRefusal) throw outcome.reason;
+            if (!isRejection) throw outcome.reason;
           }
           assert.deepEqual(await verifyLedger(room.database), []);
         }

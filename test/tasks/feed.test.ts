@@ -246,8 +246,8 @@ describe('the feed itself', () => {
     // A listener that joins during the outage, and for which a poll has already failed.
     const other = await newTask();
     const late = listen(other, 0, own);
-    const refused = proxy.refused;
-    await until('the feed meets the cut again', () => proxy.refused > refused);
+    const rejected = proxy.refused;
+    await until('the feed meets the cut again', () => proxy.refused > rejected);
     assert.deepEqual([seqs(listening), seqs(late)], [[1], []]);
     proxy.mend();
 
@@ -302,11 +302,11 @@ interface Proxy {
 async function startProxy(target: URL): Promise<Proxy> {
   const sockets = new Set<Socket>();
   let isCut = false;
-  let refused = 0;
+  let rejected = 0;
   const server = createServer((socket) => {
     socket.on('error', () => undefined);
     if (isCut) {
-      refused += 1;
+      rejected += 1;
       socket.destroy();
       return;
     }
@@ -333,8 +333,8 @@ async function startProxy(target: URL): Promise<Proxy> {
   };
   return {
     url: url.href,
-    get refused() {
-      return refused;
+    get rejected() {
+      return rejected;
     },
     cut,
     mend: () => {

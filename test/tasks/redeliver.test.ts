@@ -142,7 +142,7 @@ describe('a redelivery', () => {
 });
 
 describe('a redelivery is rejected', () => {
-  const refusal = (taskId: TaskId, message: RegExp) =>
+  const assertRejected = (taskId: TaskId, message: RegExp) =>
     assert.rejects(redeliverCallback(room.database, caller.accountId, taskId), (error: Error) => {
       assert.ok(error instanceof NotRedeliverableError);
       assert.match(error.message, message);
@@ -151,21 +151,21 @@ describe('a redelivery is rejected', () => {
 
   it('for an open task', async () => {
     const taskId = await newTask();
-    await refusal(taskId, /not ended yet/);
+    await assertRejected(taskId, /not ended yet/);
     assert.equal((await readTask(room.database, taskId)).callback?.state, 'waiting');
   });
 
   it('for a task without a callback, open or ended', async () => {
     const taskId = await newTask({});
-    await refusal(taskId, /without a callback/);
+    await assertRejected(taskId, /without a callback/);
     await end(taskId);
-    await refusal(taskId, /without a callback/);
+    await assertRejected(taskId, /without a callback/);
   });
 
   it('for a task whose URL was erased', async () => {
     const taskId = await deliveredTask();
     await room.rows(`UPDATE callbacks SET url = '' WHERE task_id = $1`, taskId);
-    await refusal(taskId, /erased/);
+    await assertRejected(taskId, /erased/);
   });
 
   it('for another account’s task as for an unknown one', async () => {

@@ -98,9 +98,9 @@ describe('a promotion', () => {
     const decisions = await Promise.all(Array.from({ length: 8 }, () => storage.promote(caller, outputIds)));
 
     assert.equal(decisions.filter(({ accepted }) => accepted.includes(id)).length, 1);
-    const refused = decisions.flatMap(({ rejected }) => rejected);
+    const rejections = decisions.flatMap(({ rejected }) => rejected);
     assert.deepEqual(
-      refused,
+      rejections,
       Array.from({ length: 7 }, () => ({ id, reason: 'storage_op_pending' })),
     );
     assert.equal(await storage.persistentBytes(caller), 11);

@@ -52,7 +52,7 @@ async function eventsOf(taskId: TaskId): Promise<readonly TaskEvent[]> {
 const FIRST = { upstreamName: 'tasks:upstream', place: 0, label: 1 };
 const SPARE = { upstreamName: 'spare', place: 1, label: 'spare' };
 
-function told(events: readonly TaskEvent[]): unknown[] {
+function summaryOf(events: readonly TaskEvent[]): unknown[] {
   return events.map(({ type, detail }) => (detail === null ? type : [type, detail]));
 }
 
@@ -71,7 +71,7 @@ describe('the timeline of a task', () => {
     const part = await readTimeline(room.database, taskId, caller.accountId, 0);
 
     assert.equal(part.status, 'success');
-    assert.deepEqual(told(part.events), [
+    assert.deepEqual(summaryOf(part.events), [
       'accepted',
       'started',
       ['provider_refused', { upstream: 1, reason: 'provider_unavailable' }],
@@ -112,7 +112,7 @@ describe('the timeline of a task', () => {
 
     await recordFiles(room.database, await readWorkingTask(room.database, taskId), FIRST, [STORED]);
 
-    assert.deepEqual(told(await eventsOf(taskId)), [
+    assert.deepEqual(summaryOf(await eventsOf(taskId)), [
       'accepted',
       'started',
       ['settled', { status: 'fail', reason: 'terminated' }],
@@ -199,7 +199,7 @@ describe('reading a timeline', () => {
     await beginHandling(room.database, taskId, 60);
 
     const some = await readTimeline(room.database, taskId, caller.accountId, 1);
-    assert.deepEqual([told(some.events), some.lastSeq, some.status], [['started'], 2, 'handling']);
+    assert.deepEqual([summaryOf(some.events), some.lastSeq, some.status], [['started'], 2, 'handling']);
     const none = await readTimeline(room.database, taskId, caller.accountId, 2_147_483_647);
     assert.deepEqual([none.events, none.lastSeq], [[], 2]);
   });

@@ -69,18 +69,18 @@ it('logs and traces contain no secret and no private text, for requests that suc
   const ways = ['', '[content]', '[fail]', '[drop]', '[404 file]', '[refuse-first 1]', '[slow 300]'];
   for (const [place, model] of ['test/openai', 'test/replicate', 'test/tasks', 'darkroom/poster'].entries()) {
     for (const way of ways) {
-      const told = `${model} ${way}`;
+      const label = `${model} ${way}`;
       const path = ['/ok', '/status/500', '/redirect', '/gone'][place] ?? '/ok';
       const body = {
         model,
-        input: { prompt: `${canary(`the prompt of ${told}`)} ${way}` },
-        metadata: { note: canary(`the metadata of ${told}`) },
+        input: { prompt: `${canary(`the prompt of ${label}`)} ${way}` },
+        metadata: { note: canary(`the metadata of ${label}`) },
         callback: {
-          url: `${receiver.url}${path}/${canary(`the callback of ${told}`)}?token=${canary(`its query, ${told}`)}`,
+          url: `${receiver.url}${path}/${canary(`the callback of ${label}`)}?token=${canary(`its query, ${label}`)}`,
         },
       };
-      const created = await send('POST', '/v1/tasks', body, { 'Idempotency-Key': canary(`the key of ${told}`) });
-      assert.equal(created?.status, 200, told);
+      const created = await send('POST', '/v1/tasks', body, { 'Idempotency-Key': canary(`the key of ${label}`) });
+      assert.equal(created?.status, 200, label);
       taskIds.push(created.body.data.taskId);
     }
   }
@@ -150,10 +150,10 @@ it('logs and traces contain no secret and no private text, for requests that suc
   await Promise.all([...darkroom.apis, ...darkroom.workers].map((role) => role.kill('SIGTERM')));
 
   const log = await readFile(darkroom.logFile, 'utf8');
-  const told = traces.join('\n');
-  assert.ok(log.includes(taskIds[0] ?? '?') && told.includes(taskIds[0] ?? '?'), 'a task is found by its id');
+  const traceText = traces.join('\n');
+  assert.ok(log.includes(taskIds[0] ?? '?') && traceText.includes(taskIds[0] ?? '?'), 'a task is found by its id');
   assert.ok(planted.size > 100, String(planted.size));
-  const leaks = [...planted].filter(([, value]) => value !== '' && (log.includes(value) || told.includes(value)));
+  const leaks = [...planted].filter(([, value]) => value !== '' && (log.includes(value) || traceText.includes(value)));
   assert.deepEqual(
     leaks.map(([where, value]) => [where, log.split('\n').find((line) => line.includes(value)) ?? 'a trace']),
     [],

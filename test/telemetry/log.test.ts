@@ -43,11 +43,11 @@ describe('the log', () => {
       const err = Object.assign(new TypeError('it failed', { cause }), { code: '23514', detail: 'planted', where: 'planted' });
       logger.error({ err }, 'a request failed')`);
 
-    const told = line?.['err'] as Record<string, unknown>;
-    assert.deepEqual(Object.keys(told).toSorted(), ['code', 'message', 'stack', 'type']);
-    assert.equal(told['type'], 'TypeError');
-    assert.match(String(told['message']), /it failed.*the cause/);
-    assert.match(String(told['stack']), /caused by: Error: the cause/);
+    const loggedError = line?.['err'] as Record<string, unknown>;
+    assert.deepEqual(Object.keys(loggedError).toSorted(), ['code', 'message', 'stack', 'type']);
+    assert.equal(loggedError['type'], 'TypeError');
+    assert.match(String(loggedError['message']), /it failed.*the cause/);
+    assert.match(String(loggedError['stack']), /caused by: Error: the cause/);
     assert.ok(!JSON.stringify(line).includes('planted'));
   });
 

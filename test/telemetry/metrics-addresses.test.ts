@@ -57,12 +57,12 @@ describe('METRICS_PORT', () => {
   });
 
   it('under `npm start` conflicts with no other port, and neither does the one after it', () => {
-    const told = (environment: NodeJS.ProcessEnv) => problemsOf(() => readSettings(environment));
+    const problemsIn = (environment: NodeJS.ProcessEnv) => problemsOf(() => readSettings(environment));
 
-    assert.deepEqual(told({ METRICS_PORT: '9464' }), []);
-    assert.deepEqual(told({ METRICS_PORT: '8787' }).length, 2);
-    assert.match(told({ METRICS_PORT: '8786' })[0] ?? '', /^METRICS_PORT \+ 1 and PORT are both 8787/);
-    assert.match(told({ METRICS_PORT: '65535' })[0] ?? '', /the worker has the next port/);
+    assert.deepEqual(problemsIn({ METRICS_PORT: '9464' }), []);
+    assert.deepEqual(problemsIn({ METRICS_PORT: '8787' }).length, 2);
+    assert.match(problemsIn({ METRICS_PORT: '8786' })[0] ?? '', /^METRICS_PORT \+ 1 and PORT are both 8787/);
+    assert.match(problemsIn({ METRICS_PORT: '65535' })[0] ?? '', /the worker has the next port/);
   });
 
   it(

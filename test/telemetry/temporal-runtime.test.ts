@@ -38,9 +38,9 @@ it('reports the cause in an error line of the SDK', () => {
 
 it('gives the SDK another port when its own was taken while it was disconnected', async () => {
   const runtime = await installTemporalRuntime(silentLogger(), true);
-  const refused = await connectTemporal(NOBODY).catch((error: unknown) => error);
-  assert.ok(refused instanceof Error);
-  await runtime.recover(refused);
+  const rejection = await connectTemporal(NOBODY).catch((error: unknown) => error);
+  assert.ok(rejection instanceof Error);
+  await runtime.recover(rejection);
   assert.equal(await runtime.readMetrics(), '');
   const first = Number(asked.at(-1)?.port);
   assert.ok(first > 0);

@@ -190,13 +190,13 @@ describe('tracing', () => {
   });
 
   it('loses nothing else when the collector rejects spans, is down, or returns garbage', async () => {
-    const refusing = await startCollector(500);
-    for (const endpoint of [refusing.url, 'http://127.0.0.1:1']) {
+    const rejecting = await startCollector(500);
+    for (const endpoint of [rejecting.url, 'http://127.0.0.1:1']) {
       const tracing = startTracing({ endpoint, headers: {}, ratio: 1 }, 'api');
       tracing.request({ name: 'GET', startedAt: 1, attributes: {}, traceparent: 'garbage' });
       await tracing.close();
     }
-    refusing.close();
+    rejecting.close();
     await NO_TRACES.close();
   });
 

@@ -124,8 +124,8 @@ describe('migrate without permission to prepare Temporal', () => {
   it('names a start that is denied for such a reason', async () => {
     const connection = await NativeConnection.connect({ address: temporalAddress() });
     const gateway = createWorkflowGateway(new Client({ connection, namespace }), 'inst_one');
-    const refused = await gateway.startPromotion('output', 'account').catch((error: unknown) => rejectionOf(error));
-    assert.equal(refused, 'invalid_argument');
+    const rejection = await gateway.startPromotion('output', 'account').catch((error: unknown) => rejectionOf(error));
+    assert.equal(rejection, 'invalid_argument');
 
     const nowhere = createWorkflowGateway(new Client({ connection, namespace: 'nowhere' }), 'inst_one');
     assert.equal(await nowhere.startPromotion('o', 'a').catch((error: unknown) => rejectionOf(error)), 'not_found');

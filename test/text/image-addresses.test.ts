@@ -12,14 +12,14 @@ import { egressOf } from '../egress/loopback.ts';
 const ACCOUNT = { accountId: 'ac-1' };
 const publicly: ResolveName = async () => ['8.8.8.8'];
 
-function judgeOf(t: TestContext, resolve: ResolveName = publicly, allow: readonly string[] = []) {
+function createValidator(t: TestContext, resolve: ResolveName = publicly, allow: readonly string[] = []) {
   return {
     egressPolicy: { allow: parseAllowList(allow), ports: [443] },
     egress: egressOf(t, allow, { resolve }).egress,
   };
 }
 
-const refusal = (field: string, problem: RegExp) => (error: unknown) =>
+const isRejection = (field: string, problem: RegExp) => (error: unknown) =>
   error instanceof InvalidTextRequest &&
   error.param === field &&
   error.message.startsWith(`${field}: `) &&
@@ -51,12 +51,12 @@ describe('the URLs of images that an upstream fetches', () => {
       const input = [{ ...item, content: [{ type: 'input_image', image_url: url, detail: 'auto' }] }] as const;
 
       await assert.rejects(
-        checkImageAddresses(imagesOfMessages(messages), judgeOf(t), ACCOUNT),
-        refusal('messages.0.content.1.image_url.url', problem),
+        checkImageAddresses(imagesOfMessages(messages), createValidator(t), ACCOUNT),
+        isRejection('messages.0.content.1.image_url.url', problem),
       );
       await assert.rejects(
-        checkImageAddresses(imagesOfInput(input), judgeOf(t), ACCOUNT),
-        refusal('input.0.content.0.image_url', problem),
+        checkImageAddresses(imagesOfInput(input), createValidator(t), ACCOUNT),
+        isRejection('input.0.content.0.image_url', problem),
       );
     });
   }
@@ -72,20 +72,20 @@ describe('the URLs of images that an upstream fetches', () => {
   const image = (url: string) => ({ field: 'messages.0.content.0.image_url.url', url });
 
   it('are resolved, and rejected when one address of a name is not public', async (t) => {
-    const judge = judgeOf(t, async () => ['8.8.8.8', '10.0.0.5']);
+    const validate = createValidator(t, async () => ['8.8.8.8', '10.0.0.5']);
 
     await assert.rejects(
-      checkImageAddresses([image('https://harmless.test/a.png')], judge, ACCOUNT),
-      refusal('messages.0.content.0.image_url.url', /the host does not have a public address/),
+      checkImageAddresses([image('https://harmless.test/a.png')], validate, ACCOUNT),
+      isRejection('messages.0.content.0.image_url.url', /the host does not have a public address/),
     );
   });
 
   it('are passed on when they are public, allowed or data URLs', async (t) => {
     const allowed = 'http://10.0.0.5:8080';
 
-    await checkImageAddresses([image('https://example.com/a.png')], judgeOf(t), ACCOUNT);
-    await checkImageAddresses([image(`${allowed}/a.png`)], judgeOf(t, publicly, [allowed]), ACCOUNT);
-    await checkImageAddresses([image('data:image/png;base64,AAAA')], judgeOf(t), ACCOUNT);
+    await checkImageAddresses([image('https://example.com/a.png')], createValidator(t), ACCOUNT);
+    await checkImageAddresses([image(`${allowed}/a.png`)], createValidator(t, publicly, [allowed]), ACCOUNT);
+    await checkImageAddresses([image('data:image/png;base64,AAAA')], createValidator(t), ACCOUNT);
   });
 
   const failing =
@@ -98,14 +98,14 @@ describe('the URLs of images that an upstream fetches', () => {
 
     for (const code of ['ENOTFOUND', 'ENODATA']) {
       await assert.rejects(
-        checkImageAddresses([image('https://minio.storage/a.png')], judgeOf(t, failing(code)), ACCOUNT),
-        refusal(field, /the host does not exist/),
+        checkImageAddresses([image('https://minio.storage/a.png')], createValidator(t, failing(code)), ACCOUNT),
+        isRejection(field, /the host does not exist/),
       );
     }
     for (const code of ['ESERVFAIL', 'ETIMEOUT']) {
       await assert.rejects(
-        checkImageAddresses([image('https://silent.test/a.png')], judgeOf(t, failing(code)), ACCOUNT),
-        refusal(field, /the host could not be resolved in time/),
+        checkImageAddresses([image('https://silent.test/a.png')], createValidator(t, failing(code)), ACCOUNT),
+        isRejection(field, /the host could not be resolved in time/),
       );
     }
   });
@@ -113,33 +113,33 @@ describe('the URLs of images that an upstream fetches', () => {
   it('are passed on unresolved when there is no name server, and when the operator allows the name', async (t) => {
     const allow = ['minio.storage:443'];
 
-    await checkImageAddresses([image('https://example.com/a.png')], judgeOf(t, failing('ECONNREFUSED')), ACCOUNT);
-    await checkImageAddresses([image('https://minio.storage/a.png')], judgeOf(t, failing('ENOTFOUND'), allow), ACCOUNT);
+    await checkImageAddresses([image('https://example.com/a.png')], createValidator(t, failing('ECONNREFUSED')), ACCOUNT);
+    await checkImageAddresses([image('https://minio.storage/a.png')], createValidator(t, failing('ENOTFOUND'), allow), ACCOUNT);
   });
 
   it('are not passed on when the account has too many lookups in progress', async (t) => {
     const busy: ResolveName = () => Promise.reject(new ShareExhaustedError('resolver', 'tenant', 1));
 
     await assert.rejects(
-      checkImageAddresses([image('https://intranet.test/a.png')], judgeOf(t, busy), ACCOUNT),
+      checkImageAddresses([image('https://intranet.test/a.png')], createValidator(t, busy), ACCOUNT),
       ShareExhaustedError,
     );
   });
 
   it('have a maximum number of hosts, and each is resolved once', async (t) => {
     const asked: string[] = [];
-    const judge = judgeOf(t, async (name) => {
+    const validate = createValidator(t, async (name) => {
       asked.push(name);
       return ['8.8.8.8'];
     });
     const imagesOf = (hosts: number) =>
       Array.from({ length: 3 * hosts }, (_, index) => image(`https://${index % hosts}.test/${index}.png`));
 
-    await checkImageAddresses(imagesOf(MAX_IMAGE_HOSTS), judge, ACCOUNT);
+    await checkImageAddresses(imagesOf(MAX_IMAGE_HOSTS), validate, ACCOUNT);
     assert.equal(asked.length, MAX_IMAGE_HOSTS);
     await assert.rejects(
-      checkImageAddresses(imagesOf(MAX_IMAGE_HOSTS + 1), judge, ACCOUNT),
-      refusal('messages.0.content.0.image_url.url', /at most 16 hosts of images/),
+      checkImageAddresses(imagesOf(MAX_IMAGE_HOSTS + 1), validate, ACCOUNT),
+      isRejection('messages.0.content.0.image_url.url', /at most 16 hosts of images/),
     );
     assert.equal(asked.length, MAX_IMAGE_HOSTS);
   });

@@ -166,10 +166,10 @@ describe('waiting for a provider’s hook', () => {
         WHERE id = $1`,
       over,
     );
-    const nobodys = newTaskId();
+    const unknownTaskId = newTaskId();
 
-    for (const taskId of [over, nobodys]) await recordProviderHook(room.database, taskId, 'late');
+    for (const taskId of [over, unknownTaskId]) await recordProviderHook(room.database, taskId, 'late');
 
-    assert.deepEqual(await readProviderHooks(room.database, [over, nobodys]), []);
+    assert.deepEqual(await readProviderHooks(room.database, [over, unknownTaskId]), []);
   });
 });

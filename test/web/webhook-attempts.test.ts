@@ -54,7 +54,7 @@ describe('deliveries on the page of webhooks', () => {
     const { url } = outside.receiver;
     const delivered = await callBack(account, `${url}/ok/listed`);
     const lost = await callBack(account, `http://127.0.0.1:${closedPort}/`);
-    const refused = await callBack(account, `${url}/status/503/listed`);
+    const rejected = await callBack(account, `${url}/status/503/listed`);
     const opened = await open(account.client.key, 360);
     const { page } = opened;
     const attempts = part(page, 'Deliveries');
@@ -62,7 +62,7 @@ describe('deliveries on the page of webhooks', () => {
     await attempts.getByText('7 attempts shown').waitFor();
 
     assert.match(await rowsOf(delivered).innerText(), /\/ok\/listed.*HTTP 204.*delivered/s);
-    assert.equal(await rowsOf(refused).filter({ hasText: 'HTTP 503' }).filter({ hasText: 'failed' }).count(), 3);
+    assert.equal(await rowsOf(rejected).filter({ hasText: 'HTTP 503' }).filter({ hasText: 'failed' }).count(), 3);
     assert.equal(await rowsOf(lost).filter({ hasText: 'unreachable' }).count(), 3);
     const failing = page.getByRole('status').filter({ hasText: 'Deliveries are failing' });
     await failing

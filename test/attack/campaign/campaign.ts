@@ -23,7 +23,7 @@ import type { World } from '../../chaos/world/world.ts';
 import type { AttackLine } from './attack-log.ts';
 import { ATTACKS } from './attacks.ts';
 import { watchMemory } from './memory.ts';
-import { judgeAnswers, judgeAttacks, judgeLatencies, judgeMemory, latenciesOf } from './verdict.ts';
+import { validateAnswers, validateAttacks, validateLatencies, validateMemory, latenciesOf } from './verdict.ts';
 import type { Latency, MemorySample, Phase } from './verdict.ts';
 
 export interface AttackOptions {
@@ -140,12 +140,12 @@ export async function runAttackCampaign({ seed, minutes, report }: AttackOptions
       attacks,
       memory: await memory,
       faults: [
-        ...judgeAnswers(lines),
-        ...judgeAttacks(attacks, namesOfAttacks()),
-        ...judgeMemory(await memory),
+        ...validateAnswers(lines),
+        ...validateAttacks(attacks, namesOfAttacks()),
+        ...validateMemory(await memory),
         ...restarted,
       ],
-      delays: judgeLatencies(latencies),
+      delays: validateLatencies(latencies),
       violations: judgeAll(evidence),
     };
   } finally {

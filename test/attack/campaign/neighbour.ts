@@ -71,8 +71,8 @@ async function task(number: number): Promise<void> {
   });
   const { begun, ended, outcome } = created;
   const taskId = statusOf(outcome) === 200 ? (created.data as { taskId: string }).taskId : undefined;
-  const told = taskId === undefined ? {} : { taskId };
-  record({ kind: 'create', ...wish, attempt: 0, api: number % apiUrls.length, begun, ended, outcome, ...told });
+  const taskFields = taskId === undefined ? {} : { taskId };
+  record({ kind: 'create', ...wish, attempt: 0, api: number % apiUrls.length, begun, ended, outcome, ...taskFields });
   if (taskId === undefined) return;
   const found = await follow(taskId, number);
   for (const { id, url } of found.output ?? []) record(await download(taskId, id, url));

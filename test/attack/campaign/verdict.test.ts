@@ -6,10 +6,10 @@ import type { AttackLine } from './attack-log.ts';
 import {
   CHILD_MB,
   PROCESS_MB,
-  judgeAnswers,
-  judgeAttacks,
-  judgeLatencies,
-  judgeMemory,
+  validateAnswers,
+  validateAttacks,
+  validateLatencies,
+  validateMemory,
   latenciesOf,
 } from './verdict.ts';
 
@@ -29,18 +29,18 @@ function lines(idleMs: number, attackedMs: number): readonly ClientLine[] {
   );
 }
 
-const judged = (all: readonly ClientLine[]) => [
-  ...judgeAnswers(all),
-  ...judgeLatencies(latenciesOf(all, IDLE, ATTACKED)),
+const problems = (all: readonly ClientLine[]) => [
+  ...validateAnswers(all),
+  ...validateLatencies(latenciesOf(all, IDLE, ATTACKED)),
 ];
 
 describe('the verdict of an attack campaign', () => {
   it('is a pass when the neighbour was served as before', () => {
-    assert.deepEqual(judged(lines(40, 120)), []);
+    assert.deepEqual(problems(lines(40, 120)), []);
   });
 
   it('names requests that became more than three times as slow', () => {
-    assert.deepEqual(judged(lines(40, 121)), [
+    assert.deepEqual(problems(lines(40, 121)), [
       'the p99 of all is 121 ms under attack, 3.0 times the 40 ms without',
       'the p99 of list is 121 ms under attack, 3.0 times the 40 ms without',
     ]);
@@ -49,7 +49,7 @@ describe('the verdict of an attack campaign', () => {
   it('names every request of the neighbour that was rejected or had no response', () => {
     const unanswered: ClientLine = { ...line(1, 1), outcome: { kind: 'unknown', why: 'ECONNRESET' } };
 
-    assert.deepEqual(judged([...lines(40, 40), line(5, 5, 503), line(5, 5, 429), unanswered]), [
+    assert.deepEqual(problems([...lines(40, 40), line(5, 5, 503), line(5, 5, 429), unanswered]), [
       'a list of the neighbour was answered 503 ',
       'a list of the neighbour was answered 429 ',
       'a list of the neighbour was not answered: ECONNRESET',
@@ -66,21 +66,21 @@ describe('the verdict of an attack campaign', () => {
   });
 
   it('accepts that an attacker is rejected with Retry-After, but not an internal error', () => {
-    assert.deepEqual(judgeAttacks([attack(400), attack(429), attack(503, true), attack(0)], ['large JSON']), []);
-    assert.deepEqual(judgeAttacks([attack(500), attack(500), attack(503)], ['large JSON']), [
+    assert.deepEqual(validateAttacks([attack(400), attack(429), attack(503, true), attack(0)], ['large JSON']), []);
+    assert.deepEqual(validateAttacks([attack(500), attack(500), attack(503)], ['large JSON']), [
       'large JSON: answered 500  (2 times)',
       'large JSON: answered 503  (1 times)',
     ]);
   });
 
   it('names an attack that had no effect', () => {
-    assert.match(judgeAttacks([attack(0)], ['large JSON', 'lists']).join('; '), /^large JSON: no.*; lists: no/);
+    assert.match(validateAttacks([attack(0)], ['large JSON', 'lists']).join('; '), /^large JSON: no.*; lists: no/);
   });
 
   it('names a process, or a child of one, that grew beyond its limit', () => {
     const sample = { part: 'api-1', processMb: PROCESS_MB, largestChildMb: CHILD_MB };
 
-    assert.deepEqual(judgeMemory([sample]), []);
-    assert.equal(judgeMemory([sample, { ...sample, processMb: PROCESS_MB + 1, largestChildMb: 9_999 }]).length, 2);
+    assert.deepEqual(validateMemory([sample]), []);
+    assert.equal(validateMemory([sample, { ...sample, processMb: PROCESS_MB + 1, largestChildMb: 9_999 }]).length, 2);
   });
 });

@@ -61,7 +61,7 @@ export function ratioOf({ idle, attacked }: Latency): number {
 }
 
 /** @returns the neighbour's requests that were rejected or never answered, one line each. */
-export function judgeAnswers(lines: readonly ClientLine[]): readonly string[] {
+export function validateAnswers(lines: readonly ClientLine[]): readonly string[] {
   return lines.flatMap(({ kind, outcome }) => {
     if (outcome.kind === 'unknown') return [`a ${kind} of the neighbour was not answered: ${outcome.why}`];
     return outcome.status >= 400
@@ -71,7 +71,7 @@ export function judgeAnswers(lines: readonly ClientLine[]): readonly string[] {
 }
 
 /** @returns the neighbour's requests that waited too long, one line each. */
-export function judgeLatencies(latencies: readonly Latency[]): readonly string[] {
+export function validateLatencies(latencies: readonly Latency[]): readonly string[] {
   return latencies.flatMap((latency) => {
     const { kind, idle, attacked } = latency;
     if (Math.min(idle.count, attacked.count) < LEAST_SAMPLES || ratioOf(latency) <= MOST_TIMES_IDLE) return [];
@@ -81,7 +81,7 @@ export function judgeLatencies(latencies: readonly Latency[]): readonly string[]
 }
 
 /** @returns wrong responses to the attackers, and attacks that had no effect, one line each. */
-export function judgeAttacks(lines: readonly AttackLine[], attacks: readonly string[]): readonly string[] {
+export function validateAttacks(lines: readonly AttackLine[], attacks: readonly string[]): readonly string[] {
   const wrong = new Map<string, number>();
   for (const { attack, status, errorCode, hasRetryAfter } of lines) {
     // An overloaded server that asks the client to come back later did not serve it, but nothing broke.
@@ -103,7 +103,7 @@ export interface MemorySample {
   readonly largestChildMb: number;
 }
 
-export function judgeMemory(samples: readonly MemorySample[]): readonly string[] {
+export function validateMemory(samples: readonly MemorySample[]): readonly string[] {
   const most = new Map<string, { process: number; child: number }>();
   for (const { part, processMb, largestChildMb } of samples) {
     const { process = 0, child = 0 } = most.get(part) ?? {};

@@ -103,8 +103,8 @@ async function create(
     const answers = await Promise.all(plan.isTwin ? [attempt(count), attempt(count + 1)] : [attempt(count)]);
     const accepted = answers.find(({ taskId }) => taskId !== undefined);
     if (accepted !== undefined) return accepted.taskId;
-    const isRefused = answers.every(({ status }) => status >= 400 && status < 500 && status !== 429 && status !== 409);
-    if (isRefused || plan.givesUp) return undefined;
+    const isRejected = answers.every(({ status }) => status >= 400 && status < 500 && status !== 429 && status !== 409);
+    if (isRejected || plan.givesUp) return undefined;
     await pause(RETRY_MS, options.end);
   }
   return undefined;

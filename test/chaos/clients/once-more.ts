@@ -32,8 +32,8 @@ export async function askOnceMore({ account, apiKey: key, apiUrls, record }: Onc
       const created = await ask({ method: 'POST', url: tasksUrl, key, headers, body });
       const taskId = statusOf(created.outcome) === 200 ? (created.data as { taskId: string }).taskId : undefined;
       const { begun, ended, outcome } = created;
-      const told = taskId === undefined ? {} : { taskId };
-      record({ kind: 'create', ...wish, attempt: 0, api, begun, ended, outcome, ...told });
+      const taskFields = taskId === undefined ? {} : { taskId };
+      record({ kind: 'create', ...wish, attempt: 0, api, begun, ended, outcome, ...taskFields });
       const deadline = Date.now() + WITHIN_MS;
       while (taskId !== undefined && Date.now() < deadline) {
         const answer = await ask({ url: `${tasksUrl}/${taskId}`, key });

@@ -20,29 +20,29 @@ export async function badLinks(
   const isMet = (): boolean => before.some(hasMet) || links.some(({ met }) => hasMet(met));
   await (state === 'refuse' ? sleep(forMs) : sleepUntilMet(forMs, isMet));
   // A refused connection is seen only by the process that tried it.
-  const refused = state === 'refuse' ? await countRefusals(links) : 0;
+  const rejected = state === 'refuse' ? await countRejected(links) : 0;
   const tallies = [...before, ...links.map((link) => link.set('pass'))];
   const connections = tallies.reduce((sum, tally) => sum + tally.connections, 0);
   const bytes = tallies.reduce((sum, tally) => sum + tally.bytes, 0);
-  const told = `${connections} connections and ${bytes} bytes met it`;
-  if (state !== 'refuse') return { hasFired: connections + bytes > 0, evidence: told };
-  return { hasFired: refused === links.length, evidence: `${told}, and ${refused} of our own were refused` };
+  const summary = `${connections} connections and ${bytes} bytes met it`;
+  if (state !== 'refuse') return { hasFired: connections + bytes > 0, evidence: summary };
+  return { hasFired: rejected === links.length, evidence: `${summary}, and ${rejected} of our own were refused` };
 }
 
 function hasMet({ connections, bytes }: LinkTally): boolean {
   return connections + bytes > 0;
 }
 
-async function countRefusals(links: readonly Link[]): Promise<number> {
+async function countRejected(links: readonly Link[]): Promise<number> {
   const outcomes = await Promise.all(
     links.map(async ({ port }) => {
       const socket = connect(port, '127.0.0.1');
-      const isRefused = await once(socket, 'connect').then(
+      const isRejected = await once(socket, 'connect').then(
         () => false,
         () => true,
       );
       socket.destroy();
-      return isRefused;
+      return isRejected;
     }),
   );
   return outcomes.filter(Boolean).length;

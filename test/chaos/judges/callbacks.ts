@@ -48,12 +48,12 @@ export const callbacksArrive: Judge = {
       const lines = arrived.get(taskId) ?? [];
       const answers = answersOf(evidence, lines);
       const has2xx = answers.some((status) => status >= 200 && status < 300);
-      const told = `${record.state} after ${record.attempts.length} attempts, ${lines.length} came, answered ${answers.join(', ') || 'nothing'}`;
+      const summary = `${record.state} after ${record.attempts.length} attempts, ${lines.length} came, answered ${answers.join(', ') || 'nothing'}`;
       const isRight =
         (record.state === 'delivered' && has2xx) ||
         (record.state === 'stopped' && answers.includes(410)) ||
         (record.state === 'exhausted' && record.attempts.length >= evidence.callbackAttemptsAtMost);
-      return isRight ? [] : [{ subject: taskId, detail: told }];
+      return isRight ? [] : [{ subject: taskId, detail: summary }];
     });
   },
 };

@@ -53,13 +53,13 @@ export const capturedWithinHeld: Judge = {
     );
     return perAccount(evidence, ({ tasks, ledger }) =>
       tasks.flatMap((task) => {
-        const told = microUsd(task.billing.captured);
+        const reportedCapture = microUsd(task.billing.captured);
         const booked = sumOf(
           ledger.filter(({ reference }) => reference === task.taskId),
           'capture',
         );
         const problems: string[] = [];
-        if (told !== booked) problems.push(`it says ${told}, the books say ${booked}`);
+        if (reportedCapture !== booked) problems.push(`it says ${reportedCapture}, the books say ${booked}`);
         if (booked > microUsd(task.billing.held)) problems.push(`captured ${booked} of ${task.billing.held} held`);
         const isCancelled = task.error?.code === 'TASK_CANCELLED';
         const most = (isCancelled ? billed.get(task.metadata?.['marker'] ?? '') : undefined) ?? 0n;

@@ -35,12 +35,12 @@ export const outputsAreWhatWasMade: Judge = {
     );
     const wrong = downloads.flatMap((line) => {
       if (line.kind !== 'download' || line.bytes === undefined) return [];
-      const told = sizes.get(line.outputId);
-      if (told === undefined || (told.sizeBytes === line.bytes && told.sha256 === line.sha256)) return [];
+      const reportedSize = sizes.get(line.outputId);
+      if (reportedSize === undefined || (reportedSize.sizeBytes === line.bytes && reportedSize.sha256 === line.sha256)) return [];
       return [
         {
           subject: line.outputId,
-          detail: `${line.bytes} ${line.sha256} came, ${told.sizeBytes} ${told.sha256} is told`,
+          detail: `${line.bytes} ${line.sha256} came, ${reportedSize.sizeBytes} ${reportedSize.sha256} is told`,
         },
       ];
     });

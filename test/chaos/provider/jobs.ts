@@ -23,7 +23,7 @@ interface Known {
 export function openJobs(file: string, write: (line: ProviderLine) => void): Jobs {
   const byId = new Map<string, Job>();
   const byKey = new Map<string, Job>();
-  const refusals = new Map<string, number>();
+  const rejections = new Map<string, number>();
 
   const keep = (known: Known): Job => {
     const job = runJob(known, write);
@@ -59,8 +59,8 @@ export function openJobs(file: string, write: (line: ProviderLine) => void): Job
     },
     findByKey: (idempotencyKey) => byKey.get(idempotencyKey),
     isStillRefused(protocol, prompt) {
-      const count = (refusals.get(`${protocol} ${prompt}`) ?? 0) + 1;
-      refusals.set(`${protocol} ${prompt}`, count);
+      const count = (rejections.get(`${protocol} ${prompt}`) ?? 0) + 1;
+      rejections.set(`${protocol} ${prompt}`, count);
       return count <= readBehaviour(prompt).refuseFirst;
     },
   };

@@ -44,7 +44,7 @@ export async function deploy(room: TrialRoom, name: string, longestMs: number): 
     }
     return jobs.size;
   };
-  const told: string[] = [];
+  const facts: string[] = [];
   let hasFired = true;
   try {
     for (const worker of WORKERS) {
@@ -53,7 +53,7 @@ export async function deploy(room: TrialRoom, name: string, longestMs: number): 
       const calls = await underWay();
       const begun = Date.now();
       const exit = await world.part(worker).stop();
-      told.push(`${worker} ended with ${exit} after ${Date.now() - begun} ms, ${calls} calls were under way`);
+      facts.push(`${worker} ended with ${exit} after ${Date.now() - begun} ms, ${calls} calls were under way`);
       hasFired &&= calls >= UNDER_WAY;
       await world.part(worker).start();
     }
@@ -61,5 +61,5 @@ export async function deploy(room: TrialRoom, name: string, longestMs: number): 
     over.abort();
     await asking;
   }
-  return { hasFired, evidence: told.join('; '), trial: { kind: 'deploy', taskIds } };
+  return { hasFired, evidence: facts.join('; '), trial: { kind: 'deploy', taskIds } };
 }

@@ -9,7 +9,7 @@ import { SCOPES } from '../../../src/accounts/api-key.ts';
 import { createKey } from '../../../src/accounts/keys.ts';
 import { createTask } from '../clients/create-task.ts';
 import type { PartName } from '../schedule.ts';
-import { isTelling, openProbes, toldOf } from './probes.ts';
+import { isTelling, openProbes, describePeriod } from './probes.ts';
 import { attemptOf, wishOf } from './trial.ts';
 import type { TrialResult, TrialRoom } from './trial.ts';
 
@@ -84,7 +84,7 @@ export async function freeze(room: TrialRoom, place: 'accept' | 'settlement', na
     const during = await probes.measure(FREEZE_MS, otherApi);
     const hasStood = hasBegun && (await isOpen());
     const hasFired = hasStood && isTelling(before, during);
-    const evidence = `${waiting.name} stood in its transaction (${hasStood ? 'to the end' : 'not to the end'}); others before: ${toldOf(before)}; meanwhile: ${toldOf(during)}`;
+    const evidence = `${waiting.name} stood in its transaction (${hasStood ? 'to the end' : 'not to the end'}); others before: ${describePeriod(before)}; meanwhile: ${describePeriod(during)}`;
     return hasFired
       ? {
           hasFired,

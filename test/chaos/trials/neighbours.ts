@@ -46,8 +46,8 @@ export async function neighbours(room: TrialRoom, name: string): Promise<TrialRe
             const { begun, ended, outcome, data } = await ask({ url, key });
             const task = statusOf(outcome) === 200 ? (data as TaskAnswer) : undefined;
             if (isOurs) {
-              const told = task === undefined ? {} : { task };
-              record({ kind: 'read', account: owner, taskId, begun, ended, outcome, ...told });
+              const taskFields = task === undefined ? {} : { task };
+              record({ kind: 'read', account: owner, taskId, begun, ended, outcome, ...taskFields });
             }
             status = task?.status ?? status;
             await sleep(LOOK_MS);

@@ -104,7 +104,7 @@ async function isOver({ key }: WorldAccount, taskId: string, apiUrl: string): Pr
   return statusOf(outcome) === 200 && isTerminal((data as TaskAnswer).status);
 }
 
-export function toldOf({ took, done, processorWaits }: ProbedPeriod): string {
+export function describePeriod({ took, done, processorWaits }: ProbedPeriod): string {
   const probed = PROBED_ACTIONS.map(
     (action) => `${done[action]} of ${took[action].length} ${action}s (${median(took[action])} ms)`,
   );

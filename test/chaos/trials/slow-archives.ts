@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createTask } from '../clients/create-task.ts';
 import { readLedger } from '../ledger-file.ts';
 import type { ProviderLine } from '../provider/ledger.ts';
-import { isTelling, openProbes, toldOf } from './probes.ts';
+import { isTelling, openProbes, describePeriod } from './probes.ts';
 import { attemptOf, wishOf } from './trial.ts';
 import type { TrialResult, TrialRoom } from './trial.ts';
 
@@ -54,7 +54,7 @@ export async function slowArchives(room: TrialRoom, name: string): Promise<Trial
   const hasFired = begun >= FETCHED && isTelling(before, during);
   return {
     hasFired,
-    evidence: `${begun} files came at ${BYTES_PER_SECOND} bytes a second, ${await count('file')} by the end; others before: ${toldOf(before)}; meanwhile: ${toldOf(during)}`,
+    evidence: `${begun} files came at ${BYTES_PER_SECOND} bytes a second, ${await count('file')} by the end; others before: ${describePeriod(before)}; meanwhile: ${describePeriod(during)}`,
     ...(hasFired ? { trial: { kind: 'waiting', what: 'slow archives of another account', before, during } } : {}),
   };
 }

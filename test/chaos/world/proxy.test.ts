@@ -54,8 +54,8 @@ describe('a link', () => {
 
   it('refuses connections, and listens on the same port again', async () => {
     link.set('refuse');
-    const refused = await open();
-    await until('it is refused', refused.isOver);
+    const rejected = await open();
+    await until('it is refused', rejected.isOver);
 
     link.set('pass');
     await until('it listens again', async () => !(await open()).isOver());

@@ -100,14 +100,14 @@ describe('an account whose videos occupy every engine thread', () => {
       const jobs = [await filmJob(seconds), await filmJob(seconds)] as const;
       // Synchronously, so that the second waits before the first has begun, however slow this thread is.
       const films = [startFilm(pool, jobs[0], 'large', signal), startFilm(pool, jobs[1], 'other', signal)] as const;
-      const firstToTell = Promise.race([
+      const firstProgress = Promise.race([
         films[1].begun.then(() => 'the second'),
         films[0].result.then(() => 'the first'),
       ]);
       await films[0].begun;
       await pool.render(IMAGE, { tenant: 'small', signal });
 
-      assert.equal(await firstToTell, 'the second', 'it did not wait for the whole of the first');
+      assert.equal(await firstProgress, 'the second', 'it did not wait for the whole of the first');
       for (const { result } of films) assert.equal(await digestOf(await result), alone);
     });
   });

@@ -138,17 +138,17 @@ describe('an engine pool whose threads report progress', () => {
   it('passes progress on, and the path of a file that was written to the scratch directory', async () => {
     const pool = createEnginePool({ threads: 1, logger, threadModule: DYING_THREAD });
     try {
-      const told: number[] = [];
+      const reported: number[] = [];
       const heard = new Int32Array(new SharedArrayBuffer(4));
       const onProgress = (fraction: number): void => {
-        Atomics.store(heard, 0, told.push(fraction));
+        Atomics.store(heard, 0, reported.push(fraction));
         Atomics.notify(heard, 0);
       };
       const work = { ...job({ heard }, 'tell'), scratch: '/some/folder' };
       const files = await pool.render(work, { ...never(), onProgress });
 
       assert.deepEqual(files, [{ path: '/some/folder/file' }]);
-      assert.deepEqual(told, [0.25, 0.5]);
+      assert.deepEqual(reported, [0.25, 0.5]);
     } finally {
       await pool.close();
     }

@@ -36,7 +36,7 @@ describe('the video engine in its pool', () => {
       const pool = createEnginePool({ threads: 1, logger: silentLogger() });
       try {
         const cancelling = new AbortController();
-        const told: number[] = [];
+        const reported: number[] = [];
         let seen = 0;
         const film = pool.render(
           {
@@ -50,7 +50,7 @@ describe('the video engine in its pool', () => {
             tenant: 'someone',
             signal: cancelling.signal,
             onProgress(fraction) {
-              told.push(fraction);
+              reported.push(fraction);
               if (fraction > 0.02)
                 void encoders()
                   .then((running) => (seen = running.length))
@@ -60,7 +60,7 @@ describe('the video engine in its pool', () => {
         );
 
         await assert.rejects(film, { name: 'AbortError' });
-        assert.ok(told.length > 0 && told.every((fraction) => fraction >= 0 && fraction <= 1));
+        assert.ok(reported.length > 0 && reported.every((fraction) => fraction >= 0 && fraction <= 1));
 
         assert.equal(seen, 1);
 

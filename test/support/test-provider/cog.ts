@@ -5,7 +5,7 @@
  */
 import { readBehaviour } from './behaviour.ts';
 import { drawPicture } from './picture.ts';
-import { answerSubmit, refusalHeaders, textOf } from './protocol.ts';
+import { answerSubmit, rejectionHeaders, textOf } from './protocol.ts';
 import type { Incoming, Reply, Room, Wording } from './protocol.ts';
 
 const ONE = /^\/predictions\/([\w-]+)(\/cancel)?$/;
@@ -14,7 +14,7 @@ const wording: Wording = {
   error: (status, _kind, prompt) => ({
     status,
     json: { detail: [{ loc: ['body', 'input'], msg: 'The text of this provider, not to be passed on' }] },
-    headers: refusalHeaders(status, prompt),
+    headers: rejectionHeaders(status, prompt),
   }),
 };
 
@@ -42,12 +42,12 @@ export async function handleCog(room: Room, incoming: Incoming): Promise<Reply> 
 
 async function predict(room: Room, { abandoned, body }: Incoming, id: string, prompt: string): Promise<Reply> {
   const behaviour = readBehaviour(prompt);
-  const refuse = (status: number): Reply => {
+  const reject = (status: number): Reply => {
     room.log({ protocol: 'cog', kind: 'refused', prompt, status, idempotencyKey: id });
     return wording.error(status, 'other', prompt);
   };
-  if (behaviour.refuseStatus > 0) return refuse(behaviour.refuseStatus);
-  if (room.jobs.isStillRefused('cog', prompt)) return refuse(503);
+  if (behaviour.refuseStatus > 0) return reject(behaviour.refuseStatus);
+  if (room.jobs.isStillRefused('cog', prompt)) return reject(503);
 
   const fields = body['input'] as Readonly<Record<string, unknown>>;
   const job = room.jobs.create('cog', prompt, { idempotencyKey: id, fields });

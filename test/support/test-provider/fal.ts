@@ -4,7 +4,7 @@
  */
 import { readBehaviour } from './behaviour.ts';
 import type { Job } from './jobs.ts';
-import { answerSubmit, OTHER_TYPES, refusalHeaders, textOf } from './protocol.ts';
+import { answerSubmit, OTHER_TYPES, rejectionHeaders, textOf } from './protocol.ts';
 import type { Incoming, Reply, Room, Wording } from './protocol.ts';
 
 const ONE = /^(\/[\w-]+\/[\w-]+)\/requests\/([\w-]+)(?:\/(status|cancel))?$/;
@@ -13,7 +13,7 @@ const TEXT = 'The text of this provider, which nobody may pass on.';
 const wording: Wording = {
   error(status, kind, prompt) {
     const detail = kind === 'content' ? [{ loc: ['body'], msg: TEXT, type: 'content_policy_violation' }] : TEXT;
-    return { status, json: { detail }, headers: refusalHeaders(status, prompt) };
+    return { status, json: { detail }, headers: rejectionHeaders(status, prompt) };
   },
 };
 
@@ -26,13 +26,13 @@ export async function handleFal(room: Room, incoming: Incoming): Promise<Reply> 
 
   const prompt = textOf(body, 'prompt');
   const behaviour = readBehaviour(prompt);
-  const refuse = (status: number): Reply => {
+  const reject = (status: number): Reply => {
     room.log({ protocol: 'fal', kind: 'refused', prompt, status });
     return wording.error(status, 'other', prompt);
   };
-  if (!path.startsWith('/test/')) return refuse(404);
-  if (behaviour.refuseStatus > 0) return refuse(behaviour.refuseStatus);
-  if (room.jobs.isStillRefused('fal', prompt)) return refuse(503);
+  if (!path.startsWith('/test/')) return reject(404);
+  if (behaviour.refuseStatus > 0) return reject(behaviour.refuseStatus);
+  if (room.jobs.isStillRefused('fal', prompt)) return reject(503);
   const hookUrl = query.get('fal_webhook');
   const job = room.jobs.create('fal', prompt, { fields: body, ...(hookUrl === null ? {} : { hookUrl }) });
   return answerSubmit(

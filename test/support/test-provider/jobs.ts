@@ -48,7 +48,7 @@ export interface Jobs {
 export function createJobs(log: (line: Omit<LogLine, 'at'>) => void): Jobs {
   const byId = new Map<string, Job>();
   const byKey = new Map<string, Job>();
-  const refusals = new Map<string, number>();
+  const rejections = new Map<string, number>();
 
   return {
     create(protocol, prompt, { idempotencyKey, hookUrl, fields, received } = {}) {
@@ -109,8 +109,8 @@ export function createJobs(log: (line: Omit<LogLine, 'at'>) => void): Jobs {
     findByKey: (idempotencyKey) => byKey.get(idempotencyKey),
 
     isStillRefused(protocol, prompt) {
-      const count = (refusals.get(`${protocol} ${prompt}`) ?? 0) + 1;
-      refusals.set(`${protocol} ${prompt}`, count);
+      const count = (rejections.get(`${protocol} ${prompt}`) ?? 0) + 1;
+      rejections.set(`${protocol} ${prompt}`, count);
       return count <= readBehaviour(prompt).refuseFirst;
     },
   };

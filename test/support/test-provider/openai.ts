@@ -5,7 +5,7 @@
 import { readBehaviour } from './behaviour.ts';
 import type { Job } from './jobs.ts';
 import { drawPicture } from './picture.ts';
-import { answerSubmit, OTHER_TYPES, refusalHeaders, textOf } from './protocol.ts';
+import { answerSubmit, OTHER_TYPES, rejectionHeaders, textOf } from './protocol.ts';
 import type { Incoming, Reply, Room, Wording } from './protocol.ts';
 import { drawSound } from './sound.ts';
 
@@ -19,7 +19,7 @@ const wording: Wording = {
     return {
       status,
       json: { error: { code: codes[kind], message, param: null, type } },
-      headers: refusalHeaders(status, prompt),
+      headers: rejectionHeaders(status, prompt),
     };
   },
 };
@@ -53,14 +53,14 @@ async function accept(
   proceed: (job: Job) => Promise<Reply>,
 ): Promise<Reply> {
   const behaviour = readBehaviour(prompt);
-  const refuse = (status: number, kind: 'content' | 'model' | 'other' = 'other'): Reply => {
+  const reject = (status: number, kind: 'content' | 'model' | 'other' = 'other'): Reply => {
     room.log({ protocol: 'openai', kind: 'refused', prompt, status });
     return wording.error(status, kind, prompt);
   };
-  if (textOf(body, 'model') === 'missing-model') return refuse(404, 'model');
-  if (behaviour.refuseStatus > 0) return refuse(behaviour.refuseStatus);
-  if (room.jobs.isStillRefused('openai', prompt)) return refuse(503);
-  if (behaviour.isContentRefused) return refuse(400, 'content');
+  if (textOf(body, 'model') === 'missing-model') return reject(404, 'model');
+  if (behaviour.refuseStatus > 0) return reject(behaviour.refuseStatus);
+  if (room.jobs.isStillRefused('openai', prompt)) return reject(503);
+  if (behaviour.isContentRefused) return reject(400, 'content');
   const received = files.map(({ field, mimeType, bytes }) => `${field} ${mimeType} ${bytes.length}`);
   return proceed(room.jobs.create('openai', prompt, { fields: body, ...(received.length === 0 ? {} : { received }) }));
 }

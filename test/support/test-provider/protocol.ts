@@ -69,7 +69,7 @@ export const OTHER_TYPES = {
 const RETRY_AFTER_SECONDS = 7;
 
 /** The headers of a rejection: providers say how long to wait only if waiting helps. @param prompt can request less. */
-export function refusalHeaders(status: number, prompt = ''): Readonly<Record<string, string>> {
+export function rejectionHeaders(status: number, prompt = ''): Readonly<Record<string, string>> {
   const seconds = readBehaviour(prompt).retryAfterSeconds || RETRY_AFTER_SECONDS;
   return status === 429 || status === 503 ? { 'retry-after': String(seconds) } : {};
 }

@@ -1,7 +1,7 @@
 /** Simulates Replicate's predictions: asynchronous, cancellable, no idempotency keys. */
 import { readBehaviour } from './behaviour.ts';
 import type { Job } from './jobs.ts';
-import { answerSubmit, OTHER_TYPES, refusalHeaders, textOf } from './protocol.ts';
+import { answerSubmit, OTHER_TYPES, rejectionHeaders, textOf } from './protocol.ts';
 import type { Incoming, Reply, Room, Wording } from './protocol.ts';
 
 const CREATE = /^(?:\/models\/[\w.-]+\/([\w.-]+))?\/predictions$/;
@@ -11,7 +11,7 @@ const wording: Wording = {
   error(status, kind, prompt) {
     const title =
       kind === 'model' ? 'Invalid version or not permitted' : 'The text of this provider, not to be passed on';
-    return { status, json: { title, detail: title, status }, headers: refusalHeaders(status, prompt) };
+    return { status, json: { title, detail: title, status }, headers: rejectionHeaders(status, prompt) };
   },
 };
 
@@ -22,14 +22,14 @@ export async function handleReplicate(room: Room, incoming: Incoming): Promise<R
   if (method === 'POST' && create !== null) {
     const prompt = textOf(body['input'], 'prompt');
     const behaviour = readBehaviour(prompt);
-    const refuse = (status: number, kind: 'model' | 'other' = 'other'): Reply => {
+    const reject = (status: number, kind: 'model' | 'other' = 'other'): Reply => {
       room.log({ protocol: 'replicate', kind: 'refused', prompt, status });
       return wording.error(status, kind, prompt);
     };
     const model = create[1] ?? textOf(body, 'version');
-    if (model === '' || model === 'missing-model') return refuse(422, 'model');
-    if (behaviour.refuseStatus > 0) return refuse(behaviour.refuseStatus);
-    if (room.jobs.isStillRefused('replicate', prompt)) return refuse(503);
+    if (model === '' || model === 'missing-model') return reject(422, 'model');
+    if (behaviour.refuseStatus > 0) return reject(behaviour.refuseStatus);
+    if (room.jobs.isStillRefused('replicate', prompt)) return reject(503);
     const hookUrl = textOf(body, 'webhook');
     const job = room.jobs.create('replicate', prompt, hookUrl === '' ? {} : { hookUrl });
     return answerSubmit(job, { status: 201, json: { ...prediction(room, job), status: 'starting' } }, wording);

@@ -4,7 +4,7 @@
  */
 import { readBehaviour } from './behaviour.ts';
 import type { Job } from './jobs.ts';
-import { answerSubmit, OTHER_TYPES, refusalHeaders, textOf } from './protocol.ts';
+import { answerSubmit, OTHER_TYPES, rejectionHeaders, textOf } from './protocol.ts';
 import type { Incoming, Reply, Room, Wording } from './protocol.ts';
 
 const ONE = /^\/tasks\/([\w-]+)$/;
@@ -13,7 +13,7 @@ const TEXT = 'The text of this provider, which nobody may pass on.';
 const wording: Wording = {
   error(status, kind, prompt) {
     const issues = kind === 'model' ? [{ code: 'invalid_value', path: ['model'], message: TEXT }] : [];
-    return { status, json: { error: TEXT, issues }, headers: refusalHeaders(status, prompt) };
+    return { status, json: { error: TEXT, issues }, headers: rejectionHeaders(status, prompt) };
   },
 };
 
@@ -24,13 +24,13 @@ export async function handleRunway(room: Room, incoming: Incoming): Promise<Repl
   if (method === 'POST' && path === '/text_to_video') {
     const prompt = textOf(body, 'promptText');
     const behaviour = readBehaviour(prompt);
-    const refuse = (status: number, kind: 'model' | 'other' = 'other'): Reply => {
+    const reject = (status: number, kind: 'model' | 'other' = 'other'): Reply => {
       room.log({ protocol: 'runway', kind: 'refused', prompt, status });
       return wording.error(status, kind, prompt);
     };
-    if (textOf(body, 'model') === 'missing-model') return refuse(400, 'model');
-    if (behaviour.refuseStatus > 0) return refuse(behaviour.refuseStatus);
-    if (room.jobs.isStillRefused('runway', prompt)) return refuse(503);
+    if (textOf(body, 'model') === 'missing-model') return reject(400, 'model');
+    if (behaviour.refuseStatus > 0) return reject(behaviour.refuseStatus);
+    if (room.jobs.isStillRefused('runway', prompt)) return reject(503);
     const job = room.jobs.create('runway', prompt, { fields: body });
     return answerSubmit(job, { status: 200, json: { id: job.id } }, wording);
   }

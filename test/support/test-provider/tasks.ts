@@ -1,7 +1,7 @@
 /** Simulates our own API (spec §2 to §4): asynchronous, cancellable, with idempotency keys. */
 import { readBehaviour } from './behaviour.ts';
 import type { Job } from './jobs.ts';
-import { answerSubmit, OTHER_TYPES, refusalHeaders, textOf } from './protocol.ts';
+import { answerSubmit, OTHER_TYPES, rejectionHeaders, textOf } from './protocol.ts';
 import type { Incoming, Reply, Room, Wording } from './protocol.ts';
 
 const ONE = /^\/tasks\/([\w-]+)(\/cancel)?$/;
@@ -13,7 +13,7 @@ const wording: Wording = {
     return {
       status,
       json: { code: status, message, data: null, error_code: errorCode },
-      headers: refusalHeaders(status, prompt),
+      headers: rejectionHeaders(status, prompt),
     };
   },
 };
@@ -39,13 +39,13 @@ export async function handleTasks(room: Room, incoming: Incoming): Promise<Reply
       room.log({ protocol: 'tasks', kind: 'replay', jobId: known.id, prompt, ...keyed });
       return success({ taskId: known.id }, { 'idempotent-replay': 'true' });
     }
-    const refuse = (status: number, kind: 'model' | 'other' = 'other'): Reply => {
+    const reject = (status: number, kind: 'model' | 'other' = 'other'): Reply => {
       room.log({ protocol: 'tasks', kind: 'refused', prompt, status, ...keyed });
       return wording.error(status, kind, prompt);
     };
-    if (textOf(body, 'model') === 'missing-model') return refuse(400, 'model');
-    if (behaviour.refuseStatus > 0) return refuse(behaviour.refuseStatus);
-    if (room.jobs.isStillRefused('tasks', prompt)) return refuse(503);
+    if (textOf(body, 'model') === 'missing-model') return reject(400, 'model');
+    if (behaviour.refuseStatus > 0) return reject(behaviour.refuseStatus);
+    if (room.jobs.isStillRefused('tasks', prompt)) return reject(503);
     const job = room.jobs.create('tasks', prompt, { idempotencyKey: key });
     return answerSubmit(job, success({ taskId: job.id }), wording);
   }

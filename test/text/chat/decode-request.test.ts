@@ -18,7 +18,7 @@ function decode(changes: Readonly<Record<string, unknown>> = {}, extraParameters
   return decodeChatRequest(body, { extraParameters: [...extraParameters] });
 }
 
-function refusal(changes: Readonly<Record<string, unknown>>): readonly [param: string | undefined, code: string] {
+function rejectionOf(changes: Readonly<Record<string, unknown>>): readonly [param: string | undefined, code: string] {
   try {
     decode(changes);
   } catch (error) {
@@ -124,17 +124,17 @@ describe('a chat request', () => {
     assert.equal(decode({ reasoning: { enabled: false }, reasoning_effort: 'none' }).reasoningEffort, 'none');
     assert.equal(decode({ reasoning: {} }).reasoningEffort, undefined);
 
-    assert.equal(refusal({ reasoning: { enabled: false, effort: 'high' } })[0], 'reasoning.enabled');
-    assert.equal(refusal({ reasoning: { enabled: false }, reasoning_effort: 'low' })[0], 'reasoning.enabled');
-    assert.equal(refusal({ reasoning: { effort: 'low' }, reasoning_effort: 'high' })[0], 'reasoning.effort');
-    assert.equal(refusal({ reasoning: { enabled: true, effort: 'none' } })[0], 'reasoning.enabled');
+    assert.equal(rejectionOf({ reasoning: { enabled: false, effort: 'high' } })[0], 'reasoning.enabled');
+    assert.equal(rejectionOf({ reasoning: { enabled: false }, reasoning_effort: 'low' })[0], 'reasoning.enabled');
+    assert.equal(rejectionOf({ reasoning: { effort: 'low' }, reasoning_effort: 'high' })[0], 'reasoning.effort');
+    assert.equal(rejectionOf({ reasoning: { enabled: true, effort: 'none' } })[0], 'reasoning.enabled');
   });
 
   it('accepts the additional parameters of its model, and no others', () => {
     assert.doesNotThrow(() => decode({ top_k: 40 }, ['top_k']));
-    assert.deepEqual(refusal({ top_k: 40 }), ['top_k', 'unknown_parameter']);
+    assert.deepEqual(rejectionOf({ top_k: 40 }), ['top_k', 'unknown_parameter']);
     for (const name of ['audio', 'functions', 'function_call', 'prediction', 'web_search_options']) {
-      assert.deepEqual(refusal({ [name]: {} }), [name, 'unsupported_parameter']);
+      assert.deepEqual(rejectionOf({ [name]: {} }), [name, 'unsupported_parameter']);
     }
   });
 
@@ -170,7 +170,7 @@ describe('a chat request', () => {
     ];
     for (const [allowed, param, code] of cases) {
       const choice = { type: 'allowed_tools', ...(allowed === undefined ? {} : { allowed_tools: allowed }) };
-      assert.deepEqual(refusal({ tools, tool_choice: choice }), [param, code], JSON.stringify(allowed));
+      assert.deepEqual(rejectionOf({ tools, tool_choice: choice }), [param, code], JSON.stringify(allowed));
     }
   });
 
@@ -248,7 +248,7 @@ describe('a chat request', () => {
       [{ modalities: ['text', 'audio'] }, 'modalities.1'],
       [{ metadata: { a: 1 } }, 'metadata.a'],
     ];
-    for (const [changes, param] of cases) assert.equal(refusal(changes)[0], param, JSON.stringify(changes));
+    for (const [changes, param] of cases) assert.equal(rejectionOf(changes)[0], param, JSON.stringify(changes));
   });
 
   it('preserves a conversation with calls, their results, refusals and reasoning', () => {

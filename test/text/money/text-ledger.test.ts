@@ -363,8 +363,8 @@ describe('the concurrency limit of text calls', () => {
 
     const outcomes = [...here, ...there];
     assert.equal(outcomes.filter((outcome) => outcome === 'held').length, 7);
-    const refusals = outcomes.filter((outcome) => outcome !== 'held');
-    assert.ok(refusals.every((refusal) => refusal instanceof TooManyStreamsError && refusal.cap === 7));
+    const rejections = outcomes.filter((outcome) => outcome !== 'held');
+    assert.ok(rejections.every((refusal) => refusal instanceof TooManyStreamsError && refusal.cap === 7));
     assert.deepEqual((await standing(caller))[2], 7);
 
     // Two end, and two more are accepted.

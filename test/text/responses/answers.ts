@@ -120,7 +120,7 @@ export function typesOf(events: readonly StreamEvent[]): readonly string[] {
 interface PartState {
   readonly key: string;
   text: string;
-  isTold: boolean;
+  isComplete: boolean;
 }
 
 /**
@@ -144,14 +144,14 @@ export function readStrictly(events: readonly StreamEvent[]): {
       assert.equal(event['output_index'], done.length);
       item = event['item'] as Record<string, unknown>;
       assert.equal(item['status'], 'in_progress');
-      if (item['type'] === 'function_call') part = { key: 'arguments', text: '', isTold: false };
+      if (item['type'] === 'function_call') part = { key: 'arguments', text: '', isComplete: false };
       return;
     }
     if (event['output_index'] === undefined) return;
     assert.ok(item !== undefined, `${type} without an item`);
     assert.equal(event['output_index'], done.length);
     if (type === 'output_item.done') {
-      assert.ok(part === undefined || (item['type'] === 'function_call' && part.isTold), 'parts are done before items');
+      assert.ok(part === undefined || (item['type'] === 'function_call' && part.isComplete), 'parts are done before items');
       const whole = event['item'] as Record<string, unknown>;
       assert.equal(whole['id'], item['id']);
       if (part !== undefined) assert.equal(whole['arguments'], part.text);
@@ -163,26 +163,26 @@ export function readStrictly(events: readonly StreamEvent[]): {
     assert.equal(event['item_id'], item['id']);
     if (type.endsWith('part.added')) {
       assert.equal(part, undefined, 'parts never overlap');
-      part = { key: '', text: '', isTold: false };
+      part = { key: '', text: '', isComplete: false };
       return;
     }
     assert.ok(part !== undefined, `${type} without a part`);
     if (type.endsWith('.delta')) {
-      assert.equal(part.isTold, false);
+      assert.equal(part.isComplete, false);
       assert.ok(typeof event['delta'] === 'string');
       part.text += event['delta'];
       return;
     }
     if (type.endsWith('part.done')) {
-      assert.equal(part.isTold, true, 'a text is done before its part');
+      assert.equal(part.isComplete, true, 'a text is done before its part');
       const whole = event['part'] as Record<string, unknown>;
       assert.equal(whole['text'] ?? whole['refusal'], part.text);
       part = undefined;
       return;
     }
-    assert.equal(part.isTold, false);
+    assert.equal(part.isComplete, false);
     assert.equal(event['text'] ?? event['refusal'] ?? event['arguments'], part.text);
-    part.isTold = true;
+    part.isComplete = true;
   });
   return { done, open: item };
 }

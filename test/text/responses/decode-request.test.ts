@@ -32,7 +32,7 @@ const RETURNED = (toolCallId: string, value: string): Message => ({
 });
 
 /** The parameter and the code that a body is rejected with. */
-function refusalOf(body: Body, earlier = NOTHING_EARLIER): readonly [string | undefined, string] {
+function rejectionOf(body: Body, earlier = NOTHING_EARLIER): readonly [string | undefined, string] {
   try {
     decode({ ...BODY, ...body }, earlier);
   } catch (error) {
@@ -208,12 +208,12 @@ describe('the conversation of a request', () => {
   it('preserves reasoning that another provider encrypted, with the items beside it', () => {
     const texts = (type: string, text: string) => [{ type, text }];
     const foreign = { type: 'reasoning', id: 'rs_9', summary: [], encrypted_content: 'gAAAAABo' };
-    const told = { ...foreign, summary: texts('summary_text', 'In short'), content: texts('reasoning_text', 'Hm') };
+    const openReasoning = { ...foreign, summary: texts('summary_text', 'In short'), content: texts('reasoning_text', 'Hm') };
 
     const messages = messagesOf([
       foreign,
       { role: 'assistant', content: 'Yes' },
-      told,
+      openReasoning,
       { role: 'assistant', content: 'No' },
     ]);
 
@@ -375,7 +375,7 @@ describe('an invalid input', () => {
     ['a status of its own', [{ role: 'user', content: 'a', status: 'done' }], 'input.0.status', 'invalid_value'],
   ];
   for (const [what, input, param, code] of cases) {
-    it(`${what}: names ${param}`, () => assert.deepEqual(refusalOf({ input }), [param, code]));
+    it(`${what}: names ${param}`, () => assert.deepEqual(rejectionOf({ input }), [param, code]));
   }
 });
 
@@ -603,7 +603,7 @@ describe('an invalid parameter', () => {
   ];
   for (const [body, param, code] of cases) {
     // Proves C9-10.
-    it(`${JSON.stringify(body).slice(0, 70)}: names ${param}`, () => assert.deepEqual(refusalOf(body), [param, code]));
+    it(`${JSON.stringify(body).slice(0, 70)}: names ${param}`, () => assert.deepEqual(rejectionOf(body), [param, code]));
   }
 });
 

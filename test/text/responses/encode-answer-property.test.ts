@@ -39,17 +39,17 @@ function saidBy(events: readonly TextEvent[], type: 'text' | 'reasoning' | 'refu
   return events.map((event) => (event.type === type && event.choice === 0 ? event.text : '')).join('');
 }
 
-interface ToldPart {
+interface StreamedPart {
   readonly type: string;
   readonly text?: string;
   readonly refusal?: string;
 }
 
 /** The content of an answer's object in parts of a kind, in their order. */
-function told(answer: StreamAnswer, type: 'output_text' | 'summary_text' | 'refusal'): string {
+function textOf(answer: StreamAnswer, type: 'output_text' | 'summary_text' | 'refusal'): string {
   let whole = '';
   for (const { content = [], summary = [] } of answer.output) {
-    for (const part of [...(content as ToldPart[]), ...(summary as ToldPart[])]) {
+    for (const part of [...(content as StreamedPart[]), ...(summary as StreamedPart[])]) {
       if (part.type === type) whole += part.text ?? part.refusal ?? '';
     }
   }
@@ -68,9 +68,9 @@ describe('a response of any events', () => {
         assert.deepEqual(done, answer.output);
         assert.deepEqual(stream.at(-1)?.['response'], JSON.parse(JSON.stringify(answer)));
         assert.equal(responseProblem(answer), undefined);
-        assert.equal(told(answer, 'output_text'), saidBy(events, 'text'));
-        assert.equal(told(answer, 'refusal'), saidBy(events, 'refusal'));
-        assert.equal(told(answer, 'summary_text'), saidBy(events, 'reasoning'));
+        assert.equal(textOf(answer, 'output_text'), saidBy(events, 'text'));
+        assert.equal(textOf(answer, 'refusal'), saidBy(events, 'refusal'));
+        assert.equal(textOf(answer, 'summary_text'), saidBy(events, 'reasoning'));
         const begun = events.filter(({ type }) => type === 'tool_call');
         assert.equal(answer.output.filter(({ type }) => type === 'function_call').length, begun.length);
         const ids = answer.output.map(({ id }) => id);

@@ -262,10 +262,10 @@ describe('the stream of a response', () => {
       answerOf([...said, finish('length')]),
       answerOf(said, {}, { problem: PROBLEM }),
     ];
-    const told = new Set(streams.flatMap(({ events }) => typesOf(events)));
+    const eventTypes = new Set(streams.flatMap(({ events }) => typesOf(events)));
 
     assert.equal(STREAM_EVENTS.length + EVENTS_OF_NOTHING_HERE.length, 24);
-    assert.deepEqual([...told].toSorted(), STREAM_EVENTS.toSorted());
+    assert.deepEqual([...eventTypes].toSorted(), STREAM_EVENTS.toSorted());
     for (const { events } of streams) readStrictly(events);
   });
 
@@ -325,7 +325,7 @@ describe('the stream of a response', () => {
       bytes: null,
       alternatives: [{ token: 'Ho', logprob: -1, bytes: [72] }],
     };
-    const told = {
+    const eventTypes = {
       token: 'Hi',
       logprob: -0.5,
       bytes: [72, 105],
@@ -336,10 +336,10 @@ describe('the stream of a response', () => {
     const asked = answerOf(said, { include: ['message.output_text.logprobs'], top_logprobs: 1 });
     const delta = asked.events.find(({ type }) => type === 'response.output_text.delta');
     const done = asked.events.find(({ type }) => type === 'response.output_text.done');
-    assert.deepEqual(delta?.['logprobs'], [told]);
-    assert.deepEqual(done?.['logprobs'], [told]);
+    assert.deepEqual(delta?.['logprobs'], [eventTypes]);
+    assert.deepEqual(done?.['logprobs'], [eventTypes]);
     assert.deepEqual(asked.answer.output[0]?.['content'], [
-      { type: 'output_text', text: 'Hi', annotations: [], logprobs: [told] },
+      { type: 'output_text', text: 'Hi', annotations: [], logprobs: [eventTypes] },
     ]);
 
     const unasked = answerOf(said);

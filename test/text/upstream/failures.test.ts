@@ -59,7 +59,7 @@ describe('an upstream that misbehaves', { timeout: 240_000 }, () => {
     assert.equal(error.reason, reason, JSON.stringify({ ...behaviour, bytes: undefined }));
     return error;
   };
-  const refusal = (error: Json): Json => ({ error: { message: 'secret words of vendor-x', ...error } });
+  const errorBody = (error: Json): Json => ({ error: { message: 'secret words of vendor-x', ...error } });
 
   it('is classified by its status', async () => {
     for (const [status, reason] of [
@@ -79,7 +79,7 @@ describe('an upstream that misbehaves', { timeout: 240_000 }, () => {
     ] as const) {
       for (const stream of [true, false]) {
         const headers = status === 301 ? { location: `${upstream.baseUrl}/elsewhere` } : {};
-        await failsWith(reason, { status, headers, body: refusal({ type: 'x', code: null }) }, { stream });
+        await failsWith(reason, { status, headers, body: errorBody({ type: 'x', code: null }) }, { stream });
         await failsWith(reason, { status, headers, body: '<html>secret words</html>' }, { stream });
       }
     }
@@ -87,37 +87,37 @@ describe('an upstream that misbehaves', { timeout: 240_000 }, () => {
   });
 
   it('that names a parameter of the client’s makes the request an invalid one, in our words', async () => {
-    const refusedFor = async (error: Json, changes: Json): Promise<unknown> => {
-      const failure = await fail({ status: 400, body: refusal(error) }, changes);
+    const rejectionFor = async (error: Json, changes: Json): Promise<unknown> => {
+      const failure = await fail({ status: 400, body: errorBody(error) }, changes);
       if (failure instanceof InvalidTextRequest) return [failure.param, failure.code];
       return failure instanceof TextFailure ? failure.reason : failure;
     };
 
-    assert.deepEqual(await refusedFor({ param: 'temperature', code: 'unsupported_value' }, { temperature: 0.3 }), [
+    assert.deepEqual(await rejectionFor({ param: 'temperature', code: 'unsupported_value' }, { temperature: 0.3 }), [
       'temperature',
       'unsupported_value',
     ]);
-    assert.deepEqual(await refusedFor({ param: 'messages[0].content', code: 'vendor_word' }, {}), [
+    assert.deepEqual(await rejectionFor({ param: 'messages[0].content', code: 'vendor_word' }, {}), [
       'messages.0.content',
       'invalid_value',
     ]);
-    assert.deepEqual(await refusedFor({ param: 'max_tokens' }, { max_completion_tokens: 10 }), [
+    assert.deepEqual(await rejectionFor({ param: 'max_tokens' }, { max_completion_tokens: 10 }), [
       'max_completion_tokens',
       'invalid_value',
     ]);
-    assert.deepEqual(await refusedFor({ param: 'reasoning_effort' }, { reasoning: { effort: 'low' } }), [
+    assert.deepEqual(await rejectionFor({ param: 'reasoning_effort' }, { reasoning: { effort: 'low' } }), [
       'reasoning',
       'invalid_value',
     ]);
     // A parameter that the client has not sent is not the client's error.
     for (const param of ['max_tokens', 'top_k', 'model', 'vendor words', 7, 'stream_options']) {
-      assert.equal(await refusedFor({ param }, {}), 'upstream_refused', String(param));
+      assert.equal(await rejectionFor({ param }, {}), 'upstream_refused', String(param));
     }
   });
 
   it('that reports too long a conversation is translated for the client, in any wording', async () => {
     for (const body of [
-      refusal({ code: 'context_length_exceeded', param: 'messages' }),
+      errorBody({ code: 'context_length_exceeded', param: 'messages' }),
       {
         error: {
           message: "This model's maximum context length is 8 tokens of vendor-x",
@@ -136,13 +136,13 @@ describe('an upstream that misbehaves', { timeout: 240_000 }, () => {
   });
 
   it('names the parameters of responses, when that is what the client sent', async () => {
-    upstream.script({ status: 400, body: refusal({ param: 'response_format', code: 'invalid_json_schema' }) });
+    upstream.script({ status: 400, body: errorBody({ param: 'response_format', code: 'invalid_json_schema' }) });
     const text = { format: { type: 'json_schema', name: 's', schema: { type: 'object' } } };
     const error = await failureOf(open(bench.router, await responsesCall(model, { text })));
     assert.ok(error instanceof InvalidTextRequest, String(error));
     assert.deepEqual([error.param, error.code], ['text.format', 'invalid_json_schema']);
 
-    upstream.script({ status: 400, body: refusal({ code: 'context_length_exceeded' }) });
+    upstream.script({ status: 400, body: errorBody({ code: 'context_length_exceeded' }) });
     const tooLong = await failureOf(open(bench.router, await responsesCall(model)));
     assert.ok(tooLong instanceof InvalidTextRequest && tooLong.param === 'input', String(tooLong));
   });
@@ -151,13 +151,13 @@ describe('an upstream that misbehaves', { timeout: 240_000 }, () => {
     const choice = (delta: unknown, rest: Json = {}): unknown => ({ choices: [{ index: 0, delta, ...rest }] });
     for (const behaviour of [
       { body: '<html>secret words</html>', headers: { 'content-type': 'text/html' } },
-      { body: refusal({ code: 500 }) },
+      { body: errorBody({ code: 500 }) },
       { bytes: Buffer.from('<html>secret words</html>\n\n') },
       { bytes: Buffer.alloc(0) },
       { bytes: Buffer.from('data: {"choices"\n\n') },
       { bytes: Buffer.from(': still working\n\n') },
       { headers: { 'content-encoding': 'gzip' } },
-      { events: [refusal({ code: 'secret words' })] },
+      { events: [errorBody({ code: 'secret words' })] },
       { events: [{ type: 'error', message: 'secret words' }] },
       { events: ['[DONE]'] },
       { events: [[1]] },
@@ -184,7 +184,7 @@ describe('an upstream that misbehaves', { timeout: 240_000 }, () => {
       {},
       { choices: [] },
       { choices: [{ message: 7 }] },
-      refusal({}),
+      errorBody({}),
     ]) {
       await failsWith('upstream_invalid', { body });
     }

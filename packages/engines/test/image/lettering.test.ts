@@ -10,7 +10,7 @@ const SCRIPTS = ['汉字漢字', 'ภาษาไทย', '한국어', '🔥🔥
 const unknown = SCRIPTS.find((text) => !isLetterable(text));
 const skip = unknown === undefined ? 'this machine has a font for every script' : false;
 
-function isRefusal(error: unknown): boolean {
+function isRejection(error: unknown): boolean {
   return error instanceof UnusableInputError && error.message.startsWith('prompt: ') && error.fault.field === 'prompt';
 }
 
@@ -19,15 +19,15 @@ describe('letters that no installed font has', { skip }, () => {
 
   it('fail a scene, a poster and an edit whose text consists of them', async () => {
     const prompt = `sea at noon, "${text}"`;
-    await assert.rejects(render('scene', { prompt }), isRefusal);
-    await assert.rejects(render('poster', { prompt }), isRefusal);
+    await assert.rejects(render('scene', { prompt }), isRejection);
+    await assert.rejects(render('poster', { prompt }), isRejection);
     const media = { 'image_urls.0': await png(landscape()) };
-    await assert.rejects(render('edit', { prompt: `write "${text}" on it` }, { media }), isRefusal);
+    await assert.rejects(render('edit', { prompt: `write "${text}" on it` }, { media }), isRejection);
   });
 
   it('fail the task even when another text can be drawn, or only punctuation remains', async () => {
-    await assert.rejects(render('scene', { prompt: `sea, "hello" "${text}"` }), isRefusal);
-    if (/\p{L}/u.test(text)) await assert.rejects(render('scene', { prompt: `sea, "${text}!"` }), isRefusal);
+    await assert.rejects(render('scene', { prompt: `sea, "hello" "${text}"` }), isRejection);
+    if (/\p{L}/u.test(text)) await assert.rejects(render('scene', { prompt: `sea, "${text}!"` }), isRejection);
   });
 
   it('are omitted from a text whose other letters can be drawn', async () => {
