@@ -333,7 +333,7 @@ async function startProxy(target: URL): Promise<Proxy> {
   };
   return {
     url: url.href,
-    get rejected() {
+    get refused() {
       return rejected;
     },
     cut,
