@@ -1,0 +1,59 @@
+/**
+ * The end-to-end tests on Node 24, which the container image runs; all other tests run on the Node of the machine, and
+ * CI's is 20.
+ */
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { promisify } from 'node:util';
+import { PACKAGE_ROOT, packageFile } from '../../src/config/package-root.ts';
+
+const VERSION = '24.21.0';
+const OUTPUT_BYTES = 64 * 1024 * 1024;
+const LAST_LINES = 100;
+
+const run = promisify(execFile);
+
+/** The release as published on npm, for machines that reach only the registry. @returns its executable. */
+async function obtainNode(folder: string): Promise<string> {
+  const name = `node-${process.platform}-${process.arch}`;
+  await writeFile(path.join(folder, 'package.json'), JSON.stringify({ private: true }));
+  await run('npm', ['install', '--no-audit', '--no-fund', '--ignore-scripts', `${name}@${VERSION}`], { cwd: folder });
+  return path.join(folder, 'node_modules', name, 'bin/node');
+}
+
+describe(`Node ${VERSION}`, { timeout: 1_200_000 }, () => {
+  let folder: string;
+  let node: string;
+  before(async () => {
+    folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-node-'));
+    node = await obtainNode(folder);
+  });
+  after(() => rm(folder, { recursive: true, force: true }));
+
+  it('passes the end-to-end tests', async () => {
+    assert.equal((await run(node, ['--version'])).stdout, `v${VERSION}\n`);
+    const files = (await readdir(packageFile('test/e2e')))
+      .filter((name) => name.endsWith('.test.ts'))
+      .map((name) => path.join('test/e2e', name));
+    // The tests of this run are not theirs: with this variable they would report to it.
+    const { NODE_TEST_CONTEXT: _context, ...environment } = process.env;
+    const imported = ['check-connection-waits.mjs', 'end-descendants.mjs'].map(
+      (file) => `--import=${packageFile(path.join('test/support', file))}`,
+    );
+    const runner = packageFile('dist/test/support/run-tests.js');
+    const options = { cwd: PACKAGE_ROOT, env: environment, maxBuffer: OUTPUT_BYTES };
+
+    const ended = await run(node, ['--enable-source-maps', ...imported, runner, ...files], options).catch(
+      (error: unknown) => error as { stdout: string; stderr: string; code: number },
+    );
+
+    const shown = ended.stdout.split('\n').slice(-LAST_LINES).join('\n');
+    assert.ok(!('code' in ended), `${shown}\n${ended.stderr}`);
+    assert.match(ended.stdout, /^ℹ pass [1-9]/m);
+    assert.match(ended.stdout, /^ℹ fail 0$/m);
+  });
+});
