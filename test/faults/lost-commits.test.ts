@@ -163,10 +163,11 @@ describe('a task of which the database has lost commits', () => {
 
   for (const protocol of ['replicate', 'tasks'] as const) {
     it(`succeeds once more where it had succeeded since ${protocol} took it`, async () => {
-      const sent = await prepare(`test/${protocol}`, '[slow 1500]');
+      const sent = await prepare(`test/${protocol}`, '[hold]');
       const { taskId } = await send(sent);
       await outside.untilProvider(sent.marker, 'poll');
       const handling = await keepRows(outside.darkroom.testDatabase);
+      await outside.provider.release(sent.marker);
       await sent.account.client.untilTerminal(taskId);
       await outside.untilCalledBack(taskId);
 
@@ -178,10 +179,11 @@ describe('a task of which the database has lost commits', () => {
   }
 
   it('succeeds once more although a cancel reaches its next run before anything of that is done', async () => {
-    const sent = await prepare('test/replicate', '[slow 1500]');
+    const sent = await prepare('test/replicate', '[hold]');
     const { taskId } = await send(sent);
     await outside.untilProvider(sent.marker, 'poll');
     const handling = await keepRows(outside.darkroom.testDatabase);
+    await outside.provider.release(sent.marker);
     await sent.account.client.untilTerminal(taskId);
     await outside.untilCalledBack(taskId);
     const [worker] = outside.darkroom.workers;
@@ -257,10 +259,11 @@ describe('a task of which the database has lost commits', () => {
   });
 
   it('fails once more as it had failed', async () => {
-    const sent = await prepare('test/replicate', '[slow 1500] [fail]');
+    const sent = await prepare('test/replicate', '[hold] [fail]');
     const { taskId } = await send(sent);
     await outside.untilProvider(sent.marker, 'poll');
     const handling = await keepRows(outside.darkroom.testDatabase);
+    await outside.provider.release(sent.marker);
     const first = await sent.account.client.untilTerminal(taskId);
     await outside.untilCalledBack(taskId);
 
