@@ -4,8 +4,9 @@
  * words in the prompt (`behaviour.ts`); what reached it is in its own log (`log.ts`).
  *
  * Usage: `node dist/test/support/test-provider/main.js --log <file> [--port 0] [--until-stdin-ends]` Prints
- * `{"port":<n>}` when it listens; releases what is held (`holds.ts`) for each line of text on its standard input. Any key is accepted except an empty one and `revoked-key`, each in the interface's
- * own form; a container (`cog`) requires none.
+ * `{"port":<n>}` when it listens, and releases what is held (`holds.ts`) for each line of text on its standard input.
+ * Any key is accepted except an empty one and `revoked-key`, each in the interface's own form; a container (`cog`)
+ * requires none.
  */
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
