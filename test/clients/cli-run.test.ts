@@ -284,9 +284,13 @@ describe('a run of the command line', () => {
 
   it('waits as long as Retry-After requires, and continues', async () => {
     const account = await outside.darkroom.createAccount({ runningCap: 1, queueCap: 0 });
-    const running = await outside.create(account, { model: 'test/replicate', input: { prompt: 'first [slow 6000]' } });
+    const running = await outside.create(account, { model: 'test/replicate', input: { prompt: 'full [hold]' } });
 
-    const { code, stdout, stderr } = await cli(account, ['run', 'test/openai', 'prompt=second', '--no-wait']);
+    const args = ['run', 'test/openai', 'prompt=second', '--no-wait'];
+    const rejected = new RunningCli(args, { environment: environmentOf(account) });
+    await rejected.untilSaid(/\(429\)/);
+    await outside.provider.release('full');
+    const { code, stdout, stderr } = await rejected.ended;
 
     assert.equal(code, 0, stderr);
     assert.match(stderr, /as many tasks are waiting .*\(429\); retrying in 10 s/);
@@ -314,13 +318,14 @@ describe('a run of the command line', () => {
     const [api] = outside.darkroom.apis;
     assert.ok(api);
     const folder = await newFolder();
-    const args = ['run', 'test/replicate', 'prompt=away [slow 5000]', '-o', folder];
+    const args = ['run', 'test/replicate', 'prompt=away [hold]', '-o', folder];
     const running = new RunningCli(args, { environment: environmentOf(account) });
     await running.untilSaid(/handling/);
 
     await api.kill();
     await running.untilSaid(/; retrying/);
     await api.start();
+    await outside.provider.release('away');
     const { code, stderr, stdout } = await running.ended;
 
     assert.equal(code, 0, stderr);

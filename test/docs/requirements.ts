@@ -247,7 +247,7 @@ export const SECTIONS: readonly RequirementSection[] = [
     document: 'The contract',
     title: 'Conventions',
     requirements: [
-      { number: 'C0-1', title: 'places', text: 'API paths below `/v1`; outside it what the contract names' },
+      { number: 'C0-1', title: 'paths', text: 'API paths below `/v1`; outside it what the contract names' },
       { number: 'C0-2', title: 'GET|HEAD /media', text: 'bytes, no key' },
       { number: 'C0-3', title: '/openapi.json /docs', text: 'the reference, of the same schemas' },
       { number: 'C0-4', title: '/healthz /readyz', text: 'runs; can serve' },
@@ -267,6 +267,7 @@ export const SECTIONS: readonly RequirementSection[] = [
       { number: 'C0-10', title: 'names', text: 'JSON in camelCase unless a name is given' },
       { number: 'C0-11', title: 'times', text: 'Unix seconds, integers' },
       { number: 'C0-12', title: 'money', text: 'decimal strings in USD outside, integer micro-USD inside' },
+      { number: 'C0-13', title: 'GET /guide', text: 'the documents as a site with a search' },
     ],
   },
   {

@@ -163,9 +163,10 @@ describe('an adapter', () => {
   });
 
   it('gets one submit, or several under one key, when the worker is killed before the response', async () => {
-    const started = await createAll('during', '[delay-submit 2000]');
+    const started = await createAll('during', '[hold-submit]');
     await untilAllSubmitted(started);
     await worker.kill();
+    await provider.release('during');
     await worker.start();
 
     for (const one of started) {
@@ -182,11 +183,12 @@ describe('an adapter', () => {
   });
 
   it('polls the same job again when the worker is killed while it waits', async () => {
-    const started = await createAll('after', '[slow 3000]');
+    const started = await createAll('after', '[hold]');
     await untilAllSubmitted(started);
     const jobs = started.filter(({ kind }) => kind.afterKill === 'job');
     await untilPolled(jobs, linesOf);
     await worker.kill();
+    await provider.release('after');
     await worker.start();
 
     for (const one of started) {

@@ -11,8 +11,8 @@ import { MODEL_PRICE } from '../support/model-files.ts';
 import { until } from '@darkroom/testing/until';
 
 const BILLS = '[bills 0.004]';
-/** So that it is polled once while it works, and not again before the cancel. */
-const FINISHES_UNSEEN = '[slow 4000] [poll-after 600]';
+/** It is polled once while it works, and not again before the cancel. */
+const FINISHES_UNSEEN = '[hold] [poll-after 600]';
 
 interface Case {
   readonly lateCancel: 'billed' | 'full' | 'free';
@@ -60,6 +60,8 @@ describe('a cancel that comes after the upstream has finished', { concurrency: C
       const marker = `marker-${randomUUID()}`;
       const input = { prompt: `${marker} ${FINISHES_UNSEEN} ${behaviour}` };
       const taskId = await outside.create(account, { model: `test/late-${lateCancel}`, input });
+      await outside.untilProvider(marker, 'poll');
+      await outside.provider.release(marker);
       await outside.untilProvider(marker, 'finished');
       assert.equal((await account.client.get(taskId)).body.data.status, 'handling');
 

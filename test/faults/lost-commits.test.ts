@@ -163,10 +163,11 @@ describe('a task whose commits the database has lost', () => {
 
   for (const protocol of ['replicate', 'tasks'] as const) {
     it(`succeeds again when it had succeeded since ${protocol} accepted it`, async () => {
-      const sent = await prepare(`test/${protocol}`, '[slow 1500]');
+      const sent = await prepare(`test/${protocol}`, '[hold]');
       const { taskId } = await send(sent);
       await outside.untilProvider(sent.marker, 'poll');
       const handling = await keepRows(outside.darkroom.testDatabase);
+      await outside.provider.release(sent.marker);
       await sent.account.client.untilTerminal(taskId);
       await outside.untilCalledBack(taskId);
 
@@ -178,10 +179,11 @@ describe('a task whose commits the database has lost', () => {
   }
 
   it('succeeds again although a cancel reaches its next run first', async () => {
-    const sent = await prepare('test/replicate', '[slow 1500]');
+    const sent = await prepare('test/replicate', '[hold]');
     const { taskId } = await send(sent);
     await outside.untilProvider(sent.marker, 'poll');
     const handling = await keepRows(outside.darkroom.testDatabase);
+    await outside.provider.release(sent.marker);
     await sent.account.client.untilTerminal(taskId);
     await outside.untilCalledBack(taskId);
     const [worker] = outside.darkroom.workers;
@@ -257,10 +259,11 @@ describe('a task whose commits the database has lost', () => {
   });
 
   it('fails again as it had failed', async () => {
-    const sent = await prepare('test/replicate', '[slow 1500] [fail]');
+    const sent = await prepare('test/replicate', '[hold] [fail]');
     const { taskId } = await send(sent);
     await outside.untilProvider(sent.marker, 'poll');
     const handling = await keepRows(outside.darkroom.testDatabase);
+    await outside.provider.release(sent.marker);
     const first = await sent.account.client.untilTerminal(taskId);
     await outside.untilCalledBack(taskId);
 

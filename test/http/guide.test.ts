@@ -47,6 +47,7 @@ function addressesOf(path: string, { text }: RawAnswer): { element: string; addr
 const headersOf = ({ headers }: RawAnswer, ...names: string[]): unknown[] => names.map((name) => headers[name]);
 
 describe('the guide', () => {
+  // Proves C0-13.
   it('has a page for every document, each with a title of its own', async () => {
     const documents = await readdir(packageFile('docs'), { recursive: true });
     const expected = documents

@@ -20,7 +20,7 @@ import type { TestServices } from './services.ts';
 import { shareProcesses } from './shared-processes.ts';
 import { selectUnitFiles } from './unit-files.ts';
 
-/** More files at once than the smallest machine that we build on has cores, two: they spend much of their time waiting. */
+/** More files at once than the smallest machine that we build on has cores: they spend much of their time waiting. */
 const CONCURRENCY = 5;
 /**
  * Longer than any file takes, on a busy machine too: a test that hangs must fail the run rather than block it

@@ -1,13 +1,13 @@
 /**
- * The unit tests: files that start nothing. They use neither PostgreSQL nor Temporal nor a browser,
- * and start no process, themselves or through what they import from the tests.
+ * The unit tests: files that start nothing. They use neither PostgreSQL nor Temporal nor a browser, and
+ * start no process, themselves or through what they import from the tests.
  */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { parseSync } from 'oxc-parser';
 import { PACKAGE_ROOT } from '../../src/config/package-root.ts';
 
-/** Modules that start something, and Node's. */
+/** What starts services, browsers and processes. */
 const STARTING: ReadonlySet<string> = new Set([
   'node:child_process',
   '@darkroom/testing/media-processes',

@@ -155,7 +155,7 @@ describe('the tasks of the dashboard', () => {
     // No worker processes it before the page watches it.
     const [worker] = outside.darkroom.workers;
     await worker?.kill('SIGTERM');
-    const taskId = await create(account, 'a boat [slow 6000]');
+    const taskId = await create(account, 'a boat [hold]');
     const opened = await open(account, `/tasks/${taskId}`);
     const { page } = opened;
     await page.getByRole('region', { name: 'Timeline' }).getByText('Created', { exact: true }).waitFor();
@@ -163,6 +163,7 @@ describe('the tasks of the dashboard', () => {
     await worker?.start();
 
     await page.getByText('Task status: handling').waitFor({ state: 'attached' });
+    await outside.provider.release('a boat');
     await page.getByText('Task status: success').waitFor({ state: 'attached' });
     await page.getByRole('region', { name: 'Outputs' }).locator('img').waitFor();
     const timeline = page.getByRole('region', { name: 'Timeline' });

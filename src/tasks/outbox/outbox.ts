@@ -158,11 +158,16 @@ export async function claimOutboxOfAccount(
   return database.query<OutboxItem>(claimOfAccount, [limit, ...LEASE_PARAMETERS, accountId]);
 }
 
+/**
+ * By an array, not `IN`: the table is empty most of the time, and PostgreSQL's statistics still say so when a backlog
+ * has built up. It would run the subquery again for every row of the backlog.
+ */
 const giveBack: Statement = {
   name: 'give_back_outbox',
   text: `UPDATE outbox SET due_at = now()
-          WHERE id IN (SELECT id FROM outbox
-                        WHERE id = ANY ($1) AND is_ready AND due_at > now() AND deliveries > 0 FOR UPDATE SKIP LOCKED)
+          WHERE id = ANY (ARRAY (
+                  SELECT id FROM outbox
+                   WHERE id = ANY ($1) AND is_ready AND due_at > now() AND deliveries > 0 FOR UPDATE SKIP LOCKED))
             AND ${WITHOUT_WAITING_FOR_DISK}`,
 };
 
@@ -192,11 +197,15 @@ export function outboxWaitSeconds(deliveries: number, dueSeconds: number): numbe
   return Math.max(leases + dueSeconds, 0);
 }
 
-/** A row that a settlement removes at this moment is left to it: it locks a task's rows in another order. */
+/**
+ * A row that a settlement removes at this moment is left to it: it locks a task's rows in another order. By an array, as
+ * above.
+ */
 const remove: Statement = {
   name: 'remove_outbox',
   text: `DELETE FROM outbox
-          WHERE id IN (SELECT id FROM outbox WHERE id = ANY ($1) AND deliveries > 0 FOR UPDATE SKIP LOCKED)
+          WHERE id = ANY (ARRAY (
+                  SELECT id FROM outbox WHERE id = ANY ($1) AND deliveries > 0 FOR UPDATE SKIP LOCKED))
             AND ${WITHOUT_WAITING_FOR_DISK}`,
 };
 

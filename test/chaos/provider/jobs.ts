@@ -96,6 +96,8 @@ function runJob(known: Known, write: (line: ProviderLine) => void): Job {
     behaviour,
     idempotencyKey: known.idempotencyKey,
     createdAt: known.createdAt,
+    // Nothing is held here: the campaign works by the clock.
+    answerable: Promise.resolve(),
     state: 'running',
     pollFailuresLeft: behaviour.pollFailures,
     fileBreaksLeft: behaviour.fileBreaks,

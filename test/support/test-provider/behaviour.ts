@@ -2,7 +2,8 @@
  * The behaviour that a prompt requests from the test provider. Words in square brackets choose it, so that a test
  * needs no second channel to the provider and a prompt in a log shows what was meant to happen:
  *
- * `[slow 3000]` the work takes that long (ms) · `[delay-submit 2000]` accepts at once, answers that much later ·
+ * `[hold]` the work takes until the test releases it · `[hold-submit]` accepts at once, answers when the test releases
+ * it · `[slow 3000]` the work takes that long (ms) · `[delay-submit 2000]` accepts at once, answers that much later ·
  * `[refuse 429]` rejects with that status · `[refuse-first 2]` rejects that many submits with 503, then accepts ·
  * `[content]` a content rejection in the provider's own form · `[fail]` the work fails · `[no output]` the work is
  * done without any output · `[html]` accepts, responds with a page · `[drop]` accepts, cuts the connection · `[500]`
@@ -20,6 +21,8 @@
 
 /** A prompt's behaviour; numbers are 0 where the word is absent. */
 export interface Behaviour {
+  readonly isHeld: boolean;
+  readonly isAnswerHeld: boolean;
   readonly workMs: number;
   readonly answerDelayMs: number;
   readonly refuseStatus: number;
@@ -55,6 +58,8 @@ export function readBehaviour(prompt: string): Behaviour {
   const has = (word: string): boolean => prompt.includes(`[${word}]`);
   const number = (word: string): number => Number(new RegExp(`\\[${word} (\\d+)\\]`).exec(prompt)?.[1] ?? 0);
   return {
+    isHeld: has('hold'),
+    isAnswerHeld: has('hold-submit'),
     workMs: number('slow'),
     answerDelayMs: number('delay-submit'),
     refuseStatus: number('refuse'),

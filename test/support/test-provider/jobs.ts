@@ -5,6 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import { readBehaviour } from './behaviour.ts';
 import type { Behaviour } from './behaviour.ts';
+import type { Holds } from './holds.ts';
 import type { LogLine, Protocol } from './log.ts';
 
 export interface Job {
@@ -14,6 +15,8 @@ export interface Job {
   readonly behaviour: Behaviour;
   readonly idempotencyKey: string | undefined;
   readonly createdAt: number;
+  /** Resolves when the response to its submit may be sent. */
+  readonly answerable: Promise<void>;
   state: 'running' | 'done' | 'cancelled';
   /** How many polls are still to be answered with 500. */
   pollFailuresLeft: number;
@@ -45,7 +48,7 @@ export interface Jobs {
   isStillRefused(protocol: Protocol, prompt: string): boolean;
 }
 
-export function createJobs(log: (line: Omit<LogLine, 'at'>) => void): Jobs {
+export function createJobs(log: (line: Omit<LogLine, 'at'>) => void, holds: Holds): Jobs {
   const byId = new Map<string, Job>();
   const byKey = new Map<string, Job>();
   const rejections = new Map<string, number>();
@@ -72,11 +75,14 @@ export function createJobs(log: (line: Omit<LogLine, 'at'>) => void): Jobs {
         clearInterval(repeated);
         callBack();
       });
-      const timer = setTimeout(() => {
+      const finish = (): void => {
+        if (job.state !== 'running') return;
         job.state = 'done';
         log({ kind: 'finished', ...identity });
         resolve();
-      }, behaviour.workMs);
+      };
+      const timer = behaviour.isHeld ? undefined : setTimeout(finish, behaviour.workMs);
+      if (behaviour.isHeld) void holds.waitFor(prompt).then(finish);
       const job: Job = {
         id,
         protocol,
@@ -84,6 +90,7 @@ export function createJobs(log: (line: Omit<LogLine, 'at'>) => void): Jobs {
         behaviour,
         idempotencyKey,
         createdAt: Date.now(),
+        answerable: behaviour.isAnswerHeld ? holds.waitFor(prompt) : Promise.resolve(),
         state: 'running',
         pollFailuresLeft: behaviour.pollFailures,
         fileBreaksLeft: behaviour.fileBreaks,

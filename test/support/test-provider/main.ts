@@ -4,18 +4,21 @@
  * words in the prompt (`behaviour.ts`); what reached it is in its own log (`log.ts`).
  *
  * Usage: `node dist/test/support/test-provider/main.js --log <file> [--port 0] [--until-stdin-ends]` Prints
- * `{"port":<n>}` when it listens. Any key is accepted except an empty one and `revoked-key`, each in the interface's
- * own form; a container (`cog`) requires none.
+ * `{"port":<n>}` when it listens, and releases what is held (`holds.ts`) for each line of text on its standard input.
+ * Any key is accepted except an empty one and `revoked-key`, each in the interface's own form; a container (`cog`)
+ * requires none.
  */
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { createInterface } from 'node:readline';
 import { parseArgs } from 'node:util';
 import { createJobs } from './jobs.ts';
 import type { Job } from './jobs.ts';
 import { handleCog } from './cog.ts';
 import { handleFal } from './fal.ts';
 import { drawFilm } from './film.ts';
+import { createHolds } from './holds.ts';
 import { createLog, PROTOCOLS } from './log.ts';
 import type { Protocol } from './log.ts';
 import { handleOpenAi } from './openai.ts';
@@ -46,7 +49,8 @@ const INTERFACES: Readonly<Record<Protocol, (room: Room, incoming: Incoming) => 
 const SCHEMES: Readonly<Partial<Record<Protocol, string>>> = { fal: 'Key' };
 
 const log = createLog(values.log);
-const jobs = createJobs(log);
+const holds = createHolds();
+const jobs = createJobs(log, holds);
 let origin = '';
 const room: Room = { jobs, log, fileUrl: (job) => `${origin}/files/${job.protocol}/${job.id}.png` };
 
@@ -153,4 +157,11 @@ server.listen(Number(values.port), '127.0.0.1', () => {
 });
 
 // A killed test cannot stop us, but its end of the pipe still closes.
-if (values['until-stdin-ends']) process.stdin.resume().once('end', () => process.exit(0));
+if (values['until-stdin-ends']) {
+  const lines = createInterface({ input: process.stdin });
+  lines.on('line', (text) => {
+    holds.release(text);
+    process.stdout.write(`${JSON.stringify({ released: text })}\n`);
+  });
+  lines.once('close', () => process.exit(0));
+}

@@ -14,6 +14,8 @@ export interface TestProvider {
   readonly pid: number;
   /** Everything that reached the provider so far, in order. */
   readLog(): Promise<readonly LogLine[]>;
+  /** Ends `[hold]` and `[hold-submit]` of all prompts with this text, those that are still to come included. */
+  release(text: string): Promise<void>;
   /** Ends the process and removes its log. */
   stop(): Promise<void>;
 }
@@ -45,6 +47,17 @@ export async function startTestProvider(): Promise<TestProvider> {
         .split('\n')
         .filter((line) => line !== '')
         .map((line) => JSON.parse(line) as LogLine);
+    },
+    async release(text) {
+      await new Promise<void>((resolve) => {
+        const confirm = (line: string): void => {
+          if ((JSON.parse(line) as { released?: string }).released !== text) return;
+          lines.off('line', confirm);
+          resolve();
+        };
+        lines.on('line', confirm);
+        child.stdin.write(`${text}\n`);
+      });
     },
     async stop() {
       child.kill('SIGTERM');

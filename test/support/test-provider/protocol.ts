@@ -74,7 +74,7 @@ export function rejectionHeaders(status: number, prompt = ''): Readonly<Record<s
   return status === 429 || status === 503 ? { 'retry-after': String(seconds) } : {};
 }
 
-/** How `[html]`, `[drop]`, `[500]` and `[delay-submit]` change the response to an accepted submit. */
+/** How `[html]`, `[drop]`, `[500]`, `[hold-submit]` and `[delay-submit]` change the response to an accepted submit. */
 export async function answerSubmit(job: Job, reply: Reply, wording: Wording): Promise<Reply> {
   const { behaviour } = job;
   if (behaviour.dropsConnection) return 'drop';
@@ -82,6 +82,7 @@ export async function answerSubmit(job: Job, reply: Reply, wording: Wording): Pr
   if (behaviour.answers500) return wording.error(500, 'other');
   if (behaviour.answersTooMuch) return 'huge';
   if (behaviour.answersOtherTypes) return { status: 200, json: OTHER_TYPES };
+  await job.answerable;
   if (behaviour.answerDelayMs > 0) {
     await new Promise((resolve) => setTimeout(resolve, behaviour.answerDelayMs));
   }

@@ -1,7 +1,5 @@
 /** UTC days, in the API's notation: `2026-11-22`. */
 
-/** The maximum number of days in one request to the API (@darkroom/api/tasks/usage). */
-export const MAX_DAYS = 366;
 const DAY_MS = 86_400_000;
 
 export function isDay(text: string): boolean {

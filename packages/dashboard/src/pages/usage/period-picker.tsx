@@ -1,10 +1,11 @@
 /** The days for which spending and ledger are shown: a number of days up to today, or custom dates. */
+import { MAX_USAGE_DAYS } from '@darkroom/api/facts/limits';
 import { Group, SegmentedControl, TextInput } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
 import { useState } from 'react';
 import type { Period } from '../../api/usage.ts';
 import { texts } from '../../texts/usage.ts';
-import { MAX_DAYS, dayAt, daysOf, isDay } from './days.ts';
+import { dayAt, daysOf, isDay } from './days.ts';
 import { LENGTHS } from './usage-address.ts';
 import type { UsageView } from './usage-address.ts';
 import { useNow } from '../../components/now.ts';
@@ -88,5 +89,5 @@ function validateDays(from: string, to: string): string | undefined {
   if (!isDay(from) || !isDay(to)) return words.needsDays;
   const days = daysOf(from, to);
   if (days < 1) return words.wrongOrder;
-  return days > MAX_DAYS ? words.tooLong(MAX_DAYS) : undefined;
+  return days > MAX_USAGE_DAYS ? words.tooLong(MAX_USAGE_DAYS) : undefined;
 }

@@ -1,12 +1,13 @@
 /**
  * What the page shows, as stored in its address, with the API's parameters where they exist: an address can be shared.
  */
+import { MAX_USAGE_DAYS } from '@darkroom/api/facts/limits';
 import { useCallback, useMemo } from 'react';
 import { useLocation, useSearch } from 'wouter';
 import type { LedgerKind } from '@darkroom/api/facts/ledger-kinds';
 import type { Period } from '../../api/usage.ts';
 import { texts } from '../../texts/usage.ts';
-import { MAX_DAYS, daysOf, isDay } from './days.ts';
+import { daysOf, isDay } from './days.ts';
 
 /** Lengths of periods that end today, in days. */
 export const LENGTHS = [7, 30, 90] as const;
@@ -41,7 +42,7 @@ function periodOf(search: URLSearchParams): UsageView['period'] {
   const from = search.get('from') ?? '';
   const to = search.get('to') ?? '';
   const days = isDay(from) && isDay(to) ? daysOf(from, to) : 0;
-  if (days >= 1 && days <= MAX_DAYS) return { from, to: to };
+  if (days >= 1 && days <= MAX_USAGE_DAYS) return { from, to: to };
   return LENGTHS.find((length) => String(length) === search.get('days')) ?? DEFAULT_LENGTH;
 }
 
