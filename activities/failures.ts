@@ -82,7 +82,10 @@ function translate(name: string, logger: Logger, error: unknown): unknown {
     return failure;
   }
   if (error instanceof TaskNotFoundError && isFormerQueue(taskQueue)) {
-    logger.info(fields, 'the task of an activity on a former queue is not in this database; left to the installation that has it');
+    logger.info(
+      fields,
+      'the task of an activity on a former queue is not in this database; left to the installation that has it',
+    );
     return taskElsewhere();
   }
   if (error instanceof TaskNotFoundError) {

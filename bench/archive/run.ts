@@ -66,7 +66,9 @@ async function measure(url: string): Promise<void> {
     for (const side of order) {
       const found = await copy(side, url, path.join(folder, `${side}-${round}`));
       figures[side].push(found);
-      print(`window ${round}, ${side}: ${Math.round(found.megabytesPerSecond)} MB/s, ${Math.round(found.overIdleMb)} MB`);
+      print(
+        `window ${round}, ${side}: ${Math.round(found.megabytesPerSecond)} MB/s, ${Math.round(found.overIdleMb)} MB`,
+      );
       await rm(path.join(folder, `${side}-${round}`), { recursive: true, force: true });
     }
   }

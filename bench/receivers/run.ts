@@ -108,7 +108,9 @@ async function measure({ database, port }: Service, ports: ReceiverPorts): Promi
   const longestMs = Math.max(...attempts.map(({ mostMs }) => mostMs));
   const delivered = await deliveriesOf(database, measured);
   for (const { kind, outcome, count, mostMs } of attempts) {
-    print(`  ${kind.padEnd(8)}  ${outcome.padEnd(11)}  ${String(count).padStart(6)} attempts, the longest ${mostMs} ms`);
+    print(
+      `  ${kind.padEnd(8)}  ${outcome.padEnd(11)}  ${String(count).padStart(6)} attempts, the longest ${mostMs} ms`,
+    );
   }
   print(`callbacks of the measured account: ${delivered.count}, p95 ${delivered.p95Ms} ms after their tasks`);
   reportFigure('create to success, p95, over a quiet one', slower, MOST_SLOWER);

@@ -95,13 +95,17 @@ async function measureOn(cluster: Cluster, database: Database): Promise<void> {
   await sleep(SETTLE_MS);
   const loadedMs = await readsFor(port, apiKey, read, options.seconds);
   const loadedKb = await residentKb(pid);
-  print(`with ${options.streams} streams and ${options.waits} waiting reads: ${loadedMs.toFixed(2)} ms, ${loadedKb} kB`);
+  print(
+    `with ${options.streams} streams and ${options.waits} waiting reads: ${loadedMs.toFixed(2)} ms, ${loadedKb} kB`,
+  );
 
   const kbEach = (loadedKb - idleKb) / (options.streams + options.waits);
   const slower = loadedMs / idleMs;
   const verdict = (isMet: boolean): string => (isMet ? 'ok' : 'MISSED');
   print(`memory for each: ${kbEach.toFixed(1)} kB, promised at most ${MAX_KB_EACH}: ${verdict(kbEach <= MAX_KB_EACH)}`);
-  print(`reads meanwhile: ${slower.toFixed(2)} times, promised at most ${MAX_SLOWER}: ${verdict(slower <= MAX_SLOWER)}`);
+  print(
+    `reads meanwhile: ${slower.toFixed(2)} times, promised at most ${MAX_SLOWER}: ${verdict(slower <= MAX_SLOWER)}`,
+  );
   await mkdir(packageFile('bench/results'), { recursive: true });
   const file = packageFile('bench/results/streams.json');
   const { streams, waits } = options;

@@ -138,8 +138,18 @@ async function measure(): Promise<void> {
     async (side) => (await runCalls(side, { isStreamed: true, clients: 1, seconds: options.seconds })).firstByteMs,
   );
   const added = first.ours - first.bare;
-  reportFigure('unstreamed calls a second, ours over bare', whole.ratio, `at least ${LEAST_WHOLE}`, whole.ratio >= LEAST_WHOLE);
-  reportFigure('streams a second, ours over bare', streams.ratio, `at least ${LEAST_STREAMS}`, streams.ratio >= LEAST_STREAMS);
+  reportFigure(
+    'unstreamed calls a second, ours over bare',
+    whole.ratio,
+    `at least ${LEAST_WHOLE}`,
+    whole.ratio >= LEAST_WHOLE,
+  );
+  reportFigure(
+    'streams a second, ours over bare',
+    streams.ratio,
+    `at least ${LEAST_STREAMS}`,
+    streams.ratio >= LEAST_STREAMS,
+  );
   reportFigure('added to the first byte, ms', added, `at most ${MOST_ADDED_MS}`, added <= MOST_ADDED_MS);
   const memory = options.calls > 0 ? await watchMemory() : undefined;
 

@@ -106,7 +106,9 @@ async function measure({ database, temporal, port, pids }: Service): Promise<voi
   const succeeded = options.videos - problems.length;
   const isCalm = tally.heartbeatsLapsed === 0 && tally.triedAgain === 0 && tally.timedOut === 0;
   print('');
-  print(`videos: ${succeeded} of ${options.videos} succeeded, ${videos.description}: ${verdict(problems.length === 0)}`);
+  print(
+    `videos: ${succeeded} of ${options.videos} succeeded, ${videos.description}: ${verdict(problems.length === 0)}`,
+  );
   print(`wall time: ${wallSeconds.toFixed(1)} s, ${inTurn.toFixed(2)} of as many alone in turn`);
   print(`  one alone, from create to success: ${spread(aloneSeconds)}`);
   print(`  each, from create to success: ${spread(spans.map(({ total }) => total))}`);

@@ -72,8 +72,11 @@ export function createVideos(
       if (task.status !== 'success' || video === undefined) return JSON.stringify(task);
       const bytes = Buffer.from(await (await fetch(video.url)).arrayBuffer());
       const isWhole = createHash('sha256').update(bytes).digest('hex') === video.sha256;
-      const isAsRequested = video.durationSeconds === duration && `${video.height}p` === resolution && frames.length === 3;
-      return isWhole && isAsRequested ? undefined : `it is not what was requested, or incomplete: ${JSON.stringify(task)}`;
+      const isAsRequested =
+        video.durationSeconds === duration && `${video.height}p` === resolution && frames.length === 3;
+      return isWhole && isAsRequested
+        ? undefined
+        : `it is not what was requested, or incomplete: ${JSON.stringify(task)}`;
     },
   };
 }

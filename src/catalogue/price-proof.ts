@@ -57,7 +57,8 @@ type QuantityMember = 'count' | 'duration' | 'text';
 function proveMembers(pricing: Pricing): void {
   const may: readonly string[] = [...MEMBERS[pricing.unit].may, ...MEMBERS[pricing.unit].must];
   for (const member of MEMBERS[pricing.unit].must) {
-    if (pricing[member] === undefined) throw new PricingRuleError(`pricing: a price by ${pricing.unit} needs ${member}`);
+    if (pricing[member] === undefined)
+      throw new PricingRuleError(`pricing: a price by ${pricing.unit} needs ${member}`);
   }
   for (const member of ['count', 'duration', 'text'] as const) {
     if (pricing[member] === undefined || may.includes(member)) continue;
@@ -89,7 +90,9 @@ function proveNumber(path: string, rule: Rule, schema: Schema): Decimal {
       : field.enum.some((value) => Number(value) === rule.default);
   if (!isPossible) throw new PricingRuleError(`${path}.default: ${rule.default} is no value of ${rule.field}`);
   if (field.default !== undefined && Number(field.default) !== rule.default) {
-    throw new PricingRuleError(`${path}.default: the inputSchema says ${JSON.stringify(field.default)}, not ${rule.default}`);
+    throw new PricingRuleError(
+      `${path}.default: the inputSchema says ${JSON.stringify(field.default)}, not ${rule.default}`,
+    );
   }
   return largest;
 }
@@ -107,7 +110,8 @@ function largestOfRange(path: string, { field: name }: Rule, field: FieldSchema)
 function largestOfList(path: string, { field: name }: Rule, field: FieldSchema): Decimal {
   const numbers = (field.enum ?? []).map((value) => {
     const amount = typeof value === 'string' || typeof value === 'number' ? decimalOf(value) : undefined;
-    if (amount === undefined) throw new PricingRuleError(`${path}.field: ${name} can be ${JSON.stringify(value)}, no number`);
+    if (amount === undefined)
+      throw new PricingRuleError(`${path}.field: ${name} can be ${JSON.stringify(value)}, no number`);
     return amount;
   });
   return numbers.reduce(largerOf);
@@ -131,14 +135,18 @@ function proveTiers({ by, usd }: Pricing, schema: Schema): Decimal {
     throw new PricingRuleError(`${path}.field: ${by.field} is not an enum of strings`);
   }
   for (const value of field.enum) {
-    if (!Object.hasOwn(by.usd, String(value))) throw new PricingRuleError(`${path}.usd: no price for ${JSON.stringify(value)}`);
+    if (!Object.hasOwn(by.usd, String(value)))
+      throw new PricingRuleError(`${path}.usd: no price for ${JSON.stringify(value)}`);
   }
   for (const value of Object.keys(by.usd)) {
-    if (!field.enum.includes(value)) throw new PricingRuleError(`${path}.usd: ${by.field} is never ${JSON.stringify(value)}`);
+    if (!field.enum.includes(value))
+      throw new PricingRuleError(`${path}.usd: ${by.field} is never ${JSON.stringify(value)}`);
   }
   const usual = typeof field.default === 'string' ? by.usd[field.default] : undefined;
   if (usual !== undefined && !isRequired(schema, by.field) && !isSame(price(usual), plain)) {
-    throw new PricingRuleError(`pricing.usd: without ${by.field} it is ${JSON.stringify(field.default)}, which costs ${usual}`);
+    throw new PricingRuleError(
+      `pricing.usd: without ${by.field} it is ${JSON.stringify(field.default)}, which costs ${usual}`,
+    );
   }
   return Object.values(by.usd).map(price).reduce(largerOf, plain);
 }

@@ -11,7 +11,8 @@ function findPackageRoot(): string {
   let directory = path.dirname(fileURLToPath(import.meta.url));
   while (!existsSync(path.join(directory, 'package.json'))) {
     const parent = path.dirname(directory);
-    if (parent === directory) throw new Error('package.json not found above the program: the installation is incomplete');
+    if (parent === directory)
+      throw new Error('package.json not found above the program: the installation is incomplete');
     directory = parent;
   }
   return directory;

@@ -289,7 +289,8 @@ async function obstacleOf(
 ): Promise<Obstacle> {
   const { context, task } = attempt;
   await reportHealth(attempt, route, healthOf(error));
-  const rejectionsSoFar = error instanceof ProviderRejection ? await recordRejectedSubmit(attempt, route, error, intent) : 0;
+  const rejectionsSoFar =
+    error instanceof ProviderRejection ? await recordRejectedSubmit(attempt, route, error, intent) : 0;
   if (intent === undefined && mayBeBilled(error)) await recordPossibleWork(attempt, route);
   signal.throwIfAborted();
   if (error instanceof ProviderRejection) {

@@ -28,8 +28,7 @@ export function usageQueryOf(query: WireUsageQuery, now: number): UsageQuery | {
   const problem = rangeProblem(['from', from], ['to', to]);
   if (problem !== undefined) return { problem };
   const days = (Date.parse(to) - Date.parse(from)) / DAY_MS + 1;
-  if (days > MAX_USAGE_DAYS)
-    return { problem: `from: at most ${MAX_USAGE_DAYS} days per request, got ${days}` };
+  if (days > MAX_USAGE_DAYS) return { problem: `from: at most ${MAX_USAGE_DAYS} days per request, got ${days}` };
   return { from, to, groupBy: query.groupBy ?? ['day'] };
 }
 

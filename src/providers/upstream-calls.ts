@@ -14,7 +14,14 @@ import type { FailureReason } from '../domain/failure-reason.ts';
 import { EgressError } from '../egress/egress-error.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { SecretSource } from '../upstreams/secrets.ts';
-import { conditionOf, DEFAULT_RETRY_AFTER_MS, isRejection, isSuccess, reasonOfStatus, unsent } from './answer-status.ts';
+import {
+  conditionOf,
+  DEFAULT_RETRY_AFTER_MS,
+  isRejection,
+  isSuccess,
+  reasonOfStatus,
+  unsent,
+} from './answer-status.ts';
 import { createHttpExchange, ExchangeLost } from './http-exchange.ts';
 import type { ExchangeAnswer } from './http-exchange.ts';
 import { ProviderUnknown, ProviderUnreachable } from './provider-unknown.ts';
@@ -269,12 +276,7 @@ export function createUpstreamCalls(
       if ((isSuccess(status) && isRead) || query.definiteStatuses.includes(status)) return answer;
       if (bodyFault === 'ABORTED') call.signal.throwIfAborted();
       if (status === 401 || status === 403) {
-        note(
-          'error',
-          request,
-          { status, credentialName: request.upstream.secret },
-          'upstream rejected our credential',
-        );
+        note('error', request, { status, credentialName: request.upstream.secret }, 'upstream rejected our credential');
       }
       throw new ProviderUnreachable({ status, code: bodyFault }, { retryAfterMs });
     },

@@ -86,9 +86,12 @@ function explainStorageError(error: unknown, directory: string): unknown {
     case 'EACCES':
     case 'EPERM':
     case 'EROFS':
-      return new EmbeddedError(`${directory} cannot be written by this user: correct its permissions, or set DATA_DIR.`, {
-        cause: error,
-      });
+      return new EmbeddedError(
+        `${directory} cannot be written by this user: correct its permissions, or set DATA_DIR.`,
+        {
+          cause: error,
+        },
+      );
     case 'ENOTDIR':
     case 'EEXIST':
       return new EmbeddedError(`${directory} is not a folder: set DATA_DIR to one.`, { cause: error });
@@ -121,9 +124,12 @@ export async function writeFileAtomically(file: string, content: string, mode: n
 }
 
 function diskFull(directory: string, cause?: unknown): EmbeddedError {
-  return new EmbeddedError(`the disk of ${directory} is full: free some space, or set DATA_DIR to a folder elsewhere.`, {
-    cause,
-  });
+  return new EmbeddedError(
+    `the disk of ${directory} is full: free some space, or set DATA_DIR to a folder elsewhere.`,
+    {
+      cause,
+    },
+  );
 }
 
 async function checkLayout(directory: string): Promise<void> {

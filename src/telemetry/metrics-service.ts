@@ -71,7 +71,11 @@ export function registerServiceGauges(registry: Registry): (state: ServiceState)
   const outboxAge = gauge('darkroom_outbox_oldest_age_seconds', 'For how long the oldest was not delivered', 'kind');
   const callbacks = gauge('darkroom_callbacks_pending', 'Callbacks that are neither delivered nor given up');
   const callbackAge = gauge('darkroom_callbacks_oldest_due_age_seconds', 'For how long the oldest has been due');
-  const paused = gauge('darkroom_upstream_paused', 'Whether an upstream is paused because it asked us to back off', 'upstream');
+  const paused = gauge(
+    'darkroom_upstream_paused',
+    'Whether an upstream is paused because it asked us to back off',
+    'upstream',
+  );
   const failing = gauge('darkroom_upstream_failing', 'Whether the breaker of an upstream is open', 'upstream');
   const slots = gauge(
     'darkroom_upstream_slots_taken',

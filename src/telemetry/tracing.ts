@@ -98,7 +98,11 @@ export function startTracing({ endpoint, headers, ratio }: TraceSettings, role: 
     as?: SpanContext,
   ): void => {
     forced = as;
-    const span = tracer.startSpan(name, { kind, startTime: startedAt, attributes: definedOnly(attributes), links }, parent);
+    const span = tracer.startSpan(
+      name,
+      { kind, startTime: startedAt, attributes: definedOnly(attributes), links },
+      parent,
+    );
     forced = undefined;
     if (failure !== undefined) span.setStatus({ code: SpanStatusCode.ERROR, message: failure });
     span.end();

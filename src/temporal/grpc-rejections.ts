@@ -13,7 +13,12 @@ const REJECTIONS: ReadonlyMap<number, GrpcRejection> = new Map([
 ]);
 
 /** `invalid_argument` includes a search attribute that does not exist, `not_found` a namespace. */
-export type GrpcRejection = 'invalid_argument' | 'not_found' | 'permission_denied' | 'unimplemented' | 'unauthenticated';
+export type GrpcRejection =
+  | 'invalid_argument'
+  | 'not_found'
+  | 'permission_denied'
+  | 'unimplemented'
+  | 'unauthenticated';
 
 /** The gRPC status code of an error of the client, or of what caused it. */
 export function grpcCode(error: unknown): number | undefined {

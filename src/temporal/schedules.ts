@@ -40,8 +40,7 @@ const SCHEDULES: readonly OwnSchedule[] = [
     every: '60 seconds',
     workflowType: 'maintain',
     args: [],
-    purpose:
-      'repairs tasks whose workflow is gone, records what has expired, deletes the bytes of what is gone',
+    purpose: 'repairs tasks whose workflow is gone, records what has expired, deletes the bytes of what is gone',
   },
   {
     name: 'sweep-unnamed',

@@ -114,7 +114,10 @@ export function createTextAnswers(dependencies: TextDependencies): TextAnswers {
   });
 
   /** Performs every check that comes before the hold. @returns the counted input. */
-  const validate = async (caller: Caller, { request, model, parameters, nextTurn }: DecodedTextCall): Promise<number> => {
+  const validate = async (
+    caller: Caller,
+    { request, model, parameters, nextTurn }: DecodedTextCall,
+  ): Promise<number> => {
     requireModel(caller, model.name);
     requireFeatures(request, model, parameters);
     requireCap(request, model, parameters);

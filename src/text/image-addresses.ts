@@ -31,7 +31,9 @@ const RESOLVE_MS = 8_000;
 export function imagesOfMessages(messages: readonly Message[]): readonly ImageAddress[] {
   return messages.flatMap(({ content }, messageIndex) =>
     content.flatMap((part: ContentPart, partIndex) =>
-      part.type === 'image' ? [{ field: `messages.${messageIndex}.content.${partIndex}.image_url.url`, url: part.url }] : [],
+      part.type === 'image'
+        ? [{ field: `messages.${messageIndex}.content.${partIndex}.image_url.url`, url: part.url }]
+        : [],
     ),
   );
 }

@@ -99,7 +99,9 @@ describe('a failing receiver', () => {
     const accountId = newId('acc');
 
     await Promise.all(
-      Array.from({ length: 40 }, () => recordReceiverFailure(test.database, accountId, ORIGIN, { errorClass: 'unreachable' })),
+      Array.from({ length: 40 }, () =>
+        recordReceiverFailure(test.database, accountId, ORIGIN, { errorClass: 'unreachable' }),
+      ),
     );
 
     assert.deepEqual(

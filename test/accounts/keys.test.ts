@@ -190,7 +190,10 @@ describe('rotating a key', () => {
       [expired, /has expired$/],
       [replaced, /was replaced already, by [0-9A-Za-z]{10}$/],
     ] as const) {
-      await assert.rejects(rotate(id), (error) => error instanceof KeyChangeRejectedError && message.test(error.message));
+      await assert.rejects(
+        rotate(id),
+        (error) => error instanceof KeyChangeRejectedError && message.test(error.message),
+      );
     }
     await assert.rejects(rotate('nobodyhas1'), KeyNotFoundError);
     await assert.rejects(rotate(replaced.id, { accountId: 'acc_none' }), KeyNotFoundError);

@@ -247,7 +247,10 @@ describe('an invalid file', () => {
 
     await put('b.json', text({ created: 1 }));
     await until('it is refused', () => catalogue.state().rejected !== undefined);
-    assert.match(catalogue.state().rejected?.problems[0]?.problem ?? '', /^name: .*a\.json has acme\/pictures already$/);
+    assert.match(
+      catalogue.state().rejected?.problems[0]?.problem ?? '',
+      /^name: .*a\.json has acme\/pictures already$/,
+    );
     assert.equal(catalogue.find('acme/pictures')?.created, definition().created);
 
     await unlink(at('a.json'));

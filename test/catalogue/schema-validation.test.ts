@@ -54,7 +54,10 @@ describe('a violation of an input schema', () => {
   });
 
   it('is absent when the input conforms to the schema', () => {
-    assert.equal(messageFor('{"prompt":"a","image_urls":["1"],"duration":30,"resolution":"2k","draft":false}'), undefined);
+    assert.equal(
+      messageFor('{"prompt":"a","image_urls":["1"],"duration":30,"resolution":"2k","draft":false}'),
+      undefined,
+    );
   });
 
   it('counts characters as people do, not as code units', () => {

@@ -97,7 +97,8 @@ export function evaluateCell(cell: Cell, models: readonly EmbeddedModel[]): Cell
       : models.filter((model) => model.problemOf({ [field]: cell.value }) !== undefined);
   if (cell.is?.endsWith('on one model') === true && accepting.length > 1) return { acceptedBy: [], rejectedBy: [] };
   if (cell.is === 'refused by most' && rejecting.length * 2 <= models.length) return { acceptedBy: [], rejectedBy: [] };
-  if (cell.is === 'usually required' && accepting.length * 2 <= models.length) return { acceptedBy: [], rejectedBy: [] };
+  if (cell.is === 'usually required' && accepting.length * 2 <= models.length)
+    return { acceptedBy: [], rejectedBy: [] };
   return { acceptedBy: names(accepting), rejectedBy: names(rejecting) };
 }
 

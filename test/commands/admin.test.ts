@@ -226,9 +226,26 @@ describe('admin accounts', { concurrency: 2 }, () => {
     const account = await newAccount();
     await assertRejected(/--name: want 1 to 100 characters on one line/, 'accounts', 'create', '--name', '');
     await assertRejected(/--name: want 1 to 100 characters on one line/, 'accounts', 'create', '--name', '  ');
-    await assertRejected(/--name: want 1 to 100 characters on one line/, 'accounts', 'limits', account, '--name', ' \u3000');
+    await assertRejected(
+      /--name: want 1 to 100 characters on one line/,
+      'accounts',
+      'limits',
+      account,
+      '--name',
+      ' \u3000',
+    );
     await assertRejected(/--usd: "1e3" is not a decimal amount/, 'accounts', 'create', '--name', 'x', '--usd', '1e3');
-    await assertRejected(/--usd: given more than once/, 'accounts', 'create', '--name', 'x', '--usd', '1', '--usd', '2');
+    await assertRejected(
+      /--usd: given more than once/,
+      'accounts',
+      'create',
+      '--name',
+      'x',
+      '--usd',
+      '1',
+      '--usd',
+      '2',
+    );
     await assertRejected(
       /'--running-cap <number>' argument '1\.5' is invalid\. Want a whole number from 0 to 1000000/,
       'accounts',
@@ -257,9 +274,25 @@ describe('admin accounts', { concurrency: 2 }, () => {
     await assertRejected(/--usd: nothing to correct/, 'accounts', 'adjust', account, '--usd', '-0');
     await assertRejected(/required option '--usd <amount>' not specified/, 'accounts', 'top-up', account);
     await assertRejected(/no account acc_none/, 'accounts', 'suspend', 'acc_none');
-    await assertRejected(/--reason: want 1 to 500 characters on one line/, 'accounts', 'suspend', account, '--reason', ' ');
+    await assertRejected(
+      /--reason: want 1 to 500 characters on one line/,
+      'accounts',
+      'suspend',
+      account,
+      '--reason',
+      ' ',
+    );
     await assertRejected(/--reason: want 1 to 500/, 'accounts', 'suspend', account, '--reason', 'two\nlines');
-    await assertRejected(/--reference: want 1 to 200/, 'accounts', 'top-up', account, '--usd', '1', '--reference', 'a b');
+    await assertRejected(
+      /--reference: want 1 to 200/,
+      'accounts',
+      'top-up',
+      account,
+      '--usd',
+      '1',
+      '--reference',
+      'a b',
+    );
     await assertRejected(
       /unknown option '--limit'\nnpm run admin -- accounts list --help shows/,
       'accounts',
@@ -477,7 +510,15 @@ describe('admin ledger, usage and queues', () => {
     assert.match(camelCase.stdout, new RegExp(`^account +${account}\n[^]*\ngroupBy +model keyId\n`));
     assert.deepEqual(await ask('ledger', 'verify'), { holds: true, violations: [] });
 
-    await assertRejected(/--cursor: not one that this list gave/, 'ledger', 'list', '--account', account, '--cursor', 'x');
+    await assertRejected(
+      /--cursor: not one that this list gave/,
+      'ledger',
+      'list',
+      '--account',
+      account,
+      '--cursor',
+      'x',
+    );
     await assertRejected(
       /'--size <number>' argument '0' is invalid\. Want a whole number from 1 to 1000/,
       'ledger',
@@ -492,7 +533,11 @@ describe('admin ledger, usage and queues', () => {
       ['usage', '--account', account],
       ['ledger', 'costs'],
     ]) {
-      await assertRejected(/--from: maximum: got 2026-11-02, want 2026-11-01, the value of to/, ...command, ...reversed);
+      await assertRejected(
+        /--from: maximum: got 2026-11-02, want 2026-11-01, the value of to/,
+        ...command,
+        ...reversed,
+      );
     }
     await assertRejected(/--from: there is no such day/, 'usage', '--account', account, '--from', '2026-02-31');
     await assertRejected(

@@ -36,7 +36,8 @@ const PUBLIC = [
 
 describe('isPublicAddress', () => {
   for (const address of BLOCKED) {
-    it(`is false for ${address === '' ? 'an empty text' : address}`, () => assert.equal(isPublicAddress(address), false));
+    it(`is false for ${address === '' ? 'an empty text' : address}`, () =>
+      assert.equal(isPublicAddress(address), false));
   }
   for (const address of PUBLIC) {
     it(`is true for ${address}`, () => assert.equal(isPublicAddress(address), true));
@@ -89,7 +90,8 @@ describe('readHost', () => {
     '08.1.1.1',
     'a.0x7g1.9',
   ]) {
-    it(`accepts ${host} neither as a name nor as an address`, () => assert.deepEqual(readHost(host), { kind: 'invalid' }));
+    it(`accepts ${host} neither as a name nor as an address`, () =>
+      assert.deepEqual(readHost(host), { kind: 'invalid' }));
   }
   for (const host of ['', '.', 'a..b', 'example.com..', '-a.test', 'a b.test', 'a*.test', `${'a'.repeat(64)}.test`]) {
     it(`rejects "${host}" as a name`, () => assert.deepEqual(readHost(host), { kind: 'invalid' }));

@@ -11,7 +11,11 @@ import type { Caller } from '../../src/accounts/authenticate.ts';
 import { createPinnedDefinitions } from '../../src/catalogue/pinned-definitions.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
 import { archiveOutputs } from '../../src/generation/archive.ts';
-import { VIDEO_ARCHIVING_SLOTS, createArchivingSlots, createVideoArchivingSlots } from '../../src/generation/archiving-slots.ts';
+import {
+  VIDEO_ARCHIVING_SLOTS,
+  createArchivingSlots,
+  createVideoArchivingSlots,
+} from '../../src/generation/archiving-slots.ts';
 import type { GenerationContext } from '../../src/generation/context.ts';
 import { GenerationFailure } from '../../src/generation/failure.ts';
 import { createFrameDecoders } from '../../src/generation/frame-decoders.ts';

@@ -112,9 +112,15 @@ describe('an invalid field', () => {
     const many = Object.fromEntries(Array.from({ length: 17 }, (_, place) => [`key${place}`, '']));
     assert.match(await rejectionMessage({ metadata: many }), /^invalid request: metadata: maxProperties: .* want 16$/);
     assert.match(await rejectionMessage({ metadata: { '': 'x' } }), /^invalid request: metadata: minLength/);
-    assert.match(await rejectionMessage({ metadata: { ['k'.repeat(65)]: 'x' } }), /^invalid request: metadata: maxLength/);
+    assert.match(
+      await rejectionMessage({ metadata: { ['k'.repeat(65)]: 'x' } }),
+      /^invalid request: metadata: maxLength/,
+    );
     assert.match(await rejectionMessage({ metadata: { 'a\nb': { deep: 1 } } }), /type: got object, want string$/);
-    assert.match(await rejectionMessage({ metadata: { a: 'x'.repeat(513) } }), /^invalid request: metadata\.a: maxLength/);
+    assert.match(
+      await rejectionMessage({ metadata: { a: 'x'.repeat(513) } }),
+      /^invalid request: metadata\.a: maxLength/,
+    );
   });
 
   it('that the database could not store is named as well', async () => {
@@ -240,7 +246,10 @@ describe('a request that the account cannot afford or queue', () => {
         const { message } = (await poor.client.create(body())).body;
         await poor.client.create(body());
         await poorer.client.create(body());
-        assert.match(message, /is available; reduce the request, wait until running tasks release .*, or contact the operator/);
+        assert.match(
+          message,
+          /is available; reduce the request, wait until running tasks release .*, or contact the operator/,
+        );
         assert.doesNotMatch(message, /npm|admin|top-up|acc_/);
         assert.deepEqual(
           lines.map(({ accountId, availableUsd, neededUsd }) => [accountId, availableUsd, neededUsd]),

@@ -370,8 +370,14 @@ describe('a filter', () => {
       'invalid request: ids: maxItems: got 101, want 100',
     );
     assert.match(await rejectionMessage(account.client, 'ids='), /^invalid request: ids\.0: minLength/);
-    assert.match(await rejectionMessage(account.client, `ids=${'x'.repeat(65)}`), /^invalid request: ids\.0: maxLength/);
-    assert.match(await rejectionMessage(account.client, `ids=${newest},%00`), /^invalid request: ids\.1: must not contain/);
+    assert.match(
+      await rejectionMessage(account.client, `ids=${'x'.repeat(65)}`),
+      /^invalid request: ids\.0: maxLength/,
+    );
+    assert.match(
+      await rejectionMessage(account.client, `ids=${newest},%00`),
+      /^invalid request: ids\.1: must not contain/,
+    );
   });
 
   // Proves C3-27.
@@ -411,7 +417,10 @@ describe('a filter', () => {
       await rejectionMessage(client, 'metadata.a=1&metadata.a=2'),
       'invalid request: metadata.a: given more than once',
     );
-    assert.match(await rejectionMessage(client, `metadata.a=${'x'.repeat(513)}`), /^invalid request: metadata\.a: maxLength/);
+    assert.match(
+      await rejectionMessage(client, `metadata.a=${'x'.repeat(513)}`),
+      /^invalid request: metadata\.a: maxLength/,
+    );
     assert.match(await rejectionMessage(client, `metadata.${'x'.repeat(65)}=a`), /^invalid request: metadata/);
     assert.match(await rejectionMessage(client, 'metadata.a=%00'), /^invalid request: metadata\.a: must not contain/);
     assert.match(await rejectionMessage(client, 'metadata.%00=a'), /^invalid request: metadata: must not contain/);
@@ -454,8 +463,14 @@ describe('a filter', () => {
         );
       }
       assert.match(await rejectionMessage(client, `${name}=-1`), new RegExp(`^invalid request: ${name}: minimum`));
-      assert.match(await rejectionMessage(client, `${name}=1795275000000`), new RegExp(`^invalid request: ${name}: maximum`));
-      assert.match(await rejectionMessage(client, `${name}=${'9'.repeat(400)}`), new RegExp(`^invalid request: ${name}: `));
+      assert.match(
+        await rejectionMessage(client, `${name}=1795275000000`),
+        new RegExp(`^invalid request: ${name}: maximum`),
+      );
+      assert.match(
+        await rejectionMessage(client, `${name}=${'9'.repeat(400)}`),
+        new RegExp(`^invalid request: ${name}: `),
+      );
       assert.match(await rejectionMessage(client, `${name}=1&${name}=2`), /given more than once/);
     }
   });

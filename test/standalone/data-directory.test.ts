@@ -38,7 +38,10 @@ describe('the data directory', () => {
 
   it('is rejected while another process uses it', async () => {
     const opened = await openDataDirectory(folder);
-    await assert.rejects(openDataDirectory(folder), { name: 'EmbeddedError', message: /already running .*process \d+/ });
+    await assert.rejects(openDataDirectory(folder), {
+      name: 'EmbeddedError',
+      message: /already running .*process \d+/,
+    });
     await opened.release();
   });
 

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import pg from 'pg';
 import type { Queryable } from '../../src/database/database.ts';
-import { claimOutbox, claimOutboxOfAccount, giveBackOutbox, removeOutbox } from '../../src/tasks/outbox/outbox.ts';
+import { claimOutbox, claimOutboxOfAccount, releaseOutboxLease, removeOutbox } from '../../src/tasks/outbox/outbox.ts';
 import { openTaskRoom } from './task-room.ts';
 import type { TaskRoom } from './task-room.ts';
 
@@ -54,7 +54,7 @@ describe('the outbox, with statistics of an empty table', () => {
   const statements: readonly (readonly [string, (connection: Queryable) => Promise<unknown>])[] = [
     ['claim_outbox', (connection) => claimOutbox(connection, 1)],
     ['claim_outbox_of_account', (connection) => claimOutboxOfAccount(connection, 'acc_none', 1)],
-    ['give_back_outbox', (connection) => giveBackOutbox(connection, [1n])],
+    ['give_back_outbox', (connection) => releaseOutboxLease(connection, [1n])],
     ['remove_outbox', (connection) => removeOutbox(connection, [1n])],
   ];
   for (const [name, run] of statements) {

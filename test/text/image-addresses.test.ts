@@ -113,8 +113,16 @@ describe('the URLs of images that an upstream fetches', () => {
   it('are passed on unresolved when there is no name server, and when the operator allows the name', async (t) => {
     const allow = ['minio.storage:443'];
 
-    await checkImageAddresses([image('https://example.com/a.png')], createValidator(t, failing('ECONNREFUSED')), ACCOUNT);
-    await checkImageAddresses([image('https://minio.storage/a.png')], createValidator(t, failing('ENOTFOUND'), allow), ACCOUNT);
+    await checkImageAddresses(
+      [image('https://example.com/a.png')],
+      createValidator(t, failing('ECONNREFUSED')),
+      ACCOUNT,
+    );
+    await checkImageAddresses(
+      [image('https://minio.storage/a.png')],
+      createValidator(t, failing('ENOTFOUND'), allow),
+      ACCOUNT,
+    );
   });
 
   it('are not passed on when the account has too many lookups in progress', async (t) => {

@@ -108,8 +108,7 @@ function isAbort(error: unknown): boolean {
 }
 
 function reportError(error: unknown, cli: CliEnvironment, terminal: Terminal): void {
-  if (error instanceof CommanderError && (error.exitCode === 0 || (error.code === HELP_SHOWN && !isJson(cli))))
-    return;
+  if (error instanceof CommanderError && (error.exitCode === 0 || (error.code === HELP_SHOWN && !isJson(cli)))) return;
   const message = redact(messageOf(error, cli), cli);
   if (!isJson(cli)) {
     terminal.say(message);

@@ -46,7 +46,5 @@ export function waitField(seconds: number): z.ZodDefault<z.ZodInt> {
     .min(0)
     .max(LONGEST_WISH_SECONDS)
     .default(seconds)
-    .describe(
-      `How many seconds to wait for the task to end, ${LONGEST_WAIT_SECONDS} at most; 0 returns at once.`,
-    );
+    .describe(`How many seconds to wait for the task to end, ${LONGEST_WAIT_SECONDS} at most; 0 returns at once.`);
 }

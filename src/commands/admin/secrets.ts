@@ -154,7 +154,8 @@ function runsWith({ environment }: Instance, secrets: Awaited<ReturnType<typeof 
 /** @throws {AdminError} the old keys may still be needed. */
 async function requireUnused(directory: string): Promise<void> {
   const [secrets, instance] = [await readSecrets(directory), await readInstance(directory)];
-  if (instance === undefined) throw new AdminError('run npm start with the new keys first: this command reads its database');
+  if (instance === undefined)
+    throw new AdminError('run npm start with the new keys first: this command reads its database');
   if (!runsWith(instance, secrets)) throw new AdminError(NOT_FROM_FILE);
   const database = openDatabase({ url: instance.databaseUrl, poolSize: 2 }, silentLogger());
   try {

@@ -31,7 +31,8 @@ export function accountRoutes(http: HttpContext): readonly Route[] {
       operationId: 'getAccount',
       tag: 'Account',
       summary: 'Read the balance and the limits',
-      description: '`callbackProblems` lists the receivers of the account that fail to accept callbacks, and since when.',
+      description:
+        '`callbackProblems` lists the receivers of the account that fail to accept callbacks, and since when.',
       access: 'billing:read',
       answer: { kind: 'data', schema: AccountSchema },
       answerHeaders: {

@@ -116,7 +116,8 @@ export function adminAccountRoutes(http: HttpContext): readonly Route[] {
       path: '/admin/accounts/{accountId}',
       operationId: 'adminUpdateAccount',
       summary: 'Change the name or limits of an account',
-      description: 'Fields that are absent stay unchanged. Rates apply within a second; tasks that already run above a lowered limit continue.',
+      description:
+        'Fields that are absent stay unchanged. Rates apply within a second; tasks that already run above a lowered limit continue.',
       body: { kind: 'json', schema: UpdateAccountSchema },
       answer: accountAnswer,
       async handle({ ctx, params, body: { name, limits } }) {
@@ -138,7 +139,8 @@ export function adminAccountRoutes(http: HttpContext): readonly Route[] {
       path: '/admin/accounts/{accountId}/suspend',
       operationId: 'adminSuspendAccount',
       summary: 'Suspend an account',
-      description: 'Its requests are rejected with 403 within a second. Running tasks finish; queued tasks stay queued.',
+      description:
+        'Its requests are rejected with 403 within a second. Running tasks finish; queued tasks stay queued.',
       body: { kind: 'json', schema: SuspendAccountSchema, isOptional: true },
       answer: accountAnswer,
       handle: (request) => setSuspension(request, true, request.body.reason?.trim()),

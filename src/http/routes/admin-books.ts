@@ -117,8 +117,7 @@ export function adminBookRoutes(http: HttpContext): readonly Route[] {
       path: '/admin/ledger/verify',
       operationId: 'adminVerifyLedger',
       summary: 'Prove that all money adds up',
-      description:
-        'Reads the whole database, of all accounts, in one snapshot. Takes seconds for millions of entries.',
+      description: 'Reads the whole database, of all accounts, in one snapshot. Takes seconds for millions of entries.',
       answer: { kind: 'data', schema: LedgerProofSchema },
       async handle() {
         proof ??= verifyLedger(database).finally(() => {

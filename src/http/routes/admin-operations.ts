@@ -40,7 +40,8 @@ export function adminOperationRoutes(http: HttpContext): readonly Route[] {
       path: '/admin/upstreams',
       operationId: 'adminGetUpstreams',
       summary: 'List the state of the upstreams of tasks',
-      description: 'The state is shared by all workers. Each API process has its own state of upstreams for text, which is in its metrics.',
+      description:
+        'The state is shared by all workers. Each API process has its own state of upstreams for text, which is in its metrics.',
       answer: { kind: 'data', schema: UpstreamsSchema },
       async handle() {
         const models = http.catalogue.models.filter((model) => !isTextModel(model));

@@ -56,7 +56,9 @@ export function taskEventRoutes(http: HttpContext): readonly Route[] {
           description: 'The live stream: `id` is the `seq`, `event` the type, `data` the event as JSON.',
           mimeTypes: ['text/event-stream'],
         },
-        204: { description: 'The task is completed and has no events after `Last-Event-ID`: a client stops reconnecting.' },
+        204: {
+          description: 'The task is completed and has no events after `Last-Event-ID`: a client stops reconnecting.',
+        },
       },
       errors: ['NOT_FOUND'],
       async handle({ ctx, caller, params, query }) {

@@ -86,7 +86,11 @@ export const HttpBindingSchema = Type.Object(
           state: expression('`running`, `done` or `failed`; anything else counts as no response, and is polled again.'),
           progress: Type.Optional(expression('0 to 1.')),
           everySeconds: Type.Optional(
-            Type.Integer({ minimum: 1, maximum: 600, description: 'The shortest interval between polls that the provider accepts.' }),
+            Type.Integer({
+              minimum: 1,
+              maximum: 600,
+              description: 'The shortest interval between polls that the provider accepts.',
+            }),
           ),
           failedStatuses: Type.Optional(Statuses),
         },

@@ -10,7 +10,10 @@ import { violation } from '@darkroom/api/facts/violation';
 import type { Violation } from '@darkroom/api/facts/violation';
 
 /** Contract §2: https, and an address that is not literally private. Names are checked when connecting. */
-export function findCallbackViolation(callback: CreateRequest['callback'], policy: EgressPolicy): Violation | undefined {
+export function findCallbackViolation(
+  callback: CreateRequest['callback'],
+  policy: EgressPolicy,
+): Violation | undefined {
   if (callback === undefined) return undefined;
   const checked = checkUrl(callback.url, policy);
   return checked.ok ? undefined : violation('invalid request', 'callback.url', 'url', checked.problem);

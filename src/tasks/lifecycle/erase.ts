@@ -77,7 +77,11 @@ const eraseInputs: Statement = {
  *
  * @param settlementOfEarlierRun milliseconds since 1970. @returns how many.
  */
-export async function eraseOldInputs(database: Queryable, settlementOfEarlierRun: number, limit: number): Promise<number> {
+export async function eraseOldInputs(
+  database: Queryable,
+  settlementOfEarlierRun: number,
+  limit: number,
+): Promise<number> {
   const rows = await database.query(eraseInputs, [settlementOfEarlierRun / 1000, limit]);
   return rows.length;
 }

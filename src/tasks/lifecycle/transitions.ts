@@ -253,7 +253,8 @@ export async function recordNoAnswer(database: Database, taskId: TaskId, { label
   await database.transaction(async (transaction) => {
     if ((await touchTask(transaction, taskId)) === undefined) return;
     const recorded = await attemptsSoFar(transaction, taskId, 'provider_unanswered');
-    if (recorded < MAX_UNANSWERED_EVENTS) await addEvent(transaction, taskId, 'provider_unanswered', { upstream: label });
+    if (recorded < MAX_UNANSWERED_EVENTS)
+      await addEvent(transaction, taskId, 'provider_unanswered', { upstream: label });
   });
 }
 

@@ -93,7 +93,10 @@ export function decodeChatRequest(body: ChatBody, model: Pick<TextModelDefinitio
   };
 }
 
-function assertKnownParameters(body: ChatBody, { extraParameters = [] }: Pick<TextModelDefinition, 'extraParameters'>): void {
+function assertKnownParameters(
+  body: ChatBody,
+  { extraParameters = [] }: Pick<TextModelDefinition, 'extraParameters'>,
+): void {
   for (const name of Object.keys(body)) {
     if (KNOWN_PARAMETERS.has(name) || extraParameters.includes(name)) continue;
     const advice = Object.hasOwn(UNSUPPORTED_PARAMETERS, name) ? UNSUPPORTED_PARAMETERS[name] : undefined;

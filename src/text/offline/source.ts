@@ -149,7 +149,13 @@ async function* streamCalls(id: string, { index, plan, budget }: Choice, pace: P
     const nameTokens = [...tokensOf(call.name)].length;
     if (!budget.take(nameTokens)) return;
     await pace.wait(nameTokens);
-    yield { type: 'tool_call', choice: index, index: position, id: callId(`${id}/${index}/${position}`), name: call.name };
+    yield {
+      type: 'tool_call',
+      choice: index,
+      index: position,
+      id: callId(`${id}/${index}/${position}`),
+      name: call.name,
+    };
     for (const { text, tokens } of piecesOf(call.arguments, budget)) {
       await pace.wait(tokens.length);
       yield { type: 'tool_arguments', choice: index, index: position, text };

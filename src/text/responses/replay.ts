@@ -126,7 +126,11 @@ function* deltas(
   for (const cut of cutsOf(text, logprobs ?? [], cuts[deltaKey(head)])) {
     const [length, tokens] = typeof cut === 'number' ? [cut, 0] : cut;
     const delta = text.slice(at, at + length);
-    yield { ...head, delta, ...(hasLogprobs ? { logprobs: logprobs?.slice(sentLogprobs, sentLogprobs + tokens) ?? [] } : {}) };
+    yield {
+      ...head,
+      delta,
+      ...(hasLogprobs ? { logprobs: logprobs?.slice(sentLogprobs, sentLogprobs + tokens) ?? [] } : {}),
+    };
     at += length;
     sentLogprobs += tokens;
   }

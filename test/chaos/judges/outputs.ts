@@ -36,7 +36,8 @@ export const outputsAreWhatWasMade: Judge = {
     const wrong = downloads.flatMap((line) => {
       if (line.kind !== 'download' || line.bytes === undefined) return [];
       const reportedSize = sizes.get(line.outputId);
-      if (reportedSize === undefined || (reportedSize.sizeBytes === line.bytes && reportedSize.sha256 === line.sha256)) return [];
+      if (reportedSize === undefined || (reportedSize.sizeBytes === line.bytes && reportedSize.sha256 === line.sha256))
+        return [];
       return [
         {
           subject: line.outputId,

@@ -197,7 +197,10 @@ describe('a chat answer', () => {
   it('returns log probabilities beside the text, the same streamed and not', () => {
     const token = { token: 'hi', logprob: -0.1, bytes: [104, 105], alternatives: [] };
     const { chunks, answer } = render([{ type: 'text', choice: 0, text: 'hi', logprobs: [token] }, finish()]);
-    const expectedLogprobs = { content: [{ token: 'hi', logprob: -0.1, bytes: [104, 105], top_logprobs: [] }], refusal: null };
+    const expectedLogprobs = {
+      content: [{ token: 'hi', logprob: -0.1, bytes: [104, 105], top_logprobs: [] }],
+      refusal: null,
+    };
 
     assert.deepEqual(chunks[1]?.choices[0]?.logprobs, expectedLogprobs);
     assert.deepEqual(answer.choices[0]?.logprobs, expectedLogprobs);

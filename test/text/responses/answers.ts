@@ -151,7 +151,10 @@ export function readStrictly(events: readonly StreamEvent[]): {
     assert.ok(item !== undefined, `${type} without an item`);
     assert.equal(event['output_index'], done.length);
     if (type === 'output_item.done') {
-      assert.ok(part === undefined || (item['type'] === 'function_call' && part.isComplete), 'parts are done before items');
+      assert.ok(
+        part === undefined || (item['type'] === 'function_call' && part.isComplete),
+        'parts are done before items',
+      );
       const whole = event['item'] as Record<string, unknown>;
       assert.equal(whole['id'], item['id']);
       if (part !== undefined) assert.equal(whole['arguments'], part.text);

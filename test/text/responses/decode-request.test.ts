@@ -208,7 +208,11 @@ describe('the conversation of a request', () => {
   it('preserves reasoning that another provider encrypted, with the items beside it', () => {
     const texts = (type: string, text: string) => [{ type, text }];
     const foreign = { type: 'reasoning', id: 'rs_9', summary: [], encrypted_content: 'gAAAAABo' };
-    const openReasoning = { ...foreign, summary: texts('summary_text', 'In short'), content: texts('reasoning_text', 'Hm') };
+    const openReasoning = {
+      ...foreign,
+      summary: texts('summary_text', 'In short'),
+      content: texts('reasoning_text', 'Hm'),
+    };
 
     const messages = messagesOf([
       foreign,
@@ -603,7 +607,8 @@ describe('an invalid parameter', () => {
   ];
   for (const [body, param, code] of cases) {
     // Proves C9-10.
-    it(`${JSON.stringify(body).slice(0, 70)}: names ${param}`, () => assert.deepEqual(rejectionOf(body), [param, code]));
+    it(`${JSON.stringify(body).slice(0, 70)}: names ${param}`, () =>
+      assert.deepEqual(rejectionOf(body), [param, code]));
   }
 });
 

@@ -60,7 +60,10 @@ export const Limits = Type.Object(
       }),
     ),
   },
-  { additionalProperties: false, description: 'Fields that are absent stay unchanged, or get the default on creation.' },
+  {
+    additionalProperties: false,
+    description: 'Fields that are absent stay unchanged, or get the default on creation.',
+  },
 );
 
 export const CreateAccountSchema = Type.Object(

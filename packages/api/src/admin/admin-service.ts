@@ -31,7 +31,8 @@ export const UpstreamsSchema = Type.Object(
           state: Type.Unsafe<UpstreamCondition>({
             type: 'string',
             enum: ['open', 'paused', 'failing'],
-            description: '`paused`: it requires a pause. `failing`: it failed repeatedly, and its circuit breaker is open.',
+            description:
+              '`paused`: it requires a pause. `failing`: it failed repeatedly, and its circuit breaker is open.',
           }),
           pausedUntil: unixSecondsOrZero('it is not paused.'),
           failingSince: unixSecondsOrZero('its last answer was none of its failures.'),

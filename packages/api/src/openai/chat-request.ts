@@ -50,9 +50,13 @@ const MessageSchema = Type.Object(
     content: Type.Optional(Content('A text, or parts: `text`, and of a user `image_url` too.')),
     name: text(256, 'The name of the author.'),
     tool_calls: Type.Optional(
-      nullable<unknown[]>(Type.Array(ToolCallSchema, { maxItems: 512, description: 'The tool calls of an assistant.' })),
+      nullable<unknown[]>(
+        Type.Array(ToolCallSchema, { maxItems: 512, description: 'The tool calls of an assistant.' }),
+      ),
     ),
-    tool_call_id: Type.Optional(Type.String({ minLength: 1, maxLength: 256, description: 'The id of the call that this result is for.' })),
+    tool_call_id: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 256, description: 'The id of the call that this result is for.' }),
+    ),
     refusal: text(1_000_000, 'The refusal of an assistant.'),
     reasoning: text(10_000_000, 'The reasoning of an assistant, sent back; also `reasoning_content`.'),
     reasoning_content: text(10_000_000, 'The same; the name that many servers use.'),

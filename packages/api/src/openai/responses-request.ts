@@ -121,7 +121,10 @@ export const ResponsesRequestSchema = Type.Object(
         }),
       ),
     ),
-    truncation: word(['auto', 'disabled'], '`auto`: the oldest turns are left out if the context is too small for all.'),
+    truncation: word(
+      ['auto', 'disabled'],
+      '`auto`: the oldest turns are left out if the context is too small for all.',
+    ),
     metadata: Type.Optional(
       nullable<Record<string, string>>(
         Type.Unsafe({

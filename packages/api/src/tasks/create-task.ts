@@ -45,7 +45,8 @@ export const CreateTaskSchema = Type.Object(
       Type.Unsafe<'temp' | 'persistent'>({
         type: 'string',
         enum: ['temp', 'persistent'],
-        description: 'How long the outputs are stored: `temp`, the default, for 7 days; `persistent` until they are deleted.',
+        description:
+          'How long the outputs are stored: `temp`, the default, for 7 days; `persistent` until they are deleted.',
       }),
     ),
     metadata: Type.Optional(
