@@ -87,7 +87,7 @@ describe('an upstream that a model file describes', () => {
     assert.match(problemOf({ http: { ...GOOD, auth: { scheme: 'query' } } }) ?? '', /auth\.name/);
     assert.match(problemOf({ http: { ...rest, jobId: jobId ?? '' } }) ?? '', /poll: it and jobId/);
     assert.match(problemOf({ http: { ...rest, ...(poll === undefined ? {} : { poll }) } }) ?? '', /poll: it and jobId/);
-    assert.match(problemOf({ http: { ...rest, cancel: { path: "'/x'" } } }) ?? '', /jobId: there is none/);
+    assert.match(problemOf({ http: { ...rest, cancel: { path: "'/x'" } } }) ?? '', /jobId: missing/);
   });
 
   it('is rejected when it declares retries safe and sends no idempotency key', () => {

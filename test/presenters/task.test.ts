@@ -141,7 +141,7 @@ describe('a presented task', () => {
     });
     assert.deepEqual(errorOf({ errorReason: 'input_invalid', ...fault }), bare);
     assert.deepEqual(errorOf({ errorReason: 'input_invalid', errorCase: 'of a later release' }), bare);
-    assert.match(JSON.stringify(bare), /the provider refused/);
+    assert.match(JSON.stringify(bare), /the provider rejected/);
     assert.doesNotMatch(JSON.stringify(errorOf({ errorReason: 'timed_out', ...fault })), /image_urls/);
     assert.match(JSON.stringify(errorOf({ errorReason: 'input_invalid', errorCase: 'too_long' })), /"the file plays/);
   });
