@@ -49,8 +49,11 @@ const HEARTBEAT_THROTTLE = '2 seconds';
  */
 const ACTIVITY_POLLS = 1;
 
-/** Running activities were requested to end, and have this long to report back. */
-const FORCE_AFTER_MS = 2_000;
+/**
+ * Running activities were requested to end, and have this long to report back: a write to the database and a report to
+ * Temporal, on a machine that is busy with the rest of a deployment.
+ */
+const FORCE_AFTER_MS = 5_000;
 
 export interface RunningWorker {
   /** Resolves when the workers have stopped; rejects if one of them failed. */

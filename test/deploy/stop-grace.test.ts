@@ -9,8 +9,8 @@ import { packageFile } from '../../src/config/package-root.ts';
 import { VARIABLES } from '../../src/config/variables.ts';
 import { COMPOSE_FILE } from './compose-file.ts';
 
-/** The worker itself needs two of them to end what is cut off. */
-const MARGIN_SECONDS = 5;
+/** The worker itself may need five of them to end what is cut off. */
+const MARGIN_SECONDS = 8;
 const ENOUGH_SECONDS = Number(VARIABLES['UPSTREAM_GRACE_SECONDS']?.fallback) + MARGIN_SECONDS;
 
 /** @param duration in Compose's format: `15m10s`. */
