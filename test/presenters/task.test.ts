@@ -143,7 +143,10 @@ describe('a presented task', () => {
     assert.deepEqual(errorOf({ errorReason: 'input_invalid', errorCase: 'of a later release' }), bare);
     assert.match(JSON.stringify(bare), /the provider rejected/);
     assert.doesNotMatch(JSON.stringify(errorOf({ errorReason: 'timed_out', ...fault })), /image_urls/);
-    assert.match(JSON.stringify(errorOf({ errorReason: 'input_invalid', errorCase: 'too_long' })), /"the file is longer/);
+    assert.match(
+      JSON.stringify(errorOf({ errorReason: 'input_invalid', errorCase: 'too_long' })),
+      /"the file is longer/,
+    );
   });
 
   // Proves C3-4.
