@@ -12,6 +12,7 @@ import type { Message, TextRequest } from '../../../src/text/request.ts';
 import { countInputTokens } from '../../../src/text/tokens.ts';
 import { textUpstreamName } from '../../../src/text/upstream/target.ts';
 import { textDefinition } from '../../catalogue/definitions.ts';
+import { textRequest } from '../text-request.ts';
 import { openaiUpstream } from '../upstream/upstream-bench.ts';
 import { ALPHABETS, allWritten, loadTokenizers, message, tool } from './prompts.ts';
 import type { Count } from './prompts.ts';
@@ -29,36 +30,12 @@ before(async () => {
   counts = await loadTokenizers();
 });
 
-/** A request with only the named parameters. */
-function requestOf(changes: Partial<TextRequest>): TextRequest {
-  return {
-    model: MODEL.name,
-    messages: [],
-    maxOutputTokens: undefined,
-    stop: [],
-    choices: 1,
-    temperature: undefined,
-    topP: undefined,
-    frequencyPenalty: undefined,
-    presencePenalty: undefined,
-    logitBias: undefined,
-    seed: undefined,
-    topLogprobs: undefined,
-    format: { type: 'text' },
-    tools: [],
-    toolChoice: 'auto',
-    parallelToolCalls: true,
-    reasoningEffort: undefined,
-    ...changes,
-  };
-}
-
 async function boundOf(
   inputs: ReportedInputs,
   changes: Partial<TextRequest>,
   { model = MODEL, accountId = 'acc_1' }: { model?: TextModelDefinition; accountId?: string } = {},
 ): Promise<InputBound> {
-  const request = requestOf(changes);
+  const request = textRequest({ model: MODEL.name, ...changes });
   return inputs.bound({ accountId, model, request, body: {}, countedTokens: await countInputTokens(request) });
 }
 

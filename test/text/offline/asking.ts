@@ -10,6 +10,7 @@ import type { FunctionTool, Message, TextRequest, ToolCall } from '../../../src/
 import type { TextCall, TextSource } from '../../../src/text/source.ts';
 import { Tally } from '../../../src/text/tally.ts';
 import { createTextThreads } from '../../../src/text/threads/text-threads.ts';
+import { textRequest } from '../text-request.ts';
 
 /** The model as in the catalogue. */
 export const MODEL = JSON.parse(
@@ -62,26 +63,11 @@ export function tool(
 
 /** A request with every parameter at its default. @param prompt the conversation, or the user's message. */
 export function requestOf(prompt: string | readonly Message[], given: Partial<TextRequest> = {}): TextRequest {
-  return {
+  return textRequest({
     model: MODEL.name,
     messages: typeof prompt === 'string' ? [says('user', prompt)] : prompt,
-    maxOutputTokens: undefined,
-    stop: [],
-    choices: 1,
-    temperature: undefined,
-    topP: undefined,
-    frequencyPenalty: undefined,
-    presencePenalty: undefined,
-    logitBias: undefined,
-    seed: undefined,
-    topLogprobs: undefined,
-    format: { type: 'text' },
-    tools: [],
-    toolChoice: 'auto',
-    parallelToolCalls: true,
-    reasoningEffort: undefined,
     ...given,
-  };
+  });
 }
 
 export function callOf(request: TextRequest, model: TextModelDefinition = MODEL): TextCall {

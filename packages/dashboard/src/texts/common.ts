@@ -10,6 +10,7 @@ export const texts = {
   close: 'Close',
   copy: 'Copy',
   copied: 'Copied',
+  download: 'Download',
   unreachable: 'Darkroom is not responding',
   unreachableHint: 'It may be restarting, or this computer may be offline. The data shown may be out of date.',
   requestId: 'Request ID:',

@@ -65,7 +65,6 @@ export const texts = {
   cost: (usd: string) => `cost ${usd}`,
   notCharged: 'You were not charged',
   cancel: 'Cancel',
-  download: 'Download',
   downloadNumber: (number: number) => `Download output ${number}`,
   openTask: 'Open task',
   retry: 'Try again',

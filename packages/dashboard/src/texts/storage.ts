@@ -49,7 +49,6 @@ export const texts = {
   clearSelection: 'Clear selection',
   promote: 'Make persistent',
   promoteCost: (usd: string) => `about ${usd} per month`,
-  download: 'Download',
   remove: 'Delete',
   openTask: 'Open task',
   copyOutputId: 'Copy the output ID',

@@ -4,7 +4,6 @@ import { BusyButton } from '../../components/busy-button.tsx';
 import {
   IconAlertTriangle,
   IconArrowsShuffle,
-  IconDownload,
   IconExternalLink,
   IconPlugConnectedX,
   IconPlayerStopFilled,
@@ -19,7 +18,7 @@ import type { TaskRequest } from '../../api/task-request.ts';
 import { isOver } from '../../api/tasks.ts';
 import type { Task } from '../../api/tasks.ts';
 import type { ModelDetail } from '../../api/models.ts';
-import { downloadUrl } from '../../components/download-url.ts';
+import { DownloadButton } from '../../components/download-button.tsx';
 import { Note } from '../../components/note.tsx';
 import { MediaView } from '../../components/media-view.tsx';
 import { formatUsd } from '../../components/money.ts';
@@ -180,17 +179,7 @@ function Shown({
       <Box w="100%" onError={() => setUrl(output.url)}>
         <MediaView media={{ ...output, url }} alt={texts.outputAlt(index + 1, model)} />
       </Box>
-      <Button
-        component="a"
-        href={downloadUrl(output.url)}
-        download
-        size="xs"
-        variant="default"
-        leftSection={<IconDownload size={14} aria-hidden />}
-        {...(isOnly ? {} : { 'aria-label': texts.downloadNumber(index + 1) })}
-      >
-        {texts.download}
-      </Button>
+      <DownloadButton url={output.url} label={isOnly ? undefined : texts.downloadNumber(index + 1)} />
     </Stack>
   );
 }

@@ -1,12 +1,11 @@
 /** The stored outputs of tasks: a gallery in which several can be made persistent or deleted at once. */
-import { Button } from '@mantine/core';
-import { IconFilterOff, IconPhoto } from '@tabler/icons-react';
+import { IconPhoto } from '@tabler/icons-react';
 import { useEffect } from 'react';
-import { Link } from 'wouter';
 import { useStorageList } from '../../api/storage.ts';
+import { EmptyList } from '../../components/empty-list.tsx';
 import { NeedsScope } from '../../components/needs-scope.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
-import { EmptyState, ErrorState, LoadingState } from '../../components/states.tsx';
+import { ErrorState, LoadingState } from '../../components/states.tsx';
 import { useMay } from '../../session/session.tsx';
 import { texts } from '../../texts/storage.ts';
 import { Gallery } from './gallery.tsx';
@@ -42,40 +41,14 @@ function ReadableStorage() {
       {list === undefined && error === null ? <LoadingState /> : null}
       {list === undefined ? null : (
         <Gallery list={list} page={page} onPage={(next) => setView({ filter, page: next })}>
-          <Nothing isNarrow={isNarrowed(filter) || page > 1} onClear={clear} />
+          <EmptyList
+            texts={texts}
+            icon={<IconPhoto size={32} aria-hidden />}
+            isNarrow={isNarrowed(filter) || page > 1}
+            onClear={clear}
+          />
         </Gallery>
       )}
     </>
-  );
-}
-
-function Nothing({ isNarrow, onClear }: { readonly isNarrow: boolean; readonly onClear: () => void }) {
-  if (isNarrow) {
-    return (
-      <EmptyState
-        icon={<IconFilterOff size={32} aria-hidden />}
-        title={texts.noneMatch}
-        action={
-          <Button variant="default" onClick={onClear}>
-            {texts.clearFilters}
-          </Button>
-        }
-      >
-        {texts.noneMatchHint}
-      </EmptyState>
-    );
-  }
-  return (
-    <EmptyState
-      icon={<IconPhoto size={32} aria-hidden />}
-      title={texts.noneYet}
-      action={
-        <Button component={Link} href="/playground">
-          {texts.toPlayground}
-        </Button>
-      }
-    >
-      {texts.noneYetHint}
-    </EmptyState>
   );
 }

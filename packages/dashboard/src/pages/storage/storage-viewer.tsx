@@ -1,12 +1,12 @@
 /** One output as large as possible, with its details. The arrow keys go to the neighbouring ones. */
 import { ActionIcon, Anchor, Button, Center, Group, Text } from '@mantine/core';
 import { useWindowEvent } from '@mantine/hooks';
-import { IconChevronLeft, IconChevronRight, IconDownload, IconPin, IconTrash } from '@tabler/icons-react';
+import { IconChevronLeft, IconChevronRight, IconPin, IconTrash } from '@tabler/icons-react';
 import { Link } from 'wouter';
 import type { StoredOutput } from '../../api/storage.ts';
 import { CopyIcon } from '../../components/copy.tsx';
 import { Dialog } from '../../components/dialog.tsx';
-import { downloadUrl } from '../../components/download-url.ts';
+import { DownloadButton } from '../../components/download-button.tsx';
 import { MediaView } from '../../components/media-view.tsx';
 import { formatBytes } from '../../components/quantities.ts';
 import { Time } from '../../components/time.tsx';
@@ -76,18 +76,7 @@ function Viewed(props: Omit<ViewerProps, 'output' | 'onClose'> & { readonly outp
           <CopyIcon value={output.id} what={texts.copyOutputId} />
         </Text>
         <Group gap="xs">
-          {output.url === '' ? null : (
-            <Button
-              component="a"
-              href={downloadUrl(output.url)}
-              download
-              size="xs"
-              variant="default"
-              leftSection={<IconDownload size={14} aria-hidden />}
-            >
-              {texts.download}
-            </Button>
-          )}
+          {output.url === '' ? null : <DownloadButton url={output.url} />}
           {canChange && output.storage_tier === 'temp' ? (
             <Button
               size="xs"

@@ -2,7 +2,7 @@
 import { Badge, Box, Button, Center, Group, SimpleGrid, Stack, Text, Title } from '@mantine/core';
 import { BusyButton } from '../../components/busy-button.tsx';
 import { useDisclosure } from '@mantine/hooks';
-import { IconDownload, IconPin, IconTrash } from '@tabler/icons-react';
+import { IconPin, IconTrash } from '@tabler/icons-react';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { deleteOutputs, usePromotion, useStorageChanged } from '../../api/storage.ts';
@@ -11,7 +11,7 @@ import { useRefreshTask } from '../../api/task.ts';
 import { isOver } from '../../api/tasks.ts';
 import type { Output, Task } from '../../api/tasks.ts';
 import { CopyIcon } from '../../components/copy.tsx';
-import { downloadUrl } from '../../components/download-url.ts';
+import { DownloadButton } from '../../components/download-button.tsx';
 import { MediaView } from '../../components/media-view.tsx';
 import { formatBytes, formatSeconds } from '../../components/quantities.ts';
 import { Time } from '../../components/time.tsx';
@@ -133,16 +133,7 @@ function OutputActions({ output, task }: Omit<OutputProps, 'number'>) {
     });
   return (
     <Group gap="xs">
-      <Button
-        component="a"
-        href={downloadUrl(output.url)}
-        download
-        size="xs"
-        variant="default"
-        leftSection={<IconDownload size={14} aria-hidden />}
-      >
-        {texts.download}
-      </Button>
+      <DownloadButton url={output.url} />
       {mayWrite && output.storage === 'temp' ? (
         <BusyButton
           size="xs"

@@ -1,12 +1,13 @@
 /** All tasks of the account, newest first: filtered, and loaded as far as the user scrolls. */
 import { Button } from '@mantine/core';
-import { IconListDetails, IconFilterOff } from '@tabler/icons-react';
+import { IconListDetails } from '@tabler/icons-react';
 import { Link } from 'wouter';
 import { useTaskPages } from '../../api/tasks.ts';
 import type { TaskFilter } from '../../api/tasks.ts';
+import { EmptyList } from '../../components/empty-list.tsx';
 import { NeedsScope } from '../../components/needs-scope.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
-import { EmptyState, ErrorState, LoadingState } from '../../components/states.tsx';
+import { ErrorState, LoadingState } from '../../components/states.tsx';
 import { useMay } from '../../session/session.tsx';
 import { texts } from '../../texts/tasks.ts';
 import { isFiltered } from './filter-address.ts';
@@ -56,40 +57,16 @@ function ReadableTasks() {
       {first === undefined ? null : (
         // Another filter is another list, with its own scroll position.
         <TaskList key={JSON.stringify(filter)} filter={filter} pages={pages} first={first}>
-          {isEmpty ? <NoTasks isNarrow={isNarrow} onClear={() => setFilter(EVERYTHING)} /> : null}
+          {isEmpty ? (
+            <EmptyList
+              texts={texts}
+              icon={<IconListDetails size={32} aria-hidden />}
+              isNarrow={isNarrow}
+              onClear={() => setFilter(EVERYTHING)}
+            />
+          ) : null}
         </TaskList>
       )}
     </>
-  );
-}
-
-function NoTasks({ isNarrow, onClear }: { readonly isNarrow: boolean; readonly onClear: () => void }) {
-  if (isNarrow) {
-    return (
-      <EmptyState
-        icon={<IconFilterOff size={32} aria-hidden />}
-        title={texts.noneMatch}
-        action={
-          <Button variant="default" onClick={onClear}>
-            {texts.clearFilters}
-          </Button>
-        }
-      >
-        {texts.noneMatchHint}
-      </EmptyState>
-    );
-  }
-  return (
-    <EmptyState
-      icon={<IconListDetails size={32} aria-hidden />}
-      title={texts.noneYet}
-      action={
-        <Button component={Link} href="/playground">
-          {texts.toPlayground}
-        </Button>
-      }
-    >
-      {texts.noneYetHint}
-    </EmptyState>
   );
 }
