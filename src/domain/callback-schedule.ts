@@ -1,10 +1,7 @@
 /**
- * When a callback is retried (contract §6): attempts at about 0, 1, 5 and 20 min after the first, then given up.
+ * When a callback is retried (contract §6), by the schedule of `CALLBACK_OFFSETS_SECONDS` (src/config/variables.ts).
  * `Retry-After` of the receiver is honoured up to an hour. Pure.
  */
-
-/** Seconds after the first attempt; the first entry is the first attempt itself. */
-export const DEFAULT_CALLBACK_OFFSETS_SECONDS = [0, 60, 300, 1200] as const;
 
 /** Contract §6: "`Retry-After` is honoured up to 1 h". */
 export const MAX_CALLBACK_RETRY_AFTER_MS = 3_600_000;
@@ -13,6 +10,7 @@ export const MAX_CALLBACK_RETRY_AFTER_MS = 3_600_000;
  * How long to wait after a failed attempt.
  *
  * @param attempt the failed attempt, 1 for the first.
+ * @param offsetsSeconds of each attempt after the first; the first entry is 0.
  * @param retryAfterMs what the receiver requested, if it did.
  * @returns milliseconds until the next attempt, or undefined when the schedule is used up.
  */

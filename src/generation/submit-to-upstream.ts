@@ -24,7 +24,7 @@ import { warnOfShortGrace } from './short-grace.ts';
 import { stageFiles } from './stage-files.ts';
 import { stageInputs } from './stage-inputs.ts';
 import { WorkerStoppingError } from './stopped.ts';
-import type { SubmitAttempt } from './submit-with-fallback.ts';
+import type { SubmitAttempt } from './submit-attempt.ts';
 import type { TaskRoute } from './task-route.ts';
 
 /** Also after the signal has fired: a remaining intent would wrongly state that something may have been sent. */

@@ -6,14 +6,12 @@
  */
 import type { WorkingTask } from '../tasks/lifecycle/transitions.ts';
 import type { SubmitResult } from '../../workflows/contracts.ts';
-import type { Attempt } from './attempt.ts';
-import type { GenerationContext } from './context.ts';
 import { GenerationFailure, permanentFailure, retryableFailure } from './failure.ts';
 import { releaseUpstreamSlot } from './release-upstream-slot.ts';
+import type { SubmitAttempt } from './submit-attempt.ts';
 import { submitToUpstream } from './submit-to-upstream.ts';
 import type { Obstacle } from './submit-to-upstream.ts';
 import type { TaskRoute } from './task-route.ts';
-import type { StopSignals } from './until-stopped.ts';
 
 /**
  * Providers that keep rejecting are given up after this many rejections by each: a few minutes, with the pauses that
@@ -31,27 +29,6 @@ const AFTER_DEADLINE_MS = 500;
 const RETRY_MS = 4_000;
 /** Spreads the retries of tasks that wait for the same upstream. */
 const SPREAD_MS = 1_000;
-
-/** One attempt to submit a task. */
-export interface SubmitAttempt extends Attempt {
-  readonly context: GenerationContext;
-  readonly task: WorkingTask;
-  readonly routes: readonly TaskRoute[];
-  /** The upstream that an earlier attempt may have submitted the work to: no other upstream may get it. */
-  readonly triedIndex: number | undefined;
-  /** Fires on cancellation, at the deadline and when the worker stops. */
-  readonly stopSignal: AbortSignal;
-  /** These fire for fewer reasons. */
-  readonly stopSignals: StopSignals;
-  /** Whether a slot at the provider was acquired before the task's time began to run. */
-  readonly hasSlot: boolean;
-  /** Whether the workflow waits if an upstream is at its concurrency limit. */
-  readonly mayWait: boolean;
-  /** The attempt's own directory. */
-  readonly scratch: string;
-  /** Receives the progress, 0 to 1. */
-  readonly onProgress: (fraction: number) => void;
-}
 
 /** @throws {GenerationFailure} no upstream accepted the task: retryable, or permanent. */
 export async function submitWithFallback(attempt: SubmitAttempt): Promise<SubmitResult> {

@@ -1,6 +1,7 @@
 /**
  * The one small interface that every upstream protocol implements: submit, poll, cancel, and errors of three kinds. To
- * add an upstream, add a directory here; nothing else in the program knows a provider's vocabulary.
+ * add a protocol, add a directory here and list it in `protocols.ts`; nothing else in the program knows a provider's
+ * vocabulary.
  *
  * What the rest relies on (architecture, "Submitting is split from waiting, and never repeated blindly"):
  * - `submit` throws `ProviderRejection` only when it is certain that no work was accepted;

@@ -10,7 +10,7 @@ import type { Attempt } from '../../src/generation/attempt.ts';
 import { intentOfEarlierAttempt } from '../../src/generation/earlier-work.ts';
 import { GenerationFailure } from '../../src/generation/failure.ts';
 import { submitToUpstream } from '../../src/generation/submit-to-upstream.ts';
-import type { SubmitAttempt } from '../../src/generation/submit-with-fallback.ts';
+import type { SubmitAttempt } from '../../src/generation/submit-attempt.ts';
 import type { TaskRoute } from '../../src/generation/task-route.ts';
 import { ProviderRejection } from '../../src/providers/provider.ts';
 import type { Submission } from '../../src/providers/provider.ts';

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { submitToUpstream } from '../../src/generation/submit-to-upstream.ts';
-import type { SubmitAttempt } from '../../src/generation/submit-with-fallback.ts';
+import type { SubmitAttempt } from '../../src/generation/submit-attempt.ts';
 import type { TaskRoute } from '../../src/generation/task-route.ts';
 import { ProviderUnknown } from '../../src/providers/provider-unknown.ts';
 import { ProviderFailure, ProviderRejection } from '../../src/providers/provider.ts';

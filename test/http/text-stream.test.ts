@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, describe, it, mock } from 'node:test';
 import type { ParameterizedContext } from 'koa';
 import type { HttpContext } from '../../src/http/app/context.ts';
-import type { RequestState } from '../../src/http/middleware/middleware.ts';
+import type { RequestState } from '../../src/http/app/request-state.ts';
 import { answerTextCall } from '../../src/http/text/call.ts';
 import { sendTextStream } from '../../src/http/text/stream.ts';
 import { until } from '@darkroom/testing/until';

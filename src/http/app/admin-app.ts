@@ -7,7 +7,7 @@ import type { AdminConfig } from '../../config/config.ts';
 import { adminRoutes } from './admin-routes.ts';
 import { assembleApp } from './app.ts';
 import type { HttpContext } from './context.ts';
-import type { RequestState } from '../middleware/middleware.ts';
+import type { RequestState } from './request-state.ts';
 import { createDashboard } from '../routes/dashboard.ts';
 
 export function createAdminApp(http: HttpContext, { http: listener }: AdminConfig): Koa<RequestState> {

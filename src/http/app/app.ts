@@ -13,7 +13,7 @@ import { createClientAddress } from './client-address.ts';
 import type { HttpContext } from './context.ts';
 import { methodsOfPath } from './matched-route.ts';
 import { answerErrors, requireHttps } from '../middleware/middleware.ts';
-import type { RequestState } from '../middleware/middleware.ts';
+import type { RequestState } from './request-state.ts';
 import { publicRoutes } from './public-routes.ts';
 import { registerRoutes } from './register-routes.ts';
 import { logRequests } from '../middleware/request-log.ts';

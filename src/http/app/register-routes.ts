@@ -23,7 +23,7 @@ import { EXPENSIVE_WAIT_MS } from '../middleware/expensive-reads.ts';
 import { countFailedAuthentication } from '../middleware/failed-authentication.ts';
 import { SMALL_BODY_BYTES, hasNoBody, readJson } from '../bodies/json-body.ts';
 import { isJsonObject } from '../bodies/parse-body.ts';
-import type { RequestState } from '../middleware/middleware.ts';
+import type { RequestState } from './request-state.ts';
 import { requireOperator } from '../middleware/operator.ts';
 import { readQuery } from './query.ts';
 import { setTextLimitHeaders, textBudget } from '../text/limits.ts';

@@ -5,7 +5,7 @@
 import type { ParameterizedContext } from 'koa';
 import type { HttpContext } from '../app/context.ts';
 import { notFound } from '../app/errors.ts';
-import type { RequestState } from './middleware.ts';
+import type { RequestState } from '../app/request-state.ts';
 
 /** Ids of accounts and keys; an id of another form cannot exist and is not looked up in the database. */
 const ID = /^[\w-]{1,64}$/;

@@ -3,12 +3,10 @@
  * HTTP where only HTTPS is allowed (spec §1.8).
  */
 import type { Context, Middleware, Next } from 'koa';
-import type { Caller } from '../../accounts/authenticate.ts';
 import { InsufficientBalanceError } from '../../billing/ledger.ts';
 import type { HttpConfig } from '../../config/config.ts';
 import { factsOf } from '../../domain/darkroom-error.ts';
 import { newId } from '../../domain/ids.ts';
-import type { TaskId } from '../../domain/workflow-ids.ts';
 import { errorBody } from '../../text/error-body.ts';
 import { failure } from '@darkroom/api/tasks/envelope';
 import { rpcFailure } from '@darkroom/api/mcp/json-rpc';
@@ -20,21 +18,11 @@ import { errorFormOf } from '../app/error-form.ts';
 import type { ErrorForm } from '../app/error-form.ts';
 import { invalidRequest, problemOf } from '../app/errors.ts';
 import type { HttpProblem } from '../app/errors.ts';
+import type { RequestState } from '../app/request-state.ts';
 import { matchedRoute } from '../app/matched-route.ts';
 import { requireSoundHead } from './request-head.ts';
 import { SECURITY_HEADERS, STRICT_TRANSPORT_SECURITY } from './security-headers.ts';
 import { textProblemOf } from '../text/problem.ts';
-
-/** What our middleware passes on to the handlers. */
-export interface RequestState {
-  requestId: string;
-  /** Only on routes that need a key. */
-  caller: Caller;
-  /** The task that this request created. */
-  createdTaskId?: TaskId;
-  /** The id of the JSON-RPC message in this request, once it was read. */
-  messageId?: MessageId;
-}
 
 /** A client's own request id is echoed only in this form (contract §1). */
 const REQUEST_ID = /^[\w-]{1,64}$/;

@@ -4,7 +4,7 @@ import { isTaskId } from '../../domain/workflow-ids.ts';
 import type { AnsweredRequest, Tracing } from '../../telemetry/tracing.ts';
 import { matchedRoute } from '../app/matched-route.ts';
 import { PROBES } from './middleware.ts';
-import type { RequestState } from './middleware.ts';
+import type { RequestState } from '../app/request-state.ts';
 
 export function traceRequests(tracing: Tracing, now: () => number): Middleware<RequestState> {
   return async (ctx, next) => {

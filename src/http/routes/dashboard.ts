@@ -9,7 +9,7 @@ import { answerOtherMethod } from '../middleware/allow.ts';
 import type { HttpContext } from '../app/context.ts';
 import { notFound } from '../app/errors.ts';
 import { methodsOfPath } from '../app/matched-route.ts';
-import type { RequestState } from '../middleware/middleware.ts';
+import type { RequestState } from '../app/request-state.ts';
 import { defineRoute } from '../app/route.ts';
 import type { Route } from '../app/route.ts';
 import { CACHE_AN_HOUR, CACHE_FOREVER, answerFile, createStaticFiles } from '../app/static-files.ts';

@@ -10,7 +10,7 @@ import type { Route } from '../app/route.ts';
 import { CACHE_AN_HOUR, CACHE_FOREVER, CACHE_REVALIDATED, answerFile, createStaticFiles } from '../app/static-files.ts';
 import type { StaticFiles } from '../app/static-files.ts';
 import { answerOtherMethod } from '../middleware/allow.ts';
-import type { RequestState } from '../middleware/middleware.ts';
+import type { RequestState } from '../app/request-state.ts';
 import { protectPage } from '../middleware/security-headers.ts';
 
 const ROOT = '/guide';

@@ -19,7 +19,7 @@ import { invalidRequest } from '../app/errors.ts';
 import type { RequestError } from '../app/errors.ts';
 import { createInProcessFetch } from '../app/in-process-fetch.ts';
 import { CREATE_BODY_BYTES } from '../bodies/json-body.ts';
-import type { RequestState } from '../middleware/middleware.ts';
+import type { RequestState } from '../app/request-state.ts';
 import { AnswerSchema, MessagesSchema } from '@darkroom/api/mcp/json-rpc';
 import { defineRoute } from '../app/route.ts';
 import { holdUntilClosed } from '../middleware/waiting-answers.ts';

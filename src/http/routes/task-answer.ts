@@ -13,7 +13,7 @@ import { presentTask } from '../../presenters/task.ts';
 import type { WireTask } from '@darkroom/api/tasks/task';
 import type { HttpContext } from '../app/context.ts';
 import { setDeprecationHeaders } from '../middleware/deprecation.ts';
-import type { RequestState } from '../middleware/middleware.ts';
+import type { RequestState } from '../app/request-state.ts';
 
 /** @throws {TaskNotFoundError} the text cannot be a task's id. */
 export function taskIdOf({ taskId = '' }: Readonly<Record<string, string>>): TaskId {

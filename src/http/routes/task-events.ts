@@ -14,7 +14,7 @@ import type { HttpContext } from '../app/context.ts';
 import { wantsEventStream } from '../streams/event-stream.ts';
 import type { ServerSentEvent } from '../../domain/server-sent-event.ts';
 import type { EventStream } from '../streams/event-stream.ts';
-import type { RequestState } from '../middleware/middleware.ts';
+import type { RequestState } from '../app/request-state.ts';
 import { defineRoute } from '../app/route.ts';
 import { holdUntilClosed } from '../middleware/waiting-answers.ts';
 import type { Route } from '../app/route.ts';

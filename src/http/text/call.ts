@@ -6,7 +6,7 @@ import type { DecodedTextCall } from '../../text/answer.ts';
 import type { HttpContext } from '../app/context.ts';
 import { DEPRECATION_HEADERS } from '../middleware/deprecation.ts';
 import { problemOf } from '../app/errors.ts';
-import type { RequestState } from '../middleware/middleware.ts';
+import type { RequestState } from '../app/request-state.ts';
 import { textProblemOf } from './problem.ts';
 import { setTextLimitHeaders } from './limits.ts';
 import { sendTextStream } from './stream.ts';

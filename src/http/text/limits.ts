@@ -3,7 +3,7 @@ import type { ParameterizedContext } from 'koa';
 import type { Caller } from '../../accounts/authenticate.ts';
 import type { Budget } from '../../limits/rate-limiter.ts';
 import type { HttpContext } from '../app/context.ts';
-import type { RequestState } from '../middleware/middleware.ts';
+import type { RequestState } from '../app/request-state.ts';
 
 /** The account's budget of text calls (contract §9). */
 export function textBudget(caller: Caller): Budget {

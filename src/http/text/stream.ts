@@ -7,7 +7,7 @@ import type { ParameterizedContext } from 'koa';
 import type { Caller } from '../../accounts/authenticate.ts';
 import { DONE } from '../../text/encoder.ts';
 import type { HttpContext } from '../app/context.ts';
-import type { RequestState } from '../middleware/middleware.ts';
+import type { RequestState } from '../app/request-state.ts';
 import { holdUntilClosed } from '../middleware/waiting-answers.ts';
 
 /** Contract §4: "a comment `: keep-alive` after 15 s of silence". */

@@ -1,5 +1,5 @@
 /**
- * A price in words, from the rules by which it is computed (src/catalogue/definition.ts). Nothing is rounded: amounts
+ * A price in words, from the rules by which it is computed (src/catalogue/price.ts). Nothing is rounded: amounts
  * remain decimal strings.
  */
 import type { WireModel } from '@darkroom/api/tasks/model';
