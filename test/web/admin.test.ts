@@ -23,7 +23,7 @@ describe('signing in', () => {
         await page.goto(`${pages.url}/service`);
         await page.getByRole('textbox', { name: 'Operator token' }).fill('wrong');
         await page.keyboard.press('Enter');
-        await page.getByText('This is not the token of this installation.').waitFor();
+        await page.getByText('The operator token is invalid.').waitFor();
         await expectAccessible(page);
 
         await page.getByRole('textbox', { name: 'Operator token' }).fill(ADMIN_TOKEN);
@@ -201,7 +201,7 @@ describe('accounts', () => {
       await pages.signIn(page, `/accounts/${id}/limits`);
       const field = page.getByRole('textbox', { name: 'Running tasks' });
       await field.fill('many');
-      await page.getByText('Enter a whole number, at least 0.').waitFor();
+      await page.getByText('Enter a whole number of at least 0.').waitFor();
       await field.fill('1,234');
       await expectAccessible(page);
       await page.getByRole('button', { name: 'Save changes' }).click();

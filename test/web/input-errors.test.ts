@@ -26,19 +26,19 @@ describe('the validation errors of an input', () => {
   it('are reported once for a field, at any depth', () => {
     assert.deepEqual(messagesFor({ prompt: 'longer than ten', image_urls: ['https://a', 'x'], camera: { zoom: 4 } }), [
       'prompt: Enter at most 10 characters.',
-      'image_urls.1: This does not match the required format.',
+      'image_urls.1: Does not match the required format.',
       'camera.zoom: Must be at most 3.',
     ]);
   });
 
   it('include a text of white space alone, in words and not as a pattern', () => {
-    assert.deepEqual(messagesFor({ prompt: ' \n ' }), ['prompt: Enter more than white space.']);
+    assert.deepEqual(messagesFor({ prompt: ' \n ' }), ['prompt: This field cannot be blank.']);
   });
 
   it('name unknown fields, also nested ones', () => {
     assert.deepEqual(messagesFor({ prompt: 'a boat', seed: 1, camera: { pan: 1 } }), [
-      'camera.pan: The model has no such field.',
-      'seed: The model has no such field.',
+      'camera.pan: The model does not have this field.',
+      'seed: The model does not have this field.',
     ]);
   });
 

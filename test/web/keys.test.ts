@@ -111,7 +111,7 @@ describe('the keys of the dashboard', () => {
     await page.getByText('Enter an amount in dollars').first().waitFor();
     await expectNoViolations(page);
     await page.getByRole('textbox', { name: 'Per day' }).fill('5.25');
-    await page.getByLabel('Last day').fill('2100-01-31');
+    await page.getByLabel('Expiration date').fill('2100-01-31');
     await page.getByRole('combobox', { name: 'Models' }).fill('canvas');
     await page.getByRole('option', { name: 'darkroom/canvas' }).click();
     await page.keyboard.press('Tab');
@@ -176,9 +176,9 @@ describe('the keys of the dashboard', () => {
     assert.deepEqual(await page.getByRole('option').allTextContents(), ['darkroom/canvas']);
     await page.getByRole('option').click();
     await page.keyboard.press('Tab');
-    await page.getByLabel('Last day').fill('2100-01-31');
-    await page.getByText('Your own key expires before this day.').first().waitFor();
-    await page.getByLabel('Last day').fill('');
+    await page.getByLabel('Expiration date').fill('2100-01-31');
+    await page.getByText('Your own key expires before this date.').first().waitFor();
+    await page.getByLabel('Expiration date').fill('');
     await page.getByRole('textbox', { name: 'Per day' }).fill('2');
     opened.expect(/403/);
     await button(page.getByRole('dialog'), 'Create key').click();

@@ -192,7 +192,7 @@ describe("a model's page", () => {
     await card.getByText('2 routes').waitFor();
     await card.getByRole('link', { name: OPERATORS_MODEL, exact: true }).click();
 
-    await page.getByText(/^It rejects requests from /).waitFor();
+    await page.getByText(/^Requests are rejected starting /).waitFor();
     await page.getByRole('rowheader', { name: 'canvas.width' }).waitFor();
     await expectNoViolations(page);
     await page.getByRole('link', { name: 'darkroom/scene', exact: true }).click();

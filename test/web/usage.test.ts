@@ -128,7 +128,7 @@ describe('the usage of the dashboard', () => {
     for (const amount of [available, held, balance])
       await money.getByText(formatUsd(amount), { exact: true }).waitFor();
     assert.notEqual(held, '0');
-    await page.getByRole('heading', { name: 'Spend caps of keys' }).waitFor();
+    await page.getByRole('heading', { name: 'API key spend caps' }).waitFor();
     await page.getByText('web shop', { exact: true }).waitFor();
 
     await page.locator('.recharts-bar-rectangle').first().waitFor();
@@ -138,7 +138,7 @@ describe('the usage of the dashboard', () => {
       new Map(usage.rows.map(({ model, count, captured }) => [model, [String(count), formatUsd(captured)]])),
     );
     assert.equal(sums.at(-1)?.at(-1), formatUsd(usage.total.captured));
-    await button(page, 'Show the days as a table').press('Enter');
+    await button(page, 'Show daily table').press('Enter');
     await isRowCount(rowsOf(page, 'Spending by day'), 30);
     await expectNoViolations(page);
     await close();

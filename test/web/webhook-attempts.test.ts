@@ -66,7 +66,7 @@ describe('deliveries on the page of webhooks', () => {
     assert.equal(await rowsOf(lost).filter({ hasText: 'unreachable' }).count(), 3);
     const failing = page.getByRole('status').filter({ hasText: 'Deliveries are failing' });
     await failing
-      .getByText(`${url} accepts no deliveries, and 1 callback has run out of attempts. Last response: HTTP 503.`)
+      .getByText(`${url} is not accepting deliveries, and 1 callback has run out of attempts. Last response: HTTP 503.`)
       .waitFor();
     await failing.getByText('Last response: unreachable.').waitFor();
     await expectNoViolations(page);

@@ -27,7 +27,7 @@ const headers = {
 
 /** For an invalid link: its error differs from that of a key, because the remedy is another one. */
 function linkIsUsed(): RequestError {
-  const message = 'this link was used before, or is more than 10 minutes old; have a new one made';
+  const message = 'this sign-in link has already been used or is more than 10 minutes old; create a new one';
   return new RequestError('unauthenticated', message);
 }
 

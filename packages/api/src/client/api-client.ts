@@ -102,7 +102,7 @@ export function createApiClient({ baseUrl, apiKey, fetch = globalThis.fetch }: A
       });
     } catch (error) {
       if (signal?.aborted === true) throw error;
-      throw new UnreachableError(`${new URL(url).origin} does not answer: ${reasonOf(error)}`, { cause: error });
+      throw new UnreachableError(`${new URL(url).origin} is not responding: ${reasonOf(error)}`, { cause: error });
     }
     if (!response.ok) throw await toApiError(response);
     return response;
@@ -127,7 +127,9 @@ export function createApiClient({ baseUrl, apiKey, fetch = globalThis.fetch }: A
         yield* readEvents(response.body);
       } catch (error) {
         if (options.signal?.aborted === true) throw error;
-        throw new UnreachableError(`${new URL(base).origin} broke off: ${reasonOf(error)}`, { cause: error });
+        throw new UnreachableError(`${new URL(base).origin} closed the connection: ${reasonOf(error)}`, {
+          cause: error,
+        });
       }
     },
     get: (path, options = {}) => request(base + path, 'GET', options, true),
@@ -149,7 +151,7 @@ async function readJson<Answer>(response: Response, origin: string, signal: Abor
     text = await response.text();
   } catch (error) {
     if (signal?.aborted === true) throw error;
-    throw new UnreachableError(`${origin} broke off: ${reasonOf(error)}`, { cause: error });
+    throw new UnreachableError(`${origin} closed the connection: ${reasonOf(error)}`, { cause: error });
   }
   try {
     const answer = JSON.parse(text) as Answer | null;
@@ -157,7 +159,7 @@ async function readJson<Answer>(response: Response, origin: string, signal: Abor
   } catch {
     // Reported below.
   }
-  throw new UnreachableError(`${origin} does not answer as this API does; the base URL ends in /v1`);
+  throw new UnreachableError(`${origin} did not return a Darkroom API response; check that the base URL ends in /v1`);
 }
 
 /** `Retry-After` in either of its forms: seconds, or a date. */

@@ -13,7 +13,7 @@ export const texts = {
   stop: 'Stop',
   clear: 'New conversation',
   you: 'You',
-  writing: 'Writing',
+  writing: 'Generating',
   reasoningNow: 'Reasoning',
   stopped: 'You stopped the response.',
   cutOff: 'The response reached the maximum number of output tokens.',

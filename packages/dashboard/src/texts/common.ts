@@ -27,7 +27,7 @@ export const texts = {
   reloadLoses: 'Trying again reloads the dashboard and discards your drafts in the playground.',
   pageNotFound: 'Page not found',
   pageNotFoundHint: 'The address may be mistyped, or the page may have been moved.',
-  toFirstPage: 'Go to the first page',
+  toFirstPage: 'Go to the dashboard',
   skipToContent: 'Skip to content',
   navigation: 'Main',
   openNavigation: 'Toggle navigation',

@@ -6,7 +6,7 @@ export const texts = {
   keyHint:
     'A key with the scope “dashboard”. The key itself is not stored in this browser; the session lasts eight hours.',
   signIn: 'Sign in',
-  linkHint: 'No key at hand? Run this on the machine that runs Darkroom to get a sign-in link:',
+  linkHint: 'No API key? To get a sign-in link, run this on the machine that runs Darkroom:',
   linkCommand: 'npm run admin -- sign-in-link',
   invalidKey: 'This key is invalid, or it is missing the scope “dashboard”.',
 } as const;

@@ -70,7 +70,7 @@ export const texts = {
   deletionFailed: 'The deletion failed, and some outputs may not have been deleted',
   rejections: {
     not_owned: 'The output does not exist.',
-    insufficient: 'Your available balance does not cover the first day.',
+    insufficient: 'Your available balance does not cover the first day of storage.',
     cap_exceeded: 'Your persistent storage is full.',
     not_promotable: 'The output is already persistent.',
     already_deleted: 'The output has already been deleted.',
@@ -82,6 +82,6 @@ export const texts = {
   usedLabel: 'Persistent storage used',
   monthlyCost: 'Costs about',
   perMonth: (usd: string) => `${usd} per month`,
-  price: (usd: string) => `at ${usd} per GB and month, metered daily`,
+  price: (usd: string) => `at ${usd} per GB per month, metered daily`,
   temporaryHint: 'Temporary outputs are free and are deleted automatically.',
 } as const;

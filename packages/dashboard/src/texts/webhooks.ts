@@ -38,7 +38,7 @@ function advice({ status, errorClass }: Failure): string {
   if (status === 404 || status === 405) return 'Check that the path is correct and accepts POST.';
   if (status === 410) return 'A 410 response stops the delivery of a callback at once. Respond with 2xx to accept it.';
   if (status === 413) return 'The endpoint rejects bodies of this size. Allow at least 100 kB.';
-  if (status === 429) return 'The endpoint is rate limiting. Raise its limit.';
+  if (status === 429) return 'The endpoint is rate limiting deliveries. Raise its limit.';
   if (status >= 500) return 'The endpoint failed. Check its logs.';
   return 'Only a 2xx response counts as delivered.';
 }
@@ -57,11 +57,11 @@ const response = ({
 export const texts = {
   title: 'Webhooks',
   about:
-    'Get notified when a task is completed: manage the signing secret, send test deliveries and inspect deliveries. Darkroom posts the task to the URL in its callback.url.',
+    'Get notified when a task completes: manage the signing secret, send test deliveries and inspect deliveries. Darkroom posts the task to the URL in its callback.url.',
   failing: {
     title: 'Deliveries are failing',
     of: (origin: string, exhausted: number) =>
-      `${origin} accepts no deliveries, and ${count(exhausted, 'callback has', 'callbacks have')} run out of attempts.`,
+      `${origin} is not accepting deliveries, and ${count(exhausted, 'callback has', 'callbacks have')} run out of attempts.`,
     last: (failure: Failure) => `Last response: ${response(failure)}.`,
     since: 'Failing since',
     reduced: 'Because it has been failing for a long time, each callback gets a single attempt until one is delivered.',
@@ -69,7 +69,7 @@ export const texts = {
       'Fix the endpoint and send it a test delivery. After one successful delivery it is treated as healthy again.',
     showAttempts: 'Show attempts',
     showAttemptsOf: (origin: string) => `Show attempts at ${origin}`,
-    unknown: 'Your key cannot read whether endpoints are failing (scope billing:read).',
+    unknown: 'Your key cannot read endpoint health (scope billing:read).',
   },
   secret: {
     title: 'Signing secret',
@@ -124,7 +124,7 @@ export const texts = {
   test: {
     title: 'Test delivery',
     about:
-      'Sends an example of a completed task to your endpoint, signed like a real delivery. It is free and creates no task.',
+      'Sends an example of a completed task to your endpoint, signed like a real delivery. It is free and does not create a task.',
     url: 'Endpoint URL',
     urlPlaceholder: 'https://example.com/darkroom',
     needsUrl: 'Enter a URL that starts with https://.',
@@ -166,7 +166,7 @@ export const texts = {
   },
   code: {
     title: 'Verify deliveries',
-    about: 'A complete endpoint that accepts only what Darkroom signed. Set the raw secret and run it.',
+    about: 'A complete endpoint that accepts only deliveries signed by Darkroom. Set the raw secret and run it.',
     language: 'Programming language',
     languages: { javascript: 'JavaScript', python: 'Python', go: 'Go', php: 'PHP' },
     label: (language: string) => `An endpoint in ${language}`,

@@ -53,7 +53,7 @@ export function SumTable(props: {
             </Group>
           </Table.Th>
           <NumberCell>{name === null ? '–' : requests.toLocaleString('en')}</NumberCell>
-          <NumberCell>{`${percentOf(micros, all).toFixed(1)} %`}</NumberCell>
+          <NumberCell>{`${percentOf(micros, all).toFixed(1)}%`}</NumberCell>
           <NumberCell>{formatUsd(amountOf(micros))}</NumberCell>
         </Table.Tr>
       ))}
