@@ -1,7 +1,7 @@
 /**
  * The closed lists of what a failed task can report: `error.code` and `error.reason` of contract §3, with the message
- * that a caller reads for each. Pure: workflows pass reasons, never texts, so that no provider's words enter a
- * history.
+ * that a caller reads for each. Workflows import this module and pass reasons, never messages, so that no text of a
+ * provider enters a history.
  */
 
 export const FAILURE_REASONS = [
@@ -45,7 +45,7 @@ const FACES: Record<FailureReason, FailureFace> = {
   },
   input_unreachable: {
     code: 'INVALID_REQUEST',
-    message: 'a media address in the input could not be fetched; check that it is public and answers',
+    message: 'a media URL in the input could not be fetched; check that it is public and responds',
     retryable: true,
   },
   input_invalid: {
@@ -55,7 +55,7 @@ const FACES: Record<FailureReason, FailureFace> = {
   },
   provider_unavailable: {
     code: 'TASK_FAILED',
-    message: 'the provider could not be reached or took no work; nothing was charged, create a new task to try again',
+    message: 'the provider could not be reached or did not accept the work; nothing was charged, create a new task to try again',
     retryable: true,
   },
   provider_error: {
@@ -88,8 +88,8 @@ const FACES: Record<FailureReason, FailureFace> = {
   },
   model_unavailable: {
     code: 'MODEL_UNAVAILABLE',
-    message: 'the model is not available at this moment, and the operator has to look; nothing was charged',
-    // A credential, a balance, a name or a protocol: what is missing is missing for the next task too.
+    message: 'the model is not available at the moment and needs the operator's attention; nothing was charged',
+    // The cause is a credential, a balance, a name or a protocol, which would be wrong for the next task too.
     retryable: false,
   },
 };
@@ -99,7 +99,7 @@ export function failureFace(reason: FailureReason): FailureFace {
   return FACES[reason];
 }
 
-/** Whether a text (from a failure's type or a stored row) is one of the list. */
+/** Whether a string (a failure's type or a stored value) is a reason of the list. */
 export function isFailureReason(text: unknown): text is FailureReason {
   return typeof text === 'string' && (FAILURE_REASONS as readonly string[]).includes(text);
 }

@@ -134,7 +134,7 @@ describe('a presented task', () => {
 
     assert.deepEqual(errorOf({ errorReason: 'input_unreachable', ...fault }), {
       code: 'INVALID_REQUEST',
-      message: 'image_urls.0: the address could not be fetched; check that it is public and answers',
+      message: 'image_urls.0: the URL could not be fetched; check that it is public and responds',
       reason: 'input_unreachable',
       field: 'image_urls.0',
       retryable: true,

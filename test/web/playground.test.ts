@@ -174,7 +174,7 @@ describe('a run', () => {
 
     await page.getByText('The task failed', { exact: true }).waitFor();
     await page
-      .getByText(/the address could not be fetched/)
+      .getByText(/the URL could not be fetched/)
       .first()
       .waitFor();
     await expectNoViolations(page);

@@ -1,6 +1,6 @@
 /** Why the operator bears a cost that no account pays (contract §7). */
 
-/** The ends of a task for which a provider may send a bill that no account pays. */
+/** The outcomes of a task after which a provider may charge a cost that no account pays. */
 export const BORNE_REASONS = [
   'timed_out',
   'outcome_unknown',

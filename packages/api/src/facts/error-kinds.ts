@@ -1,39 +1,39 @@
 /**
- * Every kind of error, once: all edges read this table (contract §1): the HTTP API and its reference, the dialects of
- * text, JSON-RPC, the command lines, the activities, and clients that interpret a response.
+ * The table of all kinds of errors (contract §1). It is read by the HTTP API and its reference, the text dialects,
+ * JSON-RPC, the command-line programs, the activities, and clients that interpret a response.
  */
 
-/** Who can resolve an error: `request`: the caller, with another request; `access` and `balance`: whoever grants them. */
+/**
+ * Who can resolve an error. `request`: the caller, with another request. `access` and `balance`: whoever grants access
+ * or adds to the balance. `service`: the service itself, or its operator.
+ */
 export type ErrorCategory = 'request' | 'access' | 'balance' | 'service';
 
 export interface ErrorKindFacts {
-  /** Of HTTP. */
+  /** HTTP status code. */
   readonly status: number;
   /** `error_code` of the envelope. */
   readonly errorCode: string;
   /** OpenAI's class of the error, on which its clients branch. */
   readonly openAiType: string;
-  /** OpenAI's name for the case, unless the error has one of its own; null: it has none. */
+  /** OpenAI's code for this kind, unless the error has a code of its own; null: OpenAI has no code for it. */
   readonly openAiCode: string | null;
-  /** JSON-RPC 2.0, §5.1. */
+  /** Error code of JSON-RPC 2.0, §5.1. */
   readonly rpcCode: number;
   readonly category: ErrorCategory;
   /** Whether the same request can succeed later. */
   readonly isRetryable: boolean;
-  /** Seconds for `Retry-After` where the error does not know better; undefined: the response has no such header. */
+  /** Seconds for `Retry-After`, unless the error states its own; undefined: the response has no such header. */
   readonly retryAfterSeconds?: number;
-  /** When it occurs, for the reference. */
+  /** When the error occurs, for the reference. */
   readonly description: string;
-  /**
-   * What a caller reads where the message of the error is not public, or an error has none of its own; otherwise an
-   * example.
-   */
+  /** The message for callers if the error's own message is not public or missing; otherwise an example. */
   readonly message: string;
-  /** Whether the message of the error is for callers too. If not, it stays in the log. */
+  /** Whether callers see the error's own message. Otherwise it is only logged. */
   readonly isMessagePublic: boolean;
 }
 
-/** The first that JSON-RPC leaves to servers, and what the SDKs of the Model Context Protocol use. */
+/** The first code that JSON-RPC reserves for servers; the SDKs of the Model Context Protocol use it too. */
 const SERVER_ERROR = -32_000;
 const INVALID_RPC_REQUEST = -32_600;
 
@@ -234,13 +234,13 @@ export const ERROR_KINDS = {
     message: 'too many requests; slow down, and retry after the time in Retry-After',
   },
   internal: { ...FAULT, description: 'A fault of ours.' },
-  /** The service is not set up as it has to be. The message is for its operator. */
+  /** The configuration of the service is wrong. The message is for its operator. */
   configuration_invalid: {
     ...FAULT,
     isRetryable: false,
     description: 'The configuration is not valid; a restart without a change is of no use.',
   },
-  /** Something outside the configuration. The message is for the operator, and states what to do. */
+  /** Something outside the configuration needs the operator. The message states what to do. */
   operator_action_required: {
     ...FAULT,
     isRetryable: false,
@@ -261,13 +261,13 @@ export const ERROR_KINDS = {
   },
 } as const satisfies Readonly<Record<string, ErrorKindFacts>>;
 
-/** What an error is, for all edges. */
+/** The kind of an error. */
 export type ErrorKind = keyof typeof ERROR_KINDS;
 
 /** `error_code` of the envelope. */
 export type ErrorCode = (typeof ERROR_KINDS)[ErrorKind]['errorCode'];
 
-/** A kind's row, with the members that only some rows have. */
+/** The table's row for a kind, including the members that only some rows have. */
 export function factsOf(kind: ErrorKind): ErrorKindFacts & { readonly errorCode: ErrorCode } {
   return ERROR_KINDS[kind];
 }
@@ -275,13 +275,13 @@ export function factsOf(kind: ErrorKind): ErrorKindFacts & { readonly errorCode:
 const KINDS = Object.keys(ERROR_KINDS) as readonly ErrorKind[];
 
 /**
- * The kind of an error response, as a client sees it. Answers of proxies on the way have no code: they are classified
- * by their status.
+ * The kind of an error response, as a client sees it. Responses of intermediate proxies have no code; they are
+ * classified by their status.
  *
- * @param errorCode `error_code` of the envelope; empty: the response has none.
+ * @param errorCode `error_code` of the envelope; empty if the response has none.
  */
 export function kindOfResponse(status: number, errorCode: string): ErrorKind {
-  // With an invalid key, clients of OpenAI's API get its code as `error_code` (spec §4.4.5).
+  // On the text endpoints an invalid key yields OpenAI's code as `error_code` (spec §4.4.5).
   if (status === 401) return 'unauthenticated';
   const named = KINDS.filter((kind) => ERROR_KINDS[kind].errorCode === errorCode);
   const ofStatus = (named.length > 0 ? named : KINDS).find((kind) => ERROR_KINDS[kind].status === status);

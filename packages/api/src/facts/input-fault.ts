@@ -1,8 +1,8 @@
 /**
  * A fault in one field of a task's input that only the work itself shows: the closed list of such faults, with the
- * reason for which each fails a task and the message that a caller reads. Pure: a fault passes through Temporal, and
- * so it holds a position that comes from a model's schema and a member of this list, never a value, an address or a
- * text.
+ * reason for which each fails a task and the message that a caller reads. A fault passes through Temporal, so it holds
+ * only a member of this list and the position of the field, which comes from a model's schema: never a value, a URL or
+ * a string of the input.
  */
 
 interface FaultDescription {
@@ -11,30 +11,30 @@ interface FaultDescription {
   readonly message: string;
 }
 
-/** An address that we may not reach is `unreachable` like any other: no client can map our network with it. */
+/** A URL that we must not reach is reported as `unreachable`, like any other, so that no client can map our network. */
 const FAULTS = {
   unreachable: {
     reason: 'input_unreachable',
-    message: 'the address could not be fetched; check that it is public and answers',
+    message: 'the URL could not be fetched; check that it is public and responds',
   },
-  too_slow: { reason: 'input_unreachable', message: 'the address did not deliver its file in time' },
+  too_slow: { reason: 'input_unreachable', message: 'the file could not be downloaded from the URL in time' },
   not_served: {
     reason: 'input_unreachable',
-    message: 'the address answered, but not with a file; check that the file is still there and needs no login',
+    message: 'the URL responded, but not with a file; check that the file still exists and requires no login',
   },
-  untrusted: { reason: 'input_unreachable', message: 'the address has no certificate that can be trusted' },
-  gone: { reason: 'input_unreachable', message: 'the file is not stored here any more' },
-  too_large: { reason: 'input_invalid', message: 'the file has more bytes than this field takes' },
+  untrusted: { reason: 'input_unreachable', message: 'the server of the URL has no trusted TLS certificate' },
+  gone: { reason: 'input_unreachable', message: 'the file is no longer stored here' },
+  too_large: { reason: 'input_invalid', message: 'the file is too large for this field' },
   too_large_together: {
     reason: 'input_invalid',
-    message: 'the files of this input have more bytes together than the model takes; this is the largest',
+    message: 'the files of this input are too large in total; this is the largest',
   },
-  wrong_type: { reason: 'input_invalid', message: 'the file is of no type that this field takes' },
+  wrong_type: { reason: 'input_invalid', message: 'this field does not accept files of this type' },
   undecodable: { reason: 'input_invalid', message: 'the file could not be decoded' },
   too_many_pixels: { reason: 'input_invalid', message: 'the file has more pixels than can be processed' },
   too_long: { reason: 'input_invalid', message: 'the file is longer than can be processed' },
-  missing: { reason: 'input_invalid', message: 'a file is needed here' },
-  unlettered: { reason: 'input_invalid', message: 'no font here has the letters of a text in quotes' },
+  missing: { reason: 'input_invalid', message: 'a file is required here' },
+  unlettered: { reason: 'input_invalid', message: 'no available font can draw a quoted text in the prompt' },
   unusable_text: { reason: 'input_invalid', message: 'nothing in the text can be spoken or sung' },
 } as const satisfies Readonly<Record<string, FaultDescription>>;
 
@@ -46,7 +46,7 @@ export const FAULT_KINDS = Object.keys(FAULTS) as readonly FaultKind[];
 /** A fault and where it is. */
 export interface InputFault {
   readonly kind: FaultKind;
-  /** The field's path in the input, dotted: `image_urls.2`. Absent: it is unknown, or cannot be reported. */
+  /** The field's dotted path in the input: `image_urls.2`. Absent if it is unknown or cannot be reported. */
   readonly field?: string;
 }
 
@@ -60,7 +60,7 @@ export function inputFault(kind: FaultKind, field: string | undefined): InputFau
   return field !== undefined && field.length <= MAX_FIELD_LENGTH && FIELD.test(field) ? { kind, field } : { kind };
 }
 
-/** Whether a text is one of the list. */
+/** Whether a string is a kind of fault. */
 export function isFaultKind(text: unknown): text is FaultKind {
   return typeof text === 'string' && Object.hasOwn(FAULTS, text);
 }

@@ -1,8 +1,8 @@
-/** What the repair does about tasks and their callbacks: as it is counted, recorded and reported. Pure. */
+/** The kinds of repair of tasks and callbacks, as they are counted, recorded and reported. */
 
 /**
- * `settled`: its workflow had ended without settling it. `timed_out`: it was past its deadline. `restarted`: it had
- * no workflow. `callback`: its delivery was overdue, and was requested once more.
+ * `settled`: the task's workflow had ended without settling it. `timed_out`: the task was past its deadline.
+ * `restarted`: the task had no workflow. `callback`: the delivery of the callback was overdue and was requested again.
  */
 export const REPAIR_KINDS = ['settled', 'timed_out', 'restarted', 'callback'] as const;
 export type RepairKind = (typeof REPAIR_KINDS)[number];

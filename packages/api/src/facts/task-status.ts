@@ -1,6 +1,6 @@
 /**
- * The task's states and the moves between them. Pure, so that workflows may import it.
- * States: spec §3. The spec shows no transitions; these are ours (contract §3).
+ * The states of a task (spec §3). The spec shows no transitions; those of contract §3 are ours. The module has no side
+ * effects, so that workflows may import it.
  */
 
 /** In the order in which a task passes through them; `fail` can follow any that is not terminal. */

@@ -1,6 +1,9 @@
-/** What text models can do. */
+/** The optional features of text models. */
 
-/** What a request may use besides text; a model without one of them rejects it by the parameter's name. */
+/**
+ * The features that a request may use in addition to text. A model without a feature rejects the request and names the
+ * parameter.
+ */
 export const TEXT_FEATURES = [
   'images',
   'n',

@@ -1,6 +1,6 @@
 /** One thing that is wrong with a request, in a form for programs. */
 export interface Violation {
-  /** For people: it names the field too. */
+  /** The message for people; it includes the field. */
   readonly message: string;
   /** The dotted position in the request: `input.image_urls.2`; '' for the whole of it. */
   readonly field: string;
@@ -8,7 +8,7 @@ export interface Violation {
   readonly keyword: string;
 }
 
-/** What a message begins with: `invalid input: ` inside `input`, `invalid request: ` elsewhere. */
+/** The beginning of a message: `invalid input: ` inside `input`, `invalid request: ` elsewhere. */
 export type ViolationPrefix = 'invalid input' | 'invalid request' | 'invalid model file';
 
 /** @param problem what is wrong with the field. */
@@ -17,7 +17,7 @@ export function violation(prefix: ViolationPrefix, field: string, keyword: strin
   return { message: `${prefix}: ${position}${problem}`, field: fieldInRequest(prefix, field), keyword };
 }
 
-/** @param field its position in what the prefix is about. */
+/** @param field its position in the part of the request that the prefix names. */
 export function fieldInRequest(prefix: ViolationPrefix, field: string): string {
   if (prefix !== 'invalid input') return field;
   return field === '' ? 'input' : `input.${field}`;
