@@ -6,7 +6,7 @@ import type { WebhookKeys } from '../src/accounts/webhook-key.ts';
 import type { PinnedDefinitions } from '../src/catalogue/pinned-definitions.ts';
 import type { Config } from '../src/config/config.ts';
 import type { DatabaseClock } from '../src/database/database-clock.ts';
-import type { WorkflowCondition } from '../src/domain/task-status.ts';
+import type { WorkflowState } from '../src/domain/task-status.ts';
 import type { TaskId } from '../src/domain/workflow-ids.ts';
 import type { Egress } from '../src/egress/guarded-client.ts';
 import type { GenerationContext } from '../src/generation/context.ts';
@@ -30,7 +30,7 @@ export interface ActivityContext extends GenerationContext {
   /** Milliseconds since 1970 by the database's clock, as last measured: for signatures and for display. */
   now(): number;
   /** Queries Temporal for the condition of a task's workflow. */
-  describeTask(taskId: TaskId): Promise<WorkflowCondition>;
+  describeTask(taskId: TaskId): Promise<WorkflowState>;
   /** Sends one heartbeat of an attempt and waits until Temporal has recorded it; false: the attempt has ended. */
   recordHeartbeat(taskToken: Uint8Array, details: object): Promise<boolean>;
 }

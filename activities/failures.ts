@@ -52,7 +52,13 @@ function taskElsewhere(): ApplicationFailure {
 }
 
 /** @param failure its reason becomes the type, by which workflows know it (workflows/failure.ts). */
-function ofGeneration({ message, reason, isPermanent, fault, retryAfterMs }: GenerationFailure): ApplicationFailure {
+function fromGenerationFailure({
+  message,
+  reason,
+  isPermanent,
+  fault,
+  retryAfterMs,
+}: GenerationFailure): ApplicationFailure {
   if (isPermanent) return ApplicationFailure.nonRetryable(message, reason, ...(fault === undefined ? [] : [fault]));
   return ApplicationFailure.create({
     message,
@@ -63,7 +69,7 @@ function ofGeneration({ message, reason, isPermanent, fault, retryAfterMs }: Gen
 }
 
 /** Another worker gets the work at once. */
-function workerStops(): ApplicationFailure {
+function workerShutdown(): ApplicationFailure {
   return ApplicationFailure.retryable('the worker stops', 'WorkerShutdown');
 }
 
@@ -73,12 +79,12 @@ function translate(name: string, logger: Logger, error: unknown): unknown {
   const { workflowExecution, attempt, taskQueue } = Context.current().info;
   const fields = { activity: name, workflowId: workflowExecution?.workflowId, attempt };
   if (error instanceof GenerationFailure) {
-    logger.info({ ...fields, failure: error.reason, ...error.fault }, 'an activity failed');
-    return ofGeneration(error);
+    logger.info({ ...fields, failure: error.reason, ...error.fault }, 'activity failed');
+    return fromGenerationFailure(error);
   }
-  const failure = error instanceof WorkerStoppingError ? workerStops() : error;
+  const failure = error instanceof WorkerStoppingError ? workerShutdown() : error;
   if (failure instanceof ApplicationFailure) {
-    logger.info({ ...fields, failure: failure.type }, 'an activity failed');
+    logger.info({ ...fields, failure: failure.type }, 'activity failed');
     return failure;
   }
   if (error instanceof TaskNotFoundError && isFormerQueue(taskQueue)) {
@@ -93,16 +99,16 @@ function translate(name: string, logger: Logger, error: unknown): unknown {
     return taskNotFound();
   }
   if (error instanceof DeadlinePassedError) {
-    logger.info(fields, 'an activity reached the deadline of its task');
-    return ofGeneration(permanentFailure('timed_out'));
+    logger.info(fields, 'activity reached the deadline of its task');
+    return fromGenerationFailure(permanentFailure('timed_out'));
   }
   const { cancellationSignal } = Context.current();
   if (cancellationSignal.aborted && cancellationSignal.reason instanceof CancelledFailure) {
     return cancellationSignal.reason;
   }
-  const canPass = !(error instanceof DarkroomError) || factsOf(error.kind).isRetryable;
-  if (canPass) logger.warn({ ...fields, err: error }, 'an activity failed and will be retried');
-  else logger.error({ ...fields, err: error }, 'an activity failed for a reason that may not pass; it will be retried');
+  const isTransient = !(error instanceof DarkroomError) || factsOf(error.kind).isRetryable;
+  if (isTransient) logger.warn({ ...fields, err: error }, 'activity failed; retrying');
+  else logger.error({ ...fields, err: error }, 'activity failed for a reason that may be permanent; retrying');
   return retryable(name, error);
 }
 

@@ -5,7 +5,7 @@
  */
 import { workflowInfo } from '@temporalio/workflow';
 import type { ActivityOptions, LocalActivityOptions } from '@temporalio/workflow';
-import { queueBeside } from '../src/domain/workflow-ids.ts';
+import { siblingQueue } from '../src/domain/workflow-ids.ts';
 import type { QueueName } from '../src/domain/workflow-ids.ts';
 import type { MediaTaskInput, SweepInput } from './contracts.ts';
 
@@ -20,7 +20,11 @@ const HEARTBEAT_TIMEOUT = '10 seconds';
  * intervals up to 10 s, so that a task continues promptly when the trouble ends. No maximum count: the deadline in the
  * task's row ends them.
  */
-const UNTIL_DEADLINE = { initialInterval: '500 milliseconds', backoffCoefficient: 2, maximumInterval: '10 seconds' };
+const RETRY_UNTIL_DEADLINE = {
+  initialInterval: '500 milliseconds',
+  backoffCoefficient: 2,
+  maximumInterval: '10 seconds',
+};
 
 /**
  * How far a stage may overrun its deadline before Temporal ends the attempt: the activity ends itself at the deadline,
@@ -32,17 +36,17 @@ const OVERRUN_SECONDS = 30;
 const QUEUED_SECONDS = 86_400;
 
 /** Finished and paid work waits a day for a worker that fetches it. */
-const ARCHIVING_TURN_SECONDS = 86_400;
+const ARCHIVING_QUEUE_SECONDS = 86_400;
 
 /** Even work that is never given up ends, long after an operator has noticed; then the repair pass takes over. */
-const NEVER_GIVEN_UP = '30 days';
+const LAST_RESORT_TIMEOUT = '30 days';
 
 /**
  * Another queue of the installation whose workflow runs; without one an activity is scheduled on its workflow's own
  * queue.
  */
-function on(name: QueueName): string {
-  return queueBeside(workflowInfo().taskQueue, name);
+function queueOf(name: QueueName): string {
+  return siblingQueue(workflowInfo().taskQueue, name);
 }
 
 /**
@@ -51,13 +55,13 @@ function on(name: QueueName): string {
  */
 export function submitOptions(input: MediaTaskInput): ActivityOptions {
   return {
-    taskQueue: on(input.isUpstream === true ? 'waiting' : 'generation'),
+    taskQueue: queueOf(input.isUpstream === true ? 'waiting' : 'generation'),
     startToCloseTimeout: (input.handlingSeconds + OVERRUN_SECONDS) * 1000,
     // A task that has not started by then has timed out (contract §3), and so has one whose workers are unavailable
     // for that long.
     scheduleToCloseTimeout: ((input.queuedSeconds ?? QUEUED_SECONDS) + input.handlingSeconds + OVERRUN_SECONDS) * 1000,
     heartbeatTimeout: HEARTBEAT_TIMEOUT,
-    retry: UNTIL_DEADLINE,
+    retry: RETRY_UNTIL_DEADLINE,
     // The workflow waits until the submit has really stopped, so that it knows whether there is a job to cancel.
     cancellationType: 'WAIT_CANCELLATION_COMPLETED',
     summary: 'submit to the provider',
@@ -67,12 +71,12 @@ export function submitOptions(input: MediaTaskInput): ActivityOptions {
 /** Waiting for a provider's job; if the waiting worker dies it is replaced, and the job continues. */
 export function awaitOptions(input: MediaTaskInput): ActivityOptions {
   return {
-    taskQueue: on('waiting'),
+    taskQueue: queueOf('waiting'),
     startToCloseTimeout: (input.handlingSeconds + OVERRUN_SECONDS) * 1000,
     // The deadline in the row runs from the submit, so this one is later.
     scheduleToCloseTimeout: (input.handlingSeconds + 2 * OVERRUN_SECONDS) * 1000,
     heartbeatTimeout: HEARTBEAT_TIMEOUT,
-    retry: UNTIL_DEADLINE,
+    retry: RETRY_UNTIL_DEADLINE,
     cancellationType: 'WAIT_CANCELLATION_COMPLETED',
     summary: 'wait for the provider',
   };
@@ -82,9 +86,9 @@ export function awaitOptions(input: MediaTaskInput): ActivityOptions {
  * Reads from the history of an earlier run how it had ended its task. Like the settlement that waits for it, it is
  * never given up.
  */
-export const TAKE_OVER_OPTIONS: ActivityOptions = {
+export const EARLIER_RUN_OPTIONS: ActivityOptions = {
   startToCloseTimeout: '30 seconds',
-  scheduleToCloseTimeout: NEVER_GIVEN_UP,
+  scheduleToCloseTimeout: LAST_RESORT_TIMEOUT,
   retry: { initialInterval: '500 milliseconds', backoffCoefficient: 2, maximumInterval: '10 seconds' },
   summary: 'ask what an earlier run had decided',
 };
@@ -100,39 +104,39 @@ export const CANCEL_OPTIONS: ActivityOptions = {
   retry: { initialInterval: '1 second', backoffCoefficient: 2 },
   summary: 'cancel at the provider',
 };
-export const CANCEL_TRIES = 3;
+export const CANCEL_MAX_ATTEMPTS = 3;
 
 /**
  * The same before a cancelled task is settled: its cost may depend on the answer, and its owner waits for the end. 10
  * s per attempt, two attempts, and 20 s in total, including the wait for a worker.
  */
-export const REQUEST_STOP_OPTIONS: ActivityOptions = {
+export const CANCEL_BEFORE_SETTLEMENT_OPTIONS: ActivityOptions = {
   startToCloseTimeout: '10 seconds',
   scheduleToCloseTimeout: '20 seconds',
   retry: { initialInterval: '1 second' },
   summary: 'cancel at the provider',
 };
-export const REQUEST_STOP_TRIES = 2;
+export const CANCEL_BEFORE_SETTLEMENT_MAX_ATTEMPTS = 2;
 
 /**
  * Asking a provider to stop for a task whose own workflow is gone: nothing waits for it, so it is retried for a while.
  */
-export const STOP_OPTIONS: ActivityOptions = {
+export const CANCEL_ORPHANED_OPTIONS: ActivityOptions = {
   startToCloseTimeout: '30 seconds',
   scheduleToCloseTimeout: '1 hour',
   retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '1 minute' },
   summary: 'cancel at the provider',
 };
-export const STOP_TRIES = 10;
+export const CANCEL_ORPHANED_MAX_ATTEMPTS = 10;
 
 /** Copying the outputs: bounded by the model's archiving limit, which runs as soon as there is a slot for it. */
 export function archiveOptions(input: MediaTaskInput): ActivityOptions {
   return {
-    taskQueue: on('archiving'),
+    taskQueue: queueOf('archiving'),
     startToCloseTimeout: (input.archivingSeconds + OVERRUN_SECONDS) * 1000,
-    scheduleToCloseTimeout: (ARCHIVING_TURN_SECONDS + input.archivingSeconds + OVERRUN_SECONDS) * 1000,
+    scheduleToCloseTimeout: (ARCHIVING_QUEUE_SECONDS + input.archivingSeconds + OVERRUN_SECONDS) * 1000,
     heartbeatTimeout: HEARTBEAT_TIMEOUT,
-    retry: UNTIL_DEADLINE,
+    retry: RETRY_UNTIL_DEADLINE,
     summary: 'archive the outputs',
   };
 }
@@ -171,7 +175,7 @@ export const SETTLE_LOCALLY: LocalActivityOptions = {
 /** A settlement is never given up: a task that is not settled holds money. */
 export const SETTLE_OPTIONS: ActivityOptions = {
   startToCloseTimeout: '30 seconds',
-  scheduleToCloseTimeout: NEVER_GIVEN_UP,
+  scheduleToCloseTimeout: LAST_RESORT_TIMEOUT,
   retry: { initialInterval: '500 milliseconds', backoffCoefficient: 2, maximumInterval: '10 seconds' },
   summary: 'settle',
 };
@@ -186,25 +190,25 @@ export const SETTLE_OPTIONS: ActivityOptions = {
 export const CALLBACK_OPTIONS: ActivityOptions = {
   startToCloseTimeout: '20 seconds',
   // The number of attempts in its schedule ends it (contract §6); between them a receiver may request an hour each.
-  scheduleToCloseTimeout: NEVER_GIVEN_UP,
+  scheduleToCloseTimeout: LAST_RESORT_TIMEOUT,
   retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '1 minute' },
   summary: 'send the callback',
 };
 
 /** Two attempts at one part of the repair; without a worker for them the next pass retries. */
-const REPAIR_PART = '2 minutes';
+const REPAIR_TIMEOUT = '2 minutes';
 /**
  * Work beside the repair has ended before the next pass is due: the Schedule starts none while one runs, and the
  * repair would be delayed by work that another pass could continue.
  */
-const WITHIN_THE_MINUTE = '55 seconds';
+const PASS_TIMEOUT = '55 seconds';
 
 /** One pass of the repair; the next one comes a minute later anyway. */
 export function reconcileOptions(): ActivityOptions {
   return {
-    taskQueue: on('maintenance'),
+    taskQueue: queueOf('maintenance'),
     startToCloseTimeout: '50 seconds',
-    scheduleToCloseTimeout: REPAIR_PART,
+    scheduleToCloseTimeout: REPAIR_TIMEOUT,
     heartbeatTimeout: HEARTBEAT_TIMEOUT,
     retry: { maximumAttempts: 2 },
     summary: 'look for tasks to repair',
@@ -217,7 +221,7 @@ export function reconcileOptions(): ActivityOptions {
  */
 export function promoteOptions(): ActivityOptions {
   return {
-    taskQueue: on('archiving'),
+    taskQueue: queueOf('archiving'),
     startToCloseTimeout: '30 seconds',
     // After that the expiry pass requests it again.
     scheduleToCloseTimeout: '7 days',
@@ -229,9 +233,9 @@ export function promoteOptions(): ActivityOptions {
 /** One pass; the next one comes a minute later anyway. */
 export function expireOptions(): ActivityOptions {
   return {
-    taskQueue: on('maintenance'),
+    taskQueue: queueOf('maintenance'),
     startToCloseTimeout: '50 seconds',
-    scheduleToCloseTimeout: WITHIN_THE_MINUTE,
+    scheduleToCloseTimeout: PASS_TIMEOUT,
     heartbeatTimeout: HEARTBEAT_TIMEOUT,
     retry: { maximumAttempts: 2 },
     summary: 'look for what has expired',
@@ -244,9 +248,9 @@ export function expireOptions(): ActivityOptions {
  */
 export function sweepOptions(input: SweepInput): ActivityOptions {
   return {
-    taskQueue: on('maintenance'),
+    taskQueue: queueOf('maintenance'),
     startToCloseTimeout: input.target === 'unnamed' ? '50 minutes' : '50 seconds',
-    scheduleToCloseTimeout: input.target === 'unnamed' ? '58 minutes' : WITHIN_THE_MINUTE,
+    scheduleToCloseTimeout: input.target === 'unnamed' ? '58 minutes' : PASS_TIMEOUT,
     heartbeatTimeout: HEARTBEAT_TIMEOUT,
     retry: { initialInterval: '1 second', maximumAttempts: 3 },
     summary: input.target === 'unnamed' ? 'sweep objects that nothing names' : 'sweep the bytes of what is gone',
@@ -256,7 +260,7 @@ export function sweepOptions(input: SweepInput): ActivityOptions {
 /** One pass; after a long pause it has to charge many days. What it did not reach is charged by the next. */
 export function meterOptions(): ActivityOptions {
   return {
-    taskQueue: on('maintenance'),
+    taskQueue: queueOf('maintenance'),
     startToCloseTimeout: '50 minutes',
     scheduleToCloseTimeout: '58 minutes',
     // One day of one account is one statement over its periods, which the database ends after 15 s.

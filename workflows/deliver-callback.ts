@@ -17,13 +17,13 @@ const { sendCallback } = proxyActivities<Pick<Activities, 'sendCallback'>>(CALLB
  * @throws {ApplicationFailure} `CallbackExhausted`: every attempt of the schedule failed. The task is not changed.
  */
 export async function deliverCallback(input: DeliverCallbackInput): Promise<DeliveryResult> {
-  let isWanted = false;
+  let isRedeliveryRequested = false;
   setHandler(deliverAgain, () => {
-    isWanted = true;
+    isRedeliveryRequested = true;
   });
   let outcome = await deliver(input);
-  while (isWanted) {
-    isWanted = false;
+  while (isRedeliveryRequested) {
+    isRedeliveryRequested = false;
     const again = await deliver(input);
     if (again.state !== 'nothing_to_send') outcome = again;
   }

@@ -19,13 +19,13 @@ import { TASK_NOT_FOUND } from '../src/domain/run-record.ts';
 import type { TaskStatus } from '../src/domain/task-status.ts';
 import {
   ARCHIVE_LOCALLY,
-  REQUEST_STOP_OPTIONS,
-  REQUEST_STOP_TRIES,
+  CANCEL_BEFORE_SETTLEMENT_MAX_ATTEMPTS,
+  CANCEL_BEFORE_SETTLEMENT_OPTIONS,
+  CANCEL_MAX_ATTEMPTS,
   CANCEL_OPTIONS,
-  CANCEL_TRIES,
+  EARLIER_RUN_OPTIONS,
   SETTLE_LOCALLY,
   SETTLE_OPTIONS,
-  TAKE_OVER_OPTIONS,
   archiveOptions,
   awaitOptions,
   submitOptions,
@@ -52,8 +52,8 @@ const { settleTask: settleTaskLocally } = proxyLocalActivities<Pick<Activities, 
 const { settleTask } = proxyActivities<Pick<Activities, 'settleTask'>>(SETTLE_OPTIONS);
 const { cancelGeneration } = proxyActivities<Pick<Activities, 'cancelGeneration'>>(CANCEL_OPTIONS);
 const { cancelGeneration: cancelGenerationBeforeSettlement } =
-  proxyActivities<Pick<Activities, 'cancelGeneration'>>(REQUEST_STOP_OPTIONS);
-const { takeOverRun } = proxyActivities<Pick<Activities, 'takeOverRun'>>(TAKE_OVER_OPTIONS);
+  proxyActivities<Pick<Activities, 'cancelGeneration'>>(CANCEL_BEFORE_SETTLEMENT_OPTIONS);
+const { takeOverRun } = proxyActivities<Pick<Activities, 'takeOverRun'>>(EARLIER_RUN_OPTIONS);
 
 /** Since the second release: histories before it settle a cancelled task first. */
 const REQUESTS_FINAL_COST = 'asks-what-a-cancelled-task-costs';
@@ -223,7 +223,10 @@ function mayStillRun({ reason }: SettleResult): boolean {
  */
 async function requestStopBeforeSettlement(input: MediaTaskInput): Promise<StopResult | undefined> {
   try {
-    return await cancelGenerationBeforeSettlement({ taskId: input.taskId, tries: REQUEST_STOP_TRIES });
+    return await cancelGenerationBeforeSettlement({
+      taskId: input.taskId,
+      tries: CANCEL_BEFORE_SETTLEMENT_MAX_ATTEMPTS,
+    });
   } catch {
     return undefined;
   }
@@ -235,7 +238,7 @@ async function requestStopBeforeSettlement(input: MediaTaskInput): Promise<StopR
  */
 async function requestStop(input: MediaTaskInput): Promise<void> {
   try {
-    await cancelGeneration({ taskId: input.taskId, tries: CANCEL_TRIES });
+    await cancelGeneration({ taskId: input.taskId, tries: CANCEL_MAX_ATTEMPTS });
   } catch {
     log.warn('stop request to the provider failed', { taskId: input.taskId });
   }

@@ -3,15 +3,15 @@
  * without a worker. It only affects what the provider continues to do.
  */
 import { ApplicationFailure, isCancellation, proxyActivities } from '@temporalio/workflow';
-import { STOP_OPTIONS, STOP_TRIES } from './activity-options.ts';
+import { CANCEL_ORPHANED_MAX_ATTEMPTS, CANCEL_ORPHANED_OPTIONS } from './activity-options.ts';
 import type { Activities, StopGenerationInput } from './contracts.ts';
 
-const { cancelGeneration } = proxyActivities<Pick<Activities, 'cancelGeneration'>>(STOP_OPTIONS);
+const { cancelGeneration } = proxyActivities<Pick<Activities, 'cancelGeneration'>>(CANCEL_ORPHANED_OPTIONS);
 
 /** @throws {ApplicationFailure} `ProviderNotStopped`: every attempt failed. */
 export async function stopGeneration(input: StopGenerationInput): Promise<void> {
   try {
-    await cancelGeneration({ ...input, tries: STOP_TRIES });
+    await cancelGeneration({ ...input, tries: CANCEL_ORPHANED_MAX_ATTEMPTS });
   } catch (error) {
     if (isCancellation(error)) throw error;
     throw ApplicationFailure.nonRetryable('the provider could not be told to stop', 'ProviderNotStopped');

@@ -7,22 +7,22 @@ import { condition, defineSignal, patched, setHandler } from '@temporalio/workfl
 import { SLOT_SIGNAL } from '../src/domain/workflow-ids.ts';
 import type { Activities, MediaTaskInput, SubmitResult } from './contracts.ts';
 
-const slotTaken = defineSignal(SLOT_SIGNAL);
+const slotGranted = defineSignal(SLOT_SIGNAL);
 
 /** Since the release after 0.1.0: before, the activity was retried until there was a slot. */
-const WAITS_IN_QUEUE = 'waits-in-the-queue-of-an-upstream';
+const QUEUE_PATCH = 'waits-in-the-queue-of-an-upstream';
 
 /** Prevents a loop without a pause. */
-const LEAST_WAIT_MS = 100;
+const MIN_WAIT_MS = 100;
 
 /** @throws what the activity throws; `CancelledFailure` also while it waits. */
 export async function submitInTurn(
   input: MediaTaskInput,
   submitGeneration: Activities['submitGeneration'],
 ): Promise<SubmitResult> {
-  if (input.isCapped !== true || !patched(WAITS_IN_QUEUE)) return submitGeneration(input);
+  if (input.isCapped !== true || !patched(QUEUE_PATCH)) return submitGeneration(input);
   let hasSlot = false;
-  setHandler(slotTaken, () => {
+  setHandler(slotGranted, () => {
     hasSlot = true;
   });
   for (;;) {
@@ -31,6 +31,6 @@ export async function submitInTurn(
     if (submitted.kind !== 'waiting') return submitted;
     // A signal that arrived before the activity's result counts as well. Without one: the deadline, or a slot that the
     // database has lost.
-    await condition(() => hasSlot, Math.max(submitted.waitMs ?? 0, LEAST_WAIT_MS));
+    await condition(() => hasSlot, Math.max(submitted.waitMs ?? 0, MIN_WAIT_MS));
   }
 }

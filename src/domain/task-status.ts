@@ -15,7 +15,7 @@ export function canMove(from: TaskStatus, to: TaskStatus): boolean {
  * What is known about the workflow behind a task; `unknown` if Temporal was not queried or did not respond.
  * `completed`: it ended by itself, as a success, a failure or cancelled. `abnormal`: it was ended from outside.
  */
-export type WorkflowCondition = 'unknown' | 'missing' | 'running' | 'completed' | 'abnormal';
+export type WorkflowState = 'unknown' | 'missing' | 'running' | 'completed' | 'abnormal';
 
 /** What a reader sees, and what the repair has to do about it. */
 export interface ObservedTask {
@@ -35,7 +35,7 @@ export interface ObservedTask {
  *
  * @param hasOutboxRow whether a start is still waiting to be delivered: such a task is late, not lost.
  */
-export function observeTask(status: TaskStatus, workflow: WorkflowCondition, hasOutboxRow: boolean): ObservedTask {
+export function observeTask(status: TaskStatus, workflow: WorkflowState, hasOutboxRow: boolean): ObservedTask {
   if (isTerminal(status) || workflow === 'unknown' || workflow === 'running') return { status, repair: 'none' };
   if (workflow === 'abnormal') return { status, repair: 'settle' };
   return { status, repair: hasOutboxRow ? 'none' : 'restart' };

@@ -93,7 +93,7 @@ const OWN_PART = /media(?:-[a-z]+)?$/;
  *
  * @param queue of the caller, former names included.
  */
-export function queueBeside(queue: string, name: QueueName): string {
+export function siblingQueue(queue: string, name: QueueName): string {
   if (isFormerQueue(queue) && (name === 'archiving' || name === 'maintenance')) return TASK_QUEUES.media;
   return queue.slice(0, queue.search(OWN_PART)) + TASK_QUEUES[name];
 }

@@ -14,7 +14,7 @@ export const STOP_SLOTS = 40;
  * other tasks.
  */
 export const STOP_SLOTS_OF_ACCOUNT = 12;
-/** The answer is awaited for 20 s in total (`REQUEST_STOP_OPTIONS`). */
+/** The answer is awaited for 20 s in total (`CANCEL_BEFORE_SETTLEMENT_OPTIONS`). */
 const LONGEST_RETURN_MS = 2_000;
 
 export interface StopSlots {

@@ -14,7 +14,7 @@ import type { Client } from '@temporalio/client';
 import type { MediaTaskInput } from '../../workflows/contracts.ts';
 import type { deliverCallback, mediaTask, promoteOutput, stopGeneration } from '../../workflows/index.ts';
 import type { RunRecord } from '../domain/run-record.ts';
-import type { WorkflowCondition } from '../domain/task-status.ts';
+import type { WorkflowState } from '../domain/task-status.ts';
 import {
   DELIVER_AGAIN_SIGNAL,
   SLOT_SIGNAL,
@@ -68,7 +68,7 @@ export interface WorkflowGateway {
    */
   wakeTask(taskId: TaskId): Promise<void>;
   /** The state of a task's workflow; `unknown` if Temporal does not answer. */
-  describeTask(taskId: TaskId): Promise<WorkflowCondition>;
+  describeTask(taskId: TaskId): Promise<WorkflowState>;
   /** The results of one run of a task's workflow; undefined: Temporal no longer retains its history. */
   readRun(taskId: TaskId, runId: string): Promise<RunRecord | undefined>;
   /**

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { TASK_STATUSES, canMove, isTerminal, observeTask } from '../../src/domain/task-status.ts';
-import type { TaskStatus, WorkflowCondition } from '../../src/domain/task-status.ts';
+import type { TaskStatus, WorkflowState } from '../../src/domain/task-status.ts';
 
-const CONDITIONS: readonly WorkflowCondition[] = ['unknown', 'missing', 'running', 'completed', 'abnormal'];
+const CONDITIONS: readonly WorkflowState[] = ['unknown', 'missing', 'running', 'completed', 'abnormal'];
 const OPEN: readonly TaskStatus[] = ['queued', 'handling', 'archiving'];
 
 describe('the states of a task', () => {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { verifyLedger } from '../../src/billing/verify.ts';
-import type { WorkflowCondition } from '../../src/domain/task-status.ts';
+import type { WorkflowState } from '../../src/domain/task-status.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
 import { FIRST_IDLE_CURSOR, findIdleTasks } from '../../src/tasks/record/open-tasks.ts';
 import type { IdleTask } from '../../src/tasks/record/open-tasks.ts';
@@ -41,8 +41,8 @@ async function idle(taskId: TaskId): Promise<IdleTask> {
   return found ?? assert.fail('the task is not among the idle ones');
 }
 
-async function repair(taskId: TaskId, condition: WorkflowCondition): Promise<Repair> {
-  const describeTask = async (): Promise<WorkflowCondition> => condition;
+async function repair(taskId: TaskId, condition: WorkflowState): Promise<Repair> {
+  const describeTask = async (): Promise<WorkflowState> => condition;
   const dependencies = {
     database: room.database,
     describe: describeTask,

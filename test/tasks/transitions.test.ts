@@ -7,7 +7,7 @@ import { after, before, describe, it } from 'node:test';
 import type { Caller } from '../../src/accounts/authenticate.ts';
 import { beginAttempt, finishAttempt } from '../../src/callbacks/attempts.ts';
 import { TASK_STATUSES, isTerminal } from '../../src/domain/task-status.ts';
-import type { TaskStatus, WorkflowCondition } from '../../src/domain/task-status.ts';
+import type { TaskStatus, WorkflowState } from '../../src/domain/task-status.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
 import { cancelTask } from '../../src/tasks/lifecycle/cancel.ts';
 import { claimOutbox } from '../../src/tasks/outbox/outbox.ts';
@@ -35,11 +35,11 @@ after(() => room.close());
 
 type Move = (taskId: TaskId) => Promise<unknown>;
 
-async function repair(taskId: TaskId, condition: WorkflowCondition, isPastDeadline: boolean): Promise<unknown> {
+async function repair(taskId: TaskId, condition: WorkflowState, isPastDeadline: boolean): Promise<unknown> {
   const status = await statusOf(taskId);
   const dependencies = {
     database: room.database,
-    describe: async (): Promise<WorkflowCondition> => condition,
+    describe: async (): Promise<WorkflowState> => condition,
     retentionDays: 7,
     metrics: createMetrics().tasks,
     logger: silentLogger(),

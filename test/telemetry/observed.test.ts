@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { after, before, describe, it } from 'node:test';
 import type { TestContext } from 'node:test';
-import type { WorkflowCondition } from '../../src/domain/task-status.ts';
+import type { WorkflowState } from '../../src/domain/task-status.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
 import type { Egress } from '../../src/egress/guarded-client.ts';
 import { observeEgress } from '../../src/processes/observed-egress.ts';
@@ -129,7 +129,7 @@ describe('tasks that end without a worker', () => {
 
   it('are counted by kind of repair, and not when the repair did nothing', async () => {
     const metrics = createMetrics();
-    const repair = (taskId: TaskId, condition: WorkflowCondition, isPastDeadline = false) =>
+    const repair = (taskId: TaskId, condition: WorkflowState, isPastDeadline = false) =>
       repairTask(
         { id: taskId, status: 'queued', isPastDeadline, hasStart: false },
         {

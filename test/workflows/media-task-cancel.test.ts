@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { ApplicationFailure, CancelledFailure, TerminatedFailure } from '@temporalio/common';
 import { Milestone, ONE_OUTPUT, openLab, workUntilCancelled } from './workflow-lab.ts';
-import { REQUEST_STOP_TRIES } from '../../workflows/activity-options.ts';
+import { CANCEL_BEFORE_SETTLEMENT_MAX_ATTEMPTS } from '../../workflows/activity-options.ts';
 import type { LabTask, Script, WorkflowLab } from './workflow-lab.ts';
 
 async function assertCancelled(task: LabTask): Promise<void> {
@@ -107,7 +107,7 @@ describe('a mediaTask that is cancelled', () => {
       awaitGeneration: () => workUntilCancelled(started),
       cancelGeneration: () => {
         asked += 1;
-        if (asked > REQUEST_STOP_TRIES + 2) return Promise.resolve({ billedUsd: '0.004' });
+        if (asked > CANCEL_BEFORE_SETTLEMENT_MAX_ATTEMPTS + 2) return Promise.resolve({ billedUsd: '0.004' });
         throw ApplicationFailure.create({ type: 'provider_unavailable', nonRetryable: false, nextRetryDelay: 100 });
       },
     });

@@ -6,7 +6,7 @@
 import type { Database, Statement } from '../../database/database.ts';
 import type { FailureReason } from '../../domain/failure-reason.ts';
 import { observeTask } from '../../domain/task-status.ts';
-import type { WorkflowCondition } from '../../domain/task-status.ts';
+import type { WorkflowState } from '../../domain/task-status.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import type { TaskMetrics } from '../../telemetry/metrics-tasks.ts';
@@ -22,7 +22,7 @@ import { touchTask } from '../lifecycle/transitions.ts';
 export interface RepairDependencies {
   readonly database: Database;
   /** Queries Temporal for the state of the task's workflow; `unknown` when it does not respond. */
-  readonly describe: (taskId: TaskId) => Promise<WorkflowCondition>;
+  readonly describe: (taskId: TaskId) => Promise<WorkflowState>;
   readonly retentionDays: number;
   readonly metrics: TaskMetrics;
   readonly logger: Logger;
@@ -52,7 +52,7 @@ export async function repairTask(
     const repair = { kind: 'timed_out', taskId: task.id, found: task.status } as const;
     const outcome = await endAndStop(database, repair, 'timed_out', options, logger);
     if (outcome === undefined) return 'none';
-    logger.warn({ taskId: task.id, status: task.status }, 'a task was past its deadline and was ended');
+    logger.warn({ taskId: task.id, status: task.status }, 'task past its deadline ended');
     metrics.repaired('timed_out');
     return 'settled';
   }
@@ -62,7 +62,7 @@ export async function repairTask(
     const options = { retentionDays, onSettled: metrics.settled };
     const outcome = await endAndStop(database, repair, 'terminated', options, logger);
     if (outcome === undefined) return 'none';
-    logger.warn({ taskId: task.id, ...outcome }, 'a workflow had ended without settling its task');
+    logger.warn({ taskId: task.id, ...outcome }, 'workflow had ended without settling its task');
     metrics.repaired('settled');
     return 'settled';
   }
@@ -76,7 +76,7 @@ export async function repairTask(
       return true;
     });
     if (!isNew) return 'none';
-    logger.warn({ taskId: task.id, workflow: condition }, 'a task had no open workflow and is started again');
+    logger.warn({ taskId: task.id, workflow: condition }, 'task had no open workflow; starting it again');
     metrics.repaired('restarted');
     return 'restarted';
   }
