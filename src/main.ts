@@ -8,10 +8,10 @@ import { createProgram, runProgram } from './commands/command-line.ts';
 import { DarkroomError } from './domain/darkroom-error.ts';
 
 /** EX_CONFIG of sysexits.h: a restart would change nothing (standalone/part.ts). */
-const UNUSABLE_CONFIGURATION = 78;
+const EX_CONFIG = 78;
 
 /** Ours, and so resolvable: the message says how, and no stack is needed. Anything else is a bug. */
-function isPlain(error: unknown): error is DarkroomError {
+function isExpectedError(error: unknown): error is DarkroomError {
   return error instanceof DarkroomError && error.kind !== 'internal';
 }
 
@@ -23,8 +23,8 @@ async function main(): Promise<void> {
   withOwnArguments(
     program.command('start').description('run everything on this machine: PostgreSQL, Temporal, api and worker'),
     async (args) => {
-      const { runEmbedded } = await import('./standalone/start.ts');
-      process.exitCode = await runEmbedded({ args, environment: process.env });
+      const { runStandalone } = await import('./standalone/start.ts');
+      process.exitCode = await runStandalone({ args, environment: process.env });
     },
   );
   program
@@ -77,8 +77,8 @@ function describeError(error: unknown): string {
 try {
   await main();
 } catch (error) {
-  process.stderr.write(`${isPlain(error) ? error.message : describeError(error)}\n`);
+  process.stderr.write(`${isExpectedError(error) ? error.message : describeError(error)}\n`);
   // Setting only the exit code is not enough: what a failed start has left open would keep the process alive, and it
   // would not be restarted.
-  process.exit(isPlain(error) && error.kind === 'configuration_invalid' ? UNUSABLE_CONFIGURATION : 1);
+  process.exit(isExpectedError(error) && error.kind === 'configuration_invalid' ? EX_CONFIG : 1);
 }

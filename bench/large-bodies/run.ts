@@ -120,7 +120,7 @@ async function start(): Promise<{ readonly api: Api; readonly keys: readonly str
 
 async function newKeys(database: Database, count: number): Promise<readonly string[]> {
   const keys: string[] = [];
-  for (let index = 0; index < count; index++) keys.push((await createBenchAccount(database)).key.text);
+  for (let index = 0; index < count; index++) keys.push((await createBenchAccount(database)).key.secret);
   return keys;
 }
 

@@ -136,7 +136,7 @@ async function openSide(cluster: Cluster, name: string, tasks: number): Promise<
   const api = new Child(`api of ${name}`, roleLaunch('api', environment, undefined), path.join(folder, `${name}.log`));
   children.add(api);
   await api.ready();
-  return { sample, port, apiKey: key.text, connection: new KeepAliveConnection(port) };
+  return { sample, port, apiKey: key.secret, connection: new KeepAliveConnection(port) };
 }
 
 /** Sends requests to both in turn; the order changes each time. */

@@ -164,7 +164,7 @@ async function untilSuccess(connection: KeepAliveConnection, account: BenchAccou
 }
 
 function headersOf({ key }: BenchAccount): string {
-  return `Host: 127.0.0.1\r\nAuthorization: Bearer ${key.text}\r\n`;
+  return `Host: 127.0.0.1\r\nAuthorization: Bearer ${key.secret}\r\n`;
 }
 
 /**

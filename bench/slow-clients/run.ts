@@ -70,15 +70,15 @@ async function measure(): Promise<void> {
   const api = new Child('api', roleLaunch('api', environment, undefined), path.join(folder, 'api.log'));
   children.add(api);
   await api.ready();
-  const file = await uploadLargeFile(port, key.text);
+  const file = await uploadLargeFile(port, key.secret);
 
-  await healthyFor({ port, apiKey: key.text }, WARM_UP_SECONDS);
+  await healthyFor({ port, apiKey: key.secret }, WARM_UP_SECONDS);
   const quietMb = await residentMb(api.pid);
-  const quiet = await healthyFor({ port, apiKey: key.text }, options.quiet);
+  const quiet = await healthyFor({ port, apiKey: key.secret }, options.quiet);
   print(`quiet: ${describeHealthy(quiet)}, the api holds ${quietMb.toFixed(0)} MB`);
 
   const { slow, garbage, seconds } = options;
-  const launch = loadLaunch('slow-clients/attackers.ts', [port, key.text, file, slow, garbage].map(String));
+  const launch = loadLaunch('slow-clients/attackers.ts', [port, key.secret, file, slow, garbage].map(String));
   attackers = spawn(launch.command, [...launch.args], {
     env: launch.environment,
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
@@ -90,7 +90,7 @@ async function measure(): Promise<void> {
       mostMb = Math.max(mostMb, mb);
     });
   }, MEMORY_EVERY_MS);
-  const attacked = await healthyFor({ port, apiKey: key.text }, seconds);
+  const attacked = await healthyFor({ port, apiKey: key.secret }, seconds);
   clearInterval(watching);
   attackers.send('report');
   const [report] = (await once(attackers, 'message')) as [AttackReport];

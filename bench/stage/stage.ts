@@ -175,7 +175,7 @@ export class Stage {
     const api = this.#launch('api', roleLaunch('api', this.#environment, this.#profileFolder));
     await api.ready();
     this.#clients = {
-      ours: this.#launch('our-clients', loadLaunch('load/our-clients.ts', [String(apiPort), key.text])),
+      ours: this.#launch('our-clients', loadLaunch('load/our-clients.ts', [String(apiPort), key.secret])),
       raw: this.#launch('raw-clients', loadLaunch('load/raw-clients.ts', [this.#temporalAddress])),
     };
     await Promise.all([this.#clients.ours.ready(), this.#clients.raw.ready()]);

@@ -81,7 +81,7 @@ async function measure(): Promise<void> {
 async function measureOn(cluster: Cluster, database: Database): Promise<void> {
   await migrate(clusterUrl(cluster, 'postgres'), database, silentLogger());
   const { key } = await createBenchAccount(database);
-  const apiKey = key.text;
+  const apiKey = key.secret;
   const { port, pid } = await startApi(cluster);
   const tasks = await copiesOf(database, await createTask(port, apiKey), options.streams + options.waits);
   const [read = ''] = tasks;

@@ -104,7 +104,7 @@ async function measure(): Promise<void> {
   await api.ready();
 
   const bare: Side = { port: passThrough.ready.port, apiKey: 'none', model: 'far' };
-  const ours: Side = { port, apiKey: key.text, model: 'bench/far' };
+  const ours: Side = { port, apiKey: key.secret, model: 'bench/far' };
   const runCalls = async (side: Side, order: Omit<TextOrder, keyof Side>): Promise<TextWindow> => {
     clients.send({ ...side, ...order } satisfies TextOrder);
     const [answer] = (await once(clients, 'message')) as [{ result: TextWindow } | { error: string }];

@@ -26,7 +26,7 @@ import type { Service } from './service.ts';
 import { count, positiveNumber } from '../../test/support/number-options.ts';
 
 /** The last small tasks wait for the last videos. */
-const LOOK_EVERY_MS = 1_000;
+const CHECK_INTERVAL_MS = 1_000;
 
 const selectSpans = {
   name: 'bench_select_spans',
@@ -58,8 +58,8 @@ await withService(print, measure);
 async function measure({ database, temporal, port, pids }: Service): Promise<void> {
   const { key } = await createBenchAccount(database);
   const other = await createBenchAccount(database);
-  const videos = createVideos(port, key.text, { duration: options.duration, resolution: options.resolution });
-  const probe = (created: (taskId: string) => void = () => {}) => startProbes(port, other.key.text, created);
+  const videos = createVideos(port, key.secret, { duration: options.duration, resolution: options.resolution });
+  const probe = (created: (taskId: string) => void = () => {}) => startProbes(port, other.key.secret, created);
 
   print(`Warming up, and making videos alone (${videos.description}).`);
   const warmUp = await probe();
@@ -170,7 +170,7 @@ async function untilOver(database: Database, ids: readonly string[]): Promise<nu
   for (;;) {
     const [row] = await database.query<{ open: number; succeeded: number }>(countTasks, [ids]);
     if (row?.open === 0) return row.succeeded;
-    await sleep(LOOK_EVERY_MS);
+    await sleep(CHECK_INTERVAL_MS);
   }
 }
 

@@ -13,7 +13,7 @@ const PROMPTS = [
 /** The number of kinds of videos; they alternate. */
 export const SCENES = PROMPTS.length;
 /** How often each is polled. */
-const LOOK_EVERY_MS = 1_000;
+const CHECK_INTERVAL_MS = 1_000;
 
 /** A task that has ended. */
 export interface CreatedVideo {
@@ -58,7 +58,7 @@ export function createVideos(
     const input = { prompt, duration, resolution, aspect_ratio: '16:9', seed: index + 1 };
     const { taskId } = await call<{ taskId: string }>('POST', '/tasks', { model: MODEL, input });
     for (;;) {
-      await sleep(LOOK_EVERY_MS);
+      await sleep(CHECK_INTERVAL_MS);
       const task = await call<CreatedVideo>('GET', `/tasks/${taskId}`);
       if (task.status === 'success' || task.status === 'fail') return task;
     }

@@ -19,19 +19,19 @@ const API_KEY = new RegExp(
 
 const API_KEY_ID = new RegExp(`^[0-9A-Za-z]{${ID_LENGTH}}$`);
 
-/** A newly created key: the text is shown once, the rest is stored. */
+/** A newly created key: the secret is shown once, the rest is stored. */
 export interface NewApiKey {
   readonly id: string;
-  readonly text: string;
+  readonly secret: string;
   readonly secretSha256: Buffer;
 }
 
 /** Creates a key from the system's randomness. */
 export function newApiKey(): NewApiKey {
   const id = randomBase62(ID_LENGTH);
-  const secret = randomBase62(SECRET_LENGTH);
-  const body = `dk_live_${id}_${secret}`;
-  return { id, text: `${body}${base62(crc32(body), CHECKSUM_LENGTH)}`, secretSha256: hashSecret(secret) };
+  const random = randomBase62(SECRET_LENGTH);
+  const body = `dk_live_${id}_${random}`;
+  return { id, secret: `${body}${base62(crc32(body), CHECKSUM_LENGTH)}`, secretSha256: hashSecret(random) };
 }
 
 /** The parts of a presented key, or undefined if its form or checksum is wrong. */

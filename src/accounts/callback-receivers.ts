@@ -7,7 +7,7 @@
  * is deleted: the address may be long out of use.
  */
 import type { Queryable, Statement } from '../database/database.ts';
-import { LISTED_RECEIVERS } from '@darkroom/api/facts/limits';
+import { MAX_LISTED_RECEIVERS } from '@darkroom/api/facts/limits';
 
 /** A failing receiver, as it is reported to its account. */
 export interface FailingReceiver {
@@ -75,7 +75,7 @@ const selectFailing: Statement = {
                 last_http_status AS "lastHttpStatus", last_error_class AS "lastErrorClass", given_up AS "givenUp"
            FROM callback_receivers
           WHERE account_id = $1 AND ($2::text IS NULL OR origin = $2) AND last_failed_at > now() - ${REMEMBERED}
-          ORDER BY failing_since, origin LIMIT ${LISTED_RECEIVERS}`,
+          ORDER BY failing_since, origin LIMIT ${MAX_LISTED_RECEIVERS}`,
 };
 
 /** Those that fail, the longest failing first; or the one that is named, if it fails. */

@@ -9,7 +9,7 @@ import type { KeyListing } from './keys.ts';
 
 /**
  * The account's key with the widest rights that may sign in, the newest of these; one is created if there is none.
- * Its text is then never disclosed: it serves sessions only.
+ * Its secret is then never disclosed: it serves sessions only.
  *
  * @param now milliseconds since 1970.
  * @returns its id. @throws {AccountNotFoundError}

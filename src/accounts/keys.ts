@@ -31,10 +31,10 @@ export interface KeyRights {
   readonly spendCaps?: SpendCaps;
 }
 
-/** A newly created key. The text exists nowhere else. */
+/** A newly created key. The secret exists nowhere else. */
 export interface CreatedKey {
   readonly id: string;
-  readonly text: string;
+  readonly secret: string;
 }
 
 /** A key without its secret. */
@@ -88,7 +88,7 @@ const insertKey: Statement = {
 };
 
 /**
- * Creates a key; its text is returned once and never again.
+ * Creates a key; its secret is returned once and never again.
  *
  * @param inheritedCapIds caps that the new key counts against beside its own.
  * @throws {AccountNotFoundError}
@@ -100,7 +100,7 @@ export async function createKey(
   inheritedCapIds: readonly string[] = [],
 ): Promise<CreatedKey> {
   await readAccount(database, accountId);
-  const { id, text, secretSha256 } = newApiKey();
+  const { id, secret, secretSha256 } = newApiKey();
   const { name, scopes, models = null, expiresAt = null, spendCaps = {} } = rights;
   const { dayMicroUsd = null, totalMicroUsd = null } = spendCaps;
   const hasCaps = dayMicroUsd !== null || totalMicroUsd !== null;
@@ -117,7 +117,7 @@ export async function createKey(
     dayMicroUsd,
     totalMicroUsd,
   ]);
-  return { id, text };
+  return { id, secret };
 }
 
 interface KeyRow {
@@ -254,7 +254,7 @@ export async function rotateKey(transaction: Queryable, keyId: string, rotation:
   if (old.expiresAt !== undefined && old.expiresAt.getTime() <= now) {
     throw new KeyChangeRejectedError(`the key ${keyId} has expired`);
   }
-  const { id, text, secretSha256 } = newApiKey();
+  const { id, secret, secretSha256 } = newApiKey();
   await transaction.query(replaceKey, [keyId, id, secretSha256, new Date(now + overlapSeconds * 1000)]);
-  return { id, text };
+  return { id, secret };
 }

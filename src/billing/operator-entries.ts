@@ -45,7 +45,7 @@ export interface OperatorEntry {
 }
 
 /** What was booked. */
-export interface Booked {
+export interface LedgerChange {
   readonly reference: string;
   readonly availableMicroUsd: bigint;
 }
@@ -55,8 +55,8 @@ export interface Booked {
  *
  * @throws {ReferenceUsedError} @throws {BalanceTooLargeError} @throws {AccountNotFoundError}
  */
-export function bookTopUp(database: Database, entry: OperatorEntry): Promise<Booked> {
-  return book(database, topUp, entry, 'topup');
+export function recordTopUp(database: Database, entry: OperatorEntry): Promise<LedgerChange> {
+  return record(database, topUp, entry, 'topup');
 }
 
 /**
@@ -65,16 +65,16 @@ export function bookTopUp(database: Database, entry: OperatorEntry): Promise<Boo
  * @throws {ReferenceUsedError} @throws {BalanceTooLargeError} @throws {AccountNotFoundError}
  * @throws {AdjustmentTooLargeError} it would take more than is available.
  */
-export function bookAdjustment(database: Database, entry: OperatorEntry): Promise<Booked> {
-  return book(database, adjust, entry, 'adjustment');
+export function recordAdjustment(database: Database, entry: OperatorEntry): Promise<LedgerChange> {
+  return record(database, adjust, entry, 'adjustment');
 }
 
-async function book(
+async function record(
   database: Database,
   move: typeof topUp,
   { accountId, amountMicroUsd, reference: given }: OperatorEntry,
   kind: 'topup' | 'adjustment',
-): Promise<Booked> {
+): Promise<LedgerChange> {
   const reference = given ?? newId(kind);
   try {
     return await database.transaction(async (transaction) => {

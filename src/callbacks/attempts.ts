@@ -6,10 +6,10 @@
 import type { Queryable, Statement } from '../database/database.ts';
 import type { TaskId } from '../domain/workflow-ids.ts';
 import type { CallbackState } from '@darkroom/api/facts/callback';
-import { LISTED_ATTEMPTS } from '@darkroom/api/facts/limits';
+import { MAX_LISTED_ATTEMPTS } from '@darkroom/api/facts/limits';
 
 export type { CallbackState } from '@darkroom/api/facts/callback';
-export { LISTED_ATTEMPTS } from '@darkroom/api/facts/limits';
+export { MAX_LISTED_ATTEMPTS } from '@darkroom/api/facts/limits';
 
 /** How an attempt without an HTTP response is classified (contract §6). */
 export type AttemptErrorClass = 'tls' | 'timeout' | 'unreachable';
@@ -243,7 +243,7 @@ const selectCallback: Statement = {
                           'durationMs', round(extract(epoch FROM a.finished_at - a.started_at) * 1000),
                           'httpStatus', a.http_status, 'errorClass', a.error_class) ORDER BY a.attempt), '[]')
                    FROM (SELECT * FROM callback_attempts WHERE task_id = c.task_id
-                          ORDER BY attempt DESC LIMIT ${LISTED_ATTEMPTS}) a) AS attempts
+                          ORDER BY attempt DESC LIMIT ${MAX_LISTED_ATTEMPTS}) a) AS attempts
            FROM callbacks c WHERE c.task_id = $1`,
 };
 

@@ -6,7 +6,7 @@
 import type { WebhookKeys } from '../accounts/webhook-key.ts';
 import { readDatabaseTime } from '../database/database-clock.ts';
 import type { Queryable } from '../database/database.ts';
-import { newWebhookSecret, whsecSpelling } from './signing.ts';
+import { newWebhookSecret, toWhsec } from './signing.ts';
 
 /** A signing secret in both formats, as the responses about the webhook key show it. */
 export interface FirstSigningKey {
@@ -22,5 +22,5 @@ export async function createFirstSigningKey(
 ): Promise<FirstSigningKey> {
   const secret = newWebhookSecret();
   await webhookKeys.replace(transaction, accountId, secret, await readDatabaseTime(transaction));
-  return { secret, whsec: whsecSpelling(secret) };
+  return { secret, whsec: toWhsec(secret) };
 }

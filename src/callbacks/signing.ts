@@ -47,7 +47,7 @@ export function signCallback(callback: CallbackToSign): Record<string, string> {
     'webhook-timestamp': String(timestampSeconds),
     'webhook-signature': secrets
       .slice(0, 2)
-      .map((secret) => standardSignature(keyOf(secret), messageId, timestampSeconds, body))
+      .map((secret) => standardSignature(secretBytes(secret), messageId, timestampSeconds, body))
       .join(' '),
   };
 }
@@ -63,8 +63,8 @@ export function standardSignature(key: Uint8Array, messageId: string, timestampS
 }
 
 /** The format of a secret that Standard Webhooks libraries accept: `whsec_` and the base64 of the same key. */
-export function whsecSpelling(secret: string): string {
-  return `whsec_${keyOf(secret).toString('base64')}`;
+export function toWhsec(secret: string): string {
+  return `whsec_${secretBytes(secret).toString('base64')}`;
 }
 
 /** A new secret: 43 characters of base64url, 256 random bits. */
@@ -73,9 +73,9 @@ export function newWebhookSecret(): string {
 }
 
 function ownSignature(secret: string, timestampSeconds: number, body: string): string {
-  return createHmac('sha256', keyOf(secret)).update(`${timestampSeconds}.${body}`, 'utf8').digest('hex');
+  return createHmac('sha256', secretBytes(secret)).update(`${timestampSeconds}.${body}`, 'utf8').digest('hex');
 }
 
-function keyOf(secret: string): Buffer {
+function secretBytes(secret: string): Buffer {
   return Buffer.from(secret, 'utf8');
 }

@@ -6,7 +6,7 @@ import { unknownVariables } from '../config/unknown-variables.ts';
 import { accountCommands } from './admin/accounts.ts';
 import { createAdminProgram } from './admin/arguments.ts';
 import type { Group } from './admin/arguments.ts';
-import { ledgerCommands, usageCommand } from './admin/books.ts';
+import { ledgerCommands, usageCommand } from './admin/ledger.ts';
 import { createRunner } from './admin/installation.ts';
 import { databaseCommands } from './admin/database.ts';
 import { failingItemsCommand } from './admin/failing-items.ts';

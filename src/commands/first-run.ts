@@ -47,7 +47,7 @@ export async function runFirstRun(environment: NodeJS.ProcessEnv): Promise<void>
       await createFirstSigningKey(transaction, webhookKeys, accountId);
       const key = await createKey(transaction, accountId, { name: 'first', scopes: SCOPES });
       const signInSecret = await newSignInSecret(transaction, key.id);
-      return { accountId, apiKey: key.text, balanceUsd: formatUsd(STARTING_BALANCE_MICRO_USD), signInSecret };
+      return { accountId, apiKey: key.secret, balanceUsd: formatUsd(STARTING_BALANCE_MICRO_USD), signInSecret };
     });
     process.stdout.write(`${JSON.stringify(answer)}\n`);
   } finally {

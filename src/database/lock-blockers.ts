@@ -22,7 +22,7 @@ export interface BlockerWatch {
   stop(): Promise<void>;
 }
 
-const LOOK_EVERY_MS = 200;
+const CHECK_INTERVAL_MS = 200;
 const LOG_EVERY_MS = 10_000;
 
 const selectBlockers: Statement = {
@@ -40,13 +40,13 @@ export async function watchBlockers(client: pg.Client, database: Database, logge
   const look = async (): Promise<void> => {
     let waitedMs = 0;
     while (!stopped.signal.aborted) {
-      await sleep(LOOK_EVERY_MS, undefined, { signal: stopped.signal }).catch(() => undefined);
+      await sleep(CHECK_INTERVAL_MS, undefined, { signal: stopped.signal }).catch(() => undefined);
       if (stopped.signal.aborted) return;
       const blockers = await database.query<Blocker>(selectBlockers, [rows[0]?.pid]).catch(() => []);
-      waitedMs = blockers.length === 0 ? 0 : waitedMs + LOOK_EVERY_MS;
+      waitedMs = blockers.length === 0 ? 0 : waitedMs + CHECK_INTERVAL_MS;
       if (blockers.length > 0) last = blockers;
       if (waitedMs >= LOG_EVERY_MS) {
-        logger.info({ blockers }, 'a migration waits for other transactions');
+        logger.info({ blockers }, 'migration waits for other transactions');
         waitedMs = 0;
       }
     }

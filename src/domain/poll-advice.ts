@@ -12,7 +12,7 @@ const SHARE_OF_AGE = 0.1;
  * @param typicalSeconds what the model usually takes. @param ageSeconds since the task was created.
  * @returns whole seconds, 1 to 30.
  */
-export function secondsUntilWorthAsking(typicalSeconds: number, ageSeconds: number): number {
+export function secondsUntilNextPoll(typicalSeconds: number, ageSeconds: number): number {
   const left = typicalSeconds - ageSeconds;
   const wait = left > 0 ? left : ageSeconds * SHARE_OF_AGE;
   return Math.min(Math.max(Math.ceil(wait), 1), LONGEST_SECONDS);

@@ -1,21 +1,21 @@
 /** The repair as operators see it: what it is dealing with now, how much it did, and each of its repairs. */
-import type { Troubled, TroubledTask } from '../tasks/record/overdue.ts';
+import type { TaskNeedingRepair, TasksNeedingRepair } from '../tasks/record/overdue.ts';
 import type { RecordedRepair, RepairCount } from '../tasks/repair/repair-record.ts';
 import type { WireRepairList, WireRepairSummary } from '@darkroom/api/admin/admin-repairs';
 import { secondsOf } from './unix-seconds.ts';
 
 export function presentRepairSummary(
-  { overdue, restarted }: Troubled,
+  { overdue, restarted }: TasksNeedingRepair,
   counts: readonly RepairCount[],
 ): WireRepairSummary {
   return {
-    overdue: overdue.map(presentTroubled),
-    restarted: restarted.map(presentTroubled),
+    overdue: overdue.map(presentTask),
+    restarted: restarted.map(presentTask),
     done: counts.map(({ kind, day, month }) => ({ kind, day, month })),
   };
 }
 
-function presentTroubled({ id, at, accountId, model, status }: TroubledTask): WireRepairSummary['overdue'][number] {
+function presentTask({ id, at, accountId, model, status }: TaskNeedingRepair): WireRepairSummary['overdue'][number] {
   return { taskId: id, accountId, model, status, at: secondsOf(at) };
 }
 

@@ -4,7 +4,7 @@
  */
 import type { WebhookKey } from '../accounts/webhook-key.ts';
 import type { WireWebhookKey } from '@darkroom/api/tasks/webhook-key';
-import { whsecSpelling } from '../callbacks/signing.ts';
+import { toWhsec } from '../callbacks/signing.ts';
 import { secondsOf } from './unix-seconds.ts';
 import type { TestDelivery } from '../callbacks/test-delivery.ts';
 import type { Static } from 'typebox';
@@ -17,7 +17,7 @@ export function presentWebhookKey(key: WebhookKey | undefined): WireWebhookKey {
   return {
     hasKey: true,
     secret: key.secret,
-    whsec: whsecSpelling(key.secret),
+    whsec: toWhsec(key.secret),
     created: secondsOf(key.createdAt),
     previousExpires: secondsOf(key.previousExpiresAt),
   };

@@ -41,7 +41,7 @@ export interface RunningApi {
 }
 
 /** Open streams get this much of the grace time for a final message that they end here; at most a quarter of it. */
-const LAST_WORDS_MS = 500;
+const GRACE_MS = 500;
 
 /** Starts serving. @throws {PortInUseError} @throws {ModelFileError} */
 export async function startApi(foundation: Foundation, runtime: TemporalRuntime): Promise<RunningApi> {
@@ -150,12 +150,12 @@ export async function startApi(foundation: Foundation, runtime: TemporalRuntime)
       connecting.abort();
       http.feed.close();
       const graceMs = config.shutdownGraceMs;
-      const lastWords = setTimeout(
+      const grace = setTimeout(
         () => stopping.abort(new TextFailure('interrupted', 'the process stops')),
-        graceMs - Math.min(LAST_WORDS_MS, graceMs / 4),
+        graceMs - Math.min(GRACE_MS, graceMs / 4),
       );
       await Promise.all([server.close(graceMs), adminServer?.close(graceMs)]);
-      clearTimeout(lastWords);
+      clearTimeout(grace);
       await http.bodyThreads.close();
       await text.close();
       await Promise.all([catalogue.close(), caps.close()]);

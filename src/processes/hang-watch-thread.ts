@@ -14,28 +14,28 @@ const { heartbeat, tickMs, hangMs, role, exitCode } = workerData as HangWatchDat
 const count = new Int32Array(heartbeat);
 const STANDARD_OUTPUT = 1;
 /** How long the main thread has to report its position, and then to exit. */
-const LAST_WORDS_MS = 2_000;
+const GRACE_MS = 2_000;
 /** Between the log line and the exit: the reader of the log may be stuck. */
 const WRITE_MS = 1_000;
 /** A tick that is this late: this thread was blocked as well, and nothing is known about the other. */
-const LATE_TURNS = 4;
+const LATE_TICKS = 4;
 
 /** URLs of the main thread's scripts, by their ids. */
 const urls = new Map<string, string>();
 
-let seen = Atomics.load(count, 0);
-let turnAt = performance.now();
-let stillTurns = 0;
+let lastCount = Atomics.load(count, 0);
+let lastTickAt = performance.now();
+let missedTicks = 0;
 
 const timer = setInterval(() => {
   const now = performance.now();
-  const isLate = now - turnAt > LATE_TURNS * tickMs;
-  turnAt = now;
+  const isLate = now - lastTickAt > LATE_TICKS * tickMs;
+  lastTickAt = now;
   const counted = Atomics.load(count, 0);
   const mayBeDebugged = Atomics.load(count, 1) === 1;
-  stillTurns = counted === seen && !isLate && !mayBeDebugged ? stillTurns + 1 : 0;
-  seen = counted;
-  if (stillTurns * tickMs < hangMs) return;
+  missedTicks = counted === lastCount && !isLate && !mayBeDebugged ? missedTicks + 1 : 0;
+  lastCount = counted;
+  if (missedTicks * tickMs < hangMs) return;
   clearInterval(timer);
   endProcess();
 }, tickMs);
@@ -45,7 +45,7 @@ function endProcess(): void {
   const session = new Session();
   const end = (stack: string): void => {
     // The main thread sets the exit code; if it cannot do even that, the process is killed.
-    setTimeout(() => process.kill(process.pid, 'SIGKILL'), WRITE_MS + LAST_WORDS_MS);
+    setTimeout(() => process.kill(process.pid, 'SIGKILL'), WRITE_MS + GRACE_MS);
     const exit = (): void => session.post('Runtime.evaluate', { expression: `process.reallyExit(${exitCode})` });
     const giveUpWriting = setTimeout(exit, WRITE_MS);
     log(stack, () => {
@@ -53,7 +53,7 @@ function endProcess(): void {
       exit();
     });
   };
-  const giveUp = setTimeout(() => end('unknown: the main thread is not in JavaScript'), LAST_WORDS_MS);
+  const giveUp = setTimeout(() => end('unknown: the main thread is not in JavaScript'), GRACE_MS);
   session.once('Debugger.paused', ({ params }) => {
     clearTimeout(giveUp);
     end(params.callFrames.map(describeFrame).join('\n'));
@@ -78,7 +78,7 @@ function log(stack: string, done: () => void): void {
     pid: process.pid,
     hangSeconds: hangMs / 1000,
     stack,
-    msg: 'the event loop was blocked; the process ends, to be restarted',
+    msg: 'the event loop was blocked; ending the process for a restart',
   };
   // Asynchronous: a pipe that is not read would block this thread as well. A failed write does not prevent the exit.
   write(STANDARD_OUTPUT, `${JSON.stringify(line)}\n`, done);

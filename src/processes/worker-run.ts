@@ -37,7 +37,7 @@ export interface WorkerRun {
 
 /** A failed worker that does not report it within this time never will: its native half is stuck. */
 const FAILURE_NOTICE_MS = 2_000;
-const LOOK_EVERY_MS = 500;
+const CHECK_INTERVAL_MS = 500;
 
 /** Runs all of them. If one fails, the others are stopped: half a worker would look healthy. */
 export function runWorkers(options: WorkerRunOptions): WorkerRun {
@@ -56,7 +56,7 @@ export function runWorkers(options: WorkerRunOptions): WorkerRun {
       const waitingFor = activities.running();
       logger.error(
         { err: error, activities: waitingFor },
-        'a Temporal worker failed; what its activities are doing is waited for',
+        'Temporal worker failed; waiting for its activities',
       );
       const over = new AbortController();
       await Promise.race([activities.settled(), sleep(graceMs, undefined, { signal: over.signal })]);
@@ -78,7 +78,7 @@ async function runOne(worker: RunnableWorker): Promise<void> {
 
 /** Throws if a worker has failed and its `run` does not end. */
 async function waitForSilentFailure(worker: RunnableWorker, signal: AbortSignal): Promise<never> {
-  while (worker.getState() !== 'FAILED') await sleep(LOOK_EVERY_MS, undefined, { signal });
+  while (worker.getState() !== 'FAILED') await sleep(CHECK_INTERVAL_MS, undefined, { signal });
   await sleep(FAILURE_NOTICE_MS, undefined, { signal });
   throw new Error('a Temporal worker failed, and did not stop');
 }

@@ -11,7 +11,7 @@ import { WorkerStoppingError } from '../generation/stopped.ts';
 import { removeStaleScratch } from '../generation/scratch.ts';
 import { STOP_SLOTS } from '../generation/stop-slots.ts';
 import { CALLBACK_SLOTS } from '../callbacks/delivery-slots.ts';
-import { longRenderingsOf } from '../providers/embedded/long-renderings.ts';
+import { longRenderingLimits } from '../providers/embedded/long-renderings.ts';
 import { taskQueueOf } from '../domain/workflow-ids.ts';
 import type { QueueName } from '../domain/workflow-ids.ts';
 import type { Activities } from '../../workflows/contracts.ts';
@@ -104,7 +104,7 @@ export async function startWorker(dependencies: WorkerDependencies): Promise<Run
     const inFlight = workers[index]?.getStatus().numInFlightActivities ?? 0;
     if (inFlight === 0) return;
     const seconds = config.worker.upstreamGraceMs / 1000;
-    logger.info({ activities: inFlight, seconds }, 'waiting for upstreams to answer; a second signal stops it at once');
+    logger.info({ activities: inFlight, seconds }, 'waiting for upstreams to respond; a second signal stops the process at once');
   };
   const { finished, shutdown } = runWorkers({
     workers,
@@ -118,7 +118,7 @@ export async function startWorker(dependencies: WorkerDependencies): Promise<Run
 }
 
 function generationSlots(threads: number): number {
-  return longRenderingsOf(threads).inProcess + threads + STAGING_SLOTS;
+  return longRenderingLimits(threads).activeAndWaiting + threads + STAGING_SLOTS;
 }
 
 function optionsFor(

@@ -40,7 +40,7 @@ const EXIT_INTERRUPTED = 130;
  * @param program the module that has the roles as subcommands; default: this program's own.
  * @returns the exit code: 0 after a requested stop, 1 after a failure, which has been printed.
  */
-export async function runEmbedded(options: {
+export async function runStandalone(options: {
   readonly args: readonly string[];
   readonly environment: NodeJS.ProcessEnv;
   readonly program?: string;

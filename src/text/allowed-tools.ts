@@ -18,12 +18,12 @@ export interface ToolRules {
 /** The position of the members in an endpoint's request, and which of them it accepts. */
 export interface AllowedToolsForm {
   /** The field that contains `mode` and `tools`. */
-  readonly where: string;
+  readonly path: string;
   /** The default is the first, if there is one. */
   readonly modes: readonly ('auto' | 'required' | 'none')[];
   readonly isModeOptional: boolean;
   /** The member of an entry that contains its name; undefined: the entry itself. */
-  readonly nameIn: 'function' | undefined;
+  readonly nameMember: 'function' | undefined;
 }
 
 /** @throws {InvalidTextRequest} naming the field. */
@@ -32,19 +32,20 @@ export function allowedTools(
   tools: readonly FunctionTool[],
   form: AllowedToolsForm,
 ): ToolRules {
-  const { where, nameIn } = form;
+  const { path, nameMember } = form;
   const toolChoice = modeOf(given(mode), form);
   if (!Array.isArray(allowed) || allowed.length === 0) {
-    const example = nameIn === undefined ? '{"type":"function","name":…}' : '{"type":"function","function":{"name":…}}';
-    throw new InvalidTextRequest(`${where}.tools`, `${where}.tools: want at least one ${example}`);
+    const example =
+      nameMember === undefined ? '{"type":"function","name":…}' : '{"type":"function","function":{"name":…}}';
+    throw new InvalidTextRequest(`${path}.tools`, `${path}.tools: want at least one ${example}`);
   }
   const names = new Set<string>();
   allowed.forEach((entry: unknown, index) => {
-    const at = `${where}.tools.${index}`;
+    const at = `${path}.tools.${index}`;
     const { type } = membersOf(entry);
     if (typeof type === 'string' && type !== 'function') throw builtInTool(type, `${at}.type`);
-    const { name } = nameIn === undefined ? membersOf(entry) : membersOf(membersOf(entry)[nameIn]);
-    const nameAt = nameIn === undefined ? `${at}.name` : `${at}.${nameIn}.name`;
+    const { name } = nameMember === undefined ? membersOf(entry) : membersOf(membersOf(entry)[nameMember]);
+    const nameAt = nameMember === undefined ? `${at}.name` : `${at}.${nameMember}.name`;
     if (typeof name !== 'string') throw new InvalidTextRequest(nameAt, `${nameAt}: want the name of a function`);
     namedTool(name, tools, nameAt);
     names.add(name);
@@ -52,13 +53,13 @@ export function allowedTools(
   return { tools: tools.filter(({ name }) => names.has(name)), toolChoice };
 }
 
-function modeOf(mode: unknown, { where, modes, isModeOptional }: AllowedToolsForm): ToolChoice {
+function modeOf(mode: unknown, { path, modes, isModeOptional }: AllowedToolsForm): ToolChoice {
   const [usual] = modes;
   if (mode === undefined && isModeOptional && usual !== undefined) return usual;
   const known = modes.find((each) => each === mode);
   if (known !== undefined) return known;
   const code = mode === undefined ? 'missing_required_parameter' : 'invalid_value';
-  throw new InvalidTextRequest(`${where}.mode`, `${where}.mode: want one of ${modes.join(', ')}`, code);
+  throw new InvalidTextRequest(`${path}.mode`, `${path}.mode: want one of ${modes.join(', ')}`, code);
 }
 
 function membersOf(value: unknown): Members {

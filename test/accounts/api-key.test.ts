@@ -12,28 +12,28 @@ describe('an API key', () => {
     for (let time = 0; time < 200; time++) {
       const key = newApiKey();
 
-      assert.match(key.text, /^dk_live_[0-9A-Za-z]{10}_[0-9A-Za-z]{49}$/);
-      assert.deepEqual(parseApiKey(key.text), { id: key.id, secretSha256: key.secretSha256 });
+      assert.match(key.secret, /^dk_live_[0-9A-Za-z]{10}_[0-9A-Za-z]{49}$/);
+      assert.deepEqual(parseApiKey(key.secret), { id: key.id, secretSha256: key.secretSha256 });
     }
   });
 
   it('stores only the hash of its secret', () => {
-    const { text, secretSha256 } = newApiKey();
-    const secret = text.split('_')[3]?.slice(0, 43) ?? '';
+    const { secret: key, secretSha256 } = newApiKey();
+    const secret = key.split('_')[3]?.slice(0, 43) ?? '';
 
     assert.deepEqual(secretSha256, createHash('sha256').update(secret).digest());
   });
 
   it('is unique each time', () => {
-    const texts = Array.from({ length: 1_000 }, () => newApiKey());
+    const keys = Array.from({ length: 1_000 }, () => newApiKey());
 
-    assert.equal(new Set(texts.map((key) => key.id)).size, 1_000);
-    assert.equal(new Set(texts.map((key) => key.text)).size, 1_000);
+    assert.equal(new Set(keys.map((key) => key.id)).size, 1_000);
+    assert.equal(new Set(keys.map((key) => key.secret)).size, 1_000);
   });
 
   // Proves C7-2.
   it('is rejected when any one character is changed', () => {
-    const { text } = newApiKey();
+    const { secret: text } = newApiKey();
     const change = fc.tuple(fc.integer({ min: 8, max: text.length - 1 }), fc.constantFrom(...ALPHABET));
     fc.assert(
       fc.property(change, ([place, character]) => {
@@ -45,7 +45,7 @@ describe('an API key', () => {
   });
 
   it('is rejected when two adjacent characters are swapped, when it is truncated, or when text is added', () => {
-    const { text } = newApiKey();
+    const { secret: text } = newApiKey();
     for (let place = 8; place < text.length - 1; place++) {
       const swapped = text.slice(0, place) + text[place + 1] + text[place] + text.slice(place + 2);
       if (swapped !== text) assert.equal(parseApiKey(swapped), undefined);

@@ -39,9 +39,9 @@ beforeEach(async () => {
 });
 afterEach(() => mock.restoreAll());
 
-async function newKey(rights: Partial<KeyRights> = {}): Promise<{ id: string; header: string; text: string }> {
+async function newKey(rights: Partial<KeyRights> = {}): Promise<{ id: string; header: string; secret: string }> {
   const key = await createKey(testDatabase.database, accountId, { name: 'test', scopes: ['tasks:read'], ...rights });
-  return { id: key.id, text: key.text, header: `Bearer ${key.text}` };
+  return { id: key.id, secret: key.secret, header: `Bearer ${key.secret}` };
 }
 
 function lookUps(): number {
@@ -69,19 +69,19 @@ describe('authentication', () => {
 
   // Proves S5.1-1.
   it('accepts the scheme in any case, as RFC 9110 requires', async () => {
-    const { text } = await newKey();
+    const { secret } = await newKey();
 
-    for (const header of [`bearer ${text}`, `BEARER  ${text}`]) {
+    for (const header of [`bearer ${secret}`, `BEARER  ${secret}`]) {
       assert.equal((await authenticator.authenticate(header)).accountId, accountId);
     }
   });
 
   // Proves C7-2.
   it('rejects malformed keys without querying the database', async () => {
-    const { text } = await newKey();
-    const flipped = `${text.slice(0, -1)}${text.endsWith('0') ? '1' : '0'}`;
+    const { secret } = await newKey();
+    const flipped = `${secret.slice(0, -1)}${secret.endsWith('0') ? '1' : '0'}`;
 
-    const headers = [undefined, '', 'Bearer', text, `Basic ${text}`, `Bearer ${flipped}`, `Bearer ${text} x`];
+    const headers = [undefined, '', 'Bearer', secret, `Basic ${secret}`, `Bearer ${flipped}`, `Bearer ${secret} x`];
     for (const header of headers) await assert.rejects(authenticator.authenticate(header), UnauthenticatedError);
 
     assert.equal(lookUps(), 0);
@@ -95,8 +95,8 @@ describe('authentication', () => {
       stranger.id,
     ]);
 
-    for (const text of [stranger.text, newApiKey().text]) {
-      await assert.rejects(authenticator.authenticate(`Bearer ${text}`), UnauthenticatedError);
+    for (const secret of [stranger.secret, newApiKey().secret]) {
+      await assert.rejects(authenticator.authenticate(`Bearer ${secret}`), UnauthenticatedError);
     }
   });
 

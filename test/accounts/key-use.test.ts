@@ -31,7 +31,7 @@ function keyUse(database: Queryable = testDatabase.database): KeyUse {
   return createKeyUse({ database, now: () => nowMs, logger: silentLogger() });
 }
 
-async function newKey(): Promise<{ id: string; text: string }> {
+async function newKey(): Promise<{ id: string; secret: string }> {
   return createKey(testDatabase.database, accountId, { name: 'test', scopes: ['tasks:read'] });
 }
 
@@ -47,8 +47,8 @@ describe('the last use of a key', () => {
     const authenticator = createAuthenticator(testDatabase.database, () => nowMs, { keyUse: use });
     assert.equal(await lastUse(key.id), undefined);
 
-    await authenticator.authenticate(`Bearer ${key.text}`);
-    await assert.rejects(authenticator.authenticate(`Bearer ${revoked.text}`));
+    await authenticator.authenticate(`Bearer ${key.secret}`);
+    await assert.rejects(authenticator.authenticate(`Bearer ${revoked.secret}`));
     assert.equal(writes(), 0);
     await use.flush();
 

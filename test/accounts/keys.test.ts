@@ -44,7 +44,7 @@ describe('the keys of an account', () => {
       ],
     );
     const listing = JSON.stringify(keys);
-    for (const { text } of [one, two]) assert.ok(!listing.includes(text.split('_').at(-1) ?? ''));
+    for (const { secret } of [one, two]) assert.ok(!listing.includes(secret.split('_').at(-1) ?? ''));
   });
 
   it('are revoked permanently: the time of the first revocation stays', async () => {
@@ -76,7 +76,7 @@ describe('the keys of an account', () => {
 
     const rows = await database.query({ name: 'select_key_rows', text: 'SELECT api_keys::text AS row FROM api_keys' });
 
-    assert.ok(!JSON.stringify(rows).includes(key.text.split('_').at(-1)?.slice(0, 20) ?? ''));
+    assert.ok(!JSON.stringify(rows).includes(key.secret.split('_').at(-1)?.slice(0, 20) ?? ''));
   });
 });
 

@@ -28,7 +28,7 @@ async function newCaller(expiresAt?: Date): Promise<Caller> {
   const { accountId } = await room.newCaller();
   const rights = { name: 'test', scopes: ['tasks:read', 'dashboard'] as const, ...(expiresAt && { expiresAt }) };
   const key = await createKey(database, accountId, rights);
-  return createAuthenticator(database, now).authenticate(`Bearer ${key.text}`);
+  return createAuthenticator(database, now).authenticate(`Bearer ${key.secret}`);
 }
 
 /** Opens a response. @returns the reasons for which it was ended. */

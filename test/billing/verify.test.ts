@@ -7,7 +7,7 @@ import { after, before, describe, it } from 'node:test';
 import { createKey } from '../../src/accounts/keys.ts';
 import { SCOPES } from '../../src/accounts/api-key.ts';
 import type { Caller } from '../../src/accounts/authenticate.ts';
-import { bookAdjustment } from '../../src/billing/operator-entries.ts';
+import { recordAdjustment } from '../../src/billing/operator-entries.ts';
 import { meterStorage } from '../../src/billing/storage-metering.ts';
 import { verifyLedger } from '../../src/billing/verify.ts';
 import type { LedgerViolation } from '../../src/billing/verify.ts';
@@ -69,7 +69,7 @@ before(async () => {
   const verdict = { status: 'success', outputs, capturedMicroUsd: PRICE / 2n } as const;
   await settleTask(room.database, succeeded, verdict, { retentionDays: 7 });
   await settleTask(room.database, failed, { status: 'fail', reason: 'no_output' }, { retentionDays: 7 });
-  await bookAdjustment(room.database, { accountId, amountMicroUsd: -5n });
+  await recordAdjustment(room.database, { accountId, amountMicroUsd: -5n });
   await meterStorage(room.database, { now: Date.now() + 3 * DAY_MS, priceMicroUsdPerGbMonth: 50_000n });
 });
 after(() => room.close());

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import {
-  LISTED_ATTEMPTS,
+  MAX_LISTED_ATTEMPTS,
   beginAttempt,
   findDelayMs,
   finishAttempt,
@@ -136,13 +136,13 @@ describe('the list of attempts', () => {
         name: 'test_many_attempts',
         text: `INSERT INTO callback_attempts (task_id, attempt) SELECT $1, n FROM generate_series(1, $2::integer) n`,
       },
-      [taskId, LISTED_ATTEMPTS + 5],
+      [taskId, MAX_LISTED_ATTEMPTS + 5],
     );
 
     const attempts = (await readCallback(test.database, taskId))?.attempts ?? [];
 
-    assert.equal(attempts.length, LISTED_ATTEMPTS);
-    assert.deepEqual([attempts[0]?.attempt, attempts.at(-1)?.attempt], [6, LISTED_ATTEMPTS + 5]);
+    assert.equal(attempts.length, MAX_LISTED_ATTEMPTS);
+    assert.deepEqual([attempts[0]?.attempt, attempts.at(-1)?.attempt], [6, MAX_LISTED_ATTEMPTS + 5]);
   });
 
   it('is empty for a task without a callback', async () => {

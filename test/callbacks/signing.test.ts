@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { describe, it } from 'node:test';
-import { newWebhookSecret, signCallback, standardSignature, whsecSpelling } from '../../src/callbacks/signing.ts';
+import { newWebhookSecret, signCallback, standardSignature, toWhsec } from '../../src/callbacks/signing.ts';
 
 /** Signatures below were computed with another implementation of HMAC (Python's hmac). Not ASCII on purpose. */
 const CURRENT = '0123456789abcdef-secret-ä';
@@ -61,7 +61,7 @@ describe('signing a callback', () => {
 
   // Proves S6.5-1, C6-6.
   it('is verified by a receiver that decodes the whsec_ spelling, as those libraries do', () => {
-    const spelling = whsecSpelling(CURRENT);
+    const spelling = toWhsec(CURRENT);
     const headers = signCallback({ ...CALLBACK, secrets: [PREVIOUS, CURRENT] });
 
     const key = Buffer.from(spelling.slice('whsec_'.length), 'base64');

@@ -217,7 +217,7 @@ for (const way of WAYS) {
     it('can do what the scopes of their key allow', async () => {
       const { database } = outside.darkroom.testDatabase;
       const key = await createKey(database, account.id, { name: 'reader', scopes: ['models:read'] });
-      const reader = await connectMcp(way, outside.darkroom.url, key.text);
+      const reader = await connectMcp(way, outside.darkroom.url, key.secret);
       try {
         assert.equal((await reader.call('list_models')).isError, false);
         for (const [name, args, scope] of [

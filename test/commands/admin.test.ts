@@ -5,7 +5,7 @@ import { after, before, describe, it } from 'node:test';
 import { createAuthenticator } from '../../src/accounts/authenticate.ts';
 import type { Caller } from '../../src/accounts/authenticate.ts';
 import { createWebhookKeys } from '../../src/accounts/webhook-key.ts';
-import { whsecSpelling } from '../../src/callbacks/signing.ts';
+import { toWhsec } from '../../src/callbacks/signing.ts';
 import { createPinnedDefinitions } from '../../src/catalogue/pinned-definitions.ts';
 import { newTaskId } from '../../src/domain/ids.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
@@ -127,7 +127,7 @@ describe('admin accounts', { concurrency: 2 }, () => {
     const active = await createWebhookKeys(ENCRYPTION_KEY).activeSecrets(room.database, account, Date.now());
     assert.deepEqual(active, [made['webhookSecret']]);
     assert.match(String(made['webhookSecret']), /^[\w-]{43}$/);
-    assert.equal(made['whsec'], whsecSpelling(String(made['webhookSecret'])));
+    assert.equal(made['whsec'], toWhsec(String(made['webhookSecret'])));
     const shown = JSON.stringify(await ask('accounts', 'show', account));
     assert.ok(!shown.includes(String(made['webhookSecret'])));
   });

@@ -31,7 +31,7 @@ describe('a limit over three api processes', () => {
     let served = 0;
     let rejected = 0;
     const ask = async (): Promise<void> => {
-      const client = new ApiClient(darkroom.urls, key.text);
+      const client = new ApiClient(darkroom.urls, key.secret);
       // On a slow machine until the limit was reached, however long that takes.
       while (performance.now() - begin < LASTS_MS || rejected === 0) {
         const { status } = await client.send('GET', '/v1/account');

@@ -25,7 +25,7 @@ import type { TenantShares } from '../../src/limits/tenant-shares.ts';
 import { beginHandling, readWorkingTask, recordFiles } from '../../src/tasks/lifecycle/transitions.ts';
 import { FIRST_IDLE_CURSOR, findIdleTasks } from '../../src/tasks/record/open-tasks.ts';
 import type { IdleTask } from '../../src/tasks/record/open-tasks.ts';
-import { readTroubledTasks } from '../../src/tasks/record/overdue.ts';
+import { readTasksNeedingRepair } from '../../src/tasks/record/overdue.ts';
 import { readTask } from '../../src/tasks/record/read.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { definition } from '../catalogue/definitions.ts';
@@ -170,7 +170,7 @@ async function idle(taskId: TaskId): Promise<IdleTask> {
 }
 
 const isOverdue = async (taskId: TaskId): Promise<boolean> =>
-  (await readTroubledTasks(room.database)).overdue.some(({ id }) => id === taskId);
+  (await readTasksNeedingRepair(room.database)).overdue.some(({ id }) => id === taskId);
 
 const trouble = new Error('the store is away');
 

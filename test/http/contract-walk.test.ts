@@ -208,7 +208,7 @@ walk({
   routes,
   api,
   key: account.client.key,
-  awayKey: newApiKey().text,
+  awayKey: newApiKey().secret,
   requestOf: (route) => requestOf(route, world, account),
   moreAnswers: MORE_ANSWERS,
   refusals: REFUSALS,

@@ -40,7 +40,7 @@ describe('a request without a valid key', () => {
       'Bearer nonsense',
       `Bearer ${good}x`,
       `Bearer ${good.slice(0, -1)}${good.endsWith('0') ? '1' : '0'}`,
-      `Bearer ${newApiKey().text}`,
+      `Bearer ${newApiKey().secret}`,
       `Bearer ${revoked.client.key}`,
       `Bearer ${expired.client.key}`,
       `Bearer ${'x'.repeat(4_000)}`,

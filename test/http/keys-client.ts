@@ -27,7 +27,7 @@ export async function list(client: ApiClient): Promise<readonly WireKey[]> {
 }
 
 /** A key that was created over HTTP, and a client that uses it. */
-export type MadeKey = KeyAnswer['data'] & { readonly client: ApiClient };
+export type CreatedKey = KeyAnswer['data'] & { readonly client: ApiClient };
 
 /** An app for the tests of one file, and an account of it. */
 export interface KeyRoom {
@@ -36,7 +36,7 @@ export interface KeyRoom {
   /** The app's, in milliseconds since 1970; it is fixed until a test moves it. */
   readonly clock: { nowMs: number };
   /** Creates a key over HTTP. */
-  make(client: ApiClient, rights?: Record<string, unknown>): Promise<MadeKey>;
+  make(client: ApiClient, rights?: Record<string, unknown>): Promise<CreatedKey>;
 }
 
 /** The initial time of a key room's clock. */

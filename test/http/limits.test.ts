@@ -202,7 +202,7 @@ describe('attempts without a valid key', () => {
     const app = await serveApp({ now: () => clock });
     try {
       const account = await app.newAccount();
-      const keys = ['', 'nonsense', 'dk_live_x', newApiKey().text];
+      const keys = ['', 'nonsense', 'dk_live_x', newApiKey().secret];
 
       const rejected = await rejectedOf(LIMIT + 10, (place) => attempt(app, keys[place % keys.length] ?? ''));
 

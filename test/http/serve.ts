@@ -219,7 +219,7 @@ export async function serveApp(options: ServeOptions = {}): Promise<ServedApp> {
       });
       const newKey: ServedAccount['newKey'] = async (rights = {}) => {
         const key = await createKey(database, id, { name: 'test', scopes: SCOPES, ...rights });
-        return { id: key.id, client: new ApiClient([server.url], key.text) };
+        return { id: key.id, client: new ApiClient([server.url], key.secret) };
       };
       return { id, client: (await newKey()).client, newKey };
     },

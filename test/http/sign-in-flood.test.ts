@@ -30,7 +30,7 @@ function signIn(url: string, sent: { readonly key: string } | { readonly link: s
 }
 
 /** In the right format and with the right checksum, so that it has to be looked up. */
-const strangersKey = (): { key: string } => ({ key: newApiKey().text });
+const strangersKey = (): { key: string } => ({ key: newApiKey().secret });
 const strangersLink = (): { link: string } => ({ link: newSecret() });
 
 describe('many concurrent sign-ins', () => {

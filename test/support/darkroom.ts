@@ -215,7 +215,7 @@ export class Darkroom {
       const microUsd = options.usd ?? 100_000_000n;
       if (microUsd > 0n) await topUp(transaction, id, microUsd, newId('topup'));
       const key = await createKey(transaction, id, { name: 'test', scopes: SCOPES });
-      return { id, keyId: key.id, client: new ApiClient(this.urls, key.text) };
+      return { id, keyId: key.id, client: new ApiClient(this.urls, key.secret) };
     });
   }
 

@@ -5,7 +5,7 @@
  */
 import { readFileSync } from 'node:fs';
 
-const LOOK_EVERY_MS = 100;
+const CHECK_INTERVAL_MS = 100;
 const { CLOCK_SHIFT_FILE: file, CLOCK_SHIFT_ROLE: role } = process.env;
 
 if (file !== undefined && process.argv.includes(role)) {
@@ -15,7 +15,7 @@ if (file !== undefined && process.argv.includes(role)) {
     shiftMs = Number(readFileSync(file, 'utf8')) || 0;
   };
   look();
-  setInterval(look, LOOK_EVERY_MS).unref();
+  setInterval(look, CHECK_INTERVAL_MS).unref();
   const now = () => MachineDate.now() + shiftMs;
   globalThis.Date = new Proxy(MachineDate, {
     construct: (target, args, newTarget) => Reflect.construct(target, args.length === 0 ? [now()] : args, newTarget),

@@ -2,7 +2,12 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
-import { KEPT_DAYS, listRepairs, pruneRepairs, recordRepairs } from '../../src/tasks/repair/repair-record.ts';
+import {
+  REPAIR_RETENTION_DAYS,
+  listRepairs,
+  pruneRepairs,
+  recordRepairs,
+} from '../../src/tasks/repair/repair-record.ts';
 import { repairCallbacks, repairTask } from '../../src/tasks/repair/repair.ts';
 import { readTask } from '../../src/tasks/record/read.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
@@ -138,8 +143,8 @@ describe('pruning', () => {
     );
 
   it('deletes what is older than the retention', async () => {
-    await insert(KEPT_DAYS + 1, 'tk-svc-old');
-    await insert(KEPT_DAYS - 1, 'tk-svc-young');
+    await insert(REPAIR_RETENTION_DAYS + 1, 'tk-svc-old');
+    await insert(REPAIR_RETENTION_DAYS - 1, 'tk-svc-young');
 
     assert.equal(await pruneRepairs(room.database, silentLogger()), 1);
     assert.deepEqual(await recorded(), [['settled', 'tk-svc-young', null]]);

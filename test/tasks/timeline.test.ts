@@ -8,7 +8,7 @@ import { cancelTask } from '../../src/tasks/lifecycle/cancel.ts';
 import { claimOutbox } from '../../src/tasks/outbox/outbox.ts';
 import { TaskNotFoundError } from '../../src/tasks/record/read.ts';
 import { settleTask } from '../../src/tasks/lifecycle/settle.ts';
-import { TIMELINE_PAGE, addEvent, addEvents, lockTask, readTimeline } from '../../src/tasks/record/timeline.ts';
+import { MAX_EVENTS_PER_PAGE, addEvent, addEvents, lockTask, readTimeline } from '../../src/tasks/record/timeline.ts';
 import type { TaskEvent } from '../../src/tasks/record/timeline.ts';
 import {
   beginArchiving,
@@ -212,19 +212,19 @@ describe('reading a timeline', () => {
         transaction,
         taskId,
         Array.from(
-          { length: TIMELINE_PAGE + 5 },
+          { length: MAX_EVENTS_PER_PAGE + 5 },
           (_, place) => ['callback_attempted', { attempt: place + 1 }] as const,
         ),
       );
     });
 
     const first = await readTimeline(room.database, taskId, caller.accountId, 0);
-    assert.equal(first.events.length, TIMELINE_PAGE);
-    assert.equal(first.lastSeq, TIMELINE_PAGE + 6);
+    assert.equal(first.events.length, MAX_EVENTS_PER_PAGE);
+    assert.equal(first.lastSeq, MAX_EVENTS_PER_PAGE + 6);
     const rest = await readTimeline(room.database, taskId, caller.accountId, first.events.at(-1)?.seq ?? 0);
     assert.deepEqual(
       rest.events.map(({ seq, detail }) => [seq, detail?.['attempt']]),
-      Array.from({ length: 6 }, (_, place) => [TIMELINE_PAGE + 1 + place, TIMELINE_PAGE + place]),
+      Array.from({ length: 6 }, (_, place) => [MAX_EVENTS_PER_PAGE + 1 + place, MAX_EVENTS_PER_PAGE + place]),
     );
   });
 

@@ -168,13 +168,13 @@ describe('a dashboard whose service is unavailable', () => {
 
   it('says that there are too many requests, and retries after the given delay', async () => {
     const { database } = darkroom.testDatabase;
-    const { text } = await database.transaction(async (transaction) => {
+    const { secret } = await database.transaction(async (transaction) => {
       // One more every ten seconds: too long to wait for without a message.
       const id = await createAccount(transaction, 'busy', { readsPerMinute: 6 });
       return createKey(transaction, id, { name: 'busy', scopes: SCOPES });
     });
-    const { page, close } = await open('/keys', text);
-    const program = new ApiClient(darkroom.urls, text);
+    const { page, close } = await open('/keys', secret);
+    const program = new ApiClient(darkroom.urls, secret);
     await until('nothing more may be read', async () => (await program.send('GET', '/v1/account')).status === 429, 0);
 
     await goWithin(page, '/models');

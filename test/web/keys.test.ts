@@ -163,7 +163,7 @@ describe('the keys of the dashboard', () => {
       expiresAt,
       spendCaps: { dayMicroUsd: 1_000_000n },
     });
-    const opened = await open(own.text);
+    const opened = await open(own.secret);
     const { page } = opened;
     await button(page, 'Create key').click();
     await page.getByRole('textbox', { name: 'Name' }).fill('narrow');
@@ -205,7 +205,7 @@ describe('the keys of the dashboard', () => {
     const successor = await takeKey(page);
 
     await page.getByText('being replaced').waitFor();
-    assert.deepEqual([await statusOf(old.text, '/v1/account'), await statusOf(successor, '/v1/account')], [200, 200]);
+    assert.deepEqual([await statusOf(old.secret, '/v1/account'), await statusOf(successor, '/v1/account')], [200, 200]);
     const rotated = (await listed(account)).find(({ id }) => id === old.id);
     const secondsLeft = (rotated?.expiresAt ?? 0) - Date.now() / 1000;
     assert.ok(secondsLeft > 0 && secondsLeft <= 3_600);
@@ -221,7 +221,7 @@ describe('the keys of the dashboard', () => {
     await page.keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     await focused(page, button(page, 'Actions for “robot”')).waitFor();
-    assert.equal(await statusOf(robot.text, '/v1/account'), 200);
+    assert.equal(await statusOf(robot.secret, '/v1/account'), 200);
 
     const dialog = await choose(page, 'robot', 'Revoke');
     await expectNoViolations(page);
@@ -231,7 +231,7 @@ describe('the keys of the dashboard', () => {
     await button(page, 'Show 1 inactive key').click();
     await cardOf(page, 'robot').getByText('revoked', { exact: true }).first().waitFor();
     assert.equal(await button(page, 'Actions for “robot”').count(), 0);
-    await until('it is refused', async () => (await statusOf(robot.text, '/v1/account')) === 401);
+    await until('it is refused', async () => (await statusOf(robot.secret, '/v1/account')) === 401);
     await expectNoViolations(page);
     const overhang = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
     assert.ok(overhang <= 0, `${overhang} px stand over`);
@@ -252,8 +252,8 @@ describe('the keys of the dashboard', () => {
 
   it('says what is missing to a key that cannot manage keys', async () => {
     const account = await darkroom.createAccount();
-    const { text } = await moreKey(account, { scopes: ['dashboard', 'tasks:read'] });
-    const opened = await open(text);
+    const { secret } = await moreKey(account, { scopes: ['dashboard', 'tasks:read'] });
+    const opened = await open(secret);
     const { page } = opened;
     await page.getByRole('heading', { name: 'Your key cannot manage keys' }).waitFor();
     assert.equal(await button(page, 'Create key').count(), 0);

@@ -126,7 +126,7 @@ describe('the list of models', () => {
     const key = await darkroom.testDatabase.database.transaction((transaction) =>
       createKey(transaction, account.id, { name: 'no models', scopes: ['dashboard'] }),
     );
-    const signedIn = await openSignedInPage(browser, { url: darkroom.url, key: key.text, path: '/models' });
+    const signedIn = await openSignedInPage(browser, { url: darkroom.url, key: key.secret, path: '/models' });
 
     await signedIn.page.getByText('Your key cannot read models').waitFor();
 

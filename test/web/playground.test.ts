@@ -206,7 +206,7 @@ describe('a run', () => {
     const key = await darkroom.testDatabase.database.transaction((transaction) =>
       createKey(transaction, account.id, { name: 'looks', scopes: ['dashboard', 'models:read'] }),
     );
-    const signedIn = await openSignedInPage(browser, { url: darkroom.url, key: key.text, path: '/playground' });
+    const signedIn = await openSignedInPage(browser, { url: darkroom.url, key: key.secret, path: '/playground' });
 
     await signedIn.page.getByText('Your key cannot create tasks').waitFor();
 

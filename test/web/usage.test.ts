@@ -277,11 +277,11 @@ describe('the usage of the dashboard', () => {
     await expectNoViolations(empty.page);
     await empty.close();
 
-    const { text } = await createKey(darkroom.testDatabase.database, fresh.id, {
+    const { secret } = await createKey(darkroom.testDatabase.database, fresh.id, {
       name: 'sees nothing',
       scopes: ['dashboard', 'tasks:read'],
     });
-    const barred = await open('/usage', text);
+    const barred = await open('/usage', secret);
     await barred.page.getByText('billing:read').first().waitFor();
     assert.equal(await barred.page.getByRole('heading', { name: 'Ledger', exact: true }).count(), 0);
     await expectNoViolations(barred.page);

@@ -116,8 +116,8 @@ describe('deliveries on the page of webhooks', () => {
     const account = await outside.darkroom.createAccount();
     await callBack(account, `${outside.receiver.url}/status/500/scopes`);
     const withScopes = async (scopes: readonly Scope[]): Promise<SignedInPage> => {
-      const { text } = await createKey(outside.darkroom.testDatabase.database, account.id, { name: 'less', scopes });
-      return open(text);
+      const { secret } = await createKey(outside.darkroom.testDatabase.database, account.id, { name: 'less', scopes });
+      return open(secret);
     };
     const few = await withScopes(['dashboard']);
     await few.page.getByRole('heading', { name: 'Your key cannot manage the signing secret' }).waitFor();

@@ -9,8 +9,8 @@ import {
 } from '../../accounts/accounts.ts';
 import { createWebhookKeys } from '../../accounts/webhook-key.ts';
 import { topUp } from '../../billing/ledger.ts';
-import { bookAdjustment, bookTopUp } from '../../billing/operator-entries.ts';
-import type { Booked } from '../../billing/operator-entries.ts';
+import { recordAdjustment, recordTopUp } from '../../billing/operator-entries.ts';
+import type { LedgerChange } from '../../billing/operator-entries.ts';
 import { createFirstSigningKey } from '../../callbacks/first-signing-key.ts';
 import { adminCommandOf } from '../../config/admin-command.ts';
 import { loadEncryptionKeys } from '../../config/config.ts';
@@ -71,8 +71,8 @@ export function accountCommands(group: Group, onInstallation: OnInstallation): v
         const amountMicroUsd = readAmount('usd', usd);
         if (amountMicroUsd === 0n) throw new AdminError('--usd: nothing to add');
         const entry = { accountId: account, amountMicroUsd, reference: readReference(reference) };
-        const booked = await bookTopUp(database, entry);
-        return { account, added: formatUsd(amountMicroUsd), ...presentBooked(booked) };
+        const booked = await recordTopUp(database, entry);
+        return { account, added: formatUsd(amountMicroUsd), ...presentLedgerChange(booked) };
       }),
     );
   group
@@ -86,8 +86,8 @@ export function accountCommands(group: Group, onInstallation: OnInstallation): v
         const amountMicroUsd = readSignedAmount('usd', usd);
         if (amountMicroUsd === 0n) throw new AdminError('--usd: nothing to correct');
         const entry = { accountId: account, amountMicroUsd, reference: readReference(reference) };
-        const booked = await bookAdjustment(database, entry);
-        return { account, adjusted: formatUsd(amountMicroUsd), ...presentBooked(booked) };
+        const booked = await recordAdjustment(database, entry);
+        return { account, adjusted: formatUsd(amountMicroUsd), ...presentLedgerChange(booked) };
       }),
     );
   limitOptions(group.command('limits').description('change what an account may do; what is not named stays'))
@@ -126,7 +126,7 @@ function emptyHint(accountId: string, admin: string): string {
   return `it has no money: requests that cost something are rejected with 402 until ${admin} accounts top-up ${accountId} --usd 10\n`;
 }
 
-function presentBooked({ reference, availableMicroUsd }: Booked): Record<string, unknown> {
+function presentLedgerChange({ reference, availableMicroUsd }: LedgerChange): Record<string, unknown> {
   return { available: formatUsd(availableMicroUsd), reference };
 }
 

@@ -39,7 +39,7 @@ export function keyCommands(group: Group, onInstallation: OnInstallation): void 
         };
         const accountId = await onlyAccount(database, account);
         const key = await createKey(database, accountId, rights);
-        return { account: accountId, keyId: key.id, apiKey: key.text };
+        return { account: accountId, keyId: key.id, apiKey: key.secret };
       }),
     );
   group
@@ -70,7 +70,7 @@ export function keyCommands(group: Group, onInstallation: OnInstallation): void 
         const made = await database.transaction((transaction) =>
           rotateKey(transaction, key, { now, overlapSeconds: overlap }),
         );
-        return { keyId: made.id, apiKey: made.text, replaces: key };
+        return { keyId: made.id, apiKey: made.secret, replaces: key };
       }),
     );
   group

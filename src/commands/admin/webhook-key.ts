@@ -1,7 +1,7 @@
 /** `admin webhook-key`: the key that signs an account's callbacks (contract §6). */
 import { WEBHOOK_SECRET_LENGTH, createWebhookKeys } from '../../accounts/webhook-key.ts';
 import type { WebhookKeys } from '../../accounts/webhook-key.ts';
-import { newWebhookSecret, whsecSpelling } from '../../callbacks/signing.ts';
+import { newWebhookSecret, toWhsec } from '../../callbacks/signing.ts';
 import { loadEncryptionKeys } from '../../config/config.ts';
 import { AdminError } from './admin-error.ts';
 import { ACCOUNT, onlyAccount } from './arguments.ts';
@@ -20,7 +20,7 @@ export function webhookKeyCommands(group: Group, onInstallation: OnInstallation)
         const now = await readDatabaseTime(installation.database);
         const secrets = await keysOf(installation).activeSecrets(installation.database, accountId, now);
         if (secrets.length === 0) return { account: accountId, secret: 'none: callbacks are not signed' };
-        return secrets.map((secret) => ({ account: accountId, secret, whsec: whsecSpelling(secret) }));
+        return secrets.map((secret) => ({ account: accountId, secret, whsec: toWhsec(secret) }));
       }),
     );
   group
@@ -62,5 +62,5 @@ async function replace(installation: OpenInstallation, account: string | undefin
   const accountId = await onlyAccount(database, account);
   const now = await readDatabaseTime(database);
   await database.transaction((transaction) => keysOf(installation).replace(transaction, accountId, secret, now));
-  return { account: accountId, secret, whsec: whsecSpelling(secret) };
+  return { account: accountId, secret, whsec: toWhsec(secret) };
 }

@@ -5,7 +5,7 @@
 import type { HttpContext } from './context.ts';
 import type { Route } from './route.ts';
 import { adminAccountRoutes } from '../routes/admin-accounts.ts';
-import { adminBookRoutes } from '../routes/admin-books.ts';
+import { adminLedgerRoutes } from '../routes/admin-ledger.ts';
 import { adminKeyRoutes } from '../routes/admin-keys.ts';
 import { adminOperationRoutes } from '../routes/admin-operations.ts';
 import { adminRepairRoutes } from '../routes/admin-repairs.ts';
@@ -20,7 +20,7 @@ export function adminRoutes(
 ): readonly Route[] {
   const routes = [
     ...adminAccountRoutes(http),
-    ...adminBookRoutes(http),
+    ...adminLedgerRoutes(http),
     ...adminKeyRoutes(http),
     ...adminServiceRoutes(http),
     ...adminOperationRoutes(http),

@@ -9,10 +9,10 @@ import type { BlockList } from 'node:net';
 /** @returns a function that finds the address of a request's client; `unknown` for a socket that is closed. */
 export function createClientAddress(trustedProxies: BlockList): (request: IncomingMessage) => string {
   return (request) => {
-    let address = plain(request.socket.remoteAddress ?? '');
+    let address = unmapIpv4(request.socket.remoteAddress ?? '');
     const forwarded = (request.headersDistinct['x-forwarded-for'] ?? []).flatMap((value) => value.split(','));
     while (isTrusted(trustedProxies, address) && forwarded.length > 0) {
-      const next = plain((forwarded.pop() ?? '').trim());
+      const next = unmapIpv4((forwarded.pop() ?? '').trim());
       // What a trusted proxy wrote is an address; anything else was already there.
       if (isIP(next) === 0) break;
       address = next;
@@ -45,6 +45,6 @@ export function addressBlock(address: string): string {
 }
 
 /** An IPv4 address in plain form, also where the socket spells it as IPv6. */
-export function plain(address: string): string {
+export function unmapIpv4(address: string): string {
   return address.replace(/^::ffff:(?=\d+\.)/i, '');
 }

@@ -8,7 +8,7 @@ import type { HttpConfig } from '../../config/config.ts';
 import { createTenantShares } from '../../limits/tenant-shares.ts';
 import type { ShareMetrics } from '../../telemetry/metrics-shares.ts';
 import type { Logger } from '../../telemetry/log.ts';
-import { addressBlock, isTrusted, plain } from './client-address.ts';
+import { addressBlock, isTrusted, unmapIpv4 } from './client-address.ts';
 
 /** One log line reports all connections that were closed in this time. */
 const LOG_INTERVAL_MS = 1_000;
@@ -25,7 +25,7 @@ export function limitConnections(server: Server, limits: Limits, logger: Logger,
   if (limits.maxConnectionsPerAddress === 0) return;
   const shares = createTenantShares({ resource: 'connections', perTenant: limits.maxConnectionsPerAddress, metrics });
   server.on('connection', (socket: Socket) => {
-    const address = plain(socket.remoteAddress ?? '');
+    const address = unmapIpv4(socket.remoteAddress ?? '');
     if (isTrusted(limits.trustedProxies, address)) return;
     const lease = shares.tryTake(addressBlock(address));
     if (typeof lease === 'string') {

@@ -13,7 +13,7 @@ import { rpcFailure } from '@darkroom/api/mcp/json-rpc';
 import type { MessageId } from '@darkroom/api/mcp/json-rpc';
 import { createBalanceLog } from './balance-log.ts';
 import type { HttpContext } from '../app/context.ts';
-import { isTrusted, plain } from '../app/client-address.ts';
+import { isTrusted, unmapIpv4 } from '../app/client-address.ts';
 import { errorFormOf } from '../app/error-form.ts';
 import type { ErrorForm } from '../app/error-form.ts';
 import { invalidRequest, problemOf } from '../app/errors.ts';
@@ -52,8 +52,8 @@ export function answerErrors(http: HttpContext, listener: HttpConfig): Middlewar
       const { status } = factsOf(problem.kind);
       if (status >= 500) {
         const fields = { err: error, requestId, method: ctx.method, route: matchedRoute(ctx) ?? 'none' };
-        if (status === 500) http.logger.error(fields, 'a request failed');
-        else http.logger.warn(fields, 'a request was not served');
+        if (status === 500) http.logger.error(fields, 'request failed');
+        else http.logger.warn(fields, 'request not served');
       }
       answerProblem(ctx, problem, bodyOf(problem, form, (ctx['state'] as RequestState).messageId));
     }
@@ -119,5 +119,5 @@ function cameByHttps(ctx: Context, config: HttpConfig): boolean {
 }
 
 function isByProxy(ctx: Context, config: HttpConfig): boolean {
-  return isTrusted(config.trustedProxies, plain(ctx.req.socket.remoteAddress ?? ''));
+  return isTrusted(config.trustedProxies, unmapIpv4(ctx.req.socket.remoteAddress ?? ''));
 }

@@ -6,7 +6,7 @@ import type { ModelDefinition } from '../../catalogue/definition.ts';
 import { AccountSchema } from '@darkroom/api/tasks/account';
 import { EstimateSchema } from '@darkroom/api/tasks/estimate';
 import { FileSchema } from '@darkroom/api/tasks/file';
-import { KeySchema, MadeKeySchema } from '@darkroom/api/tasks/key';
+import { CreatedKeySchema, KeySchema } from '@darkroom/api/tasks/key';
 import { LedgerEntrySchema } from '@darkroom/api/tasks/ledger';
 import { ModelDetailSchema, ModelSchema } from '@darkroom/api/tasks/model';
 import { StorageDecisionSchema } from '@darkroom/api/tasks/storage';
@@ -37,11 +37,11 @@ export interface OpenApiSource {
 const NAMED_SCHEMAS = {
   ...ERROR_SCHEMAS,
   Account: AccountSchema,
+  CreatedKey: CreatedKeySchema,
   Estimate: EstimateSchema,
   File: FileSchema,
   Key: KeySchema,
   LedgerEntry: LedgerEntrySchema,
-  MadeKey: MadeKeySchema,
   Model: ModelSchema,
   ModelDetail: ModelDetailSchema,
   Output: OutputSchema,

@@ -103,11 +103,11 @@ function prefixedParameters({ queryPrefix }: Route): readonly OpenApiNode[] {
 }
 
 /** OpenAPI ignores a parameter of this name: the content types of the responses state what can be accepted. */
-const TOLD_OTHERWISE = 'Accept';
+const ACCEPT_HEADER = 'Accept';
 
 function headerParameters({ headers = {} }: Route): readonly OpenApiNode[] {
   return Object.entries(headers)
-    .filter(([name]) => name !== TOLD_OTHERWISE)
+    .filter(([name]) => name !== ACCEPT_HEADER)
     .map(([name, description]) => ({
       name,
       in: 'header',

@@ -5,7 +5,7 @@
 import { readAccount } from '../../accounts/accounts.ts';
 import { KeyNotFoundError, createKey, listKeys, readKey, revokeKey, rotateKey } from '../../accounts/keys.ts';
 import { RevokedKeySchema } from '@darkroom/api/admin/admin';
-import { CreateKeySchema, KeyListSchema, MadeKeySchema, RotateKeySchema } from '@darkroom/api/tasks/key';
+import { CreateKeySchema, CreatedKeySchema, KeyListSchema, RotateKeySchema } from '@darkroom/api/tasks/key';
 import { rightsOf } from '../../presenters/key.ts';
 import type { WireKey } from '@darkroom/api/tasks/key';
 import { ACCOUNT_PARAMS, KEY_PARAMS, idOf, logChange } from '../middleware/admin-request.ts';
@@ -19,10 +19,10 @@ const shared = { tag: 'Administration', access: 'operator', errors: ['NOT_FOUND'
 export function adminKeyRoutes(http: HttpContext): readonly Route[] {
   const { database } = http;
 
-  const presentMade = async (keyId: string, text: string): Promise<WireKey & { key: string }> => {
+  const presentMade = async (keyId: string, secret: string): Promise<WireKey & { key: string }> => {
     const [key] = await presentKeys(http, [await readKey(database, keyId)]);
     if (key === undefined) throw new KeyNotFoundError(keyId);
-    return { ...key, key: text };
+    return { ...key, key: secret };
   };
 
   return [
@@ -48,13 +48,13 @@ export function adminKeyRoutes(http: HttpContext): readonly Route[] {
       description: 'The answer holds the key, once and never again.',
       params: ACCOUNT_PARAMS,
       body: { kind: 'json', schema: CreateKeySchema },
-      answer: { kind: 'data', schema: MadeKeySchema },
+      answer: { kind: 'data', schema: CreatedKeySchema },
       async handle({ ctx, params, body }) {
         const accountId = idOf(params, 'accountId');
         checkNewKey(http, body);
         const made = await database.transaction((transaction) => createKey(transaction, accountId, rightsOf(body)));
         logChange(http, ctx, 'create key', { accountId, keyId: made.id });
-        return presentMade(made.id, made.text);
+        return presentMade(made.id, made.secret);
       },
     }),
     defineRoute({
@@ -67,7 +67,7 @@ export function adminKeyRoutes(http: HttpContext): readonly Route[] {
         'Makes a key with the same rights, whose text the answer holds once. The old one works beside it for the overlap, but never longer than it would have.',
       params: KEY_PARAMS,
       body: { kind: 'json', schema: RotateKeySchema, isOptional: true },
-      answer: { kind: 'data', schema: MadeKeySchema },
+      answer: { kind: 'data', schema: CreatedKeySchema },
       async handle({ ctx, params, body }) {
         const keyId = idOf(params, 'keyId');
         const made = await database.transaction((transaction) =>
@@ -75,7 +75,7 @@ export function adminKeyRoutes(http: HttpContext): readonly Route[] {
         );
         http.authenticator.forget(keyId);
         logChange(http, ctx, 'rotate key', { keyId, newKeyId: made.id });
-        return presentMade(made.id, made.text);
+        return presentMade(made.id, made.secret);
       },
     }),
     defineRoute({

@@ -1,7 +1,7 @@
 /** `/admin/repairs`: the tasks that need repair, and the repairs that were done, in all processes. */
 import { countRepairs, listRepairs } from '../../tasks/repair/repair-record.ts';
 import type { RepairPosition } from '../../tasks/repair/repair-record.ts';
-import { readTroubledTasks } from '../../tasks/record/overdue.ts';
+import { readTasksNeedingRepair } from '../../tasks/record/overdue.ts';
 import { RepairListQuerySchema, RepairListSchema, RepairSummarySchema } from '@darkroom/api/admin/admin-repairs';
 import { presentRepairList, presentRepairSummary } from '../../presenters/admin-repairs.ts';
 import type { HttpContext } from '../app/context.ts';
@@ -42,8 +42,8 @@ export function adminRepairRoutes({ database }: HttpContext): readonly Route[] {
       summary: 'List tasks that need repair, and count the repairs done',
       answer: { kind: 'data', schema: RepairSummarySchema },
       async handle() {
-        const [troubled, counts] = await Promise.all([readTroubledTasks(database), countRepairs(database)]);
-        return presentRepairSummary(troubled, counts);
+        const [tasks, counts] = await Promise.all([readTasksNeedingRepair(database), countRepairs(database)]);
+        return presentRepairSummary(tasks, counts);
       },
     }),
   ];

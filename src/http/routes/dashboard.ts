@@ -89,7 +89,7 @@ export function createDashboard(http: HttpContext, listener: 'public' | 'admin')
       return answerOtherMethod(ctx, ['GET']);
     }
     if (isPage) return answerPage(ctx, 200);
-    return isTyped(ctx, first) ? answerPage(ctx, 404) : next();
+    return isPageRequest(ctx, first) ? answerPage(ctx, 404) : next();
   };
 
   const routes = [
@@ -135,7 +135,7 @@ export function createDashboard(http: HttpContext, listener: 'public' | 'admin')
 }
 
 /** Whether a browser requests a page, at an address that no route has. */
-function isTyped(ctx: ParameterizedContext<RequestState>, first: string): boolean {
+function isPageRequest(ctx: ParameterizedContext<RequestState>, first: string): boolean {
   return methodsOfPath(ctx).size === 0 && !FOR_PROGRAMS.has(first) && ctx.accepts('json', 'html') === 'html';
 }
 

@@ -6,7 +6,7 @@ import { createKeyWith, revokeKeyWith, rotateKeyWith } from '../../accounts/key-
 import { listKeys, readKey } from '../../accounts/keys.ts';
 import type { KeyListing } from '../../accounts/keys.ts';
 import { readCapSpending } from '../../billing/key-spending.ts';
-import { CreateKeySchema, KeyListSchema, KeySchema, MadeKeySchema, RotateKeySchema } from '@darkroom/api/tasks/key';
+import { CreateKeySchema, CreatedKeySchema, KeyListSchema, KeySchema, RotateKeySchema } from '@darkroom/api/tasks/key';
 import { presentKey, rightsOf } from '../../presenters/key.ts';
 import type { CreateKeyBody, WireKey } from '@darkroom/api/tasks/key';
 import type { HttpContext } from '../app/context.ts';
@@ -51,12 +51,12 @@ export function keyRoutes(http: HttpContext): readonly Route[] {
           },
         },
       },
-      answer: { kind: 'data', schema: MadeKeySchema },
+      answer: { kind: 'data', schema: CreatedKeySchema },
       errors: ['FORBIDDEN'],
       async handle({ caller, body }) {
         checkNewKey(http, body);
         const made = await createKeyWith(http.database, caller, rightsOf(body), http.now());
-        return { ...(await presentOne(http, caller, made.id)), key: made.text };
+        return { ...(await presentOne(http, caller, made.id)), key: made.secret };
       },
     }),
     defineRoute({
@@ -71,12 +71,12 @@ export function keyRoutes(http: HttpContext): readonly Route[] {
       budget: 'create',
       params,
       body: { kind: 'json', schema: RotateKeySchema, isOptional: true },
-      answer: { kind: 'data', schema: MadeKeySchema },
+      answer: { kind: 'data', schema: CreatedKeySchema },
       errors: ERRORS,
       async handle({ caller, params: { keyId = '' }, body }) {
         const made = await rotateKeyWith(http.database, caller, keyId, { now: http.now(), ...body });
         http.authenticator.forget(keyId);
-        return { ...(await presentOne(http, caller, made.id)), key: made.text };
+        return { ...(await presentOne(http, caller, made.id)), key: made.secret };
       },
     }),
     defineRoute({

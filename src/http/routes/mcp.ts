@@ -29,7 +29,7 @@ import type { Route } from '../app/route.ts';
  * How long the call of a key that has lost access has to report that itself, because its requests are answered with
  * 401 or 403 from then on.
  */
-const LAST_WORDS_MS = 3_000;
+const GRACE_MS = 3_000;
 
 export function mcpRoutes(http: HttpContext): readonly Route[] {
   const { publicUrl } = http.urlSigner;
@@ -97,7 +97,7 @@ export function mcpRoutes(http: HttpContext): readonly Route[] {
         }
         let cut: NodeJS.Timeout | undefined;
         const unregister = http.openAnswers.register(caller, () => {
-          cut = setTimeout(() => ctx.res.destroy(), LAST_WORDS_MS);
+          cut = setTimeout(() => ctx.res.destroy(), GRACE_MS);
         });
         const closed = new Promise<undefined>((resolve) => {
           ctx.res.once('close', () => {

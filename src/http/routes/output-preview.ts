@@ -11,7 +11,7 @@ import type { HttpContext } from '../app/context.ts';
 import { RequestError } from '../app/errors.ts';
 import { defineRoute } from '../app/route.ts';
 import type { Route } from '../app/route.ts';
-import { taskIdOf } from './task-answer.ts';
+import { taskIdOf } from './task-response.ts';
 
 const PreviewQuery = Type.Object(
   {

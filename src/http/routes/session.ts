@@ -26,7 +26,7 @@ const headers = {
 };
 
 /** For an invalid link: its error differs from that of a key, because the remedy is another one. */
-function linkIsUsed(): RequestError {
+function invalidSignInLink(): RequestError {
   const message = 'this sign-in link has already been used or is more than 10 minutes old; create a new one';
   return new RequestError('unauthenticated', message);
 }
@@ -55,10 +55,10 @@ export function sessionRoutes(http: HttpContext): readonly Route[] {
 
   /** The link is used up only where its session begins. */
   const beginByLink = async (secret: string): Promise<StartedSession> => {
-    if (!isSecret(secret)) throw linkIsUsed();
+    if (!isSecret(secret)) throw invalidSignInLink();
     return database.transaction(async (transaction) => {
       const keyId = await redeemSignInLink(transaction, secret, http.now());
-      if (keyId === undefined) throw linkIsUsed();
+      if (keyId === undefined) throw invalidSignInLink();
       return sessions.begin(transaction, keyId);
     });
   };

@@ -1,7 +1,7 @@
 /**
  * `/v1/storages`: listing, promoting and deleting stored outputs (spec §2.6, §4.3; contract §5).
  */
-import { MAX_LISTED, listOutputs } from '../../objects/outputs/list-outputs.ts';
+import { MAX_PAGED_OUTPUTS, listOutputs } from '../../objects/outputs/list-outputs.ts';
 import { deleteOutputs, promoteOutputs } from '../../tasks/lifecycle/storage-operations.ts';
 import type { StorageDecision } from '../../tasks/lifecycle/storage-operations.ts';
 import {
@@ -49,9 +49,9 @@ export function storageRoutes(http: HttpContext): readonly Route[] {
       answer: { kind: 'data', schema: StorageListSchema },
       async handle({ caller, query }) {
         const { page = 1, size = 10, storage_tier: storageTier, taskId, type, status } = query;
-        if ((page - 1) * size >= MAX_LISTED) {
+        if ((page - 1) * size >= MAX_PAGED_OUTPUTS) {
           throw invalidRequest(
-            `invalid request: page: only the first ${MAX_LISTED} rows can be paged through; narrow the list with storage_tier, taskId, type or status`,
+            `invalid request: page: only the first ${MAX_PAGED_OUTPUTS} rows can be paged through; narrow the list with storage_tier, taskId, type or status`,
           );
         }
         const filters = { storageTier, taskId, type, status };

@@ -10,7 +10,7 @@ import { TaskSchema } from '@darkroom/api/tasks/task';
 import type { HttpContext } from '../app/context.ts';
 import { defineRoute } from '../app/route.ts';
 import type { Route } from '../app/route.ts';
-import { answerDetail, taskIdOf } from './task-answer.ts';
+import { respondWithTask, taskIdOf } from './task-response.ts';
 
 export function taskCallbackRoutes(http: HttpContext): readonly Route[] {
   return [
@@ -45,7 +45,7 @@ export function taskCallbackRoutes(http: HttpContext): readonly Route[] {
         const taskId = taskIdOf(params);
         const { accountId } = caller;
         if (await redeliverCallback(http.database, accountId, taskId)) http.wakeLauncher();
-        return answerDetail(ctx, http, await readTask(http.database, taskId, accountId));
+        return respondWithTask(ctx, http, await readTask(http.database, taskId, accountId));
       },
     }),
   ];

@@ -12,7 +12,7 @@ import { DEPRECATION_HEADERS } from '../middleware/deprecation.ts';
 import { preferredWait, waitForStatusChange } from '../streams/long-poll.ts';
 import { defineRoute } from '../app/route.ts';
 import type { Route } from '../app/route.ts';
-import { answerDetail, taskIdOf } from './task-answer.ts';
+import { respondWithTask, taskIdOf } from './task-response.ts';
 
 const DetailQuery = Type.Object(
   {
@@ -65,7 +65,7 @@ export function taskDetailRoutes(http: HttpContext): readonly Route[] {
             task = await readTask(http.database, taskId, caller.accountId);
           }
         }
-        const detail = await answerDetail(ctx, http, task);
+        const detail = await respondWithTask(ctx, http, task);
         if (query.include !== 'input') return detail;
         const input = await readTaskInput(http.database, taskId, caller.accountId);
         return { ...detail, input: input === null ? null : presentInput(input, http.urlSigner) };

@@ -6,7 +6,7 @@ import { Type } from 'typebox';
 import type { Caller } from '../../accounts/authenticate.ts';
 import { isTerminal } from '../../domain/task-status.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
-import { TIMELINE_PAGE, readTimeline } from '../../tasks/record/timeline.ts';
+import { MAX_EVENTS_PER_PAGE, readTimeline } from '../../tasks/record/timeline.ts';
 import type { TaskEvent, TimelinePart } from '../../tasks/record/timeline.ts';
 import { EventsSchema } from '@darkroom/api/tasks/event';
 import { presentEvent } from '../../presenters/event.ts';
@@ -18,7 +18,7 @@ import type { RequestState } from '../app/request-state.ts';
 import { defineRoute } from '../app/route.ts';
 import { holdUntilClosed } from '../middleware/waiting-answers.ts';
 import type { Route } from '../app/route.ts';
-import { taskIdOf } from './task-answer.ts';
+import { taskIdOf } from './task-response.ts';
 
 const EventsQuery = Type.Object(
   {
@@ -42,7 +42,7 @@ export function taskEventRoutes(http: HttpContext): readonly Route[] {
       operationId: 'getTaskEvents',
       tag: 'Tasks',
       summary: 'Read what happened to a task, or watch it happen',
-      description: `At most ${TIMELINE_PAGE} events; \`after\` gives the next ones. With \`Accept: text/event-stream\` all events after \`Last-Event-ID\` (or \`after\`) and then each as it happens, until \`settled\` has been sent.`,
+      description: `At most ${MAX_EVENTS_PER_PAGE} events; \`after\` gives the next ones. With \`Accept: text/event-stream\` all events after \`Last-Event-ID\` (or \`after\`) and then each as it happens, until \`settled\` has been sent.`,
       access: 'tasks:read',
       params: { taskId: 'The id that creating the task returned.' },
       query: EventsQuery,

@@ -3,7 +3,7 @@
  */
 import { compileViolation } from '../../catalogue/schema-validation.ts';
 import { Type } from 'typebox';
-import { LISTED_BY_PAGE } from '../../tasks/listing/list-filter.ts';
+import { MAX_PAGED_TASKS } from '../../tasks/listing/list-filter.ts';
 import { createTaskLister } from '../../tasks/listing/list.ts';
 import { findUnstorableText } from '../../tasks/record/storable-text.ts';
 import { CreateTaskSchema } from '@darkroom/api/tasks/create-task';
@@ -32,7 +32,7 @@ export function taskListRoutes(http: HttpContext): readonly Route[] {
       operationId: 'listTasks',
       tag: 'Tasks',
       summary: 'List tasks',
-      description: `Newest first. Filters can be combined: a task must match all of them. \`metadata.<key>=<value>\` finds tasks by what they were labelled with. Pages reach the newest ${LISTED_BY_PAGE} tasks that match; \`cursor\` reaches all of them, and neither skips nor repeats a task while others are created.`,
+      description: `Newest first. Filters can be combined: a task must match all of them. \`metadata.<key>=<value>\` finds tasks by what they were labelled with. Pages reach the newest ${MAX_PAGED_TASKS} tasks that match; \`cursor\` reaches all of them, and neither skips nor repeats a task while others are created.`,
       access: 'tasks:read',
       query: TaskListQuerySchema,
       queryPrefix: 'metadata.',
@@ -47,9 +47,9 @@ export function taskListRoutes(http: HttpContext): readonly Route[] {
         if (cursor !== undefined && page > 1) {
           throw invalidRequest('invalid request: page: cannot be combined with cursor; send one of them');
         }
-        if (page * size > LISTED_BY_PAGE) {
+        if (page * size > MAX_PAGED_TASKS) {
           throw invalidRequest(
-            `invalid request: page: beyond the first ${LISTED_BY_PAGE} tasks; continue with cursor, the nextCursor of the previous page`,
+            `invalid request: page: beyond the first ${MAX_PAGED_TASKS} tasks; continue with cursor, the nextCursor of the previous page`,
           );
         }
         const list = await lister.list({

@@ -13,7 +13,7 @@ import { CREATE_BODY_BYTES } from '../bodies/json-body.ts';
 import { createBudget } from '../app/register-routes.ts';
 import { defineRoute } from '../app/route.ts';
 import type { Route } from '../app/route.ts';
-import { answerDetail, taskIdOf } from './task-answer.ts';
+import { respondWithTask, taskIdOf } from './task-response.ts';
 
 export function taskRoutes(http: HttpContext): readonly Route[] {
   return [
@@ -86,7 +86,7 @@ export function taskRoutes(http: HttpContext): readonly Route[] {
           http.metrics.tasks.settled,
         );
         if (isRequested) http.wakeLauncher();
-        return answerDetail(ctx, http, await readTask(http.database, taskId, accountId));
+        return respondWithTask(ctx, http, await readTask(http.database, taskId, accountId));
       },
     }),
     defineRoute({
@@ -104,7 +104,7 @@ export function taskRoutes(http: HttpContext): readonly Route[] {
       async handle({ ctx, caller, params }) {
         const taskId = taskIdOf(params);
         await eraseTask(http.accountDatabase(caller.accountId), caller.accountId, taskId, http.now());
-        return answerDetail(ctx, http, await readTask(http.database, taskId, caller.accountId));
+        return respondWithTask(ctx, http, await readTask(http.database, taskId, caller.accountId));
       },
     }),
   ];

@@ -12,7 +12,7 @@ import type { RequestState } from '../app/request-state.ts';
 /** Contract §4: "a comment `: keep-alive` after 15 s of silence". */
 const SILENCE_MS = 15_000;
 /** How often all streams are checked for silence. */
-const LOOK_EVERY_MS = 1_000;
+const CHECK_INTERVAL_MS = 1_000;
 /** What a client may leave unread here, beside what the system buffers for its connection: some hundred events. */
 const MAX_UNREAD_BYTES = 64 * 1024;
 const KEEP_ALIVE = ': keep-alive\n\n';
@@ -85,7 +85,7 @@ export function createEventStreams(now: () => number): EventStreams {
       response.flushHeaders();
       if (!response.destroyed) {
         open.set(response, now());
-        timer ??= setInterval(keepAlive, LOOK_EVERY_MS).unref();
+        timer ??= setInterval(keepAlive, CHECK_INTERVAL_MS).unref();
         response.once('close', () => {
           open.delete(response);
           if (open.size === 0) {

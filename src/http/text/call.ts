@@ -23,7 +23,7 @@ export const TEXT_ANSWER_HEADERS = {
 };
 
 /** How long a client that has lost access has to read the error that reports it. */
-const LAST_WORDS_MS = 3_000;
+const GRACE_MS = 3_000;
 
 /** @returns the whole response; undefined where it was sent as a stream. */
 export async function answerTextCall(
@@ -37,7 +37,7 @@ export async function answerTextCall(
   let cut: NodeJS.Timeout | undefined;
   const unregister = http.openAnswers.register(caller, (reason) => {
     gone.abort(reason);
-    cut = setTimeout(() => ctx.res.destroy(), LAST_WORDS_MS);
+    cut = setTimeout(() => ctx.res.destroy(), GRACE_MS);
   });
   ctx.res.once('close', onClose);
   // A client that disconnected while the request was read emits no further `close`, and must not pay for an answer.

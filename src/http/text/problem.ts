@@ -10,10 +10,10 @@ export function textProblemOf(
   form: Exclude<ErrorForm, 'envelope' | 'admin' | 'json-rpc'> = 'text',
 ): TextProblem {
   const { status, errorCode, openAiType, openAiCode } = factsOf(kind);
-  const isWordOfOpenAi = kind === 'unauthenticated' && form === 'text' && openAiCode !== null;
+  const usesOpenAiCode = kind === 'unauthenticated' && form === 'text' && openAiCode !== null;
   return {
     status,
-    errorCode: isWordOfOpenAi ? openAiCode : errorCode,
+    errorCode: usesOpenAiCode ? openAiCode : errorCode,
     message,
     type: openAiType,
     code: code ?? openAiCode,

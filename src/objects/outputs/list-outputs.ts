@@ -4,10 +4,10 @@
  */
 import type { Queryable, Statement } from '../../database/database.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
-import { MAX_LISTED } from '@darkroom/api/facts/limits';
+import { MAX_PAGED_OUTPUTS } from '@darkroom/api/facts/limits';
 import type { OutputStatus } from '@darkroom/api/facts/storage';
 
-export { MAX_LISTED } from '@darkroom/api/facts/limits';
+export { MAX_PAGED_OUTPUTS } from '@darkroom/api/facts/limits';
 export type { OutputStatus } from '@darkroom/api/facts/storage';
 
 /** A stored output as the list shows it. Times are Unix seconds. */
@@ -36,7 +36,7 @@ export interface OutputFilters {
 
 export interface OutputPage {
   readonly items: readonly StoredOutput[];
-  /** Exact up to `MAX_LISTED`, then capped. */
+  /** Exact up to `MAX_PAGED_OUTPUTS`, then capped. */
   readonly total: number;
   readonly isTotalCapped: boolean;
 }
@@ -82,13 +82,13 @@ export async function listOutputs(
   const count: Statement = {
     name: `count_outputs${suffix}`,
     text: `SELECT count(*)::integer AS total
-             FROM (SELECT 1 FROM outputs WHERE ${where} LIMIT ${MAX_LISTED + 1}) AS counted`,
+             FROM (SELECT 1 FROM outputs WHERE ${where} LIMIT ${MAX_PAGED_OUTPUTS + 1}) AS counted`,
   };
   const items = await database.query<StoredOutput>(select, [...bound, options.size, offset]);
   // A page that is not full ends the list: it need not be counted.
   const isLast = items.length < options.size && (items.length > 0 || offset === 0);
   const total = isLast ? offset + items.length : await countOf(database, count, bound);
-  return { items, total: Math.min(total, MAX_LISTED), isTotalCapped: total > MAX_LISTED };
+  return { items, total: Math.min(total, MAX_PAGED_OUTPUTS), isTotalCapped: total > MAX_PAGED_OUTPUTS };
 }
 
 async function countOf(database: Queryable, statement: Statement, values: readonly unknown[]): Promise<number> {

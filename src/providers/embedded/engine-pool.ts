@@ -21,7 +21,7 @@ import { createTenantShares } from '../../limits/tenant-shares.ts';
 import type { Lease } from '../../limits/tenant-shares.ts';
 import type { ShareMetrics } from '../../telemetry/metrics-shares.ts';
 import { isEngineName, isLongEngine } from '@darkroom/engines/engine-names';
-import { createLongRenderings, longRenderingsOf } from './long-renderings.ts';
+import { createLongRenderings, longRenderingLimits } from './long-renderings.ts';
 import { createPauseControl } from '@darkroom/engines/pause-control';
 import type { PauseControl } from '@darkroom/engines/pause-control';
 import { UnusableInputError } from '@darkroom/engines/unusable-input-error';
@@ -110,7 +110,7 @@ export function createEnginePool(options: {
     threadModule = fileURLToPath(import.meta.resolve('@darkroom/engines/thread')),
     shareMetrics,
   } = options;
-  const maxPaused = longRenderingsOf(threads).underWay;
+  const maxPaused = longRenderingLimits(threads).active;
   const piscina = new Piscina<ThreadTask, ThreadResult>({
     filename: threadModule,
     minThreads: 0,
@@ -139,7 +139,7 @@ export function createEnginePool(options: {
   // Emitted when a thread dies without a job, mostly while it starts: the job that it was started for would otherwise
   // wait for ever.
   piscina.on('error', (err: unknown) => {
-    logger.error({ err }, 'an engine thread failed outside a job');
+    logger.error({ err }, 'engine thread failed outside a job');
     for (const controller of controllers) controller.abort(err);
   });
 

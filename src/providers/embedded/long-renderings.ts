@@ -8,21 +8,21 @@ import type { TenantShares } from '../../limits/tenant-shares.ts';
 import type { ShareMetrics } from '../../telemetry/metrics-shares.ts';
 
 /** On top of one per thread: videos of other accounts that take turns with those of the first account. */
-const BEYOND_THREADS = 2;
+const EXTRA_RENDERINGS = 2;
 /** How many may wait for a slot, so that a free one is taken without waiting for a retry: in all, and per account. */
 const WAITING = { perProcess: 2, perTenant: 1 } as const;
 
 /** @returns how many may be under way, and how many including those that wait for a slot. */
-export function longRenderingsOf(threads: number): { readonly underWay: number; readonly inProcess: number } {
-  const underWay = threads + BEYOND_THREADS;
-  return { underWay, inProcess: underWay + WAITING.perProcess };
+export function longRenderingLimits(threads: number): { readonly active: number; readonly activeAndWaiting: number } {
+  const active = threads + EXTRA_RENDERINGS;
+  return { active, activeAndWaiting: active + WAITING.perProcess };
 }
 
 /** One account has at most one rendering under way per thread. */
 export function createLongRenderings(threads: number, metrics?: ShareMetrics): TenantShares {
   return createTenantShares({
     resource: 'long_renderings',
-    capacity: longRenderingsOf(threads).underWay,
+    capacity: longRenderingLimits(threads).active,
     perTenant: threads,
     waiting: WAITING,
     metrics,

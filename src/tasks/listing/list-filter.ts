@@ -4,7 +4,7 @@
 import type { TaskStatus } from '../../domain/task-status.ts';
 import { TASK_STATUSES } from '../../domain/task-status.ts';
 
-export { LISTED_BY_PAGE, MAX_PAGE_SIZE } from '@darkroom/api/facts/limits';
+export { MAX_PAGED_TASKS, MAX_PAGE_SIZE } from '@darkroom/api/facts/limits';
 
 /** Which tasks are requested; an absent field does not restrict them. All fields that are present must match. */
 export interface TaskFilter {

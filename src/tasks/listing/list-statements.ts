@@ -10,7 +10,7 @@
 import type { Statement } from '../../database/database.ts';
 import type { TaskStatus } from '../../domain/task-status.ts';
 import { TERMINAL_STATUSES, isTerminal } from '../../domain/task-status.ts';
-import { LISTED_BY_PAGE, MAX_PAGE_SIZE } from './list-filter.ts';
+import { MAX_PAGED_TASKS, MAX_PAGE_SIZE } from './list-filter.ts';
 import type { Lead, TaskFilter } from './list-filter.ts';
 import { TASK_DETAIL_COLUMNS } from '../record/read.ts';
 
@@ -44,7 +44,7 @@ export function pageCall(
   page: { readonly offset: number; readonly rows: number },
 ): Call {
   const isFar = page.offset > 0;
-  const reach = isFar ? LISTED_BY_PAGE + 1 : MAX_PAGE_SIZE + 1;
+  const reach = isFar ? MAX_PAGED_TASKS + 1 : MAX_PAGE_SIZE + 1;
   const { name, branches, values } = walk(accountId, filter, lead, range, reach);
   const rows = bind(values, page.rows, 'integer');
   const offset = isFar ? bind(values, page.offset, 'integer') : '0';
@@ -71,7 +71,7 @@ export function pageCall(
  * always match; `leave`: those whose status will change.
  */
 export function countCall(accountId: string, filter: TaskFilter, lead: Lead, range: Range): Call {
-  const { name, branches, values } = walk(accountId, filter, lead, range, LISTED_BY_PAGE + 1);
+  const { name, branches, values } = walk(accountId, filter, lead, range, MAX_PAGED_TASKS + 1);
   const parts = branches.map(({ walked, stays }) => `(SELECT ${stays} AS stays ${walked})`);
   return {
     statement: {

@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Queryable, Statement } from '../../database/database.ts';
 import { TERMINAL_STATUSES } from '../../domain/task-status.ts';
-import { LISTED_BY_PAGE } from './list-filter.ts';
+import { MAX_PAGED_TASKS } from './list-filter.ts';
 import type { Lead, TaskFilter } from './list-filter.ts';
 import { countCall } from './list-statements.ts';
 import type { Range } from './list-statements.ts';
@@ -48,7 +48,7 @@ export function createTotalCounter(database: Queryable, now: () => number): Tota
       const { statement, values } = countCall(accountId, filter, lead, range);
       const [row] = await database.query<{ stay: number; leave: number }>(statement, values);
       const { stay, leave } = row ?? { stay: 0, leave: 0 };
-      if (stay > LISTED_BY_PAGE) {
+      if (stay > MAX_PAGED_TASKS) {
         capped.set(name, filter.metadata === undefined ? Infinity : now() + METADATA_REMEMBERED_MS);
       }
       return totalOf(stay + leave);
@@ -57,7 +57,7 @@ export function createTotalCounter(database: Queryable, now: () => number): Tota
 }
 
 function totalOf(count: number): ListTotal {
-  return { total: Math.min(count, LISTED_BY_PAGE), isCapped: count > LISTED_BY_PAGE };
+  return { total: Math.min(count, MAX_PAGED_TASKS), isCapped: count > MAX_PAGED_TASKS };
 }
 
 /** The part of a set that no task leaves: tasks that are over never change their status, others do. */

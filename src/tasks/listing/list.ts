@@ -22,7 +22,7 @@ export interface TaskListRequest {
   readonly filter: TaskFilter;
   /** The page begins after this position; default: at the start. */
   readonly after?: ListPosition;
-  /** How many tasks are then skipped. With `size` at most `LISTED_BY_PAGE`. */
+  /** How many tasks are then skipped. With `size` at most `MAX_PAGED_TASKS`. */
   readonly offset: number;
   /** 1 to `MAX_PAGE_SIZE`. */
   readonly size: number;

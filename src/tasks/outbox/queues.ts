@@ -2,7 +2,7 @@
  * How full the queues are, for operators: tasks queued and running per account, and outbox rows pending for Temporal.
  */
 import type { Queryable, Statement } from '../../database/database.ts';
-import { MAX_TOLD_ACCOUNTS } from '@darkroom/api/facts/limits';
+import { MAX_LISTED_ACCOUNTS } from '@darkroom/api/facts/limits';
 
 export interface AccountQueue {
   readonly accountId: string;
@@ -42,7 +42,7 @@ const selectAccountQueues: Statement = {
                 SELECT created_at FROM outbox WHERE account_id = c.account_id AND NOT is_ready ORDER BY id LIMIT 1) o
              ON true
           WHERE c.queued > 0 OR c.running > 0
-          ORDER BY c.queued DESC, c.running DESC, c.account_id LIMIT ${MAX_TOLD_ACCOUNTS}`,
+          ORDER BY c.queued DESC, c.running DESC, c.account_id LIMIT ${MAX_LISTED_ACCOUNTS}`,
 };
 
 const selectOutboxQueues: Statement = {

@@ -6,10 +6,10 @@ import type { Queryable, Statement } from '../../database/database.ts';
 import type { TaskStatus } from '../../domain/task-status.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
 import { STAGE_DEADLINE } from './stage-deadline.ts';
-import { MAX_TROUBLED_TASKS } from '@darkroom/api/facts/limits';
+import { MAX_TASKS_NEEDING_REPAIR } from '@darkroom/api/facts/limits';
 
 /** A task that has not ended. */
-export interface TroubledTask {
+export interface TaskNeedingRepair {
   readonly id: TaskId;
   readonly accountId: string;
   readonly model: string;
@@ -18,11 +18,11 @@ export interface TroubledTask {
   readonly at: Date;
 }
 
-export interface Troubled {
+export interface TasksNeedingRepair {
   /** The first of them, the longest overdue first. */
-  readonly overdue: readonly TroubledTask[];
+  readonly overdue: readonly TaskNeedingRepair[];
   /** The last of them, newest first. */
-  readonly restarted: readonly TroubledTask[];
+  readonly restarted: readonly TaskNeedingRepair[];
 }
 
 const selectOverdue: Statement = {
@@ -30,7 +30,7 @@ const selectOverdue: Statement = {
   text: `SELECT id, account_id AS "accountId", model, status, deadline AS at
            FROM (SELECT t.*, ${STAGE_DEADLINE} AS deadline
                    FROM tasks t WHERE t.completed_at IS NULL) open
-          WHERE deadline < now() ORDER BY deadline, id LIMIT ${MAX_TROUBLED_TASKS}`,
+          WHERE deadline < now() ORDER BY deadline, id LIMIT ${MAX_TASKS_NEEDING_REPAIR}`,
 };
 
 const selectRestarted: Statement = {
@@ -38,13 +38,13 @@ const selectRestarted: Statement = {
   text: `SELECT t.id, t.account_id AS "accountId", t.model, t.status, max(e.at) AS at
            FROM tasks t JOIN task_events e ON e.task_id = t.id AND e.type = 'restarted'
           WHERE t.completed_at IS NULL
-          GROUP BY t.id ORDER BY at DESC, t.id LIMIT ${MAX_TROUBLED_TASKS}`,
+          GROUP BY t.id ORDER BY at DESC, t.id LIMIT ${MAX_TASKS_NEEDING_REPAIR}`,
 };
 
-export async function readTroubledTasks(database: Queryable): Promise<Troubled> {
+export async function readTasksNeedingRepair(database: Queryable): Promise<TasksNeedingRepair> {
   const [overdue, restarted] = await Promise.all([
-    database.query<TroubledTask>(selectOverdue),
-    database.query<TroubledTask>(selectRestarted),
+    database.query<TaskNeedingRepair>(selectOverdue),
+    database.query<TaskNeedingRepair>(selectRestarted),
   ]);
   return { overdue, restarted };
 }

@@ -8,10 +8,10 @@ import type { Queryable, Statement } from '../../database/database.ts';
 import type { TaskStatus } from '../../domain/task-status.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
 import { TaskNotFoundError } from './read.ts';
-import { TIMELINE_PAGE } from '@darkroom/api/facts/limits';
+import { MAX_EVENTS_PER_PAGE } from '@darkroom/api/facts/limits';
 import type { EventDetail } from '@darkroom/api/facts/event-detail';
 
-export { TIMELINE_PAGE } from '@darkroom/api/facts/limits';
+export { MAX_EVENTS_PER_PAGE } from '@darkroom/api/facts/limits';
 export type { EventDetail } from '@darkroom/api/facts/event-detail';
 
 /** The kinds of events, an open set for readers. */
@@ -119,12 +119,12 @@ const selectTimeline: Statement = {
                 (SELECT coalesce(json_agg(json_build_object('seq', e.seq, 'at', floor(extract(epoch FROM e.at)),
                                                             'type', e.type, 'detail', e.detail) ORDER BY e.seq), '[]')
                    FROM (SELECT seq, at, type, detail FROM task_events
-                          WHERE task_id = t.id AND seq > $3 ORDER BY seq LIMIT ${TIMELINE_PAGE}) e) AS events
+                          WHERE task_id = t.id AND seq > $3 ORDER BY seq LIMIT ${MAX_EVENTS_PER_PAGE}) e) AS events
            FROM tasks t WHERE t.id = $1 AND t.account_id = $2`,
 };
 
 /**
- * Reads a task's events after a `seq`, at most `TIMELINE_PAGE` of them.
+ * Reads a task's events after a `seq`, at most `MAX_EVENTS_PER_PAGE` of them.
  *
  * @throws {TaskNotFoundError} unknown, or another account's.
  */

@@ -9,9 +9,9 @@ import type { RepairKind } from '../../domain/repair-kind.ts';
 import type { TaskStatus } from '../../domain/task-status.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
 import type { Logger } from '../../telemetry/log.ts';
-import { KEPT_DAYS, MAX_KEPT_REPAIRS } from '@darkroom/api/facts/limits';
+import { MAX_REPAIR_RECORDS, REPAIR_RETENTION_DAYS } from '@darkroom/api/facts/limits';
 
-export { KEPT_DAYS } from '@darkroom/api/facts/limits';
+export { REPAIR_RETENTION_DAYS } from '@darkroom/api/facts/limits';
 
 /** What was done about a task. */
 export interface NewRepair {
@@ -52,7 +52,7 @@ export async function recordRepairs(
     await transaction.query(release);
   } catch (error) {
     await transaction.query(rollBack);
-    logger.warn({ err: error, repairs: repairs.length }, 'repairs were made and could not be recorded');
+    logger.warn({ err: error, repairs: repairs.length }, 'repairs were made but could not be recorded');
   }
 }
 /** Rows deleted by one statement: a pass adds fewer than that in its minute. */
@@ -62,7 +62,7 @@ const prune: Statement = {
   name: 'prune_repairs',
   text: `WITH old AS (
            SELECT id FROM repairs
-            WHERE at < now() - make_interval(days => ${KEPT_DAYS})
+            WHERE at < now() - make_interval(days => ${REPAIR_RETENTION_DAYS})
                OR id <= (SELECT max(id) FROM repairs) - $1::bigint
             ORDER BY at, id LIMIT ${PRUNED_AT_ONCE})
          DELETE FROM repairs r USING old WHERE r.id = old.id RETURNING r.id`,
@@ -77,12 +77,12 @@ const prune: Statement = {
 export async function pruneRepairs(
   database: Queryable,
   logger: Logger,
-  most: number = MAX_KEPT_REPAIRS,
+  most: number = MAX_REPAIR_RECORDS,
 ): Promise<number> {
   try {
     return (await database.query(prune, [most])).length;
   } catch (error) {
-    logger.warn({ err: error }, 'the record of repairs could not be pruned');
+    logger.warn({ err: error }, 'pruning the records of repairs failed');
     return 0;
   }
 }
@@ -148,7 +148,7 @@ export interface RepairCount {
 const selectCounts: Statement = {
   name: 'count_repairs',
   text: `SELECT kind, count(*) FILTER (WHERE at > now() - interval '24 hours')::integer AS day, count(*)::integer AS month
-           FROM repairs WHERE at > now() - make_interval(days => ${KEPT_DAYS}) GROUP BY kind`,
+           FROM repairs WHERE at > now() - make_interval(days => ${REPAIR_RETENTION_DAYS}) GROUP BY kind`,
 };
 
 /** Of every kind, in their order. */

@@ -173,10 +173,10 @@ function toolsOf(body: ChatBody): readonly FunctionTool[] {
 }
 
 const ALLOWED_TOOLS: AllowedToolsForm = {
-  where: 'tool_choice.allowed_tools',
+  path: 'tool_choice.allowed_tools',
   modes: ['auto', 'required'],
   isModeOptional: false,
-  nameIn: 'function',
+  nameMember: 'function',
 };
 
 function toolRulesOf(value: unknown, tools: readonly FunctionTool[]): ToolRules {

@@ -4,8 +4,8 @@
  */
 import type { Queryable, Statement } from '../../database/database.ts';
 import { InvalidTextRequest } from '../text-failure.ts';
-import { ResponseInProgressError, waitForCalls } from './awaiting.ts';
-import type { Patience } from './awaiting.ts';
+import { ResponseInProgressError, waitForCalls } from './wait-for-calls.ts';
+import type { WaitOptions } from './wait-for-calls.ts';
 import type { EarlierItems } from './decode-input.ts';
 import { responseOfItem } from './items.ts';
 import type { ConversationItem } from './items.ts';
@@ -21,7 +21,7 @@ export interface Reference {
   readonly itemIds: readonly string[];
   /** Milliseconds since 1970. */
   readonly now: number;
-  readonly patience?: Patience;
+  readonly wait?: WaitOptions;
 }
 
 const PARAM = 'previous_response_id';
@@ -77,7 +77,7 @@ async function readChain(
   database: Queryable,
   accountId: string,
   id: string,
-  { now, patience }: Reference,
+  { now, wait }: Reference,
 ): Promise<readonly ConversationItem[]> {
   const notFound = (): InvalidTextRequest =>
     new InvalidTextRequest(
@@ -91,7 +91,7 @@ async function readChain(
     database.query<ChainRow>(selectChain, [id, accountId, new Date(now), responses, bytes]);
   let rows = await read();
   if (rows.length === 0) {
-    await waitFor(database, accountId, [id], PARAM, patience);
+    await waitFor(database, accountId, [id], PARAM, wait);
     rows = await read();
   }
   const [oldest] = rows;
@@ -117,10 +117,10 @@ async function waitFor(
   accountId: string,
   ids: readonly string[],
   param: string,
-  patience: Patience | undefined,
+  wait: WaitOptions | undefined,
 ): Promise<void> {
   try {
-    await waitForCalls(database, accountId, ids, patience);
+    await waitForCalls(database, accountId, ids, wait);
   } catch (error) {
     if (!(error instanceof ResponseInProgressError)) throw error;
     throw new InvalidTextRequest(param, `${param}: ${error.message}`, 'response_in_progress');
@@ -137,7 +137,7 @@ async function readItems(
   database: Queryable,
   accountId: string,
   itemIds: readonly string[],
-  { now, patience }: Reference,
+  { now, wait }: Reference,
 ): Promise<ReadonlyMap<string, ConversationItem>> {
   const ids = [...new Set(itemIds.map(responseOfItem))].filter((id) => id !== undefined).filter(isResponseId);
   const found = new Map<string, ConversationItem>();
@@ -150,7 +150,7 @@ async function readItems(
     database.query(selectItems, [ids, accountId, new Date(now)]);
   let rows = await read();
   if (rows.length < ids.length) {
-    await waitFor(database, accountId, ids, 'input', patience);
+    await waitFor(database, accountId, ids, 'input', wait);
     rows = await read();
   }
   const wanted = new Set(itemIds);

@@ -2,7 +2,7 @@
  * Stored responses (contract §9): written once, at the end of their call, read by their own account only, deleted after
  * 30 days or on request. A request that continues a deleted response is rejected.
  *
- * A response whose call is still under way has no row yet; a reader waits for it for a while (awaiting.ts).
+ * A response whose call is still under way has no row yet; a reader waits for it for a while (wait-for-calls.ts).
  */
 import type { Queryable, Statement } from '../../database/database.ts';
 import { nameInputItems } from './items.ts';
@@ -11,8 +11,8 @@ import type { DeltaCuts } from './delta-cuts.ts';
 import { withIncluded } from './included.ts';
 import { countReplayed, replayFrames } from './replay.ts';
 import { InvalidTextRequest } from '../text-failure.ts';
-import { ResponseInProgressError, waitForCalls } from './awaiting.ts';
-import type { Patience } from './awaiting.ts';
+import { ResponseInProgressError, waitForCalls } from './wait-for-calls.ts';
+import type { WaitOptions } from './wait-for-calls.ts';
 import { DarkroomError } from '../../domain/darkroom-error.ts';
 
 /** OpenAI stores them for as long. */
@@ -71,7 +71,7 @@ export async function saveResponse(database: Queryable, saved: ResponseToSave): 
 export interface ReaderOptions {
   /** Milliseconds since 1970. */
   readonly now: number;
-  readonly patience?: Patience;
+  readonly wait?: WaitOptions;
 }
 
 const selectResponse: Statement = {
@@ -147,7 +147,7 @@ async function readRow(
   database: Queryable,
   accountId: string,
   id: string,
-  { now, patience }: ReaderOptions,
+  { now, wait }: ReaderOptions,
 ): Promise<StoredRow> {
   const read = async (): Promise<StoredRow | undefined> => {
     const [row] = await database.query<StoredRow>(selectResponse, [id, accountId, new Date(now)]);
@@ -156,7 +156,7 @@ async function readRow(
   if (!isResponseId(id)) throw new ResponseNotFoundError(id);
   let row = await read();
   if (row === undefined) {
-    await waitForCalls(database, accountId, [id], patience);
+    await waitForCalls(database, accountId, [id], wait);
     row = await read();
   }
   if (row === undefined) throw new ResponseNotFoundError(id);
@@ -184,7 +184,7 @@ export async function deleteResponse(
   database: Queryable,
   accountId: string,
   id: string,
-  { now, patience }: ReaderOptions,
+  { now, wait }: ReaderOptions,
 ): Promise<Readonly<Record<string, unknown>>> {
   const remove = async (): Promise<boolean> => {
     const rows = await database.query(deleteStatement, [id, accountId, new Date(now)]);
@@ -192,7 +192,7 @@ export async function deleteResponse(
   };
   if (!isResponseId(id)) throw new ResponseNotFoundError(id);
   if (!(await remove())) {
-    await waitForCalls(database, accountId, [id], patience);
+    await waitForCalls(database, accountId, [id], wait);
     if (!(await remove())) throw new ResponseNotFoundError(id);
   }
   return { id, object: 'response', deleted: true };

@@ -23,10 +23,10 @@ export function decodeTools(tools: readonly WireTool[]): readonly FunctionTool[]
 
 /** `none` and an omitted mode come from Open Responses. */
 const ALLOWED_TOOLS: AllowedToolsForm = {
-  where: 'tool_choice',
+  path: 'tool_choice',
   modes: ['auto', 'required', 'none'],
   isModeOptional: true,
-  nameIn: undefined,
+  nameMember: undefined,
 };
 
 /** @throws {InvalidTextRequest} */
@@ -34,7 +34,7 @@ export function decodeToolChoice(choice: WireChoice | undefined, tools: readonly
   if (choice === undefined) return { tools, toolChoice: tools.length > 0 ? 'auto' : 'none' };
   if (typeof choice === 'string') return { tools, toolChoice: toolChoiceWord(choice, tools) };
   const type = typeof choice['type'] === 'string' ? choice['type'] : undefined;
-  if (type === undefined) throw wrongChoice();
+  if (type === undefined) throw invalidToolChoice();
   if (type === 'allowed_tools') return allowedTools(choice, tools, ALLOWED_TOOLS);
   if (type !== 'function') throw builtInTool(type, 'tool_choice.type');
   const { name } = choice;
@@ -49,7 +49,7 @@ export function decodeToolChoice(choice: WireChoice | undefined, tools: readonly
   return { tools, toolChoice: namedTool(name, tools, 'tool_choice.name') };
 }
 
-function wrongChoice(): InvalidTextRequest {
+function invalidToolChoice(): InvalidTextRequest {
   const message = 'tool_choice: want auto, none, required, {"type":"function","name":…} or {"type":"allowed_tools",…}';
   return new InvalidTextRequest('tool_choice', message);
 }

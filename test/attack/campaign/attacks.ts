@@ -212,7 +212,7 @@ const SESSIONS: Attack = {
   lanes: 2,
   pauseMs: 1_000,
   async run(host, number) {
-    const key = host.key === undefined || number % 4 === 0 ? newApiKey().text : host.key;
+    const key = host.key === undefined || number % 4 === 0 ? newApiKey().secret : host.key;
     await host.send('sessions', 'POST', '/session', { key }, { 'x-darkroom-dashboard': '1' });
   },
 };
@@ -222,7 +222,7 @@ const KEYS: Attack = {
   lanes: 1,
   pauseMs: 500,
   async run(host) {
-    const authorization = `Bearer ${newApiKey().text}`;
+    const authorization = `Bearer ${newApiKey().secret}`;
     await host.send('unknown keys', 'GET', '/v1/tasks', undefined, { authorization });
   },
 };

@@ -16,10 +16,10 @@ export function counted(count: number, what: string): FaultEvidence {
 
 /** A fault that has affected nothing in its time continues for at most this much longer: 30 s. */
 const MOST_LONGER_MS = 30_000;
-const LOOK_EVERY_MS = 500;
+const CHECK_INTERVAL_MS = 500;
 
 export async function sleepUntilMet(forMs: number, isMet: () => boolean | Promise<boolean>): Promise<void> {
   await sleep(forMs);
   const deadline = Date.now() + MOST_LONGER_MS;
-  while (!(await isMet()) && Date.now() < deadline) await sleep(LOOK_EVERY_MS);
+  while (!(await isMet()) && Date.now() < deadline) await sleep(CHECK_INTERVAL_MS);
 }

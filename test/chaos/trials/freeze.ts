@@ -38,7 +38,7 @@ export async function freeze(room: TrialRoom, place: 'accept' | 'settlement', na
     await locker.query('SELECT 1 FROM account_counters WHERE account_id = $1 FOR UPDATE', [owner.id]);
   };
   const wish = wishOf(owner.name, place, 'chaos/keyed', '[slow 2000]');
-  const attempt = attemptOf(room, { ...owner, key: capped.text }, [frozenApi]);
+  const attempt = attemptOf(room, { ...owner, key: capped.secret }, [frozenApi]);
   let asked: Promise<unknown> = Promise.resolve();
   let hasCome = false;
   if (place === 'accept') {

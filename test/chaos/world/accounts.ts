@@ -31,6 +31,6 @@ export async function createWorldAccount(
     });
     await topUp(transaction, id, microUsd, newId('topup'));
     const key = await createKey(transaction, id, { name, scopes: SCOPES });
-    return { id, key: key.text, webhookSecret };
+    return { id, key: key.secret, webhookSecret };
   });
 }

@@ -8,7 +8,7 @@ import { Socket } from 'node:net';
 import process from 'node:process';
 
 const { CHAOS_CLOCK_FILE: clockFile, CHAOS_CONNECTIONS_FILE: connectionsFile } = process.env;
-const LOOK_EVERY_MS = 200;
+const CHECK_INTERVAL_MS = 200;
 
 if (clockFile !== undefined) {
   const RealDate = Date;
@@ -23,7 +23,7 @@ if (clockFile !== undefined) {
     }
   };
   look();
-  setInterval(look, LOOK_EVERY_MS).unref();
+  setInterval(look, CHECK_INTERVAL_MS).unref();
   const now = () => RealDate.now() + offsetMs;
   globalThis.Date = new Proxy(RealDate, {
     construct: (target, args, newTarget) => Reflect.construct(target, args.length === 0 ? [now()] : args, newTarget),

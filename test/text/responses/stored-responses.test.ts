@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import type { Database } from '../../../src/database/database.ts';
-import { ResponseInProgressError } from '../../../src/text/responses/awaiting.ts';
+import { ResponseInProgressError } from '../../../src/text/responses/wait-for-calls.ts';
 import type { EarlierItems } from '../../../src/text/responses/decode-input.ts';
 import { MAX_CHAIN, readConversation } from '../../../src/text/responses/read-conversation.ts';
 import {
@@ -25,10 +25,10 @@ import { answerOf, args, call, decode, finish, text } from './answers.ts';
 const NOW = Date.UTC(2026, 10, 22);
 const DAY_MS = 86_400_000;
 /** Checks once, and does not wait. */
-const NO_PATIENCE = { waitMs: 0, pollMs: 1 };
+const NO_WAIT = { waitMs: 0, pollMs: 1 };
 /** Waits as long as a test may take. */
-const PATIENCE = { waitMs: 30_000, pollMs: 5 };
-const AT_ONCE = { now: NOW, patience: NO_PATIENCE };
+const WAIT = { waitMs: 30_000, pollMs: 5 };
+const AT_ONCE = { now: NOW, wait: NO_WAIT };
 
 let room: TestDatabase;
 let database: Database;
@@ -106,9 +106,9 @@ function wordsOf({ conversation }: EarlierItems): readonly string[] {
 function continued(
   accountId: string,
   previousResponseId: string,
-  { now = NOW, patience = NO_PATIENCE } = {},
+  { now = NOW, wait = NO_WAIT } = {},
 ): Promise<EarlierItems> {
-  return readConversation(database, accountId, { previousResponseId, itemIds: [], now, patience });
+  return readConversation(database, accountId, { previousResponseId, itemIds: [], now, wait });
 }
 
 const isNotFound = (error: unknown): boolean =>
@@ -252,7 +252,7 @@ describe('a response in progress', () => {
     const accountId = newAccount();
     const id = newResponseId();
     await begin(accountId, id);
-    const patient = { now: NOW, patience: PATIENCE };
+    const patient = { now: NOW, wait: WAIT };
 
     const readers = Promise.all([
       readResponse(database, accountId, id, patient),
@@ -310,7 +310,7 @@ describe('a response in progress', () => {
     const id = newResponseId();
     await begin(accountId, id);
     const reader = assert.rejects(
-      readResponse(database, accountId, id, { now: NOW, patience: PATIENCE }),
+      readResponse(database, accountId, id, { now: NOW, wait: WAIT }),
       ResponseNotFoundError,
     );
 
@@ -398,7 +398,7 @@ describe('a conversation', () => {
     const { id } = await keep(accountId, { input: 'q', said: [text('a'), finish('stop')] });
     const tail = id.slice('resp_'.length);
     const itemIds = [`msg_${tail}_0`, `msg_${tail}_i0`, `msg_${tail}_7`, 'msg_elsewhere', 'rs_unknown_0', 'x\u0000_0'];
-    const reference = { previousResponseId: undefined, itemIds, now: NOW, patience: NO_PATIENCE };
+    const reference = { previousResponseId: undefined, itemIds, now: NOW, wait: NO_WAIT };
 
     const { conversation, referenced } = await readConversation(database, accountId, reference);
 

@@ -4,7 +4,7 @@
  */
 import { ONE_LINE } from '../tasks/key.ts';
 import { Type } from 'typebox';
-import { usdGiven } from '../tasks/fields.ts';
+import { usdInput } from '../tasks/fields.ts';
 import { AccountSchema } from '../tasks/account.ts';
 import type { Static } from 'typebox';
 
@@ -18,12 +18,12 @@ const MAX_TOKENS = 1_000_000_000;
 const MAX_BYTES = 1_000_000_000_000_000;
 
 /** One line, and not of blanks only. */
-const SAYS_SOMETHING = `^(?=.*\\S)${ONE_LINE.slice(1)}`;
+const NOT_BLANK_LINE = `^(?=.*\\S)${ONE_LINE.slice(1)}`;
 
 const Name = Type.String({
   minLength: 1,
   maxLength: 100,
-  pattern: SAYS_SOMETHING,
+  pattern: NOT_BLANK_LINE,
   description: 'What you call it; one line, and not only white space.',
 });
 
@@ -69,7 +69,7 @@ export const Limits = Type.Object(
 export const CreateAccountSchema = Type.Object(
   {
     name: Name,
-    usd: Type.Optional(usdGiven('The initial balance, in decimal USD.')),
+    usd: Type.Optional(usdInput('The initial balance, in decimal USD.')),
     limits: Type.Optional(Limits),
   },
   { additionalProperties: false },
@@ -86,7 +86,7 @@ export const SuspendAccountSchema = Type.Object(
       Type.String({
         minLength: 1,
         maxLength: 500,
-        pattern: SAYS_SOMETHING,
+        pattern: NOT_BLANK_LINE,
         description: 'The reason, for operators: the account never sees it. Absent: the previous reason stays.',
       }),
     ),

@@ -4,7 +4,7 @@ import type { TaskStatus } from '../facts/task-status.ts';
 import { TASK_STATUSES } from '../facts/task-status.ts';
 import type { RepairKind } from '../facts/repair-kind.ts';
 import { REPAIR_KINDS } from '../facts/repair-kind.ts';
-import { KEPT_DAYS, MAX_KEPT_REPAIRS, MAX_TROUBLED_TASKS } from '../facts/limits.ts';
+import { MAX_REPAIR_RECORDS, MAX_TASKS_NEEDING_REPAIR, REPAIR_RETENTION_DAYS } from '../facts/limits.ts';
 import type { Static } from 'typebox';
 import { UnixSeconds } from '../tasks/fields.ts';
 
@@ -17,7 +17,7 @@ const Kind = Type.Unsafe<RepairKind>({
     '`settled`: its workflow had ended without settling it. `timed_out`: it was past its deadline. `restarted`: it had no workflow. `callback`: its callback was overdue, and was requested again.',
 });
 
-const TroubledTaskSchema = (at: string) =>
+const TaskNeedingRepairSchema = (at: string) =>
   Type.Object(
     {
       taskId: Type.String(),
@@ -31,12 +31,12 @@ const TroubledTaskSchema = (at: string) =>
 
 export const RepairSummarySchema = Type.Object(
   {
-    overdue: Type.Array(TroubledTaskSchema('the deadline of its stage.'), {
-      maxItems: MAX_TROUBLED_TASKS,
+    overdue: Type.Array(TaskNeedingRepairSchema('the deadline of its stage.'), {
+      maxItems: MAX_TASKS_NEEDING_REPAIR,
       description: 'Tasks past a deadline and not ended; a minute of it is usual. The longest overdue first.',
     }),
-    restarted: Type.Array(TroubledTaskSchema('when it was last started again.'), {
-      maxItems: MAX_TROUBLED_TASKS,
+    restarted: Type.Array(TaskNeedingRepairSchema('when it was last started again.'), {
+      maxItems: MAX_TASKS_NEEDING_REPAIR,
       description: 'Tasks that are not over and had lost their workflow. Newest first.',
     }),
     done: Type.Array(
@@ -44,13 +44,13 @@ export const RepairSummarySchema = Type.Object(
         {
           kind: Kind,
           day: Type.Integer({ minimum: 0, description: 'In the last 24 hours.' }),
-          month: Type.Integer({ minimum: 0, description: `In the last ${KEPT_DAYS} days.` }),
+          month: Type.Integer({ minimum: 0, description: `In the last ${REPAIR_RETENTION_DAYS} days.` }),
         },
         { additionalProperties: false },
       ),
       {
         maxItems: REPAIR_KINDS.length,
-        description: `The repairs of all processes, one entry for each kind; of the last ${MAX_KEPT_REPAIRS} repairs.`,
+        description: `The repairs of all processes, one entry for each kind; of the last ${MAX_REPAIR_RECORDS} repairs.`,
       },
     ),
   },

@@ -3,7 +3,7 @@ import { Type } from 'typebox';
 import type { TaskStatus } from '../facts/task-status.ts';
 import { TASK_STATUSES } from '../facts/task-status.ts';
 import { Currency, UnixSeconds, unixSecondsOrZero, usd } from '../tasks/fields.ts';
-import { MAX_UPSTREAMS, TIMELINE_PAGE } from '../facts/limits.ts';
+import { MAX_EVENTS_PER_PAGE, MAX_UPSTREAMS } from '../facts/limits.ts';
 
 const Count = Type.Integer({ minimum: 0 });
 
@@ -84,7 +84,7 @@ export const AdminTaskSchema = Type.Object(
         { seq: Type.Integer({ minimum: 1 }), at: UnixSeconds, type: Type.String() },
         { additionalProperties: false },
       ),
-      { maxItems: TIMELINE_PAGE, description: 'Its timeline, oldest first.' },
+      { maxItems: MAX_EVENTS_PER_PAGE, description: 'Its timeline, oldest first.' },
     ),
     workflowUrl: Type.Optional(
       Type.String({ description: "Its workflow in Temporal's Web UI; only if that is configured." }),

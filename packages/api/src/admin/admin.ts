@@ -3,10 +3,10 @@
  * have the shapes that their owners see (tasks/key.ts, ledger.ts, usage.ts).
  */
 import { Type } from 'typebox';
-import { Currency, usd, usdGiven } from '../tasks/fields.ts';
+import { Currency, usd, usdInput } from '../tasks/fields.ts';
 import { ONE_LINE } from '../tasks/key.ts';
 import { AdminAccountSchema } from './admin-account.ts';
-import { MAX_TOLD_ACCOUNTS, MAX_VIOLATIONS } from '../facts/limits.ts';
+import { MAX_LISTED_ACCOUNTS, MAX_VIOLATIONS } from '../facts/limits.ts';
 import { UsageQuerySchema } from '../tasks/usage.ts';
 import { COST_REASONS } from '../facts/cost-reasons.ts';
 
@@ -18,7 +18,7 @@ const Reference = Type.String({
 });
 
 export const TopUpSchema = Type.Object(
-  { usd: usdGiven('Decimal USD, above 0.'), reference: Type.Optional(Reference) },
+  { usd: usdInput('Decimal USD, above 0.'), reference: Type.Optional(Reference) },
   { additionalProperties: false },
 );
 
@@ -36,7 +36,7 @@ export const AdjustSchema = Type.Object(
   { additionalProperties: false },
 );
 
-export const BookedSchema = Type.Object(
+export const LedgerChangeSchema = Type.Object(
   {
     reference: Type.String(),
     amount: usd('What was booked.'),
@@ -46,7 +46,7 @@ export const BookedSchema = Type.Object(
   { additionalProperties: false },
 );
 
-export const LedgerProofSchema = Type.Object(
+export const LedgerVerificationSchema = Type.Object(
   {
     holds: Type.Boolean({ description: 'Whether everything adds up.' }),
     violations: Type.Array(
@@ -114,7 +114,7 @@ export const QueuesSchema = Type.Object(
         },
         { additionalProperties: false },
       ),
-      { maxItems: MAX_TOLD_ACCOUNTS, description: 'With something queued or running, the longest queues first.' },
+      { maxItems: MAX_LISTED_ACCOUNTS, description: 'With something queued or running, the longest queues first.' },
     ),
     outbox: Type.Array(
       Type.Object(

@@ -4,7 +4,7 @@
  * null for "not given", null is accepted.
  */
 import { Type } from 'typebox';
-import { flag, integer, nullable, number, text, word } from './optional-parts.ts';
+import { boolean, enumOf, integer, nullable, number, string } from './optional-parts.ts';
 import { OUTPUT_FORMATS, REASONING_EFFORTS } from '../facts/text-options.ts';
 
 const FunctionName = Type.String({ pattern: '^[A-Za-z0-9_.-]{1,64}$' });
@@ -48,7 +48,7 @@ const MessageSchema = Type.Object(
   {
     role: Type.Unsafe<string>({ type: 'string', enum: ['developer', 'system', 'user', 'assistant', 'tool'] }),
     content: Type.Optional(Content('A text, or parts: `text`, and of a user `image_url` too.')),
-    name: text(256, 'The name of the author.'),
+    name: string(256, 'The name of the author.'),
     tool_calls: Type.Optional(
       nullable<unknown[]>(
         Type.Array(ToolCallSchema, { maxItems: 512, description: 'The tool calls of an assistant.' }),
@@ -57,9 +57,9 @@ const MessageSchema = Type.Object(
     tool_call_id: Type.Optional(
       Type.String({ minLength: 1, maxLength: 256, description: 'The id of the call that this result is for.' }),
     ),
-    refusal: text(1_000_000, 'The refusal of an assistant.'),
-    reasoning: text(10_000_000, 'The reasoning of an assistant, sent back; also `reasoning_content`.'),
-    reasoning_content: text(10_000_000, 'The same; the name that many servers use.'),
+    refusal: string(1_000_000, 'The refusal of an assistant.'),
+    reasoning: string(10_000_000, 'The reasoning of an assistant, sent back; also `reasoning_content`.'),
+    reasoning_content: string(10_000_000, 'The same; the name that many servers use.'),
     parsed: Type.Optional(Type.Unknown(PARSED)),
     annotations: Type.Optional(Type.Unsafe<unknown>({ type: ['array', 'null'] })),
     audio: Type.Optional(Type.Unsafe<null>({ type: 'null' })),
@@ -75,13 +75,13 @@ const ToolSchema = Type.Object(
       Type.Object(
         {
           name: FunctionName,
-          description: text(100_000, 'When to call it, and what it does.'),
+          description: string(100_000, 'When to call it, and what it does.'),
           parameters: Type.Optional(
             nullable<Record<string, unknown>>(
               Type.Unsafe({ type: 'object', description: 'A JSON Schema of its arguments.' }),
             ),
           ),
-          strict: flag('The arguments follow the schema exactly.'),
+          strict: boolean('The arguments follow the schema exactly.'),
         },
         { additionalProperties: false },
       ),
@@ -94,12 +94,12 @@ export const ChatRequestSchema = Type.Object(
   {
     model: Type.String({ minLength: 1, maxLength: 300, description: 'The name as listed by `GET /v1/models`.' }),
     messages: Type.Array(MessageSchema, { minItems: 1, maxItems: 10_000, description: 'The conversation so far.' }),
-    stream: flag('Server-sent events, the last one `data: [DONE]`.'),
+    stream: boolean('Server-sent events, the last one `data: [DONE]`.'),
     stream_options: Type.Optional(
       nullable<{ include_usage?: boolean | null }>(
         Type.Object(
           {
-            include_usage: flag('A last chunk contains the usage.'),
+            include_usage: boolean('A last chunk contains the usage.'),
             include_obfuscation: Type.Optional(Type.Unsafe<false | null>({ enum: [false, null] })),
           },
           { additionalProperties: false },
@@ -136,7 +136,7 @@ export const ChatRequestSchema = Type.Object(
       Number.MAX_SAFE_INTEGER,
       'The same seed and request: the same answer, as far as the model can.',
     ),
-    logprobs: flag('Returns the log probability of each token.'),
+    logprobs: boolean('Returns the log probability of each token.'),
     top_logprobs: integer(0, 20, 'How many alternatives of each token; needs `logprobs`.'),
     response_format: Type.Optional(nullable<Record<string, unknown>>(FormatSchema)),
     tools: Type.Optional(
@@ -148,14 +148,14 @@ export const ChatRequestSchema = Type.Object(
         description: '`auto`, `none`, `required`, one function by its name, or `allowed_tools`.',
       }),
     ),
-    parallel_tool_calls: flag('Whether several calls may come at once.'),
-    reasoning_effort: word(REASONING_EFFORTS, 'How much reasoning precedes the answer.'),
+    parallel_tool_calls: boolean('Whether several calls may come at once.'),
+    reasoning_effort: enumOf(REASONING_EFFORTS, 'How much reasoning precedes the answer.'),
     reasoning: Type.Optional(
       nullable<{ enabled?: boolean | null; effort?: string | null }>(
         Type.Object(
           {
-            enabled: flag('False turns reasoning off.'),
-            effort: word(REASONING_EFFORTS, 'The same as `reasoning_effort`.'),
+            enabled: boolean('False turns reasoning off.'),
+            effort: enumOf(REASONING_EFFORTS, 'The same as `reasoning_effort`.'),
           },
           {
             additionalProperties: false,
@@ -164,11 +164,11 @@ export const ChatRequestSchema = Type.Object(
         ),
       ),
     ),
-    verbosity: word(['low', 'medium', 'high'], 'The length of the answer.'),
-    user: text(512, 'Your identifier of the end user.'),
-    safety_identifier: text(512, 'Your identifier of the end user.'),
-    prompt_cache_key: text(512, 'Requests with one key are likely to share a cache.'),
-    prompt_cache_retention: word(['in-memory', 'in_memory', '24h'], 'Passed to the upstream.'),
+    verbosity: enumOf(['low', 'medium', 'high'], 'The length of the answer.'),
+    user: string(512, 'Your identifier of the end user.'),
+    safety_identifier: string(512, 'Your identifier of the end user.'),
+    prompt_cache_key: string(512, 'Requests with one key are likely to share a cache.'),
+    prompt_cache_retention: enumOf(['in-memory', 'in_memory', '24h'], 'Passed to the upstream.'),
     metadata: Type.Optional(
       nullable<Record<string, string>>(
         Type.Unsafe({
@@ -183,7 +183,7 @@ export const ChatRequestSchema = Type.Object(
     modalities: Type.Optional(
       Type.Unsafe<readonly 'text'[] | null>({ type: ['array', 'null'], items: { enum: ['text'] }, minItems: 1 }),
     ),
-    service_tier: word(['auto', 'default'], 'Only the default tier.'),
+    service_tier: enumOf(['auto', 'default'], 'Only the default tier.'),
     store: Type.Optional(
       Type.Unsafe<false | null>({ enum: [false, null], description: 'Chat completions are not stored.' }),
     ),

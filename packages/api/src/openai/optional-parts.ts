@@ -19,8 +19,8 @@ export const number = (minimum: number, maximum: number, description: string) =>
   Type.Optional(nullable<number>(Type.Number({ minimum, maximum, description })));
 export const integer = (minimum: number, maximum: number, description: string) =>
   Type.Optional(nullable<number>(Type.Integer({ minimum, maximum, description })));
-export const flag = (description: string) => Type.Optional(nullable<boolean>(Type.Boolean({ description })));
-export const word = (values: readonly string[], description: string) =>
+export const boolean = (description: string) => Type.Optional(nullable<boolean>(Type.Boolean({ description })));
+export const enumOf = (values: readonly string[], description: string) =>
   Type.Optional(nullable<string>(Type.Unsafe({ type: 'string', enum: [...values], description })));
-export const text = (maxLength: number, description: string) =>
+export const string = (maxLength: number, description: string) =>
   Type.Optional(nullable<string>(Type.String({ maxLength, description })));

@@ -4,7 +4,7 @@
  * Wherever OpenAI's API accepts null for "not given", null is accepted.
  */
 import { Type } from 'typebox';
-import { flag, integer, nullable, number, text, word } from './optional-parts.ts';
+import { boolean, enumOf, integer, nullable, number, string } from './optional-parts.ts';
 import { OUTPUT_FORMATS, REASONING_EFFORTS } from '../facts/text-options.ts';
 import { InputSchema, when } from './responses-input.ts';
 
@@ -54,10 +54,10 @@ export interface WireReasoning {
 
 const ReasoningSchema = Type.Object(
   {
-    effort: word(REASONING_EFFORTS, 'How much reasoning precedes the answer.'),
-    summary: word(SUMMARIES, 'Returns the reasoning as a summary.'),
-    generate_summary: word(SUMMARIES, 'The older name of `summary`.'),
-    enabled: flag('False turns reasoning off; it may not contradict `effort`.'),
+    effort: enumOf(REASONING_EFFORTS, 'How much reasoning precedes the answer.'),
+    summary: enumOf(SUMMARIES, 'Returns the reasoning as a summary.'),
+    generate_summary: enumOf(SUMMARIES, 'The older name of `summary`.'),
+    enabled: boolean('False turns reasoning off; it may not contradict `effort`.'),
   },
   { additionalProperties: false },
 );
@@ -72,7 +72,7 @@ const TextSchema = Type.Object(
         description: 'The format of the answer; a `json_schema` has its `name` and its `schema` beside the type.',
       }),
     ),
-    verbosity: word(['low', 'medium', 'high'], 'The length of the answer.'),
+    verbosity: enumOf(['low', 'medium', 'high'], 'The length of the answer.'),
   },
   { additionalProperties: false },
 );
@@ -81,10 +81,10 @@ export const ResponsesRequestSchema = Type.Object(
   {
     model: Type.String({ minLength: 1, maxLength: 300, description: 'The name as listed by `GET /v1/models`.' }),
     input: Type.Optional(InputSchema),
-    instructions: text(10_485_760, 'The first system message; not carried over to the next response.'),
-    previous_response_id: text(256, 'The response that this one continues; it has to be stored.'),
-    store: flag('False: the response is not stored. Stored responses are retained for 30 days.'),
-    stream: flag('Server-sent events, the last one `data: [DONE]`.'),
+    instructions: string(10_485_760, 'The first system message; not carried over to the next response.'),
+    previous_response_id: string(256, 'The response that this one continues; it has to be stored.'),
+    store: boolean('False: the response is not stored. Stored responses are retained for 30 days.'),
+    stream: boolean('Server-sent events, the last one `data: [DONE]`.'),
     stream_options: Type.Optional(
       nullable<{ include_obfuscation?: false | null }>(
         Type.Object(
@@ -102,7 +102,7 @@ export const ResponsesRequestSchema = Type.Object(
         description: '`auto`, `none`, `required`, one function by its name, or `allowed_tools`.',
       }),
     ),
-    parallel_tool_calls: flag('Whether several calls may come at once.'),
+    parallel_tool_calls: boolean('Whether several calls may come at once.'),
     max_tool_calls: integer(1, 1_000_000, 'Caps the calls of built-in tools, of which there are none.'),
     max_output_tokens: integer(1, 100_000_000, 'Caps reasoning and answer together.'),
     text: Type.Optional(nullable<Record<string, unknown>>(TextSchema)),
@@ -121,7 +121,7 @@ export const ResponsesRequestSchema = Type.Object(
         }),
       ),
     ),
-    truncation: word(
+    truncation: enumOf(
       ['auto', 'disabled'],
       '`auto`: the oldest turns are left out if the context is too small for all.',
     ),
@@ -136,11 +136,11 @@ export const ResponsesRequestSchema = Type.Object(
         }),
       ),
     ),
-    user: text(512, 'Your identifier of the end user.'),
-    safety_identifier: text(512, 'Your identifier of the end user.'),
-    prompt_cache_key: text(512, 'Requests with one key are likely to share a cache.'),
-    prompt_cache_retention: word(['in-memory', 'in_memory', '24h'], 'Passed to the upstream.'),
-    service_tier: word(['auto', 'default'], 'Only the default tier.'),
+    user: string(512, 'Your identifier of the end user.'),
+    safety_identifier: string(512, 'Your identifier of the end user.'),
+    prompt_cache_key: string(512, 'Requests with one key are likely to share a cache.'),
+    prompt_cache_retention: enumOf(['in-memory', 'in_memory', '24h'], 'Passed to the upstream.'),
+    service_tier: enumOf(['auto', 'default'], 'Only the default tier.'),
     background: unsupported('Not supported: a response is created while its request waits.'),
     conversation: unsupported('Not supported: use `previous_response_id`.'),
     prompt: unsupported('Not supported: send the whole prompt.'),

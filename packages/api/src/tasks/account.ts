@@ -3,7 +3,7 @@
  */
 import { Type } from 'typebox';
 import { Currency, UnixSeconds, usd } from './fields.ts';
-import { LISTED_RECEIVERS } from '../facts/limits.ts';
+import { MAX_LISTED_RECEIVERS } from '../facts/limits.ts';
 import type { Static } from 'typebox';
 
 const Count = Type.Integer({ minimum: 0 });
@@ -75,7 +75,7 @@ export const AccountSchema = Type.Object(
     ),
     callbackProblems: Type.Optional(
       Type.Array(CallbackProblemSchema, {
-        maxItems: LISTED_RECEIVERS,
+        maxItems: MAX_LISTED_RECEIVERS,
         description:
           'Receivers that take no callbacks, the longest failing first; empty where all do. Only where an account reads itself.',
       }),

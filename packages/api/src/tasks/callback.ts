@@ -3,7 +3,7 @@
  */
 import { Type } from 'typebox';
 import type { CallbackState } from '../facts/callback.ts';
-import { LISTED_ATTEMPTS } from '../facts/limits.ts';
+import { MAX_LISTED_ATTEMPTS } from '../facts/limits.ts';
 
 /** The fields of an attempt, here and in the list for all tasks (account-callbacks.ts). */
 export const attemptFields = {
@@ -45,7 +45,7 @@ export const CallbackAttemptsSchema = Type.Object(
         '`none`: the task has no callback; `waiting`: the task is not over yet; `stopped`: by a reply of 410.',
     }),
     attempts: Type.Array(AttemptSchema, {
-      maxItems: LISTED_ATTEMPTS,
+      maxItems: MAX_LISTED_ATTEMPTS,
       description: 'In their order; only the last ones where there are more.',
     }),
   },

@@ -5,7 +5,7 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import type { EventDetail } from '../facts/event-detail.ts';
-import { TIMELINE_PAGE } from '../facts/limits.ts';
+import { MAX_EVENTS_PER_PAGE } from '../facts/limits.ts';
 
 export const EventSchema = Type.Object(
   {
@@ -29,7 +29,7 @@ export const EventSchema = Type.Object(
 
 /** The `data` of `GET /tasks/{taskId}/events`. */
 export const EventsSchema = Type.Object(
-  { events: Type.Array(EventSchema, { maxItems: TIMELINE_PAGE, description: 'In their order.' }) },
+  { events: Type.Array(EventSchema, { maxItems: MAX_EVENTS_PER_PAGE, description: 'In their order.' }) },
   { additionalProperties: false },
 );
 

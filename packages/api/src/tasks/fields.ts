@@ -17,7 +17,7 @@ export function usd(description: string) {
 }
 
 /** An amount that a client sends: not negative, exact to the micro. */
-export function usdGiven(description: string) {
+export function usdInput(description: string) {
   return Type.String({ pattern: '^[0-9]{1,12}(\\.[0-9]{1,6})?$', description });
 }
 

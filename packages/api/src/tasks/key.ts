@@ -5,7 +5,7 @@
 import { Type } from 'typebox';
 import type { Scope } from '../facts/scopes.ts';
 import { SCOPES } from '../facts/scopes.ts';
-import { UnixSeconds, unixSecondsOrZero, usd, usdGiven } from './fields.ts';
+import { UnixSeconds, unixSecondsOrZero, usd, usdInput } from './fields.ts';
 import type { Static } from 'typebox';
 import { MAX_LISTED_KEYS, ROTATION_OVERLAP_SECONDS } from '../facts/limits.ts';
 
@@ -45,8 +45,8 @@ export const CreateKeySchema = Type.Object(
     spendCaps: Type.Optional(
       Type.Object(
         {
-          day: Type.Optional(usdGiven('Decimal USD per UTC day.')),
-          total: Type.Optional(usdGiven('Decimal USD altogether.')),
+          day: Type.Optional(usdInput('Decimal USD per UTC day.')),
+          total: Type.Optional(usdInput('Decimal USD altogether.')),
         },
         {
           additionalProperties: false,
@@ -119,7 +119,7 @@ const fields = {
 
 export const KeySchema = Type.Object(fields, { additionalProperties: false });
 
-export const MadeKeySchema = Type.Object(
+export const CreatedKeySchema = Type.Object(
   { ...fields, key: Type.String({ description: 'The key itself. It is shown here and never again.' }) },
   { additionalProperties: false },
 );

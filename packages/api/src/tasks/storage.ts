@@ -5,7 +5,7 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import type { OutputStatus, StorageRejectionReason } from '../facts/storage.ts';
-import { MAX_LISTED } from '../facts/limits.ts';
+import { MAX_PAGED_OUTPUTS } from '../facts/limits.ts';
 import { STORAGE_REJECTION_REASONS } from '../facts/storage.ts';
 
 /** Contract §5: "a JSON array of 1-50 output ids". */
@@ -25,7 +25,7 @@ export const StorageQuerySchema = Type.Object(
         minimum: 1,
         maximum: 1_000_000_000,
         default: 1,
-        description: `From 1. Only the first ${MAX_LISTED} rows can be paged through.`,
+        description: `From 1. Only the first ${MAX_PAGED_OUTPUTS} rows can be paged through.`,
         'x-clamped': true,
       }),
     ),
@@ -79,7 +79,7 @@ export const StorageListSchema = Type.Object(
   {
     page: Type.Integer({ minimum: 1 }),
     size: Type.Integer({ minimum: 1, maximum: 100 }),
-    total: Type.Integer({ minimum: 0, maximum: MAX_LISTED, description: `Exact up to ${MAX_LISTED}.` }),
+    total: Type.Integer({ minimum: 0, maximum: MAX_PAGED_OUTPUTS, description: `Exact up to ${MAX_PAGED_OUTPUTS}.` }),
     totalIsCapped: Type.Optional(Type.Literal(true, { description: 'There are more than `total`.' })),
     items: Type.Array(StorageItemSchema, { maxItems: 100, description: 'Newest first.' }),
   },

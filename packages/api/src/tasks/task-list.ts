@@ -2,7 +2,7 @@
  * A list of tasks (contract §3): the query parameters, and the `data` of the response.
  */
 import { Type } from 'typebox';
-import { LISTED_BY_PAGE, MAX_LISTED_IDS, MAX_PAGE_SIZE } from '../facts/limits.ts';
+import { MAX_LISTED_IDS, MAX_PAGED_TASKS, MAX_PAGE_SIZE } from '../facts/limits.ts';
 import type { TaskStatus } from '../facts/task-status.ts';
 import { TASK_STATUSES } from '../facts/task-status.ts';
 import { TaskSchema } from './task.ts';
@@ -17,10 +17,10 @@ export const TaskListQuerySchema = Type.Object(
       Type.Integer({
         minimum: 1,
         // Past the last page of any size: larger values are clamped to this, and rejected like it.
-        maximum: LISTED_BY_PAGE + 1,
+        maximum: MAX_PAGED_TASKS + 1,
         default: 1,
         'x-clamped': true,
-        description: `From 1; less is taken as 1. Pages reach the newest ${LISTED_BY_PAGE} tasks, \`cursor\` reaches all.`,
+        description: `From 1; less is taken as 1. Pages reach the newest ${MAX_PAGED_TASKS} tasks, \`cursor\` reaches all.`,
       }),
     ),
     size: Type.Optional(
@@ -81,12 +81,12 @@ export const TaskListQuerySchema = Type.Object(
 
 export const TaskListSchema = Type.Object(
   {
-    page: Type.Integer({ minimum: 1, maximum: LISTED_BY_PAGE, description: 'The page that was read.' }),
+    page: Type.Integer({ minimum: 1, maximum: MAX_PAGED_TASKS, description: 'The page that was read.' }),
     size: Type.Integer({ minimum: 1, maximum: MAX_PAGE_SIZE, description: 'How many tasks a page can have.' }),
     total: Type.Integer({
       minimum: 0,
-      maximum: LISTED_BY_PAGE,
-      description: `How many tasks match, wherever the page begins; exact up to ${LISTED_BY_PAGE}.`,
+      maximum: MAX_PAGED_TASKS,
+      description: `How many tasks match, wherever the page begins; exact up to ${MAX_PAGED_TASKS}.`,
     }),
     totalIsCapped: Type.Optional(Type.Literal(true, { description: 'There are more than `total`.' })),
     nextCursor: Type.Optional(Type.String({ description: 'For `cursor`; absent behind the last task.' })),

@@ -4,7 +4,7 @@
 import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { createContext, useContext } from 'react';
 import type { Static } from 'typebox';
-import type { BookedSchema, QueuesSchema } from '@darkroom/api/admin/admin';
+import type { LedgerChangeSchema, QueuesSchema } from '@darkroom/api/admin/admin';
 import type {
   AccountPageSchema,
   AdminAccountSchema,
@@ -24,7 +24,7 @@ import type { KeyActions } from './keys.ts';
 export type Account = Static<typeof AdminAccountSchema>;
 export type NewAccount = Static<typeof CreateAccountSchema>;
 export type AccountChanges = Static<typeof UpdateAccountSchema>;
-export type Booked = Static<typeof BookedSchema>;
+export type LedgerChange = Static<typeof LedgerChangeSchema>;
 export type Catalogue = Static<typeof AdminCatalogueSchema>;
 export type Queues = Static<typeof QueuesSchema>;
 export type Upstreams = Static<typeof UpstreamsSchema>;
@@ -206,12 +206,12 @@ export const useUpdateAccount = (accountId: string) =>
 
 export const useTopUp = (accountId: string) =>
   useChange((api, body: { readonly usd: string; readonly reference: string }) =>
-    api.call<Booked>('POST', `${accountPath(accountId)}/top-up`, { body }),
+    api.call<LedgerChange>('POST', `${accountPath(accountId)}/top-up`, { body }),
   );
 
 export const useAdjust = (accountId: string) =>
   useChange((api, body: { readonly usd: string; readonly reference: string; readonly reason: string }) =>
-    api.call<Booked>('POST', `${accountPath(accountId)}/adjust`, { body }),
+    api.call<LedgerChange>('POST', `${accountPath(accountId)}/adjust`, { body }),
   );
 
 /** @param reason undefined: no reason. */

@@ -1,12 +1,12 @@
 /** The account's keys: list, create, rotate, revoke. */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import type { Static } from 'typebox';
-import type { CreateKeyBody, KeyListSchema, MadeKeySchema, WireKey } from '@darkroom/api/tasks/key';
+import type { CreateKeyBody, CreatedKeySchema, KeyListSchema, WireKey } from '@darkroom/api/tasks/key';
 import type { ModelListSchema } from '@darkroom/api/tasks/model';
 import { api } from './api.ts';
 
 export type Key = WireKey;
-export type CreatedKey = Static<typeof MadeKeySchema>;
+export type CreatedKey = Static<typeof CreatedKeySchema>;
 export type NewKey = CreateKeyBody;
 
 const KEYS_QUERY = ['keys'] as const;

@@ -6,7 +6,7 @@ import type { Conversation } from '../reading/conversation.ts';
 import type { RequestedForm } from '../reading/requested-form.ts';
 import { meaningfulWords, sentencesOf } from '../reading/words.ts';
 import { calculate } from './arithmetic.ts';
-import { echo, standingEcho } from './echo.ts';
+import { findEcho, findStandingEcho } from './echo.ts';
 import { countUp, summarize, formatResults } from './text-tasks.ts';
 import { describeImages } from './images.ts';
 import { findQuestion, onlyNumber, ownRole, recall } from './recall.ts';
@@ -18,10 +18,10 @@ export async function answerFromPrompt(
   maxTokens: number,
 ): Promise<string | undefined> {
   const { excerpt, prompt, lastAnswer, results } = conversation;
-  const repeated = standingEcho(conversation.instructions);
+  const repeated = findStandingEcho(conversation.instructions);
   if (repeated !== undefined) return repeated;
   if (results.length > 0) return answerFromResults(conversation, form);
-  const echoed = echo(prompt.slice(0, excerpt.length), prompt);
+  const echoed = findEcho(prompt.slice(0, excerpt.length), prompt);
   if (echoed !== undefined) return echoed;
   const sum = calculate(excerpt, lastAnswer);
   if (sum !== undefined) return form.isTerse ? sum.value : `${sum.expression} = ${sum.value}`;

@@ -38,7 +38,7 @@ const DESCRIBING = new Set(
  * @param head where the command is searched for. @param whole the same text, uncut: `head` is its beginning.
  * @returns undefined: nothing is to be repeated.
  */
-export function echo(head: string, whole: string): string | undefined {
+export function findEcho(head: string, whole: string): string | undefined {
   for (const match of head.matchAll(AFTER_COLON)) {
     if (!isFiller(match[1])) continue;
     const repeated = unquoted(whole.slice(match.index + match[0].length).trim());
@@ -75,12 +75,12 @@ function bareWords(sentence: string): string | undefined {
 }
 
 /** The text that the instructions require as the answer to everything. */
-export function standingEcho(instructions: string): string | undefined {
+export function findStandingEcho(instructions: string): string | undefined {
   const head = instructions.slice(0, 8192);
   const sentence = sentencesOf(head).find((text) =>
     /\b(?:always (?:reply|respond|answer|say)|whatever|no matter what)\b/i.test(text),
   );
   if (sentence === undefined) return undefined;
   const command = sentence.replace(/^.*?(?=\b(?:always|reply|respond|answer|say)\b)/i, '');
-  return echo(command, command);
+  return findEcho(command, command);
 }

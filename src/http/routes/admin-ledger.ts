@@ -3,8 +3,8 @@
  * that everything adds up (contract §7 "Money").
  */
 import { readAccount } from '../../accounts/accounts.ts';
-import { bookAdjustment, bookTopUp } from '../../billing/operator-entries.ts';
-import type { Booked } from '../../billing/operator-entries.ts';
+import { recordAdjustment, recordTopUp } from '../../billing/operator-entries.ts';
+import type { LedgerChange } from '../../billing/operator-entries.ts';
 import { readExceededHolds, readOperatorCosts } from '../../billing/operator-costs.ts';
 import { readUsage } from '../../billing/usage.ts';
 import { verifyLedger } from '../../billing/verify.ts';
@@ -13,8 +13,8 @@ import { formatUsd, parseUsd } from '../../domain/money.ts';
 import { presentAdminAccount } from '../../presenters/admin-account.ts';
 import {
   AdjustSchema,
-  BookedSchema,
-  LedgerProofSchema,
+  LedgerChangeSchema,
+  LedgerVerificationSchema,
   OperatorCostsQuerySchema,
   OperatorCostsSchema,
   TopUpSchema,
@@ -33,12 +33,12 @@ import { answerLedger, requireUsageQuery } from './account.ts';
 const shared = { tag: 'Administration', access: 'operator' } as const;
 const one = { ...shared, params: ACCOUNT_PARAMS, errors: ['NOT_FOUND'] } as const;
 
-export function adminBookRoutes(http: HttpContext): readonly Route[] {
+export function adminLedgerRoutes(http: HttpContext): readonly Route[] {
   const { database } = http;
   /** One verification at a time: a request that arrives meanwhile gets its result too. */
-  let proof: Promise<readonly LedgerViolation[]> | undefined;
+  let verification: Promise<readonly LedgerViolation[]> | undefined;
 
-  const presentBooked = async (accountId: string, amountMicroUsd: bigint, { reference }: Booked) => ({
+  const presentLedgerChange = async (accountId: string, amountMicroUsd: bigint, { reference }: LedgerChange) => ({
     reference,
     amount: formatUsd(amountMicroUsd),
     currency: 'USD',
@@ -54,13 +54,13 @@ export function adminBookRoutes(http: HttpContext): readonly Route[] {
       summary: 'Add money to an account',
       description: 'With a `reference` it can be sent again after an answer that was lost: it is booked once.',
       body: { kind: 'json', schema: TopUpSchema },
-      answer: { kind: 'data', schema: BookedSchema },
+      answer: { kind: 'data', schema: LedgerChangeSchema },
       async handle({ ctx, params, body: { usd, reference } }) {
         const accountId = idOf(params, 'accountId');
         const amountMicroUsd = requireAmount(parseUsd(usd));
-        const booked = await bookTopUp(database, { accountId, amountMicroUsd, reference });
+        const booked = await recordTopUp(database, { accountId, amountMicroUsd, reference });
         logChange(http, ctx, 'top up', { accountId, usd, reference: booked.reference });
-        return presentBooked(accountId, amountMicroUsd, booked);
+        return presentLedgerChange(accountId, amountMicroUsd, booked);
       },
     }),
     defineRoute({
@@ -71,13 +71,13 @@ export function adminBookRoutes(http: HttpContext): readonly Route[] {
       summary: 'Correct the balance of an account',
       description: 'Up or down; never by more than is available.',
       body: { kind: 'json', schema: AdjustSchema },
-      answer: { kind: 'data', schema: BookedSchema },
+      answer: { kind: 'data', schema: LedgerChangeSchema },
       async handle({ ctx, params, body: { usd, reference, reason } }) {
         const accountId = idOf(params, 'accountId');
         const amountMicroUsd = requireAmount(parseSignedUsd(usd));
-        const booked = await bookAdjustment(database, { accountId, amountMicroUsd, reference });
+        const booked = await recordAdjustment(database, { accountId, amountMicroUsd, reference });
         logChange(http, ctx, 'adjust', { accountId, usd, reference: booked.reference, reason });
-        return presentBooked(accountId, amountMicroUsd, booked);
+        return presentLedgerChange(accountId, amountMicroUsd, booked);
       },
     }),
     defineRoute({
@@ -118,12 +118,12 @@ export function adminBookRoutes(http: HttpContext): readonly Route[] {
       operationId: 'adminVerifyLedger',
       summary: 'Prove that all money adds up',
       description: 'Reads the whole database, of all accounts, in one snapshot. Takes seconds for millions of entries.',
-      answer: { kind: 'data', schema: LedgerProofSchema },
+      answer: { kind: 'data', schema: LedgerVerificationSchema },
       async handle() {
-        proof ??= verifyLedger(database).finally(() => {
-          proof = undefined;
+        verification ??= verifyLedger(database).finally(() => {
+          verification = undefined;
         });
-        const violations = await proof;
+        const violations = await verification;
         return { holds: violations.length === 0, violations };
       },
     }),

@@ -3,7 +3,7 @@
  * workflow works on.
  */
 import type { ParameterizedContext } from 'koa';
-import { secondsUntilWorthAsking } from '../../domain/poll-advice.ts';
+import { secondsUntilNextPoll } from '../../domain/poll-advice.ts';
 import { isTerminal } from '../../domain/task-status.ts';
 import { isTaskId } from '../../domain/workflow-ids.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
@@ -22,7 +22,7 @@ export function taskIdOf({ taskId = '' }: Readonly<Record<string, string>>): Tas
 }
 
 /** Presents a task, with `Retry-After` where it is not over, and the deprecation of its model (contract §3, §8). */
-export async function answerDetail(
+export async function respondWithTask(
   ctx: ParameterizedContext<RequestState>,
   http: HttpContext,
   task: TaskDetail,
@@ -31,7 +31,7 @@ export async function answerDetail(
   setDeprecationHeaders(ctx, http.catalogue.find(task.model));
   if (!isTerminal(task.status)) {
     const { typicalSeconds } = await http.definitions.read(task.definitionHash);
-    ctx.set('Retry-After', String(secondsUntilWorthAsking(typicalSeconds, task.ageSeconds)));
+    ctx.set('Retry-After', String(secondsUntilNextPoll(typicalSeconds, task.ageSeconds)));
     http.considerRepair(task);
   }
   return presentTask(task, http.urlSigner, http.now());

@@ -8,12 +8,12 @@ import type { Queryable, Statement } from '../../database/database.ts';
 import { DarkroomError } from '../../domain/darkroom-error.ts';
 
 /** How long a reader waits, and how often it polls. */
-export interface Patience {
+export interface WaitOptions {
   readonly waitMs: number;
   readonly pollMs: number;
 }
 
-const DEFAULT_PATIENCE: Patience = { waitMs: 5_000, pollMs: 25 };
+const DEFAULT_WAIT: WaitOptions = { waitMs: 5_000, pollMs: 25 };
 
 /** It is still being generated. `response` is what can be shown of it. */
 export class ResponseInProgressError extends DarkroomError {
@@ -45,13 +45,13 @@ export async function waitForCalls(
   database: Queryable,
   accountId: string,
   ids: readonly string[],
-  { waitMs, pollMs }: Patience = DEFAULT_PATIENCE,
+  { waitMs, pollMs }: WaitOptions = DEFAULT_WAIT,
 ): Promise<void> {
   const deadline = performance.now() + waitMs;
   for (;;) {
     const [call] = await database.query<UnderWay>(selectUnderWay, [ids, accountId]);
     if (call === undefined) return;
-    if (performance.now() >= deadline) throw new ResponseInProgressError(minimalObject(call));
+    if (performance.now() >= deadline) throw new ResponseInProgressError(inProgressResponse(call));
     await sleep(pollMs);
   }
 }
@@ -62,7 +62,7 @@ interface UnderWay {
   readonly createdAt: number;
 }
 
-function minimalObject({
+function inProgressResponse({
   id,
   model,
   createdAt,
