@@ -24,7 +24,7 @@ export function createMeterStorage(context: ActivityContext): Activities['meterS
       });
       const retentionDays = config.outputRetentionDays;
       const returned = await returnUnpaidOutputs(database, { now, retentionDays, onBatch: assertWanted, isolate });
-      if (days > 0 || returned > 0) logger.info({ days, returned }, 'persistent storage was metered');
+      if (days > 0 || returned > 0) logger.info({ days, returned }, 'persistent storage metered');
       return { days, returned };
     });
 }

@@ -20,8 +20,8 @@ export function createPromoteOutput(context: ActivityContext): Activities['promo
     const { database, accountDatabase } = context;
     const now = await context.clock.read();
     const outcome = await finishPromotion(database, outputId, now, hasBytes, accountDatabase);
-    if (outcome === 'given_up') context.logger.warn({ outputId }, 'an output that was to be promoted is gone');
-    else context.logger.info({ outputId, outcome }, 'a promotion has ended');
+    if (outcome === 'given_up') context.logger.warn({ outputId }, 'output to be promoted no longer exists');
+    else context.logger.info({ outputId, outcome }, 'promotion ended');
     return { state: outcome };
   };
 }

@@ -116,7 +116,7 @@ export function createSendCallback(
     const startedAt = steadyClock();
     const exchange = await send(context, begun);
     context.metrics.callbacks.attempted(exchange, (steadyClock() - startedAt) / 1000);
-    context.logger.info({ taskId, attempt, ...exchange }, 'a callback was attempted');
+    context.logger.info({ taskId, attempt, ...exchange }, 'callback attempted');
 
     const end = endOf(exchange);
     const offsets = hasOneAttempt ? offsetsSeconds.slice(0, 1) : offsetsSeconds;

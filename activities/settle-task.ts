@@ -16,7 +16,7 @@ export function createSettleTask(context: ActivityContext): Activities['settleTa
       onSettled: context.metrics.tasks.settled,
     });
     if (outcome === undefined) throw new TaskNotFoundError();
-    context.logger.info({ taskId: input.taskId, ...outcome }, 'a task was settled');
+    context.logger.info({ taskId: input.taskId, ...outcome }, 'task settled');
     return outcome;
   };
 }

@@ -45,7 +45,7 @@ export function createSweepObjects(context: ActivityContext): Activities['sweepO
       const tools = passTools(context, signal);
       const sweep = target === 'deleted' ? sweepDeleted : sweepUnnamed;
       const deleted = await sweep(context, tools, signal);
-      if (deleted > 0) context.logger.info({ target, deleted }, 'objects were swept');
+      if (deleted > 0) context.logger.info({ target, deleted }, 'objects swept');
       return { deleted };
     });
 }

@@ -63,7 +63,7 @@ export function createKeyUse(options: {
       const times = uses.map(([, at]) => new Date(at));
       await database.query(writeUses, [uses.map(([id]) => id), times, NOTE_EVERY_MS / 1000]);
     } catch (error) {
-      logger.warn({ err: error, keys: uses.length }, 'when keys were used could not be written; it is tried again');
+      logger.warn({ err: error, keys: uses.length }, 'recording the last use of keys failed; retrying');
       for (const [id, at] of uses) if (!waiting.has(id)) waiting.set(id, at);
     }
   };

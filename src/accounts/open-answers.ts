@@ -85,7 +85,7 @@ export function createOpenAnswers(options: {
     forget(keyId);
     const { caller, ends } = ended;
     const reason = isSuspended ? new AccountSuspendedError(caller) : new UnauthenticatedError();
-    logger.info({ keyId, accountId: caller.accountId, answers: ends.size, reason: reason.name }, 'open answers ended');
+    logger.info({ keyId, accountId: caller.accountId, answers: ends.size, reason: reason.name }, 'responses ended');
     for (const end of ends) end(reason);
   };
 
@@ -107,10 +107,10 @@ export function createOpenAnswers(options: {
     isChecking = true;
     try {
       await check();
-      if (failures > 0) logger.info({ failures }, 'callers of open answers are checked again');
+      if (failures > 0) logger.info({ failures }, 'checks of the callers of open responses resumed');
       failures = 0;
     } catch (error) {
-      if (failures === 0) logger.warn({ err: error }, 'callers of open answers could not be checked');
+      if (failures === 0) logger.warn({ err: error }, 'checking the callers of open responses failed');
       failures += 1;
     } finally {
       isChecking = false;

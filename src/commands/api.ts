@@ -33,7 +33,7 @@ export async function runApi(environment: NodeJS.ProcessEnv): Promise<void> {
     foundation.clock.start();
     await checkStoredSecrets(foundation);
     const api = await startApi(foundation, runtime);
-    logger.info({ url: api.url }, 'the api is listening');
+    logger.info({ url: api.url }, 'api started');
     // Without TLS the signal keeps its usual meaning: the terminal is gone.
     if (config.http.tls !== undefined) onHangUp(() => api.reloadCertificate());
     announceReady({ url: api.url, ...(api.adminUrl === undefined ? {} : { adminUrl: api.adminUrl }) });

@@ -25,7 +25,7 @@ export async function runMigrate(environment: NodeJS.ProcessEnv): Promise<void> 
   const database = openDatabase(databaseConfig, logger);
   try {
     const applied = await migrate(databaseConfig.url, database, logger);
-    logger.info({ applied }, applied.length === 0 ? 'the schema is up to date' : 'the schema was migrated');
+    logger.info({ applied }, applied.length === 0 ? 'schema up to date' : 'schema migrated');
     await prepareTemporal(temporalConfig, database, logger);
   } finally {
     await database.close();
@@ -44,7 +44,7 @@ async function prepareTemporal(config: TemporalConfig, database: Database, logge
     const { updated, forbidden } = isUsable
       ? await ensureSchedules(client, installationId)
       : { updated: [], forbidden: allSchedules(installationId) };
-    if (updated.length > 0) logger.info({ schedules: updated }, 'schedules of an earlier release were updated');
+    if (updated.length > 0) logger.info({ schedules: updated }, 'schedules of an earlier release updated');
     const former = isUsable ? await retireOnce(client, database, installationId, logger) : NOTHING_FORMER;
     const all = [
       ...steps,
@@ -71,7 +71,7 @@ async function retireOnce(
   if (!(await hasFormerSchedules(database))) return NOTHING_FORMER;
   const former = await retireFormerSchedules(client, installationId);
   if (former.deleted.length > 0)
-    logger.info({ schedules: former.deleted }, 'schedules of an earlier release were deleted');
+    logger.info({ schedules: former.deleted }, 'schedules of an earlier release deleted');
   if (former.left.length === 0) await recordFormerSchedulesRetired(database);
   return former;
 }

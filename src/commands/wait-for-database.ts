@@ -17,7 +17,7 @@ export async function waitForDatabase(database: Database, logger: Logger, signal
     await pRetry(
       async (attempt) => {
         await database.check();
-        if (attempt > 1) logger.info('PostgreSQL answers');
+        if (attempt > 1) logger.info('PostgreSQL is available');
       },
       {
         ...RETRIES,

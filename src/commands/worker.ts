@@ -83,14 +83,14 @@ export async function runWorker(environment: NodeJS.ProcessEnv): Promise<void> {
           start: () => startClockGuardedWorker({ ...guarded, start: () => startWorker(dependencies) }),
         })
       : undefined;
-    logger.info({ queues: config.worker.queues }, 'the worker is running');
+    logger.info({ queues: config.worker.queues }, 'worker started');
     announceReady();
     await runTogether(former === undefined ? [worker] : [worker, former], stop);
   } finally {
     await activities.close();
     // If the SDK has given up its runtime this fails, and must not hide the original error.
     await connection.close().catch((err: unknown) => {
-      logger.warn({ err }, 'the connection to Temporal could not be closed');
+      logger.warn({ err }, 'closing the connection to Temporal failed');
     });
     await metricsListener?.close();
     await foundation.close();

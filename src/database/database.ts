@@ -109,10 +109,10 @@ export function openDatabase(
     types,
   });
   // Without a listener a connection that dies while idle would end the process.
-  pool.on('error', (error) => logger.warn({ err: error }, 'an idle database connection was lost'));
+  pool.on('error', (error) => logger.warn({ err: error }, 'idle database connection lost'));
   // Likewise one that dies between two statements of a transaction: the next statement fails, which is enough.
   pool.on('connect', (client) => {
-    client.on('error', (error) => logger.debug({ err: error }, 'a database connection in use was lost'));
+    client.on('error', (error) => logger.debug({ err: error }, 'database connection lost while in use'));
   });
 
   const waits = watchConnectionWaits();

@@ -111,6 +111,6 @@ async function dropInvalidIndex(db: MigrationBuilder['db'], index: string, logge
     values: [index],
   });
   if (invalid.length === 0) return;
-  logger.warn({ index }, 'an index that an interrupted migration left invalid is built again');
+  logger.warn({ index }, 'rebuilding an index that an interrupted migration left invalid');
   await db.query(`DROP INDEX CONCURRENTLY IF EXISTS ${index}`);
 }

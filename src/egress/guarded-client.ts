@@ -147,7 +147,7 @@ export function createEgress(options: EgressOptions): Egress {
     } catch (error) {
       if (error instanceof BlockedError) {
         const host = URL.canParse(url) ? new URL(url).host : undefined;
-        logger.warn({ host, address: error.address, problem: error.message }, 'an outgoing request was blocked');
+        logger.warn({ host, address: error.address, problem: error.message }, 'outgoing request blocked');
       }
       throw error;
     }
@@ -225,7 +225,7 @@ export function createEgress(options: EgressOptions): Egress {
       signal?.throwIfAborted();
       if (error instanceof BlockedError) {
         const { address, message: problem } = error;
-        logger.warn({ host: check.url.host, address, problem }, 'an address was not handed on');
+        logger.warn({ host: check.url.host, address, problem }, 'URL not passed to the upstream');
       }
       const obstacle = obstacleOf(error);
       const isVouchedFor = !(error instanceof BlockedError) && isNameGranted(policy.allow, target);

@@ -168,7 +168,7 @@ async function archiveUnlessMissing(
   } catch (error) {
     if (!(error instanceof GenerationFailure) || error.reason !== 'no_output') throw error;
     const { task, position } = source;
-    context.logger.warn({ taskId: task.id, position }, 'a provider listed a file that it does not deliver');
+    context.logger.warn({ taskId: task.id, position }, 'provider listed a file that it does not deliver');
     return undefined;
   }
 }

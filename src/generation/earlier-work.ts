@@ -81,7 +81,7 @@ export function isForAnotherRequest(
   requestHash: string | undefined,
 ): boolean {
   if (requestHash === undefined || requestHash === task.requestHash) return false;
-  logger.error({ taskId: task.id }, 'a run of a task was for another request');
+  logger.error({ taskId: task.id }, 'run of a task belongs to another request');
   return true;
 }
 
@@ -126,10 +126,7 @@ async function writeDown(
 ): Promise<EarlierWork> {
   const upstream = place === undefined ? await onlyRoute(context, task) : await routeAt(context, task, place);
   await restoreGeneration(context.database, task.id, upstream, known, isDecided);
-  context.logger.warn(
-    { taskId: task.id, generation: known.state },
-    'a generation that the database had lost was restored',
-  );
+  context.logger.warn({ taskId: task.id, generation: known.state }, 'generation restored that the database had lost');
   // A concurrent attempt may have recorded more in the meantime.
   const written = await readGeneration(context.database, task.id);
   const restored: Generation =

@@ -17,6 +17,6 @@ export async function releaseUpstreamSlot(
   if (gated !== undefined) await upstreams.gate.leave(gated, taskId);
   if (provider.callsBack !== true) return;
   await forgetProviderHook(database, taskId).catch((err: unknown) =>
-    logger.warn({ err, taskId }, 'the hooks of a task could not be forgotten'),
+    logger.warn({ err, taskId }, 'deleting the hooks of a task failed'),
   );
 }

@@ -207,7 +207,7 @@ async function announce(attempt: SubmitAttempt, route: TaskRoute): Promise<Decla
   if (intent === undefined) throw retryableFailure('provider_unavailable');
   const submit = { place: route.place, refusals: intent.refusals };
   const isCurrent = await announceSubmit(attempt, submit).catch((error: unknown) => {
-    context.logger.warn({ err: error, taskId: task.id }, 'a submit could not be announced, and was not sent');
+    context.logger.warn({ err: error, taskId: task.id }, 'submit could not be announced and was not sent');
     return false;
   });
   if (isCurrent) return intent;
@@ -222,7 +222,7 @@ async function clearUnsent(attempt: SubmitAttempt, intent: DeclaredIntent): Prom
     await persistWithRetry(AbortSignal.timeout(CLEAR_WITHIN_MS), () => clearIntent(context.database, task.id, intent));
     withdrawSubmit(attempt);
   } catch (error) {
-    context.logger.warn({ err: error, taskId: task.id }, 'the intent of an unsent submit could not be cleared');
+    context.logger.warn({ err: error, taskId: task.id }, 'clearing the intent of an unsent submit failed');
     stateUnsent(attempt);
   }
 }
@@ -249,7 +249,7 @@ async function recordPossibleWork({ context, task }: SubmitAttempt, route: TaskR
     declareIntent(context.database, task.id, route),
   );
   await written.catch((err: unknown) =>
-    context.logger.warn({ err, taskId: task.id }, 'the upstream of a task could not be recorded'),
+    context.logger.warn({ err, taskId: task.id }, 'recording the upstream of a task failed'),
   );
 }
 

@@ -100,7 +100,7 @@ async function waitForJob(
     } else {
       context.logger.info(
         { taskId: task.id, upstream: route.upstreamName, status: answer.status },
-        'the provider reported nothing of a job',
+        'provider reported nothing about the job',
       );
       if (answer.isUnreadable && pace.unreadable()) {
         // If the job went on, it would have to be paid for, although its result cannot be read.

@@ -16,6 +16,6 @@ export async function startAdminListener(http: HttpContext): Promise<RunningServ
   const server = await listening.catch((error: unknown) => {
     throw error instanceof PortInUseError ? new PortInUseError(admin.http.port, 'ADMIN_PORT') : error;
   });
-  http.logger.info({ url: server.url }, 'the admin listener is listening');
+  http.logger.info({ url: server.url }, 'admin listener started');
   return server;
 }

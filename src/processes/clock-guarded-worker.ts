@@ -88,7 +88,7 @@ export async function startClockGuardedWorker(options: GuardedWorkerOptions): Pr
     try {
       run(await start());
     } catch (err) {
-      logger.warn({ err }, 'the worker could not be started again; it is retried');
+      logger.warn({ err }, 'restarting the worker failed; retrying');
       await sleep(RETRY_MS, undefined, { signal: stopping.signal }).catch(() => undefined);
       return;
     }

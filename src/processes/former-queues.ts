@@ -39,7 +39,7 @@ export function serveFormerQueues(options: FormerQueuesOptions): Pick<RunningWor
       await current.finished;
       if (!stopping.signal.aborted) logger.info({ queues }, 'nothing is left on the queues by their former names');
     } catch (err) {
-      logger.warn({ err }, 'the worker of the former queues failed; it is started again');
+      logger.warn({ err }, 'worker of the former queues failed; restarting it');
     } finally {
       current = undefined;
     }
@@ -52,7 +52,7 @@ export function serveFormerQueues(options: FormerQueuesOptions): Pick<RunningWor
       const beganAt = performance.now();
       const isThere = await hasWorkOnFormerQueues(client, database, { signal }).catch((err: unknown) => {
         // Temporal or the database is unavailable, and nothing changes.
-        logger.debug({ err }, 'whether there is work on the former queues could not be found out');
+        logger.debug({ err }, 'checking the former queues for work failed');
         return undefined;
       });
       if (isThere === false) current?.shutdown();

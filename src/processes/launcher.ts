@@ -150,7 +150,7 @@ export function startLauncher(dependencies: LauncherDependencies): Launcher {
       }
     } catch (error) {
       pausedUntil = performance.now() + PAUSE_AFTER_FAILURE_MS;
-      logger.warn({ err: error }, 'the outbox could not be read');
+      logger.warn({ err: error }, 'outbox claim failed');
     }
   };
 
@@ -175,7 +175,7 @@ export function startLauncher(dependencies: LauncherDependencies): Launcher {
       })
       .catch((error: unknown) => {
         if (error instanceof LockTimeoutError) stalledAccounts.add(accountId);
-        else logger.warn({ err: error, accountId }, 'the outbox of an account could not be read');
+        else logger.warn({ err: error, accountId }, 'outbox claim of an account failed');
       })
       .finally(() => {
         lease.release();
@@ -242,7 +242,7 @@ export function startLauncher(dependencies: LauncherDependencies): Launcher {
   const report = ({ subjectId, kind }: OutboxItem, error: unknown): void => {
     const reason = rejectionOf(error);
     if (reason === undefined) {
-      logger.warn({ err: error, subjectId, kind }, 'outbox delivery failed; it will be retried');
+      logger.warn({ err: error, subjectId, kind }, 'outbox delivery failed; retrying');
       return;
     }
     outboxMetrics?.rejected(kind);
@@ -295,7 +295,7 @@ export function startLauncher(dependencies: LauncherDependencies): Launcher {
         await removeOutbox(database, batch);
       }
     } catch (error) {
-      logger.warn({ err: error }, 'delivered outbox rows could not be removed; they are delivered once more');
+      logger.warn({ err: error }, 'removing delivered outbox rows failed; they will be delivered again');
     }
   };
 

@@ -29,7 +29,7 @@ export async function prepareMediaSandbox(
   for (const isolation of ISOLATIONS) metrics.media.isolation(isolation, isolated.includes(isolation));
   const { confinement, reasons } = sandbox;
   if (missing.length === 0) {
-    logger.info({ confinement, isolated }, 'media of others is read in a sandbox');
+    logger.info({ confinement, isolated }, 'untrusted media is decoded in a sandbox');
     return;
   }
   if (config.requiresMediaSandbox) {
@@ -38,5 +38,5 @@ export async function prepareMediaSandbox(
         `(${reasons.join('; ')}). Allow user namespaces, or start with MEDIA_SANDBOX=auto: docs/operations/secure.md, "Media sandbox".`,
     ]);
   }
-  logger.warn({ confinement, isolated, missing, reasons }, 'media of others is read without a full sandbox');
+  logger.warn({ confinement, isolated, missing, reasons }, 'untrusted media is decoded without a full sandbox');
 }

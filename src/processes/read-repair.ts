@@ -60,7 +60,7 @@ export function createReadRepair(dependencies: {
         },
       );
     } catch (error) {
-      logger.warn({ err: error, taskId: task.id }, 'a task that was read could not be checked');
+      logger.warn({ err: error, taskId: task.id }, 'checking a task after a read failed');
     }
   };
 

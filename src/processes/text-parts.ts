@@ -33,7 +33,7 @@ export async function openTextParts(
   const threads = createTextThreads({ metrics: metrics.shares });
   // A few tenths of a second of work that the first call need not wait for.
   void Promise.all([loadTokenizer(), loadVocabulary(), threads.start()]).catch((err: unknown) => {
-    logger.error({ err }, 'the tokenizer or the text threads cannot be started');
+    logger.error({ err }, 'starting the tokenizer or the text threads failed');
   });
   const money = await openTextMoney({ database, accountDatabase, logger, metrics: metrics.text });
   const router = createTextRouter({

@@ -54,10 +54,7 @@ export function runWorkers(options: WorkerRunOptions): WorkerRun {
     .catch(async (error: unknown) => {
       shutdown();
       const waitingFor = activities.running();
-      logger.error(
-        { err: error, activities: waitingFor },
-        'Temporal worker failed; waiting for its activities',
-      );
+      logger.error({ err: error, activities: waitingFor }, 'Temporal worker failed; waiting for its activities');
       const over = new AbortController();
       await Promise.race([activities.settled(), sleep(graceMs, undefined, { signal: over.signal })]);
       over.abort();

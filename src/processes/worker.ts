@@ -104,7 +104,7 @@ export async function startWorker(dependencies: WorkerDependencies): Promise<Run
     const inFlight = workers[index]?.getStatus().numInFlightActivities ?? 0;
     if (inFlight === 0) return;
     const seconds = config.worker.upstreamGraceMs / 1000;
-    logger.info({ activities: inFlight, seconds }, 'waiting for upstreams to respond; a second signal stops the process at once');
+    logger.info({ activities: inFlight, seconds }, 'waiting for upstreams; a second signal stops it at once');
   };
   const { finished, shutdown } = runWorkers({
     workers,

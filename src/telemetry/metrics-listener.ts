@@ -55,7 +55,7 @@ export async function listenForMetrics(
 ): Promise<MetricsListener> {
   const server = createServer({ ...LIMITS, ...changes }, (request, response) => {
     answer(request, response, pages).catch((err: unknown) => {
-      logger.warn({ err, path: request.url === '/metrics' ? '/metrics' : 'a probe' }, 'a scrape was not answered');
+      logger.warn({ err, path: request.url === '/metrics' ? '/metrics' : 'a probe' }, 'scrape failed');
       if (response.headersSent) response.destroy();
       else reply(response, 500, 'text/plain; charset=utf-8', 'the figures could not be read\n');
     });

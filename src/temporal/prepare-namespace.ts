@@ -85,7 +85,7 @@ async function ensureNamespace(
     if (isForbidden(error)) return namespaceStep(config, RETENTION_DAYS);
     throw error;
   }
-  logger.info({ namespace, retentionDays: RETENTION_DAYS }, 'the namespace was created');
+  logger.info({ namespace, retentionDays: RETENTION_DAYS }, 'namespace created');
   return undefined;
 }
 
@@ -100,11 +100,11 @@ async function ensureRetention(connection: NativeConnection, config: TemporalCon
       namespace,
       config: { workflowExecutionRetentionTtl: msToTs(RETENTION_MS) },
     });
-    logger.info({ namespace, retentionDays: RETENTION_DAYS }, 'the retention of the namespace was raised');
+    logger.info({ namespace, retentionDays: RETENTION_DAYS }, 'retention of the namespace raised');
   } catch (error) {
     if (!isForbidden(error)) throw error;
     const { command } = retentionStep(config, RETENTION_DAYS);
-    logger.warn({ namespace, command }, 'the retention of the namespace cannot be raised from here');
+    logger.warn({ namespace, command }, 'the credentials do not permit raising the retention of the namespace');
   }
 }
 

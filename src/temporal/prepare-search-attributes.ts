@@ -43,7 +43,7 @@ export async function ensureSearchAttributes(
     // Another process has just added them.
     if (grpcCode(error) !== ALREADY_EXISTS) throw error;
   }
-  logger.info({ namespace, attributes: missing }, 'search attributes were added');
+  logger.info({ namespace, attributes: missing }, 'search attributes added');
   return [];
 }
 

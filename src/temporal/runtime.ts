@@ -74,11 +74,11 @@ export async function installTemporalRuntime(logger: Logger, hasMetrics: boolean
     },
     async recover(error) {
       if (!(error instanceof Error) || !/prometheus metrics exporter/i.test(error.message)) return;
-      logger.info("the port of the metrics of Temporal's SDK is taken by now: it gets another");
+      logger.info("the port of the metrics of Temporal's SDK is taken; using another");
       try {
         await install();
       } catch (err) {
-        logger.warn({ err }, "Temporal's runtime could not be set up anew");
+        logger.warn({ err }, "recreating Temporal's runtime failed");
       }
     },
     async close() {

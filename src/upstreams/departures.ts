@@ -42,7 +42,7 @@ export function createDepartures({
       await depart(upstream, together);
     } catch (err) {
       if (err instanceof DatabaseUnavailableError) return true;
-      logger.warn({ err, upstream, tasks: tasks.size }, 'slots could not be released; the sweep will free them');
+      logger.warn({ err, upstream, tasks: tasks.size }, 'releasing slots failed; the sweep will release them');
       tasks.clear();
       return false;
     }

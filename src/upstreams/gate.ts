@@ -141,7 +141,7 @@ export function createUpstreamGate({
     try {
       await work();
     } catch (err) {
-      logger.warn({ err, upstream: upstream.name }, 'upstream state could not be recorded');
+      logger.warn({ err, upstream: upstream.name }, 'recording the state of an upstream failed');
     }
   };
 
@@ -241,7 +241,7 @@ export function createUpstreamGate({
 
     async tidyQueues() {
       const names = await listQueuesOf(database).catch((err: unknown) => {
-        logger.warn({ err }, 'the queues of upstreams could not be read');
+        logger.warn({ err }, 'reading the queues of upstreams failed');
         return [];
       });
       for (const name of names) {

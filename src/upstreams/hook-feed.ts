@@ -65,7 +65,7 @@ export function createHookFeed({
       isFailing = false;
     } catch (err) {
       // The waiting tasks are also woken by their timers.
-      if (!isFailing) logger.warn({ err }, 'the hooks of providers could not be read');
+      if (!isFailing) logger.warn({ err }, 'reading the hooks of providers failed');
       isFailing = true;
     }
     isPolling = false;

@@ -95,7 +95,7 @@ export async function startPublishingCaps(dependencies: {
     try {
       await publishCaps(database, caps, since);
     } catch (err) {
-      logger.warn({ err }, 'the caps of upstreams could not be published; it is tried again');
+      logger.warn({ err }, 'publishing the concurrency limits of upstreams failed; retrying');
     }
   };
   await publishOnce();

@@ -241,7 +241,7 @@ describe('the metrics of a running service', () => {
   it('are served by the api to operators, and only with their token', async () => {
     const headers = { Authorization: `Bearer ${ADMIN_TOKEN}` };
     const log = await readFile(darkroom.logFile, 'utf8');
-    const adminUrl = /"url":"([^"]+)","msg":"the admin listener is listening"/.exec(log)?.[1];
+    const adminUrl = /"url":"([^"]+)","msg":"admin listener started"/.exec(log)?.[1];
     const response = await fetch(`${adminUrl}/metrics`, { headers });
     const seen = parseExposition(await response.text());
 

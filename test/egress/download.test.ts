@@ -51,7 +51,7 @@ describe('download', BOUNDED, () => {
     }
     assert.equal(hidden.requests.length, 0);
     assert.equal(store.requests.length, targets.length);
-    assert.equal(logged().filter((line) => line['msg'] === 'an outgoing request was blocked').length, targets.length);
+    assert.equal(logged().filter((line) => line['msg'] === 'outgoing request blocked').length, targets.length);
     location = 'http://';
     await failsWith('unreachable', egress.download(`http://127.0.0.1:${store.port}/`, bound));
   });

@@ -56,7 +56,7 @@ describe('post', BOUNDED, () => {
     }
 
     assert.equal(receiver.requests.length, 0);
-    assert.equal(logged().filter((line) => line['msg'] === 'an outgoing request was blocked').length, hosts.length * 2);
+    assert.equal(logged().filter((line) => line['msg'] === 'outgoing request blocked').length, hosts.length * 2);
   });
 
   it('rejects a name when any of its addresses is not permitted', async (t) => {

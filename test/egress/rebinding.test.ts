@@ -41,7 +41,7 @@ const always =
   });
 
 const isBlocked = ({ logged }: Scene): boolean =>
-  logged().some((line) => line['msg'] === 'an outgoing request was blocked');
+  logged().some((line) => line['msg'] === 'outgoing request blocked');
 
 async function failsAlike(work: Promise<unknown>): Promise<EgressError> {
   const error = await failsWith('unreachable', work);

@@ -65,7 +65,7 @@ describe('the log', () => {
     await darkroom.apis[0]?.kill('SIGTERM');
 
     const log = await readFile(darkroom.logFile, 'utf8');
-    const failures = log.split('\n').filter((line) => line.includes('a request failed'));
+    const failures = log.split('\n').filter((line) => line.includes('"request failed"'));
     assert.equal(failures.length, 2, log);
     for (const answer of [failed.headers.get('x-request-id'), lost.headers.get('x-request-id')]) {
       assert.ok(answer !== null && log.includes(answer), 'a failure is found by its request id');

@@ -34,7 +34,7 @@ describe('where namespaces are forbidden', { skip: process.platform !== 'linux' 
     assert.equal((sandbox as MediaSandbox).confinement, 'limits');
     assert.match((sandbox as MediaSandbox).reasons.join(), /user-namespace: unshare: /);
     assert.deepEqual(isolated, ['no_new_privileges', 'limits']);
-    assert.deepEqual(log, ['media of others is read without a full sandbox']);
+    assert.deepEqual(log, ['untrusted media is decoded without a full sandbox']);
     assert.match(String(error), /MEDIA_SANDBOX is required.* mount, pid, network, ipc, user, processes \(.*unshare: /);
     assert.deepEqual(gauge, Object.fromEntries(ISOLATIONS.map((name) => [name, /limits|priv/.test(name) ? 1 : 0])));
   });

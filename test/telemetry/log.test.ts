@@ -41,7 +41,7 @@ describe('the log', () => {
     const [line] = await linesOf(`
       const cause = Object.assign(new Error('the cause'), { detail: 'Failing row contains (planted)' });
       const err = Object.assign(new TypeError('it failed', { cause }), { code: '23514', detail: 'planted', where: 'planted' });
-      logger.error({ err }, 'a request failed')`);
+      logger.error({ err }, 'request failed')`);
 
     const loggedError = line?.['err'] as Record<string, unknown>;
     assert.deepEqual(Object.keys(loggedError).toSorted(), ['code', 'message', 'stack', 'type']);

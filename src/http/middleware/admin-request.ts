@@ -29,5 +29,5 @@ export function logChange(
 ): void {
   const { requestId } = ctx.state;
   const client = http.clientAddress(ctx.req);
-  http.logger.info({ operation, ...fields, client, requestId }, 'an operator changed something');
+  http.logger.info({ operation, ...fields, client, requestId }, 'operator made a change');
 }

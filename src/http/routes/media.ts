@@ -70,7 +70,7 @@ export function mediaRoutes(http: HttpContext): readonly Route[] {
           expireAt,
         }).catch((error: unknown) => {
           if (error instanceof ObjectNotFoundError)
-            http.logger.error({ objectId: outputId }, 'the bytes behind a URL are missing');
+            http.logger.error({ objectId: outputId }, 'the object behind a URL is missing');
           throw error;
         });
         ctx.status = status;

@@ -46,7 +46,7 @@ export function createModelFile(logger: Logger): ModelFile {
       const { expression, code } = error;
       logger.warn(
         { taskId, protocol: 'http', model: upstream.model, place: expression, code },
-        'an expression of the model file produced no value',
+        'expression of the model file produced no value',
       );
       return undefined;
     };

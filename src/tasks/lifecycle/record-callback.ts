@@ -77,7 +77,7 @@ export async function recordInTime(
       return true;
     },
     (err: unknown) => {
-      logger.warn({ err, taskId: sent.task.id, attempt: sent.attempt }, 'a callback could not be recorded');
+      logger.warn({ err, taskId: sent.task.id, attempt: sent.attempt }, 'recording a callback attempt failed');
       return false;
     },
   );

@@ -143,7 +143,7 @@ export function createEventFeed({
       if (failures > 0) logger.info({ failures }, 'task event feed resumed');
       failures = 0;
     } catch (error) {
-      if (failures === 0) logger.warn({ err: error }, 'the feed of task events could not be read');
+      if (failures === 0) logger.warn({ err: error }, 'reading the task event feed failed');
       failures += 1;
       everybodyJoins();
     } finally {

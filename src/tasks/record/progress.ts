@@ -29,6 +29,6 @@ export function createProgressRecord(
     // Not awaited: the work must not depend on whether its progress can be shown.
     database
       .query(update, [taskId, tenths * 10])
-      .catch((err: unknown) => logger.warn({ err, taskId }, 'the progress of a task could not be written'));
+      .catch((err: unknown) => logger.warn({ err, taskId }, 'recording the progress of a task failed'));
   };
 }

@@ -49,7 +49,7 @@ export async function takeProcessLease(dependencies: {
   let renewing = Promise.resolve();
   const timer = setInterval(() => {
     renewing = renew().catch((error: unknown) => {
-      logger.warn({ err: error, processId }, 'the lease of this process could not be renewed; it is tried again');
+      logger.warn({ err: error, processId }, 'renewing the lease of this process failed; retrying');
     });
   }, RENEW_MS).unref();
 
@@ -60,7 +60,7 @@ export async function takeProcessLease(dependencies: {
       clearInterval(timer);
       await renewing;
       await database.query(endLease, [processId]).catch((error: unknown) => {
-        logger.warn({ err: error, processId }, 'the lease of this process could not be ended; it runs out by itself');
+        logger.warn({ err: error, processId }, 'ending the lease of this process failed; it will expire');
       });
     },
   };

@@ -136,7 +136,7 @@ export function createTextLedger(dependencies: TextLedgerDependencies): TextLedg
         return;
       }
       for (const hold of holds) hold.reject(error);
-      for (const id of settlements.keys()) logger.error({ err: error, call: id, accountId }, 'a call was not settled');
+      for (const id of settlements.keys()) logger.error({ err: error, call: id, accountId }, 'text call not settled');
     }
   };
 
@@ -150,7 +150,7 @@ export function createTextLedger(dependencies: TextLedgerDependencies): TextLedg
     const undone = [...holds].map(({ call }) => estimatedSettlement(call, 0n));
     const all = [...settlements.values(), ...undone];
     if (isClosing) {
-      logger.warn({ err: error, accountId, calls: all.length }, 'calls were not settled; another process will');
+      logger.warn({ err: error, accountId, calls: all.length }, 'text calls not settled; another process will');
     } else {
       for (const settlement of all) settle(settlement, RETRY_WITHIN_MS);
     }
