@@ -1,7 +1,8 @@
 /**
- * How an activity reports failures to Temporal. A permanent failure is an `ApplicationFailure` whose type is a member
- * of the closed list of reasons; a retryable one is identified by its class alone, so that no prompt, address or
- * message of a provider enters a history (architecture, "Nothing private or large passes through Temporal").
+ * Translates the errors of activities to failures for Temporal. A permanent failure is an `ApplicationFailure` whose
+ * type is a member of the closed list of reasons; a retryable failure contains only the class name of the error, so
+ * that no prompt, URL or message of a provider enters a history (architecture, "Nothing private or large passes through
+ * Temporal").
  */
 import { CancelledFailure, CompleteAsyncError, Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
@@ -15,8 +16,8 @@ import type { Logger } from '../src/telemetry/log.ts';
 import { heartbeating } from './heartbeat.ts';
 
 /**
- * Wraps an activity so that it heartbeats all the time and everything it throws is a failure of ours. The original
- * error is logged here, once.
+ * Wraps an activity so that it sends heartbeats and throws only failures that this module creates. The original error
+ * is logged here, once.
  */
 export function translateFailures<Arguments extends readonly unknown[], Result>(
   name: string,
@@ -33,8 +34,8 @@ export function translateFailures<Arguments extends readonly unknown[], Result>(
 }
 
 /**
- * Carries the details that an earlier attempt had attached to its heartbeats: to which upstream it was about to send
- * the work.
+ * Contains the heartbeat details of an earlier attempt, if there are any: they name the upstream to which that attempt
+ * was about to submit the work.
  */
 function taskNotFound(): ApplicationFailure {
   const { heartbeatDetails } = Context.current().info;
@@ -43,15 +44,15 @@ function taskNotFound(): ApplicationFailure {
 }
 
 /**
- * The former names do not identify the installation: a task without a row here may have one in another installation's
- * database, whose worker gets the activity in a later attempt (docs/decisions/0038). The type differs from
- * `TASK_NOT_FOUND`, which ends a workflow.
+ * For activities on a queue with a former name, which does not identify the installation: the task may be in the
+ * database of another installation, whose worker gets the activity in a later attempt (docs/decisions/0038). The type
+ * differs from `TASK_NOT_FOUND`, because that ends the workflow.
  */
 function taskElsewhere(): ApplicationFailure {
   return ApplicationFailure.retryable('the task is not in this database', 'TaskElsewhere');
 }
 
-/** @param failure its reason becomes the type, by which workflows know it (workflows/failure.ts). */
+/** @param failure its reason becomes the type of the result, which workflows read (workflows/failure.ts). */
 function fromGenerationFailure({
   message,
   reason,
@@ -68,7 +69,7 @@ function fromGenerationFailure({
   });
 }
 
-/** Another worker gets the work at once. */
+/** Retryable, so that another worker gets the work at once. */
 function workerShutdown(): ApplicationFailure {
   return ApplicationFailure.retryable('the worker stops', 'WorkerShutdown');
 }
@@ -113,8 +114,8 @@ function translate(name: string, logger: Logger, error: unknown): unknown {
 }
 
 /**
- * Any error that is not final for the task, which has a reason of its own: the activity is retried, and not before the
- * time that the error states.
+ * Converts an error that does not fail the task to a retryable failure. If the error states a delay, the activity is
+ * not retried before that.
  */
 export function retryable(activity: string, error: unknown): ApplicationFailure {
   const type = error instanceof Error ? error.name : 'UnknownError';

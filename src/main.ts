@@ -1,16 +1,21 @@
 #!/usr/bin/env node
 /**
- * The program: one subcommand for each role (architecture, "Parts that run"). Roles load only what they need, so that
- * `admin` does not wait for Temporal's libraries.
+ * The program, with one subcommand for each role (architecture, "Parts that run"). A role loads only the modules that
+ * it needs, so that `admin` does not wait for Temporal's libraries to load.
  */
 import type { Command } from '@commander-js/extra-typings';
 import { createProgram, runProgram } from './commands/command-line.ts';
 import { DarkroomError } from './domain/darkroom-error.ts';
 
-/** EX_CONFIG of sysexits.h: a restart would change nothing (standalone/part.ts). */
+/**
+ * The exit code for an invalid configuration (EX_CONFIG of sysexits.h): a restart would not help (standalone/part.ts).
+ */
 const EX_CONFIG = 78;
 
-/** Ours, and so resolvable: the message says how, and no stack is needed. Anything else is a bug. */
+/**
+ * Whether an error is one of ours, whose message says how to resolve it, so that no stack is needed. Any other error is
+ * a bug.
+ */
 function isExpectedError(error: unknown): error is DarkroomError {
   return error instanceof DarkroomError && error.kind !== 'internal';
 }
@@ -59,7 +64,7 @@ async function main(): Promise<void> {
   await runProgram(program, process.argv.slice(2), 'name a command');
 }
 
-/** A command that parses its arguments, and shows its help, itself. */
+/** Defines a command that parses its arguments and shows its help itself. */
 function withOwnArguments(command: Command, run: (args: readonly string[]) => Promise<void>): void {
   command
     .helpOption(false)
@@ -69,7 +74,7 @@ function withOwnArguments(command: Command, run: (args: readonly string[]) => Pr
     .action((_options, { args }) => run(args));
 }
 
-/** Errors of native code have no stack. */
+/** Describes an error with its stack; errors of native code have none. */
 function describeError(error: unknown): string {
   return error instanceof Error ? (error.stack ?? `${error.name}: ${error.message}`) : String(error);
 }
@@ -78,7 +83,7 @@ try {
   await main();
 } catch (error) {
   process.stderr.write(`${isExpectedError(error) ? error.message : describeError(error)}\n`);
-  // Setting only the exit code is not enough: what a failed start has left open would keep the process alive, and it
-  // would not be restarted.
+  // Setting only the exit code is not enough: resources that a failed start left open would keep the process alive, and
+  // it would not be restarted.
   process.exit(isExpectedError(error) && error.kind === 'configuration_invalid' ? EX_CONFIG : 1);
 }

@@ -1,7 +1,7 @@
 /**
- * Queues, time-outs and retry policies of every activity, each number with its reason. A limit that depends on the
- * model comes with the task's arguments. Each has a schedule-to-close time-out, so that none waits forever, not even
- * for a worker of its queue.
+ * The queues, time-outs and retry policies of all activities. Limits that depend on the model are arguments of the
+ * task's workflow. Every activity has a schedule-to-close time-out, so that it never waits forever, not even for a
+ * worker of its queue.
  */
 import { workflowInfo } from '@temporalio/workflow';
 import type { ActivityOptions, LocalActivityOptions } from '@temporalio/workflow';
@@ -10,15 +10,16 @@ import type { QueueName } from '../src/domain/workflow-ids.ts';
 import type { MediaTaskInput, SweepInput } from './contracts.ts';
 
 /**
- * A dead worker is detected after this time. Three lost heartbeats (they are sent every 3 s at most, see
- * `HEARTBEAT_INTERVAL_MS` in activities/heartbeat.ts): one late heartbeat under load is tolerated.
+ * The time after which a worker without heartbeats is considered dead. Heartbeats are sent every 3 s
+ * (`HEARTBEAT_INTERVAL_MS` in activities/heartbeat.ts), so three must be missing: one late heartbeat under load is
+ * tolerated.
  */
 const HEARTBEAT_TIMEOUT = '10 seconds';
 
 /**
- * Retries of work that failed for a transient reason (database, store or provider unavailable): soon, then at growing
- * intervals up to 10 s, so that a task continues promptly when the trouble ends. No maximum count: the deadline in the
- * task's row ends them.
+ * Retry policy for work that failed for a transient reason (database, object store or provider unavailable): after 0.5
+ * s, then at growing intervals of up to 10 s, so that a task continues soon after the cause is gone. The number of
+ * retries is not limited: the deadline in the task's row ends them.
  */
 const RETRY_UNTIL_DEADLINE = {
   initialInterval: '500 milliseconds',
@@ -27,38 +28,43 @@ const RETRY_UNTIL_DEADLINE = {
 };
 
 /**
- * How far a stage may overrun its deadline before Temporal ends the attempt: the activity ends itself at the deadline,
- * and needs time to report it.
+ * How many seconds an attempt may exceed the deadline of its stage before Temporal ends it. The activity ends itself at
+ * the deadline and needs time to report that.
  */
 const OVERRUN_SECONDS = 30;
 
-/** How long a task waits for its turn if its model does not define it (src/catalogue/definition.ts). */
+/** How many seconds a task may wait in its queue if its model does not state a limit (src/catalogue/definition.ts). */
 const QUEUED_SECONDS = 86_400;
 
-/** Finished and paid work waits a day for a worker that fetches it. */
+/**
+ * How many seconds an archiving activity may wait in its queue for a worker. One day: the provider has already
+ * generated, and charged for, the outputs.
+ */
 const ARCHIVING_QUEUE_SECONDS = 86_400;
 
-/** Even work that is never given up ends, long after an operator has noticed; then the repair pass takes over. */
+/**
+ * The schedule-to-close time-out of activities that must not fail. An operator notices the cause much earlier; if the
+ * time-out expires nevertheless, the repair pass takes over.
+ */
 const LAST_RESORT_TIMEOUT = '30 days';
 
 /**
- * Another queue of the installation whose workflow runs; without one an activity is scheduled on its workflow's own
- * queue.
+ * The name of another task queue of the same installation. An activity without a `taskQueue` runs on the queue of its
+ * workflow.
  */
 function queueOf(name: QueueName): string {
   return siblingQueue(workflowInfo().taskQueue, name);
 }
 
 /**
- * Submitting, which for the embedded engines is the whole generation: bounded by the model's own limit. Work at an
- * upstream needs no engine thread, and must not wait for one.
+ * Options of the submit, which the model's own limit bounds. For the embedded engines it is the whole generation. Work
+ * at an upstream needs no engine thread and must not wait for one, so it has another queue.
  */
 export function submitOptions(input: MediaTaskInput): ActivityOptions {
   return {
     taskQueue: queueOf(input.isUpstream === true ? 'waiting' : 'generation'),
     startToCloseTimeout: (input.handlingSeconds + OVERRUN_SECONDS) * 1000,
-    // A task that has not started by then has timed out (contract §3), and so has one whose workers are unavailable
-    // for that long.
+    // A task that has not started by then has timed out (contract §3), also if no worker was available for that long.
     scheduleToCloseTimeout: ((input.queuedSeconds ?? QUEUED_SECONDS) + input.handlingSeconds + OVERRUN_SECONDS) * 1000,
     heartbeatTimeout: HEARTBEAT_TIMEOUT,
     retry: RETRY_UNTIL_DEADLINE,
@@ -68,7 +74,10 @@ export function submitOptions(input: MediaTaskInput): ActivityOptions {
   };
 }
 
-/** Waiting for a provider's job; if the waiting worker dies it is replaced, and the job continues. */
+/**
+ * Options of the wait for a provider's job. If the waiting worker dies, another one continues to wait; the job is not
+ * affected.
+ */
 export function awaitOptions(input: MediaTaskInput): ActivityOptions {
   return {
     taskQueue: queueOf('waiting'),
@@ -83,8 +92,8 @@ export function awaitOptions(input: MediaTaskInput): ActivityOptions {
 }
 
 /**
- * Reads from the history of an earlier run how it had ended its task. Like the settlement that waits for it, it is
- * never given up.
+ * Options of the activity that reads from the history of an earlier run how that run had ended the task. The settlement
+ * waits for it, so it must not fail either.
  */
 export const EARLIER_RUN_OPTIONS: ActivityOptions = {
   startToCloseTimeout: '30 seconds',
@@ -94,9 +103,10 @@ export const EARLIER_RUN_OPTIONS: ActivityOptions = {
 };
 
 /**
- * Asking a provider to stop: best effort, with a limit. 30 s per attempt, then the task ends anyway. Here and below
- * the activity counts the attempts that fail at the provider (`tries` in contracts.ts): attempts that find too many
- * requests under way are retried after a second or two, and would use up the policy's maximum.
+ * Options of the best-effort request to a provider to cancel a job: 30 s per attempt, and the task ends in any case.
+ * Here and below the activity itself counts the attempts that fail at the provider (`tries` in contracts.ts). Attempts
+ * that find too many requests in progress are retried after a second or two and would use up a maximum in the retry
+ * policy.
  */
 export const CANCEL_OPTIONS: ActivityOptions = {
   startToCloseTimeout: '30 seconds',
@@ -107,8 +117,8 @@ export const CANCEL_OPTIONS: ActivityOptions = {
 export const CANCEL_MAX_ATTEMPTS = 3;
 
 /**
- * The same before a cancelled task is settled: its cost may depend on the answer, and its owner waits for the end. 10
- * s per attempt, two attempts, and 20 s in total, including the wait for a worker.
+ * The same before a cancelled task is settled. Its cost may depend on the provider's response, and its owner waits for
+ * the end: so there are two attempts of 10 s each, and 20 s in total, including the wait for a worker.
  */
 export const CANCEL_BEFORE_SETTLEMENT_OPTIONS: ActivityOptions = {
   startToCloseTimeout: '10 seconds',
@@ -118,9 +128,7 @@ export const CANCEL_BEFORE_SETTLEMENT_OPTIONS: ActivityOptions = {
 };
 export const CANCEL_BEFORE_SETTLEMENT_MAX_ATTEMPTS = 2;
 
-/**
- * Asking a provider to stop for a task whose own workflow is gone: nothing waits for it, so it is retried for a while.
- */
+/** The same for a task whose workflow no longer exists. Nothing waits for it, so it is retried for up to an hour. */
 export const CANCEL_ORPHANED_OPTIONS: ActivityOptions = {
   startToCloseTimeout: '30 seconds',
   scheduleToCloseTimeout: '1 hour',
@@ -129,7 +137,10 @@ export const CANCEL_ORPHANED_OPTIONS: ActivityOptions = {
 };
 export const CANCEL_ORPHANED_MAX_ATTEMPTS = 10;
 
-/** Copying the outputs: bounded by the model's archiving limit, which runs as soon as there is a slot for it. */
+/**
+ * Options of the archiving of outputs. The model's archiving limit bounds it, counted from the time at which it gets a
+ * slot.
+ */
 export function archiveOptions(input: MediaTaskInput): ActivityOptions {
   return {
     taskQueue: queueOf('archiving'),
@@ -142,9 +153,10 @@ export function archiveOptions(input: MediaTaskInput): ActivityOptions {
 }
 
 /**
- * Archiving outputs that are already in the store only reads their first bytes: it runs inside the workflow's worker,
- * in the same workflow task as the settlement, which saves two transfers (some 30 ms of every task). 5 s: well within
- * one workflow task; if the store or database takes longer, the regular activity waits for it.
+ * Options of the archiving of outputs that are already in the object store. It only reads their first bytes, so it runs
+ * as a local activity in the same workflow task as the settlement, which saves two round trips (some 30 ms of every
+ * task). 5 s are well within one workflow task; if the store or the database takes longer, the regular activity takes
+ * over.
  */
 export const ARCHIVE_LOCALLY: LocalActivityOptions = {
   startToCloseTimeout: '4 seconds',
@@ -154,9 +166,9 @@ export const ARCHIVE_LOCALLY: LocalActivityOptions = {
 };
 
 /**
- * The settlement is first tried inside the workflow's worker, which saves a transfer (some 20 ms of every task). 10 s:
- * within one workflow task's heartbeat; if the database is unavailable for longer, the regular activity waits for it.
- * The same applies to an account for which too many settlements are already waiting: retries here hold a slot that
+ * The settlement is first tried as a local activity, which saves a round trip (some 20 ms of every task). 10 s are
+ * within one workflow task's heartbeat; if the database is unavailable for longer, the regular activity takes over. It
+ * also takes over if too many settlements of the account are already waiting, because retries here hold a slot that
  * other workflow tasks need.
  */
 export const SETTLE_LOCALLY: LocalActivityOptions = {
@@ -172,7 +184,7 @@ export const SETTLE_LOCALLY: LocalActivityOptions = {
   summary: 'settle',
 };
 
-/** A settlement is never given up: a task that is not settled holds money. */
+/** The settlement must not fail: a task that is not settled keeps its hold on the account's balance. */
 export const SETTLE_OPTIONS: ActivityOptions = {
   startToCloseTimeout: '30 seconds',
   scheduleToCloseTimeout: LAST_RESORT_TIMEOUT,
@@ -181,29 +193,32 @@ export const SETTLE_OPTIONS: ActivityOptions = {
 };
 
 /**
- * One attempt of a callback: 10 s for the exchange (spec §6.2) and 10 s for reading the task and recording the
- * attempt. An attempt with too little time left is neither counted nor sent (activities/send-callback.ts), and one
- * whose record takes too long ends without it (src/tasks/lifecycle/record-callback.ts): otherwise the next would run beside it.
- * The activity determines when the next attempt comes (`nextRetryDelay`); the intervals here are for attempts that
- * could not even begin because the database was unavailable.
+ * Options of callback delivery. One attempt has 10 s for the exchange (spec §6.2) and 10 s for reading the task and
+ * recording the attempt. An attempt with too little time left is neither counted nor sent
+ * (activities/send-callback.ts), and one whose record takes too long ends without it
+ * (src/tasks/lifecycle/record-callback.ts): otherwise the next attempt would run at the same time. The activity
+ * determines the time of the next attempt (`nextRetryDelay`); the intervals here apply to attempts that could not begin
+ * because the database was unavailable.
  */
 export const CALLBACK_OPTIONS: ActivityOptions = {
   startToCloseTimeout: '20 seconds',
-  // The number of attempts in its schedule ends it (contract §6); between them a receiver may request an hour each.
+  // The number of attempts in the callback schedule ends it (contract §6); a receiver may request a delay of up to an
+  // hour before each.
   scheduleToCloseTimeout: LAST_RESORT_TIMEOUT,
   retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '1 minute' },
   summary: 'send the callback',
 };
 
-/** Two attempts at one part of the repair; without a worker for them the next pass retries. */
+/** The time for two attempts at one part of the repair. If no worker takes them, the next pass retries. */
 const REPAIR_TIMEOUT = '2 minutes';
 /**
- * Work beside the repair has ended before the next pass is due: the Schedule starts none while one runs, and the
- * repair would be delayed by work that another pass could continue.
+ * The time limit of the other work of a maintenance pass, so that it ends before the next pass is due. The Schedule
+ * starts no pass while one runs, so longer work would delay the repair, although the next pass could continue that
+ * work.
  */
 const PASS_TIMEOUT = '55 seconds';
 
-/** One pass of the repair; the next one comes a minute later anyway. */
+/** Options of one repair pass. It has few retries, because the next pass follows a minute later. */
 export function reconcileOptions(): ActivityOptions {
   return {
     taskQueue: queueOf('maintenance'),
@@ -216,21 +231,22 @@ export function reconcileOptions(): ActivityOptions {
 }
 
 /**
- * Promoting is a check of the store and one transaction. Never given up: its bytes count against the account's cap
- * until it has ended. A store may be unavailable for hours, which is why the interval grows to a minute.
+ * Options of the promotion of an output: a check of the object store and one transaction. The output's bytes count
+ * against the account's cap until the promotion has ended, so it is retried for days. The store may be unavailable for
+ * hours, so the interval grows to a minute.
  */
 export function promoteOptions(): ActivityOptions {
   return {
     taskQueue: queueOf('archiving'),
     startToCloseTimeout: '30 seconds',
-    // After that the expiry pass requests it again.
+    // After this time the expiry pass requests the promotion again.
     scheduleToCloseTimeout: '7 days',
     retry: { initialInterval: '500 milliseconds', backoffCoefficient: 2, maximumInterval: '1 minute' },
     summary: 'make the output persistent',
   };
 }
 
-/** One pass; the next one comes a minute later anyway. */
+/** Options of one expiry pass. It has few retries, because the next pass follows a minute later. */
 export function expireOptions(): ActivityOptions {
   return {
     taskQueue: queueOf('maintenance'),
@@ -243,8 +259,8 @@ export function expireOptions(): ActivityOptions {
 }
 
 /**
- * One sweep, within the interval of its Schedule. Listing a large store takes minutes; what an interrupted sweep did
- * not reach is left to the next.
+ * Options of one sweep, which ends within the interval of its Schedule. Listing a large store takes minutes; the next
+ * sweep continues where an interrupted one stopped.
  */
 export function sweepOptions(input: SweepInput): ActivityOptions {
   return {
@@ -257,13 +273,16 @@ export function sweepOptions(input: SweepInput): ActivityOptions {
   };
 }
 
-/** One pass; after a long pause it has to charge many days. What it did not reach is charged by the next. */
+/**
+ * Options of one metering pass. After a long pause it has to charge many days; the next pass charges the remaining
+ * ones.
+ */
 export function meterOptions(): ActivityOptions {
   return {
     taskQueue: queueOf('maintenance'),
     startToCloseTimeout: '50 minutes',
     scheduleToCloseTimeout: '58 minutes',
-    // One day of one account is one statement over its periods, which the database ends after 15 s.
+    // One statement charges one day of one account; the database ends it after 15 s.
     heartbeatTimeout: '30 seconds',
     retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '1 minute', maximumAttempts: 5 },
     summary: 'meter persistent storage',

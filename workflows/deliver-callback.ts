@@ -1,5 +1,5 @@
 /**
- * The delivery of one task's callback (contract §6). The activity's retry policy is the schedule: each failed attempt
+ * Delivers the callback of one task (contract §6). The activity's retry policy is the schedule: each failed attempt
  * states when the next one is due.
  */
 import { ApplicationFailure, defineSignal, isCancellation, proxyActivities, setHandler } from '@temporalio/workflow';
@@ -11,10 +11,10 @@ const deliverAgain = defineSignal(DELIVER_AGAIN_SIGNAL);
 const { sendCallback } = proxyActivities<Pick<Activities, 'sendCallback'>>(CALLBACK_OPTIONS);
 
 /**
- * Delivers a callback, and again if that is requested meanwhile: a redelivery may be requested while the previous run,
- * whose outcome is already recorded, has not ended yet. Whether there is anything to send is read from the record.
+ * Delivers a callback, and delivers it again if a redelivery is requested while this run has not ended, although its
+ * outcome is already recorded. The activity reads from the database whether there is anything to send.
  *
- * @throws {ApplicationFailure} `CallbackExhausted`: every attempt of the schedule failed. The task is not changed.
+ * @throws {ApplicationFailure} `CallbackExhausted`: all attempts of the schedule failed. The task does not change.
  */
 export async function deliverCallback(input: DeliverCallbackInput): Promise<DeliveryResult> {
   let isRedeliveryRequested = false;

@@ -1,7 +1,7 @@
 /**
  * Submits to an upstream with a concurrency limit: if it is reached, the task joins the upstream's queue
- * (src/upstreams/queue.ts) and the workflow waits for the signal that it has a slot. This wait takes no slot in a
- * worker and no query to the database, however many tasks wait and for however long.
+ * (src/upstreams/queue.ts) and the workflow waits for the signal that it has a slot. The wait occupies no slot of a
+ * worker and needs no database query, regardless of how many tasks wait and for how long.
  */
 import { condition, defineSignal, patched, setHandler } from '@temporalio/workflow';
 import { SLOT_SIGNAL } from '../src/domain/workflow-ids.ts';
@@ -9,13 +9,15 @@ import type { Activities, MediaTaskInput, SubmitResult } from './contracts.ts';
 
 const slotGranted = defineSignal(SLOT_SIGNAL);
 
-/** Since the release after 0.1.0: before, the activity was retried until there was a slot. */
+/** The patch of the release after 0.1.0. Workflows that started before it retry the activity until it gets a slot. */
 const QUEUE_PATCH = 'waits-in-the-queue-of-an-upstream';
 
-/** Prevents a loop without a pause. */
+/** The minimum wait in milliseconds, so that the loop always pauses. */
 const MIN_WAIT_MS = 100;
 
-/** @throws what the activity throws; `CancelledFailure` also while it waits. */
+/**
+ * @throws the failure of the activity; `CancelledFailure` if the workflow is cancelled during the activity or the wait.
+ */
 export async function submitInTurn(
   input: MediaTaskInput,
   submitGeneration: Activities['submitGeneration'],
@@ -29,8 +31,8 @@ export async function submitInTurn(
     hasSlot = false;
     const submitted = await submitGeneration({ ...input, mayWait: true });
     if (submitted.kind !== 'waiting') return submitted;
-    // A signal that arrived before the activity's result counts as well. Without one: the deadline, or a slot that the
-    // database has lost.
+    // A signal that arrived before the activity's result counts too. The wait also ends without a signal, because the
+    // deadline may have passed or the database may have lost the slot.
     await condition(() => hasSlot, Math.max(submitted.waitMs ?? 0, MIN_WAIT_MS));
   }
 }

@@ -1,8 +1,9 @@
 /**
- * How many videos one worker decodes for their frames at the same time. Each takes a copy on the scratch disk and a
- * child process that may use a gigabyte, and the account's provider determines how long it takes; so there is one
- * decoder more than there are cores, and an account holds at most as many as it leaves free: alone it can use two
- * cores of two. Archiving waits for its turn in a fair order; an attempt inside a workflow's worker does not wait,
+ * Limits how many videos one worker decodes at the same time to extract their frames. Each decoding needs a copy of the
+ * video on the scratch disk and a child process that may use a gigabyte, and its duration depends on the file that the
+ * provider delivered. There is one decoder more than there are cores, and one account may hold at most one decoder more
+ * than it leaves free. On a machine with two cores a single account can therefore use both, and another account still
+ * finds a free decoder. Archiving activities wait for a decoder in a fair order; a local activity does not wait,
  * because other workflow tasks need its slot.
  */
 import os from 'node:os';
@@ -13,10 +14,10 @@ import { VIDEO_ARCHIVING_SLOTS } from './archiving-slots.ts';
 import { retryableFailure } from './failure.ts';
 
 /**
- * Rejects with a retryable failure.
+ * Creates the limit. A request that gets no decoder fails with a retryable failure.
  *
- * @param metrics of the worker.
- * @param decoders for tests; default one more than cores.
+ * @param metrics the worker's metrics of shares.
+ * @param decoders the number of decoders, for tests; default: the number of cores plus one.
  */
 export function createFrameDecoders(
   metrics?: ShareMetrics,
@@ -26,7 +27,7 @@ export function createFrameDecoders(
     resource: 'frame_decoders',
     capacity: decoders,
     leavesFree: true,
-    // There are no more tasks of video models than that; a task of another model releases its slot.
+    // More tasks of video models cannot be archived at the same time; a task of another model releases its slot.
     waiting: { perTenant: VIDEO_ARCHIVING_SLOTS / 2, perProcess: VIDEO_ARCHIVING_SLOTS },
     createError: () => retryableFailure('provider_unavailable'),
     metrics,

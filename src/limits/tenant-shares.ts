@@ -1,12 +1,12 @@
 /**
- * A tenant's share of something scarce in one process: threads, child processes, lookups, bytes, connections,
- * delivery and archive slots. One implementation for all of them, so that each has the same bounds: how much there
- * is, how much of it one tenant may hold, and how many may wait for it. Counted in memory, because it ends with the
- * process.
+ * Limits each tenant's share of a scarce resource in one process: threads, child processes, lookups, bytes,
+ * connections, delivery and archive slots. One implementation for all of them, so that each has the same bounds: how
+ * much there is, how much of it one tenant may hold, and how many may wait for it. Counted in memory, because it ends
+ * with the process.
  *
- * Waiting requests are served fairly: the tenant that holds least goes first, and equals take turns, so that no
- * request waits behind all those of another tenant. If the line is full, a newcomer displaces the last request of the
- * tenant that has most of them. A tenant is an account, or an address if the client has not signed in.
+ * Waiting requests are served fairly: the tenant that holds least goes first, and equals take turns, so that no request
+ * waits behind all those of another tenant. If the line is full, a newcomer displaces the last request of the tenant
+ * that has most of them. A tenant is an account, or an IP address if the client is not authenticated.
  */
 import type { SharedResource, ShareMetrics, ShareUsage } from '../telemetry/metrics-shares.ts';
 import { DarkroomError } from '../domain/darkroom-error.ts';
@@ -45,7 +45,7 @@ export interface TenantShareOptions {
   readonly capacity?: number;
   /** Units that one tenant may hold; absent: as many as there are. */
   readonly perTenant?: number;
-  /** A tenant holds at most as many units as it leaves free, so that the next tenant always finds some. */
+  /** Whether a tenant may hold at most one unit more than it leaves free, so that the next tenant always finds some. */
   readonly leavesFree?: boolean;
   /**
    * Units that a tenant may hold at this moment, if that is less than its share. Called whenever units are taken or

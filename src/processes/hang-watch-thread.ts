@@ -1,7 +1,8 @@
 /**
- * The thread that ends a process whose event loop is blocked (hang-watch.ts). It counts its own ticks instead of
- * measuring time: a process that was stopped, or a machine that was suspended, has no ticks meanwhile, and is not
- * considered hung. Nothing here may need the main thread: the log line is written directly to the file descriptor.
+ * The thread that ends its process if the event loop of the main thread is blocked (hang-watch.ts). It counts its own
+ * ticks instead of measuring time: while a process is stopped or the machine is suspended there are no ticks, so that
+ * such a process is not considered hung. This code must not depend on the main thread, so it writes the log line
+ * directly to the file descriptor.
  */
 import { write } from 'node:fs';
 // oxlint-disable-next-line no-restricted-imports -- of this very process, from within: no port is opened
@@ -13,14 +14,19 @@ import type { HangWatchData } from './hang-watch.ts';
 const { heartbeat, tickMs, hangMs, role, exitCode } = workerData as HangWatchData;
 const count = new Int32Array(heartbeat);
 const STANDARD_OUTPUT = 1;
-/** How long the main thread has to report its position, and then to exit. */
+/** How long the main thread may take to report its stack, and then to exit, in milliseconds. */
 const GRACE_MS = 2_000;
-/** Between the log line and the exit: the reader of the log may be stuck. */
+/**
+ * The longest wait for the log line to be written before the exit, in milliseconds: the reader of the log may be stuck.
+ */
 const WRITE_MS = 1_000;
-/** A tick that is this late: this thread was blocked as well, and nothing is known about the other. */
+/**
+ * If a tick is late by more than this many intervals, this thread was blocked too, and nothing is known about the main
+ * thread.
+ */
 const LATE_TICKS = 4;
 
-/** URLs of the main thread's scripts, by their ids. */
+/** The URLs of the main thread's scripts, by script id. */
 const urls = new Map<string, string>();
 
 let lastCount = Atomics.load(count, 0);
@@ -40,11 +46,11 @@ const timer = setInterval(() => {
   endProcess();
 }, tickMs);
 
-/** Requests the position of the main thread, logs it and makes the thread exit, or kills the process. */
+/** Requests the stack of the main thread, logs it and makes the process exit, or kills it if it does not exit. */
 function endProcess(): void {
   const session = new Session();
   const end = (stack: string): void => {
-    // The main thread sets the exit code; if it cannot do even that, the process is killed.
+    // The main thread exits with the exit code; if it cannot do that either, the process is killed.
     setTimeout(() => process.kill(process.pid, 'SIGKILL'), WRITE_MS + GRACE_MS);
     const exit = (): void => session.post('Runtime.evaluate', { expression: `process.reallyExit(${exitCode})` });
     const giveUpWriting = setTimeout(exit, WRITE_MS);

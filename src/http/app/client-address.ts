@@ -1,19 +1,19 @@
 /**
- * The client address of a request (contract §7): the socket's peer; if that is a trusted proxy, the right-most
- * address of `X-Forwarded-For` that is not one.
+ * Determines the client's IP address of a request (contract §7). It is the address of the socket's peer or, if that is
+ * a trusted proxy, the right-most address of `X-Forwarded-For` that is not a trusted proxy.
  */
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 import type { BlockList } from 'node:net';
 
-/** @returns a function that finds the address of a request's client; `unknown` for a socket that is closed. */
+/** @returns a function that returns the IP address of a request's client, or `unknown` if its socket is closed. */
 export function createClientAddress(trustedProxies: BlockList): (request: IncomingMessage) => string {
   return (request) => {
     let address = unmapIpv4(request.socket.remoteAddress ?? '');
     const forwarded = (request.headersDistinct['x-forwarded-for'] ?? []).flatMap((value) => value.split(','));
     while (isTrusted(trustedProxies, address) && forwarded.length > 0) {
       const next = unmapIpv4((forwarded.pop() ?? '').trim());
-      // What a trusted proxy wrote is an address; anything else was already there.
+      // A trusted proxy appends an IP address; anything else was sent by the client.
       if (isIP(next) === 0) break;
       address = next;
     }
@@ -21,22 +21,22 @@ export function createClientAddress(trustedProxies: BlockList): (request: Incomi
   };
 }
 
-/** Whether an address is that of a proxy whose forwarding headers are trusted. */
+/** Whether an IP address belongs to a proxy whose forwarding headers are trusted. */
 export function isTrusted(trustedProxies: BlockList, address: string): boolean {
   const version = isIP(address);
   return version !== 0 && trustedProxies.check(address, version === 6 ? 'ipv6' : 'ipv4');
 }
 
 /**
- * What a limit by address counts as one client: an IPv4 address, and of IPv6 the /64, which is the least that one
- * subscriber has.
+ * Returns the key under which limits per IP address count a client: an IPv4 address itself, or the /64 prefix of an
+ * IPv6 address, because one subscriber gets at least a /64.
  *
  * @param address as `createClientAddress` returns it.
  */
 export function addressBlock(address: string): string {
   if (isIP(address) !== 6) return address;
   const [withoutZone = ''] = address.split('%');
-  // The URL parser writes an address in its one canonical form, its last four bytes in hexadecimal too.
+  // The URL parser writes an IPv6 address in its canonical form, including the last four bytes in hexadecimal.
   const [head = '', tail] = new URL(`http://[${withoutZone}]`).hostname.slice(1, -1).split('::');
   const before = head.split(':').filter((part) => part !== '');
   const after = (tail ?? '').split(':').filter((part) => part !== '');
@@ -44,7 +44,7 @@ export function addressBlock(address: string): string {
   return `${[...before, ...zeros, ...after].slice(0, 4).join(':')}::/64`;
 }
 
-/** An IPv4 address in plain form, also where the socket spells it as IPv6. */
+/** Converts an IPv4-mapped IPv6 address, as sockets report it, to plain IPv4. */
 export function unmapIpv4(address: string): string {
   return address.replace(/^::ffff:(?=\d+\.)/i, '');
 }

@@ -1,7 +1,7 @@
 /**
- * Server-sent events over a connection that stays open (contract §4): the headers that keep proxies from buffering
- * events, a comment after silence, and an end for clients that do not read. An open stream consists of its response,
- * and of nothing that a request needed: there may be many thousands.
+ * Server-sent events over an open connection (contract §4): headers that keep proxies from buffering events, a comment
+ * after 15 s without events, and disconnection of clients that do not read. An open stream keeps only its HTTP response
+ * in memory and nothing else of the request, because there may be many thousands of streams.
  */
 import type { ServerResponse } from 'node:http';
 import type { ParameterizedContext } from 'koa';
@@ -11,18 +11,21 @@ import type { RequestState } from '../app/request-state.ts';
 
 /** Contract §4: "a comment `: keep-alive` after 15 s of silence". */
 const SILENCE_MS = 15_000;
-/** How often all streams are checked for silence. */
+/** How often all streams are checked for silence, in milliseconds. */
 const CHECK_INTERVAL_MS = 1_000;
-/** What a client may leave unread here, beside what the system buffers for its connection: some hundred events. */
+/**
+ * The maximum number of unread bytes that this process buffers for one client, in addition to the system's socket
+ * buffer: some hundred events.
+ */
 const MAX_UNREAD_BYTES = 64 * 1024;
 const KEEP_ALIVE = ': keep-alive\n\n';
 
 export interface EventStream {
-  /** Sends events in one write; a client that has left too much unread is cut instead. */
+  /** Sends events in one write. A client with too many unread bytes is disconnected instead. */
   send(events: readonly ServerSentEvent[]): void;
-  /** Whether the client is still there, and the stream has not been ended. */
+  /** Whether the client is still connected and the stream has not ended. */
   isOpen(): boolean;
-  /** Ends the stream; @param isLast whether its connection ends too, because the process does. */
+  /** Ends the stream. @param isLast whether to close the connection too, because the process stops. */
   end(isLast?: boolean): void;
 }
 
@@ -31,24 +34,27 @@ export interface EventStreams {
   /**
    * Responds to a request with a stream. From here on nothing else may respond to it.
    *
-   * @param onClose called once, when the stream has ended or the client disconnects; not where it had disconnected
-   *   before.
+   * @param onClose called once, when the stream ends or the client disconnects; not called if the client had
+   *   disconnected before.
    */
   open(ctx: ParameterizedContext<RequestState>, onClose: () => void): EventStream;
-  /** Comments on every stream that was silent for 15 s, and cuts those whose client reads nothing. Runs by itself. */
+  /**
+   * Sends a comment on every stream that was silent for 15 s, and disconnects clients that do not read. Called by a
+   * timer.
+   */
   keepAlive(): void;
-  /** How many are open. */
+  /** The number of open streams. */
   count(): number;
 }
 
-/** Whether a client requests the stream and not for JSON; the order of its `Accept` decides between equals. */
+/** Whether a client prefers the stream to JSON; if it accepts both equally, the order in its `Accept` decides. */
 export function wantsEventStream(ctx: ParameterizedContext<RequestState>): boolean {
   return ctx.accepts('application/json', 'text/event-stream') === 'text/event-stream';
 }
 
 /** @param now milliseconds since 1970. */
 export function createEventStreams(now: () => number): EventStreams {
-  /** With the time of each one's last write, the longest silent first. */
+  /** Open streams with the time of their last write; the one that has been silent the longest comes first. */
   const open = new Map<ServerResponse, number>();
   let timer: NodeJS.Timeout | undefined;
 

@@ -1,13 +1,14 @@
 /**
- * Waiting for a response whose call is not over: a client may request it, or continue it, in the moment after its last
- * byte, when its row is about to be written, and on another connection even before. A call that is not settled, and is
- * to be stored, is under way (src/text/money/); one that is settled has left its row, or leaves none.
+ * Waits for a response whose call has not ended. A client may request or continue a response right after it received
+ * the last byte, when the row of the response is about to be written, and on another connection even earlier. A call
+ * that is to be stored is in progress until it is settled (src/text/money/). Once it is settled, its row has been
+ * written, or none will be.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Queryable, Statement } from '../../database/database.ts';
 import { DarkroomError } from '../../domain/darkroom-error.ts';
 
-/** How long a reader waits, and how often it polls. */
+/** How long a reader waits for a call to end, and how often it polls the database, in milliseconds. */
 export interface WaitOptions {
   readonly waitMs: number;
   readonly pollMs: number;
@@ -15,7 +16,7 @@ export interface WaitOptions {
 
 const DEFAULT_WAIT: WaitOptions = { waitMs: 5_000, pollMs: 25 };
 
-/** It is still being generated. `response` is what can be shown of it. */
+/** The requested response is still being generated. `response` is the object that is returned for it meanwhile. */
 export class ResponseInProgressError extends DarkroomError {
   override readonly name = 'ResponseInProgressError';
   override readonly kind = 'response_in_progress';
@@ -36,10 +37,10 @@ const selectUnderWay: Statement = {
 };
 
 /**
- * Waits until none of these responses is still being generated. Then it is worth reading them again, even if none was:
- * one may have been a moment before.
+ * Waits until none of these responses is still being generated. The caller then reads them again, even if this function
+ * did not wait: a call may have ended between the caller's first read and this one.
  *
- * @throws {ResponseInProgressError} one of them still is.
+ * @throws {ResponseInProgressError} one of them is still being generated after the wait.
  */
 export async function waitForCalls(
   database: Queryable,
