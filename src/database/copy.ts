@@ -31,13 +31,13 @@ export interface CopyOptions {
   readonly onCopied?: (copied: CopiedTable) => void;
 }
 
-/** The list of what ran (migrate.ts); each database has its own. */
+/** The table of the migrations that ran (migrate.ts). It is not copied, because each database has its own. */
 const MIGRATIONS = 'migrations';
 
 const SELECT_MIGRATIONS = `SELECT name FROM ${MIGRATIONS} ORDER BY name`;
 const SELECT_OTHERS = `SELECT count(*)::integer AS others FROM pg_stat_activity
                         WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'`;
-/** Generated columns are generated again. */
+/** Excludes generated columns, which the target database generates itself. */
 const SELECT_COLUMNS = `SELECT c.table_name AS "table", array_agg(c.column_name::text ORDER BY c.ordinal_position) AS columns
                           FROM information_schema.columns c
                           JOIN information_schema.tables t USING (table_schema, table_name)

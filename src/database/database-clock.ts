@@ -60,7 +60,10 @@ export interface DatabaseClockOptions {
   readonly steadyClock?: () => number;
 }
 
-/** A clock that is set by hand or by a broken time server is noticed within this time. */
+/**
+ * The interval at which the clocks are compared, in milliseconds: a clock that was set wrong is noticed within this
+ * time.
+ */
 const MEASURE_EVERY_MS = 5_000;
 /**
  * Of the bound: within this a clock that was wrong is right again. At the bound itself, one that drifts along it

@@ -49,7 +49,7 @@ export class LockTimeoutError extends DatabaseUnavailableError {
   override readonly name = 'LockTimeoutError';
 }
 
-/** PostgreSQL responds, and denies access: the address is wrong, and no retry repairs it. */
+/** PostgreSQL responds but denies access. The connection URL is wrong, so retrying is useless. */
 export class DatabaseAccessDeniedError extends DarkroomError {
   override readonly name = 'DatabaseAccessDeniedError';
   override readonly kind = 'operator_action_required';
@@ -66,18 +66,30 @@ export class UniqueViolationError extends Error {
   }
 }
 
-/** Waiting longer than this for a free connection means that the database is overwhelmed or gone. */
+/**
+ * The longest wait for a free connection, in milliseconds. If it takes longer, the database is overloaded or
+ * unavailable.
+ */
 const CONNECTION_TIMEOUT_MS = 5_000;
-/** No statement of ours takes long; one that does holds locks that others wait for. */
+/**
+ * The time after which the server ends a statement, in milliseconds. None of our statements takes that long, and a slow
+ * one holds locks for which others wait.
+ */
 const STATEMENT_TIMEOUT_MS = 15_000;
-/** The server ends a statement itself; a server that vanished silently is given up a little later. */
+/**
+ * The time after which a statement without a response fails here, in milliseconds. Usually the server has ended it
+ * before; this limit is for a server that has become unreachable.
+ */
 const ANSWER_TIMEOUT_MS = STATEMENT_TIMEOUT_MS + 5_000;
 /**
  * How long to wait, with a connection, for a row that another transaction has locked: longer than the transactions
  * of a busy account hold its row, one after the other; far below what the server grants to one that has stopped.
  */
 const LOCK_TIMEOUT_MS = 2_000;
-/** A process that dies inside a transaction must not hold an account's row for long. */
+/**
+ * The time after which the server ends an idle transaction, in milliseconds: a process that dies inside a transaction
+ * must not keep an account's row locked for long.
+ */
 const IDLE_IN_TRANSACTION_TIMEOUT_MS = 10_000;
 
 const INT8_OID = 20;
@@ -186,7 +198,7 @@ const UNAVAILABLE_SYSTEM_CODES = new Set([
 const UNIQUE_VIOLATION = '23505';
 const LOCK_NOT_AVAILABLE = '55P03';
 
-/** No such user, a wrong password, no such database. */
+/** The SQLSTATEs of an unknown user, a wrong password and an unknown database. */
 const ACCESS_DENIED_SQLSTATES = new Set(['28000', '28P01', '3D000']);
 
 function translate(error: unknown): unknown {

@@ -10,7 +10,7 @@ import type { PassMetrics } from '../telemetry/metrics-passes.ts';
 import { DatabaseUnavailableError } from './database.ts';
 import type { Database, Queryable, Statement } from './database.ts';
 
-/** The first retry comes after a minute, and each later one after twice the time of the one before, up to an hour. */
+/** The delay of the first retry of a failing item. Each further delay is twice as long, up to an hour. */
 const FIRST_RETRY_SECONDS = 60;
 const LAST_RETRY_SECONDS = 3_600;
 /** Stored errors are truncated to this length. */

@@ -7,7 +7,9 @@
 import type pg from 'pg';
 import type { Logger } from '../telemetry/log.ts';
 
-/** 32 MB of the table, some 200,000 events: 5 to 10 s on a small machine. */
+/**
+ * The number of table pages in one statement: 32 MB or some 200,000 events, which take 5 to 10 s on a small machine.
+ */
 const PAGES_AT_ONCE = 4_000;
 
 const IS_FOREIGN = 'xid > pg_snapshot_xmax(pg_current_snapshot())';

@@ -19,7 +19,7 @@ interface Unsent {
   readonly unsentBy: number;
 }
 
-/** Retries within the time after which the attempt is considered dead. */
+/** The retries end within the time after which the attempt is considered dead. */
 const ANNOUNCE_RETRY = { retries: 2, minTimeout: 200, maxTimeout: 500 };
 
 /**

@@ -31,9 +31,15 @@ import { finishGeneration } from './wait.ts';
 
 type ArchiveInput = Pick<MediaTaskInput, 'taskId' | 'handlingSeconds' | 'archivingSeconds'>;
 
-/** An hour of video at a good bit rate is below 2 GiB; anything larger is a mistake or an attack. */
+/**
+ * The maximum size of one output. An hour of video at a good bit rate is below 2 GiB; anything larger is a mistake or
+ * an attack.
+ */
 const MAX_OUTPUT_BYTES = 2 * 1024 ** 3;
-/** For one file; the deadline of the archiving stage bounds all of them together. */
+/**
+ * The time limit of the download of one file, in milliseconds; the deadline of the archiving stage bounds all files
+ * together.
+ */
 const DOWNLOAD_TIMEOUT_MS = 15 * 60_000;
 
 /** One attempt at it. */

@@ -8,9 +8,15 @@ import type { TenantShares } from '../limits/tenant-shares.ts';
 import type { ShareMetrics } from '../telemetry/metrics-shares.ts';
 import { retryableFailure } from './failure.ts';
 
-/** In one worker: fewer than its staging slots (src/processes/worker.ts), so that another account finds a free one. */
+/**
+ * The maximum number of concurrent fetches of one account in one worker: fewer than its staging slots
+ * (src/processes/worker.ts), so that other accounts find a free slot.
+ */
 const FETCHES_AT_ONCE = 2;
-/** Most fetches take less than a second; spread, so that waiting tasks do not all retry at the same moment. */
+/**
+ * The retry interval of a task that found no slot, in milliseconds. Most fetches take less than a second. The interval
+ * is randomized, so that waiting tasks do not all retry at the same moment.
+ */
 const RETRY_MS = 1_000;
 
 /** Throws a retryable `GenerationFailure` if the account has no free slot. */

@@ -15,9 +15,12 @@ import { TaskEndedError } from './stopped.ts';
 import type { TaskRoute } from './task-route.ts';
 
 const MARK_EVERY_MS = 3_000;
-/** Three marks are missing: the worker that made them is gone. */
+/**
+ * The time without a mark after which the worker of a submit is considered dead, in milliseconds: three marks are
+ * missing.
+ */
 const DEAD_AFTER_MS = 10_000;
-/** Gives the next mark time to arrive. */
+/** How long to watch for the next mark, in milliseconds. */
 const WATCHED_MS = MARK_EVERY_MS + 2_000;
 /**
  * If marks were missing for longer than it takes to notice a dead worker (10 s, and the start of the next attempt),

@@ -7,7 +7,10 @@
 const FIRST_WAIT_MS = 500;
 const BACKOFF = 1.3;
 const SLOWEST_WAIT_MS = 5_000;
-/** While the provider's webhooks are known to arrive, polling only covers a lost one. */
+/**
+ * The longest polling interval while the provider's webhooks arrive, in milliseconds: polling then only covers a lost
+ * webhook.
+ */
 const SLOWEST_WAIT_WITH_HOOKS_MS = 15_000;
 /**
  * An HTML page instead of JSON, an unknown state, an oversized answer: this often in a row, which takes over a minute,

@@ -6,7 +6,7 @@ import { mkdir, mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 
 const PREFIX = 'darkroom-work-';
-/** Longer than any attempt takes: older directories are abandoned. */
+/** The age from which a scratch directory is considered abandoned, in milliseconds: longer than any attempt takes. */
 const STALE_MS = 24 * 3_600_000;
 
 /** @param root the directory in which they are created; it is created too. */

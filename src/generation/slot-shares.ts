@@ -7,7 +7,9 @@ import { createTenantShares } from '../limits/tenant-shares.ts';
 import type { TenantShareOptions } from '../limits/tenant-shares.ts';
 import { retryableFailure } from './failure.ts';
 
-/** Most slots are held for less than a second. */
+/**
+ * The first retry interval of a task that found no slot, in milliseconds: most slots are held for less than a second.
+ */
 const FIRST_RETURN_MS = 1_000;
 /**
  * A poller hands out several hundred activities a second, and each one that is denied a slot again costs two or three

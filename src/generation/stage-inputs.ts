@@ -26,16 +26,19 @@ import type { GenerationContext } from './context.ts';
 import { invalidInput, retryableFailure } from './failure.ts';
 import type { TaskRoute } from './task-route.ts';
 
-/** Limit of one file, by its kind. */
+/** The maximum size of one input file in bytes, by its kind. */
 const MAX_BYTES: Readonly<Record<string, number>> = { image: 50_000_000, audio: 100_000_000, video: 500_000_000 };
-/** The number of bytes from which the type is detected. */
+/** The number of bytes at the beginning of a file that are read to detect its type. */
 const BEGINNING_BYTES = 1024 * 1024;
-/** For the whole file: at a reasonable pace the largest image takes a minute, the largest video eight and a half. */
+/**
+ * Time limits of the download of one file. At a reasonable rate the largest image takes one minute, and the largest
+ * video eight and a half minutes.
+ */
 const CONNECT_MS = 10_000;
 const BYTES_PER_MS = 1_000;
-/** If a server fails this often, the error is reported to the caller, who supplied the address. */
+/** After this many failed attempts the error is reported to the caller, who supplied the URL. */
 const MAX_ATTEMPTS = 4;
-/** A server that keeps us waiting does so at the expense of others. */
+/** After this many time-outs the input is given up: a slow server occupies slots that other tasks need. */
 const MAX_TIMEOUTS = 2;
 const FIRST_PAUSE_MS = 500;
 /** The error of an address as reported to the task's owner; an address that may not be reached is `unreachable`. */

@@ -7,7 +7,10 @@
 import type { ShareMetrics } from '../telemetry/metrics-shares.ts';
 import { createSlotShares } from './slot-shares.ts';
 
-/** In one worker, in addition to those for settlements (src/processes/worker.ts). */
+/**
+ * The maximum number of concurrent stop requests in one worker, in addition to its settlements
+ * (src/processes/worker.ts).
+ */
 export const STOP_SLOTS = 40;
 /**
  * Fewer than one upstream may have, so that an upstream with many requests of one account still receives those of

@@ -6,7 +6,9 @@ import type { GenerationContext } from './context.ts';
 import { permanentFailure } from './failure.ts';
 import { DeadlinePassedError } from './stopped.ts';
 
-/** The store has this long to answer; an attempt has some 30 s beyond the task's deadline. */
+/**
+ * How long the object store may take to respond, in milliseconds; an attempt ends some 30 s after the task's deadline.
+ */
 const CHECK_WITHIN_MS = 5_000;
 
 /**

@@ -27,7 +27,10 @@ import { WorkerStoppingError } from './stopped.ts';
 import type { SubmitAttempt } from './submit-attempt.ts';
 import type { TaskRoute } from './task-route.ts';
 
-/** Also after the signal has fired: a remaining intent would wrongly state that something may have been sent. */
+/**
+ * How long to try to clear an intent, in milliseconds, even if the activity was cancelled: a remaining intent would
+ * wrongly state that work may have been sent.
+ */
 const CLEAR_WITHIN_MS = 15_000;
 
 /**
@@ -53,7 +56,7 @@ export type Obstacle =
       readonly endsSearch: boolean;
     };
 
-/** Rejections of the work, not of us. */
+/** The reasons for which an upstream rejects the work itself and not our credentials, balance or requests. */
 const REASONS_OF_THE_WORK: readonly FailureReason[] = ['content_rejected', 'input_invalid'];
 
 /**

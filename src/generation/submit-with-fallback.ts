@@ -23,11 +23,17 @@ const MAX_REJECTIONS = 6;
  * long as it has already waited, and not before this interval, so that a day of waiting takes about ten checks.
  */
 const LEAST_RECHECK_MS = 60_000;
-/** The activity itself detects the deadline, so it must not be woken too early. */
+/**
+ * How long after its deadline a waiting task is woken, in milliseconds: the activity itself detects the deadline, so it
+ * must not start earlier.
+ */
 const AFTER_DEADLINE_MS = 500;
-/** A workflow of an earlier release does not wait: the activity is retried and finds the slot that it was given. */
+/**
+ * The retry interval for workflows of an earlier release, in milliseconds: they do not wait for the signal, so the
+ * activity is retried until it finds the slot that its task was given.
+ */
 const RETRY_MS = 4_000;
-/** Spreads the retries of tasks that wait for the same upstream. */
+/** The range of the random delay that spreads the retries of tasks that wait for the same upstream, in milliseconds. */
 const SPREAD_MS = 1_000;
 
 /** @throws {GenerationFailure} no upstream accepted the task: retryable, or permanent. */

@@ -28,7 +28,7 @@ export interface AccountWaiting extends RowWaiting {
   readonly waitMs: number;
 }
 
-/** Requests: as long as they would wait for a connection (database.ts). */
+/** The queue limits of API requests. They wait as long as they would wait for a connection (database.ts). */
 export const REQUESTS_WAIT: AccountWaiting = { perTenant: 1_000, perProcess: 10_000, waitMs: 5_000 };
 
 /**

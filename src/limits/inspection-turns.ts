@@ -9,10 +9,10 @@ import type { ShareMetrics } from '../telemetry/metrics-shares.ts';
 import { UnsupportedMediaError } from '@darkroom/media/inspect';
 import type { Turns } from '@darkroom/media/inspect';
 
-/** Uploads and archivings wait for their turn; no more of them than this are in progress. */
+/** The maximum number of uploads and archivings that wait for their inspection; no more of them can be in progress. */
 const WAITING = { perTenant: 64, perProcess: 2_000 };
 const RETRY_SECONDS = 5;
-/** An account that continues stays suspect for as long as it does. */
+/** How long an account stays suspect after its last conspicuous file, in milliseconds. */
 const SUSPECT_MS = 60_000;
 
 /**

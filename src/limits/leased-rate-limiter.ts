@@ -32,7 +32,9 @@ const LEASE_MS = 60_000 / LEASE_SHARE;
 const LIVE_SECONDS = LEASE_MS / 1000 + 4;
 /** A bucket from a time that is further ahead than this is wrong: no request waits until that time has come. */
 const WRONG_CLOCK_SECONDS = 60;
-/** A process that found a bucket empty waits no longer than this before it queries again, however many others do. */
+/**
+ * The longest time before a process that found a bucket empty queries it again, regardless of the number of processes.
+ */
 const MOST_PAUSE_MS = 1_000;
 /**
  * The most that can be spent beyond the available tokens, in minutes of the limit. It is above what responses that all
@@ -40,7 +42,10 @@ const MOST_PAUSE_MS = 1_000;
  * from an upstream do not lock an account out for longer.
  */
 const MOST_DEBT_MINUTES = 5;
-/** Some 200 B each: bounds what a flood of addresses can occupy. A forgotten budget loses a lease at most. */
+/**
+ * The maximum number of budgets in memory, some 200 B each. It bounds the memory that a flood of IP addresses can
+ * occupy. An evicted budget loses one lease at most.
+ */
 const REMEMBERED_BUDGETS = 20_000;
 
 /**

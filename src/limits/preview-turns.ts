@@ -4,7 +4,10 @@ import type { ShareMetrics } from '../telemetry/metrics-shares.ts';
 import { createTenantShares } from './tenant-shares.ts';
 import type { TenantShares } from './tenant-shares.ts';
 
-/** A task has several images, and a client may request all of them at once. */
+/**
+ * The maximum number of waiting preview requests. A task has several images, and a client may request all of them at
+ * once.
+ */
 const WAITING = { perTenant: 32, perProcess: 500 };
 const RETRY_SECONDS = 5;
 

@@ -13,7 +13,7 @@ import type { StalledRows } from './stalled-rows.ts';
 import { createTenantShares } from './tenant-shares.ts';
 import type { TakeOptions, TenantShares } from './tenant-shares.ts';
 
-/** Of the connections for such rows, those for rows that stay locked: a third. */
+/** The share of the connections for such rows that may wait for rows that stay locked. */
 const STALLED_SHARE = 1 / 3;
 
 /** How many transactions that need one row, or any, may wait for their turn. */

@@ -7,7 +7,7 @@ import { createTenantShares } from './tenant-shares.ts';
 import { createTimedThread } from './timed-thread.ts';
 import type { TimedThread, TimedThreadOptions } from './timed-thread.ts';
 
-/** Two, so that one account leaves one to the others. */
+/** The number of threads. Two, so that one account leaves one thread to the others. */
 const THREADS = 2;
 const WAITING = { perTenant: 100, perProcess: 1_000 };
 

@@ -6,7 +6,10 @@
 import { Piscina } from 'piscina';
 import { THREAD_ARGUMENTS } from './thread-arguments.ts';
 
-/** Loading a module takes a tenth of a second, on a machine that is very busy some seconds. */
+/**
+ * How long a thread may take to start, in milliseconds. Loading its module takes a tenth of a second, and some seconds
+ * on a very busy machine.
+ */
 const START_TIMEOUT_MS = 30_000;
 
 /** A job returned no result: it took longer than it may, or its thread died, of its memory limit for example. */

@@ -8,7 +8,7 @@ export interface Turns {
   next(): Promise<void>;
 }
 
-/** How many times as long as a piece the pause after it is. */
+/** The pause after each piece of work, as a multiple of the duration of the piece. */
 const REST = 3;
 
 export function createTurns(): Turns {

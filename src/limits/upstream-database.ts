@@ -23,11 +23,17 @@ export class UpstreamBusyError extends DatabaseUnavailableError {
   override readonly name = 'UpstreamBusyError';
 }
 
-/** One after the other they take some milliseconds each; those that find no room retry. */
+/**
+ * The queue limits of operations on one upstream's row. Each takes some milliseconds, one after the other; an operation
+ * that finds the queue full is retried.
+ */
 const WAITING = { perTenant: 1_000, perProcess: 10_000 };
-/** Each occupies a slot of the worker in the meantime. */
+/** The longest wait in the queue, in milliseconds. A waiting operation occupies a slot of the worker. */
 const WAIT_MS = 2_000;
-/** One at a time is all that the row allows, so that these are two upstreams at once in a pool of ten. */
+/**
+ * The share of the connection pool that these operations may use. An upstream's row allows one operation at a time, so
+ * a pool of ten connections serves two upstreams at once.
+ */
 const SHARE_OF_POOL = 0.2;
 
 /** @param poolSize connections of the process. */

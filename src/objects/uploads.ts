@@ -12,13 +12,16 @@ import type { ShareMetrics } from '../telemetry/metrics-shares.ts';
 import { RateLimitedError } from '../limits/rate-limiter.ts';
 import { DarkroomError } from '../domain/darkroom-error.ts';
 
-/** Contract §7: "≤ 100 MB". */
+/** The maximum size of one upload. Contract §7: "≤ 100 MB". */
 export const MAX_UPLOAD_BYTES = 100_000_000;
 
-/** Contract §7: "kept 24 h". */
+/** How many seconds an upload is kept. Contract §7: "kept 24 h". */
 const UPLOAD_KEPT_SECONDS = 24 * 60 * 60;
 
-/** What an account stores at a time: 100 of the largest files, so that uploads are no free storage. Our own limit. */
+/**
+ * The maximum total size of an account's uploads: 100 of the largest files, so that uploads are no free storage. This
+ * limit is ours.
+ */
 export const ACCOUNT_UPLOAD_BYTES = 10_000_000_000;
 
 /** Everything that is recorded of an upload. */
@@ -57,12 +60,15 @@ export class UploadsFullError extends DarkroomError {
   }
 }
 
-/** Uploads of one account that may be under way in one process: their bytes are in no record yet. */
+/**
+ * The maximum number of concurrent uploads of one account in one process: their bytes are not counted in the database
+ * yet.
+ */
 const UPLOADS_AT_ONCE = 16;
-/** One of them ends soon. */
+/** `Retry-After` for an upload above that limit: one of the others ends soon. */
 const RETRY_UPLOAD_SECONDS = 5;
 
-/** Counts the uploads under way in this process; throws `RateLimitedError` at the limit. */
+/** Counts the uploads in progress in this process; throws `RateLimitedError` at the limit. */
 export function createUploadSlots(metrics?: ShareMetrics): TenantShares {
   return createTenantShares({
     resource: 'uploads',

@@ -10,7 +10,7 @@ import { parseRetryAfterMs } from '../domain/retry-after.ts';
 import { createExchanges } from '../upstreams/exchange.ts';
 import type { StartExchange } from '../upstreams/exchange.ts';
 
-/** 10 min: no provider can delay a task for longer than a task may live. */
+/** The longest delay that a provider can request, in milliseconds: 10 min, no longer than a task may last. */
 const MAX_RETRY_AFTER_MS = 600_000;
 
 /** The request to send, and its limits. */

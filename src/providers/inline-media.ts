@@ -4,7 +4,10 @@ import { inputFault } from '../domain/input-fault.ts';
 import { ProviderRejection } from './provider.ts';
 import type { GenerationRequest } from './provider.ts';
 
-/** 64 MB in total: a third more as base64, and several times that while the request is assembled. */
+/**
+ * The maximum total size of inlined media: 64 MB. They take a third more as base64, and several times that while the
+ * request is assembled.
+ */
 const MAX_MEDIA_BYTES = 64 * 1024 * 1024;
 
 /**

@@ -5,7 +5,7 @@
 import { isWebAddress } from './json-answer.ts';
 import type { ProducedFile } from './provider.ts';
 
-/** These limits end the search. */
+/** Limits of the search for files in a provider's output. */
 const MAX_DEPTH = 4;
 const MAX_FILES = 100;
 

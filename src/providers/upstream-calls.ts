@@ -117,9 +117,12 @@ export interface UpstreamCalls {
   readonly download: (request: GenerationRequest, url: string, call: DownloadCall) => Promise<UpstreamFile>;
 }
 
-/** 60 s: any API that only accepts jobs or reports on them answers well within it. */
+/** The default time limit of a call: 60 s. An API that only accepts jobs or reports on them responds well within it. */
 const DEFAULT_TIMEOUT_MS = 60_000;
-/** 64 MB holds ten base64 images of 4K; no other provider response needs more than 1 MB. */
+/**
+ * The maximum size of a response with files: 64 MB hold ten 4K images in base64. No other response needs more than 1
+ * MB.
+ */
 const MAX_FILES_BYTES = 64 * 1024 * 1024;
 const MAX_ANSWER_BYTES = 1024 * 1024;
 

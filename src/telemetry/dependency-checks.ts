@@ -3,7 +3,10 @@
  * dependency does not answer, because that is when the result is needed most.
  */
 
-/** Prometheus times out after 10 s by default, and probes sooner. */
+/**
+ * How long a dependency may take to respond, in milliseconds. Prometheus times out after 10 s by default, and probes
+ * earlier.
+ */
 const ANSWER_WITHIN_MS = 3_000;
 
 /**

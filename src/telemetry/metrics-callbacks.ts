@@ -2,7 +2,7 @@
 import { Counter, Histogram } from 'prom-client';
 import type { Registry } from 'prom-client';
 
-/** The whole exchange is bounded at 10 s (spec §6.2). */
+/** Buckets in seconds; an exchange takes 10 s at most (spec §6.2). */
 const DURATION_BUCKETS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 /** The result: an HTTP status, or one of the error classes with which attempts are listed. */

@@ -19,9 +19,12 @@ const LIMITS = {
   connectionsCheckingInterval: 2_000,
   maxHeaderSize: 8 * 1024,
 };
-/** A connection without traffic is closed after this time, also if an answer is not read. Above the keep-alive. */
+/**
+ * The time after which a connection without traffic is closed, in milliseconds, even if a response has not been read.
+ * It is longer than the keep-alive.
+ */
 const IDLE_MS = 70_000;
-/** One Prometheus, its replica, the probes, and an occasional reader. */
+/** The maximum number of connections: for Prometheus, its replica, the probes and an occasional reader. */
 const MAX_CONNECTIONS = 64;
 
 /** The answer of a probe: 200 or 503, and the states of its parts. */

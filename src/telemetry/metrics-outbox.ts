@@ -10,7 +10,7 @@ export interface OutboxMetrics {
   connectionRejected(): void;
 }
 
-/** In addition to the kinds of rows. */
+/** The label of the connection, in addition to the kinds of rows. */
 const CONNECTION = 'connection';
 
 export function createOutboxMetrics(registry: Registry): OutboxMetrics {

@@ -6,14 +6,14 @@ import { Counter, Gauge, Histogram } from 'prom-client';
 import type { Registry } from 'prom-client';
 import { childrenOf } from './metrics-children.ts';
 
-/** Up to the half minute that a long poll may take (contract §4); event streams are above. */
+/** Buckets in seconds, up to the 30 s that a long poll may take (contract §4); event streams exceed them. */
 const DURATION_BUCKETS = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
 /** The client chooses the method: all others share one label. */
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 const OTHER_METHOD = 'other';
 
-/** For requests that match no route. */
+/** The route label of requests that match no route. */
 export const UNMATCHED_ROUTE = 'unmatched';
 
 export interface RequestMetrics {

@@ -10,7 +10,7 @@ import type { RepairKind } from '../domain/repair-kind.ts';
 import type { TerminalStatus } from '../domain/task-status.ts';
 import { childrenOf } from './metrics-children.ts';
 
-/** From an embedded image to a video that takes an hour. */
+/** Buckets in seconds, from an image of an embedded engine to a video that takes an hour. */
 const STAGE_BUCKETS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1_800, 3_600];
 
 /** How a task ended and how long each stage took; stages that it did not reach are null. */

@@ -26,7 +26,7 @@ import type { TaskMetrics } from './metrics-tasks.ts';
 import { createTextMetrics } from './metrics-text.ts';
 import type { TextMetrics } from './metrics-text.ts';
 
-/** Of Prometheus' text format. */
+/** The content type of Prometheus' text format. */
 export const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
 export interface Metrics {

@@ -59,10 +59,13 @@ export interface Tracing {
   close(): Promise<void>;
 }
 
-/** Nothing is recorded. */
+/** The implementation for a process without tracing. */
 export const NO_TRACES: Tracing = { task: () => undefined, request: () => undefined, close: () => Promise.resolve() };
 
-/** After this time spans that were not sent are lost; nothing waits longer for a collector. */
+/**
+ * The time limit of an export, in milliseconds. Spans that were not sent by then are dropped, so that nothing waits
+ * longer for a collector.
+ */
 const EXPORT_TIMEOUT_MS = 5_000;
 
 /** @param role `api` or `worker`. */

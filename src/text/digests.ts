@@ -7,9 +7,9 @@ import type { Hash } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Message, TextRequest } from './request.ts';
 
-/** Some 2 ms of hashing: after this many characters, other work gets its turn. */
+/** The number of characters after which other work gets its turn: some 2 ms of hashing. */
 const TURN_CHARACTERS = 512 * 1024;
-/** The same for short messages. */
+/** The number of messages after which other work gets its turn, for many short messages. */
 const TURN_MESSAGES = 256;
 
 /**

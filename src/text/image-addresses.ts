@@ -21,10 +21,13 @@ export interface ImageAddressChecks {
   readonly egress: Pick<Egress, 'findObstacle'>;
 }
 
-/** Image hosts in one request: each is a name to resolve. */
+/** The maximum number of different image hosts in one request: each is a name to resolve. */
 export const MAX_IMAGE_HOSTS = 16;
 
-/** The request waits for this meanwhile; longer than one lookup takes, with its wait for a slot. */
+/**
+ * How long a request waits for the resolution of its image hosts, in milliseconds: longer than one lookup takes,
+ * including its wait for a slot.
+ */
 const RESOLVE_MS = 8_000;
 
 /** Images of a chat request. */

@@ -15,9 +15,9 @@ import type { ImageAddress } from './image-addresses.ts';
 import type { Message } from './request.ts';
 import { InvalidTextRequest } from './text-failure.ts';
 
-/** For one request. */
+/** The maximum number and total size of the images that are inlined for one request. */
 export const MAX_INLINED = { images: 50, bytes: 20_000_000 } as const;
-/** For one image; resolving its name is included. */
+/** The time limit for one image in milliseconds, including the resolution of its host name. */
 const FETCH_MS = 15_000;
 const WAIT_MS = 10_000;
 /** The types that upstreams read; and how many bytes identify a type. */

@@ -11,7 +11,10 @@ import { InvalidTextRequest } from './text-failure.ts';
  * Values in all schemas of a request, lists and objects included: several times what OpenAI's strict subset accepts.
  */
 const MAX_VALUES = 50_000;
-/** Parts and members from resolving all references and all `allOf`: some hundredths of a second. */
+/**
+ * The maximum number of parts and members that result from resolving all references and all `allOf`: some hundredths of
+ * a second of work.
+ */
 const MAX_WORK = 200_000;
 
 /**

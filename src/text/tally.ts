@@ -11,7 +11,7 @@ export interface BilledUsage extends TokenUsage {
   readonly isEstimated: boolean;
 }
 
-/** Texts are counted together once there is this much: a token can span the pieces of a stream. */
+/** The number of characters from which pieces of a stream are counted together: a token can span several pieces. */
 const COUNTED_TOGETHER = 16 * 1024;
 
 /** Longer answers are estimated from this much of them: counting takes up to 4 µs a character, on the event loop. */

@@ -25,7 +25,9 @@ const TURN_CHARACTERS = 16 * 1024;
 const PER_MESSAGE = 3;
 const PER_ANSWER = 3;
 const PER_TOOL = 8;
-/** An image at high detail of up to four tiles; what an upstream really uses is in its usage. */
+/**
+ * The estimated tokens of an image: high detail, up to four tiles. The upstream reports the actual number in its usage.
+ */
 const PER_IMAGE = 765;
 const PER_SMALL_IMAGE = 85;
 /** For sealed reasoning: letters of base64 that hide a token, which has some four and a half letters itself. */

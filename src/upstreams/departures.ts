@@ -9,9 +9,12 @@ import type { TaskId } from '../domain/workflow-ids.ts';
 import type { Logger } from '../telemetry/log.ts';
 
 const RETRY_AFTER_MS = 1_000;
-/** Tasks in one transaction: each costs some statements, and others wait for the row meanwhile. */
+/**
+ * The maximum number of tasks in one transaction. Each needs several statements, and others wait for the upstream's row
+ * during it.
+ */
 const MAX_TOGETHER = 20;
-/** Tasks beyond this number at one upstream are left to the sweep. */
+/** The maximum number of tasks of one upstream whose slots wait to be released. The sweep releases those beyond it. */
 const MAX_PENDING = 10_000;
 
 export interface Departures {

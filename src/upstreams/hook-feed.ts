@@ -9,7 +9,7 @@ import type { Logger } from '../telemetry/log.ts';
 import { readProviderHooks } from './provider-hooks.ts';
 
 const POLL_INTERVAL_MS = 1_000;
-/** An upstream whose webhooks arrived within this time is expected to send more. */
+/** For how long after a webhook an upstream is expected to send more, in milliseconds. */
 const HEARD_FOR_MS = 10 * 60_000;
 
 export interface HookFeed {

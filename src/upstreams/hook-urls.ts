@@ -13,7 +13,7 @@ import type { UrlKeyOptions } from '../objects/urls/url-keys.ts';
 
 // Binds the derived key to this use: the same secret signs other things.
 const PURPOSE = 'darkroom/provider-hook/v1';
-/** 128 bits in base64url. */
+/** The length of the MAC in characters: 128 bits in base64url. */
 const MAC_LENGTH = 22;
 const TOKEN = /^(tk-svc-[0-9A-Z]{26})\.([A-Za-z0-9_-]{22})$/;
 

@@ -16,10 +16,16 @@ import type { Logger } from '../telemetry/log.ts';
 import { capsOf } from './upstream-caps.ts';
 
 const PUBLISH_EVERY_MS = 10_000;
-/** An API process that has published nothing for so long is gone: six publications may fail. */
+/**
+ * The number of seconds after which published limits are ignored, because their API process must have ended: six
+ * publications may fail before that.
+ */
 const BELIEVED_SECONDS = 60;
 
-/** Rows that are already written stay locked while the statement waits for the next, and with them their upstreams. */
+/**
+ * The longest wait for one row, in milliseconds. Rows that the statement has already written stay locked while it
+ * waits, and block their upstreams.
+ */
 const ROW_WAIT_MS = 200;
 
 /** An upstream without a cap is written only if it already has a row: no query looks for more. */

@@ -11,7 +11,7 @@
 import type { Queryable, Statement } from '../database/database.ts';
 import type { TaskId } from '../domain/workflow-ids.ts';
 
-/** Admissions in one transaction: meanwhile others wait for the upstream. */
+/** The maximum number of admissions in one transaction. Others wait for the upstream's row during it. */
 export const MAX_ADMISSIONS = 100;
 
 /** A task that was admitted. */

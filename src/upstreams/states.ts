@@ -11,7 +11,10 @@ import type { UpstreamCooldown } from '../telemetry/metrics-service.ts';
 import { CIRCUIT_BREAKER } from './circuit-breaker.ts';
 
 const { failuresToOpen, failureWindowSeconds, openSeconds } = CIRCUIT_BREAKER;
-/** A task that tries has this long before another may: connecting alone can take 10 s, an image takes half a minute. */
+/**
+ * How many seconds a task that probes an upstream has before another one may probe it. Connecting alone can take 10 s,
+ * and an image takes half a minute.
+ */
 const PROBE_SECONDS = 60;
 
 /** The state of an upstream. Times are milliseconds from now; 0: over, or never was. */
@@ -116,7 +119,7 @@ export async function claimUpstreamProbe(database: Queryable, upstream: string):
   return (await database.query(claimProbe, [upstream])).length === 1;
 }
 
-/** There are only as many as model files have ever named. */
+/** The maximum number of listed upstreams. Only upstreams that a model file has named exist, so there are far fewer. */
 const MAX_LISTED = 200;
 
 const list: Statement = {

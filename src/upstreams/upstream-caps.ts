@@ -17,7 +17,7 @@ export function upstreamName({ id, protocol, baseUrl }: Pick<Upstream, 'id' | 'p
   return id ?? `${protocol}${host}`;
 }
 
-/** By protocol. Cog: "By default, the server runs one prediction at a time." */
+/** The default concurrency limit, by protocol. Cog: "By default, the server runs one prediction at a time." */
 const USUAL_CONCURRENCY: ReadonlyMap<string, number> = new Map([['cog', 1]]);
 
 /** How many jobs may be under way there at once, across all workers, according to one model; undefined: any number. */

@@ -10,7 +10,10 @@ import path from 'node:path';
 import { isObjectKey } from './object-key.ts';
 
 const PARTIAL = '~partial';
-/** 24 h, as for unnamed objects (architecture, "Archiving really copies"): longer than any upload lives. */
+/**
+ * The age from which a temporary file is considered abandoned: 24 h, as for unreferenced objects (architecture,
+ * "Archiving really copies"), which is longer than any upload takes.
+ */
 const ABANDONED_AFTER_MS = 24 * 60 * 60 * 1000;
 
 /** A store's root and its directory for unfinished files, in the same file system so that a rename is atomic. */

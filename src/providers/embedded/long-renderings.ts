@@ -7,9 +7,14 @@ import { createTenantShares } from '../../limits/tenant-shares.ts';
 import type { TenantShares } from '../../limits/tenant-shares.ts';
 import type { ShareMetrics } from '../../telemetry/metrics-shares.ts';
 
-/** On top of one per thread: videos of other accounts that take turns with those of the first account. */
+/**
+ * The number of long renderings in addition to one per thread. They let other accounts' videos take turns with those of
+ * the first account.
+ */
 const EXTRA_RENDERINGS = 2;
-/** How many may wait for a slot, so that a free one is taken without waiting for a retry: in all, and per account. */
+/**
+ * The maximum number of renderings that wait for a slot, in total and per account. Those beyond it have to be retried.
+ */
 const WAITING = { perProcess: 2, perTenant: 1 } as const;
 
 /** @returns how many may be under way, and how many including those that wait for a slot. */
@@ -18,7 +23,7 @@ export function longRenderingLimits(threads: number): { readonly active: number;
   return { active, activeAndWaiting: active + WAITING.perProcess };
 }
 
-/** One account has at most one rendering under way per thread. */
+/** One account has at most one rendering in progress per thread. */
 export function createLongRenderings(threads: number, metrics?: ShareMetrics): TenantShares {
   return createTenantShares({
     resource: 'long_renderings',

@@ -15,9 +15,9 @@ export interface ExpressionJob {
 /** For each expression its value as JSON, null if it has none, or the code of the error. */
 export type ExpressionAnswers = Readonly<Record<string, { readonly json: string | null } | { readonly code: string }>>;
 
-/** A reasonable recursion depth; anything deeper does not terminate. */
+/** The maximum recursion depth of an expression; deeper recursion is assumed not to terminate. */
 const MAX_DEPTH = 200;
-/** None of our responses contains a longer list. */
+/** The maximum length of a list that an expression may create. */
 const MAX_SEQUENCE = 100_000;
 const MAX_COMPILED = 500;
 

@@ -7,9 +7,12 @@ import { packageModule } from '../../config/package-root.ts';
 import { ThreadEndedError, createTimedThread } from '../../limits/timed-thread.ts';
 import type { ExpressionAnswers, ExpressionJob } from './expression-thread.ts';
 
-/** An expression takes some microseconds; with a document of many megabytes, on a busy machine, a second or two. */
+/**
+ * The time limit of one evaluation, in milliseconds. It usually takes some microseconds, and a second or two for a
+ * document of many megabytes on a busy machine.
+ */
 const EVALUATION_TIMEOUT_MS = 5_000;
-/** JavaScript heap: four times what the largest response takes (upstream-calls.ts). */
+/** The limit of the thread's JavaScript heap: four times the size of the largest response (upstream-calls.ts). */
 const THREAD_HEAP_MB = 256;
 
 /** An expression produced no value: it failed, or did not finish. Its text and the data are not in the message. */

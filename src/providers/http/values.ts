@@ -21,7 +21,7 @@ const REASONS: readonly FailureReason[] = [
 const STATES = ['running', 'done', 'failed'] as const;
 const OUTCOMES: readonly CancelOutcome[] = ['cancelled', 'too_late', 'unsupported'];
 const MAX_PATH_LENGTH = 4_096;
-/** 100,000 USD: no job costs more, and a larger value is in another unit. */
+/** The highest cost that is believed: 100,000 USD. No job costs more, so a larger value must be in another unit. */
 const MAX_COST_MICRO_USD = 100_000_000_000n;
 
 export type JobStateWord = (typeof STATES)[number];

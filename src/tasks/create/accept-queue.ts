@@ -7,9 +7,12 @@ import type { AccountDatabase } from '../../limits/account-database.ts';
 import { IdempotencyMismatchError, acceptOne, acceptTogether } from './accept.ts';
 import type { Acceptance, NewTask } from './accept.ts';
 
-/** Beyond this a statement only gets longer: a commit's cost is shared well enough by then. */
+/** The maximum number of tasks in one statement. A larger batch would hardly reduce the cost of the commit per task. */
 const MAX_TOGETHER = 50;
-/** Characters of input in one statement: a body can have 10 MB (contract §1), and fifty of those are too much. */
+/**
+ * The maximum number of characters of input in one statement. A body can have 10 MB (contract §1), and fifty of them
+ * would be too much.
+ */
 const MAX_INPUT_TOGETHER = 4_000_000;
 
 export interface Acceptor {

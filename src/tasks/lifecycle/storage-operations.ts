@@ -46,11 +46,17 @@ export interface StorageRequest {
 }
 
 const MS_PER_DAY = 86_400_000;
-/** A promotion takes a second; one that takes this long has lost its workflow, or has one that still retries. */
+/**
+ * The time after which a promotion is requested again, in milliseconds. It usually takes a second; after this time its
+ * workflow is lost or still retries.
+ */
 const STALLED_AFTER_MS = 120_000;
-/** The limit of one statement. A pass requests all of them: the first may be those that never end. */
+/**
+ * The maximum number of promotions in one statement. A pass requests all stalled promotions again, because the first
+ * ones may never end.
+ */
 const STALLED_AT_ONCE = 1_000;
-/** Outputs that one transaction returns to `temp`: it locks the rows of their tasks. */
+/** The maximum number of outputs that one transaction returns to `temp`. It locks the rows of their tasks. */
 const RETURNED_AT_ONCE = 100;
 
 /**

@@ -32,16 +32,19 @@ export interface EventFeed {
   close(): void;
 }
 
-/** The longest delay of an event, and the load of one process on the database: four reads a second. */
+/**
+ * The polling interval in milliseconds. It determines the longest delay of an event and the load of one process on the
+ * database: four reads a second.
+ */
 const POLL_INTERVAL_MS = 250;
-/** While the database is unavailable: at growing intervals, up to this. */
+/** The longest polling interval while the database is unavailable, in milliseconds. */
 const MAX_BACKOFF_MS = 4_000;
-/** New events of one poll; where there are more, every listener catches up by its own `seq`. */
+/** The maximum number of new events of one poll. If there are more, every listener catches up from its own `seq`. */
 const MAX_NEW_EVENTS = 10_000;
-/** Listeners that catch up in one poll, and how many events each gets in it. */
+/** The maximum number of listeners that catch up in one poll, and the number of events that each gets. */
 const MAX_JOINING = 1_000;
 const MAX_CAUGHT_UP = 1_000;
-/** Up to this many tasks are named in the query, so that the events of others are not sent here. */
+/** The maximum number of task ids in the query. With more listeners the events of all tasks are read. */
 const MAX_NAMED = 100;
 
 const COLUMNS = `task_id AS "taskId", seq, floor(extract(epoch FROM at))::float8 AS at, type, detail`;

@@ -22,9 +22,12 @@ export interface TotalCounter {
   count(accountId: string, filter: TaskFilter, lead: Lead, range: Range): Promise<ListTotal>;
 }
 
-/** Some 200 B each. A forgotten set is counted again. */
+/** The maximum number of counted filters in memory, some 200 B each. An evicted one is counted again. */
 const REMEMBERED_FILTERS = 10_000;
-/** Tasks leave a set of metadata when they are erased: such a set is assumed to be above the cap only this long. */
+/**
+ * How long a metadata filter is assumed to match more tasks than are counted, in milliseconds: erased tasks no longer
+ * match it.
+ */
 const METADATA_REMEMBERED_MS = 60_000;
 
 const selectTotal: Statement = {

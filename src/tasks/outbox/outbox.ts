@@ -32,7 +32,10 @@ export type OutboxItem = ClaimedRow &
     | { readonly kind: 'promote_output'; readonly subjectId: string }
   );
 
-/** Longer than the launcher waits for Temporal, so that a row is not delivered twice at once. */
+/**
+ * The duration of the lease of a claimed row: longer than the launcher waits for Temporal, so that a row is not
+ * delivered twice at the same time.
+ */
 export const OUTBOX_LEASE_SECONDS = 15;
 
 /** The longest interval at which a row that keeps failing is retried. */
@@ -100,7 +103,10 @@ const claim: Statement = {
           ORDER BY id`,
 };
 
-/** Longer than a busy account's transactions hold its row, one after the other; far below what a claim may take. */
+/**
+ * The longest wait for an account's row, in milliseconds: longer than a busy account's consecutive transactions hold
+ * it, and much shorter than a claim may take.
+ */
 const ACCOUNT_WAIT_MS = 1_000;
 
 /**
@@ -264,7 +270,7 @@ export async function hasStart(database: Queryable, taskId: TaskId): Promise<boo
   return rows.length > 0;
 }
 
-/** The limit of one pass: it is one transaction, and the next comes a minute later. */
+/** The maximum number of callbacks in one pass, which is one transaction. The next pass follows a minute later. */
 const STALLED_CALLBACKS_AT_ONCE = 1_000;
 
 const insertStalledCallbacks: Statement = {

@@ -13,7 +13,10 @@ export interface UnclaimedStarts {
   read(database: Queryable): Promise<Backlog>;
 }
 
-/** Accounts whose next start is tracked, always the same ones: enough for an age, at a bounded cost. */
+/**
+ * The maximum number of accounts whose next start is tracked, always the same ones. They suffice to measure the age of
+ * the queue at a bounded cost.
+ */
 const FOLLOWED_ACCOUNTS = 1_000;
 
 /** By the partial indexes of the claim: `account_counters_launchable`, `outbox_waiting`. */

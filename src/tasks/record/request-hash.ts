@@ -7,10 +7,10 @@
 import { createHash } from 'node:crypto';
 import type { Fingerprint } from './fingerprint.ts';
 
-/** Enough to distinguish two requests, in hex digits. */
+/** The length of the hash in hexadecimal digits: enough to distinguish two requests. */
 const DIGITS = 16;
 
-/** The same for a row of `tasks`. */
+/** SQL that computes the same hash for a row of `tasks`. */
 export const REQUEST_HASH = `left(encode(sha256(convert_to(idempotency_key, 'UTF8') || fingerprint), 'hex'), ${DIGITS})`;
 
 /** @returns lower-case hex; null without a key. */

@@ -87,7 +87,7 @@ export async function lockTask(transaction: Queryable, taskId: TaskId): Promise<
   await transaction.query(lockStatement, [taskId]);
 }
 
-/** More writers of one task than this never collide. */
+/** The maximum number of attempts to insert an event; no more writers of one task collide. */
 const SEQ_ATTEMPTS = 5;
 
 /**

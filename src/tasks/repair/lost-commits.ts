@@ -9,7 +9,9 @@ import type { StoredFile } from '../../domain/run-record.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
 import type { UpstreamPosition } from '../lifecycle/transitions.ts';
 
-/** Least time in the queue: after a restore hundreds of tasks are started at once. */
+/**
+ * The minimum time in the queue of a task that is started again: after a restore hundreds of tasks are started at once.
+ */
 const QUEUED_AGAIN_SECONDS = 600;
 
 const renew: Statement = {

@@ -55,7 +55,7 @@ export async function recordRepairs(
     logger.warn({ err: error, repairs: repairs.length }, 'repairs were made but could not be recorded');
   }
 }
-/** Rows deleted by one statement: a pass adds fewer than that in its minute. */
+/** The maximum number of rows that one statement deletes. A pass adds fewer rows in its minute. */
 const PRUNED_AT_ONCE = 20_000;
 
 const prune: Statement = {

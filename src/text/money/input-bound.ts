@@ -25,9 +25,12 @@ const PER_IMAGE = 49_152;
 /** Separators between the parts of one message. */
 const PER_PART = 4;
 
-/** Some milliseconds of work: then other work gets its turn. */
+/** The number of characters after which other work gets its turn: some milliseconds of work. */
 const TURN_CHARACTERS = 64 * 1024;
-/** What is missed when a long text is cut into pieces: the growth of one number or one run of escapes. */
+/**
+ * The number of tokens added for each cut of a long text into pieces: a cut can hide the growth of one number or one
+ * run of escapes.
+ */
 const PER_CUT = 40;
 
 /** The parts of a request that are bounded. */

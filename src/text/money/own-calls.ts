@@ -17,7 +17,7 @@ const selectOpen: Statement = {
            FROM text_calls WHERE process_id = $1 AND settled_at IS NULL`,
 };
 
-/** A more recent settlement may still be on its way. */
+/** The age in milliseconds below which a settlement may not have been committed yet. */
 const ON_ITS_WAY_MS = 5_000;
 
 type OpenCall = Pick<NewTextCall, 'id' | 'accountId' | 'floorMicroUsd' | 'inputTokens'>;

@@ -8,7 +8,7 @@ import { randomUUID } from 'node:crypto';
 import type { Queryable, Statement } from '../../database/database.ts';
 import type { Logger } from '../../telemetry/log.ts';
 
-/** Three renewals may fail. */
+/** The duration of the lease: three renewals may fail before it expires. */
 export const LEASE_SECONDS = 20;
 const RENEW_MS = 5_000;
 

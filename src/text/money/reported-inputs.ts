@@ -14,11 +14,14 @@ import type { TextRequest } from '../request.ts';
 import { textUpstreamName } from '../upstream/target.ts';
 import { boundAddedTokens, boundInputTokens } from './input-bound.ts';
 
-/** Beginnings: some 200 bytes each. */
+/** The maximum number of beginnings of inputs in memory, some 200 bytes each. */
 const MAX_REMEMBERED = 20_000;
-/** Upstreams that are no longer trusted. */
+/** The maximum number of upstreams that are remembered as no longer trusted. */
 const MAX_DISTRUSTED = 1_000;
-/** How much more the same beginning may count the next time: the date in a template, tokens across its end. */
+/**
+ * How many more tokens the same beginning may count the next time, because of a date in the template or tokens across
+ * its end.
+ */
 const DRIFT = 64;
 /**
  * A report below this part of our own count is not remembered. No vocabulary is so much better than OpenAI's; some

@@ -20,15 +20,18 @@ import type { NewTextCall, TextSettlement } from './text-call.ts';
 export { TooManyStreamsError } from './hold-one-by-one.ts';
 export type { NewTextCall, TextSettlement } from './text-call.ts';
 
-/** Beyond this, a statement only gets longer. */
+/** The maximum number of calls in one statement. A larger batch saves nothing and only takes longer. */
 const MAX_TOGETHER = 100;
-/** How long a settlement waits for a hold to go with; in a busy account it never does. */
+/**
+ * How long a settlement waits for a hold that can share its transaction, in milliseconds; in a busy account it never
+ * waits.
+ */
 const SETTLE_WITHIN_MS = 50;
-/** After a failure of the database. */
+/** The longest delay of a retry after a failure of the database, in milliseconds. */
 const RETRY_WITHIN_MS = 1_000;
 /** A larger amount is processed by itself: sums of many must not exceed the database's integers. */
 const MAX_TOGETHER_MICRO_USD = 10n ** 15n;
-/** More than an account can have. */
+/** The largest amount that is processed: more than an account can have. */
 const MAX_MICRO_USD = 10n ** 18n;
 
 export interface TextLedger {

@@ -6,7 +6,7 @@ import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promi
 import type { TextModelDefinition } from '../../catalogue/text-definition.ts';
 import { TextFailure } from '../text-failure.ts';
 
-/** Some 0.2 ms of work. */
+/** The number of pieces after which other work gets its turn: some 0.2 ms of work. */
 const PIECES_PER_TURN = 16;
 
 export class Pace {

@@ -15,7 +15,7 @@ export interface ReadPrompt {
   readonly digest: string;
 }
 
-/** Beginnings: some 200 bytes each. */
+/** The maximum number of beginnings of prompts in memory, some 200 bytes each. */
 const MAX_REMEMBERED = 20_000;
 
 export class PromptMemory {

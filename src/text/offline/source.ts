@@ -20,9 +20,14 @@ import { PromptMemory } from './prompt-memory.ts';
 import type { ReadPrompt } from './prompt-memory.ts';
 import { TokenBudget, loadVocabulary, piecesOf, tokensOf } from '@darkroom/offline-text/tokens';
 
-/** For one call, all its choices together: this model runs beside everything else in its process. */
+/**
+ * The maximum number of tokens of one call, over all its choices. This model shares its process with everything else.
+ */
 const MOST_TOKENS = 32_768;
-/** The same for the reported log probabilities, alternatives included: each is some 200 B in memory. */
+/**
+ * The maximum number of reported log probabilities of one call, including alternatives; each takes some 200 B of
+ * memory.
+ */
 const MOST_LOGPROBS = 100_000;
 /** Below this, only the most probable word is drawn. */
 const GREEDY_TOP_P = 0.01;

@@ -11,7 +11,7 @@ import { responseOfItem } from './items.ts';
 import type { ConversationItem } from './items.ts';
 import { isResponseId } from './stored-responses.ts';
 
-/** A chain may not be longer, or have a larger stored size. These limits are ours. */
+/** The maximum length and stored size of a chain of responses. These limits are ours. */
 export const MAX_CHAIN = { responses: 500, bytes: 16_000_000 } as const;
 
 /** What a request refers to. */

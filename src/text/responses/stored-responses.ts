@@ -15,7 +15,7 @@ import { ResponseInProgressError, waitForCalls } from './wait-for-calls.ts';
 import type { WaitOptions } from './wait-for-calls.ts';
 import { DarkroomError } from '../../domain/darkroom-error.ts';
 
-/** OpenAI stores them for as long. */
+/** How many days a response is stored: as long as OpenAI stores it. */
 export const RESPONSE_RETENTION_DAYS = 30;
 const RETENTION_MS = RESPONSE_RETENTION_DAYS * 24 * 60 * 60 * 1000;
 

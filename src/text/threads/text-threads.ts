@@ -16,11 +16,17 @@ import { countEach, isLongerThan } from '../tokens.ts';
 import type { CountedRequest } from '../tokens.ts';
 import type { PlanJob, TextJob, TextJobAnswer } from './text-job.ts';
 
-/** JavaScript heap: the tokenizer's tables take 60 MB, the largest request and what is built from it some 100 MB. */
+/**
+ * The limit of a thread's JavaScript heap. The tokenizer's tables take 60 MB; the largest request and the objects built
+ * from it take some 100 MB.
+ */
 const THREAD_HEAP_MB = 512;
-/** Typical jobs take a millisecond; 10 MB of random Chinese characters, the slowest text to count, some 12 s. */
+/**
+ * The time limit of one job, in milliseconds. A typical job takes a millisecond; counting 10 MB of random Chinese
+ * characters, the slowest text, takes some 12 s.
+ */
 const JOB_TIMEOUT_MS = 10_000;
-/** The longest wait for a thread: about as long as the jobs before may take. */
+/** The longest wait for a thread, in milliseconds: about as long as the preceding jobs may take. */
 const WAIT_MS = 20_000;
 /**
  * Fewer are counted at once, in the calling thread: some hundredths of a second at most, usually less than one

@@ -23,9 +23,11 @@ import { PullQueue } from './pull-queue.ts';
 import { toFailure } from './rejection.ts';
 import { UpstreamFailure, invalidAnswer } from './upstream-failure.ts';
 
-/** 32 MB: with logprobs of every token, a long answer has some megabytes. */
+/**
+ * The maximum size of an upstream's response: 32 MB. With logprobs of every token, a long output takes some megabytes.
+ */
 const MAX_BODY_BYTES = 32 * 1024 * 1024;
-/** How much of a rejection is read, and for how long: its status is the most informative part. */
+/** How many bytes of a rejection are read, and for how long. Its status is the most informative part. */
 const MAX_REJECTION_BYTES = 64 * 1024;
 const REJECTION_MS = 2_000;
 /** After `[DONE]`, a connection is reused if it ends the answer within this time. */

@@ -11,7 +11,7 @@ import { UpstreamFailure } from './upstream-failure.ts';
  * Characters. The whole answer of an image tool fits in; a server that never ends an event does not fill our memory.
  */
 const MAX_EVENT = 4 * 1024 * 1024;
-/** What a line takes in addition to its characters, counted as characters: it may have none. */
+/** The overhead of a line, counted as characters, because a line may be empty. */
 const LINE_OVERHEAD = 64;
 
 /** Takes one event. @param name of `event:`; undefined if there is none. @param data its lines, joined by `\n`. */

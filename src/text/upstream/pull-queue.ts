@@ -15,7 +15,7 @@ export interface QueueHooks<T> {
   onAbandoned(): void;
 }
 
-/** Sizes as `sizeOf` counts them: some hundred events of a text. */
+/** The size, as `sizeOf` counts it, from which the queue is full: some hundred events of a text. */
 const FULL = 64 * 1024;
 const ROOM = 16 * 1024;
 

@@ -3,7 +3,7 @@ import type { TextFeature, TextUpstream } from '../../catalogue/text-definition.
 import type { TextCall } from '../source.ts';
 import type { Members } from './chat-choice.ts';
 
-/** By how much of the input our count of it may be off: another model's tokens are not OpenAI's. */
+/** The relative error of our count of input tokens, because another model's tokens differ from OpenAI's. */
 const COUNT_ERROR = 0.1;
 
 /**
