@@ -10,8 +10,8 @@ import type { RequestState } from '../app/request-state.ts';
 /** Ids of accounts and keys; an id of another form cannot exist and is not looked up in the database. */
 const ID = /^[\w-]{1,64}$/;
 
-export const ACCOUNT_PARAMS = { accountId: "The account's id, as the list of accounts gives it." };
-export const KEY_PARAMS = { keyId: "The key's id, as the list of keys gives it." };
+export const ACCOUNT_PARAMS = { accountId: 'The account id, as returned by `GET /admin/accounts`.' };
+export const KEY_PARAMS = { keyId: 'The key id, as returned by `GET /admin/accounts/{accountId}/keys`.' };
 
 /** @throws {RequestError} 404: nothing has an id of that form. */
 export function idOf(params: Readonly<Record<string, string>>, name: 'accountId' | 'keyId'): string {

@@ -8,8 +8,9 @@ import type { RequestState } from '../app/request-state.ts';
 
 /** Their descriptions in the reference. */
 export const DEPRECATION_HEADERS = {
-  Deprecation: 'Only for a deprecated model: since when it is, as `@` and Unix seconds (RFC 9745).',
-  Sunset: 'Only for a model that will be retired: when, as an HTTP date (RFC 8594).',
+  Deprecation:
+    'The time since when the model is deprecated, as `@` and Unix seconds (RFC 9745). Absent if the model is not deprecated.',
+  Sunset: 'The time when the model will be retired, as an HTTP date (RFC 8594). Absent if no retirement is planned.',
 };
 
 /** @param definition undefined: the model is no longer in the catalogue. */

@@ -51,7 +51,7 @@ function formOf(model: ModelDefinition, componentName: string, parts: OpenApiPar
         route: {
           type: 'string',
           enum: ['', ...routes],
-          description: `Absent, \`""\` and \`${DEFAULT_ROUTE}\` mean the default route.`,
+          description: `The route to use. If omitted, \`""\` or \`${DEFAULT_ROUTE}\`, the default route is used.`,
         },
       },
     };

@@ -28,9 +28,9 @@ for (const kind of Object.keys(ERROR_KINDS) as ErrorKind[]) {
 const FailureSchema = Type.Object(
   {
     code: Type.Integer({ minimum: 400, maximum: 599, description: 'Equal to the HTTP status.' }),
-    message: Type.String({ description: 'For people; it names the field where one is at fault.' }),
+    message: Type.String({ description: 'A readable message. It names the invalid field, if there is one.' }),
     data: Type.Null(),
-    error_code: Type.String({ description: 'For programs.' }),
+    error_code: Type.String({ description: 'A code for programs.' }),
   },
   { additionalProperties: false },
 );
@@ -40,7 +40,9 @@ const AdminFailureSchema = Type.Object(
   {
     ...FailureSchema.properties,
     violations: Type.Optional(
-      Type.Array(ViolationSchema, { description: 'What is wrong with the request, where its field is known.' }),
+      Type.Array(ViolationSchema, {
+        description: 'The validation errors of the request, if the invalid field is known.',
+      }),
     ),
   },
   { additionalProperties: false },
@@ -203,7 +205,7 @@ function errorHeaders(status: number, parts: OpenApiParts): OpenApiNode {
 /** `X-Request-Id`, which every response carries. */
 export function requestIdHeader(parts: OpenApiParts): OpenApiNode {
   return parts.addHeader('X-Request-Id', () => ({
-    description: 'Names this request; your own is echoed where it has this form.',
+    description: 'The id of this request. If you send this header in the same format, your value is returned.',
     required: true,
     schema: { type: 'string', pattern: '^[\\w-]{1,64}$' },
   }));
@@ -211,7 +213,7 @@ export function requestIdHeader(parts: OpenApiParts): OpenApiNode {
 
 function authenticateHeader(parts: OpenApiParts): OpenApiNode {
   return parts.addHeader('WWW-Authenticate', () => ({
-    description: 'How to authenticate.',
+    description: 'The authentication scheme to use.',
     required: true,
     schema: { type: 'string', enum: ['Bearer'] },
   }));
@@ -219,7 +221,7 @@ function authenticateHeader(parts: OpenApiParts): OpenApiNode {
 
 function retryAfterHeader(parts: OpenApiParts): OpenApiNode {
   return parts.addHeader('Retry-After', () => ({
-    description: 'Seconds to wait before the next attempt.',
+    description: 'The number of seconds to wait before the next attempt.',
     required: true,
     schema: { type: 'integer', minimum: 1 },
   }));

@@ -44,9 +44,9 @@ export function openApiPath(path: string): string {
 
 function accessText({ access, budget }: Route): string {
   if (access === 'none' || access === 'operator') return '';
-  const needs = access === 'any' ? 'Any key may do this.' : `Needs the scope \`${access}\`.`;
+  const needs = access === 'any' ? 'Any API key is accepted.' : `Requires the scope \`${access}\`.`;
   if (budget === 'text') return `${needs} Counts as a text call.`;
-  return budget === undefined || budget === 'read' ? needs : `${needs} Counts as a creating request.`;
+  return budget === undefined || budget === 'read' ? needs : `${needs} Counts as a create request.`;
 }
 
 function securityOf({ access }: Route): readonly OpenApiNode[] {
@@ -90,7 +90,7 @@ function prefixedParameters({ queryPrefix }: Route): readonly OpenApiNode[] {
       name,
       in: 'query',
       required: false,
-      description: `Any number of parameters \`${queryPrefix}<name>=<value>\`, each name once; all must match.`,
+      description: `Any number of parameters \`${queryPrefix}<name>=<value>\`, at most one for each name. All of them must match.`,
       style: 'form',
       explode: true,
       schema: {
@@ -159,7 +159,9 @@ function goodResponses(route: Route, parts: OpenApiParts, routes: readonly Route
   const isConditional = route.method === 'GET' && route.answer.kind !== 'other';
   return {
     200: ok,
-    ...(isConditional ? { 304: { description: 'What you have (`If-None-Match`) is current.', headers } } : {}),
+    ...(isConditional
+      ? { 304: { description: 'Not modified: your copy (`If-None-Match`) is current.', headers } }
+      : {}),
     ...Object.fromEntries(
       Object.entries(others).map(([status, answer]) => {
         const content = contentOfOther(answer, parts);
@@ -218,15 +220,15 @@ function rateLimitHeaders(parts: OpenApiParts): OpenApiNode {
   const header = (name: string, description: string): OpenApiNode =>
     parts.addHeader(name, () => ({ description, required: true, schema: { type: 'integer', minimum: 0 } }));
   return {
-    'X-RateLimit-Limit': header('X-RateLimit-Limit', 'Requests of this kind per minute.'),
-    'X-RateLimit-Remaining': header('X-RateLimit-Remaining', 'How many may come now.'),
-    'X-RateLimit-Reset': header('X-RateLimit-Reset', 'Unix seconds: when all of them may come again.'),
+    'X-RateLimit-Limit': header('X-RateLimit-Limit', 'The number of requests of this kind that are allowed per minute.'),
+    'X-RateLimit-Remaining': header('X-RateLimit-Remaining', 'The number of requests that are allowed now.'),
+    'X-RateLimit-Reset': header('X-RateLimit-Reset', 'The time when the full limit is available again, in Unix seconds.'),
   };
 }
 
 function entityTagHeader(parts: OpenApiParts): OpenApiNode {
   return parts.addHeader('ETag', () => ({
-    description: 'Send it as `If-None-Match` to learn whether anything changed.',
+    description: 'Send it as `If-None-Match` to check whether the response has changed.',
     schema: { type: 'string' },
   }));
 }

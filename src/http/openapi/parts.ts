@@ -89,6 +89,6 @@ function sorted(parts: ReadonlyMap<string, OpenApiNode>): OpenApiNode {
 /** A range that rejects nothing is described in words. */
 function withoutRange(schema: object): object {
   const { minimum, maximum, [CLAMPED]: _, description = '', ...rest } = schema as Record<string, unknown>;
-  const range = `From ${String(minimum)} to ${String(maximum)}; a value outside is set to the nearest limit.`;
+  const range = `From ${String(minimum)} to ${String(maximum)}. Values outside this range are set to the nearest limit.`;
   return { ...rest, description: `${String(description)} ${range}`.trim() };
 }

@@ -20,8 +20,9 @@ export function accountCallbackRoutes(http: HttpContext): readonly Route[] {
       path: '/v1/account/callbacks',
       operationId: 'listAccountCallbacks',
       tag: 'Webhooks',
-      summary: 'List the attempts to deliver callbacks, of all tasks',
-      description: 'Newest first. Follow `nextCursor` for older ones; what is attempted meanwhile moves no page.',
+      summary: 'List callback attempts for all tasks',
+      description:
+        'Returns the newest attempts first. Follow `nextCursor` for older ones. New attempts do not shift pages that follow a cursor.',
       access: 'tasks:read',
       query: AccountCallbacksQuerySchema,
       isExpensive: true,

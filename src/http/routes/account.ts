@@ -30,14 +30,14 @@ export function accountRoutes(http: HttpContext): readonly Route[] {
       path: '/v1/account',
       operationId: 'getAccount',
       tag: 'Account',
-      summary: 'Read the balance and the limits',
+      summary: 'Get the account',
       description:
-        '`callbackProblems` lists the receivers of the account that fail to accept callbacks, and since when.',
+        'Returns the balance, the limits and their usage. `callbackProblems` lists the receivers that currently fail to accept callbacks.',
       access: 'billing:read',
       answer: { kind: 'data', schema: AccountSchema },
       answerHeaders: {
         [`${http.config.callbacks.headerPrefix}-Callback-Failing`]:
-          'How many receivers of the account take no callbacks; absent where all do. On every answer to a key of the account.',
+          'The number of receivers of the account that fail to accept callbacks. Absent if there are none. Sent with every response to a key of the account.',
       },
       async handle({ caller: { accountId } }) {
         const [account, failing] = await Promise.all([
@@ -55,8 +55,9 @@ export function accountRoutes(http: HttpContext): readonly Route[] {
       path: '/v1/account/ledger',
       operationId: 'listLedger',
       tag: 'Account',
-      summary: 'List what was booked',
-      description: 'Newest first. Follow `nextCursor` for older entries; what is booked meanwhile moves no page.',
+      summary: 'List ledger entries',
+      description:
+        'Returns the newest entries first. Follow `nextCursor` for older ones. New entries do not shift pages that follow a cursor.',
       access: 'billing:read',
       query: LedgerQuerySchema,
       isExpensive: true,
@@ -68,8 +69,9 @@ export function accountRoutes(http: HttpContext): readonly Route[] {
       path: '/v1/account/usage',
       operationId: 'getUsage',
       tag: 'Account',
-      summary: 'Sum up what was captured',
-      description: 'By UTC day, model and key, in any combination. Storage has no model and no key.',
+      summary: 'Get usage',
+      description:
+        'Returns the captured amounts, grouped by UTC day, model and key in any combination. Storage has no model and no key.',
       access: 'billing:read',
       query: UsageQuerySchema,
       isExpensive: true,

@@ -58,7 +58,7 @@ export function adminAccountRoutes(http: HttpContext): readonly Route[] {
       method: 'GET',
       path: '/admin/accounts',
       operationId: 'adminListAccounts',
-      summary: 'List the accounts',
+      summary: 'List accounts',
       query: AccountPageQuerySchema,
       answer: { kind: 'data', schema: AccountPageSchema },
       async handle({ query: { size = DEFAULT_PAGE_SIZE, cursor, search } }) {
@@ -82,11 +82,11 @@ export function adminAccountRoutes(http: HttpContext): readonly Route[] {
       operationId: 'adminCreateAccount',
       summary: 'Create an account',
       description:
-        'It has no API key yet: create one for it. It has a key that signs its callbacks, which this answer shows once; its owner reads it at `GET /v1/account/webhook-key`.',
+        'The new account has no API key: create one with `POST /admin/accounts/{accountId}/keys`. It has a signing secret for its callbacks, which only this response shows to operators; its owner can read it at `GET /v1/account/webhook-key`.',
       body: {
         kind: 'json',
         schema: CreateAccountSchema,
-        examples: { studio: { summary: 'With money', value: { name: 'studio', usd: '25' } } },
+        examples: { studio: { summary: 'With an initial balance', value: { name: 'studio', usd: '25' } } },
       },
       answer: { kind: 'data', schema: CreatedAccountSchema },
       async handle({ ctx, body: { name, usd, limits } }) {
@@ -106,7 +106,7 @@ export function adminAccountRoutes(http: HttpContext): readonly Route[] {
       method: 'GET',
       path: '/admin/accounts/{accountId}',
       operationId: 'adminGetAccount',
-      summary: 'Read an account',
+      summary: 'Get an account',
       answer: accountAnswer,
       handle: async ({ params }) => presentAdminAccount(await readAccount(database, idOf(params, 'accountId'))),
     }),
@@ -115,9 +115,9 @@ export function adminAccountRoutes(http: HttpContext): readonly Route[] {
       method: 'PATCH',
       path: '/admin/accounts/{accountId}',
       operationId: 'adminUpdateAccount',
-      summary: 'Change the name or limits of an account',
+      summary: 'Update an account',
       description:
-        'Fields that are absent stay unchanged. Rates apply within a second; tasks that already run above a lowered limit continue.',
+        'Changes the name or the limits. Omitted fields stay unchanged. New rate limits apply within a second. Tasks that are already running above a lowered limit continue.',
       body: { kind: 'json', schema: UpdateAccountSchema },
       answer: accountAnswer,
       async handle({ ctx, params, body: { name, limits } }) {
@@ -140,7 +140,7 @@ export function adminAccountRoutes(http: HttpContext): readonly Route[] {
       operationId: 'adminSuspendAccount',
       summary: 'Suspend an account',
       description:
-        'Its requests are rejected with 403 within a second. Running tasks finish; queued tasks stay queued.',
+        'Within a second, requests of the account are rejected with 403. Running tasks finish; queued tasks stay queued.',
       body: { kind: 'json', schema: SuspendAccountSchema, isOptional: true },
       answer: accountAnswer,
       handle: (request) => setSuspension(request, true, request.body.reason?.trim()),
@@ -150,8 +150,8 @@ export function adminAccountRoutes(http: HttpContext): readonly Route[] {
       method: 'POST',
       path: '/admin/accounts/{accountId}/resume',
       operationId: 'adminResumeAccount',
-      summary: 'Serve an account again',
-      description: 'Why it was suspended is forgotten.',
+      summary: 'Resume an account',
+      description: 'Lifts the suspension and clears its reason.',
       answer: accountAnswer,
       handle: (request) => setSuspension(request, false),
     }),

@@ -51,8 +51,8 @@ export function adminLedgerRoutes(http: HttpContext): readonly Route[] {
       method: 'POST',
       path: '/admin/accounts/{accountId}/top-up',
       operationId: 'adminTopUp',
-      summary: 'Add money to an account',
-      description: 'With a `reference` it can be sent again after an answer that was lost: it is booked once.',
+      summary: 'Top up an account',
+      description: 'Send a `reference` to make retries safe: a top-up with the same reference is never booked twice.',
       body: { kind: 'json', schema: TopUpSchema },
       answer: { kind: 'data', schema: LedgerChangeSchema },
       async handle({ ctx, params, body: { usd, reference } }) {
@@ -68,8 +68,8 @@ export function adminLedgerRoutes(http: HttpContext): readonly Route[] {
       method: 'POST',
       path: '/admin/accounts/{accountId}/adjust',
       operationId: 'adminAdjust',
-      summary: 'Correct the balance of an account',
-      description: 'Up or down; never by more than is available.',
+      summary: 'Adjust the balance of an account',
+      description: 'Increases or decreases the balance. A decrease cannot exceed the available balance.',
       body: { kind: 'json', schema: AdjustSchema },
       answer: { kind: 'data', schema: LedgerChangeSchema },
       async handle({ ctx, params, body: { usd, reference, reason } }) {
@@ -85,7 +85,7 @@ export function adminLedgerRoutes(http: HttpContext): readonly Route[] {
       method: 'GET',
       path: '/admin/accounts/{accountId}/ledger',
       operationId: 'adminListLedger',
-      summary: 'List what was booked for an account',
+      summary: 'List ledger entries of an account',
       query: LedgerQuerySchema,
       answer: { kind: 'data', schema: LedgerSchema },
       async handle({ params, query }) {
@@ -98,7 +98,7 @@ export function adminLedgerRoutes(http: HttpContext): readonly Route[] {
       method: 'GET',
       path: '/admin/accounts/{accountId}/usage',
       operationId: 'adminGetUsage',
-      summary: 'Sum up what was captured of an account, and what its text calls cost beyond their holds',
+      summary: 'Get usage of an account',
       query: UsageQuerySchema,
       answer: { kind: 'data', schema: AdminUsageSchema },
       async handle({ params, query }) {
@@ -116,8 +116,9 @@ export function adminLedgerRoutes(http: HttpContext): readonly Route[] {
       method: 'GET',
       path: '/admin/ledger/verify',
       operationId: 'adminVerifyLedger',
-      summary: 'Prove that all money adds up',
-      description: 'Reads the whole database, of all accounts, in one snapshot. Takes seconds for millions of entries.',
+      summary: 'Verify the ledger',
+      description:
+        'Checks that the ledgers of all accounts add up, in one snapshot of the database. Takes seconds for millions of entries.',
       answer: { kind: 'data', schema: LedgerVerificationSchema },
       async handle() {
         verification ??= verifyLedger(database).finally(() => {
@@ -132,9 +133,9 @@ export function adminLedgerRoutes(http: HttpContext): readonly Route[] {
       method: 'GET',
       path: '/admin/costs',
       operationId: 'adminListOperatorCosts',
-      summary: 'Sum up what the operator may have to pay although no account was charged',
+      summary: 'Get costs that are not charged to accounts',
       description:
-        'Tasks that failed or were cancelled after their provider had or may have had the work, less what their owners paid for it: time-outs, unknown outcomes, cancels, results without a usable file. And text calls whose upstream reported more than was held: `hold_exceeded`.',
+        'Returns what the operator may have to pay without an account being charged. This includes tasks that failed or were cancelled after their provider received, or may have received, the work, less what their owners paid: timeouts, unknown outcomes, cancellations, and results without a usable file. It also includes text calls whose upstream reported more usage than was held (`hold_exceeded`).',
       query: OperatorCostsQuerySchema,
       answer: { kind: 'data', schema: OperatorCostsSchema },
       async handle({ query }) {

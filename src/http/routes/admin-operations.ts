@@ -25,7 +25,7 @@ export function adminOperationRoutes(http: HttpContext): readonly Route[] {
       ...shared,
       path: '/admin/service',
       operationId: 'adminGetService',
-      summary: 'List the addresses of the service and its tools',
+      summary: 'Get the service URLs',
       answer: { kind: 'data', schema: AdminServiceSchema },
       async handle() {
         return {
@@ -39,9 +39,9 @@ export function adminOperationRoutes(http: HttpContext): readonly Route[] {
       ...shared,
       path: '/admin/upstreams',
       operationId: 'adminGetUpstreams',
-      summary: 'List the state of the upstreams of tasks',
+      summary: 'Get the state of upstreams',
       description:
-        'The state is shared by all workers. Each API process has its own state of upstreams for text, which is in its metrics.',
+        'Returns the state of the upstreams that tasks use, which is shared by all workers. The state of upstreams for text is kept by each API process and is available in its metrics.',
       answer: { kind: 'data', schema: UpstreamsSchema },
       async handle() {
         const models = http.catalogue.models.filter((model) => !isTextModel(model));
@@ -52,9 +52,9 @@ export function adminOperationRoutes(http: HttpContext): readonly Route[] {
       ...shared,
       path: '/admin/tasks/{taskId}',
       operationId: 'adminGetTask',
-      summary: 'Find a task',
-      description: 'Whosesoever it is. Without what its owner sent, and without its outputs.',
-      params: { taskId: "The task's id." },
+      summary: 'Get a task of any account',
+      description: 'Omits everything the owner sent and the outputs themselves.',
+      params: { taskId: 'The task id.' },
       errors: ['NOT_FOUND'],
       answer: { kind: 'data', schema: AdminTaskSchema },
       async handle({ params: { taskId = '' } }) {

@@ -22,9 +22,9 @@ export function adminRepairRoutes({ database }: HttpContext): readonly Route[] {
       ...shared,
       path: '/admin/repairs',
       operationId: 'adminListRepairs',
-      summary: 'List what the repair has done',
+      summary: 'List repairs',
       description:
-        'By all processes, newest first: tasks whose work had stopped, and callbacks that were overdue. Kept for 30 days.',
+        'Returns the repairs of all processes, newest first: tasks whose work had stopped and callbacks that were overdue. Repairs are kept for 30 days.',
       query: RepairListQuerySchema,
       answer: { kind: 'data', schema: RepairListSchema },
       async handle({ query: { size = DEFAULT_PAGE_SIZE, cursor, kind } }) {
@@ -39,7 +39,7 @@ export function adminRepairRoutes({ database }: HttpContext): readonly Route[] {
       ...shared,
       path: '/admin/repairs/summary',
       operationId: 'adminGetRepairSummary',
-      summary: 'List tasks that need repair, and count the repairs done',
+      summary: 'Get a repair summary',
       answer: { kind: 'data', schema: RepairSummarySchema },
       async handle() {
         const [tasks, counts] = await Promise.all([readTasksNeedingRepair(database), countRepairs(database)]);

@@ -20,7 +20,7 @@ export function adminServiceRoutes(http: HttpContext): readonly Route[] {
       path: '/admin/queues',
       operationId: 'adminGetQueues',
       tag: 'Administration',
-      summary: 'See what waits and runs',
+      summary: 'Get queue sizes',
       access: 'operator',
       answer: { kind: 'data', schema: QueuesSchema },
       handle: () => readQueues(http.database, http.now()),
@@ -30,12 +30,12 @@ export function adminServiceRoutes(http: HttpContext): readonly Route[] {
       path: '/metrics',
       operationId: 'adminGetMetrics',
       tag: 'Administration',
-      summary: 'Read the metrics of this process',
+      summary: 'Get the metrics of this process',
       description:
-        'For Prometheus, with the token as its bearer credential. `METRICS_PORT` has the same without one, and a worker has it only there.',
+        'Configure Prometheus with the operator token as its bearer token. The same metrics are available without a token on `METRICS_PORT`, which is the only place where a worker serves them.',
       access: 'operator',
       query: NO_QUERY,
-      answer: { kind: 'other', mimeTypes: ['text/plain'], description: "Prometheus' text format." },
+      answer: { kind: 'other', mimeTypes: ['text/plain'], description: 'The metrics in the Prometheus text format.' },
       async handle({ ctx }) {
         const text = await http.renderMetrics();
         ctx.status = 200;
@@ -50,8 +50,9 @@ export function adminServiceRoutes(http: HttpContext): readonly Route[] {
       path: '/admin/catalogue',
       operationId: 'adminGetCatalogue',
       tag: 'Administration',
-      summary: 'List the models that are loaded, and the model files that are rejected',
-      description: 'As the process that answers sees it: each one follows the model files by itself.',
+      summary: 'Get the loaded catalogue',
+      description:
+        'Returns the loaded models and the rejected model files of the process that handles the request. Each process reads the model files independently.',
       access: 'operator',
       answer: { kind: 'data', schema: AdminCatalogueSchema },
       async handle() {

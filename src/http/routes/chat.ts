@@ -25,9 +25,9 @@ export function chatRoutes(http: HttpContext): readonly Route[] {
       path: '/v1/chat/completions',
       operationId: 'createChatCompletion',
       tag: 'Text',
-      summary: 'Answer a conversation',
+      summary: 'Create a chat completion',
       description:
-        "OpenAI's chat completions. With `stream` the answer is server-sent events that end with `data: [DONE]`; an error in the middle is an event too. A parameter that a model does not support is rejected by name.",
+        "Compatible with OpenAI's chat completions. With `stream`, the response is a stream of server-sent events that ends with `data: [DONE]`; an error during the stream is sent as an event. A parameter that the model does not support is rejected, and the error names it.",
       access: 'text:write',
       budget: 'text',
       body: {
@@ -43,7 +43,7 @@ export function chatRoutes(http: HttpContext): readonly Route[] {
         },
       },
       answer: { kind: 'json', schema: ChatCompletionSchema },
-      otherAnswers: { 200: { description: 'With `stream`: chunks.', mimeTypes: ['text/event-stream'] } },
+      otherAnswers: { 200: { description: 'With `stream`: server-sent events.', mimeTypes: ['text/event-stream'] } },
       answerHeaders: TEXT_ANSWER_HEADERS,
       errors: ['MODEL_UNAVAILABLE', 'INSUFFICIENT_BALANCE'],
       async handle(request) {

@@ -98,8 +98,8 @@ export function createDashboard(http: HttpContext, listener: 'public' | 'admin')
       path: '/',
       operationId: 'getDashboard',
       tag: 'Dashboard',
-      summary: 'The dashboard',
-      description: `Its pages are at ${PAGES[listener].map((name) => `\`/${name}\``).join(', ')} and below them.`,
+      summary: 'Get the dashboard',
+      description: `The pages of the dashboard are at ${PAGES[listener].map((name) => `\`/${name}\``).join(', ')} and below.`,
       access: 'none',
       answer: { kind: 'other', mimeTypes: ['text/html'], description: 'The page.' },
       async handle({ ctx }) {
@@ -112,15 +112,15 @@ export function createDashboard(http: HttpContext, listener: 'public' | 'admin')
       path: '/assets/{file...}',
       operationId: 'getDashboardFile',
       tag: 'Dashboard',
-      summary: 'A file of the dashboard',
+      summary: 'Get a file of the dashboard',
       access: 'none',
-      params: { file: 'Its name, as the page has it.' },
+      params: { file: 'The file name, as referenced by the page.' },
       answer: {
         kind: 'other',
         mimeTypes: ['text/javascript', 'text/css', 'image/svg+xml', 'image/webp', 'video/mp4', 'audio/mpeg'],
         description: 'The file.',
       },
-      otherAnswers: { 304: { description: 'What you have (`If-None-Match`) is current.' } },
+      otherAnswers: { 304: { description: 'Not modified: your copy (`If-None-Match`) is current.' } },
       errors: ['NOT_FOUND'],
       async handle({ ctx, params }) {
         const name = params['file'] ?? '';

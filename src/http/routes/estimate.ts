@@ -21,9 +21,9 @@ export function estimateRoutes(http: HttpContext): readonly Route[] {
       operationId: 'estimateTask',
       changesState: false,
       tag: 'Tasks',
-      summary: 'Estimate a task',
+      summary: 'Estimate the cost of a task',
       description:
-        'Takes the body of a create, but creates no task and holds no money. All problems of the request are listed, with status 200; only an unknown model is an error.',
+        'Accepts the same body as `POST /v1/tasks`, but creates no task and holds no money. All validation errors are listed in a response with status 200; only an unknown model returns an error.',
       access: 'tasks:write',
       body: {
         kind: 'json',

@@ -36,15 +36,16 @@ export function fileRoutes(http: HttpContext): readonly Route[] {
       path: '/v1/files',
       operationId: 'uploadFile',
       tag: 'Files',
-      summary: 'Upload a file for inputs',
+      summary: 'Upload a file',
       description:
-        'An image, video or audio file of at most 100 MB, kept for 24 h. Its type is detected from its bytes. A sender that is silent for 30 s, sends less than 4 kB/s for a minute or takes more than an hour gets 408. Every input that takes a media URL takes its `url`.',
+        'Uploads an image, video or audio file of at most 100 MB, which is kept for 24 h. The type is detected from the bytes. Pass the returned `url` in any input field that accepts a media URL. Returns 408 if the client sends nothing for 30 s, sends less than 4 kB/s for a minute, or takes more than an hour.',
       access: 'storage:write',
       budget: 'create',
       body: {
         kind: 'raw',
         mimeTypes: ['multipart/form-data', 'image/*', 'video/*', 'audio/*', 'application/octet-stream'],
-        description: 'A form with one file and nothing else, or the bytes themselves under any content type.',
+        description:
+          'A form with exactly one file and no other fields, or the bytes themselves with any other content type.',
       },
       answer: { kind: 'data', schema: FileSchema },
       errors: ['PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE', 'RATE_LIMITED'],
@@ -58,9 +59,9 @@ export function fileRoutes(http: HttpContext): readonly Route[] {
       path: '/v1/files/{fileId}',
       operationId: 'getFile',
       tag: 'Files',
-      summary: 'Read an uploaded file',
+      summary: 'Get an uploaded file',
       access: 'storage:read',
-      params: { fileId: 'The id that uploading returned.' },
+      params: { fileId: 'The file id, as returned by `POST /v1/files`.' },
       answer: { kind: 'data', schema: FileSchema },
       errors: ['NOT_FOUND'],
       async handle({ caller, params }) {
@@ -73,9 +74,9 @@ export function fileRoutes(http: HttpContext): readonly Route[] {
       operationId: 'deleteFile',
       tag: 'Files',
       summary: 'Delete an uploaded file',
-      description: 'Its URLs stop working at once. Tasks that were created with it are not affected.',
+      description: 'The URLs of the file stop working immediately. Tasks that were created with it are not affected.',
       access: 'storage:write',
-      params: { fileId: 'The id that uploading returned.' },
+      params: { fileId: 'The file id, as returned by `POST /v1/files`.' },
       answer: { kind: 'data', schema: DeletedFileSchema },
       errors: ['NOT_FOUND'],
       async handle({ caller, params }) {

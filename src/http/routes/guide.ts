@@ -60,11 +60,12 @@ export function createGuide(readFiles: () => Promise<StaticFiles | undefined> = 
       path: ROOT,
       operationId: 'getGuide',
       tag: 'Service',
-      summary: 'The guide',
-      description: 'Guides, operations, reference and decisions, with a search.',
+      summary: 'Get the guide',
+      description:
+        'Returns the start page of the documentation: guides, operations, reference and decisions, with a search.',
       access: 'none',
       answer: { kind: 'other', mimeTypes: ['text/html'], description: 'The start page.' },
-      otherAnswers: { 304: { description: 'What you have (`If-None-Match`) is current.' } },
+      otherAnswers: { 304: { description: 'Not modified: your copy (`If-None-Match`) is current.' } },
       errors: ['NOT_FOUND'],
       async handle({ ctx }) {
         await answer(ctx, START_PAGE);
@@ -76,16 +77,16 @@ export function createGuide(readFiles: () => Promise<StaticFiles | undefined> = 
       path: `${ROOT}/{file...}`,
       operationId: 'getGuideFile',
       tag: 'Service',
-      summary: 'A page or a file of the guide',
-      description: 'Where there is none, browsers receive the 404 as a page.',
+      summary: 'Get a page or a file of the guide',
+      description: 'If the file does not exist, browsers receive the 404 as a page.',
       access: 'none',
-      params: { file: 'Its name, as the pages have it.' },
+      params: { file: 'The file name, as referenced by the pages.' },
       answer: {
         kind: 'other',
         mimeTypes: ['text/html', 'text/javascript', 'text/css', 'application/json', 'image/webp'],
         description: 'The page or the file.',
       },
-      otherAnswers: { 304: { description: 'What you have (`If-None-Match`) is current.' } },
+      otherAnswers: { 304: { description: 'Not modified: your copy (`If-None-Match`) is current.' } },
       errors: ['NOT_FOUND'],
       async handle({ ctx, params }) {
         await answer(ctx, params['file'] ?? '');

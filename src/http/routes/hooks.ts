@@ -22,10 +22,14 @@ export function hookRoutes(http: HttpContext): readonly Route[] {
       path: '/hooks/{upstream}/{token}',
       operationId: 'receiveProviderHook',
       tag: 'Service',
-      summary: 'Called by upstream providers when something has happened to a job',
-      description: 'With any body of at most 256 kB. Early, late and repeated calls change nothing.',
+      summary: 'Receive a provider webhook',
+      description:
+        'Called by upstream providers when the state of a job has changed. Accepts any body of at most 256 kB. Early, late and repeated calls are harmless.',
       access: 'none',
-      params: { upstream: 'Which provider calls.', token: 'What this service gave it for one task.' },
+      params: {
+        upstream: 'The provider that sends the webhook.',
+        token: 'The token that this service issued to the provider for one task.',
+      },
       answer: { kind: 'json', schema: ReceivedSchema },
       errors: ['NOT_FOUND', 'PAYLOAD_TOO_LARGE', 'RATE_LIMITED', 'SERVICE_UNAVAILABLE'],
       async handle({ ctx, params }) {

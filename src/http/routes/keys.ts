@@ -14,7 +14,7 @@ import { invalidRequest } from '../app/errors.ts';
 import { defineRoute } from '../app/route.ts';
 import type { Route } from '../app/route.ts';
 
-const params = { keyId: "The key's id, as the list of keys gives it." };
+const params = { keyId: 'The key id, as returned by `GET /v1/account/keys`.' };
 const ERRORS = ['FORBIDDEN', 'NOT_FOUND'] as const;
 
 export function keyRoutes(http: HttpContext): readonly Route[] {
@@ -24,7 +24,7 @@ export function keyRoutes(http: HttpContext): readonly Route[] {
       path: '/v1/account/keys',
       operationId: 'listKeys',
       tag: 'Keys',
-      summary: 'List the keys',
+      summary: 'List keys',
       access: 'keys:manage',
       answer: { kind: 'data', schema: KeyListSchema },
       async handle({ caller }) {
@@ -36,9 +36,9 @@ export function keyRoutes(http: HttpContext): readonly Route[] {
       path: '/v1/account/keys',
       operationId: 'createKey',
       tag: 'Keys',
-      summary: 'Make a key',
+      summary: 'Create a key',
       description:
-        'The answer holds the key, once and never again. It can have no more scopes, models, spend caps or lifetime than the key that makes it, and it counts against the spend caps of that key.',
+        'The response contains the key, which is not shown again. The new key cannot have more scopes, more models, higher spend caps or a longer lifetime than the key that creates it, and its spending counts against the spend caps of that key.',
       access: 'keys:manage',
       budget: 'create',
       body: {
@@ -46,7 +46,7 @@ export function keyRoutes(http: HttpContext): readonly Route[] {
         schema: CreateKeySchema,
         examples: {
           limited: {
-            summary: 'A key for one service, with a cap',
+            summary: 'A key for one service, with spend caps',
             value: { name: 'web shop', scopes: ['tasks:read', 'tasks:write'], spendCaps: { day: '5', total: '100' } },
           },
         },
@@ -64,9 +64,9 @@ export function keyRoutes(http: HttpContext): readonly Route[] {
       path: '/v1/account/keys/{keyId}/rotate',
       operationId: 'rotateKey',
       tag: 'Keys',
-      summary: 'Replace a key',
+      summary: 'Rotate a key',
       description:
-        'Makes a key with the same rights, whose text the answer holds once. The old one works beside it for the overlap, but never longer than it would have.',
+        'Creates a key with the same permissions. The response contains the key, which is not shown again. The old key continues to work during the overlap, but not beyond its own expiry.',
       access: 'keys:manage',
       budget: 'create',
       params,
@@ -86,7 +86,7 @@ export function keyRoutes(http: HttpContext): readonly Route[] {
       tag: 'Keys',
       summary: 'Revoke a key',
       description:
-        'For ever, from the next request on. Keys that were made with it stay. A key with this scope may always revoke itself.',
+        'Cannot be undone. Takes effect in all processes within a second. Keys that were created with this key remain valid. A key with this scope can always revoke itself.',
       access: 'keys:manage',
       params,
       answer: { kind: 'data', schema: KeySchema },

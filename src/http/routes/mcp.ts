@@ -51,27 +51,27 @@ export function mcpRoutes(http: HttpContext): readonly Route[] {
       // What its tools change, they change by operations of this table.
       changesState: false,
       tag: 'Service',
-      summary: 'Use the tools of the Model Context Protocol',
+      summary: 'Send a Model Context Protocol message',
       description:
-        'Streamable HTTP without sessions. What a tool may do is what its key may do; each of its requests counts as if it were sent by itself.',
+        'Uses the streamable HTTP transport without sessions. A tool has the permissions of the key; each request that a tool sends counts as a request of the key.',
       access: 'any',
       headers: {
-        Accept: '`text/event-stream` beside JSON: tool calls are answered as a stream, with progress.',
-        Origin: 'Sent by browsers; pages of other origins are rejected.',
-        'Mcp-Protocol-Version': 'The version that was agreed on.',
+        Accept: '`text/event-stream` in addition to JSON: responses to tool calls are streamed, with progress.',
+        Origin: 'Sent by browsers. Requests from pages of other origins are rejected.',
+        'Mcp-Protocol-Version': 'The protocol version that was negotiated.',
       },
       body: {
         kind: 'json',
         schema: MessagesSchema,
         maxBytes: CREATE_BODY_BYTES,
         examples: {
-          tools: { summary: 'Which tools there are', value: { jsonrpc: '2.0', id: 1, method: 'tools/list' } },
+          tools: { summary: 'List the tools', value: { jsonrpc: '2.0', id: 1, method: 'tools/list' } },
         },
       },
       answer: { kind: 'json', schema: AnswerSchema },
       otherAnswers: {
-        200: { description: 'Of a tool call: progress, then the answer.', mimeTypes: ['text/event-stream'] },
-        202: { description: 'Nothing is to be answered: a notification.' },
+        200: { description: 'For a tool call: progress, then the result.', mimeTypes: ['text/event-stream'] },
+        202: { description: 'The message was a notification, which has no response.' },
       },
       errors: ['FORBIDDEN'],
       async handle({ ctx, caller, body, large }) {

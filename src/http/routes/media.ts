@@ -25,12 +25,15 @@ export function mediaRoutes(http: HttpContext): readonly Route[] {
       path: '/media/{token}/{name}',
       operationId: 'downloadMedia',
       tag: 'Media',
-      summary: 'Download the bytes behind a signed URL',
+      summary: 'Download a file by its signed URL',
       description:
-        'Conditional and range requests by RFC 9110; a request for several ranges gets the whole file. With `?download` a browser saves them as a file.',
+        'Supports conditional and range requests (RFC 9110). A request for several ranges returns the whole file. With `?download`, browsers save the file instead of showing it.',
       access: 'none',
-      params: { token: 'What the URL was signed with.', name: 'A file name for people; it decides nothing.' },
-      headers: { Range: 'One range of bytes.' },
+      params: {
+        token: 'The token of the signed URL.',
+        name: 'A readable file name. It has no effect on the response.',
+      },
+      headers: { Range: 'A single range of bytes.' },
       answer: {
         kind: 'other',
         mimeTypes: MEDIA_TYPES,
@@ -38,10 +41,10 @@ export function mediaRoutes(http: HttpContext): readonly Route[] {
       },
       otherAnswers: {
         206: { description: 'The requested range.', mimeTypes: MEDIA_TYPES },
-        307: { description: 'The store itself has the bytes (`DOWNLOADS=direct`): follow `Location`.' },
-        304: { description: 'What you have (`If-None-Match`) is current.' },
-        412: { description: '`If-Match` names other bytes.' },
-        416: { description: 'The range is outside the file; `Content-Range` has its size.' },
+        307: { description: 'The file is served by the store itself (`DOWNLOADS=direct`): follow `Location`.' },
+        304: { description: 'Not modified: your copy (`If-None-Match`) is current.' },
+        412: { description: '`If-Match` does not match the file.' },
+        416: { description: 'The range is outside the file. `Content-Range` contains the size of the file.' },
       },
       errors: ['URL_EXPIRED', 'FORBIDDEN', 'NOT_FOUND', 'SERVICE_UNAVAILABLE'],
       async handle({ ctx, params }) {

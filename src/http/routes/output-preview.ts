@@ -16,14 +16,19 @@ import { taskIdOf } from './task-response.ts';
 const PreviewQuery = Type.Object(
   {
     maxEdge: Type.Optional(
-      Type.Integer({ minimum: 16, maximum: 1024, default: 768, description: 'Pixels of the long edge, at most.' }),
+      Type.Integer({
+        minimum: 16,
+        maximum: 1024,
+        default: 768,
+        description: 'The maximum length of the longer edge, in pixels.',
+      }),
     ),
     maxBytes: Type.Optional(
       Type.Integer({
         minimum: 5_000,
         maximum: 1_000_000,
         default: 200_000,
-        description: 'Bytes of the JPEG, at most.',
+        description: 'The maximum size of the JPEG, in bytes.',
       }),
     ),
   },
@@ -37,13 +42,16 @@ export function outputPreviewRoutes(http: HttpContext): readonly Route[] {
       path: '/v1/tasks/{taskId}/outputs/{outputId}/preview',
       operationId: 'previewOutput',
       tag: 'Tasks',
-      summary: 'Read a small copy of an image',
+      summary: 'Get a preview of an image',
       description:
-        'A JPEG of an `image`, `first_frame`, `last_frame` or `thumbnail`, on white where that is transparent; of an animated one the first frame. It gets smaller until it fits `maxBytes`. Of a video show its `thumbnail`.',
+        'Returns a JPEG of an output of type `image`, `first_frame`, `last_frame` or `thumbnail`. Transparent areas become white, and an animated image is represented by its first frame. The preview is scaled down until it fits `maxBytes`. For a video, request its `thumbnail`.',
       access: 'tasks:read',
-      params: { taskId: 'The id that creating the task returned.', outputId: 'The `id` of one of its outputs.' },
+      params: {
+        taskId: 'The task id, as returned by `POST /v1/tasks`.',
+        outputId: 'The `id` of an output of the task.',
+      },
       query: PreviewQuery,
-      answer: { kind: 'other', mimeTypes: ['image/jpeg'], description: 'The small copy.' },
+      answer: { kind: 'other', mimeTypes: ['image/jpeg'], description: 'The preview.' },
       errors: ['NOT_FOUND', 'UNSUPPORTED_MEDIA_TYPE'],
       async handle({ ctx, caller, params, query }) {
         const { accountId } = caller;

@@ -16,7 +16,7 @@ import { defineRoute } from '../app/route.ts';
 import type { Route } from '../app/route.ts';
 import { CACHE_AN_HOUR, CACHE_REVALIDATED, answerFile } from '../app/static-files.ts';
 
-const DocumentSchema = Type.Unsafe<OpenApiNode>({ type: 'object', description: 'OpenAPI 3.1.' });
+const DocumentSchema = Type.Unsafe<OpenApiNode>({ type: 'object', description: 'The OpenAPI 3.1 document.' });
 
 /** @param others every other route of the listener. */
 export function referenceRoutes(http: HttpContext, others: readonly Route[]): readonly Route[] {
@@ -46,7 +46,7 @@ export function referenceRoutes(http: HttpContext, others: readonly Route[]): re
       path: '/openapi.json',
       operationId: 'getOpenApi',
       tag: 'Service',
-      summary: 'This reference as an OpenAPI 3.1 document',
+      summary: 'Get this reference as an OpenAPI 3.1 document',
       access: 'none',
       answer: { kind: 'json', schema: DocumentSchema },
       async handle({ ctx }) {
@@ -61,10 +61,10 @@ export function referenceRoutes(http: HttpContext, others: readonly Route[]): re
       path: '/docs',
       operationId: 'getReference',
       tag: 'Service',
-      summary: 'This reference as a page',
+      summary: 'Get this reference as a page',
       access: 'none',
       answer: { kind: 'other', mimeTypes: ['text/html'], description: 'The page.' },
-      otherAnswers: { 304: { description: 'What you have (`If-None-Match`) is current.' } },
+      otherAnswers: { 304: { description: 'Not modified: your copy (`If-None-Match`) is current.' } },
       async handle({ ctx }) {
         protectPage(ctx);
         answerFile(ctx, PAGE, CACHE_REVALIDATED);
@@ -76,15 +76,15 @@ export function referenceRoutes(http: HttpContext, others: readonly Route[]): re
       path: '/docs/{file}',
       operationId: 'getReferenceFile',
       tag: 'Service',
-      summary: 'A file of that page',
+      summary: 'Get a file of the reference page',
       access: 'none',
-      params: { file: 'Its name, as the page has it.' },
+      params: { file: 'The file name, as referenced by the page.' },
       answer: {
         kind: 'other',
         mimeTypes: ['text/javascript', 'text/css', 'image/png'],
         description: 'The file.',
       },
-      otherAnswers: { 304: { description: 'What you have (`If-None-Match`) is current.' } },
+      otherAnswers: { 304: { description: 'Not modified: your copy (`If-None-Match`) is current.' } },
       errors: ['NOT_FOUND'],
       async handle({ ctx, params }) {
         const file = await pageFile(params['file'] ?? '');
@@ -106,7 +106,7 @@ export function adminReferenceRoutes(others: readonly Route[]): readonly Route[]
       path: '/admin/openapi.json',
       operationId: 'adminGetOpenApi',
       tag: 'Administration',
-      summary: 'This reference as an OpenAPI 3.1 document',
+      summary: 'Get this reference as an OpenAPI 3.1 document',
       access: 'operator',
       answer: { kind: 'json', schema: DocumentSchema },
       async handle() {

@@ -52,21 +52,23 @@ const ResponseQuery = Type.Object(
       Type.Array(Type.Unsafe<string>({ type: 'string', enum: [...INCLUDABLE] }), {
         maxItems: 100,
         description:
-          'Optional parts of the response; also spelt `include[]`. A part that was not requested at creation is rejected.',
+          'Optional parts of the response. `include[]` is accepted as well. A part that was not requested at creation is rejected.',
       }),
     ),
     stream: Type.Optional(
-      Type.Boolean({ description: 'The events of the response again, the last one `data: [DONE]`.' }),
+      Type.Boolean({
+        description: 'Whether to stream the events of the response again. The last one is `data: [DONE]`.',
+      }),
     ),
     starting_after: Type.Optional(
       Type.Integer({
         minimum: 0,
         maximum: 2_147_483_647,
-        description: 'With `stream`: only events after this `sequence_number`.',
+        description: 'With `stream`: returns only events after this `sequence_number`.',
       }),
     ),
     include_obfuscation: Type.Optional(
-      Type.Unsafe<false>({ type: 'boolean', enum: [false], description: 'Only false: events are not padded here.' }),
+      Type.Unsafe<false>({ type: 'boolean', enum: [false], description: 'Must be false: events are not padded.' }),
     ),
   },
   { additionalProperties: false },
@@ -74,20 +76,22 @@ const ResponseQuery = Type.Object(
 
 const InputItemsQuery = Type.Object(
   {
-    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, description: 'How many; default 20.' })),
+    limit: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 100, description: 'The maximum number of items. Default 20.' }),
+    ),
     order: Type.Optional(
       Type.Unsafe<'asc' | 'desc'>({
         type: 'string',
         enum: ['asc', 'desc'],
-        description: '`desc`: the last item first.',
+        description: 'The order of the items. `desc`, the default, returns the last item first.',
       }),
     ),
-    after: Type.Optional(Type.String({ maxLength: 256, description: 'The id of the item that the page comes after.' })),
+    after: Type.Optional(Type.String({ maxLength: 256, description: 'The id of the last item of the previous page.' })),
   },
   { additionalProperties: false },
 );
 
-const ID_PARAM = { responseId: 'The id of a response that was stored.' };
+const ID_PARAM = { responseId: 'The id of a stored response.' };
 const STORED = `A response is stored for ${RESPONSE_RETENTION_DAYS} days, unless \`store\` is false.`;
 
 /** Part of OpenAI's API and not served here; the patterns below would take the names for ids of responses. */
@@ -106,8 +110,8 @@ export function responseRoutes(http: HttpContext): readonly Route[] {
       path: '/v1/responses',
       operationId: 'createResponse',
       tag: 'Text',
-      summary: 'Make a response',
-      description: `OpenAI's responses. With \`stream\` the answer is its events, and \`data: [DONE]\` at the end. ${STORED}`,
+      summary: 'Create a response',
+      description: `Compatible with OpenAI's responses. With \`stream\`, the response is a stream of server-sent events that ends with \`data: [DONE]\`. ${STORED}`,
       access: 'text:write',
       budget: 'text',
       body: {
@@ -123,7 +127,7 @@ export function responseRoutes(http: HttpContext): readonly Route[] {
         },
       },
       answer: { kind: 'json', schema: ResponseSchema },
-      otherAnswers: { 200: { description: 'With `stream`: events.', mimeTypes: ['text/event-stream'] } },
+      otherAnswers: { 200: { description: 'With `stream`: server-sent events.', mimeTypes: ['text/event-stream'] } },
       answerHeaders: TEXT_ANSWER_HEADERS,
       errors: ['MODEL_UNAVAILABLE', 'INSUFFICIENT_BALANCE'],
       async handle(request) {
@@ -181,13 +185,13 @@ export function responseRoutes(http: HttpContext): readonly Route[] {
       path: '/v1/responses/{responseId}',
       operationId: 'getResponse',
       tag: 'Text',
-      summary: 'Read a stored response',
-      description: `${STORED} With \`stream\` its events are sent again, under the numbers that they had where it was streamed; one that is still being made cannot be streamed here.`,
+      summary: 'Get a stored response',
+      description: `${STORED} With \`stream\`, its events are sent again, with the sequence numbers of the original stream. A response that is still in progress cannot be streamed here.`,
       access: 'text:write',
       params: ID_PARAM,
       query: ResponseQuery,
       answer: { kind: 'json', schema: ResponseSchema },
-      otherAnswers: { 200: { description: 'With `stream`: events.', mimeTypes: ['text/event-stream'] } },
+      otherAnswers: { 200: { description: 'With `stream`: server-sent events.', mimeTypes: ['text/event-stream'] } },
       errors: ['NOT_FOUND', 'RESPONSE_IN_PROGRESS'],
       async handle({ ctx, caller, params, query }) {
         const { include, stream: isStreamed = false, starting_after: startingAfter } = query;
@@ -208,7 +212,8 @@ export function responseRoutes(http: HttpContext): readonly Route[] {
       operationId: 'deleteResponse',
       tag: 'Text',
       summary: 'Delete a stored response',
-      description: 'Deletes its input and output. Responses that continue it cannot be continued any more.',
+      description:
+        'Deletes the input and the output of the response. Responses that continue it can no longer be continued.',
       access: 'text:write',
       params: ID_PARAM,
       answer: {
@@ -224,7 +229,7 @@ export function responseRoutes(http: HttpContext): readonly Route[] {
       path: '/v1/responses/{responseId}/input_items',
       operationId: 'listResponseInputItems',
       tag: 'Text',
-      summary: "List a stored response's input",
+      summary: 'List input items of a stored response',
       access: 'text:write',
       params: ID_PARAM,
       query: InputItemsQuery,

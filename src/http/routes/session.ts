@@ -22,7 +22,7 @@ import { workflowsUrl } from '../app/workflow-links.ts';
 const PATH = '/session';
 const headers = {
   [DASHBOARD_HEADER]:
-    'Any value: that a page could set it shows that it is one of ours. Without it the cookie does not count.',
+    'Any value. Pages of other origins cannot set this header, so it shows that the request comes from the dashboard. Without it, the session cookie is ignored.',
 };
 
 /** For an invalid link: its error differs from that of a key, because the remedy is another one. */
@@ -71,7 +71,7 @@ export function sessionRoutes(http: HttpContext): readonly Route[] {
       tag: 'Dashboard',
       summary: 'Sign in to the dashboard',
       description:
-        'With a key, or with a link of `npm start` or `npm run admin -- sign-in-link`. The session is in a cookie, for 8 hours; it has exactly the rights of its key and ends with it.',
+        'Accepts a key, or a sign-in link from `npm start` or `npm run admin -- sign-in-link`. Sets a session cookie that is valid for 8 hours. The session has exactly the permissions of its key and ends when the key ends.',
       access: 'none',
       headers,
       body: { kind: 'json', schema: SignInSchema },
@@ -99,8 +99,8 @@ export function sessionRoutes(http: HttpContext): readonly Route[] {
       path: PATH,
       operationId: 'getSession',
       tag: 'Dashboard',
-      summary: 'Read whose session it is',
-      description: 'A key is accepted as well.',
+      summary: 'Get the session',
+      description: 'Returns the account, the key and the permissions of the session. An API key is also accepted.',
       access: 'any',
       headers,
       answer: { kind: 'data', schema: SessionSchema },
@@ -117,7 +117,8 @@ export function sessionRoutes(http: HttpContext): readonly Route[] {
       operationId: 'signOut',
       tag: 'Dashboard',
       summary: 'Sign out of the dashboard',
-      description: 'A request with a key ends no session, unless it ends all sessions of that key.',
+      description:
+        'Ends the session of the request. A request with an API key ends no session, unless `everywhere` ends all sessions of that key.',
       access: 'any',
       headers,
       query: EndSessionQuerySchema,

@@ -42,7 +42,7 @@ export function storageRoutes(http: HttpContext): readonly Route[] {
       operationId: 'listStoredOutputs',
       tag: 'Stored outputs',
       summary: 'List stored outputs',
-      description: 'Newest first. `url` is signed anew whenever the list is read.',
+      description: 'Returns the newest outputs first. Each request returns newly signed URLs.',
       access: 'storage:read',
       query: StorageQuerySchema,
       isExpensive: true,
@@ -66,7 +66,7 @@ export function storageRoutes(http: HttpContext): readonly Route[] {
       tag: 'Stored outputs',
       summary: 'Promote outputs to persistent storage',
       description:
-        'Answers at once; `status` is `pending` until `storage_tier` is `persistent`. Persistent storage is metered daily.',
+        'Returns immediately. The `status` of an output is `pending` until its `storage_tier` is `persistent`. Persistent storage is metered daily.',
       access: 'storage:write',
       body: { kind: 'json', schema: OutputIdsSchema, examples: IDS_EXAMPLE },
       answer: { kind: 'data', schema: StorageDecisionSchema },
@@ -87,22 +87,22 @@ export function storageRoutes(http: HttpContext): readonly Route[] {
       operationId: 'deleteStoredOutputs',
       summary: 'Delete outputs',
       description:
-        'They cannot be read once this returns, even with existing URLs; the bytes are deleted within minutes. The task keeps an entry for each.',
+        'Once this returns, the outputs cannot be read, even with existing URLs. The bytes are deleted within minutes. The task keeps an entry for each output.',
     }),
     removing({
       method: 'POST',
       path: '/v1/storages/delete',
       operationId: 'deleteStoredOutputsByPost',
-      summary: 'Delete outputs, for clients whose DELETE has no body',
+      summary: 'Delete outputs by POST',
     }),
     defineRoute({
       method: 'DELETE',
       path: '/v1/storages/{outputId}',
       operationId: 'deleteStoredOutput',
       tag: 'Stored outputs',
-      summary: 'Delete one output',
+      summary: 'Delete an output',
       access: 'storage:write',
-      params: { outputId: 'The id of an output.' },
+      params: { outputId: 'The output id, as returned by `GET /v1/storages`.' },
       answer: { kind: 'data', schema: StorageDecisionSchema },
       async handle({ caller, params }) {
         const { outputId = '' } = params;

@@ -19,9 +19,9 @@ export function taskCallbackRoutes(http: HttpContext): readonly Route[] {
       path: '/v1/tasks/{taskId}/callback/attempts',
       operationId: 'listCallbackAttempts',
       tag: 'Tasks',
-      summary: 'List the attempts to deliver a task’s callback',
+      summary: 'List callback attempts of a task',
       access: 'tasks:read',
-      params: { taskId: 'The id that creating the task returned.' },
+      params: { taskId: 'The task id, as returned by `POST /v1/tasks`.' },
       answer: { kind: 'data', schema: CallbackAttemptsSchema },
       errors: ['NOT_FOUND'],
       async handle({ caller, params }) {
@@ -34,11 +34,11 @@ export function taskCallbackRoutes(http: HttpContext): readonly Route[] {
       path: '/v1/tasks/{taskId}/callback/redeliver',
       operationId: 'redeliverCallback',
       tag: 'Tasks',
-      summary: 'Deliver a task’s callback once more',
+      summary: 'Redeliver the callback of a task',
       description:
-        'Begins the schedule of attempts anew and answers with the detail. While a delivery is under way nothing changes. 400 for a task that is not over, or was created without a callback.',
+        'Restarts the schedule of attempts and returns the task. Has no effect while a delivery is in progress. Returns 400 if the task has not ended, was created without a callback, or its callback URL was erased.',
       access: 'tasks:write',
-      params: { taskId: 'The id that creating the task returned.' },
+      params: { taskId: 'The task id, as returned by `POST /v1/tasks`.' },
       answer: { kind: 'data', schema: TaskSchema },
       errors: ['NOT_FOUND'],
       async handle({ ctx, caller, params }) {

@@ -17,7 +17,11 @@ import { respondWithTask, taskIdOf } from './task-response.ts';
 const DetailQuery = Type.Object(
   {
     include: Type.Optional(
-      Type.Unsafe<'input'>({ type: 'string', enum: ['input'], description: '`input`: the input as sent, too.' }),
+      Type.Unsafe<'input'>({
+        type: 'string',
+        enum: ['input'],
+        description: '`input` also returns the input as it was sent.',
+      }),
     ),
   },
   { additionalProperties: false },
@@ -30,21 +34,21 @@ export function taskDetailRoutes(http: HttpContext): readonly Route[] {
       path: '/v1/tasks/{taskId}',
       operationId: 'getTask',
       tag: 'Tasks',
-      summary: 'Read a task',
+      summary: 'Get a task',
       description:
-        'Responds at once, or, with `Prefer: wait=N`, when the status has changed or after N seconds, whichever comes first.',
+        'Returns immediately. With `Prefer: wait=N`, returns when the status has changed or after N seconds, whichever comes first.',
       access: 'tasks:read',
-      params: { taskId: 'The id that creating the task returned.' },
+      params: { taskId: 'The task id, as returned by `POST /v1/tasks`.' },
       query: DetailQuery,
       headers: {
         Prefer:
-          '`wait=N`: wait up to N seconds, at most 30, for the status to change; for a completed task the response is immediate.',
+          '`wait=N` waits up to N seconds, at most 30, for the status to change. For a task that has ended, the response is immediate.',
       },
       answer: { kind: 'data', schema: TaskSchema },
       answerHeaders: {
         ...DEPRECATION_HEADERS,
-        'Preference-Applied': '`wait=N` if the request has that preference: the seconds that were accepted.',
-        'Retry-After': 'Whole seconds until the next poll; only while the task is not completed.',
+        'Preference-Applied': '`wait=N` with the accepted number of seconds, if the request has that preference and it was applied.',
+        'Retry-After': 'The number of seconds to wait before the next poll. Absent once the task has ended.',
       },
       errors: ['NOT_FOUND'],
       async handle({ ctx, caller, params, query }) {

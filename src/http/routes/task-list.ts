@@ -32,7 +32,7 @@ export function taskListRoutes(http: HttpContext): readonly Route[] {
       operationId: 'listTasks',
       tag: 'Tasks',
       summary: 'List tasks',
-      description: `Newest first. Filters can be combined: a task must match all of them. \`metadata.<key>=<value>\` finds tasks by what they were labelled with. Pages reach the newest ${MAX_PAGED_TASKS} tasks that match; \`cursor\` reaches all of them, and neither skips nor repeats a task while others are created.`,
+      description: `Returns the newest tasks first. Filters can be combined: a task must match all of them. \`metadata.<key>=<value>\` filters by metadata. \`page\` reaches the newest ${MAX_PAGED_TASKS} matching tasks. \`cursor\` reaches all of them, and neither skips nor repeats a task while others are created.`,
       access: 'tasks:read',
       query: TaskListQuerySchema,
       queryPrefix: 'metadata.',

@@ -23,12 +23,13 @@ export function taskRoutes(http: HttpContext): readonly Route[] {
       operationId: 'createTask',
       tag: 'Tasks',
       summary: 'Create a task',
-      description: 'Responds at once; the generation runs afterwards. Its worst-case cost is held until it ends.',
+      description:
+        'Returns immediately; the generation runs afterwards. The worst-case cost of the task is held until the task ends.',
       access: 'tasks:write',
       budget: 'deferred',
       headers: {
         'Idempotency-Key':
-          '1-255 visible ASCII characters. The same key with the same body never creates a second task, for ever.',
+          '1-255 visible ASCII characters. Repeating a request with the same key and the same body never creates a second task. Keys do not expire.',
       },
       body: {
         kind: 'json',
@@ -69,9 +70,9 @@ export function taskRoutes(http: HttpContext): readonly Route[] {
       tag: 'Tasks',
       summary: 'Cancel a task',
       description:
-        'Answers at once with the detail as it is. A task that is queued or handling ends as `fail` with `TASK_CANCELLED`; from archiving on nothing changes.',
+        'Returns the current state of the task immediately. A task that is `queued` or `handling` ends as `fail` with `TASK_CANCELLED`. From `archiving` on, this has no effect.',
       access: 'tasks:write',
-      params: { taskId: 'The id that creating the task returned.' },
+      params: { taskId: 'The task id, as returned by `POST /v1/tasks`.' },
       answer: { kind: 'data', schema: TaskSchema },
       answerHeaders: DEPRECATION_HEADERS,
       errors: ['NOT_FOUND'],
@@ -94,11 +95,11 @@ export function taskRoutes(http: HttpContext): readonly Route[] {
       path: '/v1/tasks/{taskId}/erase',
       operationId: 'eraseTask',
       tag: 'Tasks',
-      summary: 'Erase what a task was given and what it made',
+      summary: 'Erase the input and outputs of a task',
       description:
-        'Only for a completed task. Deletes input, metadata and outputs permanently; id, model, times, money and the Idempotency-Key remain, so that replays still work.',
+        'The task must have ended. Permanently deletes the input, the metadata and the outputs. The id, model, times, costs and the `Idempotency-Key` remain, so that replays still work.',
       access: 'tasks:write',
-      params: { taskId: 'The id that creating the task returned.' },
+      params: { taskId: 'The task id, as returned by `POST /v1/tasks`.' },
       answer: { kind: 'data', schema: TaskSchema },
       errors: ['NOT_FOUND'],
       async handle({ ctx, caller, params }) {

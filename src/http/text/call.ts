@@ -13,12 +13,12 @@ import { sendTextStream } from './stream.ts';
 
 /** The rate limit headers of every text response, named as OpenAI's are. */
 export const TEXT_ANSWER_HEADERS = {
-  'x-ratelimit-limit-requests': 'Text calls per minute.',
-  'x-ratelimit-remaining-requests': 'How many may come now.',
-  'x-ratelimit-reset-requests': 'Until all of them may come again, e.g. `12s`.',
-  'x-ratelimit-limit-tokens': 'Tokens per minute.',
-  'x-ratelimit-remaining-tokens': 'How many may come now.',
-  'x-ratelimit-reset-tokens': 'Until all of them may come again.',
+  'x-ratelimit-limit-requests': 'The number of text calls that are allowed per minute.',
+  'x-ratelimit-remaining-requests': 'The number of text calls that are allowed now.',
+  'x-ratelimit-reset-requests': 'The time until the full limit is available again, for example `12s`.',
+  'x-ratelimit-limit-tokens': 'The number of tokens that are allowed per minute.',
+  'x-ratelimit-remaining-tokens': 'The number of tokens that are allowed now.',
+  'x-ratelimit-reset-tokens': 'The time until the full limit is available again.',
   ...DEPRECATION_HEADERS,
 };
 

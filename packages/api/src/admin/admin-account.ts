@@ -24,45 +24,63 @@ const Name = Type.String({
   minLength: 1,
   maxLength: 100,
   pattern: NOT_BLANK_LINE,
-  description: 'What you call it; one line, and not only white space.',
+  description: 'The name of the account, in one line. It must not consist of white space only.',
 });
 
 export const Limits = Type.Object(
   {
     createsPerMinute: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: MAX_RATE, description: 'Creating requests per minute; as many at once.' }),
+      Type.Integer({
+        minimum: 1,
+        maximum: MAX_RATE,
+        description: 'Create requests per minute. This is also the burst size.',
+      }),
     ),
-    readsPerMinute: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_RATE, description: 'All other requests.' })),
+    readsPerMinute: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: MAX_RATE, description: 'All other requests per minute.' }),
+    ),
     runningTasks: Type.Optional(
-      Type.Integer({ minimum: 0, maximum: MAX_TASKS, description: 'Tasks that run at once; 0: all of them wait.' }),
+      Type.Integer({
+        minimum: 0,
+        maximum: MAX_TASKS,
+        description: 'The maximum number of tasks that run at once. With 0, all tasks wait.',
+      }),
     ),
     queuedTasks: Type.Optional(
-      Type.Integer({ minimum: 0, maximum: MAX_TASKS, description: 'Tasks that wait behind them.' }),
+      Type.Integer({ minimum: 0, maximum: MAX_TASKS, description: 'The maximum number of queued tasks.' }),
     ),
     persistentBytes: Type.Optional(
-      Type.Integer({ minimum: 0, maximum: MAX_BYTES, description: 'Bytes of persistent storage.' }),
+      Type.Integer({
+        minimum: 0,
+        maximum: MAX_BYTES,
+        description: 'The maximum number of bytes in persistent storage.',
+      }),
     ),
     textRequestsPerMinute: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: MAX_RATE, description: 'Text requests per minute; as many at once.' }),
+      Type.Integer({
+        minimum: 1,
+        maximum: MAX_RATE,
+        description: 'Text requests per minute. This is also the burst size.',
+      }),
     ),
     textTokensPerMinute: Type.Optional(
       Type.Integer({
         minimum: 1,
         maximum: MAX_TOKENS,
-        description: 'Tokens of text per minute, input and output together.',
+        description: 'Text tokens per minute, input and output together.',
       }),
     ),
     textStreams: Type.Optional(
       Type.Integer({
         minimum: 0,
         maximum: MAX_TASKS,
-        description: 'Text calls under way at once, streamed or not; 0: none.',
+        description: 'The maximum number of concurrent text calls, streamed or not. With 0, none are accepted.',
       }),
     ),
   },
   {
     additionalProperties: false,
-    description: 'Fields that are absent stay unchanged, or get the default on creation.',
+    description: 'The limits. Omitted fields stay unchanged, or get the default on creation.',
   },
 );
 
@@ -87,7 +105,7 @@ export const SuspendAccountSchema = Type.Object(
         minLength: 1,
         maxLength: 500,
         pattern: NOT_BLANK_LINE,
-        description: 'The reason, for operators: the account never sees it. Absent: the previous reason stays.',
+        description: 'The reason, which is visible to operators only. If omitted, a previous reason is kept.',
       }),
     ),
   },
@@ -98,7 +116,9 @@ export const AdminAccountSchema = Type.Object(
   {
     ...AccountSchema.properties,
     suspensionReason: Type.Optional(
-      Type.String({ description: 'Why it is suspended, if an operator gave a reason. Its owner does not see it.' }),
+      Type.String({
+        description: 'The reason for the suspension, if an operator gave one. It is not visible to the owner.',
+      }),
     ),
   },
   { additionalProperties: false },
@@ -110,10 +130,10 @@ export const CreatedAccountSchema = Type.Object(
     ...AdminAccountSchema.properties,
     webhookKey: Type.Object(
       {
-        secret: Type.String({ description: 'Its UTF-8 bytes are the key of the signatures.' }),
-        whsec: Type.String({ description: 'The same key in the spelling of Standard Webhooks libraries.' }),
+        secret: Type.String({ description: 'The signing secret. Its UTF-8 bytes are the HMAC key of the signatures.' }),
+        whsec: Type.String({ description: 'The same secret in the format that Standard Webhooks libraries expect.' }),
       },
-      { additionalProperties: false, description: 'Signs the callbacks of the account.' },
+      { additionalProperties: false, description: 'The signing secret of the callbacks of the account.' },
     ),
   },
   { additionalProperties: false },
@@ -124,17 +144,22 @@ export type WireAdminAccount = Static<typeof AdminAccountSchema>;
 export const AccountPageQuerySchema = Type.Object(
   {
     size: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: 100, 'x-clamped': true, description: 'Accounts on a page; default 20.' }),
+      Type.Integer({
+        minimum: 1,
+        maximum: 100,
+        'x-clamped': true,
+        description: 'The number of accounts per page. Default 20.',
+      }),
     ),
     cursor: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 64, description: '`nextCursor` of the page before.' }),
+      Type.String({ minLength: 1, maxLength: 64, description: 'The `nextCursor` of the previous page.' }),
     ),
     search: Type.Optional(
       Type.String({
         minLength: 1,
         maxLength: 100,
         pattern: ONE_LINE,
-        description: 'Only the account of this id, and those with this in their names.',
+        description: 'Only the account with this id and accounts whose names contain this text.',
       }),
     ),
   },
@@ -144,8 +169,10 @@ export const AccountPageQuerySchema = Type.Object(
 export const AccountPageSchema = Type.Object(
   {
     size: Type.Integer({ minimum: 1, maximum: 100 }),
-    accounts: Type.Array(AdminAccountSchema, { maxItems: 100, description: 'Oldest first.' }),
-    nextCursor: Type.Optional(Type.String({ description: 'Gives the next page; absent on the last one.' })),
+    accounts: Type.Array(AdminAccountSchema, { maxItems: 100, description: 'The accounts, oldest first.' }),
+    nextCursor: Type.Optional(
+      Type.String({ description: 'Pass it as `cursor` to get the next page. Absent on the last page.' }),
+    ),
   },
   { additionalProperties: false },
 );

@@ -5,7 +5,7 @@ const UnixSeconds = (description: string) => Type.Integer({ minimum: 0, descript
 
 export const AdminCatalogueSchema = Type.Object(
   {
-    since: UnixSeconds('since when the catalogue is what it is.'),
+    since: UnixSeconds('when the catalogue last changed.'),
     models: Type.Array(
       Type.Object(
         {
@@ -14,9 +14,9 @@ export const AdminCatalogueSchema = Type.Object(
             type: 'string',
             enum: ['image', 'video', 'audio', 'text'],
           }),
-          hash: Type.String({ description: 'What new tasks are pinned to: SHA-256 of the definition, hex.' }),
+          hash: Type.String({ description: 'The hexadecimal SHA-256 of the definition that new tasks are pinned to.' }),
           routes: Type.Array(Type.String()),
-          isRetired: Type.Boolean({ description: 'It takes no requests any more.' }),
+          isRetired: Type.Boolean({ description: 'Whether the model no longer accepts requests.' }),
         },
         { additionalProperties: false },
       ),
@@ -24,14 +24,14 @@ export const AdminCatalogueSchema = Type.Object(
     refused: Type.Unsafe<{ since: number; problems: { file: string; problem: string }[] } | null>({
       type: ['object', 'null'],
       description:
-        'What is wrong with the model files as they are now; until it is fixed a bad file has the model that it had before. null: nothing.',
+        'The errors in the current model files. Until a rejected file is fixed, its previous model stays loaded. Null if there are no errors.',
       required: ['since', 'problems'],
       additionalProperties: false,
       properties: {
-        since: UnixSeconds('since when they are rejected.'),
+        since: UnixSeconds('when the files were first rejected.'),
         problems: Type.Array(
           Type.Object(
-            { file: Type.String(), problem: Type.String({ description: 'The position in the file, and the reason.' }) },
+            { file: Type.String(), problem: Type.String({ description: 'The position in the file and the reason.' }) },
             { additionalProperties: false },
           ),
         ),

@@ -14,7 +14,7 @@ const Kind = Type.Unsafe<RepairKind>({
   type: 'string',
   enum: [...REPAIR_KINDS],
   description:
-    '`settled`: its workflow had ended without settling it. `timed_out`: it was past its deadline. `restarted`: it had no workflow. `callback`: its callback was overdue, and was requested again.',
+    '`settled`: the workflow had ended without settling the task. `timed_out`: the task was past its deadline. `restarted`: the task had no workflow. `callback`: the callback was overdue and was requested again.',
 });
 
 const TaskNeedingRepairSchema = (at: string) =>
@@ -33,24 +33,28 @@ export const RepairSummarySchema = Type.Object(
   {
     overdue: Type.Array(TaskNeedingRepairSchema('the deadline of its stage.'), {
       maxItems: MAX_TASKS_NEEDING_REPAIR,
-      description: 'Tasks past a deadline and not ended; a minute of it is usual. The longest overdue first.',
+      description:
+        'Tasks that are past a deadline and have not ended, the longest overdue first. Up to a minute is normal.',
     }),
-    restarted: Type.Array(TaskNeedingRepairSchema('when it was last started again.'), {
+    restarted: Type.Array(TaskNeedingRepairSchema('when the task was last restarted.'), {
       maxItems: MAX_TASKS_NEEDING_REPAIR,
-      description: 'Tasks that are not over and had lost their workflow. Newest first.',
+      description: 'Tasks that have not ended and had lost their workflow, newest first.',
     }),
     done: Type.Array(
       Type.Object(
         {
           kind: Kind,
-          day: Type.Integer({ minimum: 0, description: 'In the last 24 hours.' }),
-          month: Type.Integer({ minimum: 0, description: `In the last ${REPAIR_RETENTION_DAYS} days.` }),
+          day: Type.Integer({ minimum: 0, description: 'The number of repairs in the last 24 hours.' }),
+          month: Type.Integer({
+            minimum: 0,
+            description: `The number of repairs in the last ${REPAIR_RETENTION_DAYS} days.`,
+          }),
         },
         { additionalProperties: false },
       ),
       {
         maxItems: REPAIR_KINDS.length,
-        description: `The repairs of all processes, one entry for each kind; of the last ${MAX_REPAIR_RECORDS} repairs.`,
+        description: `The number of repairs of all processes, one entry for each kind, among the last ${MAX_REPAIR_RECORDS} repairs.`,
       },
     ),
   },
@@ -62,13 +66,22 @@ export type WireRepairSummary = Static<typeof RepairSummarySchema>;
 export const RepairListQuerySchema = Type.Object(
   {
     cursor: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 200, description: '`nextCursor` of the page before.' }),
+      Type.String({ minLength: 1, maxLength: 200, description: 'The `nextCursor` of the previous page.' }),
     ),
     size: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: 100, 'x-clamped': true, description: 'Repairs on a page; default 20.' }),
+      Type.Integer({
+        minimum: 1,
+        maximum: 100,
+        'x-clamped': true,
+        description: 'The number of repairs per page. Default 20.',
+      }),
     ),
     kind: Type.Optional(
-      Type.Array(Kind, { minItems: 1, maxItems: 10, description: 'Repeated, or separated by commas: any of them.' }),
+      Type.Array(Kind, {
+        minItems: 1,
+        maxItems: 10,
+        description: 'Only repairs of any of these kinds. Repeat the parameter or separate values by commas.',
+      }),
     ),
   },
   { additionalProperties: false },
@@ -88,17 +101,19 @@ export const RepairListSchema = Type.Object(
             Type.Unsafe<TaskStatus>({
               type: 'string',
               enum: [...TASK_STATUSES],
-              description: 'What the task was found as; absent where it was about its callback.',
+              description: 'The status of the task when the repair found it. Absent for a repair of its callback.',
             }),
           ),
-          accountId: Type.Optional(Type.String({ description: 'Absent: the task is not there any more.' })),
-          model: Type.Optional(Type.String({ description: 'Likewise.' })),
+          accountId: Type.Optional(Type.String({ description: 'Absent if the task no longer exists.' })),
+          model: Type.Optional(Type.String({ description: 'Absent if the task no longer exists.' })),
         },
         { additionalProperties: false },
       ),
-      { maxItems: 100, description: 'Newest first.' },
+      { maxItems: 100, description: 'The repairs, newest first.' },
     ),
-    nextCursor: Type.Optional(Type.String({ description: 'Gives the next page; absent on the last one.' })),
+    nextCursor: Type.Optional(
+      Type.String({ description: 'Pass it as `cursor` to get the next page. Absent on the last page.' }),
+    ),
   },
   { additionalProperties: false },
 );

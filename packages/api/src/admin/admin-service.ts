@@ -11,13 +11,13 @@ const Status = Type.Unsafe<TaskStatus>({ type: 'string', enum: [...TASK_STATUSES
 
 export const AdminServiceSchema = Type.Object(
   {
-    baseUrl: Type.String({ description: 'Where programs reach the API: `<PUBLIC_URL>/v1`.' }),
+    baseUrl: Type.String({ description: 'The base URL of the API: `<PUBLIC_URL>/v1`.' }),
     workflowsUrl: Type.Optional(
       Type.String({
-        description: "Temporal's Web UI, below which each workflow has its page; only if it is configured.",
+        description: "The URL of the workflows in Temporal's Web UI. Only if it is configured.",
       }),
     ),
-    isEmbedded: Type.Boolean({ description: 'Whether it runs its own PostgreSQL and Temporal.' }),
+    isEmbedded: Type.Boolean({ description: 'Whether the service runs its own PostgreSQL and Temporal.' }),
   },
   { additionalProperties: false },
 );
@@ -27,28 +27,31 @@ export const UpstreamsSchema = Type.Object(
     upstreams: Type.Array(
       Type.Object(
         {
-          upstream: Type.String({ description: 'Its id, else its protocol and host.' }),
+          upstream: Type.String({ description: 'The id of the upstream, or its protocol and host if it has no id.' }),
           state: Type.Unsafe<UpstreamCondition>({
             type: 'string',
             enum: ['open', 'paused', 'failing'],
             description:
-              '`paused`: it requires a pause. `failing`: it failed repeatedly, and its circuit breaker is open.',
+              '`paused`: the upstream requested a pause. `failing`: the upstream failed repeatedly and its circuit breaker is open.',
           }),
-          pausedUntil: unixSecondsOrZero('it is not paused.'),
-          failingSince: unixSecondsOrZero('its last answer was none of its failures.'),
-          retryAt: unixSecondsOrZero('its breaker is closed. After that one task tries.'),
-          failures: Type.Integer({ minimum: 0, description: 'In a row.' }),
-          slotsTaken: Type.Integer({ minimum: 0, description: 'Jobs under way there, where they are capped.' }),
+          pausedUntil: unixSecondsOrZero('the upstream is not paused.'),
+          failingSince: unixSecondsOrZero('the last response was not a failure.'),
+          retryAt: unixSecondsOrZero('the circuit breaker is closed. After that time, one task tries the upstream.'),
+          failures: Type.Integer({ minimum: 0, description: 'The number of consecutive failures.' }),
+          slotsTaken: Type.Integer({
+            minimum: 0,
+            description: 'The number of jobs in progress, if the upstream has a concurrency limit.',
+          }),
           caps: Type.Array(Type.Integer({ minimum: 1 }), {
             description:
-              'How many jobs may be under way there at once, over all workers: usually one number, more where the models that go there say different ones, of which the smallest holds. Empty: no cap.',
+              'The concurrency limits of the upstream over all workers: usually one number, or several if the models that use the upstream declare different ones, of which the smallest applies. Empty if there is no limit.',
           }),
         },
         { additionalProperties: false },
       ),
       {
         maxItems: MAX_UPSTREAMS,
-        description: 'Each that a model names, and each that was ever paused, failing or capped; by name.',
+        description: 'The upstreams that a model names or that were ever paused, failing or capped, by name.',
       },
     ),
   },
@@ -65,18 +68,18 @@ export const AdminTaskSchema = Type.Object(
     keyId: Type.String(),
     model: Type.String(),
     status: Status,
-    reason: Type.Optional(Type.String({ description: 'Why it failed; only where it did.' })),
+    reason: Type.Optional(Type.String({ description: 'Why the task failed. Absent if it did not fail.' })),
     created: UnixSeconds,
     started: unixSecondsOrZero('not yet.'),
     completed: unixSecondsOrZero('not yet.'),
-    held: usd('What was held for it.'),
-    captured: usd('What it cost; 0 while it is not over.'),
+    held: usd('The amount held for the task.'),
+    captured: usd('The cost of the task. 0 until it has ended.'),
     currency: Currency,
-    outputs: Type.Integer({ minimum: 0, description: 'How many were stored.' }),
+    outputs: Type.Integer({ minimum: 0, description: 'The number of stored outputs.' }),
     callback: Type.Optional(
       Type.Object(
         { state: Type.String(), attempts: Count },
-        { additionalProperties: false, description: 'Only where it has one.' },
+        { additionalProperties: false, description: 'The callback. Absent if the task has none.' },
       ),
     ),
     events: Type.Array(
@@ -84,10 +87,10 @@ export const AdminTaskSchema = Type.Object(
         { seq: Type.Integer({ minimum: 1 }), at: UnixSeconds, type: Type.String() },
         { additionalProperties: false },
       ),
-      { maxItems: MAX_EVENTS_PER_PAGE, description: 'Its timeline, oldest first.' },
+      { maxItems: MAX_EVENTS_PER_PAGE, description: 'The timeline of the task, oldest first.' },
     ),
     workflowUrl: Type.Optional(
-      Type.String({ description: "Its workflow in Temporal's Web UI; only if that is configured." }),
+      Type.String({ description: "The URL of the workflow in Temporal's Web UI. Only if it is configured." }),
     ),
   },
   { additionalProperties: false },

@@ -14,11 +14,12 @@ const Reference = Type.String({
   minLength: 1,
   maxLength: 200,
   pattern: '^[!-~]+$',
-  description: 'Names it for ever: the same one again books nothing and is 400. Absent: one is made.',
+  description:
+    'A unique reference of the entry. Repeating a reference books nothing and returns 400. If omitted, one is generated.',
 });
 
 export const TopUpSchema = Type.Object(
-  { usd: usdInput('Decimal USD, above 0.'), reference: Type.Optional(Reference) },
+  { usd: usdInput('The amount in decimal USD. Must be above 0.'), reference: Type.Optional(Reference) },
   { additionalProperties: false },
 );
 
@@ -26,11 +27,17 @@ export const AdjustSchema = Type.Object(
   {
     usd: Type.String({
       pattern: '^-?[0-9]{1,12}(\\.[0-9]{1,6})?$',
-      description: 'Decimal USD, not 0. Negative takes something; never more than is available.',
+      description:
+        'The amount in decimal USD. Must not be 0. A negative amount decreases the balance and cannot exceed the available balance.',
     }),
     reference: Type.Optional(Reference),
     reason: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 500, pattern: ONE_LINE, description: 'Why; it goes to the log.' }),
+      Type.String({
+        minLength: 1,
+        maxLength: 500,
+        pattern: ONE_LINE,
+        description: 'The reason, which is written to the log.',
+      }),
     ),
   },
   { additionalProperties: false },
@@ -39,7 +46,7 @@ export const AdjustSchema = Type.Object(
 export const LedgerChangeSchema = Type.Object(
   {
     reference: Type.String(),
-    amount: usd('What was booked.'),
+    amount: usd('The booked amount.'),
     currency: Currency,
     account: AdminAccountSchema,
   },
@@ -48,12 +55,12 @@ export const LedgerChangeSchema = Type.Object(
 
 export const LedgerVerificationSchema = Type.Object(
   {
-    holds: Type.Boolean({ description: 'Whether everything adds up.' }),
+    holds: Type.Boolean({ description: 'Whether the ledger adds up.' }),
     violations: Type.Array(
       Type.Object(
         {
-          rule: Type.String({ description: 'What should hold.' }),
-          subject: Type.String({ description: 'The account, task or entry of which it does not.' }),
+          rule: Type.String({ description: 'The rule that is violated.' }),
+          subject: Type.String({ description: 'The account, task or entry that violates the rule.' }),
           detail: Type.String(),
         },
         { additionalProperties: false },
@@ -72,18 +79,18 @@ export const OperatorCostsQuerySchema = Type.Object(
 /** What the operator may have to pay although no account was charged (contract §7 "Money"). */
 export const OperatorCostsSchema = Type.Object(
   {
-    from: Type.String({ description: 'The first UTC day that is counted.' }),
-    to: Type.String({ description: 'The last one.' }),
+    from: Type.String({ description: 'The first UTC day of the range.' }),
+    to: Type.String({ description: 'The last UTC day of the range.' }),
     currency: Currency,
     rows: Type.Array(
       Type.Object(
         {
-          upstream: Type.String({ description: 'Its protocol and host.' }),
+          upstream: Type.String({ description: 'The protocol and host of the upstream.' }),
           model: Type.String(),
           reason: Type.String({ enum: [...COST_REASONS] }),
           tasks: Type.Integer({ minimum: 1 }),
           atMost: usd(
-            'The most that the upstream can bill beyond what the owners of these tasks paid; of `hold_exceeded`: what text calls cost beyond their holds.',
+            'The maximum amount that the upstream can bill beyond what the owners of these tasks paid. For `hold_exceeded`: the cost of text calls beyond their holds.',
           ),
         },
         { additionalProperties: false },
@@ -110,11 +117,14 @@ export const QueuesSchema = Type.Object(
           queueCap: Count,
           running: Count,
           runningCap: Count,
-          oldestQueuedSeconds: SecondsOrNull('How long the first of those that wait has been waiting.'),
+          oldestQueuedSeconds: SecondsOrNull('How long the oldest queued task has been waiting.'),
         },
         { additionalProperties: false },
       ),
-      { maxItems: MAX_LISTED_ACCOUNTS, description: 'With something queued or running, the longest queues first.' },
+      {
+        maxItems: MAX_LISTED_ACCOUNTS,
+        description: 'The accounts with queued or running tasks, the longest queues first.',
+      },
     ),
     outbox: Type.Array(
       Type.Object(
@@ -122,7 +132,7 @@ export const QueuesSchema = Type.Object(
           kind: Type.String(),
           waiting: Count,
           due: Count,
-          oldestDueSeconds: SecondsOrNull('For how long the oldest of those that are due has been due.'),
+          oldestDueSeconds: SecondsOrNull('How long the oldest due request has been due.'),
         },
         { additionalProperties: false },
       ),

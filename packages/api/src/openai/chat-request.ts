@@ -14,7 +14,7 @@ const FormatSchema = Type.Unsafe<Readonly<Record<string, unknown>> & { readonly 
   type: 'object',
   properties: { type: { type: 'string', enum: [...OUTPUT_FORMATS] } },
   required: ['type'],
-  description: 'The format of the answer; a `json_schema` has its `name` and its `schema` in a member of that name.',
+  description: 'The format of the response. For `json_schema`, `name` and `schema` are in the member `json_schema`.',
 });
 
 const Content = (description: string) =>
@@ -25,7 +25,7 @@ const Content = (description: string) =>
   });
 
 /** OpenAI's own client sends back its parsed form of an answer. */
-const PARSED = { description: "A client's own field; it is ignored." };
+const PARSED = { description: 'A field that clients add. It is ignored.' };
 
 const ToolCallSchema = Type.Object(
   {
@@ -47,19 +47,24 @@ const ToolCallSchema = Type.Object(
 const MessageSchema = Type.Object(
   {
     role: Type.Unsafe<string>({ type: 'string', enum: ['developer', 'system', 'user', 'assistant', 'tool'] }),
-    content: Type.Optional(Content('A text, or parts: `text`, and of a user `image_url` too.')),
+    content: Type.Optional(
+      Content('A string, or parts of type `text`. Messages of a user can also have parts of type `image_url`.'),
+    ),
     name: string(256, 'The name of the author.'),
     tool_calls: Type.Optional(
       nullable<unknown[]>(
-        Type.Array(ToolCallSchema, { maxItems: 512, description: 'The tool calls of an assistant.' }),
+        Type.Array(ToolCallSchema, { maxItems: 512, description: 'The tool calls of the assistant.' }),
       ),
     ),
     tool_call_id: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 256, description: 'The id of the call that this result is for.' }),
+      Type.String({ minLength: 1, maxLength: 256, description: 'The id of the tool call that this result is for.' }),
     ),
-    refusal: string(1_000_000, 'The refusal of an assistant.'),
-    reasoning: string(10_000_000, 'The reasoning of an assistant, sent back; also `reasoning_content`.'),
-    reasoning_content: string(10_000_000, 'The same; the name that many servers use.'),
+    refusal: string(1_000_000, 'The refusal of the assistant.'),
+    reasoning: string(
+      10_000_000,
+      'The reasoning of the assistant, as returned earlier. `reasoning_content` is also accepted.',
+    ),
+    reasoning_content: string(10_000_000, 'The same as `reasoning`, under the name that many servers use.'),
     parsed: Type.Optional(Type.Unknown(PARSED)),
     annotations: Type.Optional(Type.Unsafe<unknown>({ type: ['array', 'null'] })),
     audio: Type.Optional(Type.Unsafe<null>({ type: 'null' })),
@@ -75,13 +80,13 @@ const ToolSchema = Type.Object(
       Type.Object(
         {
           name: FunctionName,
-          description: string(100_000, 'When to call it, and what it does.'),
+          description: string(100_000, 'What the function does and when to call it.'),
           parameters: Type.Optional(
             nullable<Record<string, unknown>>(
-              Type.Unsafe({ type: 'object', description: 'A JSON Schema of its arguments.' }),
+              Type.Unsafe({ type: 'object', description: 'The JSON Schema of the arguments.' }),
             ),
           ),
-          strict: boolean('The arguments follow the schema exactly.'),
+          strict: boolean('Whether the arguments must follow the schema exactly.'),
         },
         { additionalProperties: false },
       ),
@@ -92,36 +97,44 @@ const ToolSchema = Type.Object(
 
 export const ChatRequestSchema = Type.Object(
   {
-    model: Type.String({ minLength: 1, maxLength: 300, description: 'The name as listed by `GET /v1/models`.' }),
-    messages: Type.Array(MessageSchema, { minItems: 1, maxItems: 10_000, description: 'The conversation so far.' }),
-    stream: boolean('Server-sent events, the last one `data: [DONE]`.'),
+    model: Type.String({
+      minLength: 1,
+      maxLength: 300,
+      description: 'The model name, as returned by `GET /v1/models`.',
+    }),
+    messages: Type.Array(MessageSchema, {
+      minItems: 1,
+      maxItems: 10_000,
+      description: 'The messages of the conversation so far.',
+    }),
+    stream: boolean('Whether to stream the response as server-sent events. The last one is `data: [DONE]`.'),
     stream_options: Type.Optional(
       nullable<{ include_usage?: boolean | null }>(
         Type.Object(
           {
-            include_usage: boolean('A last chunk contains the usage.'),
+            include_usage: boolean('Whether a last chunk contains the usage.'),
             include_obfuscation: Type.Optional(Type.Unsafe<false | null>({ enum: [false, null] })),
           },
           { additionalProperties: false },
         ),
       ),
     ),
-    max_completion_tokens: integer(1, 100_000_000, 'Caps reasoning and answer together.'),
+    max_completion_tokens: integer(1, 100_000_000, 'The maximum number of tokens to generate, including reasoning.'),
     max_tokens: integer(1, 100_000_000, 'The older name of `max_completion_tokens`.'),
-    n: integer(1, 128, 'The number of answers; each is charged.'),
+    n: integer(1, 128, 'The number of choices to generate. Each is charged.'),
     stop: Type.Optional(
       Type.Unsafe<string | readonly string[] | null>({
         type: ['string', 'array', 'null'],
         minLength: 1,
         items: { type: 'string', minLength: 1 },
         maxItems: 16,
-        description: 'Sequences that end the answer; not part of it.',
+        description: 'Sequences that end the response. They are not part of it.',
       }),
     ),
-    temperature: number(0, 2, 'Sampling temperature.'),
-    top_p: number(0, 1, 'Only the most likely tokens with this total probability are sampled.'),
-    frequency_penalty: number(-2, 2, 'Penalizes tokens by how often they occurred.'),
-    presence_penalty: number(-2, 2, 'Penalizes tokens that occurred.'),
+    temperature: number(0, 2, 'The sampling temperature.'),
+    top_p: number(0, 1, 'Samples only from the most likely tokens with this total probability.'),
+    frequency_penalty: number(-2, 2, 'Penalizes tokens by how often they have occurred.'),
+    presence_penalty: number(-2, 2, 'Penalizes tokens that have occurred.'),
     logit_bias: Type.Optional(
       nullable<Record<string, number>>(
         Type.Unsafe({
@@ -134,41 +147,47 @@ export const ChatRequestSchema = Type.Object(
     seed: integer(
       Number.MIN_SAFE_INTEGER,
       Number.MAX_SAFE_INTEGER,
-      'The same seed and request: the same answer, as far as the model can.',
+      'Requests with the same seed and parameters return the same response, as far as the model supports it.',
     ),
-    logprobs: boolean('Returns the log probability of each token.'),
-    top_logprobs: integer(0, 20, 'How many alternatives of each token; needs `logprobs`.'),
+    logprobs: boolean('Whether to return the log probability of each token.'),
+    top_logprobs: integer(0, 20, 'The number of alternatives to return for each token. Requires `logprobs`.'),
     response_format: Type.Optional(nullable<Record<string, unknown>>(FormatSchema)),
     tools: Type.Optional(
-      nullable<unknown[]>(Type.Array(ToolSchema, { maxItems: 512, description: 'Functions the model may call.' })),
+      nullable<unknown[]>(
+        Type.Array(ToolSchema, { maxItems: 512, description: 'The functions that the model may call.' }),
+      ),
     ),
     tool_choice: Type.Optional(
       Type.Unsafe<unknown>({
         type: ['string', 'object', 'null'],
-        description: '`auto`, `none`, `required`, one function by its name, or `allowed_tools`.',
+        description:
+          'Which function the model calls: `auto`, `none`, `required`, one function by its name, or `allowed_tools`.',
       }),
     ),
-    parallel_tool_calls: boolean('Whether several calls may come at once.'),
-    reasoning_effort: enumOf(REASONING_EFFORTS, 'How much reasoning precedes the answer.'),
+    parallel_tool_calls: boolean('Whether the model may call several functions at once.'),
+    reasoning_effort: enumOf(REASONING_EFFORTS, 'How much the model reasons before it responds.'),
     reasoning: Type.Optional(
       nullable<{ enabled?: boolean | null; effort?: string | null }>(
         Type.Object(
           {
-            enabled: boolean('False turns reasoning off.'),
+            enabled: boolean('Whether the model reasons. False turns reasoning off.'),
             effort: enumOf(REASONING_EFFORTS, 'The same as `reasoning_effort`.'),
           },
           {
             additionalProperties: false,
-            description: 'The same control as `reasoning_effort`; they may not contradict.',
+            description: 'The same setting as `reasoning_effort`. The two must not contradict each other.',
           },
         ),
       ),
     ),
-    verbosity: enumOf(['low', 'medium', 'high'], 'The length of the answer.'),
-    user: string(512, 'Your identifier of the end user.'),
-    safety_identifier: string(512, 'Your identifier of the end user.'),
-    prompt_cache_key: string(512, 'Requests with one key are likely to share a cache.'),
-    prompt_cache_retention: enumOf(['in-memory', 'in_memory', '24h'], 'Passed to the upstream.'),
+    verbosity: enumOf(['low', 'medium', 'high'], 'The length of the response.'),
+    user: string(512, 'Your identifier for the end user.'),
+    safety_identifier: string(512, 'Your identifier for the end user.'),
+    prompt_cache_key: string(512, 'Requests with the same key are likely to share a cache.'),
+    prompt_cache_retention: enumOf(
+      ['in-memory', 'in_memory', '24h'],
+      'How long the prompt cache is kept. Passed to the upstream.',
+    ),
     metadata: Type.Optional(
       nullable<Record<string, string>>(
         Type.Unsafe({
@@ -176,16 +195,19 @@ export const ChatRequestSchema = Type.Object(
           maxProperties: 16,
           propertyNames: { type: 'string', minLength: 1, maxLength: 64 },
           additionalProperties: { type: 'string', maxLength: 512 },
-          description: 'Your own metadata.',
+          description: 'Your own key-value pairs.',
         }),
       ),
     ),
     modalities: Type.Optional(
       Type.Unsafe<readonly 'text'[] | null>({ type: ['array', 'null'], items: { enum: ['text'] }, minItems: 1 }),
     ),
-    service_tier: enumOf(['auto', 'default'], 'Only the default tier.'),
+    service_tier: enumOf(['auto', 'default'], 'The service tier. Only the default tier is available.'),
     store: Type.Optional(
-      Type.Unsafe<false | null>({ enum: [false, null], description: 'Chat completions are not stored.' }),
+      Type.Unsafe<false | null>({
+        enum: [false, null],
+        description: 'Must be false: chat completions are not stored.',
+      }),
     ),
   },
   { additionalProperties: true },

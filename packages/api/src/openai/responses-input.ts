@@ -105,5 +105,6 @@ export const InputSchema = Type.Unsafe<string | readonly Readonly<Record<string,
   maxLength: MAX_TEXT,
   maxItems: MAX_MEMBERS,
   items: ItemSchema,
-  description: 'A text of the user, or items: messages, function calls and their outputs, reasoning, references.',
+  description:
+    'A string, which is a message of the user, or a list of items: messages, function calls and their outputs, reasoning, and item references.',
 });

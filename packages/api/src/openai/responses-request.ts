@@ -27,8 +27,8 @@ const ToolSchema = Type.Unsafe<WireTool>({
         type: { type: 'string' },
         name: { type: 'string', pattern: '^[A-Za-z0-9_.-]{1,64}$' },
         description: { type: ['string', 'null'], maxLength: 100_000 },
-        parameters: { type: ['object', 'null'], description: 'A JSON Schema of its arguments.' },
-        strict: { type: ['boolean', 'null'], description: 'The arguments follow the schema exactly.' },
+        parameters: { type: ['object', 'null'], description: 'The JSON Schema of the arguments.' },
+        strict: { type: ['boolean', 'null'], description: 'Whether the arguments must follow the schema exactly.' },
       },
       additionalProperties: false,
     },
@@ -54,10 +54,10 @@ export interface WireReasoning {
 
 const ReasoningSchema = Type.Object(
   {
-    effort: enumOf(REASONING_EFFORTS, 'How much reasoning precedes the answer.'),
-    summary: enumOf(SUMMARIES, 'Returns the reasoning as a summary.'),
+    effort: enumOf(REASONING_EFFORTS, 'How much the model reasons before it responds.'),
+    summary: enumOf(SUMMARIES, 'Whether to return a summary of the reasoning, and how detailed it is.'),
     generate_summary: enumOf(SUMMARIES, 'The older name of `summary`.'),
-    enabled: boolean('False turns reasoning off; it may not contradict `effort`.'),
+    enabled: boolean('Whether the model reasons. False turns reasoning off. Must not contradict `effort`.'),
   },
   { additionalProperties: false },
 );
@@ -69,22 +69,26 @@ const TextSchema = Type.Object(
         type: ['object', 'null'],
         required: ['type'],
         properties: { type: { type: 'string', enum: [...OUTPUT_FORMATS] } },
-        description: 'The format of the answer; a `json_schema` has its `name` and its `schema` beside the type.',
+        description: 'The format of the response. For `json_schema`, `name` and `schema` are alongside `type`.',
       }),
     ),
-    verbosity: enumOf(['low', 'medium', 'high'], 'The length of the answer.'),
+    verbosity: enumOf(['low', 'medium', 'high'], 'The length of the response.'),
   },
   { additionalProperties: false },
 );
 
 export const ResponsesRequestSchema = Type.Object(
   {
-    model: Type.String({ minLength: 1, maxLength: 300, description: 'The name as listed by `GET /v1/models`.' }),
+    model: Type.String({
+      minLength: 1,
+      maxLength: 300,
+      description: 'The model name, as returned by `GET /v1/models`.',
+    }),
     input: Type.Optional(InputSchema),
-    instructions: string(10_485_760, 'The first system message; not carried over to the next response.'),
-    previous_response_id: string(256, 'The response that this one continues; it has to be stored.'),
-    store: boolean('False: the response is not stored. Stored responses are retained for 30 days.'),
-    stream: boolean('Server-sent events, the last one `data: [DONE]`.'),
+    instructions: string(10_485_760, 'The first system message. It is not carried over to the next response.'),
+    previous_response_id: string(256, 'The id of the response that this one continues. That response must be stored.'),
+    store: boolean('Whether to store the response. Stored responses are retained for 30 days.'),
+    stream: boolean('Whether to stream the response as server-sent events. The last one is `data: [DONE]`.'),
     stream_options: Type.Optional(
       nullable<{ include_obfuscation?: false | null }>(
         Type.Object(
@@ -94,36 +98,43 @@ export const ResponsesRequestSchema = Type.Object(
       ),
     ),
     tools: Type.Optional(
-      nullable<WireTool[]>(Type.Array(ToolSchema, { maxItems: 512, description: 'Functions the model may call.' })),
+      nullable<WireTool[]>(
+        Type.Array(ToolSchema, { maxItems: 512, description: 'The functions that the model may call.' }),
+      ),
     ),
     tool_choice: Type.Optional(
       Type.Unsafe<string | Readonly<Record<string, unknown>> | null>({
         type: ['string', 'object', 'null'],
-        description: '`auto`, `none`, `required`, one function by its name, or `allowed_tools`.',
+        description:
+          'Which function the model calls: `auto`, `none`, `required`, one function by its name, or `allowed_tools`.',
       }),
     ),
-    parallel_tool_calls: boolean('Whether several calls may come at once.'),
-    max_tool_calls: integer(1, 1_000_000, 'Caps the calls of built-in tools, of which there are none.'),
-    max_output_tokens: integer(1, 100_000_000, 'Caps reasoning and answer together.'),
+    parallel_tool_calls: boolean('Whether the model may call several functions at once.'),
+    max_tool_calls: integer(
+      1,
+      1_000_000,
+      'The maximum number of calls to built-in tools. There are no built-in tools.',
+    ),
+    max_output_tokens: integer(1, 100_000_000, 'The maximum number of tokens to generate, including reasoning.'),
     text: Type.Optional(nullable<Record<string, unknown>>(TextSchema)),
     reasoning: Type.Optional(nullable<WireReasoning>(ReasoningSchema)),
-    temperature: number(0, 2, 'Sampling temperature.'),
-    top_p: number(0, 1, 'Only the most likely tokens with this total probability are sampled.'),
-    frequency_penalty: number(-2, 2, 'Penalizes tokens by how often they occurred (Open Responses).'),
-    presence_penalty: number(-2, 2, 'Penalizes tokens that occurred (Open Responses).'),
-    top_logprobs: integer(0, 20, 'The log probability of each token, and of that many alternatives.'),
+    temperature: number(0, 2, 'The sampling temperature.'),
+    top_p: number(0, 1, 'Samples only from the most likely tokens with this total probability.'),
+    frequency_penalty: number(-2, 2, 'Penalizes tokens by how often they have occurred (Open Responses).'),
+    presence_penalty: number(-2, 2, 'Penalizes tokens that have occurred (Open Responses).'),
+    top_logprobs: integer(0, 20, 'Returns the log probability of each token and of this number of alternatives.'),
     include: Type.Optional(
       nullable<string[]>(
         Type.Array(Type.String({ maxLength: 256 }), {
           maxItems: 100,
           description:
-            '`message.output_text.logprobs`, `reasoning.encrypted_content`, `message.input_image.image_url`.',
+            'Optional parts of the response: `message.output_text.logprobs`, `reasoning.encrypted_content`, `message.input_image.image_url`.',
         }),
       ),
     ),
     truncation: enumOf(
       ['auto', 'disabled'],
-      '`auto`: the oldest turns are left out if the context is too small for all.',
+      '`auto`: the oldest turns are dropped if the conversation does not fit the context. `disabled`: such a request is rejected.',
     ),
     metadata: Type.Optional(
       nullable<Record<string, string>>(
@@ -132,18 +143,21 @@ export const ResponsesRequestSchema = Type.Object(
           maxProperties: 16,
           propertyNames: { type: 'string', minLength: 1, maxLength: 64 },
           additionalProperties: { type: 'string', maxLength: 512 },
-          description: 'Your own metadata.',
+          description: 'Your own key-value pairs.',
         }),
       ),
     ),
-    user: string(512, 'Your identifier of the end user.'),
-    safety_identifier: string(512, 'Your identifier of the end user.'),
-    prompt_cache_key: string(512, 'Requests with one key are likely to share a cache.'),
-    prompt_cache_retention: enumOf(['in-memory', 'in_memory', '24h'], 'Passed to the upstream.'),
-    service_tier: enumOf(['auto', 'default'], 'Only the default tier.'),
-    background: unsupported('Not supported: a response is created while its request waits.'),
+    user: string(512, 'Your identifier for the end user.'),
+    safety_identifier: string(512, 'Your identifier for the end user.'),
+    prompt_cache_key: string(512, 'Requests with the same key are likely to share a cache.'),
+    prompt_cache_retention: enumOf(
+      ['in-memory', 'in_memory', '24h'],
+      'How long the prompt cache is kept. Passed to the upstream.',
+    ),
+    service_tier: enumOf(['auto', 'default'], 'The service tier. Only the default tier is available.'),
+    background: unsupported('Not supported: a response is always created while the request waits.'),
     conversation: unsupported('Not supported: use `previous_response_id`.'),
-    prompt: unsupported('Not supported: send the whole prompt.'),
+    prompt: unsupported('Not supported: send the complete prompt.'),
     context_management: unsupported('Not supported.'),
     moderation: unsupported('Not supported.'),
     prompt_cache_options: unsupported('Not supported.'),

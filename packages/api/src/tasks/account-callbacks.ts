@@ -12,22 +12,28 @@ const State = Type.Unsafe<CallbackState>({
   type: 'string',
   enum: [...ATTEMPTED_STATES],
   description:
-    'The state of the delivery: `pending`: more attempts follow; `exhausted`: all attempts failed; `stopped`: by a reply of 410.',
+    'The state of the delivery. `pending`: more attempts follow. `exhausted`: all attempts failed. `stopped`: the receiver responded with 410.',
 });
 
 export const AccountCallbacksQuerySchema = Type.Object(
   {
     cursor: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 200, description: '`nextCursor` of the page before.' }),
+      Type.String({ minLength: 1, maxLength: 200, description: 'The `nextCursor` of the previous page.' }),
     ),
     size: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: 100, 'x-clamped': true, description: 'Attempts on a page; default 20.' }),
+      Type.Integer({
+        minimum: 1,
+        maximum: 100,
+        'x-clamped': true,
+        description: 'The number of attempts per page. Default 20.',
+      }),
     ),
     state: Type.Optional(
       Type.Array(State, {
         minItems: 1,
         maxItems: ATTEMPTED_STATES.length,
-        description: 'For callbacks in any of these states; repeated, or separated by commas.',
+        description:
+          'Only attempts of callbacks in any of these states. Repeat the parameter or separate values by commas.',
       }),
     ),
     origin: Type.Optional(
@@ -35,7 +41,8 @@ export const AccountCallbacksQuerySchema = Type.Object(
         minLength: 1,
         maxLength: 300,
         pattern: '^https?://[^/?#@\\s]+/?$',
-        description: 'To this receiver: its scheme, host and port, as in `callbackProblems` of `GET /v1/account`.',
+        description:
+          'Only attempts to this receiver: its scheme, host and port, as in `callbackProblems` of `GET /v1/account`.',
       }),
     ),
   },
@@ -45,8 +52,10 @@ export const AccountCallbacksQuerySchema = Type.Object(
 export const AccountAttemptSchema = Type.Object(
   {
     taskId: Type.String(),
-    url: Type.Optional(Type.String({ maxLength: 2048, description: 'Absent where it was erased with the task.' })),
-    origin: Type.Optional(Type.String({ description: 'Scheme, host and port of the receiver.' })),
+    url: Type.Optional(
+      Type.String({ maxLength: 2048, description: 'The callback URL. Absent if it was erased with the task.' }),
+    ),
+    origin: Type.Optional(Type.String({ description: 'The scheme, host and port of the receiver.' })),
     state: State,
     ...attemptFields,
   },
@@ -58,9 +67,12 @@ export const AccountCallbacksSchema = Type.Object(
     size: Type.Integer({ minimum: 1, maximum: 100 }),
     attempts: Type.Array(AccountAttemptSchema, {
       maxItems: 100,
-      description: 'Newest first. With filters a page can have fewer than `size`, even none, and still a `nextCursor`.',
+      description:
+        'The attempts, newest first. With filters, a page can have fewer than `size` attempts, or none, and still have a `nextCursor`.',
     }),
-    nextCursor: Type.Optional(Type.String({ description: 'Gives the next page; absent on the last one.' })),
+    nextCursor: Type.Optional(
+      Type.String({ description: 'Pass it as `cursor` to get the next page. Absent on the last page.' }),
+    ),
   },
   { additionalProperties: false },
 );

@@ -7,23 +7,26 @@ import { MAX_LISTED_ATTEMPTS } from '../facts/limits.ts';
 
 /** The fields of an attempt, here and in the list for all tasks (account-callbacks.ts). */
 export const attemptFields = {
-  attempt: Type.Integer({ minimum: 1, description: 'Counted over all deliveries of the task.' }),
-  at: Type.Integer({ minimum: 0, description: 'Unix seconds: when it began.' }),
+  attempt: Type.Integer({
+    minimum: 1,
+    description: 'The number of the attempt, counted over all deliveries of the task.',
+  }),
+  at: Type.Integer({ minimum: 0, description: 'The time when the attempt began, in Unix seconds.' }),
   durationMs: Type.Unsafe<number | null>({
     type: ['integer', 'null'],
     minimum: 0,
-    description: 'Null while it is under way, and where it was cut off.',
+    description: 'The duration of the attempt. Null while it is in progress and if it was interrupted.',
   }),
   status: Type.Unsafe<number | null>({
     type: ['integer', 'null'],
     minimum: 100,
     maximum: 999,
-    description: 'The HTTP status of the reply; null where none came.',
+    description: 'The HTTP status of the response. Null if there was none.',
   }),
   errorClass: Type.Unsafe<'tls' | 'timeout' | 'unreachable' | null>({
     type: ['string', 'null'],
     enum: ['tls', 'timeout', 'unreachable', null],
-    description: 'Why no reply came.',
+    description: 'Why there was no response.',
   }),
 };
 
@@ -35,18 +38,18 @@ export const CallbackAttemptsSchema = Type.Object(
     url: Type.Optional(
       Type.String({
         maxLength: 2048,
-        description: 'Absent where the task has no callback, or its address was erased.',
+        description: 'The callback URL. Absent if the task has no callback or its URL was erased.',
       }),
     ),
     state: Type.Unsafe<CallbackState | 'none'>({
       type: 'string',
       enum: ['none', 'waiting', 'pending', 'delivered', 'exhausted', 'stopped'],
       description:
-        '`none`: the task has no callback; `waiting`: the task is not over yet; `stopped`: by a reply of 410.',
+        'The state of the delivery. `none`: the task has no callback. `waiting`: the task has not ended. `pending`: more attempts follow. `exhausted`: all attempts failed. `stopped`: the receiver responded with 410.',
     }),
     attempts: Type.Array(AttemptSchema, {
       maxItems: MAX_LISTED_ATTEMPTS,
-      description: 'In their order; only the last ones where there are more.',
+      description: 'The attempts, oldest first. If there are more than can be listed, only the last ones.',
     }),
   },
   { additionalProperties: false },

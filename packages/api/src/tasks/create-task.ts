@@ -10,11 +10,11 @@ export const CreateTaskSchema = Type.Object(
       minLength: 1,
       maxLength: 300,
       description:
-        'The name as `GET /v1/models` gives it; case-sensitive. The older spelling `<model>@<route>` works too.',
+        'The model name, as returned by `GET /v1/models`. Case-sensitive. The older format `<model>@<route>` is also accepted.',
       examples: ['darkroom/scene'],
     }),
     input: Type.Record(Type.String(), Type.Unknown(), {
-      description: "What the model is to make: exactly the fields of the model's own schema (`GET /v1/models/{id}`).",
+      description: "The input of the model. Its fields are defined by the model's own schema (`GET /v1/models/{id}`).",
       examples: [{ prompt: 'A red lighthouse on a cliff at sunset', resolution: '2k' }],
     }),
     callback: Type.Optional(
@@ -24,20 +24,25 @@ export const CreateTaskSchema = Type.Object(
             minLength: 1,
             maxLength: 2048,
             description:
-              'A public HTTPS address. It receives a POST when the task has ended, and must respond with 2xx within 10 s.',
+              'A public HTTPS URL. It receives a POST when the task has ended, and must respond with 2xx within 10 s.',
             examples: ['https://example.com/hooks/darkroom'],
           }),
           when: Type.Optional(
-            Type.Unsafe<'final'>({ type: 'string', enum: ['final'], description: 'Only `final`, the default.' }),
+            Type.Unsafe<'final'>({
+              type: 'string',
+              enum: ['final'],
+              description: 'When the callback is sent. Must be `final`, the default.',
+            }),
           ),
         },
-        { additionalProperties: false, description: 'Without it the caller polls.' },
+        { additionalProperties: false, description: 'Where to send the result. If omitted, poll the task.' },
       ),
     ),
     route: Type.Optional(
       Type.String({
         maxLength: 64,
-        description: 'For models with several routes. Absent, `""` and `default` all mean the default one.',
+        description:
+          'The route to use, for models with several routes. If omitted, `""` or `default`, the default route is used.',
         examples: ['default'],
       }),
     ),
@@ -46,7 +51,7 @@ export const CreateTaskSchema = Type.Object(
         type: 'string',
         enum: ['temp', 'persistent'],
         description:
-          'How long the outputs are stored: `temp`, the default, for 7 days; `persistent` until they are deleted.',
+          'How long the outputs are stored. `temp`, the default: for 7 days. `persistent`: until they are deleted.',
       }),
     ),
     metadata: Type.Optional(
@@ -56,14 +61,14 @@ export const CreateTaskSchema = Type.Object(
         maxProperties: 16,
         propertyNames: { type: 'string', minLength: 1, maxLength: 64 },
         additionalProperties: { type: 'string', maxLength: 512 },
-        description: "The caller's own notes, echoed with the task; lists filter by them.",
+        description: 'Your own key-value pairs. They are returned with the task, and lists can be filtered by them.',
         examples: [{ order: '7', customer: 'Müller' }],
       }),
     ),
     maxCost: Type.Optional(
       Type.String({
         pattern: '^[0-9]{1,12}(\\.[0-9]{1,6})?$',
-        description: 'Decimal USD: the request is rejected if its worst case costs more.',
+        description: 'The maximum cost, in decimal USD. The request is rejected if its worst-case cost is higher.',
         examples: ['0.05'],
       }),
     ),
@@ -71,7 +76,8 @@ export const CreateTaskSchema = Type.Object(
       Type.Integer({
         minimum: 1,
         maximum: 604_800,
-        description: "Counted from the start of handling, and at most the model's own limit.",
+        description:
+          "The time limit of the task, counted from the start of handling. It cannot exceed the model's own limit.",
         examples: [120],
       }),
     ),

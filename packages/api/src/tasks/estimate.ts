@@ -18,16 +18,16 @@ const DecimalNumber = Type.String({ pattern: '^[0-9]+(\\.[0-9]+)?$' });
 export const EstimateSchema = Type.Object(
   {
     estimatedCost: UsdOrNull(
-      'What the task is expected to cost, in USD; null where the errors make a price impossible.',
+      'The expected cost of the task, in USD. Null if errors prevent the price from being calculated.',
     ),
-    maxCost: UsdOrNull('The worst case, which a create holds.'),
+    maxCost: UsdOrNull('The worst-case cost, which is held when the task is created.'),
     currency: Type.Literal('USD'),
     breakdown: Type.Array(
       Type.Object(
         {
-          unit: Type.String({ description: 'What is counted: `image`, `second`, `character` or `task`.' }),
-          quantity: Type.Unsafe<string>({ ...DecimalNumber, description: 'How many of them at most.' }),
-          unitPrice: Type.Unsafe<string>({ ...DecimalNumber, description: 'USD for one.' }),
+          unit: Type.String({ description: 'The unit that is counted: `image`, `second`, `character` or `task`.' }),
+          quantity: Type.Unsafe<string>({ ...DecimalNumber, description: 'The maximum number of units.' }),
+          unitPrice: Type.Unsafe<string>({ ...DecimalNumber, description: 'The price of one unit, in USD.' }),
           factors: Type.Array(
             Type.Object(
               {
@@ -37,25 +37,35 @@ export const EstimateSchema = Type.Object(
               },
               { additionalProperties: false },
             ),
-            { maxItems: 20, description: 'Multiply the price because a field of the input has that value.' },
+            {
+              maxItems: 20,
+              description:
+                'Factors that apply because a field of the input has the given value. Each multiplies the price.',
+            },
           ),
-          amount: Type.Unsafe<string>({ ...Usd, description: 'Their product, rounded up to the micro.' }),
+          amount: Type.Unsafe<string>({
+            ...Usd,
+            description: 'The product of quantity, unit price and factors, rounded up to a millionth of a USD.',
+          }),
         },
         { additionalProperties: false },
       ),
-      { maxItems: 1, description: 'How `maxCost` comes about.' },
+      { maxItems: 1, description: 'How `maxCost` is calculated.' },
     ),
-    model: TextOrNull('The resolved full name; null where no model is named.'),
-    route: TextOrNull('The route that would be used; null where it is wrong.'),
+    model: TextOrNull('The full name of the resolved model. Null if the request names no model.'),
+    route: TextOrNull('The route that would be used. Null if the route is invalid.'),
     balanceSufficient: Type.Unsafe<boolean | null>({
       type: ['boolean', 'null'],
-      description: 'Whether the available balance and the spend caps of the key cover `maxCost` now.',
+      description: 'Whether the available balance and the spend caps of the key currently cover `maxCost`.',
     }),
     errors: Type.Array(Type.String(), {
       maxItems: 300,
-      description: 'Every problem for which a create would be rejected with 400; empty if there is none.',
+      description: 'All validation errors for which creating the task would return 400. Empty if there are none.',
     }),
-    violations: Type.Array(ViolationSchema, { maxItems: 300, description: 'The same for programs, in that order.' }),
+    violations: Type.Array(ViolationSchema, {
+      maxItems: 300,
+      description: 'The same errors for programs, in the same order.',
+    }),
   },
   { additionalProperties: false },
 );

@@ -9,19 +9,21 @@ import { MAX_EVENTS_PER_PAGE } from '../facts/limits.ts';
 
 export const EventSchema = Type.Object(
   {
-    seq: Type.Integer({ minimum: 1, description: '1 for the first event of a task, without gaps.' }),
+    seq: Type.Integer({
+      minimum: 1,
+      description: 'The sequence number of the event within the task: 1 for the first event, without gaps.',
+    }),
     at: Type.Integer({ minimum: 0, description: 'Unix seconds.' }),
     type: Type.String({
       maxLength: 64,
       description:
-        '`accepted started provider_refused submitted produced archiving archived settled cancel_requested ' +
-        'callback_attempted callback_redelivery` and others, an open set. `settled` is the terminal one.',
+        'The type of the event: `accepted`, `started`, `provider_refused`, `submitted`, `produced`, `archiving`, `archived`, `settled`, `cancel_requested`, `callback_attempted`, `callback_redelivery` and others. More types may be added. `settled`: the task has ended.',
     }),
     detail: Type.Unsafe<EventDetail>({
       type: 'object',
       maxProperties: 16,
       additionalProperties: { type: ['string', 'number', 'boolean'] },
-      description: 'Small facts that belong to the type; empty where there are none.',
+      description: 'Details that depend on the type. Empty if there are none.',
     }),
   },
   { additionalProperties: false },
@@ -29,7 +31,7 @@ export const EventSchema = Type.Object(
 
 /** The `data` of `GET /tasks/{taskId}/events`. */
 export const EventsSchema = Type.Object(
-  { events: Type.Array(EventSchema, { maxItems: MAX_EVENTS_PER_PAGE, description: 'In their order.' }) },
+  { events: Type.Array(EventSchema, { maxItems: MAX_EVENTS_PER_PAGE, description: 'The events, oldest first.' }) },
   { additionalProperties: false },
 );
 

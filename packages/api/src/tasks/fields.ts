@@ -8,7 +8,7 @@ export const UnixSeconds = Type.Integer({ minimum: 0 });
 
 /** A time that may be missing. */
 export function unixSecondsOrZero(description: string) {
-  return Type.Integer({ minimum: 0, description: `Unix seconds; 0: ${description}` });
+  return Type.Integer({ minimum: 0, description: `Unix seconds. 0: ${description}` });
 }
 
 /** An amount in a response. */

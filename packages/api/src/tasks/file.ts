@@ -9,13 +9,16 @@ export const FileSchema = Type.Object(
   {
     id: Type.String({ pattern: '^file_[0-9A-HJKMNP-TV-Z]{26}$' }),
     url: Type.String({
-      description: 'For any field of an input that takes media; downloadable without a key, as an output is.',
+      description:
+        'The URL of the file, for any input field that accepts media. It can be downloaded without a key, like an output.',
     }),
     expireAt: Type.Integer({
       minimum: 0,
-      description: 'Unix seconds: when `url` stops working. Reading the file again gives a fresh one, for 24 h.',
+      description: 'The time when `url` expires, in Unix seconds. Getting the file again returns a new URL, for 24 h.',
     }),
-    mimeType: Type.String({ description: 'Detected from the bytes; the type that the upload declares is ignored.' }),
+    mimeType: Type.String({
+      description: 'The media type, detected from the bytes. The type that the upload declares is ignored.',
+    }),
     sizeBytes: Type.Integer({ minimum: 1 }),
   },
   { additionalProperties: false },

@@ -19,12 +19,17 @@ const ScopeName = Type.Unsafe<Scope>({ type: 'string', enum: [...SCOPES] });
 
 export const CreateKeySchema = Type.Object(
   {
-    name: Type.String({ minLength: 1, maxLength: 100, pattern: ONE_LINE, description: 'What you call it; one line.' }),
+    name: Type.String({
+      minLength: 1,
+      maxLength: 100,
+      pattern: ONE_LINE,
+      description: 'The name of the key, in one line.',
+    }),
     scopes: Type.Array(ScopeName, {
       minItems: 1,
       maxItems: SCOPES.length,
       uniqueItems: true,
-      description: 'What may be done with it: at most what may be done with the key that makes it.',
+      description: 'The scopes of the key. It cannot have a scope that the key that creates it does not have.',
     }),
     models: Type.Optional(
       Type.Array(Type.String({ minLength: 1, maxLength: 300 }), {
@@ -32,27 +37,28 @@ export const CreateKeySchema = Type.Object(
         maxItems: 100,
         uniqueItems: true,
         description:
-          'Models that it may use, by their names without a route; each includes all of its routes. Absent: every model.',
+          'The models that the key may use, by their names without a route. Each includes all of its routes. If omitted, the key may use every model.',
       }),
     ),
     expiresAt: Type.Optional(
       Type.Integer({
         minimum: 0,
         maximum: LAST_SECOND,
-        description: 'Unix seconds, in the future; absent or 0: it does not expire.',
+        description:
+          'The expiry time in Unix seconds, which must be in the future. If omitted or 0, the key does not expire.',
       }),
     ),
     spendCaps: Type.Optional(
       Type.Object(
         {
-          day: Type.Optional(usdInput('Decimal USD per UTC day.')),
-          total: Type.Optional(usdInput('Decimal USD altogether.')),
+          day: Type.Optional(usdInput('The cap per UTC day, in decimal USD.')),
+          total: Type.Optional(usdInput('The cap for the lifetime of the key, in decimal USD.')),
         },
         {
           additionalProperties: false,
           minProperties: 1,
           description:
-            'What may be spent with this key and with every key made or rotated from it. What is held for running tasks counts.',
+            'Limits for the spending of this key and of every key created with it or rotated from it. Amounts held for running tasks count.',
         },
       ),
     ),
@@ -68,7 +74,7 @@ export const RotateKeySchema = Type.Object(
       Type.Integer({
         minimum: 0,
         maximum: ROTATION_OVERLAP_SECONDS.maximum,
-        description: `How long the old key works beside the new one; default ${ROTATION_OVERLAP_SECONDS.default}. 0: it stops at once.`,
+        description: `How long the old key continues to work alongside the new one. Default ${ROTATION_OVERLAP_SECONDS.default}. With 0, it stops working immediately.`,
       }),
     ),
   },
@@ -85,42 +91,42 @@ const fields = {
   models: Type.Unsafe<readonly string[] | null>({
     type: ['array', 'null'],
     items: { type: 'string' },
-    description: 'null: every model.',
+    description: 'The models that the key may use. Null: every model.',
   }),
-  expiresAt: unixSecondsOrZero('it does not expire.'),
+  expiresAt: unixSecondsOrZero('the key does not expire.'),
   spendCaps: Type.Unsafe<{ readonly day: string | null; readonly total: string | null } | null>({
     ...Type.Object(
-      { day: AmountOrNull('Decimal USD; null: no such cap.'), total: AmountOrNull('Decimal USD; null: no such cap.') },
+      { day: AmountOrNull('Decimal USD. Null: no cap.'), total: AmountOrNull('Decimal USD. Null: no cap.') },
       { additionalProperties: false },
     ),
     type: ['object', 'null'],
-    description: 'Its own caps; a key that replaces another has those of that one.',
+    description: 'The spend caps of the key itself. A key that replaces another has the caps of the key it replaces.',
   }),
   spent: Type.Unsafe<{ readonly day: string; readonly total: string } | null>({
     ...Type.Object(
-      { day: usd('Decimal USD, on the current UTC day.'), total: usd('Decimal USD.') },
+      { day: usd('Spent on the current UTC day, in decimal USD.'), total: usd('Spent in total, in decimal USD.') },
       { additionalProperties: false },
     ),
     type: ['object', 'null'],
-    description: 'What counts against its own caps by now; null where it has none.',
+    description: 'The amounts that count against the caps of the key itself. Null if it has none.',
   }),
   cappedBy: Type.Array(Type.String(), {
     description:
-      'Ids of all keys whose caps its spending counts against: its own, and those of the keys it was made with.',
+      'The ids of all keys whose caps the spending counts against: the key itself and the keys it was created with.',
   }),
   created: UnixSeconds,
-  lastUsed: unixSecondsOrZero('not used yet. To the minute or so.'),
+  lastUsed: unixSecondsOrZero('not used yet. Accurate to about a minute.'),
   revoked: unixSecondsOrZero('not revoked.'),
   replacedBy: Type.Unsafe<string | null>({
     type: ['string', 'null'],
-    description: 'The id of the key that it was rotated to; it works until `expiresAt`.',
+    description: 'The id of the key that replaced this one. This key works until `expiresAt`.',
   }),
 };
 
 export const KeySchema = Type.Object(fields, { additionalProperties: false });
 
 export const CreatedKeySchema = Type.Object(
-  { ...fields, key: Type.String({ description: 'The key itself. It is shown here and never again.' }) },
+  { ...fields, key: Type.String({ description: 'The key itself. It is not shown again.' }) },
   { additionalProperties: false },
 );
 
@@ -128,7 +134,7 @@ export const KeyListSchema = Type.Object(
   {
     keys: Type.Array(KeySchema, {
       maxItems: MAX_LISTED_KEYS,
-      description: `Oldest first. Of more than ${MAX_LISTED_KEYS} keys those that were revoked long ago are left out.`,
+      description: `The keys, oldest first. If there are more than ${MAX_LISTED_KEYS}, keys that were revoked long ago are omitted.`,
     }),
   },
   { additionalProperties: false },

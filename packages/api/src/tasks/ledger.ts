@@ -19,23 +19,45 @@ const LAST_SECOND = 253_402_300_799;
 export const LedgerQuerySchema = Type.Object(
   {
     cursor: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 2_000, description: '`nextCursor` of the page before.' }),
+      Type.String({ minLength: 1, maxLength: 2_000, description: 'The `nextCursor` of the previous page.' }),
     ),
     size: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: 100, 'x-clamped': true, description: 'Entries on a page; default 20.' }),
+      Type.Integer({
+        minimum: 1,
+        maximum: 100,
+        'x-clamped': true,
+        description: 'The number of entries per page. Default 20.',
+      }),
     ),
     kind: Type.Optional(
-      Type.Array(Kind, { minItems: 1, maxItems: 10, description: 'Repeated, or separated by commas: any of them.' }),
+      Type.Array(Kind, {
+        minItems: 1,
+        maxItems: 10,
+        description: 'Only entries of any of these kinds. Repeat the parameter or separate values by commas.',
+      }),
     ),
     from: Type.Optional(
-      Type.Integer({ minimum: 0, maximum: LAST_SECOND, description: 'Unix seconds: booked then or later.' }),
+      Type.Integer({
+        minimum: 0,
+        maximum: LAST_SECOND,
+        description: 'Only entries booked at or after this time, in Unix seconds.',
+      }),
     ),
-    to: Type.Optional(Type.Integer({ minimum: 0, maximum: LAST_SECOND, description: 'Unix seconds: booked before.' })),
+    to: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: LAST_SECOND,
+        description: 'Only entries booked before this time, in Unix seconds.',
+      }),
+    ),
     keyId: Type.Optional(
-      Type.String({ pattern: '^[0-9A-Za-z]{1,64}$', description: 'Booked for requests of this key.' }),
+      Type.String({ pattern: '^[0-9A-Za-z]{1,64}$', description: 'Only entries for requests of this key.' }),
     ),
     reference: Type.Optional(
-      Type.Unsafe<string>({ ...Reference, description: 'Booked for this: a task, a payment, a day of storage.' }),
+      Type.Unsafe<string>({
+        ...Reference,
+        description: 'Only entries with this reference: a task, a payment or a day of storage.',
+      }),
     ),
   },
   { additionalProperties: false },
@@ -43,28 +65,28 @@ export const LedgerQuerySchema = Type.Object(
 
 export const LedgerEntrySchema = Type.Object(
   {
-    id: Type.String({ description: 'Unique: `<kind>:<reference>`.' }),
+    id: Type.String({ description: 'The unique id of the entry: `<kind>:<reference>`.' }),
     at: UnixSeconds,
     kind: Kind,
     reference: Type.String({
-      description: 'What it is for: a task, a response, a payment, or `storage:<account>:<day>`.',
+      description: 'What the entry is for: a task, a response, a payment, or `storage:<account>:<day>`.',
     }),
-    amount: usd('Negative only for an adjustment that takes something.'),
-    availableChange: usd('What it changed of `available`.'),
-    balanceChange: usd('What it changed of `balance`: a hold and a release change nothing of it.'),
+    amount: usd('The amount. Negative only for an adjustment that decreases the balance.'),
+    availableChange: usd('The change of `available`.'),
+    balanceChange: usd('The change of `balance`. Zero for a hold and a release.'),
     currency: Currency,
     keyId: Type.Unsafe<string | null>({
       type: ['string', 'null'],
-      description: 'The key that the request was made with.',
+      description: 'The key that made the request.',
     }),
     model: Type.Unsafe<string | null>({ type: ['string', 'null'] }),
     isEstimated: Type.Optional(
       Type.Literal(true, {
-        description: 'Its tokens were counted here, because the upstream did not report them.',
+        description: 'The tokens were counted by this service, because the upstream did not report them.',
       }),
     ),
-    available: usd('What was available after it.'),
-    balance: usd('The balance after it: available and held together.'),
+    available: usd('The available balance after the entry.'),
+    balance: usd('The balance after the entry: available and held together.'),
   },
   { additionalProperties: false },
 );
@@ -72,8 +94,10 @@ export const LedgerEntrySchema = Type.Object(
 export const LedgerSchema = Type.Object(
   {
     size: Type.Integer({ minimum: 1, maximum: 100 }),
-    entries: Type.Array(LedgerEntrySchema, { maxItems: 100, description: 'Newest first.' }),
-    nextCursor: Type.Optional(Type.String({ description: 'Gives the next page; absent on the last one.' })),
+    entries: Type.Array(LedgerEntrySchema, { maxItems: 100, description: 'The entries, newest first.' }),
+    nextCursor: Type.Optional(
+      Type.String({ description: 'Pass it as `cursor` to get the next page. Absent on the last page.' }),
+    ),
   },
   { additionalProperties: false },
 );

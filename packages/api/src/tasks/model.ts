@@ -17,28 +17,42 @@ const MODALITIES = ['image', 'video', 'audio', 'text'] as const;
 /** What a text model can do, beside what every model states. */
 export const TextSchema = Type.Object(
   {
-    contextTokens: Type.Integer({ minimum: 1, description: 'What a conversation and its answer may have together.' }),
-    maxOutputTokens: Type.Integer({ minimum: 1, description: 'Reasoning and answer together.' }),
+    contextTokens: Type.Integer({
+      minimum: 1,
+      description: 'The maximum number of tokens of a conversation and its response together.',
+    }),
+    maxOutputTokens: Type.Integer({
+      minimum: 1,
+      description: 'The maximum number of tokens to generate, including reasoning.',
+    }),
     features: Type.Array(Type.Unsafe<TextFeature>({ type: 'string', enum: [...TEXT_FEATURES] }), {
-      description: 'What a request may use besides text; anything else is rejected by name.',
+      description:
+        'The features that a request may use in addition to text. Any other feature is rejected, and the error names it.',
     }),
   },
-  { additionalProperties: false, description: 'Only for text models.' },
+  { additionalProperties: false, description: 'Properties of a text model. Absent for other models.' },
 );
 
 const MODEL_FIELDS = {
-  id: Type.String({ description: 'The name to give as `model`.' }),
+  id: Type.String({ description: 'The name to send as `model`.' }),
   object: Type.Literal('model'),
   created: Type.Integer({ minimum: 0, description: 'Unix seconds.' }),
   owned_by: Type.String(),
-  shutdown_date: UnixSecondsOrNull('Unix seconds: when the model takes no requests any more; null: no such plan.'),
+  shutdown_date: UnixSecondsOrNull(
+    'The time when the model stops accepting requests, in Unix seconds. Null: no retirement is planned.',
+  ),
   modality: Type.Unsafe<(typeof MODALITIES)[number]>({ type: 'string', enum: [...MODALITIES] }),
   description: Type.String(),
-  routes: Type.Array(Type.String(), { description: 'What can be given as `route`; a text model takes none.' }),
+  routes: Type.Array(Type.String(), { description: 'The values that `route` accepts. A text model has no routes.' }),
   pricing: Type.Union([PricingSchema, TextPricingSchema]),
   text: Type.Optional(TextSchema),
-  deprecation: UnixSecondsOrNull('Unix seconds: since when nothing new should use the model; null: it is current.'),
-  replacement: Type.Unsafe<string | null>({ type: ['string', 'null'], description: 'The model to use instead.' }),
+  deprecation: UnixSecondsOrNull(
+    'The time since when the model is deprecated, in Unix seconds. Null: it is not deprecated.',
+  ),
+  replacement: Type.Unsafe<string | null>({
+    type: ['string', 'null'],
+    description: 'The model to use instead, or null.',
+  }),
 };
 
 export const ModelSchema = Type.Object(MODEL_FIELDS, { additionalProperties: false });
@@ -54,10 +68,10 @@ export const ModelDetailSchema = Type.Object(
     input_schema: Type.Unsafe<Readonly<Record<string, unknown>>>({
       type: 'object',
       description:
-        'The very JSON Schema (draft 2020-12) that `input` is checked by; of a text model that of the body of `POST /chat/completions`.',
+        'The JSON Schema (draft 2020-12) that `input` is validated against. For a text model, the schema of the body of `POST /chat/completions`.',
     }),
     examples: Type.Array(Type.Unsafe<Readonly<Record<string, unknown>>>({ type: 'object' }), {
-      description: 'Inputs that the model accepts.',
+      description: 'Examples of inputs that the model accepts.',
     }),
   },
   { additionalProperties: false },

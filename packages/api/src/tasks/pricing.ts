@@ -14,7 +14,7 @@ const quantityField = (description: string) =>
     {
       field: FieldName,
       default: Type.Optional(
-        Type.Integer({ minimum: 0, maximum: 1_000_000, description: 'Where the field is absent.' }),
+        Type.Integer({ minimum: 0, maximum: 1_000_000, description: 'The value that applies if the field is absent.' }),
       ),
     },
     { additionalProperties: false, description },
@@ -35,21 +35,29 @@ export const PricingSchema = Type.Object(
       type: 'string',
       enum: ['image', 'second', 'character', 'task'],
       description:
-        'What is counted: images, seconds of video or audio, characters of a text, or nothing (a flat price).',
+        'The unit that is counted: images, seconds of video or audio, characters of a text, or nothing (a flat price).',
     }),
-    usd: Type.String({ pattern: UNIT_PRICE, description: 'Decimal USD for one unit, unless `by` has another price.' }),
+    usd: Type.String({
+      pattern: UNIT_PRICE,
+      description: 'The price of one unit in decimal USD, unless `by` has another price.',
+    }),
     by: Type.Optional(
       Type.Object(
         { field: FieldName, usd: Type.Record(Type.String(), Type.String({ pattern: UNIT_PRICE })) },
-        { additionalProperties: false, description: 'Decimal USD for one unit by the value of a field.' },
+        { additionalProperties: false, description: 'The price of one unit in decimal USD, by the value of a field.' },
       ),
     ),
-    count: Type.Optional(quantityField('The field with the number of outputs; absent: one.')),
-    duration: Type.Optional(quantityField('The field with the seconds: an integer, or a text such as `"6"`.')),
+    count: Type.Optional(quantityField('The field with the number of outputs. Absent: one output.')),
+    duration: Type.Optional(
+      quantityField('The field with the number of seconds: an integer, or a string such as `"6"`.'),
+    ),
     text: Type.Optional(
       Type.Object(
         { field: FieldName },
-        { additionalProperties: false, description: 'The text whose characters (Unicode code points) are counted.' },
+        {
+          additionalProperties: false,
+          description: 'The field with the text whose characters (Unicode code points) are counted.',
+        },
       ),
     ),
     factors: Type.Optional(
@@ -65,7 +73,8 @@ export const PricingSchema = Type.Object(
         ),
         {
           maxItems: 20,
-          description: 'Multiply the price where `field` is `value` (`default` where it is absent); all that apply do.',
+          description:
+            'Factors of the price. A factor applies if `field`, or `default` if the field is absent, equals `value`. All factors that apply are multiplied.',
         },
       ),
     ),
@@ -74,7 +83,7 @@ export const PricingSchema = Type.Object(
         type: 'string',
         enum: [...LATE_CANCELS],
         description:
-          'What a task costs that is cancelled while it is `handling`, although its provider had finished: the amount that the provider reports as billed (`billed`, the default), the price of the files that it generated, each as requested (`full`), or nothing (`free`). Never more than was held.',
+          'The cost of a task that is cancelled while it is `handling` although its provider had finished: the amount that the provider reports as billed (`billed`, the default), the price of the files that it generated, each as requested (`full`), or nothing (`free`). It never exceeds the held amount.',
       }),
     ),
   },

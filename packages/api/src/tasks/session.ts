@@ -14,11 +14,11 @@ export const SignInSchema = Type.Object(
     link: Type.Optional(
       Type.String({
         maxLength: 200,
-        description: 'The part after `#` of a sign-in link: valid once, for 10 min.',
+        description: 'The part after `#` of a sign-in link, which is valid once, for 10 minutes.',
       }),
     ),
   },
-  { additionalProperties: false, minProperties: 1, maxProperties: 1, description: 'One of the two.' },
+  { additionalProperties: false, minProperties: 1, maxProperties: 1, description: 'Exactly one of the two fields.' },
 );
 
 export const SessionSchema = Type.Object(
@@ -29,18 +29,20 @@ export const SessionSchema = Type.Object(
     keyName: Type.String(),
     scopes: Type.Array(Type.Unsafe<Scope>({ type: 'string', enum: [...SCOPES] })),
     models: Type.Optional(
-      Type.Array(Type.String(), { description: 'Those that the key may use; absent: every model.' }),
+      Type.Array(Type.String(), { description: 'The models that the key may use. Absent: every model.' }),
     ),
-    expireAt: unixSecondsOrZero('the request used a key, which has no session that expires.'),
-    baseUrl: Type.String({ description: 'What paths of the API are below.' }),
+    expireAt: unixSecondsOrZero('the request used an API key and has no session.'),
+    baseUrl: Type.String({ description: 'The base URL of the API.' }),
     workflowsUrl: Type.Optional(
       Type.String({
         description:
-          "Where Temporal's Web UI has the workflows, each below it by its task's id; absent where it is not for users.",
+          "The URL of the workflows in Temporal's Web UI; append a task id to get the page of its workflow. Absent if the Web UI is not available to users.",
       }),
     ),
-    isEmbedded: Type.Boolean({ description: 'Whether this is an installation of `npm start`.' }),
-    signatureHeaderPrefix: Type.String({ description: "The prefix of the names of a callback's signature headers." }),
+    isEmbedded: Type.Boolean({ description: 'Whether this is a standalone installation (`npm start`).' }),
+    signatureHeaderPrefix: Type.String({
+      description: 'The prefix of the names of the signature headers of callbacks.',
+    }),
   },
   { additionalProperties: false },
 );
@@ -53,7 +55,7 @@ export const EndedSessionsSchema = Type.Object(
 
 export const EndSessionQuerySchema = Type.Object(
   {
-    everywhere: Type.Optional(Type.Boolean({ description: 'Ends every session of the same key.' })),
+    everywhere: Type.Optional(Type.Boolean({ description: 'Whether to end every session of the same key.' })),
   },
   { additionalProperties: false },
 );

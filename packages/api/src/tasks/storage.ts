@@ -25,12 +25,18 @@ export const StorageQuerySchema = Type.Object(
         minimum: 1,
         maximum: 1_000_000_000,
         default: 1,
-        description: `From 1. Only the first ${MAX_PAGED_OUTPUTS} rows can be paged through.`,
+        description: `The page number, from 1. Only the first ${MAX_PAGED_OUTPUTS} outputs can be paged through.`,
         'x-clamped': true,
       }),
     ),
     size: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: 100, default: 10, description: 'Rows of a page.', 'x-clamped': true }),
+      Type.Integer({
+        minimum: 1,
+        maximum: 100,
+        default: 10,
+        description: 'The number of outputs per page.',
+        'x-clamped': true,
+      }),
     ),
     storage_tier: Type.Optional(
       Type.Unsafe<'temp' | 'persistent'>({ ...Tier, description: 'Only outputs of this storage tier.' }),
@@ -39,14 +45,14 @@ export const StorageQuerySchema = Type.Object(
     type: Type.Optional(
       Type.String({
         pattern: '^[a-z0-9_]{1,32}$',
-        description: '`image video audio first_frame last_frame thumbnail`, an open set.',
+        description: '`image`, `video`, `audio`, `first_frame`, `last_frame` or `thumbnail`. More types may be added.',
       }),
     ),
     status: Type.Optional(
       Type.Unsafe<OutputStatus>({
         type: 'string',
         enum: [...STATUSES],
-        description: 'Default: everything that is not deleted.',
+        description: 'Only outputs with this status. By default, all outputs that are not deleted.',
       }),
     ),
   },
@@ -56,21 +62,31 @@ export const StorageQuerySchema = Type.Object(
 export const StorageItemSchema = Type.Object(
   {
     id: Type.String(),
-    taskId: Type.String({ description: 'The task that made it.' }),
-    model: Type.String({ description: 'The resolved full name.' }),
-    type: Type.String({ description: '`image video audio first_frame last_frame thumbnail`, an open set.' }),
+    taskId: Type.String({ description: 'The task that generated the output.' }),
+    model: Type.String({ description: 'The full name of the resolved model.' }),
+    type: Type.String({
+      description: '`image`, `video`, `audio`, `first_frame`, `last_frame` or `thumbnail`. More types may be added.',
+    }),
     mimeType: Type.String(),
-    size: Type.Integer({ minimum: 0, description: 'Bytes.' }),
-    url: Type.String({ description: 'Downloadable without a key; empty for what is deleted.' }),
-    expireAt: Type.Integer({ minimum: 0, description: 'Unix seconds: when `url` stops working; 0 without one.' }),
+    size: Type.Integer({ minimum: 0, description: 'The size in bytes.' }),
+    url: Type.String({
+      description: 'The URL of the output, which can be downloaded without a key. Empty if the output is deleted.',
+    }),
+    expireAt: Type.Integer({
+      minimum: 0,
+      description: 'The time when `url` expires, in Unix seconds. 0 if there is no URL.',
+    }),
     storage_tier: Tier,
     status: Type.Unsafe<OutputStatus>({
       type: 'string',
       enum: [...STATUSES],
-      description: '`pending` while it is being promoted; `deleted` also once its retention has ended.',
+      description: '`pending` while the output is being promoted. `deleted` also applies once its retention has ended.',
     }),
     created: Type.Integer({ minimum: 0, description: 'Unix seconds.' }),
-    retainUntil: Type.Integer({ minimum: 0, description: 'Unix seconds; 0 for persistent ones.' }),
+    retainUntil: Type.Integer({
+      minimum: 0,
+      description: 'The end of the retention, in Unix seconds. 0 for persistent outputs.',
+    }),
   },
   { additionalProperties: false },
 );
@@ -79,9 +95,13 @@ export const StorageListSchema = Type.Object(
   {
     page: Type.Integer({ minimum: 1 }),
     size: Type.Integer({ minimum: 1, maximum: 100 }),
-    total: Type.Integer({ minimum: 0, maximum: MAX_PAGED_OUTPUTS, description: `Exact up to ${MAX_PAGED_OUTPUTS}.` }),
-    totalIsCapped: Type.Optional(Type.Literal(true, { description: 'There are more than `total`.' })),
-    items: Type.Array(StorageItemSchema, { maxItems: 100, description: 'Newest first.' }),
+    total: Type.Integer({
+      minimum: 0,
+      maximum: MAX_PAGED_OUTPUTS,
+      description: `The number of matching outputs, exact up to ${MAX_PAGED_OUTPUTS}.`,
+    }),
+    totalIsCapped: Type.Optional(Type.Literal(true, { description: 'Present if there are more than `total`.' })),
+    items: Type.Array(StorageItemSchema, { maxItems: 100, description: 'The outputs, newest first.' }),
   },
   { additionalProperties: false },
 );
@@ -89,7 +109,7 @@ export const StorageListSchema = Type.Object(
 export const OutputIdsSchema = Type.Array(Type.String({ pattern: OUTPUT_ID }), {
   minItems: 1,
   maxItems: MAX_IDS,
-  description: 'Ids of outputs; one given twice is one.',
+  description: 'The ids of the outputs. Duplicates are ignored.',
 });
 
 export const StorageDecisionSchema = Type.Object(
@@ -103,7 +123,7 @@ export const StorageDecisionSchema = Type.Object(
             type: 'string',
             enum: [...STORAGE_REJECTION_REASONS],
             description:
-              '`not_owned`: there is no such output of this account. `insufficient`: the balance does not cover its first day. `cap_exceeded`: it does not fit under the storage cap. `not_promotable`: it is persistent already. `already_deleted`: deleted, or its retention has ended. `storage_op_pending`: it is being promoted.',
+              '`not_owned`: the account has no such output. `insufficient`: the balance does not cover the first day of storage. `cap_exceeded`: the output would exceed the storage cap. `not_promotable`: the output is already persistent. `already_deleted`: the output was deleted or its retention has ended. `storage_op_pending`: the output is being promoted.',
           }),
         },
         { additionalProperties: false },

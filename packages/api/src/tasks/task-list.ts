@@ -20,7 +20,7 @@ export const TaskListQuerySchema = Type.Object(
         maximum: MAX_PAGED_TASKS + 1,
         default: 1,
         'x-clamped': true,
-        description: `From 1; less is taken as 1. Pages reach the newest ${MAX_PAGED_TASKS} tasks, \`cursor\` reaches all.`,
+        description: `The page number, from 1. Pages reach the newest ${MAX_PAGED_TASKS} tasks; \`cursor\` reaches all.`,
       }),
     ),
     size: Type.Optional(
@@ -29,50 +29,53 @@ export const TaskListQuerySchema = Type.Object(
         maximum: MAX_PAGE_SIZE,
         default: 10,
         'x-clamped': true,
-        description: 'Tasks on a page; less or more than it may be is taken as the least or the most.',
+        description: 'The number of tasks per page.',
       }),
     ),
     cursor: Type.Optional(
       Type.String({
         minLength: 1,
         maxLength: 200,
-        description: 'The `nextCursor` of an answer: continues behind its last task. Not together with a later `page`.',
+        description: 'The `nextCursor` of the previous page. Cannot be combined with a `page` above 1.',
       }),
     ),
     status: Type.Optional(
       Type.Array(Type.Unsafe<TaskStatus>({ type: 'string', enum: [...TASK_STATUSES] }), {
         minItems: 1,
         maxItems: TASK_STATUSES.length,
-        description: 'Tasks in any of these; repeated, or as a comma list.',
+        description: 'Only tasks with any of these statuses. Repeat the parameter or separate values by commas.',
       }),
     ),
     model: Type.Optional(
       Type.String({
         minLength: 1,
         maxLength: 400,
-        description: 'The full name as the detail shows it: `base`, or `base@route`.',
+        description: 'Only tasks of this model, by its full name as in the task: `base`, or `base@route`.',
       }),
     ),
-    keyId: Type.Optional(Type.String({ minLength: 1, maxLength: 64, description: 'Tasks that this key created.' })),
+    keyId: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 64, description: 'Only tasks that this key created.' }),
+    ),
     ids: Type.Optional(
       Type.Array(Type.String({ minLength: 1, maxLength: 64 }), {
         minItems: 1,
         maxItems: MAX_LISTED_IDS,
-        description: 'These tasks, as far as they are yours; repeated, or as a comma list.',
+        description:
+          'Only tasks with these ids. Ids that are not of this account are ignored. Repeat the parameter or separate values by commas.',
       }),
     ),
     created_after: Type.Optional(
       Type.Integer({
         minimum: 0,
         maximum: MAX_UNIX_SECONDS,
-        description: 'Unix seconds: tasks whose `created` is greater.',
+        description: 'Only tasks created after this time, in Unix seconds.',
       }),
     ),
     created_before: Type.Optional(
       Type.Integer({
         minimum: 0,
         maximum: MAX_UNIX_SECONDS,
-        description: 'Unix seconds: tasks whose `created` is less.',
+        description: 'Only tasks created before this time, in Unix seconds.',
       }),
     ),
   },
@@ -81,18 +84,20 @@ export const TaskListQuerySchema = Type.Object(
 
 export const TaskListSchema = Type.Object(
   {
-    page: Type.Integer({ minimum: 1, maximum: MAX_PAGED_TASKS, description: 'The page that was read.' }),
-    size: Type.Integer({ minimum: 1, maximum: MAX_PAGE_SIZE, description: 'How many tasks a page can have.' }),
+    page: Type.Integer({ minimum: 1, maximum: MAX_PAGED_TASKS, description: 'The page number.' }),
+    size: Type.Integer({ minimum: 1, maximum: MAX_PAGE_SIZE, description: 'The maximum number of tasks per page.' }),
     total: Type.Integer({
       minimum: 0,
       maximum: MAX_PAGED_TASKS,
-      description: `How many tasks match, wherever the page begins; exact up to ${MAX_PAGED_TASKS}.`,
+      description: `The number of matching tasks on all pages, exact up to ${MAX_PAGED_TASKS}.`,
     }),
-    totalIsCapped: Type.Optional(Type.Literal(true, { description: 'There are more than `total`.' })),
-    nextCursor: Type.Optional(Type.String({ description: 'For `cursor`; absent behind the last task.' })),
+    totalIsCapped: Type.Optional(Type.Literal(true, { description: 'Present if there are more than `total`.' })),
+    nextCursor: Type.Optional(
+      Type.String({ description: 'Pass it as `cursor` to get the next page. Absent on the last page.' }),
+    ),
     tasks: Type.Array(TaskSchema, {
       maxItems: MAX_PAGE_SIZE,
-      description: 'Newest first; the same objects as the detail.',
+      description: 'The tasks, newest first, as returned by `GET /v1/tasks/{taskId}`.',
     }),
   },
   { additionalProperties: false },

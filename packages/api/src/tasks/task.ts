@@ -16,9 +16,13 @@ const Tier = Type.Unsafe<'temp' | 'persistent'>({ type: 'string', enum: ['temp',
 
 export const OutputSchema = Type.Object(
   {
-    url: Type.String({ description: 'Downloadable without a key; GET and HEAD, with Range.' }),
-    type: Type.String({ description: '`image video audio first_frame last_frame thumbnail`, an open set.' }),
-    expireAt: Type.Integer({ minimum: 0, description: 'Unix seconds: when `url` stops working.' }),
+    url: Type.String({
+      description: 'The URL of the output, which can be downloaded without a key. Supports GET and HEAD, and `Range`.',
+    }),
+    type: Type.String({
+      description: '`image`, `video`, `audio`, `first_frame`, `last_frame` or `thumbnail`. More types may be added.',
+    }),
+    expireAt: Type.Integer({ minimum: 0, description: 'The time when `url` expires, in Unix seconds.' }),
     id: Type.String(),
     mimeType: Type.String(),
     sizeBytes: Type.Integer({ minimum: 0 }),
@@ -27,7 +31,10 @@ export const OutputSchema = Type.Object(
     durationSeconds: Type.Optional(Type.Number({ minimum: 0 })),
     sha256: Type.String({ pattern: '^[0-9a-f]{64}$' }),
     storage: Tier,
-    retainUntil: Type.Integer({ minimum: 0, description: 'Unix seconds; 0 for persistent ones.' }),
+    retainUntil: Type.Integer({
+      minimum: 0,
+      description: 'The end of the retention, in Unix seconds. 0 for persistent outputs.',
+    }),
   },
   { additionalProperties: false },
 );
@@ -36,17 +43,20 @@ export const OutputSchema = Type.Object(
 export const TaskSchema = Type.Object(
   {
     taskId: Type.String({ pattern: '^tk-svc-[0-9A-HJKMNP-TV-Z]{26}$' }),
-    model: Type.String({ description: 'The resolved full name: `base`, or `base@route` for any other route.' }),
-    route: Type.Optional(Type.String({ description: 'The route used; only for models that have several.' })),
+    model: Type.String({
+      description:
+        'The full name of the resolved model: `base` for the default route, or `base@route` for any other route.',
+    }),
+    route: Type.Optional(Type.String({ description: 'The route that is used. Only for models with several routes.' })),
     status: Type.Unsafe<TaskStatus>({ type: 'string', enum: [...TASK_STATUSES] }),
     created: UnixSeconds,
-    started: Type.Integer({ minimum: 0, description: 'Unix seconds; 0 until handling began.' }),
-    completed: Type.Integer({ minimum: 0, description: 'Unix seconds; 0 until terminal.' }),
+    started: Type.Integer({ minimum: 0, description: 'Unix seconds. 0 until handling begins.' }),
+    completed: Type.Integer({ minimum: 0, description: 'Unix seconds. 0 until the task has ended.' }),
     progress: Type.Optional(
       Type.Number({
         minimum: 0,
         maximum: 1,
-        description: 'The progress in tenths, while it is being handled and if it is known.',
+        description: 'The progress in steps of 0.1. Only while the task is being handled, if the progress is known.',
       }),
     ),
     storage: Tier,
@@ -57,10 +67,10 @@ export const TaskSchema = Type.Object(
     input: Type.Optional(
       Type.Unsafe<Readonly<Record<string, unknown>> | null>({
         type: ['object', 'null'],
-        description: 'Only with `include=input`: the input as sent; null once it was erased.',
+        description: 'The input as it was sent. Only with `include=input`. Null if it was erased.',
       }),
     ),
-    output: Type.Optional(Type.Array(OutputSchema, { description: 'Only on success.' })),
+    output: Type.Optional(Type.Array(OutputSchema, { description: 'The outputs. Only if the task succeeded.' })),
     outputGone: Type.Optional(
       Type.Array(
         Type.Object(
@@ -72,7 +82,7 @@ export const TaskSchema = Type.Object(
           },
           { additionalProperties: false },
         ),
-        { description: 'Outputs that were deleted or whose retention ended.' },
+        { description: 'The outputs that were deleted or whose retention has ended.' },
       ),
     ),
     error: Type.Optional(
@@ -94,12 +104,12 @@ export const TaskSchema = Type.Object(
             Type.String({
               pattern: FIELD_PATTERN,
               maxLength: MAX_FIELD_LENGTH,
-              description: 'The field of the input that could not be used: `image_urls.2`. If it is known.',
+              description: 'The field of the input that could not be used, if it is known, for example `image_urls.2`.',
             }),
           ),
-          retryable: Type.Boolean({ description: 'Whether the same request may well succeed as a new task.' }),
+          retryable: Type.Boolean({ description: 'Whether the same request may succeed as a new task.' }),
         },
-        { additionalProperties: false, description: 'Only on fail.' },
+        { additionalProperties: false, description: 'The error. Only if the task failed.' },
       ),
     ),
     billing: Type.Object(
@@ -107,7 +117,7 @@ export const TaskSchema = Type.Object(
       {
         additionalProperties: false,
         description:
-          'Decimal USD. `held` is what was held at creation; once the task has ended it equals captured plus released.',
+          'The cost of the task, in decimal USD. `held` is the amount that was held at creation. Once the task has ended, it equals `captured` plus `released`.',
       },
     ),
     callback: Type.Optional(
@@ -115,7 +125,10 @@ export const TaskSchema = Type.Object(
         {
           state: Type.String({ enum: ['waiting', 'pending', 'delivered', 'exhausted', 'stopped'] }),
           attempts: Type.Integer({ minimum: 0 }),
-          nextAttempt: Type.Integer({ minimum: 0, description: 'Unix seconds; 0 where none is due.' }),
+          nextAttempt: Type.Integer({
+            minimum: 0,
+            description: 'The time of the next attempt, in Unix seconds. 0 if none is due.',
+          }),
         },
         { additionalProperties: false },
       ),

@@ -1,7 +1,7 @@
 /** What the tokens of a text model cost, as model files and the catalogue say it. */
 import { Type } from 'typebox';
 
-const Usd = Type.String({ pattern: '^[0-9]{1,9}(\\.[0-9]{1,12})?$', description: 'Decimal USD for a million tokens.' });
+const Usd = Type.String({ pattern: '^[0-9]{1,9}(\\.[0-9]{1,12})?$', description: 'Decimal USD per million tokens.' });
 
 /**
  * What tokens cost. By default, those read from a cache cost as much as others, and reasoning as much as the answer.
@@ -14,5 +14,5 @@ export const TextPricingSchema = Type.Object(
     outputUsd: Usd,
     reasoningUsd: Type.Optional(Usd),
   },
-  { additionalProperties: false, description: 'Decimal USD for a million tokens of each kind.' },
+  { additionalProperties: false, description: 'Decimal USD per million tokens of each kind.' },
 );

@@ -14,18 +14,20 @@ function utcDay(description: string) {
 
 const Group = Type.Unsafe<UsageGroup>({ type: 'string', enum: [...USAGE_GROUPS] });
 
-const TextOrNull = Type.Unsafe<string | null>({ type: ['string', 'null'], description: 'null: storage.' });
+const TextOrNull = Type.Unsafe<string | null>({ type: ['string', 'null'], description: 'Null for storage.' });
 
 export const UsageQuerySchema = Type.Object(
   {
-    from: Type.Optional(utcDay(`The first UTC day; default ${DEFAULT_USAGE_DAYS} days that end with \`to\`.`)),
-    to: Type.Optional(utcDay(`The last UTC day; default today. At most ${MAX_USAGE_DAYS} days.`)),
+    from: Type.Optional(
+      utcDay(`The first UTC day. By default, the range is the ${DEFAULT_USAGE_DAYS} days that end with \`to\`.`),
+    ),
+    to: Type.Optional(utcDay(`The last UTC day. Default today. The range can have at most ${MAX_USAGE_DAYS} days.`)),
     groupBy: Type.Optional(
       Type.Array(Group, {
         minItems: 1,
         maxItems: USAGE_GROUPS.length,
         uniqueItems: true,
-        description: 'Separated by commas; default `day`.',
+        description: 'What to group by, separated by commas. Default `day`.',
       }),
     ),
   },
@@ -35,23 +37,23 @@ export const UsageQuerySchema = Type.Object(
 export type WireUsageQuery = Static<typeof UsageQuerySchema>;
 
 const sums = {
-  captured: usd('What was captured.'),
+  captured: usd('The captured amount.'),
   count: Type.Integer({
     minimum: 0,
-    description: 'How many tasks and text requests something was captured for; storage counts none.',
+    description: 'The number of tasks and text requests that an amount was captured for. Storage is not counted.',
   }),
 };
 
 export const UsageSchema = Type.Object(
   {
-    from: utcDay('The first day that is counted.'),
-    to: utcDay('The last one.'),
+    from: utcDay('The first day of the range.'),
+    to: utcDay('The last day of the range.'),
     groupBy: Type.Array(Group),
     currency: Currency,
     rows: Type.Array(
       Type.Object(
         {
-          day: Type.Optional(utcDay('UTC.')),
+          day: Type.Optional(utcDay('The UTC day.')),
           model: Type.Optional(TextOrNull),
           keyId: Type.Optional(TextOrNull),
           ...sums,
@@ -60,7 +62,7 @@ export const UsageSchema = Type.Object(
       ),
       {
         maxItems: MAX_USAGE_ROWS,
-        description: 'In the order of day, model and key. What would be all zero is left out.',
+        description: 'Rows in the order of day, model and key. Rows that are all zero are omitted.',
       },
     ),
     total: Type.Object(sums, { additionalProperties: false }),
@@ -75,11 +77,11 @@ export const AdminUsageSchema = Type.Object(
     holdsExceeded: Type.Object(
       {
         calls: Type.Integer({ minimum: 0 }),
-        amount: usd('An operator cost (`hold_exceeded`); not in `captured`.'),
+        amount: usd('The operator cost (`hold_exceeded`), which is not part of `captured`.'),
       },
       {
         additionalProperties: false,
-        description: 'Text calls whose upstream reported more than was held, and what that cost beyond their holds.',
+        description: 'Text calls whose upstream reported more usage than was held, and their cost beyond the holds.',
       },
     ),
   },

@@ -3,9 +3,12 @@ import { Type } from 'typebox';
 
 export const ViolationSchema = Type.Object(
   {
-    message: Type.String({ description: 'For people; it names the field too.' }),
-    field: Type.String({ description: 'Its position in the request: `input.image_urls.2`; empty for all of it.' }),
-    keyword: Type.String({ description: 'The violated keyword of JSON Schema, or a rule such as `url` or `unique`.' }),
+    message: Type.String({ description: 'A readable message. It also names the field.' }),
+    field: Type.String({
+      description:
+        'The position of the field in the request, for example `input.image_urls.2`. Empty for the whole request.',
+    }),
+    keyword: Type.String({ description: 'The violated JSON Schema keyword, or a rule such as `url` or `unique`.' }),
   },
   { additionalProperties: false },
 );

@@ -12,7 +12,7 @@ export const SetWebhookKeySchema = Type.Object(
     secret: Type.String({
       minLength: WEBHOOK_SECRET_LENGTH.minimum,
       maxLength: WEBHOOK_SECRET_LENGTH.maximum,
-      description: 'Its UTF-8 bytes are the key of the signatures.',
+      description: 'The signing secret. Its UTF-8 bytes are the HMAC key of the signatures.',
     }),
   },
   { additionalProperties: false },
@@ -21,13 +21,20 @@ export const SetWebhookKeySchema = Type.Object(
 export const WebhookKeySchema = Type.Object(
   {
     hasKey: Type.Boolean({
-      description: 'Without one, callbacks carry no signature; the other fields are absent then.',
+      description:
+        'Whether the account has a signing secret. Without one, callbacks carry no signature and the other fields are absent.',
     }),
-    secret: Type.Optional(Type.String({ description: 'Its UTF-8 bytes are the key of the signatures.' })),
-    whsec: Type.Optional(Type.String({ description: 'The same key in the spelling of Standard Webhooks libraries.' })),
+    secret: Type.Optional(
+      Type.String({ description: 'The signing secret. Its UTF-8 bytes are the HMAC key of the signatures.' }),
+    ),
+    whsec: Type.Optional(
+      Type.String({ description: 'The same secret in the format that Standard Webhooks libraries expect.' }),
+    ),
     created: Type.Optional(UnixSeconds),
     previousExpires: Type.Optional(
-      unixSecondsOrZero('no other key signs. Until then the key before this one signs too.'),
+      unixSecondsOrZero(
+        'callbacks are signed with no other secret. Until then, callbacks are also signed with the previous secret.',
+      ),
     ),
   },
   { additionalProperties: false },
@@ -36,23 +43,29 @@ export const WebhookKeySchema = Type.Object(
 export type WireWebhookKey = Static<typeof WebhookKeySchema>;
 
 export const TestDeliverySchema = Type.Object(
-  { url: Type.String({ minLength: 1, maxLength: 2048, description: 'As `callback.url` of a task.' }) },
+  {
+    url: Type.String({
+      minLength: 1,
+      maxLength: 2048,
+      description: 'The URL to deliver to, with the same rules as `callback.url` of a task.',
+    }),
+  },
   { additionalProperties: false },
 );
 
 export const TestDeliveryResultSchema = Type.Object(
   {
-    delivered: Type.Boolean({ description: 'Whether the receiver answered 2xx within 10 s.' }),
-    status: Type.Integer({ minimum: 0, maximum: 999, description: 'The HTTP status; 0 where no answer came.' }),
+    delivered: Type.Boolean({ description: 'Whether the receiver responded with 2xx within 10 s.' }),
+    status: Type.Integer({ minimum: 0, maximum: 999, description: 'The HTTP status. 0 if there was no response.' }),
     durationMs: Type.Integer({ minimum: 0 }),
     errorClass: Type.Optional(
       Type.Unsafe<'tls' | 'timeout' | 'unreachable'>({
         type: 'string',
         enum: ['tls', 'timeout', 'unreachable'],
-        description: 'Why no answer came. An address that may not be reached is `unreachable`.',
+        description: 'Why there was no response. A URL whose address is not allowed is reported as `unreachable`.',
       }),
     ),
-    signed: Type.Boolean({ description: 'Whether the account has a key to sign with.' }),
+    signed: Type.Boolean({ description: 'Whether the account has a signing secret.' }),
   },
   { additionalProperties: false },
 );
