@@ -5,7 +5,7 @@ const UnixSeconds = (description: string) => Type.Integer({ minimum: 0, descript
 
 export const AdminCatalogueSchema = Type.Object(
   {
-    since: UnixSeconds('when the catalogue last changed.'),
+    since: UnixSeconds('when the catalogue was last updated.'),
     models: Type.Array(
       Type.Object(
         {
@@ -28,7 +28,7 @@ export const AdminCatalogueSchema = Type.Object(
       required: ['since', 'problems'],
       additionalProperties: false,
       properties: {
-        since: UnixSeconds('when the files were first rejected.'),
+        since: UnixSeconds('when these files were rejected.'),
         problems: Type.Array(
           Type.Object(
             { file: Type.String(), problem: Type.String({ description: 'The position in the file and the reason.' }) },
