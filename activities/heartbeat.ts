@@ -12,9 +12,9 @@ import type { ActivityContext } from './context.ts';
 const HEARTBEAT_INTERVAL_MS = 3_000;
 
 /**
- * Runs an activity that heartbeats from its very beginning to its end, whatever it waits for: an activity that timed
- * out while a database hangs would run beside its own retry. A local activity has no heartbeats: Temporal's SDK logs a
- * warning for each one that it sends.
+ * Runs an activity and sends heartbeats from its beginning to its end, whatever it waits for: without them an activity
+ * would time out while a database hangs, and run at the same time as its own retry. Local activities send none, because
+ * Temporal's SDK would log a warning for each.
  */
 export async function heartbeating<T>(activity: () => Promise<T>): Promise<T> {
   const context = Context.current();

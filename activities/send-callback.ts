@@ -141,7 +141,9 @@ function endOf({ httpStatus = 0 }: Exchange): 'delivered' | 'stopped' | undefine
   return httpStatus === HTTP_GONE ? 'stopped' : undefined;
 }
 
-/** The database took so much of the attempt's time that Temporal would begin the next attempt beside it. */
+/**
+ * The database took so much of the attempt's time that Temporal would begin the next attempt before this one has ended.
+ */
 function tooLate(): ApplicationFailure {
   return ApplicationFailure.retryable('too little time was left to send it', 'CallbackTooLate');
 }

@@ -45,8 +45,8 @@ export interface SubmitInput extends MediaTaskInput {
 /**
  * The result of `submitGeneration`: finished files, a job to wait for, or that the task is already over; `ended`: an
  * earlier run had ended it, and the database has lost that; `waiting`: it is in the queue of an upstream, and is woken
- * when it has a slot there. The fields beside `kind` are for a later run, in case the database loses what was recorded
- * (src/temporal/run-history.ts).
+ * when it has a slot there. The fields other than `kind` are for a later run, in case the database loses what was
+ * recorded (src/temporal/run-history.ts).
  */
 export interface SubmitResult {
   readonly kind: 'produced' | 'job' | 'over' | 'ended' | 'waiting';
@@ -108,8 +108,8 @@ export interface StopGenerationInput {
 /** The argument of `cancelGeneration`. */
 export interface CancelInput extends StopGenerationInput {
   /**
-   * The attempt with this number, from 1, is the last that may fail at the provider, and so is each later one; one
-   * that found too many requests under way is retried all the same. Absent: only the retry policy decides.
+   * The attempt with this number, from 1, is the last that may fail at the provider, and so is each later one; one that
+   * found too many requests in progress is retried nevertheless. Absent: only the retry policy decides.
    */
   readonly tries?: number;
 }

@@ -8,13 +8,16 @@ import type { Activities, ExpireResult, MaintainResult, ReconcileInput, SweepRes
 
 /** A longer pass starts over, so that no history grows without limit: at half a minute per part this is an hour. */
 const MAX_PARTS = 120;
-/** The next part of the repair does not wait for the work beside it, except in passes that began before this change. */
+/**
+ * The patch since which the next part of the repair does not wait for the other work of the pass. Passes that began
+ * before this change wait for it.
+ */
 const REPAIR_GOES_ON = 'repair-goes-on';
 
 /**
- * One pass: repairs the open tasks part by part, and beside each part records what has expired and deletes the bytes
- * of deleted objects, unless that is still under way from the previous part. None of them waits for another, and a
- * failure of one does not stop the others.
+ * One pass: repairs the open tasks part by part, and in parallel with each part records what has expired and deletes
+ * the bytes of deleted objects, unless that is still in progress from the previous part. None of them waits for
+ * another, and a failure of one does not stop the others.
  *
  * @throws {ActivityFailure} the first failure of the pass, after everything else was done. A cancellation takes
  *   precedence.

@@ -90,7 +90,7 @@ const insertKey: Statement = {
 /**
  * Creates a key; its secret is returned once and never again.
  *
- * @param inheritedCapIds caps that the new key counts against beside its own.
+ * @param inheritedCapIds caps that the new key counts against in addition to its own.
  * @throws {AccountNotFoundError}
  */
 export async function createKey(
@@ -232,7 +232,10 @@ const replaceKey: Statement = {
 export interface Rotation {
   /** Milliseconds since 1970. */
   readonly now: number;
-  /** How long the old key works beside the new one; 0: it stops at once. It never lives longer than it would have. */
+  /**
+   * How many seconds the old key continues to work; 0: it stops at once. It never works longer than it would have
+   * without the rotation.
+   */
   readonly overlapSeconds?: number;
   /** As in `readKey`. */
   readonly accountId?: string;

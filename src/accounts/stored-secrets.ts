@@ -1,7 +1,7 @@
 /**
- * All stored secrets at once: which keys decrypt them, and reencrypting those that need a fallback. Each row is
- * changed by itself and only if it is still what was read, so that this can be interrupted, repeated, and run beside
- * processes that replace secrets at the same moment.
+ * All stored secrets at once: which keys decrypt them, and reencrypting those that need a fallback. Each row is changed
+ * by itself and only if it is still what was read, so that this can be interrupted, repeated, and run at the same time
+ * as processes that replace secrets at the same moment.
  */
 import type { Database, Statement } from '../database/database.ts';
 import { WrongEncryptionKeyError } from './secret-cipher.ts';

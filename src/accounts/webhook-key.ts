@@ -32,7 +32,7 @@ export interface WebhookKeys {
   /** @returns undefined if the account has no key. */
   read(database: Queryable, accountId: string, now: number): Promise<WebhookKey | undefined>;
   /**
-   * Makes a secret the account's current one. The previous one signs beside it for 24 h. A secret that is already the
+   * Makes a secret the account's current one. The previous one also signs for 24 h. A secret that is already the
    * current one changes nothing.
    *
    * @throws {AccountNotFoundError}

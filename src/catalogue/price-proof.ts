@@ -1,6 +1,6 @@
 /**
- * Proves that price rules fit the input schema beside them: that everything the schema accepts has a price, that the
- * price is bounded, and that an omitted field costs what the schema says it then is. So a price is never calculated
+ * Proves that price rules fit the input schema of the same model: that everything the schema accepts has a price, that
+ * the price is bounded, and that an omitted field costs what the schema says it then is. So a price is never calculated
  * from an unforeseen value, and a bad file is rejected when it is read.
  */
 import { decimalOf, formatDecimal, isAbove, largerOf, multiply } from '../domain/money.ts';

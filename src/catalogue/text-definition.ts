@@ -1,5 +1,5 @@
 /**
- * The form of a text model's file (contract §8, §9): one JSON document beside those of the media models,
+ * The form of a text model's file (contract §8, §9): one JSON document in the directory of the media models' files,
  * distinguished by `"modality": "text"`. Nothing of a text call outlives the call, so a definition is read where the
  * call starts and is not pinned.
  */

@@ -1,5 +1,5 @@
 /**
- * Brings the database to the schema of this release beside processes that continue to work: forward-only SQL files in
+ * Migrates the database to the schema of this release while other processes continue to work: forward-only SQL files in
  * `migrations/`, run by node-pg-migrate one after the other, each in a transaction of its own (migration-file.ts lists
  * which are not). A statement that cannot get its lock within `lockTimeoutMs` lets those that queue behind it proceed
  * and is retried later, so that no reader or writer waits longer than that because of a migration.

@@ -1,6 +1,6 @@
 /**
  * When a callback is retried (contract §6), by the schedule of `CALLBACK_OFFSETS_SECONDS` (src/config/variables.ts).
- * `Retry-After` of the receiver is honoured up to an hour. Pure.
+ * `Retry-After` of the receiver is honoured up to an hour.
  */
 
 /** Contract §6: "`Retry-After` is honoured up to 1 h". */

@@ -1,6 +1,6 @@
 /**
  * `Retry-After` as providers and receivers of callbacks send it: whole seconds or a date (RFC 9110 §10.2.3). Bounded,
- * so that no peer can make us wait longer than we are willing to. Pure.
+ * so that no peer can make us wait longer than we are willing to.
  */
 
 /**

@@ -1,4 +1,4 @@
-/** A bound on waiting for work that cannot be interrupted, or may ignore that it should end. Pure. */
+/** Bounds the wait for work that cannot be interrupted, or that may ignore an abort signal. */
 
 /** @throws the signal's reason as soon as it fires; the work then continues unobserved. */
 export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {

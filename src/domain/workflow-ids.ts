@@ -1,6 +1,6 @@
 /**
- * The names by which Temporal knows our work: workflow ids and task queues. Pure; workflows, launcher and operators'
- * queries use the same ones.
+ * The names by which Temporal knows our work: workflow ids and task queues. The module has no side effects; workflows,
+ * launcher and operators' queries use the same ones.
  */
 
 /** `tk-svc-` and 26 characters of Crockford base32 (contract §2). It is also the workflow id. */

@@ -37,7 +37,7 @@ export interface GenerationContext {
   readonly videoArchivingSlots: SlotShares;
   /** Which tasks of an account have frames of their videos decoded in this process. */
   readonly frameDecoders: TenantShares;
-  /** Which stop requests to providers are under way in this process. */
+  /** The stop requests to providers that are in progress in this process. */
   readonly stopSlots: StopSlots;
   /** Detects the types of files, in child processes. */
   readonly inspector: Pick<MediaInspector, 'inspect' | 'inspectBytes'>;

@@ -1,5 +1,5 @@
 /**
- * A submit that is still under way although Temporal has ended its attempt, because the worker could not reach
+ * A submit that is still in progress although Temporal has ended its attempt, because the worker could not reach
  * Temporal for longer than the heartbeat time-out. The upstream is working, and is paid: such an attempt continues,
  * marks itself as live in the database, and records its result. The next attempt waits for that instead of giving up
  * the task (docs/decisions/0004).
@@ -23,8 +23,8 @@ const DEAD_AFTER_MS = 10_000;
 /** How long to watch for the next mark, in milliseconds. */
 const WATCHED_MS = MARK_EVERY_MS + 2_000;
 /**
- * If marks were missing for longer than it takes to notice a dead worker (10 s, and the start of the next attempt),
- * the database was unavailable: a mark that is under way then may hang for 20 s (src/database/database.ts).
+ * If marks were missing for longer than it takes to notice a dead worker (10 s, and the start of the next attempt), the
+ * database was unavailable: a mark that is being written then may hang for 20 s (src/database/database.ts).
  */
 const AWAY_AFTER_MS = 15_000;
 const WATCHED_LONG_MS = 25_000;

@@ -38,7 +38,7 @@ const CONNECT_MS = 10_000;
 const BYTES_PER_MS = 1_000;
 /** After this many failed attempts the error is reported to the caller, who supplied the URL. */
 const MAX_ATTEMPTS = 4;
-/** After this many time-outs the input is given up: a slow server occupies slots that other tasks need. */
+/** After this many time-outs a download is not retried: a slow server occupies slots that other tasks need. */
 const MAX_TIMEOUTS = 2;
 const FIRST_PAUSE_MS = 500;
 /** The error of an address as reported to the task's owner; an address that may not be reached is `unreachable`. */
@@ -97,7 +97,7 @@ function isElsewhere(value: string): boolean {
  * The provider fetches these itself, perhaps from within the operator's network: their host names are resolved, once
  * per host, as for a fetch of ours.
  *
- * @throws {GenerationFailure} `input_unreachable`; a retryable one if the account has too many lookups under way.
+ * @throws {GenerationFailure} `input_unreachable`; a retryable one if the account has too many lookups in progress.
  */
 async function checkAddresses(
   context: GenerationContext,

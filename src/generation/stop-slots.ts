@@ -1,8 +1,8 @@
 /**
- * How many stop requests may be under way at providers at the same time, for one account and at one upstream. Each
- * holds a slot of the worker for as long as the upstream does not answer, and other tasks need these slots: the cost
- * of a cancelled task is known in time only if its stop request has one. A request that gets no slot releases its
- * worker slot and is retried.
+ * Limits how many stop requests may be in progress at providers at the same time, per account and per upstream. Each
+ * holds a slot of the worker for as long as the upstream does not answer, and other tasks need these slots: the cost of
+ * a cancelled task is known in time only if its stop request has one. A request that gets no slot releases its worker
+ * slot and is retried.
  */
 import type { ShareMetrics } from '../telemetry/metrics-shares.ts';
 import { createSlotShares } from './slot-shares.ts';

@@ -81,7 +81,7 @@ export async function submitToUpstream(
     shouldKeepSlot = 'result' in answer && answer.result.kind === 'job';
     return answer;
   } catch (error) {
-    // A job that may be under way there still counts: the next attempt of this task finds its slot.
+    // A job that may be running there still counts: the next attempt of this task finds its slot.
     shouldKeepSlot = !(error instanceof GenerationFailure || error instanceof WorkerStoppingError);
     throw error;
   } finally {
@@ -205,7 +205,7 @@ async function announce(attempt: SubmitAttempt, route: TaskRoute): Promise<Decla
     stateUnsent(attempt);
     throw error;
   });
-  // It belongs to another attempt, which may be under way, or about to be withdrawn: the next attempt waits for its
+  // It belongs to another attempt, which may be in progress, or about to be withdrawn: the next attempt waits for its
   // outcome.
   if (intent === undefined) throw retryableFailure('provider_unavailable');
   const submit = { place: route.place, refusals: intent.refusals };

@@ -107,7 +107,8 @@ async function findEarlierWork(
 }
 
 /**
- * Waits for a submit that an earlier attempt may have under way, unless the work may simply be submitted there again.
+ * Waits for a submit of an earlier attempt that may still be in progress, unless the work may simply be submitted there
+ * again.
  */
 async function awaitEarlier(
   submitting: Submitting,

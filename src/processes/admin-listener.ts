@@ -1,6 +1,4 @@
-/**
- * The listener for operators, if there is a token for it (`ADMIN_TOKEN`): an address of its own beside the public one.
- */
+/** The listener for operators, if there is a token for it (`ADMIN_TOKEN`): separate from the public listener. */
 import { createAdminApp } from '../http/app/admin-app.ts';
 import type { HttpContext } from '../http/app/context.ts';
 import { PortInUseError } from '../config/port-in-use-error.ts';

@@ -15,7 +15,7 @@ import type { RunningWorker } from './worker.ts';
 
 const RETRY_MS = 1_000;
 /**
- * Maximum number of concurrent workers, including those that are draining: each can have as many submits under way as
+ * Maximum number of concurrent workers, including those that are draining: each can have as many submits in progress as
  * it has slots. If the clock goes wrong again and again, the next worker waits until one of them has ended.
  */
 const MAX_WORKERS = 3;

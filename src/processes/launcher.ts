@@ -2,7 +2,7 @@
  * Delivers the outbox to Temporal: in every api process, woken at once after a commit of that process and polling
  * otherwise (architecture, "One outbox"). Any number of launchers may run.
  *
- * Rows are claimed a little ahead of the deliveries under way, so that no delivery slot stays unused while the next
+ * Rows are claimed a little ahead of the deliveries in progress, so that no delivery slot stays unused while the next
  * claim is made. While Temporal is unavailable a few rows are tried once a second, so that the leases of all others do
  * not run out meanwhile; when it is back, failed rows are due at once and not after their lease.
  */
@@ -48,7 +48,7 @@ export interface Launcher {
   wake(claimed?: OutboxItem): void;
   /** Whether it can deliver now: it is not busy, and Temporal did not just fail. */
   hasRoom(): boolean;
-  /** Stops claiming, and waits for the deliveries under way. */
+  /** Stops claiming, and waits for the deliveries in progress. */
   close(): Promise<void>;
 }
 

@@ -2,9 +2,9 @@
  * Runs the Temporal workers of a process together and ends them together. Separate from `worker.ts`, which configures
  * each of them: this module only handles that they run, fail and stop.
  *
- * A poll that Temporal rejects permanently ends its worker: a namespace that is missing for a minute is enough. The
- * SDK abandons that worker's activities, and cannot start it again in this process (its native half keeps its polls),
- * so the process ends and its supervisor starts another. Before that, work under way at upstreams is awaited, as at
+ * A poll that Temporal rejects permanently ends its worker: a namespace that is missing for a minute is enough. The SDK
+ * abandons that worker's activities, and cannot start it again in this process (its native half keeps its polls), so
+ * the process ends and its supervisor starts another. Before that it waits for work in progress at upstreams, as at
  * SIGTERM: it is paid for, and is written to the database without Temporal.
  */
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -58,7 +58,7 @@ export interface UpstreamBinding {
   readonly model: string;
   /** Fields that are always sent, overriding the client's. */
   readonly parameters?: Readonly<Record<string, unknown>>;
-  /** How many of its jobs may be under way at once, across all workers. */
+  /** How many of its jobs may run at once, across all workers. */
   readonly concurrency?: number;
 }
 

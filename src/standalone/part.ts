@@ -136,7 +136,7 @@ export class Part {
         onReady();
       }
       const end = await child.ended;
-      // Processes that it started must not run beside its successor.
+      // Processes that it started must not run at the same time as its successor.
       killGroup(child.pid);
       this.#child = undefined;
       this.#surroundings.record.remove(this.#definition.name);

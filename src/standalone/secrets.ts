@@ -43,7 +43,7 @@ export async function readOrCreateSecrets(directory: string, hasDatabase: boolea
   }
   if (hasDatabase) {
     throw new EmbeddedError(
-      `${file} is gone, and the database beside it cannot be opened without it: restore that file.`,
+      `${file} is missing, and the database in the same directory cannot be opened without it. Restore that file.`,
     );
   }
   const made: InstallationSecrets = {

@@ -55,7 +55,7 @@ const CONNECT_TIMEOUT_MS = 10_000;
 
 export interface Exchanges {
   readonly start: StartExchange;
-  /** Everything under way is lost. */
+  /** Ends all connections; calls in progress fail. */
   close(): Promise<void>;
 }
 

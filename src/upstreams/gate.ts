@@ -37,8 +37,8 @@ export interface GatedUpstream {
   /** The same for every binding that goes to the same destination (src/generation/task-route.ts). */
   readonly name: string;
   /**
-   * How many of its jobs may be under way at once, according to the task's definition, if no API process has published
-   * the cap in force (published-caps.ts); undefined: any number.
+   * How many of its jobs may run at once, according to the task's definition, if no API process has published the cap
+   * in force (published-caps.ts); undefined: any number.
    */
   readonly concurrency?: number | undefined;
 }

@@ -1,8 +1,8 @@
 /**
- * The cap on jobs under way at an upstream, across all workers: a slot is a row for the task that has it, so a worker
- * that dies loses none, and the worker that takes the task over finds it taken. A cap is checked against the count
- * beside the rows, because an update sees the newest version of one row, and a count over rows would not. The order in
- * which tasks wait when all are taken is in queue.ts.
+ * The limit on concurrent jobs at an upstream, across all workers: a slot is a row for the task that has it, so a
+ * worker that dies loses none, and the worker that takes the task over finds it taken. A cap is checked against the
+ * count in addition to the rows, because an update sees the newest version of one row, and a count over rows would not.
+ * The order in which tasks wait when all are taken is in queue.ts.
  */
 import type { Queryable, Statement } from '../database/database.ts';
 import type { Admission } from './queue.ts';

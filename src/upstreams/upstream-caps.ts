@@ -1,6 +1,6 @@
 /**
- * The name of an upstream, and how many jobs it may have under way at once, as the model files specify: the same for
- * the worker that goes there and for the operator.
+ * The name of an upstream, and how many jobs it may run at once, as the model files specify: the same for the worker
+ * that goes there and for the operator.
  */
 import { EMBEDDED_PROTOCOL } from '../catalogue/definition.ts';
 import type { ModelDefinition } from '../catalogue/definition.ts';
@@ -20,7 +20,7 @@ export function upstreamName({ id, protocol, baseUrl }: Pick<Upstream, 'id' | 'p
 /** The default concurrency limit, by protocol. Cog: "By default, the server runs one prediction at a time." */
 const USUAL_CONCURRENCY: ReadonlyMap<string, number> = new Map([['cog', 1]]);
 
-/** How many jobs may be under way there at once, across all workers, according to one model; undefined: any number. */
+/** How many jobs may run there at once, across all workers, according to one model; undefined: any number. */
 export function concurrencyOf({
   protocol,
   concurrency,

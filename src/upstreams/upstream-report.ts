@@ -18,7 +18,7 @@ export interface UpstreamReport {
   /** Failures in a row. */
   readonly failures: number;
   readonly failingSince: Date | null;
-  /** Jobs under way there, if they are capped. */
+  /** The number of jobs running there, if it is limited. */
   readonly slotsTaken: number;
 }
 

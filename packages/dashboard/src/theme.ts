@@ -48,7 +48,7 @@ export const theme = createTheme({
   components: {
     // The library uses the primary colour: here a red border means an error.
     Input: Input.extend({ styles: { wrapper: { '--input-bd-focus': 'var(--mantine-color-text)' } } }),
-    // Beside the elements to which they belong, and so within the page's regions. The focus begins at a menu's first
+    // Next to the elements to which they belong, and so within the page's regions. The focus begins at a menu's first
     // item.
     Combobox: Combobox.extend({ defaultProps: { withinPortal: false } }),
     Autocomplete: Autocomplete.extend(CHOICES),

@@ -1,7 +1,7 @@
 /**
- * Darkroom's tools for language models, over the Model Context Protocol: one server for both transports, a process
- * beside the client (stdio.ts) and the API's own `/mcp`. It is a thin client of the HTTP API: the API decides what is
- * allowed, what it costs and whether a request is valid, and its error messages reach the model unchanged.
+ * Darkroom's tools for language models, over the Model Context Protocol: one server for both transports, a process on
+ * the client's machine (stdio.ts) and the API's own `/mcp`. It is a thin client of the HTTP API: the API decides what
+ * is allowed, what it costs and whether a request is valid, and its error messages reach the model unchanged.
  */
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import type { ApiClient } from '@darkroom/api/client/api-client';

@@ -1,7 +1,7 @@
 /**
  * Untrusted bytes, kept until they are complete. They may arrive in pieces of one byte (an HTTP chunk may be that
- * small), and a buffer takes a hundred times as much beside its content: so they are copied into a few large blocks,
- * and what is held is at most twice what has arrived, and a kilobyte.
+ * small), and the overhead of a buffer is a hundred times its content: so they are copied into a few large blocks, and
+ * what is held is at most twice what has arrived, and a kilobyte.
  */
 const SMALLEST_BLOCK = 1_024;
 const LARGEST_BLOCK = 64 * 1_024;

@@ -1,7 +1,7 @@
 /**
- * Our own frames and samples as files that every player plays. Each file is made by one child process fed by a pipe,
- * so that encoding runs beside the rendering, and a cancelled rendering, whose thread is terminated, leaves nothing
- * running: the child ends when its pipe closes. The same frames or samples give the same bytes.
+ * Our own frames and samples as files that every player plays. Each file is made by one child process fed by a pipe, so
+ * that encoding runs in parallel with the rendering, and a cancelled rendering, whose thread is terminated, leaves
+ * nothing running: the child ends when its pipe closes. The same frames or samples give the same bytes.
  */
 import { rm } from 'node:fs/promises';
 import type { EncodeRequest } from './encode-child.ts';

@@ -32,7 +32,10 @@ const MAX_STDERR_CHARACTERS = 2000;
 const OUT_OF_MEMORY = /out of memory/i;
 /** A child checks its own memory ten times a second; it is also checked from outside in case it does not. */
 const WATCH_MS = 250;
-/** Beyond its own bound: the shell and the loader beside it, and what it may reach before it has checked. */
+/**
+ * The memory in addition to the program's own bound: for the shell and the loader, and for what it allocates before it
+ * checks the bound.
+ */
 const WATCH_BEYOND_MB = 256;
 
 /** The signals of a program that crashed or was stopped by a limit, not of one that was killed. */

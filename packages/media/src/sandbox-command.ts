@@ -37,7 +37,7 @@ export interface SandboxLimits {
 export interface SandboxedProgram {
   readonly command: readonly string[];
   readonly limits: SandboxLimits;
-  /** Files and directories that it reads beside our own program. */
+  /** Files and directories that it reads in addition to our own program. */
   readonly readable: readonly string[];
   /** How far below normal its priority is, 0 to 19. */
   readonly niceness: number;

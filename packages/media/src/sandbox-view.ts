@@ -39,8 +39,8 @@ export interface SandboxView {
 /**
  * Builds a view.
  *
- * @param readable files and directories that the child reads beside the program. Anything that does not exist is left
- *   out: the child itself then finds it missing.
+ * @param readable files and directories that the child reads in addition to the program. Anything that does not exist
+ *   is left out: the child itself then finds it missing.
  */
 export function createSandboxView(readable: readonly string[]): SandboxView {
   const directories = new Set([VIEW_ROOT, '/.old', '/proc', '/tmp', '/dev'].map(toViewPath));

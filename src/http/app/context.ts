@@ -76,7 +76,7 @@ export interface HttpContext {
   readonly imageFetches: TenantShares;
   /** Makes small copies of outputs, in child processes. */
   readonly previews: PreviewMaker;
-  /** Lists and sums under way, by account. */
+  /** Lists and sums in progress, by account. */
   readonly expensiveReads: TenantShares;
   readonly catalogue: Catalogue;
   readonly taskCreator: TaskCreator;
@@ -99,6 +99,9 @@ export interface HttpContext {
   considerRepair(task: TaskDetail): void;
   /** Whether this process should receive requests: false from SIGTERM on, although it still answers new ones. */
   isReady(): boolean;
-  /** Aborted shortly before the process cuts what is still under way, with the reason that a text call then reports. */
+  /**
+   * Aborted shortly before the process ends the requests still in progress, with the reason that a text call then
+   * reports.
+   */
   readonly stopSignal: AbortSignal;
 }

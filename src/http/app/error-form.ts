@@ -5,8 +5,8 @@
 
 /**
  * - `envelope`: our envelope alone (contract §1), with the four fields of spec §7 and no other;
- * - `admin`: with `violations` beside it, for the pages of operators;
- * - `text`: with OpenAI's `error` object beside it, and its `error_code` for an invalid key (spec §4.4.5);
+ * - `admin`: with an additional `violations`, for the pages of operators;
+ * - `text`: with OpenAI's `error` object in addition, and its `error_code` for an invalid key (spec §4.4.5);
  * - `models`: with that object too, because the same clients list models; `error_code` stays as everywhere else;
  * - `json-rpc`: for clients of the Model Context Protocol, which read nothing else.
  */

@@ -12,7 +12,7 @@ import type { Violation } from '@darkroom/api/facts/violation';
 export interface HttpProblem {
   readonly kind: ErrorKind;
   readonly message: string;
-  /** Beside the body. */
+  /** Headers of the response. */
   readonly headers?: Readonly<Record<string, string>>;
   /** For clients of OpenAI's API: the parameter at fault, and its code for the case. */
   readonly param?: string | undefined;

@@ -90,7 +90,7 @@ export interface RouteSpec<Query extends TObject, Body extends TSchema> {
    * from `create`.
    */
   readonly budget?: 'create' | 'read' | 'text' | 'deferred';
-  /** Whether its statements may take long, as lists and sums do: an account has a share of those under way. */
+  /** Whether its statements may take long, as lists and sums do: each account has a share of the concurrent ones. */
   readonly isExpensive?: true;
   /** One line for each `{parameter}` of the path. */
   readonly params?: Readonly<Record<string, string>>;
@@ -105,7 +105,7 @@ export interface RouteSpec<Query extends TObject, Body extends TSchema> {
   readonly answerHeaders?: Readonly<Record<string, string>>;
   /** Other responses that are not errors of the envelope, by status; under 200: another form of the same response. */
   readonly otherAnswers?: Readonly<Record<number, OtherAnswer>>;
-  /** Error codes beside those that every route of its kind can return. */
+  /** Error codes in addition to those that every route of its kind can return. */
   readonly errors?: readonly ErrorCode[];
   /** @returns the content of the response; undefined where the handler has responded by itself. */
   handle(request: RouteRequest<Static<Query>, Static<Body>>): Promise<unknown>;

@@ -81,7 +81,7 @@ const BROKEN_REQUESTS: Readonly<Record<string, ErrorKind>> = {
 
 /**
  * What the parser rejects never becomes a request: it is answered here, still in the envelope (contract §1), with the
- * fields that clients of OpenAI's API read beside it, as it may come from one of them.
+ * fields that clients of OpenAI's API read as well, as it may come from one of them.
  */
 function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex, isTls: boolean): void {
   const { code = '' } = error;

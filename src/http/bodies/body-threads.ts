@@ -1,7 +1,6 @@
 /**
- * The threads in which large request bodies are parsed, beside the event loop: ten megabytes of JSON take some tenths
- * of a second to decode, parse and fingerprint, in which no other request would be served. Accounts share the
- * threads.
+ * The threads in which large request bodies are parsed, outside the event loop: ten megabytes of JSON take some tenths
+ * of a second to decode, parse and fingerprint, in which no other request would be served. Accounts share the threads.
  *
  * The result is turned into a value of this thread in one piece, which takes a fraction of that. This, and all
  * further work on a large body here, is done in turns (limits/turns.ts).

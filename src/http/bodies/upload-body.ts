@@ -36,7 +36,7 @@ export const UPLOAD_BOUNDS: UploadBounds = {
   wholeMs: 3_600_000,
 };
 
-/** Boundaries and headers of a form, beside the file. */
+/** The maximum size of the boundaries and headers of a form, in addition to the file. */
 const FORM_OVERHEAD_BYTES = 64 * 1024;
 /** A form with one file needs no more than this. */
 const FORM_LIMITS = { fieldSize: 1_024, headerPairs: 50, headerSize: 16 * 1024, parts: 2 };

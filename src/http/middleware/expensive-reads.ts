@@ -1,5 +1,5 @@
 /**
- * Limits how many reads that may take long are under way in one process: lists and sums, whose statements hold a
+ * Limits how many reads that may take long are in progress in one process: lists and sums, whose statements hold a
  * database connection for as long as their filters make them run. Together they may use half of the pool, and one
  * account at most as many connections as it leaves free, so that no account's lists keep others, or creates and
  * settlements, from a connection.

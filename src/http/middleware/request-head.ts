@@ -53,8 +53,8 @@ function requireKnownExpectation({ req: { headers, httpVersion } }: Context): vo
 }
 
 /**
- * `GET http://host/path`, as sent to a proxy: served as its path. `Host` is ignored beside such a target (RFC
- * 9112 §3.2.2), and is not used here.
+ * `GET http://host/path`, as sent to a proxy: served as its path. `Host` is ignored with such a target (RFC 9112
+ * §3.2.2), and is not used here.
  */
 function usePathOfTarget(ctx: Context): void {
   const { url = '' } = ctx.req;

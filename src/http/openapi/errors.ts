@@ -17,7 +17,10 @@ import type { Route } from '../app/route.ts';
 import { textProblemOf } from '../text/problem.ts';
 import { ViolationSchema } from '@darkroom/api/tasks/violation';
 
-/** The kinds that the reference describes: one for each code. HTTP's own rejections are beside them (431), or have no operation. */
+/**
+ * The kinds that the reference describes: one for each code. HTTP's own rejections are described separately (431) or
+ * belong to no operation.
+ */
 const DESCRIBED = new Map<string, ErrorKind>();
 for (const kind of Object.keys(ERROR_KINDS) as ErrorKind[]) {
   const { errorCode } = ERROR_KINDS[kind];
@@ -156,7 +159,7 @@ function rpcForm(kinds: readonly ErrorKind[]): FailureForm {
     properties: {
       error: {
         type: 'object',
-        // Linters assume that there is nothing beside what is named here.
+        // Linters assume that there are no other members than those named here.
         properties: {
           code: {},
           message: {},

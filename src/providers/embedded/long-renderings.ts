@@ -1,5 +1,5 @@
 /**
- * The limit on long renderings (videos, songs) under way at a time, working or paused. A paused one keeps its memory
+ * Limits the long renderings (videos, songs) in progress at a time, working or paused. A paused one keeps its memory
  * and the process that encodes it: about 1 GB at 3840 x 2160. So the limit is low, and renderings beyond it stay in
  * Temporal, where they hold none of the worker's slots.
  */
@@ -17,7 +17,7 @@ const EXTRA_RENDERINGS = 2;
  */
 const WAITING = { perProcess: 2, perTenant: 1 } as const;
 
-/** @returns how many may be under way, and how many including those that wait for a slot. */
+/** @returns how many may be in progress, and how many including those that wait for a slot. */
 export function longRenderingLimits(threads: number): { readonly active: number; readonly activeAndWaiting: number } {
   const active = threads + EXTRA_RENDERINGS;
   return { active, activeAndWaiting: active + WAITING.perProcess };

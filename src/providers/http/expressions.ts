@@ -68,7 +68,7 @@ export function createExpressions({ timeoutMs = EVALUATION_TIMEOUT_MS } = {}): E
         text === undefined ? [] : [[name, text] as const],
       );
       if (given.length === 0) return { of: () => undefined };
-      // One after another: a job evaluated beside one that hangs would die with it.
+      // One after another: a job that is evaluated together with one that hangs would be terminated with it.
       const turn = last.then(() =>
         thread.run({ expressions: Object.fromEntries(given), document, variables }, timeoutMs),
       );

@@ -1,8 +1,8 @@
 /**
  * Accepting tasks: one statement that is one transaction, in which the hold, the task, its idempotency key, its first
  * event, its callback and its outbox row are created together or not at all (architecture, "The way of one task"). It
- * crosses modules on purpose: a create may cost two round trips beside authentication's, the lookup of the key and
- * this. Requests reach it through `accept-queue.ts`, which brings those of one account together.
+ * crosses modules on purpose: a create may cost two round trips in addition to authentication's, the lookup of the key
+ * and this. Requests reach it through `accept-queue.ts`, which brings those of one account together.
  */
 import { InsufficientBalanceError } from '../../billing/ledger.ts';
 import { chargeSpendCaps } from '../../billing/spend-caps.ts';
@@ -194,8 +194,8 @@ export interface Acceptance {
 }
 
 /**
- * The outcome of a request among others. `acceptOne` finds the reason of `rejected`; `conflict`: a row of it, or of
- * one beside it, existed already.
+ * The outcome of a request among others. `acceptOne` finds the reason of `rejected`; `conflict`: a row of it, or of one
+ * at the same time, existed already.
  */
 export type AcceptOutcome = Acceptance | 'mismatch' | 'rejected' | 'conflict';
 

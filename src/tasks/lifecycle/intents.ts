@@ -90,7 +90,7 @@ const markIntentStatement: Statement = {
            FROM tasks WHERE id = $1`,
 };
 
-/** Records that the submit of an intent is under way. @returns the state of its task. */
+/** Records that the submit of an intent is in progress. @returns the state of its task. */
 export async function markIntentLive(
   database: Database,
   taskId: TaskId,
@@ -110,7 +110,7 @@ const selectIntentMark: Statement = {
            FROM generations g JOIN tasks t ON t.id = g.task_id WHERE g.task_id = $1 AND g.state = 'intent'`,
 };
 
-/** When a submit was last known to be under way. */
+/** When a submit was last known to be in progress. */
 export interface IntentMark {
   readonly markedAt: string;
   readonly ageMs: number;

@@ -11,7 +11,7 @@ const WAIT = { minTimeout: 200, maxTimeout: 2_000, factor: 2, retries: Number.PO
 
 /**
  * Runs `write` until it succeeds, fails for a reason other than an unavailable database or store, or the signal fires.
- * `write` must be safe to run again: whether the lost attempt took effect is not known. An attempt that is under way
+ * `write` must be safe to run again: whether the lost attempt took effect is not known. An attempt that is in progress
  * when the signal fires is awaited, and counts as a success if it succeeds.
  */
 export async function persistWithRetry<T>(signal: AbortSignal, write: () => Promise<T>): Promise<T> {

@@ -1,7 +1,7 @@
 /**
  * Records the outcome of a callback attempt (contract §6). The receiver's answer is kept in memory while the database
  * is unavailable, because if it is lost the callback is sent twice. The attempt ends in time all the same: otherwise
- * Temporal would end it and begin the next beside it, without knowing when that is due.
+ * Temporal would end it and begin the next attempt at the same time, without knowing when that is due.
  */
 import { recordReceiverAnswer, recordReceiverFailure } from '../../accounts/callback-receivers.ts';
 import { finishAttempt } from '../../callbacks/attempts.ts';

@@ -24,7 +24,7 @@ const lockOwned: Statement = {
 };
 
 /**
- * Requests another delivery. While one is under way nothing changes.
+ * Requests another delivery. While one is in progress nothing changes.
  *
  * @returns whether there is something for Temporal in the outbox, so that the launcher can be woken.
  * @throws {TaskNotFoundError} unknown, or another account's.

@@ -7,7 +7,10 @@ import type { Queryable, Statement } from '../../database/database.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
 import { REQUEST_HASH } from '../record/request-hash.ts';
 
-/** What Temporal can be sent beside the start of a task; all of it about a task, except the promotion of an output. */
+/**
+ * What can be sent to Temporal in addition to the start of a task. All of it concerns a task, except the promotion of
+ * an output.
+ */
 type OutboxKind = 'cancel_task' | 'wake_task' | 'stop_generation' | 'deliver_callback' | 'promote_output';
 
 interface ClaimedRow {

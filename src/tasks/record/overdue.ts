@@ -1,6 +1,6 @@
 /**
  * What the repair is dealing with at this moment, for operators: tasks that are past the deadline of their stage and
- * not ended, and tasks under way that it had to restart. Only open tasks are read, by a partial index.
+ * not ended, and open tasks that it had to restart. Only open tasks are read, by a partial index.
  */
 import type { Queryable, Statement } from '../../database/database.ts';
 import type { TaskStatus } from '../../domain/task-status.ts';

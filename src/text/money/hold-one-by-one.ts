@@ -1,5 +1,5 @@
 /**
- * Holds that cannot be taken together: too little money for all, more calls than the account may have under way, or
+ * Holds that cannot be taken together: too little money for all, more calls than the account may have in progress, or
  * keys with spend caps. With the account's counters locked, each is checked in the order in which it came, and those
  * that fit are held in one statement, in one transaction.
  */

@@ -28,8 +28,8 @@ const PER_PART = 4;
 /** The number of characters after which other work gets its turn: some milliseconds of work. */
 const TURN_CHARACTERS = 64 * 1024;
 /**
- * The number of tokens added for each cut of a long text into pieces: a cut can hide the growth of one number or one
- * run of escapes.
+ * The number of bytes added for each cut of a long text into pieces: a cut can hide the growth of one number or one run
+ * of escapes.
  */
 const PER_CUT = 40;
 

@@ -23,7 +23,7 @@ const ON_ITS_WAY_MS = 5_000;
 type OpenCall = Pick<NewTextCall, 'id' | 'accountId' | 'floorMicroUsd' | 'inputTokens'>;
 
 export interface OwnCalls {
-  /** A hold is about to be requested: until the call has ended, it is under way. */
+  /** A hold is about to be requested. The call is in progress from now on until it has ended. */
   begun(id: string): void;
   /** Nothing is held for it. */
   rejected(id: string): void;

@@ -1,8 +1,8 @@
 /**
- * The ledger of text calls in an API process: a hold before each call, one settlement after it. Holds and
- * settlements of one account go together (database/batches.ts). An answer waits for its hold and never for its
- * settlement; settlements never fall behind: each goes with the next hold of its account, before it, so that there is
- * never more to settle than an account may have under way.
+ * The ledger of text calls in an API process: a hold before each call, one settlement after it. Holds and settlements
+ * of one account go together (database/batches.ts). An answer waits for its hold and never for its settlement;
+ * settlements never fall behind: each goes with the next hold of its account, before it, so that there is never more to
+ * settle than an account may have in progress.
  */
 import { createBatches } from '../../database/batches.ts';
 import { DatabaseUnavailableError } from '../../database/database.ts';

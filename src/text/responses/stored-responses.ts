@@ -2,7 +2,7 @@
  * Stored responses (contract §9): written once, at the end of their call, read by their own account only, deleted after
  * 30 days or on request. A request that continues a deleted response is rejected.
  *
- * A response whose call is still under way has no row yet; a reader waits for it for a while (wait-for-calls.ts).
+ * A response whose call is still in progress has no row yet; a reader waits for it for a while (wait-for-calls.ts).
  */
 import type { Queryable, Statement } from '../../database/database.ts';
 import { nameInputItems } from './items.ts';
@@ -88,8 +88,8 @@ interface StoredRow {
 }
 
 /**
- * The response object as it was returned; if the call is still under way after some waiting, an object with
- * `status: "in_progress"` and little else.
+ * The response object as it was returned; if the call is still in progress after some waiting, an object with `status:
+ * "in_progress"` and little else.
  *
  * @throws {ResponseNotFoundError} @throws {InvalidTextRequest} it does not have what is to be included.
  */
@@ -112,7 +112,7 @@ export async function readResponse(
  * The stream of a response, rebuilt from what was stored: each text is one server-sent event, the last is not
  * `[DONE]`.
  *
- * @throws {ResponseNotFoundError} @throws {ResponseInProgressError} its call is still under way.
+ * @throws {ResponseNotFoundError} @throws {ResponseInProgressError} its call is still in progress.
  * @throws {InvalidTextRequest} it does not have what is to be included, or no such event.
  */
 export async function streamResponse(
@@ -178,7 +178,7 @@ const deleteStatement: Statement = {
  * Removes the request and the answer. Responses that continued this one can no longer be continued themselves.
  *
  * @returns OpenAI's object of a deletion.
- * @throws {ResponseNotFoundError} @throws {ResponseInProgressError} its call is still under way.
+ * @throws {ResponseNotFoundError} @throws {ResponseInProgressError} its call is still in progress.
  */
 export async function deleteResponse(
   database: Queryable,
@@ -211,7 +211,7 @@ export interface InputItemPage {
  * The items of a response's own input, without the conversation that it continues, as OpenAI lists them. After an item
  * that does not exist, the list is empty.
  *
- * @throws {ResponseNotFoundError} @throws {ResponseInProgressError} its call is still under way.
+ * @throws {ResponseNotFoundError} @throws {ResponseInProgressError} its call is still in progress.
  */
 export async function listInputItems(
   database: Queryable,

@@ -1,6 +1,6 @@
 /**
  * The tools of a request and which of them may be called (contract §9). Built-in tools are rejected by their type: no
- * code, search or other server runs beside a text model here.
+ * code, search or other server runs in addition to a text model here.
  */
 import { allowedTools, builtInTool } from '../allowed-tools.ts';
 import type { AllowedToolsForm, ToolRules } from '../allowed-tools.ts';

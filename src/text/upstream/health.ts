@@ -1,7 +1,7 @@
 /**
  * The health of upstreams in this process: which require a pause, and which fail repeatedly. A pause is shared with the
- * other processes through the gate that media upstreams have too; its state is read beside the calls, once a second at
- * most and only while there are calls, so that none of them waits for the database.
+ * other processes through the gate that media upstreams have too; its state is read independently of the calls, once a
+ * second at most and only while there are calls, so that none of them waits for the database.
  *
  * An upstream that fails repeatedly is tried after the others, but never excluded: one client's requests must
  * not be able to take a model away from all.

@@ -27,7 +27,7 @@ export interface UpstreamTextSource {
 /** Sources for upstreams of protocol `openai`. */
 export interface UpstreamTextSources {
   of(upstream: TextUpstream): UpstreamTextSource;
-  /** Ends their connections, and with them everything still under way. */
+  /** Ends their connections, and with them all calls in progress. */
   close(): Promise<void>;
 }
 

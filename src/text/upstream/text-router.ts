@@ -39,7 +39,7 @@ export interface TextRouterOptions {
 }
 
 export interface TextRouter extends TextSource {
-  /** Ends the connections to upstreams, and with them everything still under way. */
+  /** Ends the connections to upstreams, and with them all calls in progress. */
   close(): Promise<void>;
 }
 

@@ -1,5 +1,5 @@
 /**
- * What operators send and receive on the admin listener, beside accounts (admin-account.ts). Keys, ledger and usage
+ * What operators send and receive on the admin listener, except accounts (admin-account.ts). Keys, ledger and usage
  * have the shapes that their owners see (tasks/key.ts, ledger.ts, usage.ts).
  */
 import { Type } from 'typebox';

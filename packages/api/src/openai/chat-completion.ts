@@ -44,7 +44,7 @@ export interface ChatCompletionChunk {
     readonly completion_tokens_details?: { readonly reasoning_tokens?: number };
   } | null;
   readonly error?: { readonly message?: string };
-  /** Beside `error`: the fields of our envelope. */
+  /** The fields of our envelope, in addition to `error`. */
   readonly message?: string;
   readonly code?: number;
   readonly error_code?: string;

@@ -14,7 +14,7 @@ const UnixSecondsOrNull = (description: string) =>
 
 const MODALITIES = ['image', 'video', 'audio', 'text'] as const;
 
-/** What a text model can do, beside what every model states. */
+/** What a text model states in addition to the fields of every model. */
 export const TextSchema = Type.Object(
   {
     contextTokens: Type.Integer({

@@ -1,4 +1,4 @@
-/** What is wrong with a request, beside the message for people. */
+/** What is wrong with a request, for programs; the message is for people. */
 import { Type } from 'typebox';
 
 export const ViolationSchema = Type.Object(

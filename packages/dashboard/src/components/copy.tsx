@@ -1,4 +1,4 @@
-/** Text to copy: a button beside it, or a code block with one. */
+/** Text with a copy button next to it, or a code block with one. */
 import { ActionIcon, Box, Code, CopyButton, Group, Tooltip } from '@mantine/core';
 import { IconCheck, IconCopy } from '@tabler/icons-react';
 import { texts } from '../texts/common.ts';
@@ -21,7 +21,7 @@ export function CopyIcon({ value, what = texts.copy }: { readonly value: string;
 /** The background of `Code`, for the surroundings of the text. */
 const CODE_GROUND = 'light-dark(var(--mantine-color-gray-0), var(--mantine-color-dark-6))';
 
-/** A code block that can be copied as a whole. Long lines scroll beside the button, never below it. */
+/** A code block that can be copied as a whole. Long lines scroll next to the button, never under it. */
 export function CodeBlock({ code, label }: { readonly code: string; readonly label?: string }) {
   return (
     <Group wrap="nowrap" gap={0} align="flex-start" bg={CODE_GROUND} bdrs="sm">

@@ -1,4 +1,4 @@
-/** A note beside the content of a page: its colour shows how urgent it is, its text is fully black. */
+/** A note in addition to the content of a page. Its colour shows how urgent it is; its text is fully black. */
 import { Alert } from '@mantine/core';
 import type { AlertProps } from '@mantine/core';
 

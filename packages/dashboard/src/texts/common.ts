@@ -1,5 +1,5 @@
 /**
- * Texts that are used on more than one page. Every page has its own file beside this one; text for people is not
+ * Texts that are used on more than one page. Every page has its own file in this directory; text for people is not
  * written anywhere else.
  */
 export const texts = {

@@ -1,4 +1,4 @@
-/** Amounts that an operator types. Pure. */
+/** Parses the amounts that an operator types. */
 import { microsOf } from '../../components/amounts.ts';
 
 const AMOUNT = /^-?\d{1,12}(\.\d{1,6})?$/;

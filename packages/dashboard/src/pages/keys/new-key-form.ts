@@ -1,5 +1,6 @@
 /**
- * The form of a new key: the typed values, their errors, and the resulting request. Pure.
+ * The form of a new key: the typed values, their errors, and the resulting request. No side effects, so that it can be
+ * tested without a page.
  */
 import type { Scope } from '@darkroom/api/facts/scopes';
 import type { Key, NewKey } from '../../api/keys.ts';

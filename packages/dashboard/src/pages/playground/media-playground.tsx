@@ -1,4 +1,4 @@
-/** The playground of a media model: the form of its input, the estimated cost, and the results beside it. */
+/** The playground of a media model: the form of its input, the estimated cost, and the results. */
 import { Box, Grid, Paper, Stack, Title } from '@mantine/core';
 import { useSearch } from 'wouter';
 import type { ModelDetail } from '../../api/models.ts';

@@ -30,7 +30,7 @@ export default function SpendingChart({ days, series }: SpendingChartProps) {
       tooltipProps={{ labelFormatter: (day) => (typeof day === 'string' ? formatDay(day) : day) }}
       tooltipAnimationDuration={0}
       barProps={{ isAnimationActive: false }}
-      // It is one image; the numbers are in a table beside it.
+      // For screen readers the chart is one image; the numbers are in a table next to it.
       barChartProps={{ accessibilityLayer: false }}
     />
   );

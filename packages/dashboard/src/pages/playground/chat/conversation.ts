@@ -1,6 +1,6 @@
 /**
  * A conversation as shown, and as sent: turns of the user, of the model, and the results of the functions that the
- * model called. Pure.
+ * model called.
  */
 import type { ChatAnswer, ChatRequest, WireMessage } from '../../../api/text.ts';
 import { toolsOf } from './tool-drafts.ts';

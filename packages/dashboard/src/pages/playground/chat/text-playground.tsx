@@ -1,4 +1,4 @@
-/** The playground of a text model: a conversation, and its settings beside it. */
+/** The playground of a text model: a conversation and, next to it, its settings. */
 import { Button, Grid, Group, Paper, Stack, Text, Title } from '@mantine/core';
 import { IconMessage2, IconMessagePlus } from '@tabler/icons-react';
 import { useRef } from 'react';

@@ -1,4 +1,4 @@
-/** Functions as the user edits them, which may not be valid yet. Pure. */
+/** Functions as the user edits them, which may not be valid yet. */
 import type { ToolDefinition } from '../../../api/text.ts';
 
 export interface ToolDraft {

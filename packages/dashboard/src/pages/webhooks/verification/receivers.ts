@@ -1,5 +1,5 @@
 /**
- * Receivers that verify callbacks, as text: the files beside this one, which test/web/verification.test.ts and
+ * Receivers that verify callbacks, as source text: the files in this directory, which test/web/verification.test.ts and
  * test/wide/verification.test.ts run. Their header names have the default prefix.
  */
 import go from './receiver.go?raw';
