@@ -14,10 +14,13 @@ import type { Activities, ExpireResult } from '../workflows/contracts.ts';
 import type { ActivityContext } from './context.ts';
 import { untilWorkerStops } from './heartbeat.ts';
 
-/** A create that received such a URL at the last moment has pinned the object by then. */
+/**
+ * How many seconds after its expiry an object is deleted: a create request that received its URL at the last moment has
+ * pinned the object by then.
+ */
 const ACCEPTING_SECONDS = 120;
 const MS_PER_DAY = 86_400_000;
-/** Rows per statement: it holds their locks. */
+/** The maximum number of rows per statement, which holds their locks. */
 const BATCH = 500;
 /**
  * A pass over a backlog stops after this time, but not before one batch of each kind; the next pass continues where it

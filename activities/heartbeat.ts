@@ -8,7 +8,10 @@ import type { Attempt } from '../src/generation/attempt.ts';
 import { untilStopped } from '../src/generation/until-stopped.ts';
 import type { ActivityContext } from './context.ts';
 
-/** A third of the heartbeat time-out (workflows/activity-options.ts), so that one late heartbeat is tolerated. */
+/**
+ * The interval between heartbeats: a third of the heartbeat time-out (workflows/activity-options.ts), so that one late
+ * heartbeat is tolerated.
+ */
 const HEARTBEAT_INTERVAL_MS = 3_000;
 
 /**

@@ -15,11 +15,17 @@ import type { ActivityContext } from './context.ts';
 import { untilWorkerStops } from './heartbeat.ts';
 
 const PAGE = 100;
-/** Temporal receives this many queries at once: a pass over many tasks has a minute. */
+/** The maximum number of concurrent queries to Temporal. */
 const AT_ONCE = 10;
-/** A row that changed a moment ago is being processed (architecture, "Repair is part of the design"). */
+/**
+ * How many seconds a row must be unchanged before its task is repaired: a row that changed recently is being processed
+ * (architecture, "Repair is part of the design").
+ */
 const IDLE_SECONDS = 5;
-/** After this the rest is left to the next activity: well within the time-out (workflows/activity-options.ts). */
+/**
+ * The time after which an activity leaves the rest to the next one, in milliseconds: well within its time-out
+ * (workflows/activity-options.ts).
+ */
 const PASS_MS = 30_000;
 /** The activity that processes a task ends it at its deadline; the repair comes after that. */
 const DEADLINE_GRACE_SECONDS = 60;

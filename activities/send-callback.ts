@@ -30,9 +30,12 @@ import type { TaskDetail } from '../src/tasks/record/read.ts';
 import type { Activities, DeliverCallbackInput, DeliveryResult } from '../workflows/contracts.ts';
 import type { ActivityContext } from './context.ts';
 
-/** Spec §6.2: the receiver answers within 10 s. */
+/** The time limit of the exchange. Spec §6.2: the receiver responds within 10 s. */
 const EXCHANGE_TIMEOUT_MS = 10_000;
-/** Contract §6: "We read at most 64 kB of the reply". */
+/**
+ * The maximum number of bytes that are read of the receiver's response. Contract §6: "We read at most 64 kB of the
+ * reply".
+ */
 const MAX_REPLY_BYTES = 64 * 1024;
 /** The receiver does not want any more callbacks (contract §6). */
 const HTTP_GONE = 410;
@@ -41,7 +44,10 @@ const HTTP_GONE = 410;
  * outcome.
  */
 const LEFT_TO_REPORT_MS = 1_000;
-/** What must be left of it when an attempt is counted: when the time has passed, Temporal begins the next attempt. */
+/**
+ * The minimum remaining time at which an attempt is counted, in milliseconds. When the attempt's time has passed,
+ * Temporal begins the next one.
+ */
 const LEFT_TO_BEGIN_MS = EXCHANGE_TIMEOUT_MS + RECORD_WITHIN_MS;
 /** The same when it is sent, with a margin for the commit. */
 const LEFT_TO_SEND_MS = EXCHANGE_TIMEOUT_MS + 2_000;

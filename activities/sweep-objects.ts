@@ -16,11 +16,20 @@ import type { Activities, SweepInput } from '../workflows/contracts.ts';
 import type { ActivityContext } from './context.ts';
 import { untilWorkerStops } from './heartbeat.ts';
 
-/** A task that was being accepted while its input was deleted has pinned it by then. */
+/**
+ * The time between the deletion of an object's record and that of its bytes, in milliseconds: a task that was being
+ * accepted meanwhile has pinned the object by then.
+ */
 const DOOMED_AFTER_MS = 60_000;
-/** Architecture, "Archiving really copies". No attempt lives that long. */
+/**
+ * The age from which an unreferenced object is deleted, in milliseconds: longer than any attempt takes (architecture,
+ * "Archiving really copies").
+ */
 const UNNAMED_AFTER_MS = 24 * 60 * 60_000;
-/** A bucket that was not used for an hour is full again, which is what a missing one counts as. */
+/**
+ * The idle time after which the row of a rate limit is deleted, in milliseconds. Its bucket is full again by then, and
+ * a missing row counts as a full bucket.
+ */
 const IDLE_BUCKET_MS = 60 * 60_000;
 /** Prefixes of our own objects (src/generation/stage-files.ts, src/objects/uploads.ts). */
 const PREFIXES = ['outputs/', 'files/'];
@@ -30,13 +39,13 @@ const BATCH = 200;
  * and one more check of the store this is well within the activity's attempt of 50 s (workflows/activity-options.ts).
  */
 const PASS_MS = 30_000;
-/** A deletion takes milliseconds; a server that does not answer is detected by then. */
+/** The time limit of one deletion, in milliseconds. It usually takes some milliseconds. */
 const DELETE_WITHIN_MS = 10_000;
-/** The same for a check of the store. */
+/** The time limit of a check of the object store, in milliseconds. */
 const ANSWER_WITHIN_MS = 5_000;
-/** If a store is broken in many places, only this many are reported individually. */
+/** The maximum number of unreadable objects that are reported individually. */
 const MAX_UNREADABLE = 100;
-/** Concurrent deletions: enough to hide the latency of a store, few enough not to overload it. */
+/** The number of concurrent deletions: enough to hide the latency of a store, few enough not to overload it. */
 const AT_ONCE = 8;
 
 export function createSweepObjects(context: ActivityContext): Activities['sweepObjects'] {

@@ -6,7 +6,10 @@ import { isCancellation, patched, proxyActivities } from '@temporalio/workflow';
 import { expireOptions, reconcileOptions, sweepOptions } from './activity-options.ts';
 import type { Activities, ExpireResult, MaintainResult, ReconcileInput, SweepResult } from './contracts.ts';
 
-/** A longer pass starts over, so that no history grows without limit: at half a minute per part this is an hour. */
+/**
+ * The maximum number of parts of a pass; after that the workflow continues as new, so that its history does not grow
+ * without limit. At half a minute per part this is an hour.
+ */
 const MAX_PARTS = 120;
 /**
  * The patch since which the next part of the repair does not wait for the other work of the pass. Passes that began

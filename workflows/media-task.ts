@@ -55,7 +55,7 @@ const { cancelGeneration: cancelGenerationBeforeSettlement } =
   proxyActivities<Pick<Activities, 'cancelGeneration'>>(CANCEL_BEFORE_SETTLEMENT_OPTIONS);
 const { takeOverRun } = proxyActivities<Pick<Activities, 'takeOverRun'>>(EARLIER_RUN_OPTIONS);
 
-/** Since the second release: histories before it settle a cancelled task first. */
+/** The patch of the second release. Workflows that started before it settle a cancelled task first. */
 const REQUESTS_FINAL_COST = 'asks-what-a-cancelled-task-costs';
 /**
  * A database that has lost commits is recognized (docs/decisions/0037). An earlier worker may have continued without

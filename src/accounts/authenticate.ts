@@ -60,9 +60,14 @@ export class ForbiddenError extends DarkroomError {
   override readonly kind = 'forbidden';
 }
 
-/** Contract §7: revoking takes effect "within 1 s on other processes". */
+/**
+ * How long an entry of the cache is valid, in milliseconds. Contract §7: revoking takes effect "within 1 s on other
+ * processes".
+ */
 const CACHE_TTL_MS = 1_000;
-/** Some 500 B each: bounds what a flood of distinct valid keys can occupy. */
+/**
+ * The maximum number of cached keys, some 500 B each. It bounds the memory that many different valid keys can occupy.
+ */
 const CACHE_ENTRIES = 10_000;
 
 interface KeyRow {

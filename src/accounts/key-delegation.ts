@@ -11,9 +11,9 @@ import type { Caller } from './authenticate.ts';
 import { KeyChangeRejectedError, createKey, readKey, revokeKey, rotateKey } from './keys.ts';
 import type { KeyListing, KeyRights, CreatedKey, SpendCaps } from './keys.ts';
 
-/** Keys of an account that work at one moment, not counting those that were replaced and are about to end. */
+/** The maximum number of valid keys of an account, not counting replaced keys that are about to expire. */
 const MAX_KEYS = 100;
-/** Every cap above a key is charged with each of its tasks. */
+/** The maximum number of inherited caps of a key. Each of its tasks is charged to all of them. */
 const MAX_INHERITED_CAPS = 10;
 
 const countKeys: Statement = {

@@ -6,11 +6,11 @@ import { LRUCache } from 'lru-cache';
 import type { Queryable, Statement } from '../database/database.ts';
 import type { Logger } from '../telemetry/log.ts';
 
-/** A key that is used all the time is written once in this time. */
+/** The interval at which the last use of a key is written, in milliseconds, even if the key is used all the time. */
 const NOTE_EVERY_MS = 60_000;
-/** How long notes are collected before they are written. */
+/** How long uses are collected before they are written, in milliseconds. */
 const WRITE_AFTER_MS = 5_000;
-/** As many keys as the authenticator caches. */
+/** The maximum number of remembered keys: as many as the authenticator caches. */
 const REMEMBERED_KEYS = 10_000;
 
 /**

@@ -32,9 +32,9 @@ export interface OpenAnswers {
   count(): number;
 }
 
-/** From the end of one check to the beginning of the next, and only while there are open responses. */
+/** The time between two checks in milliseconds. Checks run only while there are open responses. */
 const CHECK_EVERY_MS = 1_000;
-/** Keys and sessions of one statement; a process that holds responses of more runs several. */
+/** The maximum number of keys and sessions in one statement. For more of them a process runs several statements. */
 const CHECKED_AT_ONCE = 5_000;
 
 /** Only those that no longer have access. $1 keys, $2 their sessions as hexadecimal SHA-256 or null, $3 the time. */

@@ -9,10 +9,10 @@ import { LRUCache } from 'lru-cache';
 import type { Database, Queryable, Statement } from '../database/database.ts';
 import { randomBase62 } from '../domain/ids.ts';
 
-/** A working day: a user who comes back tomorrow signs in again. */
+/** The duration of a session: a working day. A user who returns the next day signs in again. */
 export const SESSION_SECONDS = 8 * 3_600;
 
-/** Of one key: one more sign-in ends the oldest. */
+/** The maximum number of sessions of one key. A further sign-in ends the oldest one. */
 export const MAX_SESSIONS_OF_KEY = 50;
 
 const SECRET_LENGTH = 43;

@@ -10,7 +10,7 @@ import type { SecretCounts } from './stored-secrets.ts';
 
 export { WEBHOOK_SECRET_LENGTH } from '@darkroom/api/facts/limits';
 
-/** Contract §6: "During rotation both keys sign for 24 h". */
+/** How long the previous secret also signs, in milliseconds. Contract §6: "During rotation both keys sign for 24 h". */
 const OVERLAP_MS = 24 * 3_600_000;
 
 /** The key of an account as its owner sees it. */

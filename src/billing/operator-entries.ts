@@ -8,7 +8,10 @@ import { newId } from '../domain/ids.ts';
 import { adjust, topUp } from './ledger.ts';
 import { DarkroomError } from '../domain/darkroom-error.ts';
 
-/** Far beyond any account, and far from where integers of the database end: a million million USD. */
+/**
+ * The largest available balance: a million million USD, far more than any account has, and far below the database's
+ * integer limit.
+ */
 const MAX_AVAILABLE_MICRO_USD = 10n ** 18n;
 
 /** An entry of this kind has this reference already; nothing was booked. */

@@ -8,14 +8,17 @@ import { MAX_VIOLATIONS } from '@darkroom/api/facts/limits';
 
 export { MAX_VIOLATIONS } from '@darkroom/api/facts/limits';
 
-/** Longer than any proof takes; other statements of ours are ended much earlier. */
+/**
+ * The time limit of a verification statement, in milliseconds: longer than any takes. Our other statements have a much
+ * shorter limit.
+ */
 const TIMEOUT_MS = 600_000;
 
 function rules(name: string, select: string): Statement {
   return { name: `verify_${name}`, text: `${select} LIMIT ${MAX_VIOLATIONS}`, timeoutMs: TIMEOUT_MS };
 }
 
-/** What an entry changes of what is available, and of what is held. */
+/** SQL for the change that an entry makes to the available and the held amount. */
 const AVAILABLE_CHANGE = `CASE kind WHEN 'hold' THEN -amount_micro_usd WHEN 'capture' THEN 0 ELSE amount_micro_usd END`;
 const HELD_CHANGE = `CASE kind WHEN 'hold' THEN amount_micro_usd WHEN 'capture' THEN -amount_micro_usd
                           WHEN 'release' THEN -amount_micro_usd ELSE 0 END`;
@@ -225,7 +228,7 @@ const storage = rules(
     WHERE c.persistent_bytes <> coalesce(k.bytes, 0)`,
 );
 
-/** In the order in which violations are reported: sums first, then what they are made of. */
+/** The rules in the order in which violations are reported: sums first, then their components. */
 export const LEDGER_RULES: readonly Statement[] = [
   balances,
   lastEntries,

@@ -11,17 +11,20 @@
 import { createTenantShares } from '../limits/tenant-shares.ts';
 import type { ShareMetrics } from '../telemetry/metrics-shares.ts';
 
-/** Callbacks in progress at once in a worker: each mostly waits for a receiver, for 10 s at most. */
+/** The maximum number of callbacks in progress in a worker. Each mostly waits for its receiver, for 10 s at most. */
 export const CALLBACK_SLOTS = 200;
 
-/** A shorter delay would only add cost: the return to the queue itself takes some 50 ms. */
+/**
+ * The shortest delay before a callback without a slot is retried, in milliseconds. The return to the queue alone takes
+ * some 50 ms.
+ */
 const SHORTEST_DELAY_MS = 250;
 /**
  * A longer delay would be too late when the receiver has recovered. Below the age at which reconciliation considers a
  * delivery lost (tasks/outbox/outbox.ts).
  */
 const LONGEST_DELAY_MS = 60_000;
-/** Used before anything is known about an account's receivers. */
+/** The assumed duration of an attempt in milliseconds, before anything is known about an account's receivers. */
 const ASSUMED_ATTEMPT_MS = 250;
 /** The weight of the newest attempt in the average. */
 const NEWEST_WEIGHT = 0.2;

@@ -7,9 +7,12 @@ import type { Egress } from '../egress/guarded-client.ts';
 import type { CallbackToSign } from './signing.ts';
 import { signCallback } from './signing.ts';
 
-/** Spec §6.2: the receiver answers within 10 s. */
+/** The time limit of the exchange. Spec §6.2: the receiver responds within 10 s. */
 const EXCHANGE_TIMEOUT_MS = 10_000;
-/** Contract §6: "We read at most 64 kB of the reply". */
+/**
+ * The maximum number of bytes that are read of the receiver's response. Contract §6: "We read at most 64 kB of the
+ * reply".
+ */
 const MAX_REPLY_BYTES = 64 * 1024;
 
 /** The result of a test delivery; of the response, only its status. */

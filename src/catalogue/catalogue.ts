@@ -121,7 +121,7 @@ export interface Catalogue {
 
 type Entry = Pick<ResolvedModel, 'definition' | 'hash' | 'checkInput' | 'checkInputAll' | 'hasPrice'>;
 
-/** Compiling takes a moment, and most definitions stay the same when the catalogue changes. */
+/** Compiled definitions, because compiling takes time and most definitions stay the same when the catalogue changes. */
 const ENTRIES = new WeakMap<ModelDefinition, Entry>();
 
 /**

@@ -121,7 +121,10 @@ export interface StageLimits {
   readonly archivingSeconds: number;
 }
 
-/** A video takes longer than an image. Ours: spec §8 does not show the timeouts. */
+/**
+ * The default limit of the handling stage, by modality. The values are ours, because spec §8 does not show the
+ * time-outs.
+ */
 const HANDLING_SECONDS: Readonly<Record<Modality, number>> = { image: 600, audio: 900, video: 3_600 };
 const QUEUED_SECONDS = 86_400;
 const ARCHIVING_SECONDS = 1_800;

@@ -40,7 +40,10 @@ export interface LiveCatalogueOptions {
 
 const POLL_MS = 10_000;
 const SETTLE_MS = 250;
-/** Files that never come to rest are read as they are: a half-written one is rejected, and read again. */
+/**
+ * How often to wait for files that keep changing. After that they are read as they are; a half-written file is rejected
+ * and read again.
+ */
 const MAX_SETTLING_ROUNDS = 40;
 
 /**

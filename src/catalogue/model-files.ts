@@ -42,7 +42,10 @@ export function throwProblems(problems: readonly ModelFileError[]): void {
  */
 export type ModelTexts = ReadonlyMap<string, string | ModelFileError>;
 
-/** Many times the size of the largest file that makes sense; a mistake is not read into memory. */
+/**
+ * The maximum size of a model file: many times the size of any reasonable one, so that a mistake is not read into
+ * memory.
+ */
 const MAX_FILE_BYTES = 4 * 1024 * 1024;
 
 /** Reads every `*.json` of the directories except hidden ones: those belong to editors and to mounted volumes. */

@@ -10,7 +10,7 @@ import type { ModelDefinition } from './definition.ts';
 import { isMediaModel } from './text-definition.ts';
 import type { CatalogueModel } from './text-definition.ts';
 
-/** Some kilobytes each. */
+/** The maximum number of cached definitions, some kilobytes each. */
 const CACHED_DEFINITIONS = 500;
 
 const insertDefinition: Statement = {

@@ -8,7 +8,7 @@ import type { Decimal } from '../domain/money.ts';
 import type { ModelDefinition } from './definition.ts';
 import type { Pricing } from './price.ts';
 
-/** A mistake in a file and not a price: no task costs as much. */
+/** The highest accepted price of a task. No task costs more, so a higher one is a mistake in the file. */
 const MAX_TASK_USD: Decimal = { digits: 1_000_000n, scale: 0 };
 const ONE: Decimal = { digits: 1n, scale: 0 };
 

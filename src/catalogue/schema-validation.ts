@@ -14,7 +14,9 @@ export type Check = (value: unknown) => string | undefined;
 /** The `pattern` of a text that is not blank: all embedded models' prompts have it. */
 const NOT_BLANK = '\\S';
 
-/** A value quoted in a message is cut here: messages stay readable, and no prompt is echoed whole. */
+/**
+ * The maximum length of a value quoted in a message, so that messages stay readable and do not repeat a whole prompt.
+ */
 const MAX_QUOTED_CHARACTERS = 64;
 
 /**
@@ -52,7 +54,7 @@ export type FindViolation = (value: unknown) => Violation | undefined;
  */
 export type FindViolations = (value: unknown) => readonly Violation[];
 
-/** At most this many violations are reported for one value. */
+/** The maximum number of violations that are reported for one value. */
 const MAX_VIOLATIONS = 100;
 
 /**

@@ -21,9 +21,9 @@ const Tokens = Type.Integer({ minimum: 1, maximum: 100_000_000 });
 const UnixSeconds = Type.Integer({ minimum: 0, maximum: 253_402_300_799 });
 const Name = Type.String({ minLength: 1, maxLength: 200, pattern: '^[A-Za-z0-9][A-Za-z0-9._:/-]*$' });
 
-/** What an upstream's chat completions call the cap on reasoning and answer together. */
+/** The names of the parameter of an upstream's chat completions that limits reasoning and output together. */
 export const CAP_PARAMETERS = ['max_tokens', 'max_completion_tokens'] as const;
-/** How an upstream's chat completions take the reasoning effort. */
+/** The parameters in which an upstream's chat completions accept the reasoning effort. */
 export const REASONING_PARAMETERS = ['reasoning_effort', 'reasoning', 'enable_thinking'] as const;
 
 /**

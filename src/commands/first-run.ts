@@ -18,7 +18,7 @@ import type { Queryable } from '../database/database.ts';
 import { formatUsd } from '../domain/money.ts';
 import { silentLogger } from '../telemetry/log.ts';
 
-/** Enough for a thousand images of the embedded models; it is play money. */
+/** The starting balance of the first account: enough for a thousand images of the embedded models. It is play money. */
 const STARTING_BALANCE_MICRO_USD = 10_000_000n;
 /** Contract §7: the account that `npm start` creates has ten times the usual limits. */
 const LIMITS = {

@@ -4,7 +4,7 @@ import { DatabaseUnavailableError } from '../database/database.ts';
 import type { Database } from '../database/database.ts';
 import type { Logger } from '../telemetry/log.ts';
 
-/** Every second, for as long as necessary. */
+/** Retries every second, for as long as necessary. */
 const RETRIES = { retries: Number.POSITIVE_INFINITY, factor: 1, minTimeout: 1_000 };
 
 /**

@@ -26,7 +26,10 @@ export function nextCallbackDelayMs(
   return Math.max(scheduledMs, Math.min(retryAfterMs ?? 0, MAX_CALLBACK_RETRY_AFTER_MS));
 }
 
-/** Once an operator has restored the key, no delivery waits longer than a quarter of an hour for it. */
+/**
+ * The delays of attempts that lack the signing key, in milliseconds. Once an operator has restored the key, no delivery
+ * waits longer than a quarter of an hour.
+ */
 const KEY_ATTEMPT_MS = { first: 60_000, most: 900_000 } as const;
 
 /**

@@ -11,7 +11,10 @@ import type { TaskId } from './workflow-ids.ts';
 const CROCKFORD = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
-/** Randomness is drawn from the system by the kilobyte: byte by byte it was a fifteenth of a request. */
+/**
+ * Random bytes are read from the system in blocks of this size. Reading them one by one took a fifteenth of the time of
+ * a request.
+ */
 const POOL_BYTES = 1_024;
 const pool = Buffer.alloc(POOL_BYTES);
 let poolPosition = POOL_BYTES;

@@ -15,7 +15,10 @@ export interface JsonBounds {
   readonly nameBytes: number;
 }
 
-/** Several times what the largest requests of clients have: ten thousand messages, schemas of five thousand members. */
+/**
+ * The limits for requests of clients: several times the size of the largest ones, such as ten thousand messages or
+ * schemas of five thousand members.
+ */
 export const JSON_BOUNDS: JsonBounds = {
   depth: 32,
   membersPerObject: 10_000,
@@ -25,7 +28,7 @@ export const JSON_BOUNDS: JsonBounds = {
   nameBytes: 1_000_000,
 };
 
-/** Upstream responses: lists of models and of chunks are longer than what clients send. */
+/** The limits for upstream responses, whose lists of models and chunks are longer than those of clients. */
 export const UPSTREAM_JSON_BOUNDS: JsonBounds = {
   depth: 64,
   membersPerObject: 50_000,

@@ -3,9 +3,12 @@
  * in steps that grow with the task's age.
  */
 
-/** No client is advised to wait longer: a task may be over sooner than usual. */
+/** The longest interval that a client is advised to wait: a task may end sooner than usual. */
 const LONGEST_SECONDS = 30;
-/** A task that takes longer than usual is polled after a tenth of its age: polls grow with its logarithm. */
+/**
+ * The polling interval of a task that takes longer than usual, as a share of its age. The number of polls then grows
+ * with the logarithm of the age.
+ */
 const SHARE_OF_AGE = 0.1;
 
 /**

@@ -91,10 +91,13 @@ export interface EgressOptions extends EgressPolicy {
   readonly pace?: Pace | undefined;
 }
 
-/** Stack notes, "Egress": at most 3 re-checked hops. */
+/** The maximum number of redirects, each of which is checked (stack notes, "Egress"). */
 const MAX_REDIRECTS = 3;
 
-/** Characters. Signed URLs of stores carry session tokens and exceed the 2048 that clients may send. */
+/**
+ * The maximum length of a URL in characters. Signed URLs of object stores contain session tokens and exceed the 2048
+ * characters that clients may send.
+ */
 const MAX_URL_LENGTH = 8192;
 
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
@@ -243,9 +246,9 @@ export function createEgress(options: EgressOptions): Egress {
   return { post, download, findObstacle, close };
 }
 
-/** What c-ares reports if there is no name server to query. */
+/** The code that c-ares reports if there is no name server to query. */
 const NOBODY_TO_ASK = 'ECONNREFUSED';
-/** What it reports if a server responded that there is no such name, or no address of it. */
+/** The codes that c-ares reports if a server responded that the name does not exist or has no address. */
 const NO_SUCH_NAME = new Set(['ENOTFOUND', 'ENODATA', 'EBADNAME']);
 
 /** @param error from resolving a name and classifying its addresses. @throws {ShareExhaustedError} it is that. */

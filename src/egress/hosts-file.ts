@@ -8,10 +8,10 @@ import { isIP } from 'node:net';
 
 const SYSTEM_FILE = process.platform === 'win32' ? String.raw`C:\Windows\System32\drivers\etc\hosts` : '/etc/hosts';
 
-/** A change takes effect after at most this long. */
+/** The interval at which the file is read again, in milliseconds. */
 const REREAD_MS = 5_000;
 
-/** RFC 6761 §6.3: whatever the file contains, and without a file too. */
+/** The addresses of `localhost`, whatever the file contains (RFC 6761 §6.3). */
 const LOOPBACK = ['127.0.0.1', '::1'];
 
 export interface HostsFile {

@@ -8,7 +8,7 @@ import { connectTemporal } from '../temporal/connection.ts';
 import { connectionProblem } from '../temporal/connection-problem.ts';
 import type { TemporalRuntime } from '../temporal/runtime.ts';
 
-/** Every second, for as long as Temporal is unavailable. */
+/** Retries every second, for as long as Temporal is unavailable. */
 const RETRIES = { retries: Number.POSITIVE_INFINITY, factor: 1, minTimeout: 1_000 };
 
 interface Connecting {

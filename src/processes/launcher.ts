@@ -21,11 +21,17 @@ import { rejectionOf } from '../temporal/grpc-rejections.ts';
 import { createDelivery } from './outbox-delivery.ts';
 import type { DeliveryDependencies } from './outbox-delivery.ts';
 
-/** Rows written by another process or a settlement are seen after at most this long (architecture, "One outbox"). */
+/**
+ * The polling interval in milliseconds: the longest delay before rows that another process or a settlement wrote are
+ * seen (architecture, "One outbox").
+ */
 const POLL_INTERVAL_MS = 200;
-/** Concurrent starts: enough to fill a Temporal server, few enough not to overload a small one. */
+/**
+ * The maximum number of concurrent deliveries: enough for a large Temporal server, few enough not to overload a small
+ * one.
+ */
 export const MAX_IN_FLIGHT = 64;
-/** Rows claimed ahead: as many again, so that a claim may take as long as a delivery. */
+/** The maximum number of rows claimed ahead: as many again, so that a claim may take as long as a delivery. */
 const MAX_AHEAD = 64;
 /**
  * With a server slower than this, deliveries do not wait for claims, and rows claimed ahead would use up their lease.
@@ -36,11 +42,19 @@ const SLOW_MS = 1_000;
  * lease.
  */
 const PAUSE_AFTER_FAILURE_MS = 1_000;
-/** Accounts whose locked row may be waited for at the same time: each takes a connection of the process. */
+/**
+ * The maximum number of accounts for whose locked rows the process waits at the same time. Each occupies a connection.
+ */
 const LOCKED_ACCOUNTS = 2;
-/** Of these, accounts whose row could not be locked before: the other slot is for accounts that are only busy. */
+/**
+ * The maximum number of those accounts whose row could not be locked before. The other slot is for accounts that are
+ * only busy.
+ */
 const STALLED_ACCOUNTS = 1;
-/** Rows of an outage that are remembered; any others become due when their lease ends. */
+/**
+ * The maximum number of undelivered rows that are remembered during an outage; any others become due when their lease
+ * ends.
+ */
 const MAX_UNDELIVERED = 10_000;
 
 export interface Launcher {

@@ -14,11 +14,15 @@ import type { Logger } from '../telemetry/log.ts';
 import type { TaskMetrics } from '../telemetry/metrics-tasks.ts';
 import type { WorkflowGateway } from '../temporal/workflow-gateway.ts';
 
-/** A row that changed a moment ago is being processed. */
+/**
+ * How many seconds a row must be unchanged before its task is checked: a row that changed recently is being processed.
+ */
 const IDLE_SECONDS = 5;
-/** A task is checked at most this often, however often it is read. */
+/** The minimum interval between two checks of a task in milliseconds, regardless of how often it is read. */
 const CHECK_EVERY_MS = 5_000;
-/** Checks per second of one process: `describe` costs the Temporal server little, but not nothing. */
+/**
+ * The maximum number of checks per second and process: `describe` costs the Temporal server little, but not nothing.
+ */
 const CHECKS_PER_SECOND = 20;
 const REMEMBERED_TASKS = 10_000;
 

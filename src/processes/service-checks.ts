@@ -17,11 +17,11 @@ import type { Foundation } from './foundation.ts';
  * A statement of ours that takes longer is ended by the server: the figures are not worth slowing down the database.
  */
 const STATEMENT_TIMEOUT_MS = 2_000;
-/** Two scrapers and an additional reader share one read. */
+/** How long the state is reused, in milliseconds, so that two scrapers and another reader share one read. */
 const STATE_FRESH_MS = 5_000;
-/** Each check of the store writes, reads and deletes an object. */
+/** How long a check of the object store is reused, in milliseconds: each writes, reads and deletes an object. */
 const STORE_FRESH_MS = 15_000;
-/** Probes arrive about every second. */
+/** How long the other checks are reused, in milliseconds: probes arrive about every second. */
 const CHECK_FRESH_MS = 1_000;
 
 export interface ServiceChecks {

@@ -35,7 +35,10 @@ export interface WorkerRun {
   readonly shutdown: () => void;
 }
 
-/** A failed worker that does not report it within this time never will: its native half is stuck. */
+/**
+ * How long a failed worker may take to report its failure, in milliseconds. After that its native part is considered
+ * stuck.
+ */
 const FAILURE_NOTICE_MS = 2_000;
 const CHECK_INTERVAL_MS = 500;
 

@@ -28,13 +28,16 @@ import { countActivities, runWorkers } from './worker-run.ts';
  * longer ordered by Temporal.
  */
 const STAGING_SLOTS = 4;
-/** In addition to those for archiving: for tasks that get no slot and retry, and for promotions of outputs. */
+/**
+ * Activity slots in addition to those for archiving: for tasks that get no archiving slot and retry, and for promotions
+ * of outputs.
+ */
 const SPARE_ARCHIVING_SLOTS = 10;
-/** Concurrent settlements, and stop requests that get no slot: bounded by the database pool. */
+/** The maximum number of concurrent settlements and of stop requests that get no slot; the database pool bounds it. */
 const SHORT_SLOTS = 40;
 /** The passes of every minute and of every hour, one slot each. */
 const MAINTENANCE_SLOTS = 8;
-/** Jobs awaited at the same time: each is a timer and an occasional request. */
+/** The maximum number of jobs that are awaited at the same time. Each needs only a timer and an occasional request. */
 const WAITING_SLOTS = 500;
 /**
  * A cancelled activity learns of it after at most this long: the default throttles to most of the heartbeat time-out.

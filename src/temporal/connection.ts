@@ -42,7 +42,7 @@ export async function requireTemporal(config: TemporalConfig): Promise<NativeCon
   }
 }
 
-/** Within the time that scrapes and probes wait. */
+/** The time limit of a check, in milliseconds: shorter than scrapes and probes wait. */
 const CHECK_WITHIN_MS = 2_500;
 
 /** Throws unless the server answers on this connection. */

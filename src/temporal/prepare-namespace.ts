@@ -14,7 +14,10 @@ import { ensureSearchAttributes } from './prepare-search-attributes.ts';
 import { grpcCode, isForbidden } from './grpc-rejections.ts';
 import { SEARCH_ATTRIBUTES } from './search-attributes.ts';
 
-/** Long enough to investigate a complaint; the record of tasks is in PostgreSQL, not here. */
+/**
+ * How many days Temporal retains closed workflows: long enough to investigate a complaint. The record of tasks is in
+ * PostgreSQL.
+ */
 const RETENTION_DAYS = 30;
 const RETENTION_MS = RETENTION_DAYS * 86_400_000;
 

@@ -30,7 +30,7 @@ import { readRunHistory } from './run-history.ts';
  * Below the outbox's lease (tasks/outbox/outbox.ts), so that a claim does not become due while it is being delivered.
  */
 const START_TIMEOUT_MS = 10_000;
-/** The repair after a read does not wait longer; `unknown` is an answer too. */
+/** The time limit of the lookup for the repair after a read, in milliseconds; after it the result is `unknown`. */
 const DESCRIBE_TIMEOUT_MS = 3_000;
 /**
  * An attempt waits for it, and is considered dead after ten seconds without a heartbeat

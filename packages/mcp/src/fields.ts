@@ -34,9 +34,11 @@ export type MediaChoice = z.infer<typeof mediaField>;
  * with it the task's id.
  */
 export const ANSWER_WITHIN_MS = 55_000;
-/** A longer wait is shortened, so that there is time left for the last poll and the images. */
+/**
+ * The longest wait in seconds. A longer one is shortened, so that there is time left for the last poll and the images.
+ */
 export const LONGEST_WAIT_SECONDS = 45;
-/** What callers may request, which is older than that limit. */
+/** The longest wait that callers may request, in seconds; this bound is older than the limit above. */
 const LONGEST_WISH_SECONDS = 60;
 
 /** @param seconds the default wait. */

@@ -10,7 +10,7 @@ import type { RpcErrorData } from '@darkroom/api/mcp/json-rpc';
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** JSON-RPC §5.1. */
+/** The JSON-RPC code for an unknown method (§5.1). */
 const METHOD_NOT_FOUND = -32_601;
 const INVALID_PARAMS = -32_602;
 

@@ -10,7 +10,7 @@ import { RejectedRequestError, RejectedRequestSchema } from './incoming-message.
 import { addTaskTools } from './task-tools.ts';
 import { addTextTool } from './text-tool.ts';
 
-/** Version of the tools, not of the service: raised when their arguments or answers change. */
+/** The version of the tools, not of the service. It is raised when their arguments or results change. */
 const VERSION = '1';
 
 const INSTRUCTIONS = `Generate images, videos, audio and text with the models of a Darkroom.
@@ -27,7 +27,10 @@ export interface McpServerOptions {
   readonly protocolVersion: () => string | undefined;
 }
 
-/** Clients of an older protocol reject a whole answer because of a content block of an unknown kind. */
+/**
+ * The first protocol version with links. Clients of an older version reject a whole result because of a content block
+ * of an unknown kind.
+ */
 const LINKS_SINCE = '2025-06-18';
 
 /**

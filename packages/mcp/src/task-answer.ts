@@ -10,21 +10,29 @@ import type { MediaChoice } from './fields.ts';
 import { MAX_RESULT_BYTES, resultBytes } from './tool-result.ts';
 import type { WireOutput, WireTask } from '@darkroom/api/tasks/task';
 
-/** Limit for all images of an answer together, in Base64: the rest of a client's 1 MiB is for text and links. */
+/**
+ * The maximum total size of the images of one tool result, in Base64. The rest of a client's 1 MiB is for text and
+ * links.
+ */
 const MAX_INLINE_BYTES = 700_000;
-/** A preview shows a model the content at a price in tokens that is acceptable for each of several. */
+/**
+ * The longer edge of a preview in pixels: large enough to show a model the content, small enough to use several in one
+ * result.
+ */
 const PREVIEW_EDGE = 768;
 const MAX_PREVIEW_BYTES = 150_000;
-/** A smaller image shows too little to be useful: its link is enough. */
+/** The minimum size of a preview in bytes. A smaller image shows too little to be useful; its link is enough. */
 const MIN_PREVIEW_BYTES = 10_000;
-/** Each is a request, and tokens: beyond this there are only the links. */
+/**
+ * The maximum number of images in one result, because each costs a request and tokens. Further images are only links.
+ */
 const MAX_IMAGES = 8;
 /** The members of an image block apart from its data. */
 const BLOCK_BYTES = 200;
-/** For the smallest preview in Base64. */
+/** The space that the smallest preview takes in Base64. */
 const MIN_PREVIEW_ROOM = Math.ceil(MIN_PREVIEW_BYTES / 3) * 4 + BLOCK_BYTES;
 
-/** Before the next attempt at an image, if the service does not state a time. */
+/** How many seconds to wait before the next attempt at an image, if the service does not state a time. */
 const RETRY_SECONDS = 2;
 
 /** The types of images that language models can read. */
@@ -51,7 +59,7 @@ export interface TaskAnswerOptions {
 
 type ImageBlock = Extract<ContentBlock, { type: 'image' }>;
 
-/** Instead of an image for which there was no time: it can be fetched later. */
+/** Stands for an image for which there was no time; it can be fetched later. */
 const LATE = Symbol('late');
 
 /** Undefined: there is no image. */

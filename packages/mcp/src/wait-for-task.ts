@@ -9,7 +9,10 @@ import { isTerminal } from '@darkroom/api/facts/task-status';
 
 /** How long one request waits: progress within a status is noticed, and reported, at this interval. */
 const POLL_INTERVAL_SECONDS = 5;
-/** Before the next request if one was answered early without a change: the API process is stopping, and closes. */
+/**
+ * The pause before the next request if a long poll ended early without a change, in milliseconds: the API process is
+ * stopping.
+ */
 const EARLY_PAUSE_MS = 1_000;
 
 export interface Waiting {

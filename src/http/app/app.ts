@@ -24,7 +24,7 @@ import { createDashboard } from '../routes/dashboard.ts';
 import { createGuide } from '../routes/guide.ts';
 import { rejectUnservedResponsePaths } from '../routes/responses.ts';
 
-/** Errors that a client causes by disconnecting in the middle: not errors of ours. */
+/** The codes of errors that a client causes by disconnecting; they are not errors of the service. */
 const GONE_CLIENT_CODES = new Set(['ECONNRESET', 'EPIPE', 'ERR_STREAM_PREMATURE_CLOSE', 'ECONNABORTED']);
 
 /** The public application. */

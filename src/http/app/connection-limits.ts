@@ -10,7 +10,7 @@ import type { ShareMetrics } from '../../telemetry/metrics-shares.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import { addressBlock, isTrusted, unmapIpv4 } from './client-address.ts';
 
-/** One log line reports all connections that were closed in this time. */
+/** The interval of the log line that reports all connections closed in it, in milliseconds. */
 const LOG_INTERVAL_MS = 1_000;
 
 type Limits = Pick<HttpConfig, 'maxConnections' | 'maxConnectionsPerAddress' | 'trustedProxies'>;

@@ -6,7 +6,7 @@ import type { TObject } from 'typebox';
 import type { Violation } from '@darkroom/api/facts/violation';
 import { invalidRequest } from './errors.ts';
 
-/** Names of parameters are quoted in messages up to this length. */
+/** The maximum length of a parameter's name in a message, in characters. */
 const MAX_QUOTED_NAME = 64;
 
 interface Property {

@@ -73,7 +73,7 @@ export function exemptFromTimeout({ socket }: IncomingMessage): () => void {
   return () => void boundByReader.delete(socket);
 }
 
-/** Codes of Node's parser. */
+/** Error codes of Node's HTTP parser, with the kind of error that each becomes. */
 const BROKEN_REQUESTS: Readonly<Record<string, ErrorKind>> = {
   HPE_HEADER_OVERFLOW: 'headers_too_large',
   ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',

@@ -16,7 +16,10 @@ export interface ReadingBounds {
   readonly checkIntervalMs: number;
 }
 
-/** 4 kB/s: some 15 h for the largest file, and less than any line has over which such files are fetched. */
+/**
+ * The minimum rate at which a client must read: 4 kB/s. At this rate the largest file takes some 15 h; every usable
+ * connection is faster.
+ */
 export const READING_BOUNDS: ReadingBounds = { graceMs: 60_000, bytesPerSecond: 4_000, checkIntervalMs: 5_000 };
 
 /** Since when a client has been behind, and what it had read by then. */

@@ -15,11 +15,14 @@ import type { HttpConfig } from '../../config/config.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import { DarkroomError } from '../../domain/darkroom-error.ts';
 
-/** Older versions are rejected by browsers too (RFC 8996). */
+/** The oldest accepted version of TLS; browsers reject older ones too (RFC 8996). */
 const OLDEST_VERSION = 'TLSv1.2';
-/** A program that writes two files has mostly written both after this long: one check then finds a pair. */
+/**
+ * The delay between a change and the check, in milliseconds, so that a program that writes both files has usually
+ * finished.
+ */
 const SETTLE_MS = 200;
-/** For file systems that report no changes. */
+/** The polling interval in milliseconds, for file systems that report no changes. */
 const POLL_MS = 10_000;
 
 type TlsFiles = NonNullable<HttpConfig['tls']>;

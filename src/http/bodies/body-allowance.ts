@@ -18,9 +18,12 @@ import { addressBlock } from '../app/client-address.ts';
 const MB = 1_000_000;
 /** Tokens of the budget are kilobytes. */
 const BYTES_PER_TOKEN = 1_000;
-/** One account may have a quarter of what all accounts may have in memory. */
+/** The divisor for one account: it may have a quarter of the bytes that all accounts may have in memory. */
 const ACCOUNTS_SHARE = 4;
-/** Without an account: sign-ins and the callbacks of providers, of 256 kB at most. */
+/**
+ * The limits for requests without an account: sign-ins and the callbacks of providers, whose bodies have 256 kB at
+ * most.
+ */
 const UNKNOWN = { perMinute: 60 * MB, inFlight: 32 * MB, inFlightPerAddress: 2 * MB };
 const RETRY_AFTER_SECONDS = 2;
 

@@ -11,9 +11,9 @@ import type { ThreadPool } from '../../limits/thread-pool.ts';
 import type { ShareMetrics } from '../../telemetry/metrics-shares.ts';
 import type { BodyJob, BodyJobAnswer } from './body-job.ts';
 
-/** Of JavaScript heap: 10 MB of short values take some 100 MB. */
+/** The limit of a thread's JavaScript heap: 10 MB of short values take some 100 MB. */
 const THREAD_HEAP_MB = 512;
-/** The worst body within the bounds takes a second on a slow machine. */
+/** The time limit of parsing one body. The worst body within the bounds takes a second on a slow machine. */
 const JOB_TIMEOUT_MS = 10_000;
 const WAIT_MS = 20_000;
 

@@ -18,20 +18,23 @@ import type { BodyThreads } from './body-threads.ts';
 import { parseBody } from './parse-body.ts';
 import type { ParsedBody } from './parse-body.ts';
 
-/** Contract §1: 10 MB on create, estimate and the text endpoints. */
+/** The maximum size of a body on create, estimate and the text endpoints (contract §1). */
 export const CREATE_BODY_BYTES = 10_000_000;
 
-/** Contract §1: 256 kB elsewhere. */
+/** The maximum size of a body on the other endpoints (contract §1). */
 export const SMALL_BODY_BYTES = 256_000;
 
-/** A body of unknown length is charged in pieces of this size. */
+/** The number of bytes in which a body of unknown length is charged to the allowance. */
 const CHARGED_TOGETHER = 64_000;
 /** A value is charged as at least this many bytes: objects of many members take longest to parse. */
 const BYTES_PER_VALUE = 100;
-/** Larger bodies are parsed in a thread: this much takes some thousandths of a second at most. */
+/**
+ * The maximum size of a body that is parsed on the event loop, which takes some milliseconds at most. Larger bodies are
+ * parsed in a thread.
+ */
 const INLINE_BYTES = 128_000;
 const INLINE_VALUES = 5_000;
-/** For a thread that does not finish a body, or crashes on it. */
+/** `Retry-After` in seconds if a thread does not finish a body or crashes on it. */
 const RETRY_AFTER_SECONDS = 2;
 /** How long a rejected client may continue to send before it is disconnected: time to read the response. */
 const LINGER_MS = 10_000;

@@ -38,7 +38,7 @@ export const UPLOAD_BOUNDS: UploadBounds = {
 
 /** The maximum size of the boundaries and headers of a form, in addition to the file. */
 const FORM_OVERHEAD_BYTES = 64 * 1024;
-/** A form with one file needs no more than this. */
+/** The limits of a form: enough for one file. */
 const FORM_LIMITS = { fieldSize: 1_024, headerPairs: 50, headerSize: 16 * 1024, parts: 2 };
 const MAX_QUOTED_NAME = 64;
 

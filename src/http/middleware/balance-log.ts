@@ -8,7 +8,7 @@ import { formatUsd } from '../../domain/money.ts';
 import type { Logger } from '../../telemetry/log.ts';
 
 const QUIET_MS = 600_000;
-/** Accounts whose last line is remembered; a forgotten account may get one line too many. */
+/** The maximum number of accounts whose last line is remembered; an evicted account may get one line too many. */
 const MAX_REMEMBERED = 1_000;
 
 export interface BalanceLog {

@@ -8,9 +8,11 @@ import { createTenantShares } from '../../limits/tenant-shares.ts';
 import type { TenantShares } from '../../limits/tenant-shares.ts';
 import type { ShareMetrics } from '../../telemetry/metrics-shares.ts';
 
-/** Beyond these a burst of requests would only wait until it is too late to respond. */
+/** The maximum number of waiting reads. Further requests would only wait until it is too late to respond. */
 const WAITING = { perTenant: 100, perProcess: 1_000 };
-/** As long as a request waits for a connection (src/database/database.ts). */
+/**
+ * The longest wait of a read, in milliseconds: as long as a request waits for a connection (src/database/database.ts).
+ */
 export const EXPENSIVE_WAIT_MS = 5_000;
 
 /** @param poolSize connections of this process to the database. */

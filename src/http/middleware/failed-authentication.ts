@@ -9,7 +9,7 @@ import type { Budget } from '../../limits/rate-limiter.ts';
 import { addressBlock } from '../app/client-address.ts';
 import type { HttpContext } from '../app/context.ts';
 
-/** Contract §7.2. */
+/** The maximum number of failed attempts per minute from one IP address (contract §7.2). */
 const FAILURES_PER_MINUTE = 60;
 
 function budgetOf(http: HttpContext, request: IncomingMessage): Budget {

@@ -6,10 +6,10 @@
 import type { Context } from 'koa';
 import { RequestError, invalidRequest } from '../app/errors.ts';
 
-/** More than any client sends; each costs time wherever headers are examined. */
+/** The maximum number of headers: more than any client sends. Each costs time wherever headers are examined. */
 const MAX_HEADERS = 100;
 
-/** For HTTP/1.1; in a request of HTTP/1.0 it is ignored (RFC 9110 §10.1.1). */
+/** The only supported value of `Expect`. It is ignored in a request of HTTP/1.0 (RFC 9110 §10.1.1). */
 const CONTINUE = '100-continue';
 
 /**

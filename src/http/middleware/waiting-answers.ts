@@ -8,7 +8,7 @@ import { createTenantShares } from '../../limits/tenant-shares.ts';
 import type { TenantShares } from '../../limits/tenant-shares.ts';
 import type { ShareMetrics } from '../../telemetry/metrics-shares.ts';
 
-/** A stream lasts as long as its task: by then the next one may have ended. */
+/** `Retry-After` in seconds. A stream lasts as long as its task, so one may have ended by then. */
 const RETRY_SECONDS = 5;
 
 /** @param maxConnections of the listener; 0: no limit, and so none here either. */

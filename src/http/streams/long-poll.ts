@@ -8,7 +8,7 @@ import type { TaskStatus } from '../../domain/task-status.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
 import type { HttpContext } from '../app/context.ts';
 
-/** Contract §3: "N ≤ 30". */
+/** The longest wait that a client can request. Contract §3: "N ≤ 30". */
 const LONGEST_WAIT_SECONDS = 30;
 
 /** A token of HTTP (RFC 9110 §5.6.2). */

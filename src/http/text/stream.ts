@@ -13,7 +13,10 @@ import { holdUntilClosed } from '../middleware/waiting-answers.ts';
 /** Contract §4: "a comment `: keep-alive` after 15 s of silence". */
 const SILENCE_MS = 15_000;
 const KEEP_ALIVE = ': keep-alive\n\n';
-/** A client that reads nothing for this long has disappeared without closing the connection. */
+/**
+ * The time without reading after which a client is disconnected, in milliseconds: it has disappeared without closing
+ * the connection.
+ */
 const UNREAD_MS = 60_000;
 
 /** Responds with a stream, until it ends or the client disconnects. */

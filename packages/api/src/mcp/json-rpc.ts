@@ -8,12 +8,15 @@ import type { ErrorKind } from '../facts/error-kinds.ts';
 
 export type Message = Readonly<Record<string, unknown>>;
 
-/** Batches belong to an older version of the protocol; each of their calls may wait for a task. */
+/**
+ * The maximum number of calls in a batch. Batches belong to an older version of the protocol; each of their calls may
+ * wait for a task.
+ */
 const MAX_BATCH = 16;
 
 const JSONRPC = { const: '2.0' };
 
-/** They are repeated in the response, which has no other bound. */
+/** The maximum length of an id in characters, because the response repeats it. */
 const MAX_ID_CHARACTERS = 256;
 
 const ID = {

@@ -27,7 +27,7 @@ interface ShellProps {
   readonly titleOf: (page: ShellPage | undefined, location: string) => string;
   /** The part of the address whose change moves the focus to the page. Default: all of it. */
   readonly focusedPart?: (location: string) => string;
-  /** Beside the product's name. */
+  /** Shown next to the product's name. */
   readonly badge?: ReactNode;
   /** At the end of the header. */
   readonly actions: ReactNode;
