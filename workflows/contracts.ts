@@ -1,6 +1,6 @@
 /**
  * The data passed between the launcher, the workflows and the activities: ids, times, small facts and members of
- * closed lists, never a prompt, an input or a provider's address (architecture, "Nothing private or large passes
+ * closed lists, never a prompt, an input or a provider's URL (architecture, "Nothing private or large passes
  * through Temporal"). Every field added here stays optional forever: older histories do not have it.
  */
 import type { FailureReason } from '../src/domain/failure-reason.ts';

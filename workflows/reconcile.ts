@@ -7,8 +7,8 @@ import { reconcileOptions } from './activity-options.ts';
 import type { Activities, ReconcileResult } from './contracts.ts';
 
 /**
- * The maximum number of parts of a pass; after that the workflow continues as new, so that its history does not grow
- * without limit. At half a minute per part this is an hour.
+ * The maximum number of parts of a pass, so that its history does not grow without limit. At half a minute per part
+ * this is an hour; the next pass then starts from the beginning.
  */
 const MAX_PARTS = 120;
 

@@ -43,7 +43,7 @@ export function parseApiKey(text: string): { readonly id: string; readonly secre
   return { id, secretSha256: hashSecret(secret) };
 }
 
-/** Whether a text can be the id of a key. */
+/** Whether a string can be the id of a key. */
 export function isApiKeyId(text: string): boolean {
   return API_KEY_ID.test(text);
 }

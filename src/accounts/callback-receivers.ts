@@ -4,7 +4,7 @@
  * schedule.
  *
  * A row exists from the first delivery that is given up until one arrives. One to which nothing was sent for a week
- * is deleted: the address may be long out of use.
+ * is deleted: the URL may be long out of use.
  */
 import type { Queryable, Statement } from '../database/database.ts';
 import { MAX_LISTED_RECEIVERS } from '@darkroom/api/facts/limits';

@@ -1,7 +1,7 @@
 /**
  * Links that sign in to the dashboard: each starts one session of one key, once, within ten minutes. The link
  * contains a secret of its own, which only a POST redeems, so that neither a preview of the link nor a log of
- * addresses uses it up or discloses it.
+ * URLs uses it up or discloses it.
  */
 import type { Queryable, Statement } from '../database/database.ts';
 import { hashSecret, isSecret, newSecret } from './sessions.ts';
@@ -55,7 +55,7 @@ export async function redeemSignInLink(
   return row === undefined || row.expiresAt.getTime() <= now ? undefined : row.keyId;
 }
 
-/** The address of the dashboard that redeems a link. The secret is after `#`: browsers send that to no server. */
+/** The URL of the dashboard that redeems a link. The secret is after `#`: browsers send that to no server. */
 export function signInUrl(publicUrl: string, secret: string): string {
   return `${publicUrl}/sign-in#${secret}`;
 }

@@ -208,7 +208,7 @@ function schemaOf(fields: ReadonlySet<string>, { properties, required }: ModelDe
   };
 }
 
-/** The older spelling is `<model>@<route>` (contract §2). */
+/** The older form is `<model>@<route>` (contract §2). */
 function splitName(name: string, entries: ReadonlyMap<string, Entry>): { base: string; suffix: string | undefined } {
   const at = name.lastIndexOf('@');
   if (entries.has(name) || at <= 0) return { base: name, suffix: undefined };

@@ -1,5 +1,5 @@
 /**
- * The length of a text as JSON Schema's `maxLength` and the prices count it. Loaded by the dashboard too, so it uses
+ * The length of a string as JSON Schema's `maxLength` and the prices count it. Loaded by the dashboard too, so it uses
  * nothing but the language. By code unit, because iterating over ten megabytes of text takes ten times as long.
  */
 
@@ -7,7 +7,7 @@ const HIGH_SURROGATES_FROM = 0xd8_00;
 const LOW_SURROGATES_FROM = 0xdc_00;
 const LOW_SURROGATES_TO = 0xdf_ff;
 
-/** How many Unicode code points a text has; half of a surrogate pair counts as one. */
+/** The number of Unicode code points of a string; an unpaired surrogate counts as one. */
 export function countCodePoints(text: string): number {
   let pairs = 0;
   for (let index = 1; index < text.length; index += 1) {

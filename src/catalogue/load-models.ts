@@ -31,7 +31,7 @@ export interface ReadModels {
   readonly problems: readonly ModelFileError[];
 }
 
-/** Reads the texts of model files; the definition of a text that it has read before is the very same object. */
+/** Parses the contents of model files. For content that it has parsed before, it returns the same definition object. */
 export type ModelReader = (texts: ModelTexts) => ReadModels;
 
 /**

@@ -1,6 +1,6 @@
 /**
- * The model files of some directories as texts: which exist, and their content. Separate from their meaning
- * (load-models.ts), because a running process reads the texts again and again and parses only what is new.
+ * The model files of some directories: their names and contents. Separate from their meaning (load-models.ts), because
+ * a running process reads the files repeatedly and parses only new content.
  */
 import { readFile, readdir, stat } from 'node:fs/promises';
 import path from 'node:path';

@@ -11,7 +11,7 @@ import type { Violation, ViolationPrefix } from '@darkroom/api/facts/violation';
 /** Returns what is wrong with a value, or undefined if nothing is. */
 export type Check = (value: unknown) => string | undefined;
 
-/** The `pattern` of a text that is not blank: all embedded models' prompts have it. */
+/** The `pattern` of a string that is not blank; the prompts of all embedded models have it. */
 const NOT_BLANK = '\\S';
 
 /**

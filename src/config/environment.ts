@@ -40,7 +40,7 @@ export class EnvironmentReader {
     if (this.#problems.length > 0) throw new ConfigurationError(this.#problems);
   }
 
-  /** The text of a variable, its default, or `''` if it has neither, which was reported. */
+  /** The value of a variable, its default, or `''` if it has neither, which was reported. */
   text(name: VariableName): string {
     const variable: Variable = VARIABLES[name];
     const value = variable.kind === 'secret' ? this.#secret(name) : this.#environment[name];

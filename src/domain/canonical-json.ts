@@ -3,7 +3,7 @@
  * request bodies. Arrays keep their order, and an explicit `null` is not an absent field (contract §2).
  */
 
-/** JSON with the fields of every object in code-unit order, so that equal values have equal texts. */
+/** JSON with the fields of every object in code-unit order, so that equal values have equal JSON. */
 export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';

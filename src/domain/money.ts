@@ -21,7 +21,7 @@ export function formatUsd(microUsd: bigint): string {
 /**
  * Reads an amount from a decimal string of at most 12 digits before and 6 after the point.
  *
- * @returns undefined if the text is not of that form (signs, exponents and blanks included).
+ * @returns undefined if the string is not of that form (signs, exponents and blanks included).
  */
 export function parseUsd(text: string): bigint | undefined {
   const match = AMOUNT.exec(text);

@@ -54,7 +54,7 @@ export interface RunRecord {
 /** The type of the failure with which a workflow ends whose task is not in the database. */
 export const TASK_NOT_FOUND = 'TaskNotFound';
 
-/** The pattern of a provider's job id that may be stored in a history: it excludes URLs and most secrets. */
+/** The pattern of a provider's job id that may be stored in a history. It excludes URLs, which may contain secrets. */
 const JOB_ID = /^[\w.:=-]{1,200}$/;
 
 /**

@@ -8,7 +8,7 @@ export type TaskId = `tk-svc-${string}`;
 
 const TASK_ID = /^tk-svc-[0-9A-HJKMNP-TV-Z]{26}$/;
 
-/** Whether a text has the form of a task id; says nothing about whether the task exists. */
+/** Whether a string has the form of a task id; the task need not exist. */
 export function isTaskId(text: string): text is TaskId {
   return TASK_ID.test(text);
 }

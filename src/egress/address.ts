@@ -1,6 +1,7 @@
 /**
- * What a host is: an address in any of its spellings, or a name; and whether an address is public. Separate from the
- * connector so that the create call can reject a literal address without connecting (contract §2 `callback.url`).
+ * Classifies a host as an IP address, in any of its formats, or a name, and determines whether an address is public.
+ * Separate from the connector so that the create call can reject a literal address without connecting (contract §2
+ * `callback.url`).
  *
  * A public address is what `ipaddr.js` calls unicast, minus what it misses: Azure's wire server, and IPv6 outside
  * 2000::/3, the only space that is assigned (it calls `::7f00:1` unicast). That also rejects every form that carries
@@ -13,9 +14,7 @@ import ipaddr from 'ipaddr.js';
 /** An address, parsed. */
 export type IpAddress = ipaddr.IPv4 | ipaddr.IPv6;
 
-/**
- * The kind of a URL's host. An address is in its canonical spelling, a name in lower case, without a dot at its end.
- */
+/** The kind of a URL's host. An address is in its canonical format, a name in lower case, without a dot at its end. */
 export type Host =
   | { readonly kind: 'address'; readonly address: string }
   | { readonly kind: 'name'; readonly name: string }
@@ -65,7 +64,7 @@ export function readHost(host: string): Host {
 /**
  * Parses an address as resolvers and sockets report it: dotted decimal or IPv6.
  *
- * @returns undefined for any other spelling, and for one with a zone id, which only names a link of this machine.
+ * @returns undefined for any other format, and for one with a zone id, which only names a link of this machine.
  */
 export function parseAddress(address: string): IpAddress | undefined {
   if (isIP(address) === 0 || address.includes('%')) return undefined;
@@ -82,7 +81,7 @@ export function isSameAddress(one: string, other: string | undefined): boolean {
 /**
  * Whether an address belongs to the public internet. Anything that cannot be parsed does not.
  *
- * @param address dotted decimal or IPv6; other spellings go through `readHost` first.
+ * @param address dotted decimal or IPv6; other formats go through `readHost` first.
  */
 export function isPublicAddress(address: string): boolean {
   const parsed = parseAddress(address);

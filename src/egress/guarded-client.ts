@@ -1,5 +1,5 @@
 /**
- * The only client for untrusted addresses: callback URLs, reference media, providers' result URLs. It has no proxies,
+ * The only client for untrusted URLs: callback URLs, reference media, providers' result URLs. It has no proxies,
  * cookies, credentials or caches, and follows redirects only for a download.
  */
 import type { Readable } from 'node:stream';
@@ -43,7 +43,7 @@ export interface DownloadOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Why an address is not passed on. */
+/** Why a URL is not passed on. */
 export interface Obstacle {
   /** For the sender of the URL. */
   readonly problem: string;
@@ -59,7 +59,7 @@ export interface Egress {
     options: PostOptions,
   ): Promise<{ readonly status: number; readonly headers: Readonly<Record<string, string | undefined>> }>;
   /**
-   * Fetches a file, over at most three redirects, each checked like the first address. The stream fails with
+   * Fetches a file, over at most three redirects, each checked like the first URL. The stream fails with
    * `EgressError` `too_large` or `timeout`, the latter also if it comes too slowly (pace.ts); destroying it closes
    * the connection.
    *
@@ -277,7 +277,7 @@ async function acceptable(answer: Answer, maxBytes: number): Promise<Answer> {
   throw new EgressError('status', `the address answered ${answer.status} ${problem}`, { status: answer.status });
 }
 
-/** A fragment is for browsers and not sent; everything else of the new address is checked as it is. */
+/** A fragment is for browsers and not sent; everything else of the new URL is checked as it is. */
 function redirectTarget(location: string, from: URL): string {
   if (!URL.canParse(location, from.href))
     throw new EgressError('unreachable', 'redirected to something that is no address');

@@ -59,7 +59,7 @@ export function checkUrl(url: string, policy: EgressPolicy, maxLength: number = 
 /**
  * Whether a connection may be made to an address that a target resolved to.
  *
- * @param address dotted decimal or IPv6; for any other spelling the result is false.
+ * @param address dotted decimal or IPv6; for any other format the result is false.
  */
 export function mayConnect(target: Target, address: string, policy: EgressPolicy): boolean {
   const name = target.host.kind === 'name' ? target.host.name : undefined;

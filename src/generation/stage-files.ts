@@ -1,5 +1,5 @@
 /**
- * Stores what a provider delivered: bytes in the object store, addresses in the record. Keys contain the attempt, so
+ * Stores what a provider delivered: bytes in the object store, URLs in the record. Keys contain the attempt, so
  * that two attempts never write to the same key; objects that no settlement names are swept later.
  */
 import { createReadStream } from 'node:fs';

@@ -41,7 +41,7 @@ const MAX_ATTEMPTS = 4;
 /** After this many time-outs a download is not retried: a slow server occupies slots that other tasks need. */
 const MAX_TIMEOUTS = 2;
 const FIRST_PAUSE_MS = 500;
-/** The error of an address as reported to the task's owner; an address that may not be reached is `unreachable`. */
+/** The error of a URL as reported to the task's owner; a URL that may not be reached is `unreachable`. */
 const FAULT_OF_EGRESS: Readonly<Record<EgressFailureKind, FaultKind>> = {
   unreachable: 'unreachable',
   timeout: 'too_slow',
@@ -88,7 +88,7 @@ export async function stageInputs(
   return { ...request, media: await (fetches ? context.inputFetches.run(task.accountId, loadAll) : loadAll()) };
 }
 
-/** Whether a file has to be fetched from an address that the caller chose. */
+/** Whether a file has to be fetched from a URL that the caller chose. */
 function isElsewhere(value: string): boolean {
   return referencedId(value) === undefined && !DATA_URL.test(value);
 }

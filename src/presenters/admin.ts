@@ -8,7 +8,7 @@ import type { OperatorCost } from '../billing/operator-costs.ts';
 import type { Static } from 'typebox';
 import type { OperatorCostsSchema } from '@darkroom/api/admin/admin';
 
-/** @returns micro-USD with its sign; undefined where the text is not an amount. */
+/** @returns micro-USD with its sign; undefined if the string is not an amount. */
 export function parseSignedUsd(text: string): bigint | undefined {
   if (!text.startsWith('-')) return parseUsd(text);
   const amount = parseUsd(text.slice(1));

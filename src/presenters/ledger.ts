@@ -42,7 +42,7 @@ function cursorOf({ kind, reference }: LedgerEntry): string {
   return Buffer.from(`${kind}:${reference}`).toString('base64url');
 }
 
-/** @returns undefined where the text is not a cursor of ours. */
+/** @returns undefined if the string is not a cursor of ours. */
 export function readLedgerCursor(cursor: string): Pick<LedgerEntry, 'kind' | 'reference'> | undefined {
   const text = Buffer.from(cursor, 'base64url').toString('utf8');
   const colon = text.indexOf(':');

@@ -1,5 +1,5 @@
 /**
- * A session of the dashboard as its pages see it: whose it is, what it may do, and the addresses of the service.
+ * A session of the dashboard as its pages see it: whose it is, what it may do, and the URLs of the service.
  */
 import type { KeyListing } from '../accounts/keys.ts';
 import type { Service } from '@darkroom/api/tasks/session';

@@ -10,7 +10,7 @@ import type { Static } from 'typebox';
 import { outputFileName } from './task.ts';
 import type { StorageDecision } from '../tasks/lifecycle/storage-operations.ts';
 
-/** Whether a text can be an output's id. */
+/** Whether a string can be an output's id. */
 export function isOutputId(text: string): boolean {
   return new RegExp(OUTPUT_ID).test(text);
 }

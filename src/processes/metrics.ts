@@ -30,7 +30,7 @@ export async function startMetricsListener(
 }
 
 /**
- * @param readSdkMetrics the text of Temporal's SDK; empty if there is none.
+ * @param readSdkMetrics reads the metrics of Temporal's SDK in text format; empty if there are none.
  * @returns a function that reads everything.
  */
 function rendererOf(

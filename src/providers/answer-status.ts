@@ -11,7 +11,7 @@ import type { UpstreamCondition } from './provider.ts';
 export const DEFAULT_RETRY_AFTER_MS = 5_000;
 /** Statuses of a submit that do not show whether the work was accepted. */
 const UNKNOWN_STATUSES: readonly number[] = [408, 409, 499];
-/** Redirects that keep the method, or permanent ones: the base address is wrong, and nothing was done. */
+/** Redirects that keep the method, or permanent ones: the base URL is wrong, and nothing was done. */
 const MOVED_STATUSES: readonly number[] = [301, 307, 308];
 const INPUT_STATUSES: readonly number[] = [400, 413, 415, 422];
 

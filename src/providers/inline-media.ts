@@ -33,7 +33,7 @@ export async function withMediaInline({ input, media }: GenerationRequest): Prom
   return filled;
 }
 
-/** Replaces the value at a position of the input, which must exist, with a text. */
+/** Replaces the value at a position of the input, which must exist, with a string. */
 function put(within: unknown, [name = '', ...rest]: readonly string[], text: string): void {
   if (typeof within !== 'object' || within === null || !Object.hasOwn(within, name)) return;
   const members = within as Record<string, unknown>;

@@ -13,7 +13,7 @@ export function valueAt(json: unknown, ...path: readonly string[]): unknown {
   return value;
 }
 
-/** The text at the end of a path; undefined if there is none. */
+/** The string at a path; undefined if there is none. */
 export function textAt(json: unknown, ...path: readonly string[]): string | undefined {
   const value = valueAt(json, ...path);
   return typeof value === 'string' ? value : undefined;
@@ -34,7 +34,7 @@ export function jobIdAt(json: unknown, ...path: readonly string[]): string | und
   return text !== undefined && /^[A-Za-z0-9][\w.:-]{0,199}$/.test(text) ? text : undefined;
 }
 
-/** Whether a text is an absolute http or https URL. */
+/** Whether a string is an absolute http or https URL. */
 export function isWebAddress(text: string): boolean {
   return /^https?:\/\//i.test(text) && URL.canParse(text);
 }

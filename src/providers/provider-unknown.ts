@@ -1,6 +1,6 @@
 /**
  * What adapters throw when a provider gave no clear answer, in addition to the two certain outcomes of `provider.ts`.
- * Both carry only a status and a code from a closed alphabet: a provider's text, an address, a key or a prompt must
+ * Both carry only a status and a code from a closed alphabet: a provider's text, a URL, a key or a prompt must
  * not reach a message, because messages and causes end up in Temporal's histories. For that reason there is no cause.
  */
 

@@ -50,7 +50,7 @@ export interface UpstreamBinding {
   readonly id?: string;
   /** A directory below `providers/`. */
   readonly protocol: string;
-  /** The upstream's base address; absent for the embedded engines. */
+  /** The upstream's base URL; absent for the embedded engines. */
   readonly baseUrl?: string;
   /** The name under which configuration holds the credential; never the credential itself. */
   readonly secret?: string;

@@ -1,5 +1,5 @@
 /**
- * What every HTTP adapter has in common: find the address and the credential of a binding, exchange, and classify the
+ * What every HTTP adapter has in common: find the URL and the credential of a binding, exchange, and classify the
  * response as one of the three kinds of outcome of `provider.ts`. An adapter adds only its provider's paths and
  * vocabulary.
  *
@@ -50,7 +50,7 @@ export interface Form {
 export interface SubmitExchange {
   /** Default: POST. */
   readonly method?: 'POST' | 'PUT';
-  /** Below the binding's base address, with a leading `/`. */
+  /** Below the binding's base URL, with a leading `/`. */
   readonly path: string;
   /** Sent as JSON. */
   readonly body?: unknown;

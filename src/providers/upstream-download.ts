@@ -1,7 +1,7 @@
 /**
  * Fetches a file that an upstream serves itself, from its configured origin: scheme, host and port. The operator named
  * that origin, so it may be plain http and private, and it alone gets the credential. Redirects to other origins are
- * not followed here: any other address is for the guarded client (src/egress/), which has no credential.
+ * not followed here: any other URL is for the guarded client (src/egress/), which has no credential.
  */
 import type { Readable } from 'node:stream';
 import { Agent } from 'undici';

@@ -1,5 +1,5 @@
 /**
- * Where a call to an upstream goes and with which credential. The base address comes from the operator's model file,
+ * Where a call to an upstream goes and with which credential. The base URL comes from the operator's model file,
  * the credential from configuration, under the name that the file has for it.
  */
 import { secretVariable } from '../upstreams/secrets.ts';
@@ -18,7 +18,7 @@ export function targetOf(
 ): { readonly url: URL; readonly headers: Readonly<Record<string, string>> } | string {
   const address = `${(upstream.baseUrl ?? '').replace(/\/+$/, '')}${path}`;
   if (!/^https?:\/\//i.test(address) || !URL.canParse(address)) {
-    return 'the model names no usable base address for its upstream';
+    return 'the model names no usable base URL for its upstream';
   }
   const headers = { 'user-agent': 'darkroom' };
   if (upstream.secret === undefined) return { url: new URL(address), headers };

@@ -19,7 +19,7 @@ export function shortenLogLine(part: string, line: string): string | undefined {
   return `${part}: ${message}${message.includes(detail) ? '' : ` (${detail})`}`;
 }
 
-/** The text of a field: the string itself, or an error's message. */
+/** A field as a string: the string itself, or an error's message. */
 function textOf(value: unknown): string {
   if (typeof value === 'string') return value;
   const isError = typeof value === 'object' && value !== null && 'message' in value;

@@ -1,5 +1,5 @@
 /**
- * Outgoing requests of the program: to upstreams by their names, and to addresses that clients chose by their
+ * Outgoing requests of the program: to upstreams by their names, and to URLs that clients chose by their
  * outcomes.
  */
 import { Counter } from 'prom-client';

@@ -3,8 +3,8 @@
  * instrument for everything that is observed where it happens. Values that are read at the moment of a scrape are in
  * metrics-service.ts.
  *
- * Labels come from closed lists, from route patterns and from the operator's own model files. Values from a client or
- * a provider never become labels: ids, addresses and texts would create a series each.
+ * Labels come from closed lists, from route patterns and from the operator's own model files. Values from a client or a
+ * provider never become labels: each id, URL or string would create a series of its own.
  */
 import { Registry } from 'prom-client';
 import { createCallbackMetrics } from './metrics-callbacks.ts';

@@ -4,7 +4,7 @@
  * through Temporal or the database. Its root is the request that created it.
  *
  * Spans are recorded when they are over. Attributes are names, counts and members of closed lists: never prompts,
- * addresses or messages of a provider.
+ * URLs or messages of a provider.
  */
 import { createHash } from 'node:crypto';
 import { ROOT_CONTEXT, SpanKind, SpanStatusCode, TraceFlags, trace } from '@opentelemetry/api';

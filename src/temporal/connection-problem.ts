@@ -8,7 +8,7 @@ import type { GrpcRejection } from './grpc-rejections.ts';
 export interface ConnectionProblem {
   /** `unreachable` may pass by itself. The others persist until an operator acts. */
   readonly reason: Extract<GrpcRejection, 'permission_denied' | 'unauthenticated'> | 'tls' | 'unreachable';
-  /** What to check, and the text of the cause. */
+  /** What to check, and the message of the cause. */
   readonly message: string;
 }
 

@@ -8,7 +8,7 @@ import type { ReasoningEffort } from '@darkroom/api/facts/text-options';
 /** A part of a message. */
 export type ContentPart =
   | { readonly type: 'text'; readonly text: string }
-  /** A web address or a `data:` URL. */
+  /** A web URL or a `data:` URL. */
   | { readonly type: 'image'; readonly url: string; readonly detail?: 'auto' | 'low' | 'high' }
   /** The text of an assistant's refusal, in a conversation that is sent again. */
   | { readonly type: 'refusal'; readonly refusal: string };

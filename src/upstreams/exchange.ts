@@ -5,7 +5,7 @@
  *
  * undici calls `onRequestStart` after the connection is established and before it writes the first byte. An exchange
  * that ended before that call has certainly sent nothing, whatever the error was; no list of error codes is needed.
- * The base addresses come from the operator's model definitions, so they may be private; addresses that a provider
+ * The base URLs come from the operator's model definitions, so they may be private; URLs that a provider
  * returns (results) are fetched elsewhere, by the guarded client.
  */
 import { Readable } from 'node:stream';
@@ -129,7 +129,7 @@ function start(agent: Agent, request: OutgoingRequest, receiver: Receiver): Runn
   };
 }
 
-/** The code of an error of Node or undici; its message may contain an address and is dropped. */
+/** The code of an error of Node or undici; its message may contain a URL and is dropped. */
 function codeOf(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   return typeof code === 'string' && /^[A-Z0-9_]{1,64}$/.test(code) ? code : 'FAILED';

@@ -21,7 +21,7 @@ export interface HookUrls {
   /**
    * The URL that an upstream can call back about a task.
    *
-   * @param upstream its name and its base address.
+   * @param upstream its name and its base URL.
    * @param keyId names the key to sign with, if it is still accepted; default: that of new URLs.
    * @returns undefined if the upstream cannot be expected to reach us.
    */

@@ -1,5 +1,5 @@
 /**
- * The file that `configure` writes: the address of the service, and the API key. A key can spend money, so a file that
+ * The file that `configure` writes: the URL of the service, and the API key. A key can spend money, so a file that
  * other users can read is rejected, not only warned about.
  */
 import { randomBytes } from 'node:crypto';

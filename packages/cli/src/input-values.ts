@@ -150,7 +150,7 @@ function setMember(container: Container, name: string, value: unknown): void {
   (container as Record<string, unknown>)[name] = value;
 }
 
-/** The value of a text according to a schema. */
+/** Converts a string to a value according to a schema. */
 function valueOf(text: string, schemas: readonly JsonSchema[]): unknown {
   const types = new Set(schemas.flatMap(typesOf));
   const isList = types.has('array');
@@ -159,7 +159,7 @@ function valueOf(text: string, schemas: readonly JsonSchema[]): unknown {
     const file = new FileValue(text.slice(1));
     return isList && !schemas.some(takesMedia) ? [file] : file;
   }
-  // A text that is one of the allowed values stays text, even if a number would be accepted: "6".
+  // A string that is one of the allowed values stays a string, even if a number would be accepted: "6".
   if (types.has('string') && schemas.some((schema) => Array.isArray(schema['enum']) && schema['enum'].includes(text))) {
     return text;
   }

@@ -1,5 +1,5 @@
 /**
- * The address of the service and the API key: from the environment, otherwise from the file that `configure` writes.
+ * The URL of the service and the API key: from the environment, otherwise from the file that `configure` writes.
  * Never from the arguments, which every user of the machine can see.
  */
 import { configFilePath, readConfigFile } from './config-file.ts';

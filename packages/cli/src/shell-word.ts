@@ -1,6 +1,6 @@
 /** Commands in messages can be pasted into a shell. */
 
-/** A text as one word of a POSIX shell. */
+/** Quotes a string as one word of a POSIX shell. */
 export function shellWord(text: string): string {
   return /^[\w.:/@%+=,-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }

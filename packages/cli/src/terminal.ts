@@ -93,7 +93,7 @@ export function createTerminal({ environment, stdin, stdout, stderr }: CliEnviro
   };
 }
 
-/** A text without control sequences for a terminal; line breaks and tabs stay. */
+/** Removes control sequences for a terminal from a string; line breaks and tabs stay. */
 export function printable(text: string): string {
   // eslint-disable-next-line no-control-regex -- control characters are what this is about
   return stripVTControlCharacters(text).replaceAll(/[\u0000-\u0008\u000B-\u001F\u007F-\u009F]/g, '');

@@ -1,5 +1,5 @@
 /**
- * The whole application: what surrounds every page, and which page an address shows. Pages are loaded when they are
+ * The whole application: what surrounds every page, and which page a URL shows. Pages are loaded when they are
  * opened.
  */
 import { Box, Center, MantineProvider } from '@mantine/core';

@@ -1,5 +1,5 @@
 /**
- * A task as the tools return it: its JSON, the address of each original, and images, so that the model sees the
+ * A task as the tools return it: its JSON, the URL of each original, and images, so that the model sees the
  * outputs. Whatever is requested, an answer stays below what clients accept (tool-result.ts).
  */
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -51,7 +51,7 @@ export interface TaskAnswerOptions {
   /** Whether an image may be requested again: not while the process is stopping. */
   readonly mayWait: () => boolean;
   readonly media: MediaChoice;
-  /** Whether the client supports `resource_link` (protocol 2025-06-18); the others get addresses as text. */
+  /** Whether the client supports `resource_link` (protocol 2025-06-18); the others get URLs as text. */
   readonly takesLinks: boolean;
   /** Added before the JSON: what the model should do next. */
   readonly remark?: string | undefined;

@@ -12,7 +12,10 @@
  */
 export type ErrorForm = 'envelope' | 'admin' | 'text' | 'models' | 'json-rpc';
 
-/** @param path of a request or a route. An odd spelling (`/v1//chat`, `/v1%2Fchat`) counts as what it resembles. */
+/**
+ * @param path of a request or a route. An unusual form (`/v1//chat`, `/v1%2Fchat`) is treated like the path that it
+ * resembles.
+ */
 export function errorFormOf(path: string): ErrorForm {
   const [api, first = ''] = path.split(/(?:\/|%2f)+/i, 3).slice(1);
   if (api === 'mcp') return 'json-rpc';

@@ -1,6 +1,6 @@
 /**
  * The only module that turns errors into HTTP (contract §1); what each kind means is a row of ERROR_KINDS. No response
- * contains a stack, SQL, a host name, a key or the text of a provider.
+ * contains a stack, SQL, a host name, a key or a message of a provider.
  */
 import { UnsupportedMediaError } from '@darkroom/media/inspect';
 import { PreviewTooSlowError } from '@darkroom/media/preview';

@@ -1,6 +1,6 @@
 /**
- * Reads a query string by its schema: texts are converted to the types of the schema, and parameters that are
- * unknown, given twice or of the wrong form are reported in the contract's words (§1).
+ * Reads a query string by its schema: values are converted to the types of the schema, and parameters that are unknown,
+ * given twice or of the wrong form are reported in the contract's words (§1).
  */
 import type { TObject } from 'typebox';
 import type { Violation } from '@darkroom/api/facts/violation';
@@ -21,7 +21,7 @@ interface Property {
 /**
  * @param schema undefined: the route takes no parameters.
  * @param options.prefix parameters whose names begin with it are collected separately, by the rest of their names.
- * @param options.takesBrackets whether the list `include` may be spelt `include[]`, as clients of OpenAI's API do.
+ * @param options.takesBrackets whether the list `include` may be written `include[]`, as clients of OpenAI's API do.
  * @throws {RequestError} 400 naming the parameter.
  */
 export function readQuery(
@@ -69,7 +69,7 @@ export function readQuery(
   return { query, prefixed };
 }
 
-/** @returns `include` for `include[]`; undefined for a name that is not a list in this spelling. */
+/** @returns `include` for `include[]`; undefined for a name that is not a list in this format. */
 function listNameOf(name: string, properties: Readonly<Record<string, Property>>): string | undefined {
   if (!name.endsWith('[]')) return undefined;
   const list = name.slice(0, -2);

@@ -61,7 +61,7 @@ export function registerRoutes(
   };
 }
 
-/** `/v1/tasks/{taskId}` as the router spells it; `{name...}` takes the rest of the path, slashes included. */
+/** `/v1/tasks/{taskId}` in the router's syntax; `{name...}` takes the rest of the path, slashes included. */
 function koaPath(path: string): string {
   return path.replaceAll(/\{(\w+)\.\.\.\}/g, '*$1').replaceAll(/\{(\w+)\}/g, ':$1');
 }

@@ -75,7 +75,7 @@ export interface RouteRequest<Query, Body> {
 
 export interface RouteSpec<Query extends TObject, Body extends TSchema> {
   readonly method: RouteMethod;
-  /** In the spelling of OpenAPI: `/v1/tasks/{taskId}`. `{modelName...}` takes slashes too. */
+  /** In the format of OpenAPI: `/v1/tasks/{taskId}`. `{modelName...}` takes slashes too. */
   readonly path: string;
   readonly operationId: string;
   readonly tag: (typeof ROUTE_TAGS)[number];

@@ -28,7 +28,7 @@ export function createTaskBody(models: readonly ModelDefinition[]): CreateTaskBo
   };
 }
 
-/** Every spelling of a model's name: `base`, and the older `base@route` of its routes. */
+/** Every form of a model's name: `base`, and the older `base@route` of its routes. */
 function namesOf({ name, routes }: ModelDefinition): readonly string[] {
   return [name, ...Object.keys(routes).map((route) => `${name}@${route}`)];
 }

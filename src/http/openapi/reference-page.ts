@@ -7,7 +7,7 @@ import { createRequire } from 'node:module';
 import path from 'node:path';
 import type { StaticFile } from '../app/static-files.ts';
 
-/** URLs are relative: the page works at any address that leads here. */
+/** URLs are relative: the page works at any URL that leads here. */
 export const PAGE: StaticFile = {
   type: 'text/html; charset=utf-8',
   content: Buffer.from(`<!doctype html>

@@ -1,6 +1,4 @@
-/**
- * The texts of the reference that do not belong to a single route.
- */
+/** The descriptions of the reference that do not belong to a single route. */
 import type { ROUTE_TAGS } from '../app/route.ts';
 
 /** What applies to every operation of the public API. */

@@ -134,13 +134,13 @@ export function createDashboard(http: HttpContext, listener: 'public' | 'admin')
   return { routes, pages };
 }
 
-/** Whether a browser requests a page, at an address that no route has. */
+/** Whether a browser requests a page, at a URL that no route has. */
 function isPageRequest(ctx: ParameterizedContext<RequestState>, first: string): boolean {
   return methodsOfPath(ctx).size === 0 && !FOR_PROGRAMS.has(first) && ctx.accepts('json', 'html') === 'html';
 }
 
 /**
- * The origins of outputs: our own address, although the page may be open under another name of this machine, and the
+ * The origins of outputs: our own URL, although the page may be open under another name of this machine, and the
  * store's where it serves them itself.
  */
 async function findMediaOrigins({ config, store, urlSigner }: HttpContext): Promise<readonly string[]> {

@@ -120,7 +120,7 @@ async function discard(http: HttpContext, objectKey: string): Promise<void> {
   });
 }
 
-/** @throws {UploadNotFoundError} the text cannot be an upload's id. */
+/** @throws {UploadNotFoundError} the string cannot be an upload's id. */
 function fileIdOf({ fileId = '' }: Readonly<Record<string, string>>): string {
   if (!FILE_ID.test(fileId)) throw new UploadNotFoundError();
   return fileId;

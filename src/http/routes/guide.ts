@@ -14,7 +14,7 @@ import type { RequestState } from '../app/request-state.ts';
 import { protectPage } from '../middleware/security-headers.ts';
 
 const ROOT = '/guide';
-/** The address that the pages themselves use. OpenAPI documents name none with a slash at the end. */
+/** The URL that the pages themselves use. OpenAPI documents name none with a slash at the end. */
 const ROOT_OF_PAGES = '/guide/';
 const START_PAGE = 'index';
 const PAGE_SUFFIX = '.html';

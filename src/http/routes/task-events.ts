@@ -81,7 +81,7 @@ export function taskEventRoutes(http: HttpContext): readonly Route[] {
   ];
 }
 
-/** @returns undefined for a text that is not a `seq`: such a header is ignored. */
+/** @returns undefined for a string that is not a `seq`: such a header is ignored. */
 function lastEventId(header: string): number | undefined {
   return /^\d{1,9}$/.test(header) ? Number(header) : undefined;
 }

@@ -15,7 +15,7 @@ import type { HttpContext } from '../app/context.ts';
 import { setDeprecationHeaders } from '../middleware/deprecation.ts';
 import type { RequestState } from '../app/request-state.ts';
 
-/** @throws {TaskNotFoundError} the text cannot be a task's id. */
+/** @throws {TaskNotFoundError} the string cannot be a task's id. */
 export function taskIdOf({ taskId = '' }: Readonly<Record<string, string>>): TaskId {
   if (!isTaskId(taskId)) throw new TaskNotFoundError();
   return taskId;

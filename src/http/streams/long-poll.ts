@@ -13,7 +13,7 @@ const LONGEST_WAIT_SECONDS = 30;
 
 /** A token of HTTP (RFC 9110 §5.6.2). */
 const TOKEN = /^[\w!#$%&'*+.^`|~-]+$/;
-/** The text between two quotes, with what is escaped in it. */
+/** The characters between two quotes, including escaped ones. */
 const QUOTED = /^"((?:[^"\\]|\\.)*)"$/;
 
 /**

@@ -1,6 +1,6 @@
 /**
- * Sends a text answer: each event in a write of its own, at the pace of the client, with a comment after silence
- * (contract §4, §9). The answer stops when the client stops reading or disconnects.
+ * Sends the response of a text call: each event in a write of its own, at the pace of the client, with a comment after
+ * silence (contract §4, §9). The answer stops when the client stops reading or disconnects.
  */
 import type { ServerResponse } from 'node:http';
 import type { ParameterizedContext } from 'koa';

@@ -7,12 +7,12 @@ const SEGMENT = /^[A-Za-z0-9._-]+$/;
 const PREFIX = /^[A-Za-z0-9._/-]*$/;
 const MAX_LENGTH = 512;
 
-/** Whether a text is a key that the stores accept. */
+/** Whether a string is a key that the stores accept. */
 export function isObjectKey(text: string): boolean {
   return text.length <= MAX_LENGTH && text.split('/').every((segment) => SEGMENT.test(segment) && !isDots(segment));
 }
 
-/** @throws {TypeError} the text is not a key. It is not repeated in the message: it may come from outside. */
+/** @throws {TypeError} the string is not a key. The message does not repeat it, because it may come from outside. */
 export function assertObjectKey(key: string): void {
   if (!isObjectKey(key)) throw new TypeError('not an object key: segments of [A-Za-z0-9._-] joined by /');
 }

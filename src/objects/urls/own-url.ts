@@ -1,6 +1,6 @@
 /**
  * From a URL that this service signed back to the object that it opens, so that one task can use what another made
- * (contract §7 "Uploads"), and the text by which a stored input refers to such an object.
+ * (contract §7 "Uploads"), and the string by which a stored input refers to such an object.
  */
 import type { UrlSigner } from './signed-url.ts';
 
@@ -14,7 +14,7 @@ export function referenceTo(objectId: string): string {
   return `darkroom:${objectId}`;
 }
 
-/** The id of the output or upload that a text refers to; undefined where it is no reference. */
+/** The id of the output or upload that a string refers to; undefined if it is no reference. */
 export function referencedId(text: string): string | undefined {
   return REFERENCE.exec(text)?.[1];
 }

@@ -124,7 +124,7 @@ export function createUrlSigner(options: UrlSignerOptions): UrlSigner {
   };
 }
 
-/** Compared as text: base64url of a fixed length has one spelling only where it is compared and never decoded. */
+/** Compared as a string and never decoded, because different base64url strings can decode to the same bytes. */
 function macOf(claim: string, key: KeyObject): string {
   return createHmac('sha256', key).update(claim).digest('base64url').slice(0, MAC_LENGTH);
 }

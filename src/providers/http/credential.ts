@@ -18,7 +18,7 @@ export function credentialHeaders(secret: string, upstream: UpstreamBinding): Re
   }
 }
 
-/** An address or a path with the secret in its query, if the secret goes there and one is configured. */
+/** A URL or a path with the secret in its query, if the secret goes there and one is configured. */
 export function withCredential(address: string, upstream: UpstreamBinding, secrets: SecretSource): string {
   const auth = findBinding(upstream)?.auth;
   const secret = upstream.secret === undefined ? undefined : secrets.get(upstream.secret);

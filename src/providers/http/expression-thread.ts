@@ -1,6 +1,6 @@
 /**
- * Entry point of the thread in which expressions are evaluated: takes one job at a time, returns JSON texts. Found by
- * path from `expressions.ts`, which terminates the thread if an expression does not finish.
+ * Entry point of the thread in which expressions are evaluated: takes one job at a time and returns JSON strings. Found
+ * by path from `expressions.ts`, which terminates the thread if an expression does not finish.
  */
 import jsonata from 'jsonata';
 import { LRUCache } from 'lru-cache';

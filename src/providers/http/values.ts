@@ -43,7 +43,7 @@ export function progressOf(value: unknown): number | undefined {
   return typeof value === 'number' && value >= 0 && value <= 1 ? value : undefined;
 }
 
-/** A path below the base address: it leads nowhere else, and its dot segments cannot climb. */
+/** A path below the base URL: it leads nowhere else, and its dot segments cannot climb. */
 export function pathOf(value: unknown): string | undefined {
   if (typeof value !== 'string' || value.length > MAX_PATH_LENGTH) return undefined;
   if (!/^\/[\x21-\x7e]*$/.test(value) || /[#\\]/.test(value)) return undefined;

@@ -10,7 +10,7 @@ import { Readable } from 'node:stream';
 import type { InputFile } from '../provider.ts';
 import type { Form } from '../upstream-calls.ts';
 
-/** One part of a form: a text, or a file with its file name. */
+/** One part of a form: a string, or a file with its file name. */
 export type FormPart =
   | { readonly name: string; readonly text: string }
   | { readonly name: string; readonly file: InputFile; readonly fileName: string };
@@ -54,7 +54,7 @@ export async function createForm(parts: readonly FormPart[]): Promise<Form> {
 }
 
 /**
- * The fields of an input as texts of a form, lists as `name[]`; undefined and null are omitted.
+ * The fields of an input as strings of a form, lists as `name[]`; undefined and null are omitted.
  *
  * @param without names that do not go into the form.
  */

@@ -2,7 +2,7 @@
  * Videos: a job that is created and polled, and whose content is fetched, below `{baseUrl}/videos`. Source: the
  * openai-openapi document (CreateVideoBody, VideoResource); self-hosted servers offer the same.
  *
- * Our name for the clip's length is `duration` (spec §2.5), the provider's is `seconds`, a text; the other fields are
+ * Our name for the clip's length is `duration` (spec §2.5), the provider's is `seconds`, a string; the other fields are
  * the provider's own. The first image of the input becomes `input_reference`.
  */
 import { extensionFor } from '@darkroom/media/media-types';

@@ -28,7 +28,7 @@ const lockOwned: Statement = {
  *
  * @returns whether there is something for Temporal in the outbox, so that the launcher can be woken.
  * @throws {TaskNotFoundError} unknown, or another account's.
- * @throws {NotRedeliverableError} not over yet, created without a callback, or its address was erased.
+ * @throws {NotRedeliverableError} not over yet, created without a callback, or its URL was erased.
  */
 export async function redeliverCallback(database: Database, accountId: string, taskId: TaskId): Promise<boolean> {
   return database.transaction(async (transaction) => {

@@ -154,7 +154,7 @@ function withDeadlines({ secondsLeft, archivingSecondsLeft, ...row }: WorkingRow
   return { ...row, deadlineAt: at(secondsLeft), archivingDeadlineAt: at(archivingSecondsLeft) };
 }
 
-/** One file that a generation produced: in the object store already, or still at the provider's address. */
+/** One file that a generation produced: in the object store already, or still at the provider's URL. */
 export type GeneratedFile = StoredFile | { readonly url: string };
 
 /** The upstream of its route that has a task. */

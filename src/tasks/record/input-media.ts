@@ -88,7 +88,7 @@ export function isAccepted(mimeType: string, accepts: readonly string[]): boolea
   return accepts.some((each) => each === mimeType || each === '*/*' || each === `${mimeType.split('/')[0] ?? ''}/*`);
 }
 
-/** The same input with other texts at some paths. @param texts by path. */
+/** The same input with other strings at some paths. @param texts the strings by path. */
 export function withTexts(input: Input, texts: ReadonlyMap<readonly string[], string>): Input {
   if (texts.size === 0) return input;
   const copy = structuredClone(input) as Record<string, unknown>;
@@ -189,7 +189,7 @@ function mediaViolation({ path }: MediaField, keyword: string, problem: string):
 }
 
 /**
- * The path of a text in the form that only a stored input may have: presented to its reader, it would become a URL of
+ * The path of a string in the form that only a stored input may have: presented to its reader, it would become a URL of
  * whatever object it names.
  */
 function forgedReference(value: unknown, path: readonly string[]): readonly string[] | undefined {

@@ -245,7 +245,7 @@ function echoOf(
     safety_identifier: given<string>(body['safety_identifier']) ?? null,
     prompt_cache_key: given<string>(body['prompt_cache_key']) ?? null,
     ...(user === undefined ? {} : { user }),
-    // Two spellings of it are in use; OpenAI's document has this one.
+    // Two forms of it are in use; OpenAI's documentation has this one.
     ...(retention === undefined ? {} : { prompt_cache_retention: retention.replace('in-memory', 'in_memory') }),
   };
 }

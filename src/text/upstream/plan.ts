@@ -17,7 +17,7 @@ import type { StreamReader } from './stream-reader.ts';
 
 interface Sent {
   readonly interfaceUsed: TextSurface;
-  /** Below the base address. */
+  /** Below the base URL. */
   readonly path: string;
   readonly body: Readonly<Record<string, unknown>>;
 }

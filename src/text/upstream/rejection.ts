@@ -1,11 +1,11 @@
 /**
  * What an unsuccessful status means, and to whom it is reported. The message of an upstream stays here: it names its
- * model, its address, its operator's account.
+ * model, its URL, its operator's account.
  *
  * - 400, 404, 413, 422 and all other 4xx: this very request is rejected, and no other upstream is tried;
  * - 401, 402, 403: the upstream rejects us; that is for the operator to resolve, and another upstream may answer;
  * - 408, 409, 425, 429, 5xx: it cannot answer now;
- * - 3xx: redirects are not followed: a credential is for the address that the operator wrote.
+ * - 3xx: redirects are not followed: a credential is for the URL that the operator wrote.
  */
 import { parseRetryAfterMs } from '../../domain/retry-after.ts';
 import { CHAT_PARAMETERS, RESPONSES_PARAMETERS } from '../features.ts';

@@ -1,5 +1,5 @@
 /**
- * Where the calls of an upstream go, with which credential, and what its name is. The base address comes from the
+ * Where the calls of an upstream go, with which credential, and what its name is. The base URL comes from the
  * operator's model file, the credential from configuration, under the name that the file has for it.
  */
 import type { TextUpstream } from '../../catalogue/text-definition.ts';
@@ -9,7 +9,7 @@ export interface UpstreamTarget {
   readonly origin: string;
   /** The path before the interface's own, e.g. `/v1`. */
   readonly basePath: string;
-  /** The query of the base address: some gateways require their version there. */
+  /** The query of the base URL: some gateways require their version there. */
   readonly search: string;
   readonly headers: Readonly<Record<string, string>>;
 }
@@ -17,7 +17,7 @@ export interface UpstreamTarget {
 /** Where an upstream's calls go, or a message that states what the operator must configure. */
 export function textTargetOf({ baseUrl, secret }: TextUpstream, secrets: SecretSource): UpstreamTarget | string {
   if (baseUrl === undefined || !/^https?:\/\//i.test(baseUrl) || !URL.canParse(baseUrl)) {
-    return 'the model names no usable base address for its upstream';
+    return 'the model names no usable base URL for its upstream';
   }
   const { origin, pathname, search } = new URL(baseUrl);
   const address = { origin, basePath: pathname.replace(/\/+$/, ''), search };

@@ -99,7 +99,7 @@ const ItemSchema: Schema = {
   ],
 };
 
-/** A text, which is a message of the user, or items. */
+/** A string, which is a message of the user, or a list of items. */
 export const InputSchema = Type.Unsafe<string | readonly Readonly<Record<string, unknown>>[] | null>({
   type: ['string', 'array', 'null'],
   maxLength: MAX_TEXT,

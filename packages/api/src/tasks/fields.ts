@@ -1,5 +1,5 @@
 /**
- * Fields that many shapes have, in the spelling of the wire (contract, "Conventions"): times in Unix seconds, money as
+ * Fields that many shapes have, in the format of the wire (contract, "Conventions"): times in Unix seconds, money as
  * decimal strings in USD.
  */
 import { Type } from 'typebox';

@@ -86,7 +86,7 @@ function rowOf(task: WireTask): TaskRow {
   };
 }
 
-/** The filter as the API's parameters; the page's address uses them too. */
+/** The filter as the API's parameters; the page's URL uses them too. */
 export function filterParameters(filter: TaskFilter): Record<string, string> {
   return {
     ...(filter.statuses.length === 0 ? {} : { status: filter.statuses.join(',') }),

@@ -1,5 +1,5 @@
 /**
- * The address with which a browser saves an output as a file. The attribute `download` alone does not if the bytes
+ * The URL with which a browser saves an output as a file. The attribute `download` alone does not if the bytes
  * come from another origin: a store that serves them itself, or this page opened under another name of the machine.
  *
  * @param url as returned by the API.

@@ -25,7 +25,7 @@ interface ShellProps {
   readonly pages: readonly [ShellPage, ...ShellPage[]];
   /** The start of the document's title, before the product's name. */
   readonly titleOf: (page: ShellPage | undefined, location: string) => string;
-  /** The part of the address whose change moves the focus to the page. Default: all of it. */
+  /** The part of the URL whose change moves the focus to the page. Default: all of it. */
   readonly focusedPart?: (location: string) => string;
   /** Shown next to the product's name. */
   readonly badge?: ReactNode;

@@ -1,4 +1,4 @@
-/** Shown for an address without a page. */
+/** Shown for a URL without a page. */
 import { Button } from '@mantine/core';
 import { Link } from 'wouter';
 import { EmptyState } from '../components/states.tsx';

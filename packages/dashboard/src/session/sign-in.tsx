@@ -13,7 +13,7 @@ import { SignInForm } from './sign-in-form.tsx';
 
 type Credential = { readonly key: string } | { readonly link: string };
 
-/** Where a link's secret is: after `#`, which browsers do not send. It is removed from the address at once. */
+/** Where a link's secret is: after `#`, which browsers do not send. It is removed from the URL at once. */
 function takeLinkSecret(): string | undefined {
   const secret = window.location.pathname === '/sign-in' ? window.location.hash.slice(1) : '';
   if (secret === '') return undefined;

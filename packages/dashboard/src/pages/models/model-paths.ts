@@ -1,4 +1,4 @@
-/** The addresses of a model's page and playground; the slashes of its name are kept. */
+/** The URLs of a model's page and playground; the slashes of its name are kept. */
 
 const inPath = (name: string): string => name.split('/').map(encodeURIComponent).join('/');
 

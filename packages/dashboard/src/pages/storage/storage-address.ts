@@ -1,4 +1,4 @@
-/** The filters and the page number of the gallery in the page's address, as the API's parameters. */
+/** The filters and the page number of the gallery in the page's URL, as the API's parameters. */
 import { useCallback, useMemo } from 'react';
 import { useLocation, useSearch } from 'wouter';
 import type { StorageFilter } from '../../api/storage.ts';

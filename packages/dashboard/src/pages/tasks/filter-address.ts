@@ -1,5 +1,5 @@
 /**
- * The filter of the list in the page's address, as the API's parameters: an address can be shared, and its query sent
+ * The filter of the list in the page's URL, as the API's parameters: a URL can be shared, and its query sent
  * to the API unchanged.
  */
 import type { TaskStatus } from '@darkroom/api/facts/task-status';
@@ -17,7 +17,7 @@ function isStatus(text: string): text is TaskStatus {
   return Object.hasOwn(common.status, text);
 }
 
-/** Invalid parameters are ignored: an address may be mistyped. */
+/** Invalid parameters are ignored: a URL may be mistyped. */
 export function filterOf(search: URLSearchParams): TaskFilter {
   const pairs = [...search].filter(([name]) => name.startsWith(PAIR_PREFIX) && name.length > PAIR_PREFIX.length);
   return {

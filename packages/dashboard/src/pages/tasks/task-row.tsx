@@ -129,7 +129,7 @@ function Cell(props: { readonly children: ReactNode; readonly title?: string; re
   );
 }
 
-/** For link functions: opening in another tab, copying the address. The tab stop is the row itself. */
+/** For link functions: opening in another tab, copying the URL. The tab stop is the row itself. */
 function ModelLink({ row }: { readonly row: TaskRow }) {
   return (
     <Link href={`/tasks/${row.taskId}`} className={styles['link']} tabIndex={-1}>

@@ -1,4 +1,4 @@
-/** The list's filter, kept in the page's address. */
+/** The list's filter, kept in the page's URL. */
 import { useCallback, useMemo } from 'react';
 import { useLocation, useSearch } from 'wouter';
 import { filterParameters } from '../../api/tasks.ts';

@@ -1,5 +1,5 @@
 /**
- * What the page shows, as stored in its address, with the API's parameters where they exist: an address can be shared.
+ * What the page shows, as stored in its URL, with the API's parameters where they exist: a URL can be shared.
  */
 import { MAX_USAGE_DAYS } from '@darkroom/api/facts/limits';
 import { useCallback, useMemo } from 'react';
@@ -24,7 +24,7 @@ export interface UsageView {
   readonly isAlways: boolean;
 }
 
-/** Unknown values are ignored: an address may be mistyped. */
+/** Unknown values are ignored: a URL may be mistyped. */
 function viewOf(search: URLSearchParams): UsageView {
   const kind = search.get('kind') ?? '';
   const keyId = search.get('keyId') ?? '';

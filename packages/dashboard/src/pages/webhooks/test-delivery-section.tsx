@@ -14,7 +14,7 @@ export function TestDeliverySection() {
   const [url, setUrl] = useState('');
   const [isTried, setTried] = useState(false);
   const test = useTestDelivery();
-  // The service validates the address further.
+  // The service validates the URL further.
   const error = URL.canParse(url.trim()) ? undefined : texts.test.needsUrl;
   const submit = (): void => {
     setTried(true);
@@ -39,7 +39,7 @@ export function TestDeliverySection() {
               value={url}
               onChange={({ currentTarget }) => {
                 setUrl(currentTarget.value);
-                // The result of another address does not apply to this one.
+                // The result of another URL does not apply to this one.
                 if (!test.isPending) test.reset();
               }}
               error={isTried ? error : undefined}
