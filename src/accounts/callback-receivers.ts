@@ -15,7 +15,7 @@ export interface FailingReceiver {
   readonly origin: string;
   readonly failingSince: Date;
   readonly lastFailedAt: Date;
-  /** Of the last attempt: null if no response came, and then the class says why. */
+  /** The HTTP status of the last attempt; null if there was no response, which the error class then explains. */
   readonly lastHttpStatus: number | null;
   readonly lastErrorClass: 'tls' | 'timeout' | 'unreachable' | null;
   /** Deliveries given up since then. */

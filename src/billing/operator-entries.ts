@@ -38,7 +38,7 @@ export class BalanceTooLargeError extends DarkroomError {
   }
 }
 
-/** What an operator books. */
+/** An entry that an operator makes in the ledger. */
 export interface OperatorEntry {
   readonly accountId: string;
   /** Above zero for a top-up; signed and not zero for an adjustment. At most 10^18 either way. */
@@ -47,7 +47,7 @@ export interface OperatorEntry {
   readonly reference?: string | undefined;
 }
 
-/** What was booked. */
+/** The entry that was recorded. */
 export interface LedgerChange {
   readonly reference: string;
   readonly availableMicroUsd: bigint;

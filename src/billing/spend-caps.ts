@@ -16,7 +16,7 @@ export class SpendCapError extends DarkroomError {
   override readonly kind = 'insufficient_balance';
   readonly period: CapPeriod;
   readonly capMicroUsd: bigint;
-  /** What is left under the cap. */
+  /** The amount that remains under the cap. */
   readonly leftMicroUsd: bigint;
   readonly neededMicroUsd: bigint;
 

@@ -118,7 +118,7 @@ const bookDay: Statement = {
 export interface MeteringOptions {
   /** Milliseconds since 1970. */
   readonly now: number;
-  /** Of 1e9 bytes stored for a month. */
+  /** The price of 1e9 bytes stored for a month, in micro-USD. */
   readonly priceMicroUsdPerGbMonth: bigint;
   /** Called after each day of each account; an error that it throws ends that account's turn. */
   readonly onDay?: () => void;

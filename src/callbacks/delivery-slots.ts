@@ -49,7 +49,7 @@ export interface DeliverySlotOptions {
   readonly slots?: number;
   /** Milliseconds, from a monotonic clock. */
   readonly now?: () => number;
-  /** From 0 to below 1. */
+  /** Returns a number from 0 to below 1. */
   readonly random?: () => number;
   readonly metrics?: ShareMetrics;
 }

@@ -91,7 +91,7 @@ export function originOf(url: string): string | undefined {
   return URL.canParse(url) ? new URL(url).origin : undefined;
 }
 
-/** As PostgreSQL parses it, with its microseconds. */
+/** Formats a time for PostgreSQL, including its microseconds. */
 function timestamp(micros: bigint): string {
   const milliseconds = new Date(Number(micros / 1_000n)).toISOString().slice(0, -1);
   return `${milliseconds}${String(micros % 1_000n).padStart(3, '0')}Z`;

@@ -13,7 +13,7 @@ import type { TaskId } from '../domain/workflow-ids.ts';
 /** A callback to sign, and the secrets to sign it with. */
 export interface CallbackToSign {
   readonly taskId: TaskId;
-  /** Of this attempt, in whole Unix seconds. */
+  /** The time of this attempt, in whole Unix seconds. */
   readonly timestampSeconds: number;
   /** Exactly the body that is sent. */
   readonly body: string;

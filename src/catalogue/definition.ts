@@ -113,9 +113,9 @@ export function upstreamOf(definition: ModelDefinition, route: string | null): U
 
 /** How long the stages of a task may take, in whole seconds. */
 export interface StageLimits {
-  /** From its creation until a worker starts on it. */
+  /** The time limit from the creation of a task until a worker starts it, in seconds. */
   readonly queuedSeconds: number;
-  /** From then until the files are there. */
+  /** The time limit from then until the provider's files are available, in seconds. */
   readonly handlingSeconds: number;
   /** Copying the files into the object store. */
   readonly archivingSeconds: number;

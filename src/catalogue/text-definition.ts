@@ -133,7 +133,7 @@ export function isMediaModel(definition: CatalogueModel): definition is ModelDef
 export interface TextLimits {
   /** Until an upstream starts to respond: a cold model is loaded first. */
   readonly firstByteSeconds: number;
-  /** Between two pieces of a response. */
+  /** The longest time between two pieces of a response, in seconds. */
   readonly idleSeconds: number;
   readonly totalSeconds: number;
 }

@@ -46,7 +46,7 @@ export interface StoreConfig {
 export interface BodyConfig {
   /** Per account. */
   readonly mbPerMinute: number;
-  /** Of all accounts together, in one process. */
+  /** The limit for all accounts together, in one process. */
   readonly inFlightMb: number;
 }
 
@@ -211,7 +211,7 @@ function readDatabaseUrl(read: EnvironmentReader): string {
   return url;
 }
 
-/** Only the settings that `migrate` and `admin` need for the database. */
+/** Loads only the settings that `migrate` and `admin` need for the database. */
 export function loadDatabaseConfig(environment: NodeJS.ProcessEnv): DatabaseConfig {
   const read = new EnvironmentReader(environment);
   const database = { url: readDatabaseUrl(read), poolSize: read.integer('DATABASE_POOL_SIZE') };
@@ -219,7 +219,7 @@ export function loadDatabaseConfig(environment: NodeJS.ProcessEnv): DatabaseConf
   return database;
 }
 
-/** Only the settings that `migrate` needs apart from the database. */
+/** Loads only the settings that `migrate` needs for Temporal. */
 export function loadTemporalConfig(environment: NodeJS.ProcessEnv): TemporalConfig {
   const read = new EnvironmentReader(environment);
   const temporal = readTemporal(read);
@@ -227,7 +227,7 @@ export function loadTemporalConfig(environment: NodeJS.ProcessEnv): TemporalConf
   return temporal;
 }
 
-/** Only the keys of stored secrets: first the one that encrypts them, then those that also decrypt. */
+/** Loads only the encryption keys: first the one that encrypts, then those that only decrypt. */
 export function loadEncryptionKeys(environment: NodeJS.ProcessEnv): readonly [string, ...string[]] {
   const read = new EnvironmentReader(environment);
   const keys = [read.longSecret('ENCRYPTION_KEY'), ...read.longSecrets('ENCRYPTION_KEY_FALLBACKS')] as const;
@@ -250,7 +250,7 @@ export function loadUrlRotation(
   return urls;
 }
 
-/** Only the token of the admin listener; empty if there is none. */
+/** Loads only the token of the admin listener; empty if there is none. */
 export function loadAdminToken(environment: NodeJS.ProcessEnv): string {
   const read = new EnvironmentReader(environment);
   const token = read.longSecret('ADMIN_TOKEN');
@@ -258,7 +258,7 @@ export function loadAdminToken(environment: NodeJS.ProcessEnv): string {
   return token;
 }
 
-/** Only the prefix of all our URLs. */
+/** Loads only the prefix of all our URLs. */
 export function loadPublicUrl(environment: NodeJS.ProcessEnv): string {
   const read = new EnvironmentReader(environment);
   const url = publicUrlOf(readHttp(read));
@@ -266,7 +266,7 @@ export function loadPublicUrl(environment: NodeJS.ProcessEnv): string {
   return url;
 }
 
-/** Only how long temporary outputs are retained. */
+/** Loads only the retention of temporary outputs, in days. */
 export function loadOutputRetentionDays(environment: NodeJS.ProcessEnv): number {
   const read = new EnvironmentReader(environment);
   const days = read.integer('OUTPUT_RETENTION_DAYS');
@@ -279,7 +279,7 @@ function readWebUrl(read: EnvironmentReader, name: 'TEMPORAL_UI_URL'): string | 
   const text = read.text(name);
   if (text === '') return undefined;
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url === undefined || !/^https?:$/.test(url.protocol)) read.report(`${name}: "${text}" is not an http(s) address`);
+  if (url === undefined || !/^https?:$/.test(url.protocol)) read.report(`${name}: "${text}" is not an http(s) URL`);
   return text.replace(/\/+$/, '');
 }
 

@@ -110,7 +110,7 @@ function readPublicUrl(read: EnvironmentReader): string | undefined {
   if (text === '') return undefined;
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol) || url.pathname !== '/' || url.search !== '') {
-    read.report(`PUBLIC_URL: "${text}" is not an http(s) address without a path`);
+    read.report(`PUBLIC_URL: "${text}" is not an http(s) URL without a path`);
     return undefined;
   }
   return url.origin;

@@ -2,7 +2,7 @@
 import type { EnvironmentReader } from './environment.ts';
 
 export interface TraceConfig {
-  /** Of a collector that accepts OTLP over HTTP, without a trailing slash. */
+  /** The URL of a collector that accepts OTLP over HTTP, without a trailing slash. */
   readonly endpoint: string;
   readonly headers: Readonly<Record<string, string>>;
   /** 0 to 1. */
@@ -18,7 +18,7 @@ export function readTraces(read: EnvironmentReader): TraceConfig | undefined {
   const headers = readHeaders(read);
   if (endpoint === '') return undefined;
   if (!URL.canParse(endpoint) || !/^https?:$/.test(new URL(endpoint).protocol)) {
-    read.report(`OTEL_EXPORTER_OTLP_ENDPOINT: "${endpoint}" is not an http(s) address`);
+    read.report(`OTEL_EXPORTER_OTLP_ENDPOINT: "${endpoint}" is not an http(s) URL`);
   }
   return { endpoint, headers, ratio };
 }

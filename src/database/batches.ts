@@ -33,7 +33,7 @@ export interface BatchOptions<Item> {
 }
 
 export function createBatches<Item>({ work, fitting }: BatchOptions<Item>): Batches<Item> {
-  /** Of each account that has items. */
+  /** The queue of each account that has items. */
   const queues = new Map<string, Queue<Item>>();
 
   const queueOf = (accountId: string): Queue<Item> => {

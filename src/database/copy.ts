@@ -98,7 +98,7 @@ function placeOf(url: string): string {
   return `the database ${host}${pathname}`;
 }
 
-/** What an api or a worker wrote after the snapshot would be lost. */
+/** Requires that no api or worker is connected: what it wrote after the snapshot would be lost. */
 async function requireQuiet(source: pg.Client): Promise<void> {
   const { rows } = await source.query<{ others: number }>(SELECT_OTHERS);
   const others = rows[0]?.others ?? 0;

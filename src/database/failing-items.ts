@@ -46,7 +46,7 @@ export interface Pass<Item> {
   readonly requireSurroundings?: () => Promise<void>;
 }
 
-/** What became of the items. Those whose retry is not due, or for which no time was left, are in neither list. */
+/** The results of a pass. Items whose retry is not due, or for which no time was left, are in neither list. */
 export interface PassResult<Item> {
   readonly done: readonly Item[];
   readonly failed: readonly Item[];
@@ -55,7 +55,7 @@ export interface PassResult<Item> {
 /** Processes items, each by itself: one that fails stops no other. */
 export type Isolation = <Item>(pass: Pass<Item>) => Promise<PassResult<Item>>;
 
-/** Without isolation: the first item that fails ends the pass. */
+/** Processes items without isolation: the first item that fails ends the pass. */
 export const inOrder: Isolation = async ({ items, work }) => {
   for (const item of items) await work(item);
   return { done: items, failed: [] };
@@ -172,7 +172,7 @@ const selectItems: Statement = {
           ORDER BY first_failed_at, kind, subject_id LIMIT $2`,
 };
 
-/** At most `limit` of them, those that have failed longest first. */
+/** Lists at most `limit` failing items; those that have failed longest come first. */
 export async function listFailingItems(
   database: Queryable,
   { kind, limit }: { readonly kind?: FailingKind | undefined; readonly limit: number },

@@ -22,7 +22,7 @@ export interface MigrateOptions {
   readonly folder?: string;
   /** How long a statement waits for a lock that others would queue behind. Default 1 s. */
   readonly lockTimeoutMs?: number;
-  /** After this long without its lock a migration is given up. Default 30 min. */
+  /** How long to wait for the lock of a migration before giving up, in milliseconds. Default: 30 min. */
   readonly giveUpAfterMs?: number;
   /** How much of a restored table of events is changed at once, in pages. Default 4,000. */
   readonly eventPagesAtOnce?: number;

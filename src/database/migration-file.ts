@@ -18,7 +18,7 @@ export interface MigrationStatement {
 export interface MigrationFile {
   readonly isTransaction: boolean;
   readonly text: string;
-  /** Of a file without a transaction; empty otherwise. */
+  /** The statements of a file without a transaction; otherwise empty. */
   readonly statements: readonly MigrationStatement[];
 }
 

@@ -11,7 +11,7 @@ export interface JsonBounds {
   readonly elementsPerArray: number;
   /** Objects, arrays, strings, numbers and words, all together. */
   readonly values: number;
-  /** Of the names of members, as they are written, all together. */
+  /** The maximum total length of member names, in bytes as written. */
   readonly nameBytes: number;
 }
 

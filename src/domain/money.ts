@@ -38,7 +38,7 @@ export interface Decimal {
 
 export const ZERO: Decimal = { digits: 0n, scale: 0 };
 
-/** As JavaScript writes a number, whose exponent never has more than three digits. */
+/** A decimal number as JavaScript writes it; its exponent never has more than three digits. */
 const DECIMAL = /^(\d{1,400})(?:\.(\d{1,400}))?(?:e([+-]\d{1,3}))?$/;
 
 /**
@@ -96,7 +96,7 @@ function scaled({ digits, scale }: Decimal, wanted: number): bigint {
   return digits * 10n ** BigInt(wanted - scale);
 }
 
-/** From USD to micro-USD, rounded up: contract §7, "summed exactly and rounded up once to the micro". */
+/** Converts USD to micro-USD, rounded up: contract §7, "summed exactly and rounded up once to the micro". */
 export function roundUpToMicroUsd({ digits, scale }: Decimal): bigint {
   if (scale <= MICRO_DIGITS) return digits * 10n ** BigInt(MICRO_DIGITS - scale);
   const divisor = 10n ** BigInt(scale - MICRO_DIGITS);

@@ -29,7 +29,10 @@ export interface ConnectSettings {
 /** How many of a name's addresses are tried: a dead first one costs a delay, not the delivery. */
 const MAX_ATTEMPTS = 3;
 
-/** Of the 10 s that a callback has in all (spec §6.2); the last address gets whatever is left. */
+/**
+ * The time limit of one connection attempt, in milliseconds. A callback has 10 s in total (spec §6.2); the last address
+ * gets the remaining time.
+ */
 const ATTEMPT_TIMEOUT_MS = 2500;
 
 /**

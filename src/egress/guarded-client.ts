@@ -26,7 +26,7 @@ export interface PostOptions {
   readonly accountId: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** For the whole exchange, from resolving the name to the last byte read. */
+  /** The time limit of the whole exchange, from resolving the name to the last byte read. */
   readonly timeoutMs: number;
   /** How much of the response's body is read; the rest is not awaited. */
   readonly maxResponseBytes: number;
@@ -37,7 +37,7 @@ export interface PostOptions {
 export interface DownloadOptions {
   /** The account whose share of the resolver is used. */
   readonly accountId: string;
-  /** For the whole exchange, redirects and reading the body included. */
+  /** The time limit of the whole exchange, including redirects and reading the body. */
   readonly timeoutMs: number;
   readonly maxBytes: number;
   readonly signal?: AbortSignal | undefined;
@@ -45,7 +45,7 @@ export interface DownloadOptions {
 
 /** Why a URL is not passed on. */
 export interface Obstacle {
-  /** For the sender of the URL. */
+  /** The problem, for the sender of the URL. */
   readonly problem: string;
   /** Whether it may be gone in a moment: no response about the name came in time. */
   readonly isPassing: boolean;
@@ -280,7 +280,7 @@ async function acceptable(answer: Answer, maxBytes: number): Promise<Answer> {
 /** A fragment is for browsers and not sent; everything else of the new URL is checked as it is. */
 function redirectTarget(location: string, from: URL): string {
   if (!URL.canParse(location, from.href))
-    throw new EgressError('unreachable', 'redirected to something that is no address');
+    throw new EgressError('unreachable', 'redirected to an invalid URL');
   const next = new URL(location, from);
   next.hash = '';
   return next.href;

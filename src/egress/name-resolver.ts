@@ -40,7 +40,10 @@ export interface NameResolverOptions {
 /** Each has two queries in progress on sockets of its own: 64 stay far below the 1,024 files of a default `ulimit`. */
 export const LOOKUPS_AT_ONCE = 64;
 
-/** With `MAX_LOOKUP_MS`: an account whose names never answer still starts two lookups a second. */
+/**
+ * The maximum number of concurrent lookups of one account. With `MAX_LOOKUP_MS`, an account whose lookups all time out
+ * still starts two a second.
+ */
 export const LOOKUPS_PER_ACCOUNT = 8;
 
 /** Queued behind those: a burst of callbacks of one account, and of a few accounts together. */
@@ -52,10 +55,13 @@ export const WAITING_LOOKUPS = { perTenant: 64, perProcess: 512 } as const;
  */
 const MAX_WAIT_MS = 4_000;
 
-/** For all servers and retries; a public name takes some 100 ms if nothing is cached. */
+/**
+ * The time limit of a lookup over all servers and retries, in milliseconds. A public name takes some 100 ms if nothing
+ * is cached.
+ */
 const MAX_LOOKUP_MS = 3_500;
 
-/** For the first query of a server; c-ares doubles it at each retry. */
+/** The time limit of the first query to a server, in milliseconds; c-ares doubles it at each retry. */
 const QUERY_TIMEOUT_MS = 1_000;
 const TRIES = 2;
 

@@ -10,9 +10,9 @@ import type { Deadline } from './exchange.ts';
 export interface Pace {
   /** Until the head of the response, redirects included. */
   readonly answerMs: number;
-  /** Between two pieces of the body. */
+  /** The longest time between two pieces of the body, in milliseconds. */
   readonly silentMs: number;
-  /** From the first piece on, before the average is checked. */
+  /** The time from the first piece until the average rate is checked, in milliseconds. */
   readonly graceMs: number;
   readonly leastBytesPerSecond: number;
 }

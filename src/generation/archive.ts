@@ -42,7 +42,7 @@ const MAX_OUTPUT_BYTES = 2 * 1024 ** 3;
  */
 const DOWNLOAD_TIMEOUT_MS = 15 * 60_000;
 
-/** One attempt at it. */
+/** Runs one attempt of the archiving. */
 export async function archiveOutputs(
   context: GenerationContext,
   attempt: Attempt,

@@ -3,11 +3,11 @@
  * learns that it has ended. Activities make one from Temporal's context (activities/heartbeat.ts), tests from plain values.
  */
 export interface Attempt {
-  /** From 1. */
+  /** The number of the attempt, from 1. */
   readonly number: number;
-  /** Of the run of the task's workflow; undefined: none. */
+  /** The id of the run of the task's workflow; undefined: none. */
   readonly runId: string | undefined;
-  /** Of the step within its run: the same in all of its attempts. */
+  /** The id of the step within its run; it is the same in all attempts. */
   readonly stepId: string;
   /** Whether it runs inside the workflow's worker, where others need its slot: it does not wait for anything scarce. */
   readonly isLocal: boolean;
@@ -15,7 +15,7 @@ export interface Attempt {
   readonly signal: AbortSignal;
   /** Whether `signal` fired because the work was cancelled; false: the attempt alone was ended, or paused. */
   isCancelRequested(): boolean;
-  /** What an earlier attempt attached to its heartbeats, as it was recorded. */
+  /** The heartbeat details of an earlier attempt. */
   readonly earlierDetails: unknown;
   /** Attaches details to every heartbeat from now on. They are recorded within seconds, or with the attempt's failure. */
   heartbeat(details: object): void;

@@ -11,7 +11,7 @@ type Context = Pick<GenerationContext, 'logger'> & {
   readonly config: { readonly worker: { upstreamGraceMs: number } };
 };
 
-/** By model and upstream: one warning per process is enough. */
+/** The models and upstreams that were warned about: one warning per process is enough. */
 const warned = new WeakMap<object, Set<string>>();
 
 export function warnOfShortGrace(

@@ -43,7 +43,7 @@ const NO_SLOT_RETRY_MS = 3_000;
 export type Obstacle =
   /** Known to be rejecting all requests for this long. */
   | { readonly kind: 'closed'; readonly waitMs: number; readonly endsSearch: boolean }
-  /** It has as many jobs as it may have: the task is in its queue, and has been handled for this long. */
+  /** The upstream's concurrency limit is reached. The task is in its queue and has been waiting for `waitedMs`. */
   | { readonly kind: 'full'; readonly waitedMs: number; readonly endsSearch: true }
   | {
       readonly kind: 'rejected';
@@ -218,7 +218,10 @@ async function announce(attempt: SubmitAttempt, route: TaskRoute): Promise<Decla
   throw retryableFailure('provider_unavailable');
 }
 
-/** Nothing was sent, and the next attempt may send: Temporal did not answer, or this attempt has ended. */
+/**
+ * Clears an intent for which nothing was sent, because Temporal did not respond or this attempt has ended. The next
+ * attempt may then send.
+ */
 async function clearUnsent(attempt: SubmitAttempt, intent: DeclaredIntent): Promise<void> {
   const { context, task } = attempt;
   try {
@@ -349,7 +352,7 @@ function mayBeBilled(error: unknown): boolean {
  */
 const STATUSES_OF_THE_WORK: readonly number[] = [408, 409, 499];
 
-/** What an error shows about the upstream; undefined: nothing, because we gave up ourselves. */
+/** What an error shows about the upstream's health; undefined if we ended the request ourselves. */
 function healthOf(error: unknown): Health | undefined {
   if (error instanceof ProviderFailure) return 'answered';
   if (error instanceof ProviderUnknown) {

@@ -26,7 +26,7 @@ import type { TaskRoute } from './task-route.ts';
 import { untilStopped } from './until-stopped.ts';
 import type { StopSignals } from './until-stopped.ts';
 
-/** One attempt at it. */
+/** Runs one attempt of the submit. */
 export async function submitGeneration(
   context: GenerationContext,
   attempt: Attempt,
@@ -40,7 +40,7 @@ export async function submitGeneration(
   }
 }
 
-/** What all steps of it need. */
+/** The data that all steps of a submit need. */
 interface Submitting {
   readonly context: GenerationContext;
   readonly attempt: Attempt;

@@ -5,7 +5,7 @@ import { DeadlinePassedError } from './stopped.ts';
 
 /** What stops work, apart from the end of its attempt. */
 export interface StopCauses {
-  /** By `performance.now()`; null for no deadline. */
+  /** The deadline as a value of `performance.now()`; null: none. */
   readonly deadlineAt: number | null;
   /** Fires when the worker hands back its work. */
   readonly stopping: AbortSignal;

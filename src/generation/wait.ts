@@ -22,7 +22,7 @@ import { routeAt } from './task-route.ts';
 import type { TaskRoute } from './task-route.ts';
 import { untilStopped } from './until-stopped.ts';
 
-/** One attempt at it. */
+/** Runs one attempt of the wait. */
 export async function awaitGeneration(
   context: GenerationContext,
   attempt: Attempt,
@@ -112,11 +112,11 @@ async function waitForJob(
   }
 }
 
-/** No usable answer; the job continues: poll again until the deadline. */
+/** The provider sent no usable response. The job continues, so it is polled again until the deadline. */
 interface NoAnswer {
   readonly kind: 'silent';
   readonly status: number | undefined;
-  /** It answered with success, but the body could not be understood. */
+  /** Whether the status was a success but the body could not be parsed. */
   readonly isUnreadable: boolean;
   readonly pollAfterMs: number | undefined;
 }

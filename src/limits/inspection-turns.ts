@@ -30,7 +30,7 @@ export function createInspectionTurns(metrics?: ShareMetrics, children: number =
     leavesFree: true,
   });
   const suspectShares = createTenantShares({ ...common, resource: 'suspect_inspections', capacity: 1 });
-  /** By account, when it stops being suspect; the oldest first. */
+  /** The time at which each account stops being suspect; the oldest comes first. */
   const suspects = new Map<string, number>();
 
   const isSuspect = (tenant: string): boolean => (suspects.get(tenant) ?? 0) > performance.now();

@@ -22,7 +22,7 @@ import { LRUCache } from 'lru-cache';
 import type { Queryable, Statement } from '../database/database.ts';
 import type { Budget, RateLimiter } from './rate-limiter.ts';
 
-/** Of the tokens of a minute, and of the minute. */
+/** The fraction of a minute's tokens in one lease, and of the minute for which it is valid. */
 const LEASE_SHARE = 10;
 const LEASE_MS = 60_000 / LEASE_SHARE;
 /**
@@ -118,13 +118,13 @@ const leaseTokens: Statement = {
 interface Holding {
   /** Whole tokens of the lease that are not used yet. */
   tokens: number;
-  /** What was spent beyond the lease and is not in the database yet. */
+  /** The tokens that were spent beyond the lease and are not recorded in the database yet. */
   debt: number;
   /** When the first of the debt was spent, if there is any. */
   debtSince: number;
   /** The most tokens that a lease should have: as many as were used of the previous one. */
   useful: number;
-  /** What the lease had, to compute how many of them were used. */
+  /** The tokens of the lease when it was taken, to compute how many were used. */
   leased: number;
   /** After this the rest of the lease is returned before another is taken; milliseconds, as `now` counts them. */
   leaseEndsAt: number;

@@ -50,7 +50,7 @@ export class RateLimitedError extends DarkroomError {
   override readonly name = 'RateLimitedError';
   override readonly kind = 'rate_limited';
   override readonly retryAfterSeconds: number;
-  /** What there were too many of. */
+  /** The unit whose limit was exceeded. */
   readonly what: 'requests' | 'tokens' | 'bytes';
 
   constructor(retryAfterSeconds: number, what: 'requests' | 'tokens' | 'bytes' = 'requests') {

@@ -7,9 +7,9 @@
 export interface ReturnTimesOptions {
   /** Spread up to twice that. */
   readonly firstMs: number;
-  /** Of one that is denied again and again, as long as few others are. */
+  /** The longest interval of a task that is denied repeatedly, as long as few others are. */
   readonly longestMs: number;
-  /** Of all tenants together. */
+  /** The number of returns per second, of all tenants together. */
   readonly perSecond: number;
   /** Milliseconds, steady; for tests. */
   readonly now?: () => number;

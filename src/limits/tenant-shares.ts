@@ -68,7 +68,10 @@ export interface TakeOptions {
   readonly signal?: AbortSignal | undefined;
   /** The longest wait, after which it is as if waiting were not possible; absent: as long as it takes. */
   readonly waitMs?: number | undefined;
-  /** Before the tenant's own others that wait: work that has begun is completed first. No other tenant is overtaken. */
+  /**
+   * Whether the request is served before other waiting requests of the same tenant, so that work that has begun is
+   * completed first. It does not overtake other tenants.
+   */
   readonly isFirstOfTenant?: boolean;
 }
 
@@ -116,7 +119,7 @@ interface Waiter {
 interface Tenant {
   readonly id: string;
   held: number;
-  /** Those that are not released: one of no units may grow. */
+  /** The number of leases that are not released; a lease without units may grow. */
   leases: number;
   readonly waiters: Waiter[];
   /** Counts up: when it joined the line, or was last admitted; the lowest has waited longest for its turn. */
@@ -139,7 +142,7 @@ export function createTenantShares(options: TenantShareOptions): TenantShares {
   requireBound('waiting.perTenant', waiting.perTenant);
   requireBound('waiting.perProcess', waiting.perProcess);
   const tenants = new Map<string, Tenant>();
-  /** Only those with waiters, so that a release checks no others. */
+  /** The tenants with waiting requests, so that a release checks only those. */
   const queued = new Map<string, Tenant>();
   /** The most that one tenant can have. */
   const most = Math.min(perTenant, leavesFree && Number.isFinite(capacity) ? (capacity + 1) / 2 : capacity);
@@ -157,7 +160,10 @@ export function createTenantShares(options: TenantShareOptions): TenantShares {
     if (tenant.leases === 0 && tenant.waiters.length === 0) tenants.delete(id);
   };
 
-  /** Which share has no room for so many more; the tenant's own first, because that is what it can change. */
+  /**
+   * Which share has too few units left; the tenant's own is checked first, because only that can be changed by the
+   * tenant.
+   */
   function exhaustedBy({ id, held }: Tenant, units: number): ExhaustedBy | undefined {
     if (held + units > perTenant) return 'tenant';
     if (mostOf !== undefined && held + units > mostOf(id)) return 'tenant';

@@ -33,7 +33,7 @@ export interface ThreadPool<Job, Answer> {
 export interface ThreadPoolOptions<Job> extends TimedThreadOptions<Job> {
   readonly resource: SharedResource;
   readonly metrics?: ShareMetrics | undefined;
-  /** Of one job. */
+  /** The time limit of one job. */
   readonly timeoutMs: number;
   /** The longest wait for a thread. */
   readonly waitMs: number;

@@ -48,7 +48,7 @@ export interface TimedThreadOptions<Job> {
   readonly module: string;
   /** A job that is done at once: it shows that the thread is running. */
   readonly startJob: Job;
-  /** Of JavaScript heap. A job that takes more ends its thread. */
+  /** The limit of the thread's JavaScript heap. A job that exceeds it ends the thread. */
   readonly heapMb: number;
 }
 

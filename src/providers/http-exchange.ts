@@ -23,7 +23,7 @@ export interface ExchangeRequest {
   /** Sent instead, unchanged; its type is in the headers. A stream is destroyed if it is not sent to its end. */
   readonly content?: { readonly body: Buffer | Readable; readonly byteLength: number };
   readonly signal: AbortSignal;
-  /** For the whole exchange, connecting included; undefined leaves it to the signal. */
+  /** The time limit of the whole exchange including the connection; undefined: only the signal limits it. */
   readonly timeoutMs: number | undefined;
   readonly maxBytes: number;
   /** Whether to open a connection for this exchange alone: a pooled one may turn out dead only after we wrote to it. */
@@ -43,7 +43,7 @@ export interface ExchangeAnswer {
   readonly bodyFault?: string;
 }
 
-/** No status arrived. */
+/** The exchange failed before a status arrived. */
 export class ExchangeLost extends Error {
   override readonly name = 'ExchangeLost';
   /** False: the provider certainly received nothing. */

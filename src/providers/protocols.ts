@@ -19,5 +19,5 @@ export const UPSTREAM_PROTOCOLS: readonly UpstreamProtocol[] = [
   httpProtocol,
 ];
 
-/** With that of our own engines: all that a model file can name. */
+/** All protocols that a model file can name, including that of our own engines. */
 export const PROTOCOLS: readonly Protocol[] = [{ name: EMBEDDED_PROTOCOL }, ...UPSTREAM_PROTOCOLS];

@@ -37,7 +37,7 @@ export type CancelOutcome = 'cancelled' | 'too_late' | 'unsupported';
 /** How a provider answered a request to cancel. */
 export interface CancelAnswer {
   readonly outcome: CancelOutcome;
-  /** What it bills for the work nevertheless, if it reports that. */
+  /** The cost that the provider charges for the work nevertheless, if it reports that. */
   readonly billedMicroUsd?: bigint;
 }
 
@@ -102,7 +102,7 @@ export interface SubmitCall extends ProviderCall {
 
 /** How a file is fetched from the upstream itself. */
 export interface DownloadCall extends ProviderCall {
-  /** For the whole exchange, redirects and reading the body included. */
+  /** The time limit of the whole exchange, including redirects and reading the body. */
   readonly timeoutMs: number;
   readonly maxBytes: number;
 }
@@ -168,7 +168,9 @@ export class ProviderRejection extends Error {
   readonly condition: UpstreamCondition | undefined;
   /** What is wrong with the input, if we found it ourselves. */
   readonly fault: InputFault | undefined;
-  /** For the operator's log, if the exchange has not logged it: our own names, never a value. */
+  /**
+   * A note for the operator's log, if the exchange has not logged one. It contains only our own names, never a value.
+   */
   readonly note: string | undefined;
 
   constructor(

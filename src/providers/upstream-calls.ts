@@ -168,7 +168,7 @@ export function createUpstreamCalls(
       request,
       { status, reason, credentialName: request.upstream.secret },
       isOperators
-        ? 'upstream rejects our requests: check its base address, model name, credential and balance'
+        ? 'upstream rejects our requests: check its base URL, model name, credential and balance'
         : 'upstream rejected the work',
     );
     if (reason !== 'provider_unavailable') return new ProviderRejection(reason);

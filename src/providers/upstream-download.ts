@@ -51,7 +51,7 @@ export function createUpstreamDownload(pace: Pace = PACE): UpstreamDownload {
         }
         answer.body.destroy();
         if (!URL.canParse(location, next.href)) {
-          throw new EgressError('unreachable', 'redirected to something that is no address', { isBarred: true });
+          throw new EgressError('unreachable', 'redirected to an invalid URL', { isBarred: true });
         }
         next = new URL(location, next);
         next.hash = '';

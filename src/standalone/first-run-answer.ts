@@ -9,7 +9,7 @@ export interface FirstRunAnswer {
   readonly apiKey?: string;
   /** Decimal USD, as on the wire. */
   readonly balanceUsd: string;
-  /** Of a link to the dashboard, valid for ten minutes. */
+  /** The secret of a sign-in link to the dashboard, which is valid for ten minutes. */
   readonly signInSecret: string;
 }
 

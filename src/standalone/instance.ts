@@ -8,7 +8,7 @@ import { writeFileAtomically } from './data-directory.ts';
 import { isSameProcess, readProcess } from './process-identity.ts';
 
 export interface Instance {
-  /** Of the supervisor. */
+  /** The process id of the supervisor. */
   readonly pid: number;
   /** Absolute addresses, without a trailing slash. */
   readonly apiUrl: string;

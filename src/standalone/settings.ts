@@ -15,7 +15,7 @@ export interface EmbeddedSettings {
   readonly port: number;
   readonly adminHost: string;
   readonly adminPort: number;
-  /** Of the api; the worker has the next one. 0: neither exposes metrics. */
+  /** The metrics port of the api; the worker uses the next port. 0: neither exposes metrics. */
   readonly metricsPort: number;
   readonly metricsHost: string;
   readonly postgresPort: number;
@@ -25,7 +25,7 @@ export interface EmbeddedSettings {
   /** Whether the environment contains a token for operators; otherwise the installation has its own. */
   readonly hasAdminToken: boolean;
   readonly shutdownGraceSeconds: number;
-  /** Of the worker, for work at upstreams. */
+  /** The grace time of the worker for work at upstreams, in seconds. */
   readonly upstreamGraceSeconds: number;
   /** Which parts we do not run, because the environment names others. */
   readonly runsElsewhere: { readonly database: boolean; readonly temporal: boolean; readonly store: boolean };

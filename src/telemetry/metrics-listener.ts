@@ -36,7 +36,7 @@ export interface ProbeAnswer {
 export interface MetricsPages {
   /** Everything, in Prometheus' text format. */
   readonly metrics: () => Promise<string>;
-  /** By path. */
+  /** The probes by path. */
   readonly probes: ReadonlyMap<string, () => Promise<ProbeAnswer>>;
 }
 

@@ -19,7 +19,7 @@ export interface Hold extends Backlog {
 export interface UpstreamCooldown {
   readonly upstream: string;
   readonly isPaused: boolean;
-  /** Its circuit breaker is open. */
+  /** Whether its circuit breaker is open. */
   readonly isFailing: boolean;
   readonly slotsTaken: number;
   /** Tasks in its queue. */

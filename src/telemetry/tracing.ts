@@ -23,7 +23,7 @@ import type { TaskId } from '../domain/workflow-ids.ts';
 
 /** Where traces are sent, and which share of them. */
 export interface TraceSettings {
-  /** Of a collector that accepts OTLP over HTTP, without the path: `http://127.0.0.1:4318`. */
+  /** The URL of a collector that accepts OTLP over HTTP, without the path: `http://127.0.0.1:4318`. */
   readonly endpoint: string;
   readonly headers: Readonly<Record<string, string>>;
   /** 0 to 1. One task is recorded by all processes or by none. */

@@ -189,7 +189,7 @@ function temporal(server: TemporalConfig, ...words: readonly string[]): string {
   ].join(' ');
 }
 
-/** By their variables: the operator who runs it has different files. */
+/** The TLS options of a command, as variables, because the operator who runs it has different files. */
 function tlsFlags({ tls }: TemporalConfig): readonly string[] {
   if (tls === undefined) return [];
   return [
@@ -205,7 +205,7 @@ function variable(name: string): string {
   return `"\${${name}:?}"`;
 }
 
-/** As one word of a POSIX shell. */
+/** Quotes a string as one word of a POSIX shell. */
 function quoted(word: string): string {
   return /^[\w.:/=@-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
 }

@@ -26,7 +26,7 @@ interface ScheduleFacts {
   /** Appended to the id of the installation. */
   readonly name: string;
   readonly every: Duration;
-  /** Of each interval, starting at midnight UTC. */
+  /** The offset within each interval; intervals start at midnight UTC. */
   readonly offset?: Duration;
   readonly purpose: string;
 }

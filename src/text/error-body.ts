@@ -4,7 +4,7 @@
  */
 import type { TextProblem } from './encoder.ts';
 
-/** As it is returned, or as part of an error event. */
+/** The error object, as it is returned or as part of an error event. */
 export function errorBody({ status, errorCode, message, type, code, param }: TextProblem) {
   return {
     code: status,

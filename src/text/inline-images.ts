@@ -131,7 +131,7 @@ function problemOf(field: string, error: unknown): unknown {
   if (!(error instanceof EgressError)) return error;
   if (error.cause instanceof ShareExhaustedError) return error.cause;
   if (error.kind === 'too_large') return invalidImage(field, `the image has more than ${MAX_INLINED.bytes} bytes`);
-  const late = 'the address did not deliver its image in time';
+  const late = 'the image could not be downloaded from the URL in time';
   return invalidImage(field, error.kind === 'timeout' ? late : 'the image could not be fetched');
 }
 
@@ -147,7 +147,7 @@ async function typeOf(
   } catch (error) {
     if (!(error instanceof UnsupportedMediaError)) throw error;
   }
-  throw invalidImage(field, 'the address has no PNG, JPEG, WebP or GIF image');
+  throw invalidImage(field, 'the URL does not lead to a PNG, JPEG, WebP or GIF image');
 }
 
 function invalidImage(field: string, problem: string): InvalidTextRequest {

@@ -64,7 +64,7 @@ export type Verbosity = 'low' | 'medium' | 'high';
 
 /** A request, whichever endpoint received it. What is undefined was not requested: the model's own default counts. */
 export interface TextRequest {
-  /** As the request named it. */
+  /** The model's name, as the request stated it. */
   readonly model: string;
   readonly messages: readonly Message[];
   /** Reasoning and answer together (contract §9). */

@@ -46,9 +46,9 @@ export interface GatedUpstream {
 /** The result for a task that wants to go there. */
 export type Entry =
   | { readonly kind: 'open' }
-  /** It is paused, or its circuit breaker is open; for this long as far as is known, in milliseconds. */
+  /** The upstream is paused or its circuit breaker is open, as far as is known for `waitMs`. */
   | { readonly kind: 'closed'; readonly waitMs: number }
-  /** Its cap is reached: the task is in the queue, and has been handled for this long, in milliseconds. */
+  /** The upstream's concurrency limit is reached. The task is in the queue and has been waiting for `waitedMs`. */
   | { readonly kind: 'full'; readonly waitedMs: number };
 
 /** Wakes a task that has waited and now has a slot, in the transaction that gives it the slot. */
@@ -105,7 +105,9 @@ export function createUpstreamGate({
   now = () => performance.now(),
 }: {
   readonly database: Database;
-  /** For statements that lock the row of an upstream; default: the same, without a bound by upstream. */
+  /**
+   * The database for statements that lock the row of an upstream; default: `database`, without a limit per upstream.
+   */
   readonly upstreamDatabase?: UpstreamDatabase;
   readonly logger: Logger;
   /** Default: no task waits. */

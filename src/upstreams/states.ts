@@ -19,7 +19,7 @@ const PROBE_SECONDS = 60;
 
 /** The state of an upstream. Times are milliseconds from now; 0: over, or never was. */
 export interface UpstreamState {
-  /** It asked us to back off for this long. */
+  /** How long the upstream asked us to back off, in milliseconds. */
   readonly pausedMs: number;
   /** The circuit breaker is open, or a task tries, for this long. */
   readonly openMs: number;
@@ -31,7 +31,7 @@ export interface UpstreamState {
   readonly isCapPublished: boolean;
   /** That cap; null: none, or none was published. */
   readonly cap: number | null;
-  /** Some of its slots are taken. */
+  /** Whether any of its slots are taken. */
   readonly hasJobs: boolean;
 }
 

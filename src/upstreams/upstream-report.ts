@@ -34,7 +34,7 @@ const selectReports: Statement = {
            FROM upstream_states ORDER BY upstream LIMIT ${MAX_UPSTREAMS}`,
 };
 
-/** All of them, by name. */
+/** Lists all upstreams, sorted by name. */
 export async function reportUpstreams(database: Queryable): Promise<readonly UpstreamReport[]> {
   return database.query<UpstreamReport>(selectReports);
 }

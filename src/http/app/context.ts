@@ -39,7 +39,7 @@ import type { UploadBounds } from '../bodies/upload-body.ts';
 export interface HttpContext {
   readonly config: Config;
   readonly logger: Logger;
-  /** Of this process. */
+  /** The metrics of this process. */
   readonly metrics: Metrics;
   /** The metrics, and the values that are read at that moment, in Prometheus' text format. */
   renderMetrics(): Promise<string>;

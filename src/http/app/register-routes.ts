@@ -207,7 +207,10 @@ function bodyCheck({ body }: Route): FindViolation | undefined {
   return compileViolation(body.schema, 'invalid request');
 }
 
-/** Of two headers we might read one and a proxy the other: such a request has no valid key. */
+/**
+ * Returns the `Authorization` header if there is exactly one. Of two headers we might read one and a proxy the other,
+ * so such a request has no valid key.
+ */
 function authorizationOf(ctx: Served): string | undefined {
   const values = ctx.req.headersDistinct['authorization'] ?? [];
   return values.length === 1 ? values[0] : undefined;

@@ -36,7 +36,7 @@ const LIMITS = {
   maxHeaderSize: 8 * 1024,
   // Node rejects requests without one with a bare status: request-head.ts rejects them instead.
   requireHostHeader: false,
-  /** For TLS. */
+  /** The time limit of the TLS handshake. */
   handshakeTimeout: 10_000,
   // A peer that vanished, its machine or its line: the operating system probes, and ends the connection.
   keepAlive: true,
@@ -138,7 +138,7 @@ export interface ListenOptions {
   readonly logger: Logger;
   /** Metrics that count the connections of each address. */
   readonly shares?: ShareMetrics;
-  /** For tests that cannot wait for ours. */
+  /** Replaces some limits; for tests, which cannot wait as long. */
   readonly limits?: Partial<typeof LIMITS>;
   readonly reading?: ReadingBounds;
 }

@@ -24,11 +24,11 @@ export interface StaticFile {
   /** A media type, or the ending of a file name that stands for one. */
   readonly type: string;
   readonly content: Buffer;
-  /** By the name of the encoding. Images and videos have none. */
+  /** The compressed contents, by the name of the encoding. Images and videos have none. */
   readonly encoded?: ReadonlyMap<string, Buffer>;
 }
 
-/** By their paths below the directory, with slashes. */
+/** Files by their paths below the directory, with slashes. */
 export type StaticFiles = ReadonlyMap<string, StaticFile>;
 
 /**

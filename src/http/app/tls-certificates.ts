@@ -35,11 +35,11 @@ export class CertificateError extends DarkroomError {
 
 /** A certificate that can be served. */
 export interface Certificate {
-  /** For the server. */
+  /** The options for the server. */
   readonly context: SecureContextOptions;
   /** The same for the same bytes. */
   readonly fingerprint: string;
-  /** As the certificate itself states it. */
+  /** The end of its validity, as the certificate states it. */
   readonly validTo: string;
 }
 

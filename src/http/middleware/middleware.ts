@@ -95,7 +95,7 @@ export function requireHttps(config: HttpConfig): Middleware {
   return async (ctx, next) => {
     const isWrongScheme = config.requiresHttps ? !cameByHttps(ctx, config) : cameByHttp(ctx, config);
     if (isWrongScheme && !PROBES.has(ctx.path)) {
-      throw invalidRequest('only HTTPS is served here; send the request to the https address');
+      throw invalidRequest('only HTTPS is served here; send the request to the https URL');
     }
     await next();
   };

@@ -51,7 +51,7 @@ export class IdempotencyMismatchError extends DarkroomError {
   }
 }
 
-/** As many tasks are queued as the account may have (contract §7). */
+/** The account has reached its limit of queued tasks (contract §7). */
 export class QueueFullError extends DarkroomError {
   override readonly name = 'QueueFullError';
   override readonly kind = 'rate_limited';

@@ -11,7 +11,7 @@ import { TaskNotFoundError } from '../record/read.ts';
 import { addEvent } from '../record/timeline.ts';
 import { DarkroomError } from '../../domain/darkroom-error.ts';
 
-/** Only a task that has ended can be erased; a running one is cancelled first. */
+/** The task has not ended, so it cannot be erased; a running task must be cancelled first. */
 export class TaskNotFinishedError extends DarkroomError {
   override readonly name = 'TaskNotFinishedError';
   override readonly kind = 'invalid_request';

@@ -25,7 +25,7 @@ export const RECORD_WITHIN_MS = 5_000;
  */
 export const RECORD_RETRY_MS = 60_000;
 
-/** What a process has for it. */
+/** The dependencies of the recording. */
 export interface RecordDependencies {
   readonly database: Database;
   readonly logger: Logger;
@@ -37,7 +37,7 @@ export interface SentAttempt {
   readonly task: { readonly id: TaskId };
   readonly accountId: string;
   readonly attempt: number;
-  /** Of the receiver's URL. */
+  /** The origin of the receiver's URL. */
   readonly origin: string;
 }
 
@@ -48,7 +48,7 @@ export interface AttemptOutcome {
   readonly state: Exclude<CallbackState, 'waiting'>;
   /** Until the next attempt, counted from when the outcome was known; undefined if there is none. */
   readonly delayMs: number | undefined;
-  /** By the monotonic clock. */
+  /** The time of the result, by the monotonic clock. */
   readonly knownAt: number;
 }
 

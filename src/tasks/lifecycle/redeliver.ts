@@ -39,7 +39,7 @@ export async function redeliverCallback(database: Database, accountId: string, t
     if (!isTerminal(task.status)) {
       throw new NotRedeliverableError('the task has not ended yet; its callback is delivered when it does');
     }
-    if (callback.url === '') throw new NotRedeliverableError('the address of the callback was erased with the task');
+    if (callback.url === '') throw new NotRedeliverableError('the callback URL was erased with the task');
     if (!(await restartDelivery(transaction, taskId))) return false;
     await addEvent(transaction, taskId, 'callback_redelivery');
     await requestWork(transaction, 'deliver_callback', accountId, taskId);

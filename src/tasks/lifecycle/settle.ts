@@ -17,19 +17,19 @@ import type { SettledTask } from '../../telemetry/metrics-tasks.ts';
 import { addEvent, addEvents } from '../record/timeline.ts';
 import type { NewEvent } from '../record/timeline.ts';
 
-/** What a task is to end as. */
+/** The outcome with which a task should end. */
 export type Verdict =
   | { readonly status: 'success'; readonly outputs: readonly ArchivedOutput[]; readonly capturedMicroUsd: bigint }
   | {
       readonly status: 'fail';
       readonly reason: FailureReason;
-      /** What a cancelled task costs its owner; at most what is held (contract §4). Absent: nothing. */
+      /** The cost of a cancelled task for its owner, at most the hold (contract §4). Absent: 0. */
       readonly capturedMicroUsd?: bigint;
-      /** What the provider bills, where that is known. Absent: up to what is held. */
+      /** The amount that the provider charges, if it is known. Absent: up to the hold. */
       readonly billedMicroUsd?: bigint;
     };
 
-/** What it did end as, whichever path decided it. */
+/** The outcome with which a task ended, whichever path decided it. */
 export interface Outcome {
   readonly status: TerminalStatus;
   readonly reason: FailureReason | null;

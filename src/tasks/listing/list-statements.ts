@@ -16,7 +16,7 @@ import { TASK_DETAIL_COLUMNS } from '../record/read.ts';
 
 /** Where a list begins and ends; times as PostgreSQL reads them. */
 export interface Range {
-  /** From here on, inclusive. */
+  /** The beginning of the range, inclusive. */
   readonly from: string;
   /** Older than this row, or than this time where `id` is empty: every id is greater. */
   readonly before: { readonly createdAt: string; readonly id: string };

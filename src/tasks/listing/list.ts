@@ -89,7 +89,7 @@ function rangeOf({ createdAfter, createdBefore }: TaskFilter, after: ListPositio
   return { from, before: { createdAt: end === undefined ? 'infinity' : timestamp(end), id: '' } };
 }
 
-/** As PostgreSQL reads it, with its microseconds. */
+/** Formats a time for PostgreSQL, including its microseconds. */
 function timestamp(micros: bigint): string {
   const milliseconds = new Date(Number(micros / 1_000n)).toISOString().slice(0, -1);
   return `${milliseconds}${String(micros % 1_000n).padStart(3, '0')}Z`;

@@ -40,7 +40,7 @@ const selectIdle: Statement = {
  */
 export type IdleCursor = string;
 
-/** Before every task. */
+/** A cursor before every task. */
 export const FIRST_IDLE_CURSOR: IdleCursor = ' -infinity';
 
 /**

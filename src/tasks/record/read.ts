@@ -115,7 +115,7 @@ export async function readTask(database: Queryable, taskId: TaskId, accountId?: 
   return detailOf(row);
 }
 
-/** From a row of `TASK_DETAIL_COLUMNS` to the detail. */
+/** Converts a row of `TASK_DETAIL_COLUMNS` to the detail. */
 export function detailOf(row: TaskRow): TaskDetail {
   return { ...row, outputs: row.outputs ?? [] };
 }

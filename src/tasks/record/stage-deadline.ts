@@ -4,7 +4,7 @@
  * yet or no slot was free, and the limit of its model applies only once its turn has come.
  */
 
-/** As long as Temporal keeps the archiving of a task that no worker begins. */
+/** How long an archiving activity may wait in its queue for a worker, as in workflows/activity-options.ts. */
 const TURN = `interval '1 day'`;
 
 export const STAGE_DEADLINE = `CASE t.status

@@ -139,9 +139,9 @@ export async function listRepairs(
 /** How many repairs of a kind there were. */
 export interface RepairCount {
   readonly kind: RepairKind;
-  /** In the last 24 hours. */
+  /** The number of repairs in the last 24 hours. */
   readonly day: number;
-  /** In the last 30 days, as far as they are kept. */
+  /** The number of repairs in the last 30 days, as far as they are retained. */
   readonly month: number;
 }
 
@@ -151,7 +151,7 @@ const selectCounts: Statement = {
            FROM repairs WHERE at > now() - make_interval(days => ${REPAIR_RETENTION_DAYS}) GROUP BY kind`,
 };
 
-/** Of every kind, in their order. */
+/** Counts the repairs of every kind, in the order of the kinds. */
 export async function countRepairs(database: Queryable): Promise<readonly RepairCount[]> {
   const rows = await database.query<RepairCount>(selectCounts);
   return REPAIR_KINDS.map((kind) => rows.find((row) => row.kind === kind) ?? { kind, day: 0, month: 0 });

@@ -120,7 +120,7 @@ function imageOf(value: unknown, where: string): ContentPart {
   if (typeof url !== 'string')
     throw new InvalidTextRequest(`${field}.url`, `${field}.url: want a string`, 'invalid_type');
   if (!isImageUrl(url)) {
-    const message = `${field}.url: want an https address or data:image/…;base64,…`;
+    const message = `${field}.url: want an https URL or data:image/…;base64,…`;
     throw new InvalidTextRequest(`${field}.url`, message, 'invalid_image_url');
   }
   if (given(detail) === undefined) return { type: 'image', url };

@@ -16,7 +16,7 @@ const MILLION_DIGITS = 6;
 export interface TextBounds {
   /** The counted input of the request. */
   readonly inputTokens: number;
-  /** Of each answer, reasoning included. */
+  /** The maximum number of tokens of each output, including reasoning. */
   readonly maxOutputTokens: number;
   /** The number of answers. */
   readonly choices: number;

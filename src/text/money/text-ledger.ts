@@ -73,7 +73,7 @@ export interface TextLedgerDependencies {
   readonly logger: Logger;
   /** Called once for each exceeded hold, when the difference is in the ledger. */
   readonly onExceeded?: (hold: ExceededHold) => void;
-  /** In milliseconds, for tests. */
+  /** Returns the current time in milliseconds; for tests. */
   readonly now?: () => number;
 }
 

@@ -153,7 +153,7 @@ function imageOf(part: WirePart, where: string): InputPart {
     );
   }
   if (!isImageUrl(url)) {
-    const message = `${where}.image_url: want an https address or data:image/…;base64,…`;
+    const message = `${where}.image_url: want an https URL or data:image/…;base64,…`;
     throw new InvalidTextRequest(`${where}.image_url`, message, 'invalid_image_url');
   }
   const detail = given<string>(part['detail']) ?? 'auto';

@@ -199,7 +199,7 @@ export async function deleteResponse(
 }
 
 export interface InputItemPage {
-  /** At most 100; default 20. */
+  /** The maximum number of items: at most 100; default 20. */
   readonly limit?: number;
   /** Default: the last item first. */
   readonly order?: 'asc' | 'desc';

@@ -17,11 +17,11 @@ export interface UpstreamHealth {
    * is false.
    */
   isFailing(name: string): boolean;
-  /** It has answered, whatever the answer was. */
+  /** The upstream has responded, whatever the status was. */
   answered(name: string): void;
-  /** It gave no answer, or reported that it cannot. */
+  /** The upstream did not respond, or reported that it is unavailable. */
   failed(name: string): void;
-  /** It requires a pause. */
+  /** The upstream requires a pause. */
   paused(name: string, pauseMs: number): void;
 }
 

@@ -6,7 +6,10 @@
 export interface QueueHooks<T> {
   /** How much a piece counts toward the bound. */
   sizeOf(piece: T): number;
-  /** There is enough; no more is wanted until `onRoom`. What is pushed nevertheless is stored. */
+  /**
+   * Called when the queue is full: the producer should pause until `onRoom`. Items that are pushed nevertheless are
+   * stored.
+   */
   onFull(): void;
   onRoom(): void;
   /** The reader waits, and there is nothing. */

@@ -23,7 +23,7 @@ const MAX_PAUSE_MS = 600_000;
 export interface RejectedAnswer {
   readonly status: number;
   readonly headers: AnswerHeaders;
-  /** As far as it was read. */
+  /** The body, as far as it was read. */
   readonly text: string;
 }
 
