@@ -185,7 +185,7 @@ describe('the configuration', () => {
       [{ CALLBACK_HEADER_PREFIX: 'X-Darkroom-' }, /^CALLBACK_HEADER_PREFIX: "X-Darkroom-"/],
       [{ CALLBACK_HEADER_PREFIX: 'webhook' }, /^CALLBACK_HEADER_PREFIX: "webhook" is that of the Standard Webhooks/],
       [{ CALLBACK_HEADER_PREFIX: 'WebHook' }, /^CALLBACK_HEADER_PREFIX: "WebHook" is that of the Standard Webhooks/],
-      [{ PUBLIC_URL: 'api.example.com' }, /^PUBLIC_URL: "api.example.com" is not an http\(s\) address/],
+      [{ PUBLIC_URL: 'api.example.com' }, /^PUBLIC_URL: "api.example.com" is not an http\(s\) URL/],
       [{ PUBLIC_URL: 'https://api.example.com/v1' }, /^PUBLIC_URL: /],
       [{ PUBLIC_URL: 'ftp://api.example.com' }, /^PUBLIC_URL: /],
       [{ PUBLIC_URL: 'https://api.example.com/?a=1' }, /^PUBLIC_URL: /],

@@ -102,7 +102,7 @@ describe('images by URL that are fetched for the upstream', () => {
   });
 
   for (const [path, problem] of [
-    ['/page', /has no PNG, JPEG, WebP or GIF image/],
+    ['/page', /does not lead to a PNG, JPEG, WebP or GIF image/],
     ['/large', /has more than 20000000 bytes/],
     ['/gone', /could not be fetched/],
   ] as const) {
