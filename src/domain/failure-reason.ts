@@ -55,7 +55,8 @@ const FACES: Record<FailureReason, FailureFace> = {
   },
   provider_unavailable: {
     code: 'TASK_FAILED',
-    message: 'the provider could not be reached or did not accept the work; nothing was charged, create a new task to try again',
+    message:
+      'the provider could not be reached or did not accept the work; nothing was charged, create a new task to try again',
     retryable: true,
   },
   provider_error: {

@@ -79,7 +79,7 @@ export function registerServiceGauges(registry: Registry): (state: ServiceState)
   const failing = gauge('darkroom_upstream_failing', 'Whether the breaker of an upstream is open', 'upstream');
   const slots = gauge(
     'darkroom_upstream_slots_taken',
-    'Jobs under way at an upstream whose jobs are capped',
+    'Jobs in progress at an upstream with a concurrency limit',
     'upstream',
   );
   const waiting = gauge(

@@ -103,7 +103,7 @@ describe('the configuration of the command line', () => {
 
   it('needs a valid address, and sends no key without TLS', async () => {
     const wrong = {
-      'example.com/v1': /not an http or https address/,
+      'example.com/v1': /not an http or https URL/,
       'http://example.com/v1': /in the clear/,
       'https://example.com': /does not end in \/v1/,
       'https://me:secret@example.com/v1': /more than scheme/,

@@ -59,7 +59,7 @@ export function checkKey(text: string, source: string): string {
 export function checkBaseUrl(text: string, source: string): string {
   const url = URL.canParse(text.trim()) ? new URL(text.trim()) : undefined;
   if (url === undefined || (url.protocol !== 'https:' && url.protocol !== 'http:')) {
-    throw new UsageError(`${source}: the base URL is not an http or https address that ends in /v1`);
+    throw new UsageError(`${source}: the base URL is not an http or https URL that ends in /v1`);
   }
   if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {
     throw new UsageError(`${source}: the base URL has more than scheme, host, port and path`);

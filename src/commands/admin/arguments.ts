@@ -118,7 +118,7 @@ export function limitOptions(command: Group) {
       'tokens of text per minute, input and output together',
       wholeNumber(1, MAX_TOKENS),
     )
-    .option('--text-streams-cap <number>', 'text calls under way at once, streamed or not', tasks);
+    .option('--text-streams-cap <number>', 'text calls in progress at once, streamed or not', tasks);
 }
 
 /** The values of those options. */
