@@ -96,7 +96,7 @@ function translate(name: string, logger: Logger, error: unknown): unknown {
     return taskElsewhere();
   }
   if (error instanceof TaskNotFoundError) {
-    logger.error(fields, 'the task of a workflow is not in the database: has it lost commits?');
+    logger.error(fields, 'task of a workflow is not in the database; it may have lost commits');
     return taskNotFound();
   }
   if (error instanceof DeadlinePassedError) {

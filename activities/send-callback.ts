@@ -54,10 +54,10 @@ const LEFT_TO_SEND_MS = EXCHANGE_TIMEOUT_MS + 2_000;
 
 /** A counted attempt, with everything needed to send it. */
 interface BegunAttempt extends PendingCallback {
-  /** As it is at this attempt. */
+  /** The task as it is at this attempt. */
   readonly task: TaskDetail;
   readonly secrets: readonly string[];
-  /** Of the receiver's URL. */
+  /** The origin of the receiver's URL. */
   readonly origin: string;
   /** Whether this attempt is the last, because all deliveries to this receiver have failed for days. */
   readonly hasOneAttempt: boolean;

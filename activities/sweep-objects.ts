@@ -96,7 +96,7 @@ async function sweepUnnamed(context: ActivityContext, tools: PassTools, signal: 
   const { database, isolate } = tools;
   const before = (await context.clock.read()) - UNNAMED_AFTER_MS;
   if (!(await ownsStore(store, await readInstallationId(database)))) {
-    context.logger.warn({}, 'the store belongs to another installation; its unreferenced objects are not deleted');
+    context.logger.warn({}, 'store belongs to another installation; not deleting its unreferenced objects');
     return 0;
   }
   let deleted = 0;

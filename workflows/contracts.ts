@@ -50,7 +50,7 @@ export interface SubmitInput extends MediaTaskInput {
  */
 export interface SubmitResult {
   readonly kind: 'produced' | 'job' | 'over' | 'ended' | 'waiting';
-  /** With `waiting`: after this time it submits again in any case, in milliseconds. */
+  /** With `waiting`: the time after which the workflow submits again in any case, in milliseconds. */
   readonly waitMs?: number;
   /** With `ended`: the reason. */
   readonly reason?: FailureReason;
@@ -65,7 +65,7 @@ export interface SubmitResult {
   readonly files?: readonly StoredFile[];
   /** Hash of the request for which the work is done. */
   readonly requestHash?: string;
-  /** With `produced`: every file is already in the object store, so that archiving has nothing to fetch. */
+  /** With `produced`: whether every file is already in the object store, so that archiving has nothing to fetch. */
   readonly isStored?: boolean;
 }
 

@@ -17,7 +17,7 @@ import { DarkroomError } from '../domain/darkroom-error.ts';
 export interface Caller {
   readonly accountId: string;
   readonly keyId: string;
-  /** Of a session of the dashboard: the SHA-256 of its secret in hexadecimal, which is what is stored of it. */
+  /** For a session of the dashboard: the hexadecimal SHA-256 of its secret, under which it is stored. */
   readonly sessionId?: string;
   readonly scopes: ReadonlySet<Scope>;
   /** Undefined: every model. */
@@ -36,7 +36,7 @@ export interface Caller {
   readonly textTokensPerMinute: number;
 }
 
-/** No usable key: missing, malformed, unknown, revoked or expired. One error for all (contract §1). */
+/** The key is missing, malformed, unknown, revoked or expired. All cases have the same error (contract §1). */
 export class UnauthenticatedError extends DarkroomError {
   override readonly name = 'UnauthenticatedError';
   override readonly kind = 'unauthenticated';

@@ -78,7 +78,7 @@ const selectFailing: Statement = {
           ORDER BY failing_since, origin LIMIT ${MAX_LISTED_RECEIVERS}`,
 };
 
-/** Those that fail, the longest failing first; or the one that is named, if it fails. */
+/** Lists failing receivers, the longest failing first; or only the one that is named, if it fails. */
 export async function listFailingReceivers(
   database: Queryable,
   accountId: string,

@@ -99,7 +99,7 @@ export interface CatalogueState {
 export interface Catalogue {
   /** All of them, the retired ones too. */
   readonly models: readonly CatalogueModel[];
-  /** Those that take requests now. */
+  /** The models that accept requests now. */
   available(): readonly CatalogueModel[];
   /** A model by its name, whatever route the name carries and whether or not it is retired. */
   find(name: string): CatalogueModel | undefined;

@@ -1,7 +1,10 @@
 /** A process reports at its start which stored secrets it cannot decrypt, and not only when a callback needs one. */
 import type { Foundation } from '../processes/foundation.ts';
 
-/** It starts all the same: if a key is lost, the accounts must be able to set new secrets. */
+/**
+ * Logs whether all stored secrets can be decrypted. The process starts in any case: if a key is lost, the accounts must
+ * be able to set new secrets.
+ */
 export async function checkStoredSecrets({ webhookKeys, database, logger }: Foundation): Promise<void> {
   try {
     const { undecryptable, total, undecryptableAccounts, fallback } = await webhookKeys.countByKey(database);
@@ -16,6 +19,6 @@ export async function checkStoredSecrets({ webhookKeys, database, logger }: Foun
       logger.info({ fallback, of: total }, 'stored signing secrets still need ENCRYPTION_KEY_FALLBACKS');
     }
   } catch (err) {
-    logger.warn({ err }, 'stored signing secrets could not be checked');
+    logger.warn({ err }, 'checking the stored signing secrets failed');
   }
 }

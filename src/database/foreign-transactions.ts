@@ -42,7 +42,7 @@ export async function forgetForeignTransactions(
   if (found[0]?.hasForeign !== true) return;
   const { rows: counted } = await client.query<{ pages: number }>(COUNT_PAGES);
   const ofPages = counted[0]?.pages ?? 0;
-  logger.info({ ofPages }, 'events are of another server, as after a restore: their transactions are forgotten');
+  logger.info({ ofPages }, 'events belong to another server, as after a restore; clearing their transactions');
   // Nothing else changes events; an index that is being built is waited for.
   await client.query('SET lock_timeout = 0');
   let events = 0;
@@ -50,6 +50,6 @@ export async function forgetForeignTransactions(
     const end = Math.min(page + pagesAtOnce, ofPages);
     const { rowCount } = await client.query(FORGET, [`(${page},0)`, `(${end},0)`]);
     events += rowCount ?? 0;
-    logger.info({ events, pages: end, ofPages }, 'transactions of another server were forgotten');
+    logger.info({ events, pages: end, ofPages }, 'transactions of another server cleared');
   }
 }

@@ -45,7 +45,7 @@ export interface RunRecord {
   readonly mayHaveSubmitted: boolean;
   /** The upstream that has or may have the work. */
   readonly place: number | undefined;
-  /** Of the request that it was for (src/tasks/record/request-hash.ts); undefined: not recorded. */
+  /** The hash of the request for which it ran (src/tasks/record/request-hash.ts); undefined: not recorded. */
   readonly requestHash: string | undefined;
   /** The run before it, if it was not the task's first. */
   readonly earlierRunId: string | undefined;

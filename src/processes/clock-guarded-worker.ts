@@ -74,12 +74,12 @@ export async function startClockGuardedWorker(options: GuardedWorkerOptions): Pr
     await Promise.race([wrong, ends.get(worker)]);
     over.abort();
     if (current !== worker || clock.isRight()) return;
-    logger.warn({ queues }, 'the worker takes no more work until its clock is right');
+    logger.warn({ queues }, 'worker takes no more work until its clock is right');
     shutDownCurrent();
   }
 
   async function waitForOneToEnd(): Promise<void> {
-    logger.warn({ queues, draining: ends.size }, 'too many workers drain: waiting for one before work is taken again');
+    logger.warn({ queues, draining: ends.size }, 'too many draining workers; waiting for one to end');
     await Promise.race(ends.values());
   }
 

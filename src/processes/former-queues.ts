@@ -32,7 +32,7 @@ export function serveFormerQueues(options: FormerQueuesOptions): Pick<RunningWor
 
   /** If it fails, the next check starts another. */
   async function serve(): Promise<void> {
-    logger.info({ queues }, 'serving the queues by their former names: an earlier release has left work on them');
+    logger.info({ queues }, 'serving queues with former names: an earlier release has left work on them');
     try {
       current = await start();
       if (stopping.signal.aborted) current.shutdown();

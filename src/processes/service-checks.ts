@@ -46,7 +46,7 @@ export function createServiceChecks(
     return database
       .transaction((transaction) => readStored(transaction, unclaimed))
       .catch((err: unknown) => {
-        logger.warn({ err }, 'backlog figures could not be read from the database');
+        logger.warn({ err }, 'reading the backlog from the database failed');
         return undefined;
       });
   });

@@ -72,7 +72,7 @@ export async function listenForMetrics(
     server.listen(port, host, resolve);
   });
   const url = `http://${hostInUrl(host)}:${(server.address() as AddressInfo).port}`;
-  logger.info({ url }, 'metrics are served');
+  logger.info({ url }, 'metrics listener started');
   return {
     url,
     close: () =>

@@ -52,7 +52,7 @@ export interface DecodedTextCall {
   readonly body: Readonly<Record<string, unknown>>;
   /** To be awaited before a large request is processed completely (limits/turns.ts); absent: it is small. */
   readonly nextTurn?: (() => Promise<void>) | undefined;
-  /** For responses: what the response object repeats of the request. */
+  /** For the responses endpoint: the members of the request that the response object repeats. */
   readonly echo?: ResponseEcho;
   /** For responses that are streamed and stored. */
   readonly deltas?: DeltaRecorder;

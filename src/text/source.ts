@@ -31,7 +31,10 @@ export interface TextCall {
   readonly tally: Tally;
   /** Unix seconds. */
   readonly createdAt: number;
-  /** For responses: what the response object repeats of the request (responses/response-object.ts). */
+  /**
+   * For the responses endpoint: the members of the request that the response object repeats
+   * (responses/response-object.ts).
+   */
   readonly echo?: ResponseEcho;
   /** For responses whose stream is to be sent again: an upstream's frames report each of its events here. */
   readonly deltas?: DeltaRecorder;

@@ -20,7 +20,7 @@ export type TextFailureReason =
   | 'upstream_refused'
   | 'interrupted';
 
-/** Never the upstream's own messages: those are logged only. */
+/** The messages for callers. The upstream's own messages are only logged. */
 const PUBLIC_MESSAGES: Readonly<Record<TextFailureReason, string>> = {
   upstream_unavailable: 'the model cannot be reached; retry later',
   upstream_rate_limited: 'the model is rate limited; retry later',

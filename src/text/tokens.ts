@@ -30,7 +30,10 @@ const PER_TOOL = 8;
  */
 const PER_IMAGE = 765;
 const PER_SMALL_IMAGE = 85;
-/** For sealed reasoning: letters of base64 that hide a token, which has some four and a half letters itself. */
+/**
+ * The estimated number of base64 characters per token of sealed reasoning; a token itself has some four and a half
+ * characters.
+ */
 const SEALED_LETTERS_PER_TOKEN = 6;
 
 let loaded: CountTokens | undefined;

@@ -69,7 +69,7 @@ export function createDepartures({
     const tasks = known ?? new Set<TaskId>();
     if (tasks.size < MAX_PENDING) tasks.add(taskId);
     if (known !== undefined) return;
-    logger.warn({ err, upstream }, 'slots cannot be released now; retrying');
+    logger.warn({ err, upstream }, 'releasing slots failed; retrying');
     pending.set(upstream, tasks);
     retryLater(upstream, tasks);
   };

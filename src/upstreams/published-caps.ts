@@ -121,7 +121,7 @@ export async function startPublishingCaps(dependencies: {
 function warnOfDifferences(caps: ReadonlyMap<string, readonly number[]>, logger: Logger): void {
   for (const [upstream, numbers] of caps) {
     if (numbers.length > 1) {
-      logger.warn({ upstream, caps: numbers }, 'models cap an upstream differently: the smallest number holds for all');
+      logger.warn({ upstream, caps: numbers }, 'models declare different limits for an upstream; the smallest applies');
     }
   }
 }

@@ -4,7 +4,7 @@
  */
 
 export interface CliEnvironment {
-  /** Without the name of the program. */
+  /** The arguments, without the name of the program. */
   readonly args: readonly string[];
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly stdin: NodeJS.ReadStream;

@@ -56,7 +56,7 @@ export async function readConfigFile(file: string): Promise<ConfigFile | undefin
   }
 }
 
-/** Its content must not appear in any message. */
+/** Parses the file. Its content must not appear in any message. */
 function parse(file: string, text: string): ConfigFile {
   let content: unknown;
   try {

@@ -26,7 +26,7 @@ export interface SavedFile {
 }
 
 export interface DownloadOptions {
-  /** It exists. */
+  /** An existing directory. */
   readonly directory: string;
   readonly signal: AbortSignal;
   readonly onBytes: (fileName: string, received: number, total: number) => void;

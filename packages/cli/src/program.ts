@@ -97,7 +97,10 @@ function createProgram(cli: CliEnvironment, terminal: Terminal): Command {
   return program;
 }
 
-/** Also if the arguments could not be parsed, so that the error has the requested form. */
+/**
+ * Whether the output is JSON. It works also if the arguments could not be parsed, so that the error has the requested
+ * format.
+ */
 function isJson({ args }: CliEnvironment): boolean {
   const end = args.indexOf('--');
   return (end === -1 ? args : args.slice(0, end)).includes('--json');

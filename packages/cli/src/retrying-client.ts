@@ -13,7 +13,7 @@ const DEFAULT_WAIT_SECONDS = 2;
  * reported.
  */
 const LONGEST_WAIT_SECONDS = 120;
-/** Longer than any answer takes; a long poll is answered after 30 s at most. */
+/** The time limit of a request, in milliseconds: longer than any response takes. A long poll takes 30 s at most. */
 const ANSWER_TIMEOUT_MS = 60_000;
 /** An upload is answered when it is complete: as long as the service allows it to take. */
 const UPLOAD_TIMEOUT_MS = 3_600_000;

@@ -42,7 +42,7 @@ export async function uploadFiles(
   return (await replace(input)) as Record<string, unknown>;
 }
 
-/** It is read while it is sent. */
+/** Opens a file that is read while it is sent. */
 async function openFile(file: string): Promise<Blob> {
   try {
     if (!(await stat(file)).isFile()) throw new Error('it is no file');

@@ -10,7 +10,7 @@ import { mp3PaddingSeconds } from './mp3-padding.ts';
 export interface ContainerMetadata {
   /** To the millisecond; without the padding that an MP3's encoder added. */
   readonly durationSeconds?: number;
-  /** As a player shows it: upright, with square pixels. */
+  /** The width as a player shows it: upright, with square pixels. */
   readonly width?: number;
   readonly height?: number;
   /** Whether it has audio and no video. */

@@ -42,9 +42,9 @@ export interface DecodedAudio {
 
 /** A video that is being decoded. */
 export interface Clip {
-  /** Of the whole video; 0 if the file does not state it. */
+  /** The duration of the whole video; 0 if the file does not state it. */
   readonly durationSeconds: number;
-  /** As a player shows it: turned upright, with square pixels. */
+  /** The width as a player shows it: turned upright, with square pixels. */
   readonly width: number;
   readonly height: number;
   readonly hasAudio: boolean;

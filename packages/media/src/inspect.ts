@@ -212,7 +212,7 @@ async function unwrap(outcome: Exclude<Outcome, { readonly ended: unknown }>): P
   throw outcome.error;
 }
 
-/** It requests more of a file than any reader needs. */
+/** The child reads more of a file than any decoder needs. */
 class TooMuchReadingError extends UndecodableMediaError {}
 
 /** @returns undefined: the child could have continued, and says that the file is broken. */

@@ -55,7 +55,7 @@ export interface MediaChildOptions {
   readonly module: string;
   /** Whether its input is untrusted: it is in a sandbox then, and a crash is the file's fault. */
   readonly isUntrusted: boolean;
-  /** Of the whole process, in megabytes of resident memory. */
+  /** The memory limit of the whole process, in megabytes of resident memory. */
   readonly maxMemoryMb: number;
   /** Processor time of all its threads, in seconds; 1800 if omitted. In the sandbox only. */
   readonly maxCpuSeconds?: number;

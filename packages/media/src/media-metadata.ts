@@ -11,6 +11,6 @@ export interface MediaMetadata {
   readonly width?: number;
   readonly height?: number;
   readonly durationSeconds?: number;
-  /** Nothing of it can be played: the rest of an MP4 whose index was cut off. */
+  /** Whether nothing of it can be played, as of an MP4 whose index was cut off. */
   readonly isEmpty?: true;
 }

@@ -44,7 +44,7 @@ export interface PreviewMaker {
   make(tenant: string, source: PreviewSource, bounds: PreviewBounds, signal: AbortSignal): Promise<Jpeg>;
 }
 
-/** It took too long, which may be the machine's fault. */
+/** Making the preview took too long, possibly because the machine is overloaded. */
 export class PreviewTooSlowError extends Error {
   override readonly name = 'PreviewTooSlowError';
 

@@ -5,7 +5,7 @@
  */
 import os from 'node:os';
 
-/** As far below normal as `nice` goes by default. */
+/** The priority of child processes: the default of `nice`. */
 const PRIORITY = 10;
 
 /** How many steps this thread's priority is above that: the argument of `nice` for a process that it starts. */

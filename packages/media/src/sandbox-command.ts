@@ -22,7 +22,7 @@ export type Confinement = 'other-user' | 'user-namespace' | 'namespaces' | 'limi
 
 /** The kernel's limits of one child. */
 export interface SandboxLimits {
-  /** Of all its threads together. */
+  /** The limit of processor time, of all threads together. */
   readonly cpuSeconds: number;
   /** Private writable memory, in megabytes: what is only reserved does not count. */
   readonly dataMb: number;

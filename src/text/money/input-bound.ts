@@ -175,7 +175,10 @@ async function bytesOfAll(texts: Iterable<WrittenText>): Promise<number> {
   return bytes;
 }
 
-/** In UTF-8. Some SentencePiece models normalize first (NFKC), which turns the 3 bytes of U+FDFA into 33. */
+/**
+ * The largest size of a text in UTF-8. Some SentencePiece models normalize first (NFKC), which turns the 3 bytes of
+ * U+FDFA into 33.
+ */
 function plainBytes(text: string): number {
   const bytes = Buffer.byteLength(text);
   return bytes === text.length ? bytes : Math.max(bytes, Buffer.byteLength(text.normalize('NFKC')));
@@ -192,7 +195,7 @@ function escapedBytes(text: string): number {
   return bytes;
 }
 
-/** As JSON that a server has parsed and a template writes again. */
+/** The largest size of JSON that a server has parsed and a template writes again. */
 function rewrittenBytes(text: string): number {
   return escapedBytes(text) + growthOf(text);
 }

@@ -128,7 +128,7 @@ export interface Moved {
   readonly fits: boolean;
   /** Whether the process had its lease: without it nothing is held. */
   readonly isLeased: boolean;
-  /** Of the calls that were settled now: those whose difference was recorded as an operator cost. */
+  /** The settled calls that exceeded their hold; the difference was recorded as an operator cost. */
   readonly exceeded: readonly ExceededHold[];
 }
 

@@ -25,7 +25,7 @@ type OpenCall = Pick<NewTextCall, 'id' | 'accountId' | 'floorMicroUsd' | 'inputT
 export interface OwnCalls {
   /** A hold is about to be requested. The call is in progress from now on until it has ended. */
   begun(id: string): void;
-  /** Nothing is held for it. */
+  /** The hold was rejected, so the call does not run. */
   rejected(id: string): void;
   ended(settlement: TextSettlement): void;
   /**

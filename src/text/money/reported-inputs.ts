@@ -34,7 +34,7 @@ export interface BoundedCall {
   readonly accountId: string;
   readonly model: TextModelDefinition;
   readonly request: TextRequest;
-  /** As it was sent: parameters beyond OpenAI's can reach the prompt. */
+  /** The body as it was sent, because parameters beyond OpenAI's can affect the prompt. */
   readonly body: Readonly<Record<string, unknown>>;
   /** Our own count. */
   readonly countedTokens: number;

@@ -8,13 +8,13 @@ export interface NewTextCall {
   readonly accountId: string;
   readonly keyId: string;
   readonly model: string;
-  /** Its worst case. */
+  /** The held amount: the worst-case cost. */
   readonly heldMicroUsd: bigint;
   /** What is captured if this process dies before the call is settled; at most what is held. */
   readonly floorMicroUsd: bigint;
   /** The counted input. */
   readonly inputTokens: number;
-  /** Its answer is stored as a response. */
+  /** Whether its output is stored as a response. */
   readonly isStored: boolean;
   /** The caps that the key's spending counts against; none for most keys. */
   readonly spendCapIds: readonly string[];

@@ -169,7 +169,7 @@ async function* streamCalls(id: string, { index, plan, budget }: Choice, pace: P
   }
 }
 
-/** In OpenAI's format. */
+/** Creates the id of a function call in OpenAI's format. */
 function callId(text: string): string {
   return `call_${createHash('sha256').update(text).digest('hex').slice(0, 24)}`;
 }

@@ -4,7 +4,7 @@
  * is in the object: the events themselves take some fifty times as much.
  */
 
-/** For one delta: UTF-16 code units, and the number of log probabilities that came with it, if any. */
+/** The length of one delta in UTF-16 code units, and the number of log probabilities that came with it, if any. */
 export type DeltaCut = number | readonly [length: number, logprobs: number];
 
 /** By the part that the deltas extend (`deltaKey`), in the order of the deltas. */

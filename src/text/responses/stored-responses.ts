@@ -163,7 +163,10 @@ async function readRow(
   return row;
 }
 
-/** Nothing else is a valid id, and it may be text that the database cannot store. */
+/**
+ * Whether a string can be the id of a response. Others need no lookup, and may contain characters that the database
+ * cannot store.
+ */
 export function isResponseId(id: string): boolean {
   return /^[\w-]{1,128}$/.test(id);
 }

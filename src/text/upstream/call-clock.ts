@@ -7,7 +7,7 @@
 export type TimeLimit = 'first' | 'idle' | 'total';
 
 export interface ClockLimits {
-  /** From the clock's start; Infinity if a whole answer comes at once. */
+  /** The time limit from the clock's start; Infinity if the whole response arrives at once. */
   readonly firstMs: number;
   readonly idleMs: number;
   readonly totalMs: number;
@@ -38,7 +38,7 @@ export class CallClock {
     this.#arm();
   }
 
-  /** From now on the reader waits for the upstream; also called after each sign of life. */
+  /** Starts to count the time for which the reader waits for the upstream; also called after each received piece. */
   wait(): void {
     this.#waitingSince = performance.now();
   }

@@ -23,7 +23,7 @@ export interface ChoicePart {
   /** Its own members, and those of its delta or message. */
   readonly choice: Members;
   readonly content: Members;
-  /** It deviates from OpenAI's document: it is encoded again for the client. */
+  /** Whether it deviates from OpenAI's specification, so that it is encoded again for the client. */
   readonly isIrregular: boolean;
 }
 

@@ -92,7 +92,7 @@ export class ChatFrames implements StreamReader<string> {
     return this.#around(written.includes('\n') ? JSON.stringify(chunk.json['choices']) : written);
   }
 
-  /** For the next chunk, which is most often like this one. If it never is, this does not help. */
+  /** Remembers the form of a chunk, because the next one usually has the same form. */
   #remember(chunk: Chunk, data: string, choices: Span): void {
     const [part] = chunk.parts;
     const isAlone = part !== undefined && this.#call.request.choices === 1 && chunk.parts.length === 1;

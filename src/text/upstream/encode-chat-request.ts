@@ -102,7 +102,7 @@ function choiceOf(choice: ToolChoice): unknown {
   return typeof choice === 'string' ? choice : { type: 'function', function: choice };
 }
 
-/** As the client wrote it: it may contain more than is known here. */
+/** The format as the client wrote it, because it may contain members that are unknown here. */
 function wireFormatOf({ body, request }: TextCall): unknown {
   return request.format.type === 'text' ? undefined : body['response_format'];
 }

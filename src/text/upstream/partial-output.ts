@@ -42,7 +42,7 @@ interface OpenItem {
 }
 
 export class PartialOutput {
-  /** By their index in the output. */
+  /** Completed items by their index in the output. */
   readonly #done = new Map<number, Members>();
   readonly #open = new Map<number, OpenItem>();
 
@@ -67,7 +67,7 @@ export class PartialOutput {
     if (form !== undefined) addTo(open[form.list], form, json, delta);
   }
 
-  /** In the order of the output. Those that are not done are `incomplete`. */
+  /** Returns the items in the order of the output. Items that are not complete are `incomplete`. */
   items(): readonly Members[] {
     const open = [...this.#open].map(([index, item]) => [index, incompleteItem(item)] as const);
     return [...this.#done, ...open].toSorted(([a], [b]) => a - b).map(([, item]) => item);

@@ -66,12 +66,12 @@ export class PullQueue<T> implements AsyncIterableIterator<T, undefined> {
     this.#hooks.onFull();
   }
 
-  /** No more comes; the reader still gets what is there. */
+  /** Ends the queue; the reader still gets the queued items. */
   end(): void {
     this.#close(undefined);
   }
 
-  /** As `end`, and after the last piece the reader gets this. */
+  /** Like `end`, but after the last item the reader gets this error. */
   fail(failure: Error): void {
     this.#close(failure);
   }

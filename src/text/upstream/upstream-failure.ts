@@ -8,11 +8,11 @@ import type { TextFailureReason } from '../text-failure.ts';
 export interface UpstreamFailureFacts {
   /** The pause that the upstream requires. */
   readonly pauseMs?: number | undefined;
-  /** It may pass in a moment: the connection was refused, or the status was a 5xx. */
+  /** Whether a retry may succeed soon: the connection was refused, or the status was a 5xx. */
   readonly isTransient?: boolean;
   /** The connection ended after the request was written and before an answer began: it may have been a dead one. */
   readonly isConnectionLost?: boolean;
-  /** No other upstream is to be tried: the call timed out, or it was aborted. */
+  /** Whether no other upstream should be tried: the call timed out, or it was aborted. */
   readonly isFinal?: boolean;
   /** The status, if there was one. */
   readonly status?: number | undefined;

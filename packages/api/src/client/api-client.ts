@@ -52,7 +52,7 @@ export class ApiError extends Error {
   }
 }
 
-/** No complete answer was received: the address is wrong, nothing listens there, or the connection broke. */
+/** No complete response was received: the URL is wrong, nothing listens there, or the connection broke. */
 export class UnreachableError extends Error {
   override readonly name = 'UnreachableError';
 }

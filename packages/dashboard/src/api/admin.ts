@@ -56,7 +56,7 @@ export function createOperatorApi(token: string, onUnauthorized: () => void): Ap
   });
 }
 
-/** Also used to test a token. */
+/** Reads the facts of the service; also used to test a token. */
 export function readServiceFacts(api: ApiClient): Promise<ServiceFacts> {
   return api.call('GET', '/admin/service');
 }

@@ -7,7 +7,7 @@ import type { TaskRequest } from './task-request.ts';
 
 export type Estimate = WireEstimate;
 
-/** No request is sent while the user is typing. */
+/** The pause after the last input before a request is sent, in milliseconds: none is sent while the user types. */
 const PAUSE_MS = 400;
 /** Balances and caps change. */
 const STALE_MS = 10_000;

@@ -71,7 +71,7 @@ export function deleteOutputs(ids: readonly string[]): Promise<StorageDecision> 
   return decide('DELETE', '/v1/storages', ids);
 }
 
-/** For a page that is being closed: the answer will not be read, and the request outlives the page. */
+/** Deletes outputs when a page is closed: the request outlives the page, and its response is not read. */
 export function deleteOutputsOnLeaving(ids: readonly string[]): void {
   for (const part of partsOf(ids)) {
     void fetch('/v1/storages', {

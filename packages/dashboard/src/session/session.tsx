@@ -51,7 +51,7 @@ function removeReadData(client: QueryClient): void {
   client.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== SESSION_QUERY[0] });
 }
 
-/** It expired, or was ended elsewhere: drafts of its key wait until the next sign-in. */
+/** Handles a session that expired or was ended elsewhere. Drafts of its key are kept until the next sign-in. */
 function endSession(client: QueryClient): void {
   removeReadData(client);
   if ((client.getQueryData<Session | null>(SESSION_QUERY) ?? null) !== null) client.setQueryData(ENDED_QUERY, true);

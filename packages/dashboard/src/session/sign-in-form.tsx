@@ -11,7 +11,7 @@ import { texts } from '../texts/sign-in.ts';
 
 export function SignInForm(props: {
   readonly title: string;
-  /** Of the document. */
+  /** The title of the document. */
   readonly documentTitle: string;
   /** Why one has to sign in again; undefined: it is the first time. */
   readonly note: string | undefined;

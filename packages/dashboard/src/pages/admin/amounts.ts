@@ -3,7 +3,7 @@ import { microsOf } from '../../components/amounts.ts';
 
 const AMOUNT = /^-?\d{1,12}(\.\d{1,6})?$/;
 
-/** In the API's format: surrounding whitespace and a typographic minus are accepted. */
+/** Converts a typed amount to the API's format. Surrounding whitespace and a typographic minus are accepted. */
 export function readAmount(text: string): string {
   return text.trim().replace(/^[−–]/, '-').replace(/^\$/, '');
 }

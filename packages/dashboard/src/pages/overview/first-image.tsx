@@ -34,7 +34,7 @@ import { SampleView } from '../models/sample-view.tsx';
 import { Ended, Running } from '../playground/run-view.tsx';
 import classes from './overview.module.css';
 
-/** It needs nothing but a prompt, and no external provider. */
+/** The model of the first image: it needs only a prompt, and no external provider. */
 const FIRST_MODEL = 'darkroom/scene';
 
 interface FirstImageProps {
