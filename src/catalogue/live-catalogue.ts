@@ -100,7 +100,7 @@ export async function openLiveCatalogue(options: LiveCatalogueOptions): Promise<
       if (!isSameTexts(next, texts)) await adopt(next);
     } catch (err) {
       // The files are still there, and the next poll finds them.
-      logger.warn({ err }, 'changed model files could not be loaded');
+      logger.warn({ err }, 'loading changed model files failed');
     }
   }
 

@@ -37,7 +37,7 @@ export function serveFormerQueues(options: FormerQueuesOptions): Pick<RunningWor
       current = await start();
       if (stopping.signal.aborted) current.shutdown();
       await current.finished;
-      if (!stopping.signal.aborted) logger.info({ queues }, 'nothing is left on the queues by their former names');
+      if (!stopping.signal.aborted) logger.info({ queues }, 'no work left on queues with former names');
     } catch (err) {
       logger.warn({ err }, 'worker of the former queues failed; restarting it');
     } finally {

@@ -289,7 +289,7 @@ export function startLauncher(dependencies: LauncherDependencies): Launcher {
   const giveBack = async (ids: readonly bigint[]): Promise<void> => {
     if (ids.length === 0) return;
     await releaseOutboxLease(database, ids).catch((error: unknown) =>
-      logger.warn({ err: error, rows: ids.length }, 'releasing claimed outbox rows failed; they become due when their lease ends'),
+      logger.warn({ err: error, rows: ids.length }, 'claimed outbox rows become due only when their lease ends'),
     );
   };
 

@@ -63,7 +63,7 @@ describe('tasks that an earlier release started', () => {
 
     for (const id of ids) assert.equal((await account.client.untilTerminal(id)).status, 'success');
     await until('the worker leaves them', () =>
-      hasLogged(darkroom, 'nothing is left on the queues by their former names'),
+      hasLogged(darkroom, 'no work left on queues with former names'),
     );
     assert.equal(await isWorkLeft(), false);
   });
