@@ -116,7 +116,7 @@ export function createDatabaseClock({
     isRight = isRightNow;
     const facts = { skewSeconds: Math.round((skewMs ?? 0) / 100) / 10, maxSkewSeconds: maxSkewMs / 1000 };
     if (isRight) logger.info(facts, 'clock of this process agrees with the database again');
-    else logger.error(facts, 'clock of this process is wrong; set it: until then the process is not ready');
+    else logger.error(facts, 'the clock of this process is wrong: set it right; until then the process is not ready');
     for (const wake of waiting) wake();
   }
 

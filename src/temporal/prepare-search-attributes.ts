@@ -61,7 +61,7 @@ async function listedTypes(connection: NativeConnection, namespace: string): Pro
 
 function warnOfUnseenTypes(config: TemporalConfig, logger: Logger): void {
   const { command } = listTypesStep(config);
-  logger.warn({ namespace: config.namespace, command }, 'the credentials do not permit listing search attributes');
+  logger.warn({ namespace: config.namespace, command }, 'the types of the search attributes cannot be seen from here');
 }
 
 function rejectOtherTypes(config: TemporalConfig, types: Readonly<Record<string, number>>): void {
