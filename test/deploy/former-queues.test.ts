@@ -90,7 +90,7 @@ describe('tasks of an installation that still uses the former names', () => {
     ofNeighbour = await neighbour.createAccount();
     await keepWorkOnFormerQueues(upgraded);
     await upgraded.workers[0]?.start();
-    await until('it serves the former names', () => hasLogged(upgraded, 'serving the queues by their former names'));
+    await until('it serves the former names', () => hasLogged(upgraded, 'serving queues with former names'));
   });
   after(async () => {
     await Promise.all([upgraded?.stop(), neighbour?.stop()]);
