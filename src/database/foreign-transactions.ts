@@ -50,6 +50,6 @@ export async function forgetForeignTransactions(
     const end = Math.min(page + pagesAtOnce, ofPages);
     const { rowCount } = await client.query(FORGET, [`(${page},0)`, `(${end},0)`]);
     events += rowCount ?? 0;
-    logger.info({ events, pages: end, ofPages }, 'transactions of another server cleared');
+    logger.info({ events, pages: end, ofPages }, 'transactions of another server were forgotten');
   }
 }
