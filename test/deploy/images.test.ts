@@ -100,7 +100,7 @@ describe('the digest behind a tag', () => {
   });
 
   it('is rejected when the registry returns another manifest, or none', async () => {
-    await assert.rejects(resolveDigest(registry, 'lying:1'), /the registry says sha256:0+, and its manifest has/);
+    await assert.rejects(resolveDigest(registry, 'lying:1'), /the registry reports sha256:0+, and its manifest has/);
     await assert.rejects(resolveDigest(registry, 'node:2'), /the registry answers 404/);
     await assert.rejects(resolveDigest(registry, 'node'), /no name with a tag/);
   });
