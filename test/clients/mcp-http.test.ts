@@ -275,7 +275,7 @@ describe('/mcp of several processes', () => {
       const answer = await waiting;
       await ended;
       assert.equal(answer.isError, false, answer.text);
-      assert.match(answer.text, /^The task is not over yet \(queued\)/);
+      assert.match(answer.text, /^The task has not ended yet \(queued\)/);
       assert.match((await second.call('get_task', { task_id: taskId })).text, /queued/);
       await second.close();
       await first.close();
