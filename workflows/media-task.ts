@@ -51,8 +51,9 @@ const { archiveOutputs: archiveOutputsLocally } =
 const { settleTask: settleTaskLocally } = proxyLocalActivities<Pick<Activities, 'settleTask'>>(SETTLE_LOCALLY);
 const { settleTask } = proxyActivities<Pick<Activities, 'settleTask'>>(SETTLE_OPTIONS);
 const { cancelGeneration } = proxyActivities<Pick<Activities, 'cancelGeneration'>>(CANCEL_OPTIONS);
-const { cancelGeneration: cancelGenerationBeforeSettlement } =
-  proxyActivities<Pick<Activities, 'cancelGeneration'>>(CANCEL_BEFORE_SETTLEMENT_OPTIONS);
+const { cancelGeneration: cancelGenerationBeforeSettlement } = proxyActivities<Pick<Activities, 'cancelGeneration'>>(
+  CANCEL_BEFORE_SETTLEMENT_OPTIONS,
+);
 const { takeOverRun } = proxyActivities<Pick<Activities, 'takeOverRun'>>(EARLIER_RUN_OPTIONS);
 
 /** The patch of the second release. Workflows that started before it settle a cancelled task first. */

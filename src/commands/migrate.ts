@@ -70,8 +70,7 @@ async function retireOnce(
 ): Promise<RetiredSchedules> {
   if (!(await hasFormerSchedules(database))) return NOTHING_FORMER;
   const former = await retireFormerSchedules(client, installationId);
-  if (former.deleted.length > 0)
-    logger.info({ schedules: former.deleted }, 'schedules of an earlier release deleted');
+  if (former.deleted.length > 0) logger.info({ schedules: former.deleted }, 'schedules of an earlier release deleted');
   if (former.left.length === 0) await recordFormerSchedulesRetired(database);
   return former;
 }

@@ -89,7 +89,7 @@ const FACES: Record<FailureReason, FailureFace> = {
   },
   model_unavailable: {
     code: 'MODEL_UNAVAILABLE',
-    message: 'the model is not available at the moment and needs the operator's attention; nothing was charged',
+    message: 'the model is not available at the moment and needs the attention of the operator; nothing was charged',
     // The cause is a credential, a balance, a name or a protocol, which would be wrong for the next task too.
     retryable: false,
   },

@@ -279,8 +279,7 @@ async function acceptable(answer: Answer, maxBytes: number): Promise<Answer> {
 
 /** A fragment is for browsers and not sent; everything else of the new URL is checked as it is. */
 function redirectTarget(location: string, from: URL): string {
-  if (!URL.canParse(location, from.href))
-    throw new EgressError('unreachable', 'redirected to an invalid URL');
+  if (!URL.canParse(location, from.href)) throw new EgressError('unreachable', 'redirected to an invalid URL');
   const next = new URL(location, from);
   next.hash = '';
   return next.href;

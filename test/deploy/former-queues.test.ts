@@ -62,9 +62,7 @@ describe('tasks that an earlier release started', () => {
     await darkroom.workers[0]?.start();
 
     for (const id of ids) assert.equal((await account.client.untilTerminal(id)).status, 'success');
-    await until('the worker leaves them', () =>
-      hasLogged(darkroom, 'no work left on queues with former names'),
-    );
+    await until('the worker leaves them', () => hasLogged(darkroom, 'no work left on queues with former names'));
     assert.equal(await isWorkLeft(), false);
   });
 

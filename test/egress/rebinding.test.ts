@@ -40,8 +40,7 @@ const always =
     answers: all.filter((data) => data.includes(':') === (type === 'AAAA')).map((data) => address(name, data)),
   });
 
-const isBlocked = ({ logged }: Scene): boolean =>
-  logged().some((line) => line['msg'] === 'outgoing request blocked');
+const isBlocked = ({ logged }: Scene): boolean => logged().some((line) => line['msg'] === 'outgoing request blocked');
 
 async function failsAlike(work: Promise<unknown>): Promise<EgressError> {
   const error = await failsWith('unreachable', work);

@@ -220,9 +220,15 @@ function rateLimitHeaders(parts: OpenApiParts): OpenApiNode {
   const header = (name: string, description: string): OpenApiNode =>
     parts.addHeader(name, () => ({ description, required: true, schema: { type: 'integer', minimum: 0 } }));
   return {
-    'X-RateLimit-Limit': header('X-RateLimit-Limit', 'The number of requests of this kind that are allowed per minute.'),
+    'X-RateLimit-Limit': header(
+      'X-RateLimit-Limit',
+      'The number of requests of this kind that are allowed per minute.',
+    ),
     'X-RateLimit-Remaining': header('X-RateLimit-Remaining', 'The number of requests that are allowed now.'),
-    'X-RateLimit-Reset': header('X-RateLimit-Reset', 'The time when the full limit is available again, in Unix seconds.'),
+    'X-RateLimit-Reset': header(
+      'X-RateLimit-Reset',
+      'The time when the full limit is available again, in Unix seconds.',
+    ),
   };
 }
 

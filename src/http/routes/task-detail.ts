@@ -47,7 +47,8 @@ export function taskDetailRoutes(http: HttpContext): readonly Route[] {
       answer: { kind: 'data', schema: TaskSchema },
       answerHeaders: {
         ...DEPRECATION_HEADERS,
-        'Preference-Applied': '`wait=N` with the accepted number of seconds, if the request has that preference and it was applied.',
+        'Preference-Applied':
+          '`wait=N` with the accepted number of seconds, if the request has that preference and it was applied.',
         'Retry-After': 'The number of seconds to wait before the next poll. Absent once the task has ended.',
       },
       errors: ['NOT_FOUND'],
