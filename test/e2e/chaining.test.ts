@@ -194,7 +194,7 @@ describe('chaining', () => {
     const broken = await upload(picture.subarray(0, 60));
     for (const [image_url, reason, says] of [
       [`${silentUrl}/picture.png`, 'input_unreachable', /could not be fetched/],
-      [`${outside.url}/missing.png`, 'input_unreachable', /answered, but not with a file/],
+      [`${outside.url}/missing.png`, 'input_unreachable', /responded, but not with a file/],
       [`${outside.url}/page`, 'input_invalid', /of no type that this field takes/],
       [`${outside.url}/drawing.svg`, 'input_invalid', /of no type that this field takes/],
       [`${outside.url}/broken.png`, 'input_invalid', /could not be decoded/],
@@ -230,7 +230,7 @@ describe('chaining', () => {
 
     const { code, reason, retryable } = task.error ?? {};
     assert.deepEqual([code, reason, retryable], ['MODEL_UNAVAILABLE', 'provider_unavailable', false]);
-    assert.match(task.error?.message ?? '', /the operator has to look/);
+    assert.match(task.error?.message ?? '', /needs the attention of the operator/);
     assert.match(await readFile(darkroom.logFile, 'utf8'), /set UPSTREAM_NEVER_SET_KEY/);
   });
 

@@ -244,7 +244,7 @@ describe('signing in', () => {
       [200, 401, 401, 401, 401],
     );
     const rejection = answers.find(({ status }) => status === 401);
-    assert.match(rejection?.text ?? '', /used before, or is more than 10 minutes old/);
+    assert.match(rejection?.text ?? '', /already been used or is more than 10 minutes old/);
   });
 
   it('by a link works for ten minutes', async () => {

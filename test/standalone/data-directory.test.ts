@@ -89,7 +89,7 @@ describe('the secrets of an installation', () => {
   });
 
   it('are not created again beside a database that the old ones opened', async () => {
-    await assert.rejects(readOrCreateSecrets(folder, true), { name: 'EmbeddedError', message: /is gone/ });
+    await assert.rejects(readOrCreateSecrets(folder, true), { name: 'EmbeddedError', message: /is missing/ });
   });
 
   it('are rejected when one of them is not a text', async () => {

@@ -6,7 +6,7 @@ describe('a fault of an input', () => {
   it('is reported with the path of its field and a message of its own', () => {
     const messages = FAULT_KINDS.map((kind) => faultMessage(inputFault(kind, 'image_urls.2')));
 
-    for (const message of messages) assert.match(message, /^image_urls\.2: (a|the|no|nothing) /);
+    for (const message of messages) assert.match(message, /^image_urls\.2: (a|the|this|no|nothing) /);
     assert.equal(new Set(messages).size, FAULT_KINDS.length);
     assert.equal(faultMessage({ kind: 'undecodable' }), 'the file could not be decoded');
   });
