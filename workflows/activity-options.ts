@@ -99,7 +99,7 @@ export const EARLIER_RUN_OPTIONS: ActivityOptions = {
   startToCloseTimeout: '30 seconds',
   scheduleToCloseTimeout: LAST_RESORT_TIMEOUT,
   retry: { initialInterval: '500 milliseconds', backoffCoefficient: 2, maximumInterval: '10 seconds' },
-  summary: 'ask what an earlier run had decided',
+  summary: 'read the outcome of an earlier run',
 };
 
 /**

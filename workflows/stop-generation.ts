@@ -14,6 +14,6 @@ export async function stopGeneration(input: StopGenerationInput): Promise<void> 
     await cancelGeneration({ ...input, tries: CANCEL_ORPHANED_MAX_ATTEMPTS });
   } catch (error) {
     if (isCancellation(error)) throw error;
-    throw ApplicationFailure.nonRetryable('the provider could not be told to stop', 'ProviderNotStopped');
+    throw ApplicationFailure.nonRetryable('cancelling at the provider failed', 'ProviderNotStopped');
   }
 }

@@ -28,7 +28,12 @@ export const MODULES = [
   'src/callbacks',
   'src/providers',
   'src/text',
-  'src/tasks',
+  'src/tasks/record',
+  'src/tasks/outbox',
+  'src/tasks/listing',
+  'src/tasks/lifecycle',
+  'src/tasks/create',
+  'src/tasks/repair',
   'src/generation',
   'src/presenters',
   'activities',
@@ -68,6 +73,9 @@ export const IMPORTED_BY = {
   'packages/guide': [],
 };
 
+/** The package of the tests, which no program contains. */
+const TESTING = `${SCOPE}testing`;
+
 /** Modules that do what activities do, and do not depend on Temporal: its context comes in as plain values. */
 export const WITHOUT_TEMPORAL = ['src/generation'];
 
@@ -78,6 +86,7 @@ export const WITHOUT_TEMPORAL = ['src/generation'];
  * @returns {string | undefined} undefined: it may.
  */
 export function problemOfSpecifier(from, specifier, isTypeOnly) {
+  if (isBelow(specifier, TESTING) && isProgram(from)) return `only tests import from ${TESTING}`;
   if (specifier.startsWith(SCOPE)) {
     return problemOfImport(from, `packages/${specifier.slice(SCOPE.length)}`, isTypeOnly);
   }
@@ -118,6 +127,11 @@ function problemOfImport(from, to, isTypeOnly) {
 /** @param {string} file @returns {string | undefined} the name of the package that it belongs to. */
 function packageOf(file) {
   return /^packages\/([^/]+)\//.exec(file)?.[1];
+}
+
+/** @param {string} file @returns {boolean} whether a program or a package contains it. */
+function isProgram(file) {
+  return /^(src|activities|workflows|packages\/[^/]+\/src)\//.test(file);
 }
 
 /** @param {string} file @returns {string | undefined} */

@@ -33,9 +33,9 @@ export async function runAdmin(args: readonly string[], environment: NodeJS.Proc
   accountCommands(group('accounts', 'accounts, their limits and their money'), run);
   keyCommands(group('keys', 'API keys'), run);
   signInLinkCommand(program.command('sign-in-link'), run);
-  webhookKeyCommands(group('webhook-key', 'the key that signs callbacks'), run);
+  webhookKeyCommands(group('webhook-key', 'the signing secret of callbacks'), run);
   secretCommands(group('secrets', 'the keys that encrypt and sign, and their rotation'), run, environment);
-  ledgerCommands(group('ledger', 'the books, and the proof that they add up'), run);
+  ledgerCommands(group('ledger', 'ledger entries and their verification'), run);
   usageCommand(program.command('usage'), run);
   modelCommands(group('models', 'model files'));
   taskCommands(group('tasks', 'single tasks'), run);

@@ -36,7 +36,7 @@ export function createCallbackMetrics(registry: Registry): CallbackMetrics {
   });
   const deliveries = new Counter({
     name: 'darkroom_callback_deliveries_total',
-    help: 'Deliveries that are over: delivered, exhausted (the schedule is used up) or stopped (410)',
+    help: 'Completed deliveries: delivered, exhausted (the schedule is used up) or stopped (410)',
     labelNames: ['state'],
     registers,
   });

@@ -14,7 +14,7 @@ export interface MediaMetrics {
 export function createMediaMetrics(registry: Registry): MediaMetrics {
   const gauge = new Gauge({
     name: 'darkroom_media_sandbox',
-    help: 'Whether the processes that read media of others are isolated in this way (1) or not (0)',
+    help: 'Whether the processes that read media from clients and providers are isolated in this way (1) or not (0)',
     labelNames: ['isolation'],
     registers: [registry],
   });

@@ -29,7 +29,7 @@ export function createOutgoingMetrics(registry: Registry): OutgoingMetrics {
   const registers = [registry];
   const requests = new Counter({
     name: 'darkroom_upstream_requests_total',
-    help: 'Submits and text calls to upstreams by outcome: answered, failed (no answer or 5xx), paused (busy)',
+    help: 'Submits and text calls to upstreams by outcome: answered, failed (no response or 5xx), paused (busy)',
     labelNames: ['upstream', 'outcome'],
     registers,
   });

@@ -11,7 +11,7 @@ export interface PassMetrics {
 export function createPassMetrics(registry: Registry): PassMetrics {
   const failures = new Counter({
     name: 'darkroom_pass_item_failures_total',
-    help: 'Items that a pass failed to deal with and went on without, by kind; each retry that fails counts',
+    help: 'Items that a pass could not process, by kind; each failed retry counts',
     labelNames: ['kind'],
     registers: [registry],
   });

@@ -33,25 +33,25 @@ export function createRequestMetrics(registry: Registry): RequestMetrics {
   const registers = [registry];
   const inFlight = new Gauge({
     name: 'darkroom_http_requests_in_flight',
-    help: 'Requests that are not answered yet, open event streams included',
+    help: 'Requests in progress, including open event streams',
     registers,
   });
   const total = new Counter({
     name: 'darkroom_http_requests_total',
-    help: 'Answered requests by route pattern, method and status; 499: the client went before there was an answer',
+    help: 'Requests by route pattern, method and status; 499: the client disconnected before the response',
     labelNames: ['route', 'method', 'status'],
     registers,
   });
   const duration = new Histogram({
     name: 'darkroom_http_request_duration_seconds',
-    help: 'From the head of a request to the last byte of its answer',
+    help: 'From the head of a request to the last byte of its response',
     labelNames: ['route', 'method', 'status_class'],
     buckets: DURATION_BUCKETS,
     registers,
   });
   const broken = new Counter({
     name: 'darkroom_http_broken_requests_total',
-    help: 'What was rejected before it was a request: not HTTP, too large a head, too slow',
+    help: 'Connections that were rejected before a request was complete: not HTTP, head too large, too slow',
     registers,
   });
 

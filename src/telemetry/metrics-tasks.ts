@@ -46,7 +46,7 @@ export function createTaskMetrics(registry: Registry): TaskMetrics {
   });
   const repairs = new Counter({
     name: 'darkroom_repairs_total',
-    help: 'What the repair had to do about tasks and callbacks, by kind',
+    help: 'Repairs of tasks and callbacks, by kind',
     labelNames: ['kind'],
     registers,
   });

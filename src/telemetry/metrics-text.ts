@@ -27,7 +27,7 @@ export function createTextMetrics(registry: Registry): TextMetrics {
   const registers = [registry];
   const calls = new Counter({
     name: 'darkroom_text_calls_total',
-    help: 'Text calls by model and outcome: answered, gone (the client went), failed',
+    help: 'Text calls by model and outcome: answered, gone (the client disconnected), failed',
     labelNames: ['model', 'outcome'],
     registers,
   });
@@ -45,7 +45,7 @@ export function createTextMetrics(registry: Registry): TextMetrics {
   });
   const first = new Histogram({
     name: 'darkroom_text_first_byte_seconds',
-    help: 'From the call to the beginning of its answer, by model; not streamed: to the whole answer',
+    help: 'From the call to the beginning of its response, by model; if not streamed, to the complete response',
     labelNames: ['model'],
     buckets: FIRST_BUCKETS,
     registers,

@@ -40,7 +40,7 @@ const SCHEDULES: readonly OwnSchedule[] = [
     every: '60 seconds',
     workflowType: 'maintain',
     args: [],
-    purpose: 'repairs tasks whose workflow is gone, records what has expired, deletes the bytes of what is gone',
+    purpose: 'repairs tasks whose workflow is gone, records what has expired, deletes the bytes of deleted objects',
   },
   {
     name: 'sweep-unnamed',
@@ -48,7 +48,7 @@ const SCHEDULES: readonly OwnSchedule[] = [
     offset: '20 minutes',
     workflowType: 'sweepObjects',
     args: [{ target: 'unnamed' }],
-    purpose: 'deletes objects that nothing names',
+    purpose: 'deletes unreferenced objects',
   },
   {
     name: 'meter-storage',

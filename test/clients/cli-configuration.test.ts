@@ -158,7 +158,7 @@ describe('the configuration of the command line', () => {
     assert.deepEqual([unreachable.code, unreachable.stdout], [5, '']);
     const { error } = JSON.parse(unreachable.stderr) as { error: { message: string; exitCode: number } };
     assert.equal(error.exitCode, 5);
-    assert.match(error.message, /does not answer: connect ECONNREFUSED/);
+    assert.match(error.message, /is not responding: connect ECONNREFUSED/);
     assert.equal(none.code, 2);
     assert.match(none.stderr, /there is no API key: set DARKROOM_API_KEY, or run: .* configure/);
   });

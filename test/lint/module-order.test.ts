@@ -103,6 +103,30 @@ describe('the order of modules', () => {
     );
   });
 
+  it('orders what the module of tasks consists of', async () => {
+    assert.deepEqual(
+      await lint({
+        'src/tasks/create/a.ts': `import '../record/a.ts';`,
+        'src/tasks/record/a.ts': `import '../create/a.ts';`,
+      }),
+      { 'src/tasks/record/a.ts': 'src/tasks/create comes after src/tasks/record (scripts/lint/modules.mjs)' },
+    );
+  });
+
+  it('keeps the package of the tests out of every program', async () => {
+    const problem = 'only tests import from @darkroom/testing (scripts/lint/modules.mjs)';
+
+    assert.deepEqual(
+      await lint({
+        'src/text/a.ts': `import '@darkroom/testing/until';`,
+        'packages/media/src/a.ts': `import '@darkroom/testing/until';`,
+        'packages/media/test/a.test.ts': `import '@darkroom/testing/until';`,
+        'test/a.test.ts': `import '@darkroom/testing/until';`,
+      }),
+      { 'src/text/a.ts': problem, 'packages/media/src/a.ts': problem },
+    );
+  });
+
   it('rejects an earlier module that is not allowed for a module', async () => {
     assert.deepEqual(
       await lint({
@@ -110,7 +134,7 @@ describe('the order of modules', () => {
         'workflows/b.ts': `import { a } from '../src/domain/a.ts'; a();`,
         'src/temporal/a.ts': `import type { A } from '../../workflows/a.ts'; export type B = A;`,
         'src/temporal/b.ts': `import { a } from '../../workflows/a.ts'; a();`,
-        'src/tasks/a.ts': `import type { A } from '../../workflows/a.ts'; export type B = A;`,
+        'src/tasks/record/a.ts': `import type { A } from '../../../workflows/a.ts'; export type B = A;`,
         'packages/mcp/src/a.ts': `import '@darkroom/cli/a';`,
         'packages/cli/src/a.ts': `import '@darkroom/media/decode'; import '@darkroom/mcp/stdio';`,
         'packages/dashboard/src/a.ts': `import '@darkroom/mcp/stdio';`,
@@ -123,7 +147,7 @@ describe('the order of modules', () => {
       {
         'workflows/a.ts': 'workflows does not import from packages/api (scripts/lint/modules.mjs)',
         'src/temporal/b.ts': 'only types are imported from workflows (scripts/lint/modules.mjs)',
-        'src/tasks/a.ts':
+        'src/tasks/record/a.ts':
           'only activities and src/generation and src/processes and src/temporal import from workflows (scripts/lint/modules.mjs)',
         'packages/mcp/src/a.ts': 'packages/cli comes after packages/mcp (scripts/lint/modules.mjs)',
         'packages/cli/src/a.ts': 'packages/cli does not import from packages/media (scripts/lint/modules.mjs)',

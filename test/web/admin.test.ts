@@ -130,7 +130,7 @@ describe('accounts', () => {
         await expectAccessible(page);
         await page.unroute('**/top-up');
         await page.getByRole('dialog').getByRole('button', { name: 'Add funds' }).click();
-        await page.getByText('The payment was recorded once.').first().waitFor();
+        await page.getByText('The payment was recorded only once.').first().waitFor();
 
         assert.equal((await account(id)).availableMicroUsd, 3_500_000n);
         await page.getByText('$3.50').first().waitFor();

@@ -93,7 +93,7 @@ describe('signing in', () => {
     });
     await withContext(async (page) => {
       await page.goto(url);
-      await page.getByText('this link was used before').waitFor();
+      await page.getByText('this sign-in link has already been used').waitFor();
       await page.getByRole('textbox', { name: 'API key' }).waitFor();
     });
   });

@@ -99,7 +99,7 @@ describe('the storage of the dashboard', () => {
     const opened = await open(await outside.darkroom.createAccount());
 
     await opened.page.getByText('No outputs yet').waitFor();
-    await opened.page.getByText('at $0.05 per GB and month').waitFor();
+    await opened.page.getByText('at $0.05 per GB per month').waitFor();
     await expectNoViolations(opened.page);
     await opened.close();
   });

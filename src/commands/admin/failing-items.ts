@@ -10,7 +10,7 @@ const MAX_LISTED = 10_000;
 
 export function failingItemsCommand(command: Group, onInstallation: OnInstallation): void {
   command
-    .summary('what passes could not deal with')
+    .summary('items that a pass could not process')
     .description('list the objects, tasks and accounts that a pass failed to deal with, the longest failing first')
     .addOption(new Option('--kind <kind>', 'of this kind alone').choices(FAILING_KINDS))
     .option('--limit <number>', 'how many', wholeNumber(1, MAX_LISTED), 100)

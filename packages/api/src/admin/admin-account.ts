@@ -4,7 +4,7 @@
  */
 import { ONE_LINE } from '../tasks/key.ts';
 import { Type } from 'typebox';
-import { usdInput } from '../tasks/fields.ts';
+import { pageQuery, usdInput } from '../tasks/fields.ts';
 import { AccountSchema } from '../tasks/account.ts';
 import type { Static } from 'typebox';
 
@@ -143,17 +143,7 @@ export type WireAdminAccount = Static<typeof AdminAccountSchema>;
 
 export const AccountPageQuerySchema = Type.Object(
   {
-    size: Type.Optional(
-      Type.Integer({
-        minimum: 1,
-        maximum: 100,
-        'x-clamped': true,
-        description: 'The number of accounts per page. Default 20.',
-      }),
-    ),
-    cursor: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 64, description: 'The `nextCursor` of the previous page.' }),
-    ),
+    ...pageQuery('accounts', 64),
     search: Type.Optional(
       Type.String({
         minLength: 1,

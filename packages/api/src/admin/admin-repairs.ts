@@ -6,7 +6,7 @@ import type { RepairKind } from '../facts/repair-kind.ts';
 import { REPAIR_KINDS } from '../facts/repair-kind.ts';
 import { MAX_REPAIR_RECORDS, MAX_TASKS_NEEDING_REPAIR, REPAIR_RETENTION_DAYS } from '../facts/limits.ts';
 import type { Static } from 'typebox';
-import { UnixSeconds } from '../tasks/fields.ts';
+import { UnixSeconds, pageQuery } from '../tasks/fields.ts';
 
 const Status = Type.Unsafe<TaskStatus>({ type: 'string', enum: [...TASK_STATUSES] });
 
@@ -65,17 +65,7 @@ export type WireRepairSummary = Static<typeof RepairSummarySchema>;
 
 export const RepairListQuerySchema = Type.Object(
   {
-    cursor: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 200, description: 'The `nextCursor` of the previous page.' }),
-    ),
-    size: Type.Optional(
-      Type.Integer({
-        minimum: 1,
-        maximum: 100,
-        'x-clamped': true,
-        description: 'The number of repairs per page. Default 20.',
-      }),
-    ),
+    ...pageQuery('repairs', 200),
     kind: Type.Optional(
       Type.Array(Kind, {
         minItems: 1,

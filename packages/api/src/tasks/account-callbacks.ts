@@ -17,17 +17,7 @@ const State = Type.Unsafe<CallbackState>({
 
 export const AccountCallbacksQuerySchema = Type.Object(
   {
-    cursor: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 200, description: 'The `nextCursor` of the previous page.' }),
-    ),
-    size: Type.Optional(
-      Type.Integer({
-        minimum: 1,
-        maximum: 100,
-        'x-clamped': true,
-        description: 'The number of attempts per page. Default 20.',
-      }),
-    ),
+    ...pageQuery('attempts', 200),
     state: Type.Optional(
       Type.Array(State, {
         minItems: 1,

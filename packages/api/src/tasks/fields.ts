@@ -22,3 +22,18 @@ export function usdInput(description: string) {
 }
 
 export const Currency = Type.Literal('USD');
+
+/** The query of a list that is read page by page. @param things what a page contains. */
+export const pageQuery = (things: string, maxCursorLength: number) => ({
+  cursor: Type.Optional(
+    Type.String({ minLength: 1, maxLength: maxCursorLength, description: 'The `nextCursor` of the previous page.' }),
+  ),
+  size: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 100,
+      'x-clamped': true,
+      description: `The number of ${things} per page. Default 20.`,
+    }),
+  ),
+});

@@ -5,7 +5,7 @@
 import { Type } from 'typebox';
 import type { LedgerKind } from '../facts/ledger-kinds.ts';
 import { LEDGER_KINDS } from '../facts/ledger-kinds.ts';
-import { Currency, UnixSeconds, usd } from './fields.ts';
+import { Currency, UnixSeconds, pageQuery, usd } from './fields.ts';
 import type { Static } from 'typebox';
 
 const Kind = Type.Unsafe<LedgerKind>({ type: 'string', enum: [...LEDGER_KINDS] });
@@ -18,17 +18,7 @@ const LAST_SECOND = 253_402_300_799;
 
 export const LedgerQuerySchema = Type.Object(
   {
-    cursor: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 2_000, description: 'The `nextCursor` of the previous page.' }),
-    ),
-    size: Type.Optional(
-      Type.Integer({
-        minimum: 1,
-        maximum: 100,
-        'x-clamped': true,
-        description: 'The number of entries per page. Default 20.',
-      }),
-    ),
+    ...pageQuery('entries', 2_000),
     kind: Type.Optional(
       Type.Array(Kind, {
         minItems: 1,
