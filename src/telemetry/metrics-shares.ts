@@ -72,7 +72,7 @@ export function createShareMetrics(registry: Registry): ShareMetrics {
   gauge('darkroom_share_waiting', 'Requests that wait for a shared resource', ({ waiting }) => waiting);
   const rejected = new Counter({
     name: 'darkroom_share_refused_total',
-    help: "Requests that were denied a shared resource: the share of their tenant was used up, or all of it was in use",
+    help: 'Requests that were denied a shared resource: the share of their tenant was used up, or all of it was in use',
     labelNames: ['resource', 'by'],
     registers,
   });

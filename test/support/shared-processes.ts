@@ -69,9 +69,15 @@ export async function shareProcesses(files: readonly string[]): Promise<TestProc
 }
 
 function moduleOf(files: readonly string[]): string {
+  const loader = pathToFileURL(packageModule('test/support/load-test-file.ts')).href;
   const suites = files.map((file) => {
     const url = pathToFileURL(packageModule(file)).href;
-    return `suite(${JSON.stringify(file)}, async () => void (await import(${JSON.stringify(url)})));`;
+    return `suite(${JSON.stringify(file)}, () => loadTestFile(${JSON.stringify(url)}));`;
   });
-  return `import { suite } from 'node:test';\n${suites.join('\n')}\n`;
+  return [
+    `import { suite } from 'node:test';`,
+    `import { loadTestFile } from ${JSON.stringify(loader)};`,
+    ...suites,
+    '',
+  ].join('\n');
 }

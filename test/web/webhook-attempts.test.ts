@@ -85,8 +85,8 @@ describe('deliveries on the page of webhooks', () => {
     await page.getByRole('heading', { name: 'No attempts match' }).waitFor();
 
     await sendTest(page, `${url}/ok/fixed`);
-    await failing.getByText(`${url} accepts no deliveries`).waitFor({ state: 'detached' });
-    await failing.getByText(`http://127.0.0.1:${closedPort} accepts no deliveries`).waitFor();
+    await failing.getByText(`${url} is not accepting deliveries`).waitFor({ state: 'detached' });
+    await failing.getByText(`http://127.0.0.1:${closedPort} is not accepting deliveries`).waitFor();
     await opened.close();
   });
 

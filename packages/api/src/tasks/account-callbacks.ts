@@ -4,6 +4,7 @@
 import { Type } from 'typebox';
 import type { CallbackState } from '../facts/callback.ts';
 import { attemptFields } from './callback.ts';
+import { pageQuery } from './fields.ts';
 
 /** A callback that waits for its task has no attempts. */
 export const ATTEMPTED_STATES = ['pending', 'delivered', 'exhausted', 'stopped'] as const;
