@@ -129,8 +129,9 @@ function packageOf(file) {
   return /^packages\/([^/]+)\//.exec(file)?.[1];
 }
 
-/** @param {string} file @returns {boolean} whether a program or a package contains it. */
+/** @param {string} file @returns {boolean} whether a program or a package other than that of the tests contains it. */
 function isProgram(file) {
+  if (isBelow(file, 'packages/testing')) return false;
   return /^(src|activities|workflows|packages\/[^/]+\/src)\//.test(file);
 }
 

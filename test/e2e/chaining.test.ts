@@ -195,8 +195,8 @@ describe('chaining', () => {
     for (const [image_url, reason, says] of [
       [`${silentUrl}/picture.png`, 'input_unreachable', /could not be fetched/],
       [`${outside.url}/missing.png`, 'input_unreachable', /responded, but not with a file/],
-      [`${outside.url}/page`, 'input_invalid', /of no type that this field takes/],
-      [`${outside.url}/drawing.svg`, 'input_invalid', /of no type that this field takes/],
+      [`${outside.url}/page`, 'input_invalid', /does not accept files of this type/],
+      [`${outside.url}/drawing.svg`, 'input_invalid', /does not accept files of this type/],
       [`${outside.url}/broken.png`, 'input_invalid', /could not be decoded/],
       [`${outside.url}/torn.png`, 'input_invalid', /could not be decoded/],
       [broken.url, 'input_invalid', /could not be decoded/],
