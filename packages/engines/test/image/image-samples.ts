@@ -1,16 +1,17 @@
 /** What the image tests share: running an engine on files, images made for them, and measures of pixels. */
 import assert from 'node:assert/strict';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { after } from 'node:test';
 import sharp from 'sharp';
 import type { EngineFile, EngineInput } from '../../src/engine.ts';
 import type { Pixels } from '../../src/image/finish/pixels.ts';
 import { ENGINES } from '../../src/registry.ts';
 
-const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-images-'));
-after(() => rm(folder, { recursive: true, force: true }));
+const folder = mkdtempSync(path.join(os.tmpdir(), 'darkroom-images-'));
+// Not in a hook, which would belong to the first of several files that share this process.
+process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
 let files = 0;
 
 /** Writes a file for an engine to read. @returns its path. */

@@ -1,16 +1,16 @@
 /** What the video tests share: small videos, sampled once per second, and files made for them. */
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtempSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { after } from 'node:test';
 import sharp from 'sharp';
 import { planVideo } from '../../src/video/video.ts';
 import { renderFrames } from '../../src/video/video-rendering.ts';
 import type { EngineFile, EngineInput } from '../../src/engine.ts';
 import { openVideo } from '@darkroom/media/encode';
 
-export const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-videos-'));
-after(() => rm(folder, { recursive: true, force: true }));
+export const folder = mkdtempSync(path.join(os.tmpdir(), 'darkroom-videos-'));
+// Not in a hook, which would belong to the first of several files that share this process.
+process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
 
 type Media = Readonly<Record<string, string>>;
 
