@@ -1,6 +1,6 @@
 /**
- * Adds the integrity hashes that are missing in package-lock.json, as the registry reports them. npm writes none for a package
- * of another platform that it never downloaded, and would later install it unverified.
+ * Adds the integrity hashes that are missing in package-lock.json, as the registry reports them. npm writes none for a
+ * package of another platform that it never downloaded, and would later install it unverified.
  *
  * Usage: node scripts/lock-integrity.mjs
  */

@@ -1,6 +1,6 @@
 /**
- * Prevents two starts from installing or building at the same time. The lock is a directory, created atomically, that names its
- * holder and the holder's child process; dead processes hold nothing.
+ * Prevents two starts from installing or building at the same time. The lock is a directory, created atomically, that
+ * names its holder and the holder's child process; dead processes hold nothing.
  */
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';

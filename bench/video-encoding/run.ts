@@ -1,7 +1,7 @@
 /**
- * `npm run bench -- video-encoding`: how long a video takes compared with the encoder alone, which is fed the very same frames,
- * ready in memory, with the same preset in the same kind of process. The promise is a ratio of at most 1.5 at 720p
- * and 5 s. Both alternate; figures are medians, and next to their ratio stands the ratio of the fastest of each,
+ * `npm run bench -- video-encoding`: how long a video takes compared with the encoder alone, which is fed the very same
+ * frames, ready in memory, with the same preset in the same kind of process. The promise is a ratio of at most 1.5 at
+ * 720p and 5 s. Both alternate; figures are medians, and next to their ratio stands the ratio of the fastest of each,
  * which other load on the machine affects least. Also reported: the time to paint a frame, and the memory of the
  * thread's process and of the encoder's.
  */

@@ -32,7 +32,8 @@ const selectTightestCaps: Statement = {
  * Creates a key with a key.
  *
  * @param now milliseconds since 1970.
- * @throws {ForbiddenError} naming what is too much. @throws {KeyChangeRejectedError} the account has as many keys as it may.
+ * @throws {ForbiddenError} naming what is too much. @throws {KeyChangeRejectedError} the account has as many keys as it
+ * may.
  * @throws {UnauthenticatedError} the acting key was revoked in the meantime.
  */
 export function createKeyWith(database: Database, caller: Caller, rights: KeyRights, now: number): Promise<CreatedKey> {

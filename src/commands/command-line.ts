@@ -1,6 +1,6 @@
 /**
- * How the program's command lines are parsed: commander with typed options, an error for each wrong argument that states
- * what is wrong and where the help is, and parsers of option values.
+ * How the program's command lines are parsed: commander with typed options, an error for each wrong argument that
+ * states what is wrong and where the help is, and parsers of option values.
  */
 import { Command, CommanderError, Help, InvalidArgumentError, Option } from '@commander-js/extra-typings';
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';

@@ -1,6 +1,7 @@
 /**
  * One attempt at a step of a task, as the code here sees it: its number, what the attempt before it left, and how it
- * learns that it has ended. Activities make one from Temporal's context (activities/heartbeat.ts), tests from plain values.
+ * learns that it has ended. Activities make one from Temporal's context (activities/heartbeat.ts), tests from plain
+ * values.
  */
 export interface Attempt {
   /** The number of the attempt, from 1. */

@@ -96,8 +96,8 @@ export interface TenantShares {
   /** Takes units at once. @returns which share is exhausted, if there were none. */
   tryTake(tenant: string, units?: number): Lease | ExhaustedBy;
   /**
-   * Takes units, waiting for them if that is allowed. @throws {ShareExhaustedError} or what `createError` returns, or the
-   * signal's reason.
+   * Takes units, waiting for them if that is allowed. @throws {ShareExhaustedError} or what `createError` returns, or
+   * the signal's reason.
    */
   take(tenant: string, options?: TakeOptions): Promise<Lease>;
   /** Does work while units are held. Throws as `take` does, and what the work throws. */

@@ -1,6 +1,6 @@
 /**
- * Adds the search attributes that are missing in a namespace. Their names are generic and may already be in use, so one of
- * another type stops `migrate`: the server would reject every start that sets it.
+ * Adds the search attributes that are missing in a namespace. Their names are generic and may already be in use, so one
+ * of another type stops `migrate`: the server would reject every start that sets it.
  */
 import type { NativeConnection } from '@temporalio/worker';
 import type { TemporalConfig } from '../config/config.ts';

@@ -124,7 +124,7 @@ describe('a catalogue that follows its files', () => {
     };
     const catalogue = await open({ definitions: { pin }, pollMs: 50 });
     await put('a.json', text({ name: 'a' }));
-    await until('it was told', () => logged.some(({ msg }) => msg === 'loading changed model files failed'));
+    await until('the failure is logged', () => logged.some(({ msg }) => msg === 'loading changed model files failed'));
     assert.deepEqual(names(catalogue), []);
 
     isAway = false;

@@ -28,8 +28,8 @@ const REQUEST_EVERY_MS = 20;
  */
 const MOST_OPEN = 30;
 /**
- * Maximum tasks that have not ended, for the same reason: a create costs the apis far less than the task costs a worker,
- * and where workers do not keep up, the task that a restart waits for would queue behind all others.
+ * Maximum tasks that have not ended, for the same reason: a create costs the apis far less than the task costs a
+ * worker, and where workers do not keep up, the task that a restart waits for would queue behind all others.
  */
 const MOST_UNFINISHED = 60;
 /** Of this many requests one creates a task, one streams text, and the others read. */

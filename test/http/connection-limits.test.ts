@@ -114,7 +114,7 @@ describe('connections', () => {
       await until('all are closed', () => rejected.every((client) => client.isClosed()));
       const closedCount = (): number => lines.reduce((sum, { closed }) => sum + (closed?.ofOneAddress ?? 0), 0);
       await until(
-        () => `all are told of; so far ${closedCount()}`,
+        () => `all are reported; so far ${closedCount()}`,
         () => closedCount() === 60,
       );
       assert.ok(lines.length <= 10, `${lines.length} lines`);

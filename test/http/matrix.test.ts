@@ -37,7 +37,7 @@ const byScope = new Map(
 const UNUSABLE: readonly (readonly [string, string | undefined])[] = [
   ['no key', undefined],
   ['garbage', 'garbage'],
-  ['a key of nobody', newApiKey().secret],
+  ['an unknown key', newApiKey().secret],
   ['an expired key', expired.client.key],
   ['a revoked key', revoked.client.key],
 ];

@@ -150,7 +150,7 @@ export function describeReceiver(
       if (!isTaken) return;
       const { taskId } = JSON.parse(sent.body.toString('utf8')) as { readonly taskId: string };
       taken.add(taskId);
-      await until(`it tells of ${taskId}`, () => reportedTasks().has(taskId));
+      await until(`the receiver reports ${taskId}`, () => reportedTasks().has(taskId));
     }
 
     const reportedTasks = (): ReadonlySet<string> =>
@@ -159,7 +159,7 @@ export function describeReceiver(
     it('accepts what Darkroom sends directly', async () => {
       const { delivered } = await sendTest(senders.known, directUrl);
       assert.ok(delivered, receiver?.said());
-      await until('it tells of it', () => reportedTasks().size === 1);
+      await until('the receiver reports the test delivery', () => reportedTasks().size === 1);
       for (const taskId of reportedTasks()) taken.add(taskId);
     });
 

@@ -1,6 +1,6 @@
 /**
- * Waits until a task has ended: with requests that the API holds until the status changes (`Prefer: wait=N`), so that no
- * request is wasted, and reports progress to the client meanwhile.
+ * Waits until a task has ended: with requests that the API holds until the status changes (`Prefer: wait=N`), so that
+ * no request is wasted, and reports progress to the client meanwhile.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ApiClient } from '@darkroom/api/client/api-client';

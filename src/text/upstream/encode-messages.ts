@@ -1,7 +1,7 @@
 /**
  * A conversation in the form that upstreams' chat completions accept. Only what has a meaning there, in the form that
- * most servers support: a single text is not a list of parts, `developer` is `system` (chat templates of open models have
- * no other), and members that are null or empty are left out.
+ * most servers support: a single text is not a list of parts, `developer` is `system` (chat templates of open models
+ * have no other), and members that are null or empty are left out.
  */
 import type { ContentPart, Message } from '../request.ts';
 import type { Members } from './chat-choice.ts';

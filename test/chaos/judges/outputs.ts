@@ -41,7 +41,7 @@ export const outputsAreWhatWasMade: Judge = {
       return [
         {
           subject: line.outputId,
-          detail: `${line.bytes} ${line.sha256} came, ${reportedSize.sizeBytes} ${reportedSize.sha256} is told`,
+          detail: `${line.bytes} ${line.sha256} came, ${reportedSize.sizeBytes} ${reportedSize.sha256} was reported`,
         },
       ];
     });

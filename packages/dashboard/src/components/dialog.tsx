@@ -12,7 +12,7 @@ interface DialogProps {
   readonly title: string;
   /** Default: that of Mantine. */
   readonly size?: MantineSize | (string & {});
-  /** Whether the dialog has a close button next to its title; not needed if a button inside closes it. */
+  /** Whether the dialog has a close button next to its title, true by default; not needed if a button inside closes it. */
   readonly hasCloseButton?: boolean;
   readonly onClose: () => void;
   readonly children: ReactNode;
