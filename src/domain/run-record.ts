@@ -17,7 +17,7 @@ export interface StoredFile {
 export interface UpstreamJob {
   readonly jobId: string;
   /** The upstream's index in its route's list, from 0. */
-  readonly place: number;
+  readonly upstreamIndex: number;
 }
 
 /** How a run ended its task. */
@@ -44,7 +44,7 @@ export interface RunRecord {
   /** Whether an upstream may have received the work, as far as is known. */
   readonly mayHaveSubmitted: boolean;
   /** The upstream that has or may have the work. */
-  readonly place: number | undefined;
+  readonly upstreamIndex: number | undefined;
   /** The hash of the request for which it ran (src/tasks/record/request-hash.ts); undefined: not recorded. */
   readonly requestHash: string | undefined;
   /** The run before it, if it was not the task's first. */

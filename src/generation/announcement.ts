@@ -8,9 +8,15 @@ import type { Attempt } from './attempt.ts';
 /** What is known outside the database about a submit that is about to be sent. */
 export interface AnnouncedSubmit {
   /** Index of the upstream in the route's list. */
-  readonly place: number;
+  readonly upstreamIndex: number;
   /** How often the task had been rejected before: if more rejections are recorded, this submit was rejected as well. */
-  readonly refusals: number;
+  readonly rejections: number;
+}
+
+/** Its form in heartbeat details, which earlier releases read and write as well. */
+interface AnnouncedDetails {
+  readonly place: AnnouncedSubmit['upstreamIndex'];
+  readonly refusals: AnnouncedSubmit['rejections'];
 }
 
 /** For the next attempt only, not for later ones. */
@@ -29,9 +35,13 @@ const ANNOUNCE_RETRY = { retries: 2, minTimeout: 200, maxTimeout: 500 };
  * @returns false if this attempt has ended and nothing may be sent.
  * @throws if it could not be recorded.
  */
-export async function announceSubmit(attempt: Attempt, submit: AnnouncedSubmit): Promise<boolean> {
-  attempt.heartbeat(submit);
-  return pRetry(() => attempt.recordHeartbeat(submit), ANNOUNCE_RETRY);
+export async function announceSubmit(
+  attempt: Attempt,
+  { upstreamIndex, rejections }: AnnouncedSubmit,
+): Promise<boolean> {
+  const details: AnnouncedDetails = { place: upstreamIndex, refusals: rejections };
+  attempt.heartbeat(details);
+  return pRetry(() => attempt.recordHeartbeat(details), ANNOUNCE_RETRY);
 }
 
 /** Nothing was sent, or it was rejected, and the database has recorded that. */
@@ -41,8 +51,8 @@ export function withdrawSubmit(attempt: Pick<Attempt, 'heartbeat'>): void {
 
 /** The submit that an earlier attempt announced, and did not withdraw. */
 export function announcedSubmit({ earlierDetails }: Pick<Attempt, 'earlierDetails'>): AnnouncedSubmit | undefined {
-  const { place, refusals = 0 } = (earlierDetails ?? {}) as Partial<AnnouncedSubmit>;
-  return typeof place === 'number' ? { place, refusals } : undefined;
+  const { place, refusals = 0 } = (earlierDetails ?? {}) as Partial<AnnouncedDetails>;
+  return typeof place === 'number' ? { upstreamIndex: place, rejections: refusals } : undefined;
 }
 
 /**

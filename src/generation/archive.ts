@@ -101,12 +101,12 @@ async function archiveProduced(
 ): Promise<ArchiveResult> {
   const generation = await producedGeneration(context, attempt, task);
   if (generation?.state !== 'produced' || generation.files.length === 0) throw permanentFailure('no_output');
-  const { files, place } = generation;
+  const { files, upstreamIndex } = generation;
   const causes = { deadlineAt: task.archivingDeadlineAt, stopping: context.stopping };
   return untilStopped(attempt, causes, async (signal, { deadline }) => {
     const outputs: ArchivedOutput[] = [];
     for (const [position, file] of files.entries()) {
-      const output = await archiveUnlessMissing(context, { attempt, task, place, position, file }, signal);
+      const output = await archiveUnlessMissing(context, { attempt, task, upstreamIndex, position, file }, signal);
       if (output !== undefined) outputs.push(output);
     }
     if (outputs.length === 0) throw permanentFailure('no_output');
@@ -154,7 +154,7 @@ interface Source {
   readonly attempt: Attempt;
   readonly task: WorkingTask;
   /** Index of the upstream that generated it. */
-  readonly place: number;
+  readonly upstreamIndex: number;
   readonly position: number;
   readonly file: GeneratedFile;
 }
@@ -228,12 +228,12 @@ async function fetchInto(
 /** From the upstream itself if it serves the file on its own origin; from anywhere else through the guarded client. */
 async function openFile(
   context: GenerationContext,
-  { task, place }: Source,
+  { task, upstreamIndex }: Source,
   url: string,
   signal: AbortSignal,
 ): Promise<Readable> {
   const bounds = { timeoutMs: DOWNLOAD_TIMEOUT_MS, maxBytes: MAX_OUTPUT_BYTES, signal };
-  const route = (await routesOf(context, task)).find((each) => each.place === place);
+  const route = (await routesOf(context, task)).find((each) => each.upstreamIndex === upstreamIndex);
   const own = await route?.provider.download?.(route.request, url, bounds);
   if (own?.from === 'upstream') return own.body;
   const { body } = await context.egress.download(own?.url ?? url, { ...bounds, accountId: task.accountId });

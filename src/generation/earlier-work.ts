@@ -62,12 +62,12 @@ export async function takeOver(
   }
   const isDecided = outcome?.status === 'success';
   if (files !== undefined && (await areStored(context, files))) {
-    return writeDown(context, task, record.place, { state: 'produced', files }, isDecided);
+    return writeDown(context, task, record.upstreamIndex, { state: 'produced', files }, isDecided);
   }
   if (job !== undefined)
-    return writeDown(context, task, job.place, { state: 'submitted', jobId: job.jobId }, isDecided);
+    return writeDown(context, task, job.upstreamIndex, { state: 'submitted', jobId: job.jobId }, isDecided);
   if (!mayHaveSubmitted) return { kind: 'none' };
-  return writeDown(context, task, record.place, { state: 'intent' }, isDecided);
+  return writeDown(context, task, record.upstreamIndex, { state: 'intent' }, isDecided);
 }
 
 /**
@@ -120,17 +120,20 @@ async function areStored({ store }: GenerationContext, files: readonly StoredFil
 async function writeDown(
   context: GenerationContext,
   task: WorkingTask,
-  place: number | undefined,
+  upstreamIndex: number | undefined,
   known: KnownGeneration,
   isDecided: boolean,
 ): Promise<EarlierWork> {
-  const upstream = place === undefined ? await onlyRoute(context, task) : await routeAt(context, task, place);
+  const upstream =
+    upstreamIndex === undefined ? await onlyRoute(context, task) : await routeAt(context, task, upstreamIndex);
   await restoreGeneration(context.database, task.id, upstream, known, isDecided);
   context.logger.warn({ taskId: task.id, generation: known.state }, 'generation restored that the database had lost');
   // A concurrent attempt may have recorded more in the meantime.
   const written = await readGeneration(context.database, task.id);
   const restored: Generation =
-    known.state === 'produced' ? { ...known, jobId: null, place: upstream.place } : { ...known, place: upstream.place };
+    known.state === 'produced'
+      ? { ...known, jobId: null, upstreamIndex: upstream.upstreamIndex }
+      : { ...known, upstreamIndex: upstream.upstreamIndex };
   return { kind: 'in_progress', generation: written ?? restored, isDecided };
 }
 
@@ -185,15 +188,15 @@ export async function intentOfEarlierAttempt(
 ): Promise<Generation | undefined> {
   const announced = announcedSubmit(attempt);
   if (announced === undefined) return undefined;
-  if ((await countRejections(context.database, task.id)) > announced.refusals) return undefined;
-  const found = await writeDown(context, task, announced.place, { state: 'intent' }, false);
+  if ((await countRejections(context.database, task.id)) > announced.rejections) return undefined;
+  const found = await writeDown(context, task, announced.upstreamIndex, { state: 'intent' }, false);
   return found.kind === 'in_progress' ? found.generation : undefined;
 }
 
 /** What a workflow learns about a generation, so that its history provides it to a later run. */
 export function submitResultOf(task: WorkingTask, generation: Generation): SubmitResult {
-  const { place } = generation;
-  const facts = { place, ...(task.requestHash === null ? {} : { requestHash: task.requestHash }) };
+  const { upstreamIndex } = generation;
+  const facts = { place: upstreamIndex, ...(task.requestHash === null ? {} : { requestHash: task.requestHash }) };
   if (generation.state !== 'produced') {
     const isPlain = generation.state === 'submitted' && isPlainJobId(generation.jobId);
     return { kind: 'job', ...facts, ...(isPlain ? { jobId: generation.jobId } : {}) };

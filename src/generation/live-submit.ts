@@ -41,7 +41,7 @@ export function startMarkingSubmitLive(
   { database, logger }: Pick<GenerationContext, 'database' | 'logger'>,
   attempt: Pick<Attempt, 'signal'>,
   { id: taskId }: Pick<WorkingTask, 'id'>,
-  { place }: Pick<TaskRoute, 'place'>,
+  { upstreamIndex }: Pick<TaskRoute, 'upstreamIndex'>,
 ): LiveSubmit {
   const unwanted = new AbortController();
   let isMarking = false;
@@ -49,7 +49,7 @@ export function startMarkingSubmitLive(
     if (isMarking) return;
     isMarking = true;
     try {
-      const { isOver, isCancelRequested } = await markIntentLive(database, taskId, place);
+      const { isOver, isCancelRequested } = await markIntentLive(database, taskId, upstreamIndex);
       // Until the attempt is over, it is cancelled by whoever started it.
       const isCancelled = isCancelRequested && attempt.signal.aborted;
       if (isOver || isCancelled) unwanted.abort(new TaskEndedError());

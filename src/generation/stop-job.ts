@@ -37,7 +37,7 @@ export async function stopJob(
   const generation = recorded ?? (await lostJob(context, taskId, runId));
   const jobId = jobIdOf(generation);
   if (generation === undefined || jobId === null) return {};
-  const route = await routeAt(context, task, generation.place);
+  const route = await routeAt(context, task, generation.upstreamIndex);
   const { upstreamName } = route;
   const answer = await context.stopSlots.run({ accountId: task.accountId, upstreamName }, attempt, async () => {
     const { outcome, billedMicroUsd } = await route.provider.cancel(route.request, jobId, { signal });

@@ -208,7 +208,7 @@ async function announce(attempt: SubmitAttempt, route: TaskRoute): Promise<Decla
   // It belongs to another attempt, which may be in progress, or about to be withdrawn: the next attempt waits for its
   // outcome.
   if (intent === undefined) throw retryableFailure('provider_unavailable');
-  const submit = { place: route.place, refusals: intent.refusals };
+  const submit = { upstreamIndex: route.upstreamIndex, rejections: intent.rejections };
   const isCurrent = await announceSubmit(attempt, submit).catch((error: unknown) => {
     context.logger.warn({ err: error, taskId: task.id }, 'submit could not be announced and was not sent');
     return false;
@@ -276,14 +276,17 @@ async function persistResult(
   if (submission.kind === 'job') {
     const { jobId } = submission;
     await persistWithRetry(signal, () => recordJob(context.database, task, route, jobId));
-    return submitResultOf(task, { state: 'submitted', jobId, place: route.place });
+    return submitResultOf(task, { state: 'submitted', jobId, upstreamIndex: route.upstreamIndex });
   }
   if (submission.files.length === 0) throw permanentFailure('no_output');
   const files = await stageFiles(context, attempt, task.id, submission.files, signal);
   await persistWithRetry(signal, () => recordFiles(context.database, task, route, files));
   // A video's frames have to be made, which takes more than checking that the files exist.
   const isStored = route.definition.modality !== 'video' && files.every((file) => 'key' in file);
-  return { ...submitResultOf(task, { state: 'produced', jobId: null, place: route.place, files }), isStored };
+  return {
+    ...submitResultOf(task, { state: 'produced', jobId: null, upstreamIndex: route.upstreamIndex, files }),
+    isStored,
+  };
 }
 
 /** Classifies an error. @throws what ends the attempt, or the task. */
@@ -329,11 +332,11 @@ async function recordRejectedSubmit(
   const { context, task } = attempt;
   if (intent === undefined) return recordRejection(context.database, task.id, route, reason);
   try {
-    const refusals = await persistWithRetry(AbortSignal.timeout(CLEAR_WITHIN_MS), () =>
+    const rejections = await persistWithRetry(AbortSignal.timeout(CLEAR_WITHIN_MS), () =>
       withdrawIntent(context.database, task.id, route, reason, intent),
     );
     withdrawSubmit(attempt);
-    return refusals;
+    return rejections;
   } catch (error) {
     // The intent may remain, but its submit was not accepted.
     stateUnsent(attempt);

@@ -39,7 +39,8 @@ const SPREAD_MS = 1_000;
 /** @throws {GenerationFailure} no upstream accepted the task: retryable, or permanent. */
 export async function submitWithFallback(attempt: SubmitAttempt): Promise<SubmitResult> {
   const { routes, triedIndex } = attempt;
-  const candidates = triedIndex === undefined ? routes : routes.filter(({ place }) => place === triedIndex);
+  const candidates =
+    triedIndex === undefined ? routes : routes.filter(({ upstreamIndex }) => upstreamIndex === triedIndex);
   try {
     const { result, route } = await search(attempt, candidates);
     await leaveSlots(attempt, route);
@@ -80,8 +81,9 @@ async function search(
  * @param except the upstream where the task stays.
  */
 async function leaveSlots({ context, routes, task }: SubmitAttempt, except?: TaskRoute): Promise<void> {
-  for (const { place, gated } of routes) {
-    if (place !== except?.place && gated !== undefined) await context.upstreams.gate.leave(gated, task.id);
+  for (const { upstreamIndex, gated } of routes) {
+    if (upstreamIndex !== except?.upstreamIndex && gated !== undefined)
+      await context.upstreams.gate.leave(gated, task.id);
   }
 }
 

@@ -69,7 +69,7 @@ async function submit(submitting: Submitting, hasSlot: boolean): Promise<SubmitR
         context,
         task,
         routes,
-        triedIndex: found.kind === 'in_progress' ? found.generation.place : undefined,
+        triedIndex: found.kind === 'in_progress' ? found.generation.upstreamIndex : undefined,
         stopSignal,
         stopSignals,
         hasSlot,
@@ -117,8 +117,9 @@ async function awaitEarlier(
 ): Promise<EarlierWork> {
   let work = earlier;
   while (work.kind === 'in_progress' && work.generation.state === 'intent') {
-    const { place } = work.generation;
-    if (routes.find((route) => route.place === place)?.provider.isSubmitRepeatable === true) return work;
+    const { upstreamIndex } = work.generation;
+    if (routes.find((route) => route.upstreamIndex === upstreamIndex)?.provider.isSubmitRepeatable === true)
+      return work;
     const found = await waitForLiveSubmit(submitting.context, task, signal);
     if (found !== undefined) return { ...work, generation: found };
     // It was rejected, or not sent; or the database has lost it.

@@ -28,7 +28,7 @@ export interface TaskRoute extends UpstreamPosition {
  */
 export async function routesOf(context: GenerationContext, task: WorkingTask): Promise<readonly TaskRoute[]> {
   const definition = await context.definitions.read(task.definitionHash);
-  const routes = upstreamsOf(definition, task.route).flatMap((upstream, place) => {
+  const routes = upstreamsOf(definition, task.route).flatMap((upstream, upstreamIndex) => {
     const known = context.providers.get(upstream.protocol);
     if (known === undefined) return [];
     const provider = known.boundTo?.(upstream, definition.modality) ?? known;
@@ -41,8 +41,8 @@ export async function routesOf(context: GenerationContext, task: WorkingTask): P
       provider,
       request: { taskId: task.id, upstream, input },
       upstreamName: name,
-      place,
-      label: upstream.id ?? place + 1,
+      upstreamIndex,
+      label: upstream.id ?? upstreamIndex + 1,
       gated: isOurs ? undefined : { name, concurrency: concurrencyOf(upstream) },
     };
   });
@@ -60,14 +60,18 @@ export async function routesOf(context: GenerationContext, task: WorkingTask): P
 /**
  * The upstream that has a task's generation.
  *
- * @param place its recorded index.
+ * @param upstreamIndex its recorded index.
  * @throws {GenerationFailure} `model_unavailable`: this release does not know its protocol.
  */
-export async function routeAt(context: GenerationContext, task: WorkingTask, place: number): Promise<TaskRoute> {
-  const route = (await routesOf(context, task)).find((each) => each.place === place);
+export async function routeAt(
+  context: GenerationContext,
+  task: WorkingTask,
+  upstreamIndex: number,
+): Promise<TaskRoute> {
+  const route = (await routesOf(context, task)).find((each) => each.upstreamIndex === upstreamIndex);
   if (route === undefined) {
     context.logger.error(
-      { taskId: task.id, model: task.model, place },
+      { taskId: task.id, model: task.model, place: upstreamIndex },
       'this release knows no protocol of the upstream',
     );
     throw permanentFailure('model_unavailable');

@@ -49,7 +49,7 @@ export async function finishGeneration(
   task: WorkingTask,
   generation: Generation,
 ): Promise<SubmitResult> {
-  const route = await routeAt(context, task, generation.place);
+  const route = await routeAt(context, task, generation.upstreamIndex);
   try {
     let produced = generation;
     if (generation.state === 'submitted') {
@@ -59,7 +59,7 @@ export async function finishGeneration(
       const files = await untilStopped(attempt, { deadlineAt, stopping }, (signal) =>
         waitForJob({ context, attempt, task, route, signal }, jobId),
       );
-      produced = { state: 'produced', jobId, place: generation.place, files };
+      produced = { state: 'produced', jobId, upstreamIndex: generation.upstreamIndex, files };
     }
     await releaseUpstreamSlot(context, task.id, route);
     return submitResultOf(task, produced);

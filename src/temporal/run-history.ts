@@ -35,14 +35,14 @@ export function readRunHistory({ events }: History): RunRecord {
   const files =
     archivedFiles(answers.get('archiveOutputs')) ?? filesOf(answers.get('awaitGeneration')) ?? filesOf(submitted);
   const job = jobOf(submitted);
-  const place = numberOf(submitted['place']) ?? job?.place;
+  const upstreamIndex = numberOf(submitted['place']) ?? job?.upstreamIndex;
   const sent = sentBeforeLoss(all, names);
   return {
     outcome: outcomeOf(all, names, answers),
     files,
     job,
     mayHaveSubmitted: mayHaveSubmitted(all, names, submitted, sent),
-    place: place ?? sent?.place,
+    upstreamIndex: upstreamIndex ?? sent?.upstreamIndex,
     hasBegun: [...names.values()].includes('submitGeneration'),
     requestHash: textOf(submitted['requestHash']) ?? textOf(input['requestHash']),
     earlierRunId: textOf(input['earlierRunId']),
@@ -125,7 +125,7 @@ function mayHaveSubmitted(
   }
   const wasScheduled = [...names.values()].includes('submitGeneration');
   // An attempt that found no task in the database states whether an earlier one had sent the work.
-  return wasScheduled && (sent === undefined || sent.place !== undefined);
+  return wasScheduled && (sent === undefined || sent.upstreamIndex !== undefined);
 }
 
 function isLastSubmitAnswered(events: readonly HistoryEvent[], names: ReadonlyMap<string, string>): boolean {
@@ -134,7 +134,7 @@ function isLastSubmitAnswered(events: readonly HistoryEvent[], names: ReadonlyMa
 }
 
 interface Sent {
-  readonly place: number | undefined;
+  readonly upstreamIndex: number | undefined;
 }
 
 /** What the attempt stated that found the task missing; undefined: there was none. */
@@ -142,14 +142,14 @@ function sentBeforeLoss(events: readonly HistoryEvent[], names: ReadonlyMap<stri
   for (const { activityTaskFailedEventAttributes: attributes } of events) {
     if (names.get(String(attributes?.scheduledEventId)) !== 'submitGeneration') continue;
     const failure = attributes?.failure?.applicationFailureInfo;
-    if (failure?.type === TASK_NOT_FOUND) return { place: numberOf(fieldsOf(failure.details)['place']) };
+    if (failure?.type === TASK_NOT_FOUND) return { upstreamIndex: numberOf(fieldsOf(failure.details)['place']) };
   }
   return undefined;
 }
 
 function jobOf({ kind, jobId, place }: Fields): UpstreamJob | undefined {
   const id = textOf(jobId);
-  return kind !== 'job' || id === undefined ? undefined : { jobId: id, place: numberOf(place) ?? 0 };
+  return kind !== 'job' || id === undefined ? undefined : { jobId: id, upstreamIndex: numberOf(place) ?? 0 };
 }
 
 function filesOf(answer: Fields | undefined): readonly StoredFile[] | undefined {

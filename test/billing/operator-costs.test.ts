@@ -20,7 +20,7 @@ describe('the operator’s own cost', () => {
   async function end(reason: FailureReason, was: 'nowhere' | 'announced' | 'taken', upstream: string): Promise<void> {
     const caller = await room.newCaller();
     const { taskId } = await room.creator.create(caller, body(), undefined);
-    const at = { upstreamName: upstream, place: 0, label: 1 };
+    const at = { upstreamName: upstream, upstreamIndex: 0, label: 1 };
     if (was === 'announced') await declareIntent(room.database, taskId, at);
     if (was === 'taken') await recordJob(room.database, await readWorkingTask(room.database, taskId), at, 'job');
     for (let times = 0; times < 2; times++) {

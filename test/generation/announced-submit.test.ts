@@ -43,13 +43,13 @@ function submitOf(benchOf: () => GenerationBench) {
     ask: () => Promise<Submission>,
     {
       database = benchOf().context.database,
-      place = 0,
-    }: { readonly database?: Database; readonly place?: number } = {},
+      upstreamIndex = 0,
+    }: { readonly database?: Database; readonly upstreamIndex?: number } = {},
   ): ReturnType<typeof submitToUpstream> {
     const { signal } = new AbortController();
     const route: TaskRoute = {
       upstreamName: 'one',
-      place,
+      upstreamIndex,
       label: 1,
       definition: definition(),
       gated: undefined,
@@ -148,7 +148,7 @@ describe('a submit that is announced', () => {
 
   it('preserves the intent that another attempt has declared since', async () => {
     const task = await begin(room);
-    const place = { upstreamName: 'one', place: 0, label: 1 };
+    const place = { upstreamName: 'one', upstreamIndex: 0, label: 1 };
     const first = await declareIntent(room.database, task.id, place);
     assert.ok(first !== undefined);
     await clearIntent(room.database, task.id, first);
@@ -211,14 +211,14 @@ describe('an intent whose response is lost', () => {
   }
 
   /** The next attempt. @returns how often it submitted. */
-  async function submits(task: WorkingTask, details: unknown, number: number, place = 0): Promise<number> {
+  async function submits(task: WorkingTask, details: unknown, number: number, upstreamIndex = 0): Promise<number> {
     let sent = 0;
     const ask = (): Promise<Submission> => {
       sent += 1;
       return Promise.resolve(JOB);
     };
     const attempt = newAttempt({ number, earlierDetails: details });
-    await submit(task, attempt, ask, { place }).catch((error: unknown) => {
+    await submit(task, attempt, ask, { upstreamIndex }).catch((error: unknown) => {
       // The attempt after it waits for the holder of the intent (live-submit.ts).
       assert.ok(error instanceof GenerationFailure && error.reason === 'provider_unavailable', String(error));
     });
@@ -233,7 +233,7 @@ describe('an intent whose response is lost', () => {
     assert.deepEqual(await readGeneration(room.database, task.id), {
       state: 'submitted',
       jobId: 'job-1',
-      place: 0,
+      upstreamIndex: 0,
       files: null,
     });
   });
@@ -268,7 +268,7 @@ describe('an intent whose response is lost', () => {
     assert.deepEqual(await readGeneration(room.database, task.id), {
       state: 'submitted',
       jobId: 'job-1',
-      place: 1,
+      upstreamIndex: 1,
       files: null,
     });
   });

@@ -123,7 +123,7 @@ async function generatedTask(caller?: Caller, model = 'acme/pictures'): Promise<
   const { taskId } = await room.creator.create(caller ?? (await room.newCaller()), body({ model }), undefined);
   const { task } = await beginHandling(room.database, taskId, 60);
   const url = `https://files.example.com/${model === FILMS.name ? 'one.mp4' : 'one.png'}`;
-  await recordFiles(room.database, task, { upstreamName: 'one', place: 0, label: 1 }, [{ url }]);
+  await recordFiles(room.database, task, { upstreamName: 'one', upstreamIndex: 0, label: 1 }, [{ url }]);
   return taskId;
 }
 

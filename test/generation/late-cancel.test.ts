@@ -96,7 +96,11 @@ describe('a task that is cancelled after its provider had finished', () => {
     return taskId;
   }
 
-  const at = (lateCancel: LateCancel | undefined) => ({ upstreamName: `late-${lateCancel}`, place: 0, label: 1 });
+  const at = (lateCancel: LateCancel | undefined) => ({
+    upstreamName: `late-${lateCancel}`,
+    upstreamIndex: 0,
+    label: 1,
+  });
 
   async function settle(context: ActivityContext, taskId: TaskId, answer: StopResult = {}): Promise<bigint> {
     const { billedUsd, finishedFiles } = answer;
@@ -247,7 +251,7 @@ describe('a task that is cancelled after its provider had finished', () => {
       ...contextOf(undefined),
       providers: new Map([['scripted', provider]]),
       readRun: (_taskId: TaskId, runId: string) =>
-        Promise.resolve(runId === 'the run' ? { job: { jobId: 'lost-job', place: 0 } } : undefined),
+        Promise.resolve(runId === 'the run' ? { job: { jobId: 'lost-job', upstreamIndex: 0 } } : undefined),
     } as unknown as ActivityContext;
 
     assert.deepEqual(await stopJob(context, taskId, signal, { runId: 'another' }), {});

@@ -17,7 +17,7 @@ import { silentLogger } from '../../src/telemetry/log.ts';
 import { body, openTaskRoom } from '../tasks/task-room.ts';
 import type { TaskRoom } from '../tasks/task-room.ts';
 
-const PLACE = { upstreamName: 'one', place: 0, label: 1 };
+const PLACE = { upstreamName: 'one', upstreamIndex: 0, label: 1 };
 
 describe('a submit that goes on after its attempt', () => {
   let room: TaskRoom;
@@ -70,7 +70,7 @@ describe('a submit that goes on after its attempt', () => {
     await recordJob(room.database, task, PLACE, 'job-1');
     stop();
 
-    assert.deepEqual(await found, { state: 'submitted', jobId: 'job-1', place: 0, files: null });
+    assert.deepEqual(await found, { state: 'submitted', jobId: 'job-1', upstreamIndex: 0, files: null });
   });
 
   it('is waited for when its heartbeats are old because the database was down', async () => {

@@ -22,7 +22,7 @@ import type { GenerationBench } from './contexts.ts';
 import { scriptedProvider } from './scripted-provider.ts';
 
 const MODEL = 'acme/once';
-const PLACE = { upstreamName: 'one', place: 0, label: 1 };
+const PLACE = { upstreamName: 'one', upstreamIndex: 0, label: 1 };
 /** Longer than one poll interval of the waiting attempt. */
 const LOOKED_MS = 2_500;
 

@@ -210,7 +210,7 @@ async function beginRow(
     { taskId, accountId: task.accountId },
   );
   assert.equal(entry.kind, 'open');
-  assert.ok(await declareIntent(room.database, taskId, { upstreamName, place: 0, label: 1 }));
+  assert.ok(await declareIntent(room.database, taskId, { upstreamName, upstreamIndex: 0, label: 1 }));
   await room.rows(
     'UPDATE generations SET updated_at = updated_at - make_interval(secs => $2) WHERE task_id = $1',
     taskId,
@@ -249,7 +249,7 @@ async function leftOf(room: TaskRoom, { id }: WorkingTask, end: string): Promise
   );
   const positions = slots.map(({ upstream }) => upstream.at(-1));
   return {
-    generation: generation === undefined ? '-' : `${generation.state}@${generation.place + 1}`,
+    generation: generation === undefined ? '-' : `${generation.state}@${generation.upstreamIndex + 1}`,
     slots: positions.join(' ') || '-',
     refusals: String(await countRejections(room.database, id)),
     end,

@@ -42,7 +42,7 @@ describe('the cost of a submit that is repeatable and was not announced', () => 
     const cancel = new AbortController();
     const route: TaskRoute = {
       upstreamName: 'one',
-      place: 0,
+      upstreamIndex: 0,
       label: 1,
       definition: definition(),
       gated: isOurs ? undefined : { name: 'one' },
@@ -70,9 +70,9 @@ describe('the cost of a submit that is repeatable and was not announced', () => 
     return readGeneration(room.database, taskId);
   }
 
-  const taken = { state: 'intent', place: 0 };
+  const taken = { state: 'intent', upstreamIndex: 0 };
   const placeOf = (generation: Generation | undefined) =>
-    generation && { state: generation.state, place: generation.place };
+    generation && { state: generation.state, upstreamIndex: generation.upstreamIndex };
 
   it('is recorded when it is unknown whether it was accepted', async () => {
     const unanswered = await submitted(() => Promise.reject(new ProviderUnknown({ code: 'ECONNRESET' })));

@@ -31,7 +31,7 @@ describe('a generation that is restored', () => {
       const [taskId, other] = [await cancelledTask(), await cancelledTask()];
       const known = { state: 'submitted', jobId: 'job-1' } as const;
 
-      await restoreGeneration(room.database, taskId, { upstreamName: 'one', place: 0 }, known, isDecided);
+      await restoreGeneration(room.database, taskId, { upstreamName: 'one', upstreamIndex: 0 }, known, isDecided);
 
       assert.equal((await readGeneration(room.database, taskId))?.state, 'submitted');
       assert.equal((await readWorkingTask(room.database, taskId)).isCancelRequested, !isDecided);
@@ -48,7 +48,7 @@ describe('a generation that is restored', () => {
 
   it('overwrites nothing that a concurrent attempt has recorded meanwhile', async () => {
     const taskId = await cancelledTask();
-    const at = { upstreamName: 'one', place: 0, label: 1 };
+    const at = { upstreamName: 'one', upstreamIndex: 0, label: 1 };
     await recordJob(room.database, await readWorkingTask(room.database, taskId), at, 'job-1');
 
     await restoreGeneration(room.database, taskId, at, { state: 'intent' }, false);
@@ -56,7 +56,7 @@ describe('a generation that is restored', () => {
     assert.deepEqual(await readGeneration(room.database, taskId), {
       state: 'submitted',
       jobId: 'job-1',
-      place: 0,
+      upstreamIndex: 0,
       files: null,
     });
   });

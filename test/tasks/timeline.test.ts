@@ -49,8 +49,8 @@ async function eventsOf(taskId: TaskId): Promise<readonly TaskEvent[]> {
 }
 
 /** Two upstreams of a route: callers know them by their positions, or by the names in the model file. */
-const FIRST = { upstreamName: 'tasks:upstream', place: 0, label: 1 };
-const SPARE = { upstreamName: 'spare', place: 1, label: 'spare' };
+const FIRST = { upstreamName: 'tasks:upstream', upstreamIndex: 0, label: 1 };
+const SPARE = { upstreamName: 'spare', upstreamIndex: 1, label: 'spare' };
 
 function summaryOf(events: readonly TaskEvent[]): unknown[] {
   return events.map(({ type, detail }) => (detail === null ? type : [type, detail]));

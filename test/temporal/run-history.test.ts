@@ -85,10 +85,10 @@ describe('the history of a run', () => {
     assert.deepEqual(record, {
       outcome: undefined,
       files: undefined,
-      job: { jobId: 'job-7', place: 2 },
+      job: { jobId: 'job-7', upstreamIndex: 2 },
       hasBegun: true,
       mayHaveSubmitted: true,
-      place: 2,
+      upstreamIndex: 2,
       requestHash: 'abcd',
       earlierRunId: 'run-1',
     });
@@ -124,10 +124,10 @@ describe('the history of a run', () => {
 
   it('shows whether anything may have been sent before the task was found to be lost', () => {
     const mayHave = (ended: object): readonly unknown[] => {
-      const { mayHaveSubmitted, place } = readRunHistory(
+      const { mayHaveSubmitted, upstreamIndex } = readRunHistory(
         historyOf([['submitGeneration', ended]], endedWith(TASK_NOT_FOUND)),
       );
-      return [mayHaveSubmitted, place];
+      return [mayHaveSubmitted, upstreamIndex];
     };
 
     assert.deepEqual(mayHave(failedWith(TASK_NOT_FOUND)), [false, undefined]);

@@ -11,7 +11,7 @@ import { countRejections, touchTask } from './transitions.ts';
 import type { UpstreamPosition } from './transitions.ts';
 
 const DECLARED = `created_at::text AS "declaredAt",
-  (SELECT count(*)::integer FROM task_events WHERE task_id = $1 AND type = 'provider_refused') AS refusals`;
+  (SELECT count(*)::integer FROM task_events WHERE task_id = $1 AND type = 'provider_refused') AS rejections`;
 
 const insertIntent: Statement = {
   name: 'insert_generation_intent',
@@ -29,7 +29,7 @@ const deleteIntent: Statement = {
 /** An intent for a submit of the caller. */
 export interface DeclaredIntent {
   /** How often the task had been rejected until then. */
-  readonly refusals: number;
+  readonly rejections: number;
   /** When it was declared, by the database's clock: distinguishes it from another attempt's. */
   readonly declaredAt: string;
 }
@@ -45,7 +45,7 @@ export async function declareIntent(
   taskId: TaskId,
   upstream: UpstreamPosition,
 ): Promise<DeclaredIntent | undefined> {
-  const values = [taskId, upstream.upstreamName, upstream.place];
+  const values = [taskId, upstream.upstreamName, upstream.upstreamIndex];
   const [row] = await database.query<DeclaredIntent>(insertIntent, values);
   return row;
 }
@@ -66,9 +66,9 @@ const reuseIntentStatement: Statement = {
 export async function reuseIntent(
   database: Database,
   taskId: TaskId,
-  { upstreamName, place }: UpstreamPosition,
+  { upstreamName, upstreamIndex }: UpstreamPosition,
 ): Promise<DeclaredIntent | undefined> {
-  const [row] = await database.query<DeclaredIntent>(reuseIntentStatement, [taskId, upstreamName, place]);
+  const [row] = await database.query<DeclaredIntent>(reuseIntentStatement, [taskId, upstreamName, upstreamIndex]);
   return row;
 }
 
@@ -94,9 +94,9 @@ const markIntentStatement: Statement = {
 export async function markIntentLive(
   database: Database,
   taskId: TaskId,
-  place: number,
+  upstreamIndex: number,
 ): Promise<{ readonly isOver: boolean; readonly isCancelRequested: boolean }> {
-  const values = [taskId, place];
+  const values = [taskId, upstreamIndex];
   const [row] = await database.query<{ isOver: boolean; isCancelRequested: boolean }>(markIntentStatement, values);
   // A client may request again what the database has lost.
   return row ?? { isOver: false, isCancelRequested: false };

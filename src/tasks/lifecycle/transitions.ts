@@ -161,14 +161,14 @@ export type GeneratedFile = StoredFile | { readonly url: string };
 export interface UpstreamPosition {
   /** Its name in records and limits (src/generation/task-route.ts). */
   readonly upstreamName: string;
-  /** Its position in the route's list, from 0. */
-  readonly place: number;
+  /** Its index in the route's list, from 0. */
+  readonly upstreamIndex: number;
   /** Its name in a timeline: the one that the model gives it, else its position from 1. Never a host. */
   readonly label: string | number;
 }
 
-/** What is recorded of a task's one generation: the upstream that has it, by its position, and how far it got. */
-export type Generation = { readonly place: number } & (
+/** What is recorded of a task's one generation: the upstream that has it, by its index, and how far it got. */
+export type Generation = { readonly upstreamIndex: number } & (
   | { readonly state: 'intent' }
   | { readonly state: 'submitted'; readonly jobId: string }
   | { readonly state: 'produced'; readonly jobId: string | null; readonly files: readonly GeneratedFile[] }
@@ -176,7 +176,7 @@ export type Generation = { readonly place: number } & (
 
 const selectGeneration: Statement = {
   name: 'select_generation',
-  text: 'SELECT state, place, job_id AS "jobId", files FROM generations WHERE task_id = $1',
+  text: 'SELECT state, place AS "upstreamIndex", job_id AS "jobId", files FROM generations WHERE task_id = $1',
 };
 
 /** The recorded generation of a task, if it got that far. */
@@ -283,13 +283,13 @@ const upsertJob: Statement = {
 export async function recordJob(
   database: Database,
   { id: taskId, requestHash }: Pick<WorkingTask, 'id' | 'requestHash'>,
-  { upstreamName, place, label }: UpstreamPosition,
+  { upstreamName, upstreamIndex, label }: UpstreamPosition,
   jobId: string,
 ): Promise<void> {
   await database.transaction(async (transaction) => {
     const task = await touchTask(transaction, taskId, requestHash);
     if (task === undefined) return;
-    await transaction.query(upsertJob, [taskId, upstreamName, jobId, place]);
+    await transaction.query(upsertJob, [taskId, upstreamName, jobId, upstreamIndex]);
     if (task.isOver) await requestWork(transaction, 'stop_generation', task.accountId, taskId);
     else await addEvent(transaction, taskId, 'submitted', { upstream: label });
   });
@@ -320,9 +320,9 @@ const upsertFiles: Statement = {
 export async function recordFiles(
   database: Database,
   { id: taskId, requestHash }: Pick<WorkingTask, 'id' | 'requestHash'>,
-  { upstreamName, place }: UpstreamPosition,
+  { upstreamName, upstreamIndex }: UpstreamPosition,
   files: readonly GeneratedFile[],
 ): Promise<void> {
-  const values = [taskId, upstreamName, JSON.stringify(files), place, requestHash];
+  const values = [taskId, upstreamName, JSON.stringify(files), upstreamIndex, requestHash];
   await withFreeSeq(() => database.query(upsertFiles, values));
 }

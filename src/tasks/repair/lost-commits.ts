@@ -78,11 +78,11 @@ const restore: Statement = {
 export async function restoreGeneration(
   database: Queryable,
   taskId: TaskId,
-  { upstreamName, place }: Pick<UpstreamPosition, 'upstreamName' | 'place'>,
+  { upstreamName, upstreamIndex }: Pick<UpstreamPosition, 'upstreamName' | 'upstreamIndex'>,
   known: KnownGeneration,
   isDecided: boolean,
 ): Promise<void> {
   const jobId = known.state === 'submitted' ? known.jobId : null;
   const files = known.state === 'produced' ? JSON.stringify(known.files) : null;
-  await database.query(restore, [taskId, upstreamName, place, known.state, jobId, files, isDecided]);
+  await database.query(restore, [taskId, upstreamName, upstreamIndex, known.state, jobId, files, isDecided]);
 }
