@@ -42,7 +42,7 @@ export interface Quote {
  * @throws {Error} a field that the price depends on has a value that the schema would have rejected.
  */
 export function quote(pricing: Pricing, input: Input): Quote {
-  const quantity = askedQuantity(pricing, input);
+  const quantity = requestedQuantity(pricing, input);
   const unitUsd = unitPrice(pricing, input);
   const factors = (pricing.factors ?? []).filter((factor) => applies(factor, input));
   return { quantity, unitUsd, factors, costMicroUsd: costOf(quantity, unitUsd, factors) };
@@ -92,12 +92,12 @@ function unitPrice({ by, usd }: Pricing, input: Input): Decimal {
   return exact((isListed ? by.usd[value] : undefined) ?? usd);
 }
 
-function askedQuantity(pricing: Pricing, input: Input): Decimal {
+function requestedQuantity(pricing: Pricing, input: Input): Decimal {
   switch (pricing.unit) {
     case 'image':
-      return askedCount(pricing, input);
+      return requestedCount(pricing, input);
     case 'second':
-      return multiply(askedSeconds(pricing, input), askedCount(pricing, input));
+      return multiply(requestedSeconds(pricing, input), requestedCount(pricing, input));
     case 'character':
       return characters(pricing, input);
     case 'task':
@@ -114,15 +114,15 @@ function deliveredQuantity(
   if (pricing.unit === 'image') return exact(outputs.length);
   if (pricing.unit !== 'second') return requested;
   // A file that does not state its duration is taken to be as long as was requested.
-  const each = askedSeconds(pricing, input);
+  const each = requestedSeconds(pricing, input);
   return outputs.map(({ durationSeconds }) => decimalOf(durationSeconds ?? '') ?? each).reduce(add, ZERO);
 }
 
-function askedCount({ count }: Pricing, input: Input): Decimal {
+function requestedCount({ count }: Pricing, input: Input): Decimal {
   return count === undefined ? ONE : number(input, count);
 }
 
-function askedSeconds({ duration }: Pricing, input: Input): Decimal {
+function requestedSeconds({ duration }: Pricing, input: Input): Decimal {
   return duration === undefined ? ONE : number(input, duration);
 }
 

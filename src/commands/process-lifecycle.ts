@@ -22,15 +22,15 @@ export function announceReady(detail: Readonly<Record<string, string>> = {}): vo
  */
 export function untilAskedToStop(logger: Logger): Promise<string> {
   return new Promise((resolve) => {
-    let askedAt: number | undefined;
+    let requestedAt: number | undefined;
     const requestStop = (reason: string): void => {
-      if (askedAt !== undefined) return;
-      askedAt = performance.now();
+      if (requestedAt !== undefined) return;
+      requestedAt = performance.now();
       logger.info({ reason }, 'stopping');
       resolve(reason);
     };
     const onSignal = (signal: NodeJS.Signals): void => {
-      if (askedAt !== undefined && performance.now() - askedAt > SAME_WISH_MS) {
+      if (requestedAt !== undefined && performance.now() - requestedAt > SAME_WISH_MS) {
         logger.warn({ reason: signal }, 'second signal received: stopping at once');
         process.exit(1);
       }

@@ -114,7 +114,7 @@ export interface Config {
   readonly maxClockSkewMs: number;
   readonly shutdownGraceMs: number;
   /** Whether `npm start` runs this process: messages then name its commands. */
-  readonly isEmbedded: boolean;
+  readonly isStandalone: boolean;
   /** How operators run `admin` on this installation, for messages to them. */
   readonly adminCommand: string;
 }
@@ -186,7 +186,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv): Config {
     hangMs: read.integer('HANG_SECONDS') * 1000,
     maxClockSkewMs: read.integer('CLOCK_SKEW_SECONDS') * 1000,
     shutdownGraceMs: read.integer('SHUTDOWN_GRACE_SECONDS') * 1000,
-    isEmbedded: read.boolean('DARKROOM_EMBEDDED'),
+    isStandalone: read.boolean('DARKROOM_EMBEDDED'),
     adminCommand: adminCommandOf(environment),
   };
   rejectDevelopmentDefaults(read);

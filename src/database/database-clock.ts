@@ -87,7 +87,7 @@ export function createDatabaseClock({
   const waiting = new Set<() => void>();
 
   async function measure(): Promise<boolean> {
-    const askedAt = steadyClock();
+    const requestedAt = steadyClock();
     let databaseTime;
     try {
       databaseTime = await readDatabaseTime(database);
@@ -97,8 +97,8 @@ export function createDatabaseClock({
     }
     const answeredAt = steadyClock();
     // Somewhere between request and response: the previous result is retained if it agrees with that.
-    const errorMs = (answeredAt - askedAt) / 2;
-    const measured = databaseTime - (askedAt + answeredAt) / 2;
+    const errorMs = (answeredAt - requestedAt) / 2;
+    const measured = databaseTime - (requestedAt + answeredAt) / 2;
     if (offsetMs === undefined || Math.abs(measured - offsetMs) > errorMs) offsetMs = measured;
     skewMs = systemClock() - (answeredAt + offsetMs);
     update(maxSkewMs === 0 || isWithin(Math.abs(skewMs), errorMs));

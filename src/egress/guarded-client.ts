@@ -247,7 +247,7 @@ export function createEgress(options: EgressOptions): Egress {
 }
 
 /** The code that c-ares reports if there is no name server to query. */
-const NOBODY_TO_ASK = 'ECONNREFUSED';
+const CONNECTION_REFUSED = 'ECONNREFUSED';
 /** The codes that c-ares reports if a server responded that the name does not exist or has no address. */
 const NO_SUCH_NAME = new Set(['ENOTFOUND', 'ENODATA', 'EBADNAME']);
 
@@ -259,7 +259,7 @@ function obstacleOf(error: unknown): Obstacle | undefined {
     return { problem, isPassing: false };
   }
   const code = (error as NodeJS.ErrnoException).code ?? '';
-  if (code === NOBODY_TO_ASK) return undefined;
+  if (code === CONNECTION_REFUSED) return undefined;
   if (NO_SUCH_NAME.has(code)) return { problem: 'the host does not exist', isPassing: false };
   return { problem: 'the host could not be resolved in time', isPassing: true };
 }

@@ -19,8 +19,8 @@ const SLOWEST_WAIT_WITH_HOOKS_MS = 15_000;
 const MAX_UNREADABLE = 20;
 
 export interface PollPace {
-  /** How long to wait until the next poll, in milliseconds. @param askedForMs what the provider requested. */
-  next(askedForMs: number | undefined, isHeard: boolean): number;
+  /** How long to wait until the next poll, in milliseconds. @param requestedMs what the provider requested. */
+  next(requestedMs: number | undefined, isHeard: boolean): number;
   /** The provider gave a readable answer. */
   readable(): void;
   /** The provider answered with success, but unreadably. @returns whether that has gone on for too long. */
@@ -31,11 +31,11 @@ export function createPollPace(): PollPace {
   let waitMs = FIRST_WAIT_MS;
   let unreadable = 0;
   return {
-    next(askedForMs, isHeard) {
+    next(requestedMs, isHeard) {
       const slowest = isHeard ? SLOWEST_WAIT_WITH_HOOKS_MS : SLOWEST_WAIT_MS;
       const now = Math.min(waitMs, slowest);
       waitMs = Math.min(waitMs * BACKOFF, SLOWEST_WAIT_WITH_HOOKS_MS);
-      return Math.max(askedForMs ?? 0, now);
+      return Math.max(requestedMs ?? 0, now);
     },
     readable() {
       unreadable = 0;

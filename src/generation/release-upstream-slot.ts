@@ -14,7 +14,7 @@ export async function releaseUpstreamSlot(
   taskId: TaskId,
   { gated, provider }: Pick<TaskRoute, 'gated' | 'provider'>,
 ): Promise<void> {
-  if (gated !== undefined) await upstreams.gate.leave(gated, taskId);
+  if (gated !== undefined) await upstreams.gate.release(gated, taskId);
   if (provider.callsBack !== true) return;
   await forgetProviderHook(database, taskId).catch((err: unknown) =>
     logger.warn({ err, taskId }, 'deleting the hooks of a task failed'),

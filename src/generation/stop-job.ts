@@ -33,7 +33,7 @@ export async function stopJob(
   const task = await readWorkingTask(context.database, taskId);
   const recorded = await readGeneration(context.database, taskId);
   // First, so that a history that is slow or cannot be read holds no slot.
-  if (jobIdOf(recorded) === null) await leaveAll(context, task);
+  if (jobIdOf(recorded) === null) await releaseAllSlots(context, task);
   const generation = recorded ?? (await lostJob(context, taskId, runId));
   const jobId = jobIdOf(generation);
   if (generation === undefined || jobId === null) return {};
@@ -61,7 +61,7 @@ function jobIdOf(generation: Generation | undefined): string | null {
 }
 
 /** Releases the slots that the task holds, or waits for, at every upstream of its route. */
-async function leaveAll(context: GenerationContext, task: WorkingTask): Promise<void> {
+async function releaseAllSlots(context: GenerationContext, task: WorkingTask): Promise<void> {
   for (const route of await routesOf(context, task)) await releaseUpstreamSlot(context, task.id, route);
 }
 

@@ -85,7 +85,7 @@ export async function submitToUpstream(
     shouldKeepSlot = !(error instanceof GenerationFailure || error instanceof WorkerStoppingError);
     throw error;
   } finally {
-    if (!shouldKeepSlot && route.gated !== undefined) await gate.leave(route.gated, task.id);
+    if (!shouldKeepSlot && route.gated !== undefined) await gate.release(route.gated, task.id);
   }
 }
 

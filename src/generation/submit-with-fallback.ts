@@ -43,11 +43,11 @@ export async function submitWithFallback(attempt: SubmitAttempt): Promise<Submit
     triedIndex === undefined ? routes : routes.filter(({ upstreamIndex }) => upstreamIndex === triedIndex);
   try {
     const { result, route } = await search(attempt, candidates);
-    await leaveSlots(attempt, route);
+    await releaseSlots(attempt, route);
     return result;
   } catch (error) {
     // After a retryable failure the next attempt finds the slots that this one had.
-    if (error instanceof GenerationFailure && error.isPermanent) await leaveSlots(attempt);
+    if (error instanceof GenerationFailure && error.isPermanent) await releaseSlots(attempt);
     throw error;
   }
 }
@@ -80,10 +80,10 @@ async function search(
  *
  * @param except the upstream where the task stays.
  */
-async function leaveSlots({ context, routes, task }: SubmitAttempt, except?: TaskRoute): Promise<void> {
+async function releaseSlots({ context, routes, task }: SubmitAttempt, except?: TaskRoute): Promise<void> {
   for (const { upstreamIndex, gated } of routes) {
     if (upstreamIndex !== except?.upstreamIndex && gated !== undefined)
-      await context.upstreams.gate.leave(gated, task.id);
+      await context.upstreams.gate.release(gated, task.id);
   }
 }
 

@@ -187,7 +187,7 @@ export function createLeasedRateLimiter(options: {
     const sums = sumsOf(holding.waiting);
     const needed = sums.at(-1) ?? 0;
     const returned = holding.tokens - holding.debt;
-    const askedAt = now();
+    const requestedAt = now();
     const { debtSince } = holding;
     if (holding.leased > 0) {
       // A lease that was used up before its end has room for more; of another, what was used is what was useful.
@@ -206,7 +206,7 @@ export function createLeasedRateLimiter(options: {
         processId,
         bucketNow === undefined ? null : bucketNow() / 1000,
         needed === 0 || needed > budget.perMinute ? 0 : holding.useful,
-        returned < 0 ? Math.max(0, askedAt - debtSince) / 1000 : 0,
+        returned < 0 ? Math.max(0, requestedAt - debtSince) / 1000 : 0,
       ])
       .catch((error: unknown) => {
         // What was spent stays spent. Unused tokens are not put back: the database may have taken them.
@@ -220,11 +220,11 @@ export function createLeasedRateLimiter(options: {
     holding.tokens += leased;
     holding.leased = leased;
     holding.left = left - holding.debt;
-    holding.leftAt = askedAt;
-    holding.leaseEndsAt = askedAt + LEASE_MS;
+    holding.leftAt = requestedAt;
+    holding.leaseEndsAt = requestedAt + LEASE_MS;
     // Each of these processes queries once in the time in which they all get a token.
     const isEmpty = leased < needed;
-    holding.emptyUntil = isEmpty ? askedAt + Math.min(MOST_PAUSE_MS, (processes * 60_000) / budget.perMinute) : 0;
+    holding.emptyUntil = isEmpty ? requestedAt + Math.min(MOST_PAUSE_MS, (processes * 60_000) / budget.perMinute) : 0;
   };
 
   const leaseOnce = (budget: Budget, holding: Holding): Promise<void> =>

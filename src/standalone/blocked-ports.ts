@@ -4,7 +4,7 @@
  * must listen on loopback and do not check `Host`: no other setting prevents a page from reaching them by DNS
  * rebinding.
  */
-import { EmbeddedError } from './embedded-error.ts';
+import { StandaloneError } from './standalone-error.ts';
 import { tryPort } from './ports.ts';
 
 /** Without those that a machine may use itself: NFS, SIP. */
@@ -18,7 +18,7 @@ let next = process.pid;
 /**
  * Such ports that are free now. They are not reserved: use them soon.
  *
- * @throws {EmbeddedError} there are not enough.
+ * @throws {StandaloneError} there are not enough.
  */
 export async function findBlockedPorts(count: number): Promise<readonly number[]> {
   const found: number[] = [];
@@ -32,7 +32,7 @@ export async function findBlockedPorts(count: number): Promise<readonly number[]
     if (isFree) found.push(port);
   }
   if (found.length === count) return found;
-  throw new EmbeddedError(
+  throw new StandaloneError(
     `Temporal's Web UI needs ${count} ports of those that browsers never connect to, and ${found.length} are free: ${BLOCKED_PORTS.join(', ')}. Free some of them.`,
   );
 }

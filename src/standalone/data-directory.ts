@@ -5,7 +5,7 @@
 import { chmod, mkdir, open, readFile, readdir, rename, statfs } from 'node:fs/promises';
 import path from 'node:path';
 import { DEFAULT_DATA_DIRECTORY } from '../config/admin-command.ts';
-import { EmbeddedError, systemCode } from './embedded-error.ts';
+import { StandaloneError, systemCode } from './standalone-error.ts';
 import { tryLock } from './file-lock.ts';
 
 /** An opened data directory: locked for other processes until it is released. */
@@ -32,7 +32,7 @@ export function resolveDataDirectory(option: string | undefined, environment: No
 /**
  * Creates the directory if necessary, and locks it.
  *
- * @throws {EmbeddedError} another process has it, it is not ours, has another layout, is not writable, or the disk is
+ * @throws {StandaloneError} another process has it, it is not ours, has another layout, is not writable, or the disk is
  *   full.
  */
 export async function openDataDirectory(directory: string): Promise<DataDirectory> {
@@ -41,7 +41,7 @@ export async function openDataDirectory(directory: string): Promise<DataDirector
     const entries = await readdir(directory);
     const isForeign = !entries.includes(LAYOUT_FILE) && entries.some((entry) => !entry.startsWith(LOCK_FILE));
     if (isForeign) {
-      throw new EmbeddedError(
+      throw new StandaloneError(
         `${directory} is not empty and is no data folder of Darkroom. Name an empty or new folder with DATA_DIR or --data-dir.`,
       );
     }
@@ -49,7 +49,7 @@ export async function openDataDirectory(directory: string): Promise<DataDirector
     await chmod(directory, process.getuid?.() === 0 ? 0o711 : 0o700);
     const lock = await tryLock(path.join(directory, LOCK_FILE));
     if ('heldBy' in lock) {
-      throw new EmbeddedError(
+      throw new StandaloneError(
         `Darkroom is already running on ${directory} (process ${lock.heldBy}). ` +
           'Stop it first, or name another folder with DATA_DIR or --data-dir, and other ports.',
       );
@@ -75,7 +75,7 @@ export async function explainFailure(error: unknown, directory: string): Promise
   const explained = explainStorageError(error, directory);
   if (explained !== error || (await readFreeBytes(directory)) >= NEARLY_FULL_BYTES) return explained;
   const { message } = diskFull(directory);
-  return new EmbeddedError(error instanceof Error ? `${message}\n\n${error.message}` : message, { cause: error });
+  return new StandaloneError(error instanceof Error ? `${message}\n\n${error.message}` : message, { cause: error });
 }
 
 function explainStorageError(error: unknown, directory: string): unknown {
@@ -86,7 +86,7 @@ function explainStorageError(error: unknown, directory: string): unknown {
     case 'EACCES':
     case 'EPERM':
     case 'EROFS':
-      return new EmbeddedError(
+      return new StandaloneError(
         `${directory} cannot be written by this user: correct its permissions, or set DATA_DIR.`,
         {
           cause: error,
@@ -94,7 +94,7 @@ function explainStorageError(error: unknown, directory: string): unknown {
       );
     case 'ENOTDIR':
     case 'EEXIST':
-      return new EmbeddedError(`${directory} is not a folder: set DATA_DIR to one.`, { cause: error });
+      return new StandaloneError(`${directory} is not a folder: set DATA_DIR to one.`, { cause: error });
     default:
       return error;
   }
@@ -123,8 +123,8 @@ export async function writeFileAtomically(file: string, content: string, mode: n
   }
 }
 
-function diskFull(directory: string, cause?: unknown): EmbeddedError {
-  return new EmbeddedError(
+function diskFull(directory: string, cause?: unknown): StandaloneError {
+  return new StandaloneError(
     `the disk of ${directory} is full: free some space, or set DATA_DIR to a folder elsewhere.`,
     {
       cause,
@@ -137,7 +137,7 @@ async function checkLayout(directory: string): Promise<void> {
   const found = (await readFile(file, 'utf8').catch(() => '')).trim();
   if (found === LAYOUT) return;
   if (found !== '') {
-    throw new EmbeddedError(
+    throw new StandaloneError(
       `${directory} was made by another release of Darkroom (layout ${found}; this one supports ${LAYOUT}).`,
     );
   }

@@ -4,7 +4,7 @@
 import { randomUUID } from 'node:crypto';
 import { link, readFile, rename, rm, unlink, writeFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
-import { systemCode } from './embedded-error.ts';
+import { systemCode } from './standalone-error.ts';
 import { isSameProcess, readProcess } from './process-identity.ts';
 
 interface Holder {

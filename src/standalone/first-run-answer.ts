@@ -1,7 +1,7 @@
 /**
  * The answer of the first-run role: the account of this installation, and its API key if it was just created.
  */
-import { EmbeddedError } from './embedded-error.ts';
+import { StandaloneError } from './standalone-error.ts';
 
 export interface FirstRunAnswer {
   readonly accountId: string;
@@ -26,5 +26,5 @@ export function parseFirstRun(lines: readonly string[]): FirstRunAnswer {
       // Not the answer.
     }
   }
-  throw new EmbeddedError('the step "first-run" named no account');
+  throw new StandaloneError('the step "first-run" named no account');
 }

@@ -10,7 +10,7 @@ import { VARIABLES } from '../config/variables.ts';
 import { tasksUrl } from '../http/app/workflow-links.ts';
 import { SEARCH_ATTRIBUTES } from '../temporal/search-attributes.ts';
 import { findBlockedPorts } from './blocked-ports.ts';
-import { EmbeddedError } from './embedded-error.ts';
+import { StandaloneError } from './standalone-error.ts';
 import { parseFirstRun } from './first-run-answer.ts';
 import type { FirstRunAnswer } from './first-run-answer.ts';
 import { writeFileAtomically } from './data-directory.ts';
@@ -34,7 +34,7 @@ import { exceptLoopback } from './proxy-variables.ts';
 import { roleLaunch, runRole, waitForRole } from './role.ts';
 import type { RoleAddresses, ServingRole } from './role.ts';
 import { readOrCreateSecrets } from './secrets.ts';
-import type { EmbeddedSettings } from './settings.ts';
+import type { StandaloneSettings } from './settings.ts';
 import { obtainTemporalCli } from './temporal-cli.ts';
 import { temporalServerLaunch, waitForTemporal } from './temporal-server.ts';
 import { guardTemporalUi } from './temporal-ui-guard.ts';
@@ -55,13 +55,13 @@ export interface InstallationFacts {
 export interface InstallationOptions {
   /** The opened data directory. */
   readonly dataDir: string;
-  readonly settings: EmbeddedSettings;
+  readonly settings: StandaloneSettings;
   readonly environment: NodeJS.ProcessEnv;
   /** The module that has the roles as subcommands. */
   readonly program: string;
   readonly report: (line: string) => void;
   readonly onLine: (part: string, line: string) => void;
-  readonly onFailure: (error: EmbeddedError) => void;
+  readonly onFailure: (error: StandaloneError) => void;
   /** Aborted when the user wants to stop while it is still starting. */
   readonly signal: AbortSignal;
 }
@@ -95,7 +95,7 @@ export class Installation {
   /**
    * Starts everything and waits until it is healthy. Whether it succeeds or fails, the caller must call `stop`.
    *
-   * @throws {EmbeddedError} something cannot be started; the message says what to do.
+   * @throws {StandaloneError} something cannot be started; the message says what to do.
    */
   async start(): Promise<InstallationFacts> {
     const { dataDir, settings, program, signal } = this.#options;
@@ -165,12 +165,12 @@ export class Installation {
    * Starts PostgreSQL alone, for a backup or a copy: no other client is connected to it.
    *
    * @returns its address, password included.
-   * @throws {EmbeddedError} it cannot be started, or is not ours to start.
+   * @throws {StandaloneError} it cannot be started, or is not ours to start.
    */
   async startDatabase(): Promise<string> {
     const { dataDir, settings } = this.#options;
     if (settings.runsElsewhere.database) {
-      throw new EmbeddedError('DATABASE_URL names a PostgreSQL of your own: there is none to start here');
+      throw new StandaloneError('DATABASE_URL names a PostgreSQL of your own: there is none to start here');
     }
     await this.#stopOrphans();
     const secrets = await readOrCreateSecrets(dataDir, existsSync(this.#postgresDirectory));
@@ -246,7 +246,7 @@ export class Installation {
     const cluster: Cluster = { folder: this.#postgresDirectory, port, password, isDurable: true };
     const marker = path.join(this.#options.dataDir, DATABASE_MARKER);
     if (!existsSync(cluster.folder)) {
-      if (existsSync(marker)) throw new EmbeddedError(lostDatabase(cluster.folder));
+      if (existsSync(marker)) throw new StandaloneError(lostDatabase(cluster.folder));
       report('Making the database.');
     }
     await createCluster(cluster.folder, password);

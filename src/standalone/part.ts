@@ -5,7 +5,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
-import { EmbeddedError } from './embedded-error.ts';
+import { StandaloneError } from './standalone-error.ts';
 import { killGroup, launchProcess } from './launch.ts';
 import type { Launch } from './launch.ts';
 import type { LogFile } from './log-files.ts';
@@ -42,7 +42,7 @@ export interface PartSurroundings {
   readonly onLine: (part: string, line: string) => void;
   readonly report: (line: string) => void;
   /** Called once, when the part is given up. */
-  readonly onGivenUp: (error: EmbeddedError) => void;
+  readonly onGivenUp: (error: StandaloneError) => void;
 }
 
 /** Limit: five deaths within a minute are not an accident. */
@@ -90,13 +90,14 @@ export class Part {
   /**
    * Starts the part and restarts it from then on if it ends. Resolves when it is ready.
    *
-   * @throws {EmbeddedError} it was given up before it was ever ready.
+   * @throws {StandaloneError} it was given up before it was ever ready.
    */
   async start(): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#loop = this.#runUntilStopped(resolve).catch((error: unknown) => {
         const reason = error instanceof Error ? error : new Error(String(error));
-        const givenUp = reason instanceof EmbeddedError ? reason : new EmbeddedError(reason.message, { cause: reason });
+        const givenUp =
+          reason instanceof StandaloneError ? reason : new StandaloneError(reason.message, { cause: reason });
         reject(givenUp);
         if (!this.#stopping.signal.aborted) this.#surroundings.onGivenUp(givenUp);
       });
@@ -147,7 +148,7 @@ export class Part {
       const backoffMs = Math.min(LEAST_BACKOFF_MS * 2 ** (attempt - 1), MOST_BACKOFF_MS);
       await delay(backoffMs, undefined, { signal: this.#stopping.signal }).catch(() => undefined);
     }
-    if (!hasBeenReady) throw new EmbeddedError(`${title} was stopped before it was ready`);
+    if (!hasBeenReady) throw new StandaloneError(`${title} was stopped before it was ready`);
   }
 
   /** @returns the number of deaths within the window, including this one. */
@@ -158,10 +159,10 @@ export class Part {
     throw this.#failure(`ended ${MOST_DEATHS} times within a minute (last: ${end})`);
   }
 
-  #failure(what: string): EmbeddedError {
+  #failure(what: string): StandaloneError {
     const { log } = this.#surroundings;
     const lines = log.lastLines.map((line) => `  ${line}`).join('\n');
-    return new EmbeddedError(
+    return new StandaloneError(
       `${this.#definition.title} ${what}.\n${lines === '' ? 'It wrote no log.' : `Its last log lines (${log.path}):\n${lines}`}`,
     );
   }
@@ -206,7 +207,7 @@ export class Part {
       await this.#definition.waitUntilReady(child.announced, signal);
       return true;
     } catch (error) {
-      if (!signal.aborted || error instanceof EmbeddedError) throw error;
+      if (!signal.aborted || error instanceof StandaloneError) throw error;
       if (!timeout.aborted) return false;
       killGroup(child.pid);
       await child.ended;

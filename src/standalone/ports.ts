@@ -4,7 +4,7 @@
  */
 import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
-import { EmbeddedError, systemCode } from './embedded-error.ts';
+import { StandaloneError, systemCode } from './standalone-error.ts';
 
 const LOOPBACK = '127.0.0.1';
 
@@ -41,7 +41,7 @@ export async function findFreePort(host = LOOPBACK): Promise<number> {
  *
  * @param purpose what listens there, in the user's terms: "the API".
  * @param variable the environment variable that changes it.
- * @throws {EmbeddedError} the port is taken or not allowed.
+ * @throws {StandaloneError} the port is taken or not allowed.
  */
 export async function claimPort(wanted: number, purpose: string, variable: string, host = LOOPBACK): Promise<number> {
   try {
@@ -54,7 +54,7 @@ export async function claimPort(wanted: number, purpose: string, variable: strin
         : code === 'EACCES'
           ? 'may not be used by this user'
           : `cannot be used on ${host} (${code === '' ? String(error) : code})`;
-    throw new EmbeddedError(
+    throw new StandaloneError(
       `port ${wanted}, for ${purpose}, ${problem}. Set ${variable} to another port (0 picks a free one).`,
       { cause: error },
     );

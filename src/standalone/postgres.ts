@@ -11,7 +11,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import pg from 'pg';
-import { EmbeddedError, systemCode } from './embedded-error.ts';
+import { StandaloneError, systemCode } from './standalone-error.ts';
 import { killGroup } from './launch.ts';
 import type { Launch } from './launch.ts';
 import { readProcess } from './process-identity.ts';
@@ -74,8 +74,8 @@ export async function createCluster(folder: string, password: string): Promise<b
       '--builtin-locale=C.UTF-8',
     ]);
   } catch (error) {
-    if (error instanceof EmbeddedError) throw error;
-    throw new EmbeddedError(`the database could not be created in ${folder}:\n${outputOf(error)}`, { cause: error });
+    if (error instanceof StandaloneError) throw error;
+    throw new StandaloneError(`the database could not be created in ${folder}:\n${outputOf(error)}`, { cause: error });
   } finally {
     await unlink(passwordFile).catch(() => undefined);
   }
@@ -89,7 +89,7 @@ async function requireMajor(folder: string, has: string): Promise<void> {
   const { stdout } = await promisify(execFile)(postgres, ['--version']);
   const [, ours] = /(\d+)\.\d+/.exec(stdout) ?? [];
   if (ours === undefined || ours === has) return;
-  throw new EmbeddedError(
+  throw new StandaloneError(
     `the database in ${folder} was made by PostgreSQL ${has}, and this release of Darkroom brings ${ours}: ` +
       'docs/operations/upgrade.md, "Another major release of PostgreSQL", describes how to migrate it',
   );
@@ -155,14 +155,14 @@ export async function waitForCluster(cluster: Cluster, signal: AbortSignal): Pro
     } catch (error) {
       // The cluster answers, but does not have the database that every cluster has: its files are damaged.
       if (error instanceof pg.DatabaseError && error.code === '3D000') {
-        throw new EmbeddedError(
+        throw new StandaloneError(
           `the database in ${cluster.folder} is damaged (${error.message}); put it back from a backup`,
           { cause: error },
         );
       }
       const isPasswordRejected = error instanceof pg.DatabaseError && error.code === '28P01';
       if (isPasswordRejected) {
-        throw new EmbeddedError(
+        throw new StandaloneError(
           'the database rejects the password in secrets.json: that file and the database do not belong together',
           { cause: error },
         );
@@ -204,7 +204,7 @@ async function findPrograms(): Promise<{ initdb: string; postgres: string }> {
     const found = (await import(pathToFileURL(resolve(name)).href)) as { initdb: string; postgres: string };
     return { initdb: found.initdb, postgres: found.postgres };
   } catch (error) {
-    throw new EmbeddedError(
+    throw new StandaloneError(
       `there is no embedded PostgreSQL for this machine (${name}): set DATABASE_URL to a PostgreSQL of your own`,
       { cause: error },
     );

@@ -4,7 +4,7 @@
  */
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
-import { EmbeddedError } from './embedded-error.ts';
+import { StandaloneError } from './standalone-error.ts';
 import { killGroup, launchProcess } from './launch.ts';
 import type { Launch } from './launch.ts';
 import type { LogFile } from './log-files.ts';
@@ -61,7 +61,7 @@ async function answersReady(url: string, signal: AbortSignal): Promise<boolean> 
  *
  * @param log receives the role's log; its standard output only if it is not the answer, which may contain a key.
  * @returns its standard output, line by line.
- * @throws {EmbeddedError} it failed; with its last log lines.
+ * @throws {StandaloneError} it failed; with its last log lines.
  */
 export async function runRole(
   program: string,
@@ -95,7 +95,7 @@ export async function runRole(
   signal.throwIfAborted();
   if (code === 0) return output;
   const lines = log.lastLines.map((line) => `  ${line}`).join('\n');
-  throw new EmbeddedError(`the step "${role}" failed. Its last log lines (${log.path}):\n${lines}`);
+  throw new StandaloneError(`the step "${role}" failed. Its last log lines (${log.path}):\n${lines}`);
 }
 
 async function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {

@@ -6,7 +6,7 @@ import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { writeFileAtomically } from './data-directory.ts';
-import { EmbeddedError, systemCode } from './embedded-error.ts';
+import { StandaloneError, systemCode } from './standalone-error.ts';
 
 export interface InstallationSecrets {
   /** `URL_SIGNING_KEY`: without it existing download URLs stop working. */
@@ -29,7 +29,7 @@ const SECRET_BYTES = 32;
  *
  * @param hasDatabase whether a database already exists there: then missing secrets are not generated again, because
  *   nothing could be decrypted with the new ones.
- * @throws {EmbeddedError} they are missing or damaged.
+ * @throws {StandaloneError} they are missing or damaged.
  */
 export async function readOrCreateSecrets(directory: string, hasDatabase: boolean): Promise<InstallationSecrets> {
   const file = path.join(directory, SECRETS_FILE);
@@ -42,7 +42,7 @@ export async function readOrCreateSecrets(directory: string, hasDatabase: boolea
     return completed;
   }
   if (hasDatabase) {
-    throw new EmbeddedError(
+    throw new StandaloneError(
       `${file} is missing, and the database in the same directory cannot be opened without it. Restore that file.`,
     );
   }
@@ -56,7 +56,7 @@ export async function readOrCreateSecrets(directory: string, hasDatabase: boolea
   return made;
 }
 
-/** The secrets of a data directory; undefined if it has none yet. @throws {EmbeddedError} they are damaged. */
+/** The secrets of a data directory; undefined if it has none yet. @throws {StandaloneError} they are damaged. */
 export async function readSecrets(directory: string): Promise<StoredSecrets | undefined> {
   const file = path.join(directory, SECRETS_FILE);
   const text = await readFile(file, 'utf8').catch((error: unknown) => {
@@ -70,12 +70,12 @@ export async function readSecrets(directory: string): Promise<StoredSecrets | un
  * Replaces the signing and encryption keys with new ones, and keeps the old ones as fallbacks. The next start uses
  * them.
  *
- * @throws {EmbeddedError} there are no secrets, or the fallbacks of the previous rotation still exist.
+ * @throws {StandaloneError} there are no secrets, or the fallbacks of the previous rotation still exist.
  */
 export async function rotateSecrets(directory: string): Promise<void> {
   const found = await requireSecrets(directory);
   if (found.urlSigningKeyFallbacks !== undefined || found.encryptionKeyFallbacks !== undefined) {
-    throw new EmbeddedError('the keys of the rotation before are still in use: finish it with secrets forget');
+    throw new StandaloneError('the keys of the rotation before are still in use: finish it with secrets forget');
   }
   await writeSecrets(path.join(directory, SECRETS_FILE), {
     ...found,
@@ -86,7 +86,7 @@ export async function rotateSecrets(directory: string): Promise<void> {
   });
 }
 
-/** Removes the fallbacks. The next start no longer uses them. @throws {EmbeddedError} there are no secrets. */
+/** Removes the fallbacks. The next start no longer uses them. @throws {StandaloneError} there are no secrets. */
 export async function deleteFallbacks(directory: string): Promise<void> {
   const { urlSigningKeyFallbacks: _urls, encryptionKeyFallbacks: _secrets, ...kept } = await requireSecrets(directory);
   await writeSecrets(path.join(directory, SECRETS_FILE), kept);
@@ -94,7 +94,7 @@ export async function deleteFallbacks(directory: string): Promise<void> {
 
 async function requireSecrets(directory: string): Promise<StoredSecrets> {
   const found = await readSecrets(directory);
-  if (found === undefined) throw new EmbeddedError(`${directory} has no ${SECRETS_FILE}: npm start makes one there`);
+  if (found === undefined) throw new StandaloneError(`${directory} has no ${SECRETS_FILE}: npm start makes one there`);
   return found;
 }
 
@@ -134,7 +134,7 @@ function parseSecrets(text: string, file: string): StoredSecrets {
   } catch {
     // Reported below, with the file's name and without its content.
   }
-  throw new EmbeddedError(`${file} is damaged: restore it from a copy.`);
+  throw new StandaloneError(`${file} is damaged: restore it from a copy.`);
 }
 
 function isListOfKeys(value: unknown): value is readonly string[] | undefined {

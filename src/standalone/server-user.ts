@@ -5,7 +5,7 @@
  */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { EmbeddedError } from './embedded-error.ts';
+import { StandaloneError } from './standalone-error.ts';
 import type { Launch } from './launch.ts';
 
 const run = promisify(execFile);
@@ -31,7 +31,7 @@ const SERVER_ENVIRONMENT: NodeJS.ProcessEnv = {
  *
  * @param program an executable that the user must be able to run; it is tried with `--version`.
  * @param directory a directory that the user must be able to enter.
- * @throws {EmbeddedError} there is no such user, or it cannot reach the two.
+ * @throws {StandaloneError} there is no such user, or it cannot reach the two.
  */
 export async function findServerUser(program: string, directory: string): Promise<ServerUser> {
   if (process.getuid?.() !== 0) return { wrapper: [] };
@@ -48,7 +48,7 @@ export async function findServerUser(program: string, directory: string): Promis
     '--bounding-set=-all,+dac_read_search',
   ];
   if (await canReach({ owner, wrapper }, program, directory)) return { owner, wrapper };
-  throw new EmbeddedError(
+  throw new StandaloneError(
     `you are root, so PostgreSQL runs as the user "${USER_NAME}", and that user cannot reach ${directory} or ${program}.\n` +
       'Start as an ordinary user, move the project below a folder that everybody may enter (for example /opt), ' +
       'or set DATABASE_URL to a PostgreSQL of your own.',
@@ -76,7 +76,7 @@ async function findOrCreateIds(): Promise<{ uid: number; gid: number }> {
       await run('useradd', ['--system', '--user-group', '--no-create-home', '--shell', '/bin/false', USER_NAME]);
       return await readIds();
     } catch (error) {
-      throw new EmbeddedError(
+      throw new StandaloneError(
         `you are root, and PostgreSQL refuses to run as root: a user "${USER_NAME}" was needed and could not be made.\n` +
           'Start as an ordinary user, create that user, or set DATABASE_URL to a PostgreSQL of your own.',
         { cause: error },

@@ -9,7 +9,7 @@ import type { Variable, VariableName } from '../config/variables.ts';
 import { parseAllowList } from '../egress/allow-list.ts';
 import { parseDenyList } from '../egress/deny-list.ts';
 
-export interface EmbeddedSettings {
+export interface StandaloneSettings {
   readonly host: string;
   /** 0 in any of the ports: a free one. */
   readonly port: number;
@@ -35,9 +35,9 @@ export interface EmbeddedSettings {
 const DEFAULT_GRACE_SECONDS = 6;
 
 /** @throws {ConfigurationError} with one line for each problem. */
-export function readSettings(environment: NodeJS.ProcessEnv): EmbeddedSettings {
+export function readSettings(environment: NodeJS.ProcessEnv): StandaloneSettings {
   const read = new EnvironmentReader(environment);
-  const settings: EmbeddedSettings = {
+  const settings: StandaloneSettings = {
     host: read.text('HOST'),
     port: read.integer('PORT'),
     adminHost: read.text('ADMIN_HOST'),
@@ -71,7 +71,7 @@ export function readSettings(environment: NodeJS.ProcessEnv): EmbeddedSettings {
 }
 
 /** Each port is claimed by itself: two identical ones would be detected only when the second part cannot listen. */
-function checkPortsDiffer(settings: EmbeddedSettings, read: EnvironmentReader): void {
+function checkPortsDiffer(settings: StandaloneSettings, read: EnvironmentReader): void {
   const ports = {
     PORT: settings.port,
     ADMIN_PORT: settings.adminPort,

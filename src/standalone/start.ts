@@ -7,7 +7,7 @@ import { unknownVariables } from '../config/unknown-variables.ts';
 import { packageModule } from '../config/package-root.ts';
 import { announce } from './announce.ts';
 import { explainFailure, resolveDataDirectory, openDataDirectory } from './data-directory.ts';
-import { EmbeddedError, systemCode } from './embedded-error.ts';
+import { StandaloneError, systemCode } from './standalone-error.ts';
 import { Installation } from './installation.ts';
 import { shortenLogLine } from './log-lines.ts';
 import { readSettings } from './settings.ts';
@@ -163,7 +163,7 @@ function onStopSignals(onStop: () => void, onForce: () => void): () => void {
 
 /** What the user reads: our own errors as they are, all others with their stack, because they are bugs. */
 function messageOf(error: unknown): string {
-  if (error instanceof EmbeddedError || error instanceof ConfigurationError) return error.message;
+  if (error instanceof StandaloneError || error instanceof ConfigurationError) return error.message;
   if (systemCode(error).startsWith('ERR_PARSE_ARGS'))
     return `${error instanceof Error ? error.message : String(error)}
 See npm start -- --help.`;

@@ -7,7 +7,7 @@ import { access, constants, mkdir } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { EmbeddedError } from './embedded-error.ts';
+import { StandaloneError } from './standalone-error.ts';
 import { withFileLock } from './file-lock.ts';
 import { buildTemporalCli } from './temporal-cli-build.ts';
 import { downloadTemporalCli } from './temporal-cli-download.ts';
@@ -35,14 +35,14 @@ export interface TemporalCliOptions {
 /**
  * The path of a working Temporal CLI.
  *
- * @throws {EmbeddedError} none was found and none could be obtained; the message lists every option.
+ * @throws {StandaloneError} none was found and none could be obtained; the message lists every option.
  */
 export async function obtainTemporalCli(options: TemporalCliOptions): Promise<string> {
   const { cliPath, environment, report, signal = new AbortController().signal } = options;
   if (cliPath !== undefined && cliPath !== '') {
     const problem = await findProblem(cliPath);
     if (problem === undefined) return cliPath;
-    throw new EmbeddedError(`TEMPORAL_CLI_PATH is ${cliPath}, and ${problem}`);
+    throw new StandaloneError(`TEMPORAL_CLI_PATH is ${cliPath}, and ${problem}`);
   }
   const onPath = await findOnPath(environment);
   if (onPath !== undefined) return onPath;
@@ -71,7 +71,7 @@ export async function obtainTemporalCli(options: TemporalCliOptions): Promise<st
           failures.push(error instanceof Error ? error.message : String(error));
         }
       }
-      throw new EmbeddedError(noCliMessage(failures, cached));
+      throw new StandaloneError(noCliMessage(failures, cached));
     },
     (pid) => report(`Another start (process ${pid}) is already getting the Temporal CLI; waiting for it.`),
     signal,

@@ -221,14 +221,14 @@ export function createWorkflowGateway(client: Client, installationId: string): W
       } catch (error) {
         if (error instanceof ActivityNotFoundError) return false;
         // It was recorded. Other requests in the answer reach the SDK as well, which handles them.
-        if (ASKED_BY_HEARTBEAT.some((type) => error instanceof type)) return true;
+        if (HEARTBEAT_REQUESTS.some((type) => error instanceof type)) return true;
         throw error;
       }
     },
   };
 }
 
-const ASKED_BY_HEARTBEAT = [ActivityCancelledError, ActivityPausedError, ActivityResetError];
+const HEARTBEAT_REQUESTS = [ActivityCancelledError, ActivityPausedError, ActivityResetError];
 const ENDS_BY_ITSELF: readonly string[] = ['COMPLETED', 'FAILED', 'CANCELLED'];
 
 function isOpen(status: string): boolean {

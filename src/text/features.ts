@@ -37,7 +37,7 @@ export const RESPONSES_PARAMETERS: ParameterNames = {
 /** @throws {InvalidTextRequest} naming the parameter. */
 export function requireFeatures(request: TextRequest, model: TextModelDefinition, names: ParameterNames): void {
   const has = new Set<TextFeature>(model.features);
-  for (const [feature, param] of askedFeatures(request, names)) {
+  for (const [feature, param] of requestedFeatures(request, names)) {
     if (has.has(feature)) continue;
     const message = `unsupported parameter: ${JSON.stringify(param)} is not supported by ${model.name}`;
     throw new InvalidTextRequest(param, message, 'unsupported_parameter');
@@ -45,7 +45,7 @@ export function requireFeatures(request: TextRequest, model: TextModelDefinition
 }
 
 /** The features that a request needs, with the parameter of each. Requesting a default requests nothing. */
-function* askedFeatures(request: TextRequest, names: ParameterNames): Generator<readonly [TextFeature, string]> {
+function* requestedFeatures(request: TextRequest, names: ParameterNames): Generator<readonly [TextFeature, string]> {
   for (const { content } of request.messages) {
     if (content.some(({ type }) => type === 'image')) yield ['images', names.conversation];
   }

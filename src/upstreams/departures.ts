@@ -21,7 +21,7 @@ export interface Departures {
   /**
    * Returns once the task has left, or if the database was not available: then it is retried. Throws any other error.
    */
-  leave(upstream: string, taskId: TaskId): Promise<void>;
+  release(upstream: string, taskId: TaskId): Promise<void>;
   /** The task is back: it keeps what it has there. */
   recall(upstream: string, taskId: TaskId): Promise<void>;
 }
@@ -75,7 +75,7 @@ export function createDepartures({
   };
 
   return {
-    async leave(upstream, taskId) {
+    async release(upstream, taskId) {
       try {
         await depart(upstream, [taskId]);
       } catch (err) {

@@ -64,7 +64,7 @@ export type Health = 'answered' | 'failed' | { readonly pauseMs: number };
 export interface UpstreamGate {
   /**
    * Requests entry: takes a slot if there is a cap, or joins the queue. A task that was admitted, or is in the queue,
-   * and does not leave a job there must `leave`. A task that has a slot keeps it while the upstream is closed.
+   * and does not leave a job there must be released. A task that has a slot keeps it while the upstream is closed.
    *
    * @throws {DatabaseUnavailableError} nothing is known: try again.
    */
@@ -73,7 +73,7 @@ export interface UpstreamGate {
    * The task no longer has, or never had, a job there, and waits for none; its slot goes to the next task. Idempotent;
    * never fails.
    */
-  leave(upstream: GatedUpstream, taskId: TaskId): Promise<void>;
+  release(upstream: GatedUpstream, taskId: TaskId): Promise<void>;
   /**
    * Frees what tasks that have ended left behind, and admits the tasks that wait for it: once a minute is enough,
    * because every task that leaves does that itself. Never fails.
@@ -190,11 +190,11 @@ export function createUpstreamGate({
   };
   const departures = createDepartures({ depart, logger });
 
-  const leave = (upstream: GatedUpstream, taskId: TaskId): Promise<void> =>
+  const release = (upstream: GatedUpstream, taskId: TaskId): Promise<void> =>
     quietly(upstream, async () => {
       const { name, concurrency } = upstream;
       if (concurrency === undefined && !mayHaveSlots(await stateOf(name))) return;
-      await departures.leave(name, taskId);
+      await departures.release(name, taskId);
     });
 
   const tidy = (name: string): Promise<readonly Admission[]> =>
@@ -204,7 +204,7 @@ export function createUpstreamGate({
     });
 
   return {
-    leave,
+    release,
 
     async enter(upstream, task) {
       await departures.recall(upstream.name, task.taskId);
@@ -215,7 +215,7 @@ export function createUpstreamGate({
       if (entry.kind !== 'open' || !state.isBroken) return entry;
       known.delete(upstream.name);
       if (await claimUpstreamProbe(upstreamDatabase(upstream.name), upstream.name)) return { kind: 'open' };
-      await leave(upstream, task.taskId);
+      await release(upstream, task.taskId);
       return { kind: 'closed', waitMs: BROKEN_WAIT_MS };
     },
 

@@ -47,7 +47,7 @@ describe('the configuration', () => {
     assert.deepEqual(config.egress, { allow: [], deny: [], ports: [443] });
     assert.deepEqual(config.worker.queues, ['media', 'generation', 'waiting', 'archiving', 'callbacks', 'maintenance']);
     assert.equal(config.modelsDir, undefined);
-    assert.equal(config.isEmbedded, false);
+    assert.equal(config.isStandalone, false);
   });
 
   it('reports all its problems at once, each on a line of its own', () => {
@@ -146,7 +146,7 @@ describe('the configuration', () => {
     });
     assert.equal(config.requiresMediaSandbox, true);
     assert.equal(config.shutdownGraceMs, 9_000);
-    assert.equal(config.isEmbedded, true);
+    assert.equal(config.isStandalone, true);
     assert.deepEqual(config.upstreamSecrets, { acme: 'acme key' });
   });
 

@@ -82,7 +82,7 @@ describe('a task that is cancelled after its provider had finished', () => {
       definitions: createPinnedDefinitions(room.database),
       providers: new Map([['scripted', provider]]),
       stopSlots: createStopSlots(),
-      upstreams: { gate: { leave: () => Promise.resolve() } },
+      upstreams: { gate: { release: () => Promise.resolve() } },
       metrics: { tasks: { settled: () => undefined } },
       logger: silentLogger(),
     } as unknown as ActivityContext;

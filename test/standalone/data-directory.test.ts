@@ -39,7 +39,7 @@ describe('the data directory', () => {
   it('is rejected while another process uses it', async () => {
     const opened = await openDataDirectory(folder);
     await assert.rejects(openDataDirectory(folder), {
-      name: 'EmbeddedError',
+      name: 'StandaloneError',
       message: /already running .*process \d+/,
     });
     await opened.release();
@@ -48,13 +48,16 @@ describe('the data directory', () => {
   it('is rejected when another release made it, and stays unchanged', async () => {
     await (await openDataDirectory(folder)).release();
     await writeFile(path.join(folder, 'VERSION'), '99\n');
-    await assert.rejects(openDataDirectory(folder), { name: 'EmbeddedError', message: /another release .*layout 99/ });
+    await assert.rejects(openDataDirectory(folder), {
+      name: 'StandaloneError',
+      message: /another release .*layout 99/,
+    });
     assert.equal(await readFile(path.join(folder, 'VERSION'), 'utf8'), '99\n');
   });
 
   it('is rejected with a clear message when it is not a directory', async () => {
     await writeFile(folder, '');
-    await assert.rejects(openDataDirectory(folder), { name: 'EmbeddedError', message: /is not a folder/ });
+    await assert.rejects(openDataDirectory(folder), { name: 'StandaloneError', message: /is not a folder/ });
   });
 });
 
@@ -89,13 +92,13 @@ describe('the secrets of an installation', () => {
   });
 
   it('are not created again beside a database that the old ones opened', async () => {
-    await assert.rejects(readOrCreateSecrets(folder, true), { name: 'EmbeddedError', message: /is missing/ });
+    await assert.rejects(readOrCreateSecrets(folder, true), { name: 'StandaloneError', message: /is missing/ });
   });
 
   it('are rejected when one of them is not a text', async () => {
     const made = await readOrCreateSecrets(folder, false);
     await writeFile(path.join(folder, 'secrets.json'), JSON.stringify({ ...made, adminToken: 7 }));
-    await assert.rejects(readOrCreateSecrets(folder, true), { name: 'EmbeddedError', message: /is damaged/ });
+    await assert.rejects(readOrCreateSecrets(folder, true), { name: 'StandaloneError', message: /is damaged/ });
   });
 
   it('are rejected when damaged, without being shown', async () => {

@@ -48,7 +48,7 @@ async function endsUntilIn(
     if (missing.size === 0) return ended;
     const task = taskOf(newcomer.accountId);
     if ((await upstream.enter(task, newcomer.cap)) === 'open') jobs.push(task);
-    await upstream.leave(jobs.shift() ?? assert.fail('nothing is under way'));
+    await upstream.release(jobs.shift() ?? assert.fail('nothing is under way'));
   }
   return undefined;
 }
@@ -113,7 +113,7 @@ describe('a published cap', () => {
     assert.equal(await upstream.enter(newcomer, 4), 'full');
     assert.deepEqual(upstream.woken, waiting.slice(0, 3));
 
-    for (const { taskId } of waiting.slice(0, 3)) await upstream.leave({ taskId });
+    for (const { taskId } of waiting.slice(0, 3)) await upstream.release({ taskId });
     assert.deepEqual(upstream.woken, [...waiting, newcomer]);
     assert.deepEqual(await jobsAt(upstream), { counted: 4, rows: 4 });
   });
@@ -136,14 +136,14 @@ describe('a published cap', () => {
     const waiting = await enterAll(upstream, 'acct_old', 3);
 
     await publish(upstream, 2);
-    for (const job of jobs.slice(0, 2)) await upstream.leave(job);
+    for (const job of jobs.slice(0, 2)) await upstream.release(job);
     assert.equal(await upstream.enter(taskOf('acct_new'), 2), 'full');
     await upstream.gate().tidyQueues();
     assert.deepEqual(upstream.woken, []);
 
-    await upstream.leave(jobs[2] ?? assert.fail());
+    await upstream.release(jobs[2] ?? assert.fail());
     assert.equal(upstream.woken.length, 1);
-    for (const { taskId } of waiting) await upstream.leave({ taskId });
+    for (const { taskId } of waiting) await upstream.release({ taskId });
     assert.deepEqual(await jobsAt(upstream), { counted: 2, rows: 2 });
   });
 
@@ -165,11 +165,11 @@ describe('a published cap', () => {
 
     assert.equal(await upstream.enter(first), 'open');
     assert.equal(await upstream.enter(second), 'full');
-    await upstream.leave(first);
+    await upstream.release(first);
 
     assert.deepEqual(upstream.woken, [second]);
     assert.equal(await upstream.enter(second), 'open');
-    await upstream.leave(second);
+    await upstream.release(second);
     assert.deepEqual(await jobsAt(upstream), { counted: 0, rows: 0 });
   });
 
@@ -188,7 +188,7 @@ describe('a published cap', () => {
       assert.equal((await gate.enter({ name: before.there.name }, taskOf('acct_new'))).kind, 'open');
     }
     assert.deepEqual(await jobsAt(before), { counted: 251, rows: 251 });
-    for (const task of [job ?? assert.fail(), ...waiting]) await before.leave(task);
+    for (const task of [job ?? assert.fail(), ...waiting]) await before.release(task);
     assert.deepEqual(await jobsAt(before), { counted: 0, rows: 0 });
   });
 
@@ -208,12 +208,12 @@ describe('a published cap', () => {
       jobs.push(...upstream.woken.slice(seen));
       seen = upstream.woken.length;
       assert.ok(jobs.length <= Math.max(cap, before), `${jobs.length} jobs, of which ${cap} are allowed`);
-      if (place % 3 > 0 && jobs.length > 0) await upstream.leave(jobs.shift() ?? assert.fail());
+      if (place % 3 > 0 && jobs.length > 0) await upstream.release(jobs.shift() ?? assert.fail());
       jobs.push(...upstream.woken.slice(seen));
       seen = upstream.woken.length;
     }
     while (jobs.length > 0) {
-      await upstream.leave(jobs.shift() ?? assert.fail());
+      await upstream.release(jobs.shift() ?? assert.fail());
       jobs.push(...upstream.woken.slice(seen));
       seen = upstream.woken.length;
     }

@@ -89,10 +89,10 @@ describe('an upstream whose row stays locked', () => {
     const elsewhere: GatedUpstream = { name: newId('req'), concurrency: OTHERS };
     const locked = await lock(there);
     try {
-      const left = inside.map(({ taskId }) => gate.leave(there, taskId));
+      const left = inside.map(({ taskId }) => gate.release(there, taskId));
       const asked = [
         ...tasksOf(MANY).map((task) => gate.enter(there, task)),
-        ...tasksOf(MANY).map(({ taskId }) => gate.leave(there, taskId)),
+        ...tasksOf(MANY).map(({ taskId }) => gate.release(there, taskId)),
         ...tasksOf(MANY).map(() => gate.report(there, 'failed')),
         gate.tidyQueues(),
       ].map((request) => request.catch((error: unknown) => error));
@@ -104,7 +104,7 @@ describe('an upstream whose row stays locked', () => {
             const task = { taskId, accountId: caller.accountId };
             assert.equal((await gate.enter(elsewhere, task)).kind, 'open');
             await gate.report(elsewhere, 'answered');
-            await gate.leave(elsewhere, taskId);
+            await gate.release(elsewhere, taskId);
             const verdict = { status: 'fail', reason: 'no_output' } as const;
             await settleTask(accountDatabase(caller.accountId), taskId, verdict, { retentionDays: 7 });
           }
@@ -133,7 +133,7 @@ describe('an upstream whose row stays locked', () => {
     assert.ok(back);
     const locked = await lock(there);
     try {
-      await Promise.all(inside.map(({ taskId }) => gate.leave(there, taskId)));
+      await Promise.all(inside.map(({ taskId }) => gate.release(there, taskId)));
       assert.equal((await gate.enter(there, back)).kind, 'open');
     } finally {
       await locked.release();

@@ -61,7 +61,7 @@ describe('the gate of an upstream', () => {
     for (let times = 0; times < 5; times++) {
       assert.equal(await kindOf(gate.enter(there, someone())), 'open');
       await gate.report(there, 'answered');
-      await gate.leave(there, newTaskId());
+      await gate.release(there, newTaskId());
     }
 
     assert.deepEqual(room.statements, []);
@@ -85,7 +85,7 @@ describe('the gate of an upstream', () => {
     // A slot that is released goes to the next one only.
     const [first] = inside;
     assert.ok(first);
-    await Promise.all(workers.map((gate) => gate.leave(there, first.taskId)));
+    await Promise.all(workers.map((gate) => gate.release(there, first.taskId)));
     assert.deepEqual(await slotsOf(there), { counted: 3, rows: 3 });
     assert.equal(await kindOf(worker().enter(there, someone())), 'full');
     const again = await Promise.all(
@@ -252,7 +252,7 @@ describe('the gate of an upstream', () => {
     const there = upstream(1);
 
     for (const health of ['answered', 'failed', { pauseMs: 1_000 }] as const) await gate.report(there, health);
-    await gate.leave(there, newTaskId());
+    await gate.release(there, newTaskId());
     assert.equal(await gate.pausedMs(there), 0);
     await assert.rejects(gate.enter(there, someone()), { name: 'DatabaseUnavailableError' });
   });

@@ -26,9 +26,9 @@ describe('the queue of an upstream', () => {
   /**
    * Ends the job that is under way repeatedly, until no task waits. @returns the tasks that were admitted, in order.
    */
-  async function workOff({ woken, leave }: WorkersAt, first: Admission): Promise<readonly Admission[]> {
-    await leave(first);
-    for (let ended = 0; ended < woken.length; ended++) await leave(woken[ended] ?? assert.fail());
+  async function workOff({ woken, release }: WorkersAt, first: Admission): Promise<readonly Admission[]> {
+    await release(first);
+    for (let ended = 0; ended < woken.length; ended++) await release(woken[ended] ?? assert.fail());
     return woken;
   }
 
@@ -60,8 +60,8 @@ describe('the queue of an upstream', () => {
     const few = taskOf('acct_few');
     await upstream.enter(few);
 
-    await upstream.leave(one);
-    await upstream.leave(two);
+    await upstream.release(one);
+    await upstream.release(two);
 
     assert.equal(upstream.woken[0]?.taskId, few.taskId);
     assert.equal(upstream.woken[1]?.taskId, many[0]?.taskId);
@@ -75,7 +75,7 @@ describe('the queue of an upstream', () => {
     await upstream.enter(second);
     for (let count = 0; count < 5; count++) await upstream.enter(taskOf(`acct_new_${count}`));
 
-    await upstream.leave(first);
+    await upstream.release(first);
 
     assert.deepEqual(upstream.woken, [second]);
   });
@@ -91,7 +91,7 @@ describe('the queue of an upstream', () => {
       await room.rows('SELECT 1');
       inside.delete(task.taskId);
       done.add(task.taskId);
-      await upstream.leave(task);
+      await upstream.release(task);
     };
     const tasks = Array.from({ length: 60 }, (_, place) => taskOf(`acct_${place % 5}`));
     await Promise.all(
@@ -117,7 +117,7 @@ describe('the queue of an upstream', () => {
     for (let count = 0; count < 1_000; count++) await upstream.enter(taskOf(`acct_${count % 10}`));
     room.forgetStatements();
 
-    await upstream.leave(first);
+    await upstream.release(first);
 
     assert.equal(upstream.woken.length, 1);
     assert.ok(room.statements.length <= 6, room.statements.join(' '));
@@ -136,9 +136,9 @@ describe('the queue of an upstream', () => {
     await upstream.enter(second);
     await upstream.enter(third);
 
-    await upstream.leave(refused);
+    await upstream.release(refused);
     assert.equal(await upstream.enter(refused), 'full');
-    await upstream.leave(second);
+    await upstream.release(second);
 
     assert.deepEqual(upstream.woken, [second, refused]);
   });
@@ -159,7 +159,7 @@ describe('the queue of an upstream', () => {
     const last = taskOf('acct_b');
     await upstream.enter(last);
 
-    await upstream.leave(first);
+    await upstream.release(first);
     assert.deepEqual(upstream.woken, [last]);
 
     await upstream.gate().tidyQueues();
@@ -197,9 +197,9 @@ describe('the queue of an upstream', () => {
     const [first, cancelled, last] = [taskOf('acct_a'), taskOf('acct_a'), taskOf('acct_a')];
     for (const task of [first, cancelled, last]) await upstream.enter(task);
 
-    await upstream.leave(cancelled);
+    await upstream.release(cancelled);
     assert.deepEqual(upstream.woken, []);
-    await upstream.leave(first);
+    await upstream.release(first);
 
     assert.deepEqual(upstream.woken, [last]);
   });
@@ -209,7 +209,7 @@ describe('the queue of an upstream', () => {
     const [first, second, third] = [taskOf('acct_a'), taskOf('acct_b'), taskOf('acct_c')];
     for (const task of [first, second, third]) await upstream.enter(task);
     await upstream.gate().report(upstream.there, { pauseMs: 60_000 });
-    await upstream.leave(first);
+    await upstream.release(first);
 
     const later = at(1);
     const entry = await later.gate().enter(upstream.there, second);
@@ -228,9 +228,9 @@ describe('the queue of an upstream', () => {
     await upstream.enter(first);
     await upstream.enter(second);
 
-    await failing.leave(upstream.there, first.taskId);
+    await failing.release(upstream.there, first.taskId);
     assert.equal(await upstream.enter(second), 'full');
-    await upstream.leave(first);
+    await upstream.release(first);
 
     assert.deepEqual(upstream.woken, [second]);
   });

@@ -15,7 +15,7 @@ export interface WorkersAt {
   gate(): UpstreamGate;
   /** @param capOfModel the cap of the task's model; default: the upstream's. */
   enter(task: Admission, capOfModel?: number): Promise<Entry['kind']>;
-  leave(task: Pick<Admission, 'taskId'>): Promise<void>;
+  release(task: Pick<Admission, 'taskId'>): Promise<void>;
 }
 
 /** @param cap of the models that use it; undefined: none. */
@@ -39,7 +39,7 @@ export function workersAt(database: Database, cap: number | undefined): WorkersA
     woken,
     gate,
     enter: async (task, capOfModel = cap) => (await gate().enter({ ...there, concurrency: capOfModel }, task)).kind,
-    leave: ({ taskId }) => gate().leave(there, taskId),
+    release: ({ taskId }) => gate().release(there, taskId),
   };
 }
 

@@ -19,7 +19,7 @@ import { packageModule } from '../../src/config/package-root.ts';
 import { openDatabase } from '../../src/database/database.ts';
 import { migrate } from '../../src/database/migrate.ts';
 import { newId } from '../../src/domain/ids.ts';
-import { EmbeddedError } from '../../src/standalone/embedded-error.ts';
+import { StandaloneError } from '../../src/standalone/standalone-error.ts';
 import { launchProcess } from '../../src/standalone/launch.ts';
 import { reservePort } from '../support/reserve-port.ts';
 import { clusterUrl, createCluster, ensureDatabase, waitForCluster } from '../../src/standalone/postgres.ts';
@@ -91,7 +91,7 @@ describe('a database of an older major release of PostgreSQL', { timeout: 600_00
 
   it('is not started by this one, which says where to read on', async () => {
     await assert.rejects(createCluster(older.folder, PASSWORD), (error: unknown) => {
-      assert.ok(error instanceof EmbeddedError);
+      assert.ok(error instanceof StandaloneError);
       assert.match(error.message, /was made by PostgreSQL 17, .* brings \d+: docs\/operations\.md/);
       return true;
     });

@@ -31,7 +31,7 @@ export function adminOperationRoutes(http: HttpContext): readonly Route[] {
         return {
           baseUrl: `${http.urlSigner.publicUrl}/v1`,
           ...(workflows === undefined ? {} : { workflowsUrl: workflows }),
-          isEmbedded: config.isEmbedded,
+          isEmbedded: config.isStandalone,
         };
       },
     }),

@@ -37,7 +37,7 @@ export function sessionRoutes(http: HttpContext): readonly Route[] {
   const service = {
     baseUrl: `${http.urlSigner.publicUrl}/v1`,
     ...(workflows === undefined ? {} : { workflowsUrl: workflows }),
-    isEmbedded: http.config.isEmbedded,
+    isEmbedded: http.config.isStandalone,
     signatureHeaderPrefix: http.config.callbacks.headerPrefix,
   };
 

@@ -150,7 +150,7 @@ export function createEnginePool(options: {
   };
 
   /** Waits for a thread; a job that resumes goes before the account's other jobs. */
-  async function takeThread(tenant: string, signal: AbortSignal, isFirstOfTenant = false): Promise<Lease> {
+  async function acquireThread(tenant: string, signal: AbortSignal, isFirstOfTenant = false): Promise<Lease> {
     const taken = shares.take(tenant, { signal, isFirstOfTenant });
     review();
     return taken.catch(() => {
@@ -159,11 +159,11 @@ export function createEnginePool(options: {
   }
 
   /** Pauses the job: its thread slot goes to a waiting job, until it is this job's turn again. */
-  async function giveWay(running: RunningJob, signal: AbortSignal): Promise<void> {
+  async function yieldThread(running: RunningJob, signal: AbortSignal): Promise<void> {
     if (!signal.aborted && paused < maxPaused && running.lease.passOn()) {
       paused += 1;
       try {
-        const lease = await takeThread(running.tenant, signal, true);
+        const lease = await acquireThread(running.tenant, signal, true);
         // The job has ended meanwhile: no other code would release the lease.
         if (signal.aborted) lease.release();
         else running.lease = lease;
@@ -189,7 +189,7 @@ export function createEnginePool(options: {
     const terminate = (): void => controller.abort(signal.reason);
     port1.on('message', (message: number | 'stopped' | 'paused') => {
       if (message === 'stopped') terminate();
-      else if (message === 'paused') void giveWay(running, either);
+      else if (message === 'paused') void yieldThread(running, either);
       else onProgress?.(message);
     });
     let timer: NodeJS.Timeout | undefined;
@@ -230,7 +230,7 @@ export function createEnginePool(options: {
     has: isEngineName,
     async render(job, { tenant, signal, onProgress }) {
       const either = AbortSignal.any([signal, closing.signal]);
-      const running = { tenant, pause: createPauseControl(), lease: await takeThread(tenant, either) };
+      const running = { tenant, pause: createPauseControl(), lease: await acquireThread(tenant, either) };
       try {
         if (either.aborted) throw abortError(either);
         const options = { signal: either, ...(onProgress === undefined ? {} : { onProgress }) };

@@ -25,7 +25,7 @@ const SHARED_REASONS: readonly FailureReason[] = [
 
 /** A task cancelled there ends after a moment, and then reports what it costs: polled for some seconds at most. */
 const BILL_POLLS = 6;
-const ASK_FOR_BILL_MS = 500;
+const BILL_POLL_MS = 500;
 
 /** The adapter of protocol `tasks`. */
 export function createTasksProvider(deps: HttpProviderDeps): Provider {
@@ -86,7 +86,7 @@ export function createTasksProvider(deps: HttpProviderDeps): Provider {
       // changes nothing.
       let detail = valueAt(answer.json, 'data');
       for (let polls = 0; !isOver(detail) && polls < BILL_POLLS; polls++) {
-        await sleep(ASK_FOR_BILL_MS, undefined, { signal: call.signal });
+        await sleep(BILL_POLL_MS, undefined, { signal: call.signal });
         const again = await calls.query(request, call, {
           method: 'GET',
           path: `/tasks/${encodeURIComponent(jobId)}`,

@@ -28,14 +28,14 @@ const endLease: Statement = {
 export interface ProcessLease {
   /** A UUID: identifies this run of the process. */
   readonly processId: string;
-  /** Takes or renews it now. @throws {DatabaseUnavailableError} */
+  /** Acquires or renews it now. @throws {DatabaseUnavailableError} */
   renew(): Promise<void>;
   /** Ends it: this process has settled what it could. Never fails. */
   close(): Promise<void>;
 }
 
-/** Takes a lease and renews it at intervals. @throws {DatabaseUnavailableError} */
-export async function takeProcessLease(dependencies: {
+/** Acquires a lease and renews it at intervals. @throws {DatabaseUnavailableError} */
+export async function acquireProcessLease(dependencies: {
   readonly database: Queryable;
   readonly logger: Logger;
 }): Promise<ProcessLease> {

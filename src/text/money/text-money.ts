@@ -6,7 +6,7 @@ import type { Database } from '../../database/database.ts';
 import type { AccountDatabase } from '../../limits/account-database.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import type { TextMetrics } from '../../telemetry/metrics-text.ts';
-import { takeProcessLease } from './process-lease.ts';
+import { acquireProcessLease } from './process-lease.ts';
 import { startTextSweep } from './sweep.ts';
 import { createTextLedger } from './text-ledger.ts';
 import type { TextLedger } from './text-ledger.ts';
@@ -25,7 +25,7 @@ export async function openTextMoney(dependencies: {
   readonly metrics: Pick<TextMetrics, 'exceeded'>;
 }): Promise<TextMoney> {
   const { database, accountDatabase, logger, metrics } = dependencies;
-  const lease = await takeProcessLease({ database, logger });
+  const lease = await acquireProcessLease({ database, logger });
   const ledger = createTextLedger({
     database,
     ...(accountDatabase === undefined ? {} : { accountDatabase }),

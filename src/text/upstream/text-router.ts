@@ -56,15 +56,15 @@ export function createTextRouter(options: TextRouterOptions): TextRouter {
   const health = createUpstreamHealth({ gate, now: steadyClock });
 
   const candidatesOf = (upstreams: readonly TextUpstream[]): readonly Candidate[] => {
-    const sound: Candidate[] = [];
+    const healthy: Candidate[] = [];
     const failing: Candidate[] = [];
     for (const upstream of upstreams) {
       const name = textUpstreamName(upstream);
       const isOurs = upstream.protocol === 'embedded';
       const source = isOurs ? embedded : upstreamSources.of(upstream);
-      (upstreams.length > 1 && health.isFailing(name) ? failing : sound).push({ name, isOurs, source });
+      (upstreams.length > 1 && health.isFailing(name) ? failing : healthy).push({ name, isOurs, source });
     }
-    return [...sound, ...failing];
+    return [...healthy, ...failing];
   };
 
   /** Records the failure of an upstream. @throws every error after which no other upstream is to be tried. */

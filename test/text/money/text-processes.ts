@@ -7,7 +7,7 @@ import type { Caller } from '../../../src/accounts/authenticate.ts';
 import { DatabaseUnavailableError } from '../../../src/database/database.ts';
 import type { Database } from '../../../src/database/database.ts';
 import { silentLogger } from '../../../src/telemetry/log.ts';
-import { takeProcessLease } from '../../../src/text/money/process-lease.ts';
+import { acquireProcessLease } from '../../../src/text/money/process-lease.ts';
 import { sweepTextCalls } from '../../../src/text/money/sweep.ts';
 import type { NewTextCall, TextSettlement } from '../../../src/text/money/text-call.ts';
 import { createTextLedger } from '../../../src/text/money/text-ledger.ts';
@@ -63,7 +63,7 @@ export interface TextProcess {
 
 export async function openTextProcess(room: TaskRoom): Promise<TextProcess> {
   const wire = wireTo(room.database);
-  const lease = await takeProcessLease({ database: wire.database, logger: silentLogger() });
+  const lease = await acquireProcessLease({ database: wire.database, logger: silentLogger() });
   const { processId } = lease;
   let nowMs = 0;
   const exceeded: ExceededHold[] = [];
