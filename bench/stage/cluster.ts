@@ -19,12 +19,12 @@ export async function startBenchCluster(folder: string, { isDurable, children }:
   // Under root, PostgreSQL runs as another user, who needs access to the directory.
   await chmod(folder, 0o711);
   const cluster: Cluster = {
-    folder: path.join(folder, 'postgres'),
+    directory: path.join(folder, 'postgres'),
     port: await findFreePort(),
     password: randomBytes(12).toString('hex'),
     isDurable,
   };
-  await createCluster(cluster.folder, cluster.password);
+  await createCluster(cluster.directory, cluster.password);
   const server = new Child('postgres', await clusterLaunch(cluster), path.join(folder, 'postgres.log'));
   children.add(server);
   await server.readyWhen((signal) => waitForCluster(cluster, signal));

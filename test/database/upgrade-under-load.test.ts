@@ -73,7 +73,7 @@ describe('migrating during operation', () => {
 
   function run(options: MigrateOptions = {}, onLine: (line: string) => void = () => undefined) {
     const logger = pino({ level: 'info' }, { write: onLine });
-    return migrate(release.url, database, logger, { folder, lockTimeoutMs: LOCK_TIMEOUT_MS, ...options });
+    return migrate(release.url, database, logger, { directory: folder, lockTimeoutMs: LOCK_TIMEOUT_MS, ...options });
   }
 
   async function startLoad(): Promise<ReleaseLoad> {

@@ -177,8 +177,8 @@ async function startPostgres(
   secrets: Readonly<Record<string, string>>,
   toStop: (() => Promise<void>)[],
 ): Promise<void> {
-  const cluster = { folder, port, password: secrets['POSTGRES_PASSWORD'] ?? '', isDurable: false };
-  await createCluster(cluster.folder, cluster.password);
+  const cluster = { directory: folder, port, password: secrets['POSTGRES_PASSWORD'] ?? '', isDurable: false };
+  await createCluster(cluster.directory, cluster.password);
   const server = launchProcess(await clusterLaunch(cluster));
   toStop.push(() => stopProcess(server, 'SIGINT'));
   await waitForCluster(cluster, AbortSignal.timeout(START_TIMEOUT_MS));

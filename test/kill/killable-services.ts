@@ -44,12 +44,12 @@ export async function startKillableServices(): Promise<KillableServices> {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-kill-'));
   await chmod(folder, 0o711);
   const cluster = {
-    folder: path.join(folder, 'postgres'),
+    directory: path.join(folder, 'postgres'),
     port: await reservePort(),
     password: 'only-for-tests',
     isDurable: true,
   };
-  await createCluster(cluster.folder, cluster.password);
+  await createCluster(cluster.directory, cluster.password);
   const temporalPort = await reservePort();
   const temporalAddress = `127.0.0.1:${temporalPort}`;
   const cliPath = await obtainTemporalCli({
@@ -63,7 +63,7 @@ export async function startKillableServices(): Promise<KillableServices> {
     wait: (signal) => waitForCluster(cluster, signal),
     // An immediate stop: every backend ends at once, nothing is written, the next start recovers from the log.
     end: async () => {
-      const pid = await findClusterPid(cluster.folder);
+      const pid = await findClusterPid(cluster.directory);
       if (pid !== undefined) process.kill(pid, 'SIGQUIT');
     },
   });

@@ -44,7 +44,7 @@ export async function startServices(
     const temporalCli = await obtainTemporalCli({ cliPath: environment['TEMPORAL_CLI_PATH'], environment, report });
     const [postgresPort, temporalPort] = [await reservePort(), await reservePort()];
     const cluster: Cluster = {
-      folder: path.join(folder, 'postgres'),
+      directory: path.join(folder, 'postgres'),
       port: postgresPort,
       password: 'only-for-tests',
       isDurable: false,
@@ -64,7 +64,7 @@ export async function startServices(
     );
     await Promise.all([
       startTemporal(),
-      createCluster(cluster.folder, cluster.password).then(async () => {
+      createCluster(cluster.directory, cluster.password).then(async () => {
         const server = startProcess('PostgreSQL', await clusterLaunch(cluster), 'SIGINT');
         running.push(server);
         await server.ready((signal) => waitForCluster(cluster, signal));

@@ -54,14 +54,19 @@ describe('a database of an older major release of PostgreSQL', { timeout: 600_00
     folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-major-'));
     await chmod(folder, 0o711);
     const { initdb, postgres } = await obtainOlder(folder);
-    older = { folder: path.join(folder, 'postgres'), port: await reservePort(), password: PASSWORD, isDurable: false };
+    older = {
+      directory: path.join(folder, 'postgres'),
+      port: await reservePort(),
+      password: PASSWORD,
+      isDurable: false,
+    };
     const user = await findServerUser(initdb, folder);
     const passwordFile = path.join(folder, 'password');
-    await mkdir(older.folder, { mode: 0o700 });
+    await mkdir(older.directory, { mode: 0o700 });
     await writeFile(passwordFile, `${PASSWORD}\n`);
-    if (user.owner !== undefined) await chown(older.folder, user.owner.uid, user.owner.gid);
+    if (user.owner !== undefined) await chown(older.directory, user.owner.uid, user.owner.gid);
     await runAs(user, initdb, [
-      `--pgdata=${older.folder}`,
+      `--pgdata=${older.directory}`,
       '--username=darkroom',
       `--pwfile=${passwordFile}`,
       '--auth=scram-sha-256',
@@ -71,7 +76,7 @@ describe('a database of an older major release of PostgreSQL', { timeout: 600_00
     const settings = ['listen_addresses=127.0.0.1', 'unix_socket_directories=', 'fsync=off'];
     const launch = launchAs(user, postgres, [
       '-D',
-      older.folder,
+      older.directory,
       '-p',
       String(older.port),
       ...settings.flatMap((setting) => ['-c', setting]),
@@ -90,7 +95,7 @@ describe('a database of an older major release of PostgreSQL', { timeout: 600_00
   });
 
   it('is not started by this one, which says where to read on', async () => {
-    await assert.rejects(createCluster(older.folder, PASSWORD), (error: unknown) => {
+    await assert.rejects(createCluster(older.directory, PASSWORD), (error: unknown) => {
       assert.ok(error instanceof StandaloneError);
       assert.match(error.message, /was made by PostgreSQL 17, .* brings \d+: docs\/operations\.md/);
       return true;

@@ -112,8 +112,13 @@ export async function openWorld(
   const port = { postgres: await reservePort(), temporal: await reservePort(), provider: await reservePort() };
   const receiversPort = await reservePort();
   const forbiddenPort = await reservePort();
-  const cluster: Cluster = { folder: at('postgres'), port: port.postgres, password: 'only-for-tests', isDurable: true };
-  await createCluster(cluster.folder, cluster.password);
+  const cluster: Cluster = {
+    directory: at('postgres'),
+    port: port.postgres,
+    password: 'only-for-tests',
+    isDurable: true,
+  };
+  await createCluster(cluster.directory, cluster.password);
   const openNamed = async (name: LinkName, target: number): Promise<Link> => {
     const link = hasProxies ? await openLink(target, await reservePort()) : straightTo(target);
     links.get(name)?.push(link);
