@@ -17,11 +17,11 @@ const SECRETS = ['URL_SIGNING_KEY', 'ENCRYPTION_KEY', 'ADMIN_TOKEN'] as const;
 export function rejectDevelopmentDefaults(read: EnvironmentReader): void {
   if (read.text('NODE_ENV') !== 'production' && isLoopback(read.text('HOST'))) return;
   for (const name of SECRETS) {
-    if (isWeak(read.text(name))) read.report(`${name} is no secret: make one with openssl rand -hex 32`);
+    if (isWeak(read.text(name))) read.report(`${name} is not a secret: generate one with openssl rand -hex 32`);
   }
   for (const name of ['URL_SIGNING_KEY_FALLBACKS', 'ENCRYPTION_KEY_FALLBACKS'] as const) {
     // A weak key that is being replaced is rejected as well: an attacker who knows it can still use it.
-    if (read.longSecrets(name).some(isWeak)) read.report(`${name} has one that is no secret: leave it out`);
+    if (read.longSecrets(name).some(isWeak)) read.report(`${name} contains a value that is not a secret: remove it`);
   }
   if (read.text('URL_SIGNING_KEY') !== '' && read.text('URL_SIGNING_KEY') === read.text('ENCRYPTION_KEY')) {
     read.report('URL_SIGNING_KEY and ENCRYPTION_KEY are the same: each needs its own secret');

@@ -42,7 +42,7 @@ export async function openDataDirectory(directory: string): Promise<DataDirector
     const isForeign = !entries.includes(LAYOUT_FILE) && entries.some((entry) => !entry.startsWith(LOCK_FILE));
     if (isForeign) {
       throw new StandaloneError(
-        `${directory} is not empty and is no data folder of Darkroom. Name an empty or new folder with DATA_DIR or --data-dir.`,
+        `${directory} is not empty and is not a data folder of Darkroom. Name an empty or new folder with DATA_DIR or --data-dir.`,
       );
     }
     // If we run as root, PostgreSQL runs as another user, who may traverse the directory but neither list nor read it.

@@ -354,5 +354,5 @@ function configurationOf(environment: NodeJS.ProcessEnv): Record<string, string>
 
 function lostDatabase(directory: string): string {
   return `The database of this installation is missing: ${directory} is gone, and with it every account, task and balance.
-Put it back from a backup. To begin anew with nothing, remove the whole data folder or name another with --data-dir.`;
+Restore it from a backup. To start again without data, remove the whole data folder or name another with --data-dir.`;
 }

@@ -158,7 +158,7 @@ export async function waitForCluster(cluster: Cluster, signal: AbortSignal): Pro
       // The cluster answers, but does not have the database that every cluster has: its files are damaged.
       if (error instanceof pg.DatabaseError && error.code === '3D000') {
         throw new StandaloneError(
-          `the database in ${cluster.directory} is damaged (${error.message}); put it back from a backup`,
+          `the database in ${cluster.directory} is damaged (${error.message}); restore it from a backup`,
           { cause: error },
         );
       }

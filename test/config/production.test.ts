@@ -24,12 +24,15 @@ function problemsOf(environment: Readonly<Record<string, string>>): readonly str
 }
 
 const WEAK = {
-  'a secret of one letter': [{ ENCRYPTION_KEY: 's'.repeat(40) }, /^ENCRYPTION_KEY is no secret/],
-  'a placeholder': [{ URL_SIGNING_KEY: 'please-change-me-please-change-me-please' }, /^URL_SIGNING_KEY is no secret/],
-  'the digits in their order': [{ ADMIN_TOKEN: '01234567890123456789012345678901' }, /^ADMIN_TOKEN is no secret/],
+  'a secret of one letter': [{ ENCRYPTION_KEY: 's'.repeat(40) }, /^ENCRYPTION_KEY is not a secret/],
+  'a placeholder': [
+    { URL_SIGNING_KEY: 'please-change-me-please-change-me-please' },
+    /^URL_SIGNING_KEY is not a secret/,
+  ],
+  'the digits in their order': [{ ADMIN_TOKEN: '01234567890123456789012345678901' }, /^ADMIN_TOKEN is not a secret/],
   'a placeholder that is accepted beside a secret': [
     { ENCRYPTION_KEY_FALLBACKS: 'please-change-me-please-change-me-please' },
-    /^ENCRYPTION_KEY_FALLBACKS has one that is no secret/,
+    /^ENCRYPTION_KEY_FALLBACKS contains a value that is not a secret/,
   ],
   'one secret for two things': [{ ENCRYPTION_KEY: GOOD.URL_SIGNING_KEY }, /are the same/],
   'a well-known password': [

@@ -61,7 +61,7 @@ export const COMPOSE_VARIABLES: Readonly<Record<string, Variable>> = {
     fallback: '127.0.0.1:8233',
     help: "Where the proxy listens for Temporal's Web UI, by HTTPS; off by default.",
   },
-  DARKROOM_IMAGE: { kind: 'text', fallback: 'darkroom', help: 'What our own image is called.' },
+  DARKROOM_IMAGE: { kind: 'text', fallback: 'darkroom', help: 'Name of the Darkroom image.' },
   NODE_IMAGE: baseImage('our own image'),
   POSTGRES_IMAGE: baseImage('PostgreSQL'),
   TEMPORAL_SERVER_IMAGE: baseImage('the Temporal server'),

@@ -197,7 +197,7 @@ describe('npm start that cannot continue', () => {
     await writeFile(path.join(foreign, 'letter.txt'), 'dear all');
     const rejected = supervise(foreign);
     assert.equal(await rejected.ended(), 1);
-    assert.match(rejected.output(), /not empty and is no data folder/);
+    assert.match(rejected.output(), /not empty and is not a data folder/);
     assert.equal(await readFile(path.join(foreign, 'letter.txt'), 'utf8'), 'dear all');
   });
 

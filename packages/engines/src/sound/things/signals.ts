@@ -95,7 +95,7 @@ export function click(random: Random, { pitch, weight }: Manner): Take {
 }
 
 /** Two thick, dissonant notes that signal rejection. */
-function refusal(_random: Random, { pitch }: Manner): Take {
+function rejection(_random: Random, { pitch }: Manner): Take {
   const note = (seconds: number): Float32Array =>
     filtered(
       together(
@@ -209,7 +209,7 @@ export const SIGNALS: readonly Thing[] = [
   },
   {
     names: ['error', 'wrong', 'fail', 'failure', 'denied', 'wrong answer', 'buzzer', 'incorrect'],
-    strike: refusal,
+    strike: rejection,
     rhythm: { every: [1.4, 2], isFixed: true },
     naturalSeconds: 1,
     wet: 0.1,
