@@ -6,14 +6,12 @@
  * it is settled (text/money/move.ts), as `hold_exceeded`.
  */
 import type { Queryable, Statement } from '../database/database.ts';
+import { EMBEDDED_PROTOCOL } from '../domain/embedded-protocol.ts';
 import type { FailureReason } from '../domain/failure-reason.ts';
 import { BORNE_REASONS } from '@darkroom/api/facts/cost-reasons';
 import type { CostReason } from '@darkroom/api/facts/cost-reasons';
 
 export type { CostReason } from '@darkroom/api/facts/cost-reasons';
-
-/** What is recorded for the embedded engines' work (src/generation/task-route.ts): no provider bills that. */
-const EMBEDDED_UPSTREAM = 'embedded';
 
 const insertCost: Statement = {
   name: 'insert_operator_cost',
@@ -36,7 +34,7 @@ export async function bookOperatorCost(
   atMostMicroUsd: bigint,
 ): Promise<void> {
   if (!(BORNE_REASONS as readonly FailureReason[]).includes(task.reason)) return;
-  await transaction.query(insertCost, [task.taskId, task.model, task.reason, atMostMicroUsd, EMBEDDED_UPSTREAM]);
+  await transaction.query(insertCost, [task.taskId, task.model, task.reason, atMostMicroUsd, EMBEDDED_PROTOCOL]);
 }
 
 /** What tasks of one upstream and model can have cost the operator, by the reason of their end. */

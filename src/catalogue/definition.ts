@@ -96,9 +96,6 @@ export function modelDefinitionSchema(protocols: readonly Protocol[]): TSchema {
 /** The route that a request gets when it names none (contract §2). */
 export const DEFAULT_ROUTE = 'default';
 
-/** The protocol of this program's own engines; everything else is an upstream. */
-export const EMBEDDED_PROTOCOL = 'embedded';
-
 export type Upstream = ModelDefinition['routes'][string]['upstreams'][number];
 
 /** The upstreams of a route in the order in which they are tried; `null` is the default route. Empty: no such route. */

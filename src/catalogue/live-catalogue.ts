@@ -23,7 +23,7 @@ export interface LiveCatalogue extends Catalogue {
 
 export interface LiveCatalogueOptions {
   /** Where the model files are. */
-  readonly folders: readonly string[];
+  readonly directories: readonly string[];
   /** Which model files can name. */
   readonly protocols: readonly Protocol[];
   readonly definitions: Pick<PinnedDefinitions, 'pin'>;
@@ -52,9 +52,18 @@ const MAX_SETTLING_ROUNDS = 40;
  * @throws {ModelFileError} @throws {ModelFilesError} some are bad: there is no previous catalogue to keep.
  */
 export async function openLiveCatalogue(options: LiveCatalogueOptions): Promise<LiveCatalogue> {
-  const { folders, protocols, definitions, logger, now, onRejected, pollMs = POLL_MS, settleMs = SETTLE_MS } = options;
+  const {
+    directories,
+    protocols,
+    definitions,
+    logger,
+    now,
+    onRejected,
+    pollMs = POLL_MS,
+    settleMs = SETTLE_MS,
+  } = options;
   const read = createModelReader(protocols);
-  let texts = await readModelTexts(folders);
+  let texts = await readModelTexts(directories);
   const first = read(texts);
   throwProblems(first.problems);
   await definitions.pin(first.definitions);
@@ -67,7 +76,7 @@ export async function openLiveCatalogue(options: LiveCatalogueOptions): Promise<
     let last = seen;
     for (let round = 1; round <= MAX_SETTLING_ROUNDS && !isClosed; round++) {
       await delay(settleMs);
-      const next = await readModelTexts(folders);
+      const next = await readModelTexts(directories);
       if (isSameTexts(last, next)) break;
       last = next;
     }
@@ -94,7 +103,7 @@ export async function openLiveCatalogue(options: LiveCatalogueOptions): Promise<
 
   async function refresh(): Promise<void> {
     try {
-      const seen = await readModelTexts(folders);
+      const seen = await readModelTexts(directories);
       if (isSameTexts(seen, texts)) return;
       const next = await settled(seen);
       if (!isSameTexts(next, texts)) await adopt(next);
@@ -116,7 +125,7 @@ export async function openLiveCatalogue(options: LiveCatalogueOptions): Promise<
   }
 
   const watching = watchDirectories(
-    folders,
+    directories,
     () => {
       isHinted = true;
       refreshing ??= refreshWhileHinted();

@@ -40,10 +40,10 @@ export type ModelReader = (texts: ModelTexts) => ReadModels;
  * @throws {ModelFileError} @throws {ModelFilesError} all that are bad.
  */
 export async function loadModels(
-  folders: readonly string[],
+  directories: readonly string[],
   protocols: readonly Protocol[],
 ): Promise<readonly CatalogueModel[]> {
-  const { definitions, problems } = createModelReader(protocols)(await readModelTexts(folders));
+  const { definitions, problems } = createModelReader(protocols)(await readModelTexts(directories));
   throwProblems(problems);
   return definitions;
 }
@@ -79,8 +79,8 @@ export function createModelReader(protocols: readonly Protocol[]): ModelReader {
 }
 
 /** Whether a path is this one, or is in this directory. */
-function isIn(file: string, fileOrFolder: string): boolean {
-  return file === fileOrFolder || path.dirname(file) === fileOrFolder;
+function isIn(file: string, fileOrDirectory: string): boolean {
+  return file === fileOrDirectory || path.dirname(file) === fileOrDirectory;
 }
 
 /**

@@ -49,17 +49,17 @@ export type ModelTexts = ReadonlyMap<string, string | ModelFileError>;
 const MAX_FILE_BYTES = 4 * 1024 * 1024;
 
 /** Reads every `*.json` of the directories except hidden ones: those belong to editors and to mounted volumes. */
-export async function readModelTexts(folders: readonly string[]): Promise<ModelTexts> {
+export async function readModelTexts(directories: readonly string[]): Promise<ModelTexts> {
   const texts = new Map<string, string | ModelFileError>();
-  for (const folder of folders) {
+  for (const directory of directories) {
     try {
-      const names = (await readdir(folder)).filter((name) => name.endsWith('.json') && !name.startsWith('.'));
+      const names = (await readdir(directory)).filter((name) => name.endsWith('.json') && !name.startsWith('.'));
       for (const name of names.sort()) {
-        const file = path.join(folder, name);
+        const file = path.join(directory, name);
         texts.set(file, await readText(file));
       }
     } catch (error) {
-      texts.set(folder, unreadable(folder, error));
+      texts.set(directory, unreadable(directory, error));
     }
   }
   return texts;
@@ -90,8 +90,8 @@ async function readText(file: string): Promise<string | ModelFileError> {
 }
 
 const REASONS: Readonly<Record<string, string>> = {
-  ENOENT: 'there is no such file or folder',
-  ENOTDIR: 'not a folder',
+  ENOENT: 'there is no such file or directory',
+  ENOTDIR: 'not a directory',
   EACCES: 'this process may not read it',
   ELOOP: 'a link that leads to itself',
 };

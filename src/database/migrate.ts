@@ -19,7 +19,7 @@ import { DarkroomError } from '../domain/darkroom-error.ts';
 
 export interface MigrateOptions {
   /** Where the SQL files are; default: those of this release. */
-  readonly folder?: string;
+  readonly directory?: string;
   /** How long a statement waits for a lock that others would queue behind. Default 1 s. */
   readonly lockTimeoutMs?: number;
   /** How long to wait for the lock of a migration before giving up, in milliseconds. Default: 30 min. */
@@ -88,7 +88,7 @@ async function applyAll(
   logger: Logger,
   options: MigrateOptions,
 ): Promise<readonly string[]> {
-  const folder = options.folder ?? packageFile('migrations');
+  const directory = options.directory ?? packageFile('migrations');
   const { lockTimeoutMs = LOCK_TIMEOUT_MS, giveUpAfterMs = GIVE_UP_AFTER_MS } = options;
   // An index of a large table takes as long as it takes, whatever the role's settings say.
   await client.query('SET statement_timeout = 0');
@@ -102,7 +102,7 @@ async function applyAll(
     try {
       // Again after a failure: it may have ended a statement that had set its own.
       await client.query(`SET lock_timeout = ${lockTimeoutMs}`);
-      const migration = await applyNext(client, folder, lockTimeoutMs, logger);
+      const migration = await applyNext(client, directory, lockTimeoutMs, logger);
       if (migration === undefined) break;
       logger.info({ migration }, 'migration applied');
       applied.push(migration);

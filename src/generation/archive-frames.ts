@@ -54,8 +54,8 @@ async function decode(
   video: ArchivedOutput,
   signal: AbortSignal,
 ): Promise<DerivedFrames | undefined> {
-  return withScratch(context.config.worker.scratchDir, async (folder) => {
-    const file = path.join(folder, 'video');
+  return withScratch(context.config.worker.scratchDir, async (directory) => {
+    const file = path.join(directory, 'video');
     await pipeline(await context.store.read(video.objectKey), createWriteStream(file), { signal });
     try {
       return await deriveFrames(file, { signal });

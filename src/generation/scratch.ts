@@ -10,13 +10,13 @@ const PREFIX = 'darkroom-work-';
 const STALE_MS = 24 * 3_600_000;
 
 /** @param root the directory in which they are created; it is created too. */
-export async function withScratch<T>(root: string, work: (folder: string) => Promise<T>): Promise<T> {
+export async function withScratch<T>(root: string, work: (directory: string) => Promise<T>): Promise<T> {
   await mkdir(root, { recursive: true });
-  const folder = await mkdtemp(path.join(root, PREFIX));
+  const directory = await mkdtemp(path.join(root, PREFIX));
   try {
-    return await work(folder);
+    return await work(directory);
   } finally {
-    await rm(folder, { recursive: true, force: true });
+    await rm(directory, { recursive: true, force: true });
   }
 }
 
@@ -28,10 +28,10 @@ export async function removeStaleScratch(root: string): Promise<number> {
   let removed = 0;
   for (const name of names) {
     if (!name.startsWith(PREFIX)) continue;
-    const folder = path.join(root, name);
-    const { mtimeMs } = await stat(folder).catch(() => ({ mtimeMs: now }));
+    const directory = path.join(root, name);
+    const { mtimeMs } = await stat(directory).catch(() => ({ mtimeMs: now }));
     if (now - mtimeMs < STALE_MS) continue;
-    await rm(folder, { recursive: true, force: true });
+    await rm(directory, { recursive: true, force: true });
     removed += 1;
   }
   return removed;

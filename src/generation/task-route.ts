@@ -2,9 +2,10 @@
  * From a task's row to the providers that do its work: the pinned definition's route and the providers of its
  * upstreams.
  */
-import { EMBEDDED_PROTOCOL, upstreamsOf } from '../catalogue/definition.ts';
+import { upstreamsOf } from '../catalogue/definition.ts';
 import type { ModelDefinition } from '../catalogue/definition.ts';
 import { withDefaults } from '../catalogue/input-defaults.ts';
+import { EMBEDDED_PROTOCOL } from '../domain/embedded-protocol.ts';
 import type { GenerationRequest, Provider } from '../providers/provider.ts';
 import type { UpstreamPosition, WorkingTask } from '../tasks/lifecycle/transitions.ts';
 import type { GatedUpstream } from '../upstreams/gate.ts';

@@ -46,9 +46,9 @@ const GRACE_MS = 500;
 /** Starts serving. @throws {PortInUseError} @throws {ModelFileError} */
 export async function startApi(foundation: Foundation, runtime: TemporalRuntime): Promise<RunningApi> {
   const { config, database, logger, definitions } = foundation;
-  const folders = [packageFile('models'), ...(config.modelsDir === undefined ? [] : [config.modelsDir])];
+  const directories = [packageFile('models'), ...(config.modelsDir === undefined ? [] : [config.modelsDir])];
   const catalogue = await openLiveCatalogue({
-    folders,
+    directories,
     protocols: PROTOCOLS,
     definitions,
     logger,

@@ -3,8 +3,9 @@
  * delivered and what happens to it afterwards.
  */
 import { isRequestedAgain } from '../callbacks/attempts.ts';
-import { EMBEDDED_PROTOCOL, limitsOf, upstreamOf, upstreamsOf } from '../catalogue/definition.ts';
+import { limitsOf, upstreamOf, upstreamsOf } from '../catalogue/definition.ts';
 import type { PinnedDefinitions } from '../catalogue/pinned-definitions.ts';
+import { EMBEDDED_PROTOCOL } from '../domain/embedded-protocol.ts';
 import type { Queryable } from '../database/database.ts';
 import { isTerminal } from '../domain/task-status.ts';
 import { isTaskId } from '../domain/workflow-ids.ts';

@@ -2,7 +2,7 @@
  * Every protocol that this release speaks. To add one, add a directory, and its protocol to the list.
  */
 import type { Protocol } from '../catalogue/protocol.ts';
-import { EMBEDDED_PROTOCOL } from '../catalogue/definition.ts';
+import { EMBEDDED_PROTOCOL } from '../domain/embedded-protocol.ts';
 import { cogProtocol } from './cog/protocol.ts';
 import { httpProtocol } from './http/protocol.ts';
 import { openAiProtocol } from './openai/protocol.ts';

@@ -243,13 +243,13 @@ export class Installation {
 
   async #startPostgres(port: number, password: string): Promise<string> {
     const { report } = this.#options;
-    const cluster: Cluster = { folder: this.#postgresDirectory, port, password, isDurable: true };
+    const cluster: Cluster = { directory: this.#postgresDirectory, port, password, isDurable: true };
     const marker = path.join(this.#options.dataDir, DATABASE_MARKER);
-    if (!existsSync(cluster.folder)) {
-      if (existsSync(marker)) throw new StandaloneError(lostDatabase(cluster.folder));
+    if (!existsSync(cluster.directory)) {
+      if (existsSync(marker)) throw new StandaloneError(lostDatabase(cluster.directory));
       report('Making the database.');
     }
-    await createCluster(cluster.folder, password);
+    await createCluster(cluster.directory, password);
     await writeFileAtomically(marker, '', 0o600);
     const part = this.#part({
       name: 'postgres',
@@ -352,7 +352,7 @@ function configurationOf(environment: NodeJS.ProcessEnv): Record<string, string>
   return configuration;
 }
 
-function lostDatabase(folder: string): string {
-  return `The database of this installation is missing: ${folder} is gone, and with it every account, task and balance.
+function lostDatabase(directory: string): string {
+  return `The database of this installation is missing: ${directory} is gone, and with it every account, task and balance.
 Put it back from a backup. To begin anew with nothing, remove the whole data folder or name another with --data-dir.`;
 }

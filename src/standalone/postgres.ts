@@ -22,7 +22,7 @@ const SUPERUSER = 'darkroom';
 /** Where a cluster is stored and how to connect to it. */
 export interface Cluster {
   /** The cluster's own directory; only PostgreSQL writes in it. */
-  readonly folder: string;
+  readonly directory: string;
   readonly port: number;
   readonly password: string;
   /** Whether a commit survives a power failure. False is for tests only. */
@@ -42,18 +42,18 @@ export function clusterUrl(cluster: Cluster, database: string): string {
  *
  * @returns whether it was created now.
  */
-export async function createCluster(folder: string, password: string): Promise<boolean> {
+export async function createCluster(directory: string, password: string): Promise<boolean> {
   const { initdb } = await findPrograms();
-  const version = await readFile(path.join(folder, 'PG_VERSION'), 'utf8').catch(() => undefined);
+  const version = await readFile(path.join(directory, 'PG_VERSION'), 'utf8').catch(() => undefined);
   if (version !== undefined) {
-    await requireMajor(folder, version.trim());
+    await requireMajor(directory, version.trim());
     return false;
   }
-  const partial = `${folder}.partial`;
-  const passwordFile = `${folder}.password`;
+  const partial = `${directory}.partial`;
+  const passwordFile = `${directory}.password`;
   await rm(partial, { recursive: true, force: true });
   await mkdir(partial, { mode: 0o700 });
-  const user = await findServerUser(initdb, path.dirname(folder));
+  const user = await findServerUser(initdb, path.dirname(directory));
   try {
     const file = await open(passwordFile, 'w', 0o600);
     await file.writeFile(`${password}\n`);
@@ -75,22 +75,24 @@ export async function createCluster(folder: string, password: string): Promise<b
     ]);
   } catch (error) {
     if (error instanceof StandaloneError) throw error;
-    throw new StandaloneError(`the database could not be created in ${folder}:\n${outputOf(error)}`, { cause: error });
+    throw new StandaloneError(`the database could not be created in ${directory}:\n${outputOf(error)}`, {
+      cause: error,
+    });
   } finally {
     await unlink(passwordFile).catch(() => undefined);
   }
-  await rename(partial, folder);
+  await rename(partial, directory);
   return true;
 }
 
 /** One major release cannot read the files of another. */
-async function requireMajor(folder: string, has: string): Promise<void> {
+async function requireMajor(directory: string, has: string): Promise<void> {
   const { postgres } = await findPrograms();
   const { stdout } = await promisify(execFile)(postgres, ['--version']);
   const [, ours] = /(\d+)\.\d+/.exec(stdout) ?? [];
   if (ours === undefined || ours === has) return;
   throw new StandaloneError(
-    `the database in ${folder} was made by PostgreSQL ${has}, and this release of Darkroom brings ${ours}: ` +
+    `the database in ${directory} was made by PostgreSQL ${has}, and this release of Darkroom brings ${ours}: ` +
       'docs/operations/upgrade.md, "Another major release of PostgreSQL", describes how to migrate it',
   );
 }
@@ -98,7 +100,7 @@ async function requireMajor(folder: string, has: string): Promise<void> {
 /** The launch of the cluster's server. SIGINT stops it fast and safely. */
 export async function clusterLaunch(cluster: Cluster): Promise<Launch> {
   const { postgres } = await findPrograms();
-  const user = await findServerUser(postgres, cluster.folder);
+  const user = await findServerUser(postgres, cluster.directory);
   const settings = {
     listen_addresses: '127.0.0.1',
     unix_socket_directories: '',
@@ -113,7 +115,7 @@ export async function clusterLaunch(cluster: Cluster): Promise<Launch> {
   };
   return launchAs(user, postgres, [
     '-D',
-    cluster.folder,
+    cluster.directory,
     '-p',
     String(cluster.port),
     ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
@@ -121,12 +123,12 @@ export async function clusterLaunch(cluster: Cluster): Promise<Launch> {
 }
 
 /** The pid of the server that runs on this directory, if one does; this also finds one that outlived its supervisor. */
-export async function findClusterPid(folder: string): Promise<number | undefined> {
-  const file = path.join(folder, 'postmaster.pid');
+export async function findClusterPid(directory: string): Promise<number | undefined> {
+  const file = path.join(directory, 'postmaster.pid');
   const pid = Number.parseInt(await readFile(file, 'utf8').catch(() => ''), 10);
   if (!Number.isInteger(pid) || pid <= 0) return undefined;
   const found = await readProcess(pid);
-  if (found?.commandLine.includes('postgres') === true && found.commandLine.includes(folder)) return pid;
+  if (found?.commandLine.includes('postgres') === true && found.commandLine.includes(directory)) return pid;
   if (!hasPid(pid)) return undefined;
   // PostgreSQL would not start because of a pid that now belongs to another process (in a container pids repeat), or
   // to a killed server that was not reaped. Its group is then still that server's.
@@ -156,7 +158,7 @@ export async function waitForCluster(cluster: Cluster, signal: AbortSignal): Pro
       // The cluster answers, but does not have the database that every cluster has: its files are damaged.
       if (error instanceof pg.DatabaseError && error.code === '3D000') {
         throw new StandaloneError(
-          `the database in ${cluster.folder} is damaged (${error.message}); put it back from a backup`,
+          `the database in ${cluster.directory} is damaged (${error.message}); put it back from a backup`,
           { cause: error },
         );
       }

@@ -2,8 +2,8 @@
  * The name of an upstream, and how many jobs it may run at once, as the model files specify: the same for the worker
  * that goes there and for the operator.
  */
-import { EMBEDDED_PROTOCOL } from '../catalogue/definition.ts';
 import type { ModelDefinition } from '../catalogue/definition.ts';
+import { EMBEDDED_PROTOCOL } from '../domain/embedded-protocol.ts';
 
 type Upstream = ModelDefinition['routes'][string]['upstreams'][number];
 

@@ -54,7 +54,7 @@ async function put(name: string, content: string): Promise<void> {
 
 async function open(options: Partial<LiveCatalogueOptions> = {}): Promise<LiveCatalogue> {
   const catalogue = await openLiveCatalogue({
-    folders: [folder],
+    directories: [folder],
     protocols: PROTOCOLS,
     definitions: { pin: async (models) => void pinned.push(...models.map(({ name }) => name)) },
     logger: pino({}, { write: (line: string) => void logged.push(JSON.parse(line) as LogLine) }),
@@ -267,7 +267,7 @@ describe('an invalid file', () => {
 
     assert.deepEqual(
       catalogue.state().rejected?.problems.map(({ problem }) => problem),
-      ['not a file', 'there is no such file or folder'],
+      ['not a file', 'there is no such file or directory'],
     );
   });
 });
@@ -318,7 +318,7 @@ describe('a change of the files', () => {
     await put('blue/a.json', text({ name: 'blue' }));
     await put('green/a.json', text({ name: 'green' }));
     await symlink('blue', at('current'));
-    const catalogue = await open({ folders: [at('current')], pollMs: 50 });
+    const catalogue = await open({ directories: [at('current')], pollMs: 50 });
     assert.deepEqual(names(catalogue), ['blue']);
 
     await symlink('green', at('next'));
@@ -343,13 +343,13 @@ describe('a change of the files', () => {
     const own = at('own');
     await mkdir(own);
     await put('own/a.json', text({ name: 'a' }));
-    const catalogue = await open({ folders: [own], pollMs: 50 });
+    const catalogue = await open({ directories: [own], pollMs: 50 });
 
     await rename(own, at('elsewhere'));
     await until('it is missed', () => catalogue.state().rejected !== undefined);
     assert.deepEqual(
       catalogue.state().rejected?.problems.map(({ message }) => message),
-      [`${own}: there is no such file or folder`],
+      [`${own}: there is no such file or directory`],
     );
     assert.deepEqual(names(catalogue), ['a']);
 

@@ -191,7 +191,7 @@ describe("an operator's model file", () => {
     const missing = path.join(folder, 'missing');
     await assert.rejects(loadModels([missing], PROTOCOLS), {
       name: 'ModelFileError',
-      message: `${missing}: there is no such file or folder`,
+      message: `${missing}: there is no such file or directory`,
     });
   });
 

@@ -64,7 +64,7 @@ describe('admin models check', () => {
 
     assert.equal(code, 1);
     assert.deepEqual(told.problems, [
-      { file: path.join(folder, 'nowhere'), problem: 'there is no such file or folder' },
+      { file: path.join(folder, 'nowhere'), problem: 'there is no such file or directory' },
     ]);
   });
 });

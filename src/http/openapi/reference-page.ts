@@ -62,14 +62,14 @@ export async function pageFile(name: string): Promise<StaticFile | undefined> {
   if (type === undefined) return undefined;
   let file = read.get(name);
   if (file === undefined) {
-    file = readFile(path.join(packageFolder(), name)).then((content) => ({ type, content }));
+    file = readFile(path.join(packageDirectory(), name)).then((content) => ({ type, content }));
     read.set(name, file);
   }
   return file;
 }
 
 /** The package is located only when the page is opened. */
-function packageFolder(): string {
+function packageDirectory(): string {
   const require = createRequire(import.meta.url);
   return path.dirname(require.resolve('swagger-ui-dist/package.json'));
 }

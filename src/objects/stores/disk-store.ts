@@ -15,14 +15,14 @@ import { assertByteRange, beyondTheEnd } from '../urls/byte-range.ts';
 import {
   codeOf,
   ifThere,
-  isPlainFolder,
-  makePlainFolders,
-  openDiskFolder,
-  removeEmptyFolders,
-  syncFolder,
+  isPlainDirectory,
+  makePlainDirectories,
+  openDiskDirectory,
+  removeEmptyDirectories,
+  syncDirectory,
   walkFiles,
-} from './disk-folder.ts';
-import type { DiskFolder } from './disk-folder.ts';
+} from './disk-directory.ts';
+import type { DiskDirectory } from './disk-directory.ts';
 import { IncomingBody, assertWithin, measure } from '../incoming-body.ts';
 import type { BodyBounds } from '../incoming-body.ts';
 import { assertKeyPrefix, assertObjectKey } from './object-key.ts';
@@ -38,18 +38,18 @@ const READ_CHUNK_BYTES = 256 * 1024;
 // A concurrent delete may remove the directory we just made; it can do so only once for each object it deletes.
 const MAX_RENAME_ATTEMPTS = 20;
 
-/** Stores objects below a directory, which is created when first used. @param folder an absolute path. */
-export function createDiskStore(folder: string): ObjectStore {
-  if (!path.isAbsolute(folder)) throw new TypeError('the folder of a disk store must be an absolute path');
-  return new DiskStore(folder);
+/** Stores objects below a directory, which is created when first used. @param directory an absolute path. */
+export function createDiskStore(directory: string): ObjectStore {
+  if (!path.isAbsolute(directory)) throw new TypeError('the directory of a disk store must be an absolute path');
+  return new DiskStore(directory);
 }
 
 class DiskStore implements ObjectStore {
-  readonly #folder: string;
-  #opened: Promise<DiskFolder> | undefined;
+  readonly #directory: string;
+  #opened: Promise<DiskDirectory> | undefined;
 
-  constructor(folder: string) {
-    this.#folder = folder;
+  constructor(directory: string) {
+    this.#directory = directory;
   }
 
   async put(key: string, body: Uint8Array | Readable, options: BodyBounds): Promise<PutResult> {
@@ -134,7 +134,7 @@ class DiskStore implements ObjectStore {
     try {
       const { root } = await this.#open();
       const target = path.join(root, key);
-      if (!(await isPlainFolder(path.dirname(target)))) throw new ObjectNotFoundError(key);
+      if (!(await isPlainDirectory(path.dirname(target)))) throw new ObjectNotFoundError(key);
       const file = await ifThere(open(target, READ_PLAIN));
       if (!file) throw new ObjectNotFoundError(key);
       try {
@@ -156,12 +156,12 @@ class DiskStore implements ObjectStore {
     try {
       const { root } = await this.#open();
       const target = path.join(root, key);
-      const folder = path.dirname(target);
-      if (!(await isPlainFolder(folder))) return;
+      const directory = path.dirname(target);
+      if (!(await isPlainDirectory(directory))) return;
       const facts = await ifThere(lstat(target));
       if (!facts || facts.isDirectory()) return; // A key that is a directory of other keys is no object.
       await ifThere(unlink(target));
-      await removeEmptyFolders(root, folder);
+      await removeEmptyDirectories(root, directory);
     } catch (error) {
       throw translate('delete', error);
     }
@@ -202,8 +202,8 @@ class DiskStore implements ObjectStore {
     // Nothing is held open between calls.
   }
 
-  async #open(): Promise<DiskFolder> {
-    this.#opened ??= openDiskFolder(this.#folder);
+  async #open(): Promise<DiskDirectory> {
+    this.#opened ??= openDiskDirectory(this.#directory);
     try {
       return await this.#opened;
     } catch (error) {
@@ -214,11 +214,11 @@ class DiskStore implements ObjectStore {
 }
 
 async function moveToTarget(root: string, unfinished: string, target: string): Promise<void> {
-  const folder = path.dirname(target);
-  const changed = [folder];
+  const directory = path.dirname(target);
+  const changed = [directory];
   for (let attempt = 1; ; attempt++) {
     try {
-      changed.push(...(await makePlainFolders(root, folder)));
+      changed.push(...(await makePlainDirectories(root, directory)));
       await rename(unfinished, target);
       break;
     } catch (error) {
@@ -226,7 +226,7 @@ async function moveToTarget(root: string, unfinished: string, target: string): P
     }
   }
   // At once: a journalling file system then writes them in one go.
-  await Promise.all([...new Set(changed)].map(syncFolder));
+  await Promise.all([...new Set(changed)].map(syncDirectory));
 }
 
 async function writeDurably(target: string, bytes: Uint8Array): Promise<void> {

@@ -1,5 +1,5 @@
 /**
- * From the configured URL to a store: `file:///folder` or `s3://bucket/prefix`. The one place that knows both kinds.
+ * From the configured URL to a store: `file:///directory` or `s3://bucket/prefix`. The one place that knows both kinds.
  */
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -9,7 +9,7 @@ import type { ObjectStore } from './object-store.ts';
 import { createS3Store } from './s3-store.ts';
 import { DarkroomError } from '../../domain/darkroom-error.ts';
 
-const EXPECTED = 'STORE_URL must be file:///absolute/folder or s3://bucket/prefix';
+const EXPECTED = 'STORE_URL must be file:///absolute/directory or s3://bucket/prefix';
 // S3's own rule for bucket names.
 const BUCKET = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/;
 
@@ -25,7 +25,7 @@ export function openStore(settings: StoreConfig): ObjectStore {
     throw new StoreUrlError('it holds credentials; they belong in S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY');
   }
   if (url.search !== '' || url.hash !== '') throw new StoreUrlError('it has a query or a fragment');
-  if (url.protocol === 'file:') return createDiskStore(folderOf(url));
+  if (url.protocol === 'file:') return createDiskStore(directoryOf(url));
   if (url.protocol === 's3:') return openS3(url, settings.s3);
   throw new StoreUrlError(`it begins with ${url.protocol}`);
 }
@@ -40,15 +40,17 @@ export class StoreUrlError extends DarkroomError {
   }
 }
 
-function folderOf(url: URL): string {
-  let folder: string;
+function directoryOf(url: URL): string {
+  let directory: string;
   try {
-    folder = fileURLToPath(url);
+    directory = fileURLToPath(url);
   } catch (error) {
-    throw new StoreUrlError('it names no folder of this machine (three slashes after file:)', { cause: error });
+    throw new StoreUrlError('it does not name a directory of this machine (three slashes after file:)', {
+      cause: error,
+    });
   }
-  if (path.parse(folder).root === folder) throw new StoreUrlError('it names the root of the file system');
-  return folder;
+  if (path.parse(directory).root === directory) throw new StoreUrlError('it names the root of the file system');
+  return directory;
 }
 
 function openS3(url: URL, s3: StoreConfig['s3']): ObjectStore {

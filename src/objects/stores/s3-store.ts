@@ -187,7 +187,7 @@ class S3Store implements ObjectStore {
       for await (const page of pages) {
         for (const found of page.Contents ?? []) {
           const key = (found.Key ?? '').slice(this.#base.length);
-          if (!isObjectKey(key) || !found.LastModified) continue; // Not one of ours: a folder marker, a check.
+          if (!isObjectKey(key) || !found.LastModified) continue; // Not one of ours: a directory marker, a check.
           yield { key, sizeBytes: found.Size ?? 0, modifiedAt: found.LastModified };
         }
       }

@@ -17,18 +17,18 @@ const PARTIAL = '~partial';
 const ABANDONED_AFTER_MS = 24 * 60 * 60 * 1000;
 
 /** A store's root and its directory for unfinished files, in the same file system so that a rename is atomic. */
-export interface DiskFolder {
+export interface DiskDirectory {
   readonly root: string;
   readonly partial: string;
 }
 
 /** Creates the directory where it is missing, and removes what a killed process left unfinished a day ago or longer. */
-export async function openDiskFolder(folder: string): Promise<DiskFolder> {
-  await mkdir(folder, { recursive: true });
-  const root = await realpath(folder);
+export async function openDiskDirectory(directory: string): Promise<DiskDirectory> {
+  await mkdir(directory, { recursive: true });
+  const root = await realpath(directory);
   const partial = path.join(root, PARTIAL);
   await mkdir(partial, { recursive: true });
-  if ((await realpath(partial)) !== partial) throw new Error('the folder for unfinished files is a link');
+  if ((await realpath(partial)) !== partial) throw new Error('the directory for unfinished files is a link');
   await removeAbandoned(partial);
   return { root, partial };
 }
@@ -57,24 +57,25 @@ function isFull(error: unknown): boolean {
 }
 
 /** Whether a directory below the root exists, and is reached without passing a link. */
-export async function isPlainFolder(folder: string): Promise<boolean> {
-  return (await ifThere(realpath(folder))) === folder;
+export async function isPlainDirectory(directory: string): Promise<boolean> {
+  return (await ifThere(realpath(directory))) === directory;
 }
 
 /**
  * Creates the directories between the root and a file, passing no link, and returns those whose entries changed: they
  * have to be synced for the new directories to survive a power cut.
  */
-export async function makePlainFolders(root: string, folder: string): Promise<string[]> {
-  if (await isPlainFolder(folder)) return [];
+export async function makePlainDirectories(root: string, directory: string): Promise<string[]> {
+  if (await isPlainDirectory(directory)) return [];
   const changed: string[] = [];
   let current = root;
-  for (const segment of path.relative(root, folder).split(path.sep)) {
+  for (const segment of path.relative(root, directory).split(path.sep)) {
     const parent = current;
     current = path.join(parent, segment);
     const facts = await ifThere(lstat(current));
     if (facts?.isDirectory()) continue;
-    if (facts) throw Object.assign(new Error('a part of the path is no folder'), { code: 'ENOTDIR', syscall: 'mkdir' });
+    if (facts)
+      throw Object.assign(new Error('a part of the path is not a directory'), { code: 'ENOTDIR', syscall: 'mkdir' });
     await mkdir(current).catch((error: unknown) => {
       if (codeOf(error) !== 'EEXIST') throw error;
     });
@@ -84,8 +85,8 @@ export async function makePlainFolders(root: string, folder: string): Promise<st
 }
 
 /** Removes the directories above a deleted file that are empty now: otherwise one per task would be left for ever. */
-export async function removeEmptyFolders(root: string, folder: string): Promise<void> {
-  for (let current = folder; current !== root; current = path.dirname(current)) {
+export async function removeEmptyDirectories(root: string, directory: string): Promise<void> {
+  for (let current = directory; current !== root; current = path.dirname(current)) {
     try {
       await rmdir(current);
     } catch {
@@ -95,8 +96,8 @@ export async function removeEmptyFolders(root: string, folder: string): Promise<
 }
 
 /** Makes a directory's entries durable. One that is gone again has nothing to sync. */
-export async function syncFolder(folder: string): Promise<void> {
-  const handle = await ifThere(open(folder, 'r'));
+export async function syncDirectory(directory: string): Promise<void> {
+  const handle = await ifThere(open(directory, 'r'));
   if (!handle) return;
   try {
     await handle.sync();
@@ -116,7 +117,7 @@ type OnUnreadable = (key: string, error: Error) => void;
  */
 export async function* walkFiles(root: string, prefix: string, onUnreadable?: OnUnreadable): AsyncGenerator<FoundFile> {
   const base = prefix.slice(0, prefix.lastIndexOf('/') + 1);
-  if (base !== '' && !(await isPlainFolder(path.join(root, base.slice(0, -1))))) return;
+  if (base !== '' && !(await isPlainDirectory(path.join(root, base.slice(0, -1))))) return;
   yield* walkBelow({ root, prefix, onUnreadable }, base);
 }
 
