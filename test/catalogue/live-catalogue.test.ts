@@ -247,14 +247,11 @@ describe('an invalid file', () => {
 
     await put('b.json', text({ created: 1 }));
     await until('it is refused', () => catalogue.state().rejected !== undefined);
-    assert.match(
-      catalogue.state().rejected?.problems[0]?.problem ?? '',
-      /^name: .*a\.json has acme\/pictures already$/,
-    );
-    assert.equal(catalogue.find('acme/pictures')?.created, definition().created);
+    assert.match(catalogue.state().rejected?.problems[0]?.problem ?? '', /^name: .*a\.json has acme\/images already$/);
+    assert.equal(catalogue.find('acme/images')?.created, definition().created);
 
     await unlink(at('a.json'));
-    await until('the other is taken up', () => catalogue.find('acme/pictures')?.created === 1);
+    await until('the other is taken up', () => catalogue.find('acme/images')?.created === 1);
     assert.equal(catalogue.state().rejected, undefined);
   });
 

@@ -140,7 +140,7 @@ describe("an operator's model file", () => {
 
     assert.match(
       await messageOf(JSON.stringify(definition({ created: 1 }))),
-      /^name: .*a\.json has acme\/pictures already$/,
+      /^name: .*a\.json has acme\/images already$/,
     );
   });
 
@@ -150,7 +150,7 @@ describe("an operator's model file", () => {
 
     const models = await loadModels([folder, packageFile('models')], PROTOCOLS);
 
-    assert.equal(models.find(({ name }) => name === 'acme/pictures')?.replacement, replacement);
+    assert.equal(models.find(({ name }) => name === 'acme/images')?.replacement, replacement);
   });
 
   it('is rejected when a default is not a valid value of its schema', async () => {

@@ -140,7 +140,7 @@ describe('/mcp', () => {
   it('answers JSON to a client that accepts no stream, several messages in one, and nothing to a notification', async () => {
     const answer = await ask(toolCall('list_models'), { Accept: 'application/json' });
     assert.match(String(answer.headers['content-type']), /^application\/json/);
-    assert.match(answer.text, /acme\/pictures/);
+    assert.match(answer.text, /acme\/images/);
 
     const both = await ask([LIST, { ...LIST, id: 'two', method: 'ping' }]);
     const ids = (JSON.parse(both.text) as { id: unknown }[]).map(({ id }) => id);
@@ -222,7 +222,7 @@ describe('a streamed tool call', () => {
         Accept: 'text/event-stream',
       };
       const answer = await raw(served.url, 'POST', '/mcp', headers, JSON.stringify(toolCall('list_models')));
-      assert.match(answer.text, /^event: message\n[^]*acme\/pictures/);
+      assert.match(answer.text, /^event: message\n[^]*acme\/images/);
     } finally {
       await served.close();
       process.off('warning', keep);
@@ -247,7 +247,7 @@ describe('/mcp where only HTTPS is served', () => {
         );
       assert.equal((await ask({})).status, 400);
       const answer = await ask({ 'X-Forwarded-Proto': 'https', 'X-Forwarded-For': '192.0.2.7' });
-      assert.match(answer.text, /acme\/pictures/);
+      assert.match(answer.text, /acme\/images/);
     } finally {
       await served.close();
     }

@@ -25,7 +25,7 @@ function taskOf(pictures: number): WireTask {
   }));
   return {
     taskId: 'tk-svc-1',
-    model: 'acme/pictures',
+    model: 'acme/images',
     status: 'success',
     created: 1_000_000_000,
     started: 1_000_000_001,

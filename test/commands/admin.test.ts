@@ -340,7 +340,7 @@ describe('admin keys', { concurrency: 2 }, () => {
       '--scopes',
       'tasks:read,tasks:write',
       '--models',
-      'acme/pictures',
+      'acme/images',
       '--expires',
       '30d',
       '--cap-day',
@@ -351,7 +351,7 @@ describe('admin keys', { concurrency: 2 }, () => {
 
     const caller = await callerOf(made['apiKey']);
     assert.deepEqual([...caller.scopes], ['tasks:read', 'tasks:write']);
-    assert.deepEqual([...(caller.models ?? [])], ['acme/pictures']);
+    assert.deepEqual([...(caller.models ?? [])], ['acme/images']);
     const days = ((caller.expiresAt?.getTime() ?? 0) - Date.now()) / 86_400_000;
     assert.ok(days > 29.9 && days <= 30);
     await room.creator.create(caller, body(), undefined);
@@ -505,7 +505,7 @@ describe('admin ledger, usage and queues', () => {
     );
     assert.equal(ofTask.entries.length, 1);
     const usage = await ask<{ rows: Printed[] }>('usage', '--account', account, '--group-by', 'model,keyId');
-    assert.deepEqual(usage.rows, [{ model: 'acme/pictures', keyId: made['keyId'], captured: '0.01', count: 1 }]);
+    assert.deepEqual(usage.rows, [{ model: 'acme/images', keyId: made['keyId'], captured: '0.01', count: 1 }]);
     const camelCase = await run('usage', '--json', '--account', account, '--groupBy=model', 'keyId', '--no-json');
     assert.match(camelCase.stdout, new RegExp(`^account +${account}\n[^]*\ngroupBy +model keyId\n`));
     assert.deepEqual(await ask('ledger', 'verify'), { holds: true, violations: [] });

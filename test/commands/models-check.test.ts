@@ -33,7 +33,7 @@ describe('admin models check', () => {
 
     assert.equal(code, 0, stderr);
     assert.equal(told.files, 1);
-    assert.ok(told.models.includes('acme/pictures') && told.models.includes('darkroom/scene'));
+    assert.ok(told.models.includes('acme/images') && told.models.includes('darkroom/scene'));
     assert.deepEqual(told.problems, []);
   });
 

@@ -93,7 +93,7 @@ describe('the history of a task', { concurrency: AT_ONCE }, () => {
     ['is refused for its content', 'test/openai', '[content]', { callbackPath: '/ok/histories' }],
     ['fails at the provider', 'test/replicate', '[fail]', { callbackPath: '/status/500/histories' }],
     ['loses its provider', 'test/openai', '[drop]', { callbackPath: '/redirect/histories' }],
-    ['is refused at first', 'test/tasks', '[refuse-first 1]', {}],
+    ['is refused at first', 'test/tasks', '[reject-first 1]', {}],
     ['brings a file that is not there', 'test/replicate', '[404 file]', {}],
     ['is cancelled', 'test/replicate', '[slow 60000]', { isCancelled: true }],
   ] as const) {

@@ -90,7 +90,7 @@ describe('a video of an upstream', () => {
   }
 
   it('is archived byte for byte, with its size and duration, and its frames beside it', async () => {
-    const ended = await run('[film] [slow 300]');
+    const ended = await run('[video] [slow 300]');
 
     await assertDelivered(ended);
     const [submit, ...others] = await linesOf(ended, 'submit');
@@ -103,7 +103,7 @@ describe('a video of an upstream', () => {
   });
 
   it('is downloaded again, and not generated again, when the connection breaks midway', async () => {
-    const ended = await run('[film] [break-file 2]');
+    const ended = await run('[video] [break-file 2]');
 
     await assertDelivered(ended);
     assert.equal((await linesOf(ended, 'file')).length, 3);
@@ -111,7 +111,7 @@ describe('a video of an upstream', () => {
   });
 
   it('fails as timed_out when the connection keeps breaking until the archiving deadline', async () => {
-    const ended = await run('[film] [break-file 1000]', 'test/hurried');
+    const ended = await run('[video] [break-file 1000]', 'test/hurried');
 
     assertFailed(ended, 'timed_out');
     assert.equal((await linesOf(ended, 'submit')).length, 1);
@@ -120,9 +120,9 @@ describe('a video of an upstream', () => {
   for (const [what, behaviour] of [
     ['is a page', '[html file]'],
     ['is not there', '[404 file]'],
-    ['ends within its first mark', '[film] [cut-file 6]'],
-    ['ends before it says what it holds', '[film] [cut-file 40]'],
-    ['ends within its index', '[film] [cut-file 400]'],
+    ['ends within its first mark', '[video] [cut-file 6]'],
+    ['ends before it says what it holds', '[video] [cut-file 40]'],
+    ['ends within its index', '[video] [cut-file 400]'],
   ] as const) {
     it(`is not delivered when its content ${what}`, async () => {
       const ended = await run(behaviour);

@@ -62,7 +62,7 @@ describe('a task of an upstream', { concurrency: AT_ONCE }, () => {
 
   // First, so that the others run while it waits from retry to retry.
   it('fails as provider_unavailable when the provider keeps rejecting it and has accepted no job', async () => {
-    const { task, log } = await run('openai-closed', '[refuse 429]');
+    const { task, log } = await run('openai-closed', '[reject 429]');
 
     assert.equal(task.status, 'fail');
     assert.equal(task.error?.code, 'TASK_FAILED');
@@ -114,7 +114,7 @@ describe('a task of an upstream', { concurrency: AT_ONCE }, () => {
     });
 
     it(`${protocol}: submits again, once, when the provider accepted nothing at first`, async () => {
-      const { task, log } = await run(`${protocol}-refusing`, '[refuse-first 1]');
+      const { task, log } = await run(`${protocol}-refusing`, '[reject-first 1]');
 
       assert.equal(task.status, 'success', JSON.stringify(task));
       assert.deepEqual(kindsOf(log).slice(0, 2), ['refused', 'submit']);

@@ -112,7 +112,7 @@ describe('an upstream that tasks share', { concurrency: true }, () => {
   });
 
   it('gets no requests from any task for as long as its Retry-After says', async () => {
-    const first = await start('busy', '[refuse-first 1] [retry-after 4]');
+    const first = await start('busy', '[reject-first 1] [retry-after 4]');
     await outside.untilProvider(first.marker, 'refused');
     const others = await Promise.all([start('busy', ''), start('busy', '')]);
     for (const task of [first, ...others]) assert.equal((await end(task)).status, 'success');
@@ -177,7 +177,7 @@ describe('an upstream that tasks share', { concurrency: true }, () => {
   });
 
   it('has no fallback when it rejected the content', async () => {
-    const task = await start('refused', '[refuse 422]');
+    const task = await start('refused', '[reject 422]');
 
     assert.equal((await end(task)).error?.reason, 'input_invalid');
     assert.deepEqual(

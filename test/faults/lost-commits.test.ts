@@ -295,7 +295,7 @@ describe('a task whose commits the database has lost', () => {
   });
 
   it('is not submitted twice when the intent was lost and earlier commits were not', async () => {
-    const sent = await prepare('test/replicate', '[refuse-first 1] [retry-after 4] [delay-submit 600000]');
+    const sent = await prepare('test/replicate', '[reject-first 1] [retry-after 4] [delay-submit 600000]');
     const { taskId } = await send(sent);
     const { database } = outside.darkroom.testDatabase;
     await until('it was refused once', async () => (await database.query(SELECT_REFUSALS, [taskId])).length === 1);

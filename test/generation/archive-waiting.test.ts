@@ -45,7 +45,7 @@ async function fetched(signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();
 }
 
-const FILMS = definition({ name: 'acme/films', modality: 'video' });
+const FILMS = definition({ name: 'acme/videos', modality: 'video' });
 
 let room: TaskRoom;
 before(async () => {
@@ -119,7 +119,7 @@ function archiveAt(bench: Bench, taskId: TaskId, options: Attempt = {}): Promise
   });
 }
 
-async function generatedTask(caller?: Caller, model = 'acme/pictures'): Promise<TaskId> {
+async function generatedTask(caller?: Caller, model = 'acme/images'): Promise<TaskId> {
   const { taskId } = await room.creator.create(caller ?? (await room.newCaller()), body({ model }), undefined);
   const { task } = await beginHandling(room.database, taskId, 60);
   const url = `https://files.example.com/${model === FILMS.name ? 'one.mp4' : 'one.png'}`;

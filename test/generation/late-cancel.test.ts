@@ -37,7 +37,7 @@ const modelOf = (lateCancel: LateCancel | undefined) => {
   const { inputSchema } = definition();
   return definition({
     name: `acme/late-${lateCancel ?? 'unset'}`,
-    routes: { default: { upstreams: [{ protocol: 'scripted', model: 'pictures', id: `late-${lateCancel}` }] } },
+    routes: { default: { upstreams: [{ protocol: 'scripted', model: 'images', id: `late-${lateCancel}` }] } },
     inputSchema: {
       ...inputSchema,
       properties: { prompt: { type: 'string', maxLength: 100 }, n: { type: 'integer', minimum: 1, maximum: 4 } },

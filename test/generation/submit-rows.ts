@@ -112,7 +112,7 @@ export function modelOf(name: string, { isRepeatable }: Row, { count, areSynchro
   const protocol = protocolOf(isRepeatable, areSynchronous);
   const upstreams = Array.from({ length: count }, (_each, position) => ({
     protocol,
-    model: 'pictures',
+    model: 'images',
     id: `${name}-${position + 1}`,
     concurrency: 1,
   }));

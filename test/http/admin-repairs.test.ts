@@ -135,7 +135,7 @@ describe('repairs', () => {
 
     assert.deepEqual(
       repairs.map(({ taskId, kind, found, accountId, model }) => [taskId, kind, found, accountId, model]),
-      tasks.toReversed().map((taskId) => [taskId, 'restarted', 'queued', account.id, 'acme/pictures']),
+      tasks.toReversed().map((taskId) => [taskId, 'restarted', 'queued', account.id, 'acme/images']),
     );
     assert.ok(repairs.every(({ at }) => Math.abs(Date.now() / 1000 - at) < 600));
   });

@@ -398,7 +398,7 @@ describe('keys', () => {
   it('are created with any scopes, returned once, and listed without the secret', async () => {
     const { accountId } = await newAccount({ usd: '1' });
     const { id, key } = await newKey(accountId, {
-      models: ['acme/pictures'],
+      models: ['acme/images'],
       expiresAt: Math.floor(clock / 1000) + 60,
       spendCaps: { day: '0.01' },
     });

@@ -54,7 +54,7 @@ async function upload(of: ServedAccount = account): Promise<Uploaded> {
 
 /** The output of a finished task. */
 async function output(): Promise<Uploaded> {
-  const { taskId } = (await account.client.create({ model: 'acme/pictures', input: { prompt: 'a fox' } })).body.data;
+  const { taskId } = (await account.client.create({ model: 'acme/images', input: { prompt: 'a fox' } })).body.data;
   await served.succeed(taskId, picture);
   const [made] = (await account.client.get(taskId)).body.data.output ?? [];
   assert.ok(made);

@@ -140,7 +140,7 @@ const REFUSALS: WalkedListener['refusals'] = {
     return { params: { taskId, outputId: answered.data.output?.[0]?.id ?? '' } };
   },
   'createChatCompletion 400 MODEL_UNAVAILABLE': async () => ({ body: chatBody({ model: 'acme/none' }) }),
-  'createResponse 400 MODEL_UNAVAILABLE': async () => ({ body: { model: 'acme/pictures', input: 'hello' } }),
+  'createResponse 400 MODEL_UNAVAILABLE': async () => ({ body: { model: 'acme/images', input: 'hello' } }),
   'createChatCompletion 402 INSUFFICIENT_BALANCE': async () => {
     const poor = await served.newAccount({ microUsd: 1n });
     return { body: chatBody(), key: poor.client.key };

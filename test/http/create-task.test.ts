@@ -147,7 +147,7 @@ describe('an invalid field', () => {
 describe('an unknown model or route', () => {
   // Proves S2.1-1, S2.1-4, S7-1, S7-8, C1-6, C2-9.
   it('is rejected as MODEL_UNAVAILABLE, or with the list of routes', async () => {
-    for (const model of ['acme/none', 'Acme/pictures', '', '__proto__', 'constructor', 'acme/none@fast']) {
+    for (const model of ['acme/none', 'Acme/images', '', '__proto__', 'constructor', 'acme/none@fast']) {
       if (model === '') assert.match(await rejectionMessage({ model }), /^invalid request: model: minLength/);
       else assert.match(await rejectionMessage({ model }, 'MODEL_UNAVAILABLE'), /^the model ".*" does not exist/);
     }

@@ -81,7 +81,7 @@ describe('a key without the scope', () => {
     assert.equal((await writer.client.get(newTaskId())).status, 403);
     const model = await other.client.create(body());
     assert.equal(model.body.error_code, 'FORBIDDEN');
-    assert.match(model.body.message, /acme\/pictures/);
+    assert.match(model.body.message, /acme\/images/);
     assert.equal((await other.client.create(body({ model: 'acme/routed@fast' }))).status, 200);
   });
 

@@ -15,21 +15,21 @@ describe('a key', () => {
     const owner = await served.newAccount();
     const own = await make(owner.client, {
       scopes: ['keys:manage', 'tasks:write'],
-      models: ['acme/pictures'],
+      models: ['acme/images'],
       expiresAt: clock.nowMs / 1000 + 100,
       spendCaps: { day: '1', total: '2' },
     });
     const within = {
       name: 'x',
       scopes: ['tasks:write'],
-      models: ['acme/pictures'],
+      models: ['acme/images'],
       expiresAt: clock.nowMs / 1000 + 100,
       spendCaps: { day: '1', total: '2' },
     };
 
     for (const [change, message] of [
       [{ scopes: ['tasks:write', 'billing:read'] }, /lacks the scope billing:read/],
-      [{ models: ['acme/pictures', 'acme/free'] }, /may not use the model acme\/free/],
+      [{ models: ['acme/images', 'acme/free'] }, /may not use the model acme\/free/],
       [{ models: undefined }, /may not use every model/],
       [{ expiresAt: clock.nowMs / 1000 + 101 }, /would live longer/],
       [{ expiresAt: 0 }, /would live longer/],
@@ -63,7 +63,7 @@ describe('a key', () => {
   // Proves C7-9.
   it('changes none with more scopes than its own, but always itself', async () => {
     const owner = await served.newAccount();
-    const limits = { models: ['acme/pictures'], expiresAt: clock.nowMs / 1000 + 1_000, spendCaps: { day: '1' } };
+    const limits = { models: ['acme/images'], expiresAt: clock.nowMs / 1000 + 1_000, spendCaps: { day: '1' } };
     const scopes = ['keys:manage', 'tasks:read'];
     const more = [
       await make(owner.client, { scopes: ['tasks:write'], ...limits }),

@@ -57,7 +57,7 @@ describe('the ledger', () => {
     const [hold] = entries.filter(({ id }) => id === `hold:${done}`);
     assert.deepEqual(
       [hold?.kind, hold?.reference, hold?.currency, hold?.keyId, hold?.model],
-      ['hold', done, 'USD', keyId, 'acme/pictures'],
+      ['hold', done, 'USD', keyId, 'acme/images'],
     );
     assert.deepEqual([entries.at(-1)?.keyId, entries.at(-1)?.model], [null, null]);
     assert.deepEqual((await get<WireAccount>(client, '/v1/account')).data.available, entries[0]?.available);

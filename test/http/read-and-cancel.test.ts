@@ -38,7 +38,7 @@ describe('reading a task', () => {
     assert.match(keyId, /^[0-9A-Za-z]{10}$/);
     assert.deepEqual(data, {
       taskId,
-      model: 'acme/pictures',
+      model: 'acme/images',
       status: 'queued',
       started: 0,
       completed: 0,

@@ -126,7 +126,7 @@ export const REQUESTS: Readonly<Record<string, Maker>> = {
     query: 'limit=5&order=asc',
   }),
   listModels: nothing,
-  getModel: async () => ({ params: { modelName: 'acme/pictures' } }),
+  getModel: async () => ({ params: { modelName: 'acme/images' } }),
   getAccount: nothing,
   listLedger: async (_, account) => {
     await newTask(account);

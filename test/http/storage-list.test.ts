@@ -32,7 +32,7 @@ describe('the list of stored outputs', () => {
     assert.deepEqual(facts, {
       id,
       taskId,
-      model: 'acme/pictures',
+      model: 'acme/images',
       type: 'image',
       mimeType: 'image/png',
       size: 1_234,
@@ -105,7 +105,7 @@ describe('the list of stored outputs', () => {
       served.room.rows(
         `INSERT INTO outputs (id, task_id, account_id, model, position, type, object_key, mime_type, size_bytes, sha256,
                               storage_tier, retain_until)
-         SELECT concat('out_', $1::text, n), $1, $2, 'acme/pictures', n, 'video', concat('outputs/', $1::text, n),
+         SELECT concat('out_', $1::text, n), $1, $2, 'acme/images', n, 'video', concat('outputs/', $1::text, n),
                 'video/mp4', 1, '', 'temp', now() + interval '7 days'
            FROM generate_series($3::integer, $4::integer) n`,
         taskId,

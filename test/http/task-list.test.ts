@@ -325,10 +325,10 @@ describe('a filter', () => {
     const fast = await createTask(client, { model: 'acme/routed', route: 'fast' });
     const slow = await createTask(client, { model: 'acme/routed' });
 
-    assert.deepEqual(await listIds(client, 'model=acme/pictures'), [plain]);
+    assert.deepEqual(await listIds(client, 'model=acme/images'), [plain]);
     assert.deepEqual(await listIds(client, 'model=acme/routed@fast'), [fast]);
     assert.deepEqual(await listIds(client, 'model=acme%2Frouted'), [slow]);
-    for (const name of ['Acme/pictures', 'acme/picture_', 'acme/%25', '__proto__', '%F0%9F%A6%8A']) {
+    for (const name of ['Acme/images', 'acme/image_', 'acme/%25', '__proto__', '%F0%9F%A6%8A']) {
       assert.deepEqual(await listIds(client, `model=${name}`), []);
     }
     assert.match(await rejectionMessage(client, 'model='), /^invalid request: model: minLength/);
@@ -399,7 +399,7 @@ describe('a filter', () => {
     for (const near of ['7 ', ' 7', '07', '8', '']) assert.deepEqual(await get({ 'metadata.order': near }), []);
     assert.deepEqual(await get({ 'metadata.Order': '7' }), []);
     assert.deepEqual(await get({ 'metadata.constructor': '' }), []);
-    assert.deepEqual(await get({ 'metadata.order': '7', status: 'queued', model: 'acme/pictures' }), [two, one]);
+    assert.deepEqual(await get({ 'metadata.order': '7', status: 'queued', model: 'acme/images' }), [two, one]);
     assert.deepEqual(await get({ 'metadata.order': '7', status: 'success' }), []);
   });
 

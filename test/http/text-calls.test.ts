@@ -190,7 +190,7 @@ describe('a chat call', () => {
     const cases = [
       [chatBody({ n: 0 }), 400, 'INVALID_REQUEST', 'n', 'invalid_value'],
       [chatBody({ model: 'acme/none' }), 400, 'MODEL_UNAVAILABLE', 'model', 'model_not_found'],
-      [chatBody({ model: 'acme/pictures' }), 400, 'MODEL_UNAVAILABLE', 'model', 'model_not_found'],
+      [chatBody({ model: 'acme/images' }), 400, 'MODEL_UNAVAILABLE', 'model', 'model_not_found'],
       [chatBody({ nonsense: 1 }), 400, 'INVALID_REQUEST', 'nonsense', 'unknown_parameter'],
       [
         chatBody({ model: 'acme/plain', temperature: 1 }),

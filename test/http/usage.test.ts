@@ -101,7 +101,7 @@ describe('usage', () => {
 
     const answer = await usage(client, `from=${row?.day}&to=${row?.day}&groupBy=model,keyId`);
 
-    assert.deepEqual(answer.rows, [{ model: 'acme/pictures', keyId, captured: '0.01', count: 1 }]);
+    assert.deepEqual(answer.rows, [{ model: 'acme/images', keyId, captured: '0.01', count: 1 }]);
     assert.deepEqual(answer.total, { captured: '0.01', count: 1 });
   });
 

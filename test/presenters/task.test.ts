@@ -20,7 +20,7 @@ function detail(changes: Partial<TaskDetail> = {}): TaskDetail {
     id: newTaskId(),
     accountId: 'acc_1',
     keyId: 'key0000001',
-    model: 'acme/pictures',
+    model: 'acme/images',
     route: null,
     status: 'queued',
     storage: 'temp',
@@ -69,7 +69,7 @@ describe('a presented task', () => {
 
     assert.deepEqual(presentTask(task, signer, NOW), {
       taskId: task.id,
-      model: 'acme/pictures',
+      model: 'acme/images',
       status: 'queued',
       created: 1_700_000_000,
       started: 0,

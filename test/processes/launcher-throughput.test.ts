@@ -32,14 +32,14 @@ let accepted = 0;
 /** Queued tasks of one account, written as accepting writes them. */
 async function accept(count: number, runningCap = 100_000): Promise<void> {
   const { accountId, keyId } = await room.newCaller({ runningCap, queueCap: 100_000 });
-  const { hash } = room.catalogue.resolve('acme/pictures', undefined);
+  const { hash } = room.catalogue.resolve('acme/images', undefined);
   await room.rows(
     `WITH wanted AS (
        SELECT 'tk-svc-' || lpad(n::text, 26, '0') AS id FROM generate_series($1::integer, $2::integer) n),
      task AS (
        INSERT INTO tasks (id, account_id, key_id, fingerprint, fingerprint_version, model, definition_hash, input,
                           storage, queue_deadline_at, held_micro_usd)
-       SELECT id, $3, $4, '', 1, 'acme/pictures', $5, '{}', 'temp', now() + interval '1 day', 0 FROM wanted),
+       SELECT id, $3, $4, '', 1, 'acme/images', $5, '{}', 'temp', now() + interval '1 day', 0 FROM wanted),
      counted AS (
        UPDATE account_counters SET queued = queued + $2::integer - $1::integer + 1 WHERE account_id = $3)
      INSERT INTO outbox (kind, account_id, subject_id, is_ready) SELECT 'start_task', $3, id, false FROM wanted`,

@@ -27,7 +27,7 @@ describeProviderContract(
     const { provider, request, caught, linesOf, untilLogged } = bench;
 
     it('reports a temporary rejection when the container has no free slot', async () => {
-      const error = await caught(provider.submit(request('full [refuse 409]'), call));
+      const error = await caught(provider.submit(request('full [reject 409]'), call));
 
       assert.ok(error instanceof ProviderRejection);
       assert.equal(error.reason, 'provider_unavailable');

@@ -28,7 +28,7 @@ describe('many different concurrent creates', () => {
     const wanted = Array.from({ length: 90 }, (_, place) => {
       const caller = callers[place % callers.length] ?? assert.fail();
       const sent = body({
-        model: place % 4 === 0 ? 'acme/routed@fast' : 'acme/pictures',
+        model: place % 4 === 0 ? 'acme/routed@fast' : 'acme/images',
         input: { prompt: `{"${place}",\\ NULL 'quoted' \n ünï 🦊}` },
         ...(place % 2 === 0 ? {} : { metadata: { place: `${place}`, edge: '{},"\\' } }),
         ...(place % 3 === 0 ? { callback: { url: `https://example.com/${place}` } } : {}),

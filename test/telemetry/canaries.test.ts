@@ -66,7 +66,7 @@ it('logs and traces contain no secret and no private text, for requests that suc
   await send('POST', '/v1/account/webhook-key/test', { url: `${receiver.url}/ok/${canary('a tested address')}` });
 
   const taskIds: string[] = [];
-  const ways = ['', '[content]', '[fail]', '[drop]', '[404 file]', '[refuse-first 1]', '[slow 300]'];
+  const ways = ['', '[content]', '[fail]', '[drop]', '[404 file]', '[reject-first 1]', '[slow 300]'];
   for (const [place, model] of ['test/openai', 'test/replicate', 'test/tasks', 'darkroom/poster'].entries()) {
     for (const way of ways) {
       const label = `${model} ${way}`;

@@ -59,7 +59,7 @@ function task(): WireTask {
   };
   return {
     taskId: TASK_ID,
-    model: 'acme/pictures',
+    model: 'acme/images',
     status: 'success',
     created: 1_000_000_000,
     started: 1_000_000_001,

@@ -61,7 +61,7 @@ export function openJobs(file: string, write: (line: ProviderLine) => void): Job
     isStillRefused(protocol, prompt) {
       const count = (rejections.get(`${protocol} ${prompt}`) ?? 0) + 1;
       rejections.set(`${protocol} ${prompt}`, count);
-      return count <= readBehaviour(prompt).refuseFirst;
+      return count <= readBehaviour(prompt).rejectFirst;
     },
   };
 }

@@ -1,6 +1,6 @@
 /**
  * A text upstream in OpenAI's dialect: a few words for each call, streamed at a pace or whole, with the tokens that it
- * reports in the ledger. `[break]` in a prompt ends its stream in the middle, `[refuse]` is answered with 503, `[slow]`
+ * reports in the ledger. `[break]` in a prompt ends its stream in the middle, `[reject]` is answered with 503, `[slow]`
  * takes seconds.
  */
 import { once } from 'node:events';
@@ -29,7 +29,7 @@ export async function answerChat(
   const marker = MARKER.exec(prompt)?.[0] ?? 'none';
   const usage = { inputTokens: 20 + (prompt.length % 13), outputTokens: WORDS };
   write({ kind: 'text', marker, state: 'asked' });
-  if (prompt.includes('[refuse]')) {
+  if (prompt.includes('[reject]')) {
     write({ kind: 'text', marker, state: 'refused' });
     response.writeHead(503, { 'content-type': 'application/json', 'retry-after': '1' });
     response.end(JSON.stringify({ error: { message: 'The text of this provider.', type: 'server_error' } }));

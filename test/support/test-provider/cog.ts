@@ -46,7 +46,7 @@ async function predict(room: Room, { abandoned, body }: Incoming, id: string, pr
     room.log({ protocol: 'cog', kind: 'refused', prompt, status, idempotencyKey: id });
     return wording.error(status, 'other', prompt);
   };
-  if (behaviour.refuseStatus > 0) return reject(behaviour.refuseStatus);
+  if (behaviour.rejectStatus > 0) return reject(behaviour.rejectStatus);
   if (room.jobs.isStillRefused('cog', prompt)) return reject(503);
 
   const fields = body['input'] as Readonly<Record<string, unknown>>;
@@ -57,10 +57,10 @@ async function predict(room: Room, { abandoned, body }: Incoming, id: string, pr
   await job.ended;
   const common = { id, logs: '', metrics: { predict_time: 0.1 } };
   if (job.state === 'cancelled') return { status: 200, json: { ...common, status: 'canceled' } };
-  const error = behaviour.isContentRefused
+  const error = behaviour.isContentRejected
     ? 'Exception: NSFW content detected'
     : 'CUDA out of memory at /src/predict.py';
-  if (behaviour.isFailing || behaviour.isContentRefused) {
+  if (behaviour.isFailing || behaviour.isContentRejected) {
     return { status: 200, json: { ...common, status: 'failed', error } };
   }
   const output = [`data:image/png;base64,${(await drawPicture(prompt)).toString('base64')}`];

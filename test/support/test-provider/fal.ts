@@ -31,7 +31,7 @@ export async function handleFal(room: Room, incoming: Incoming): Promise<Reply> 
     return wording.error(status, 'other', prompt);
   };
   if (!path.startsWith('/test/')) return reject(404);
-  if (behaviour.refuseStatus > 0) return reject(behaviour.refuseStatus);
+  if (behaviour.rejectStatus > 0) return reject(behaviour.rejectStatus);
   if (room.jobs.isStillRefused('fal', prompt)) return reject(503);
   const hookUrl = query.get('fal_webhook');
   const job = room.jobs.create('fal', prompt, { fields: body, ...(hookUrl === null ? {} : { hookUrl }) });
@@ -63,7 +63,7 @@ function oneRequest(room: Room, method: string, { id, what }: { id: string; what
 }
 
 function result(room: Room, job: Job): Reply {
-  if (job.behaviour.isContentRefused) return wording.error(422, 'content');
+  if (job.behaviour.isContentRejected) return wording.error(422, 'content');
   if (job.behaviour.isFailing) return { status: 500, json: { detail: 'CUDA out of memory at /src/predict.py' } };
   const image = { url: room.fileUrl(job), width: 64, height: 64, content_type: 'image/png' };
   return { status: 200, json: { images: job.behaviour.hasNoOutput ? [] : [image], seed: 7 } };

@@ -83,7 +83,7 @@ async function sendFile(request: IncomingMessage, response: ServerResponse, job:
     response.writeHead(404).end();
     return;
   }
-  const { fileRedirect, hasHtmlFile, hasHugeFile, isFilm, cutFileBytes } = job.behaviour;
+  const { fileRedirect, hasHtmlFile, hasHugeFile, isVideo, cutFileBytes } = job.behaviour;
   const bearer = bearerOf(request);
   const credential = bearer === undefined ? {} : { bearer };
   log({ protocol: job.protocol, kind: 'file', jobId: job.id, prompt: job.prompt, ...credential });
@@ -96,9 +96,9 @@ async function sendFile(request: IncomingMessage, response: ServerResponse, job:
     response.writeHead(200, { 'content-type': 'image/png', 'content-length': 3e12 }).write('x');
     return;
   }
-  const whole = isFilm ? await drawFilm(job.prompt) : await drawPicture(job.prompt);
+  const whole = isVideo ? await drawFilm(job.prompt) : await drawPicture(job.prompt);
   const bytes = cutFileBytes > 0 ? whole.subarray(0, cutFileBytes) : whole;
-  response.writeHead(200, { 'content-type': isFilm ? 'video/mp4' : 'image/png', 'content-length': bytes.length });
+  response.writeHead(200, { 'content-type': isVideo ? 'video/mp4' : 'image/png', 'content-length': bytes.length });
   if (job.fileBreaksLeft-- > 0) response.write(bytes.subarray(0, bytes.length / 2), () => response.destroy());
   else response.end(bytes);
 }

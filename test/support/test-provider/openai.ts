@@ -58,9 +58,9 @@ async function accept(
     return wording.error(status, kind, prompt);
   };
   if (textOf(body, 'model') === 'missing-model') return reject(404, 'model');
-  if (behaviour.refuseStatus > 0) return reject(behaviour.refuseStatus);
+  if (behaviour.rejectStatus > 0) return reject(behaviour.rejectStatus);
   if (room.jobs.isStillRefused('openai', prompt)) return reject(503);
-  if (behaviour.isContentRefused) return reject(400, 'content');
+  if (behaviour.isContentRejected) return reject(400, 'content');
   const received = files.map(({ field, mimeType, bytes }) => `${field} ${mimeType} ${bytes.length}`);
   return proceed(room.jobs.create('openai', prompt, { fields: body, ...(received.length === 0 ? {} : { received }) }));
 }

@@ -28,7 +28,7 @@ export async function handleReplicate(room: Room, incoming: Incoming): Promise<R
     };
     const model = create[1] ?? textOf(body, 'version');
     if (model === '' || model === 'missing-model') return reject(422, 'model');
-    if (behaviour.refuseStatus > 0) return reject(behaviour.refuseStatus);
+    if (behaviour.rejectStatus > 0) return reject(behaviour.rejectStatus);
     if (room.jobs.isStillRefused('replicate', prompt)) return reject(503);
     const hookUrl = textOf(body, 'webhook');
     const job = room.jobs.create('replicate', prompt, hookUrl === '' ? {} : { hookUrl });
@@ -59,7 +59,7 @@ export async function handleReplicate(room: Room, incoming: Incoming): Promise<R
 }
 
 function prediction(room: Room, job: Job): Record<string, unknown> {
-  const { isFailing, isContentRefused, hasNoOutput } = job.behaviour;
+  const { isFailing, isContentRejected, hasNoOutput } = job.behaviour;
   const common = {
     id: job.id,
     model: 'test/picture',
@@ -68,7 +68,7 @@ function prediction(room: Room, job: Job): Record<string, unknown> {
   };
   if (job.state === 'running') return { ...common, status: 'processing', output: null, error: null };
   if (job.state === 'cancelled') return { ...common, status: 'canceled', output: null, error: null };
-  if (isContentRefused) {
+  if (isContentRejected) {
     const error = 'The input or output was flagged as sensitive. (E005)';
     return { ...common, status: 'failed', output: null, error };
   }

@@ -29,7 +29,7 @@ export async function handleRunway(room: Room, incoming: Incoming): Promise<Repl
       return wording.error(status, kind, prompt);
     };
     if (textOf(body, 'model') === 'missing-model') return reject(400, 'model');
-    if (behaviour.refuseStatus > 0) return reject(behaviour.refuseStatus);
+    if (behaviour.rejectStatus > 0) return reject(behaviour.rejectStatus);
     if (room.jobs.isStillRefused('runway', prompt)) return reject(503);
     const job = room.jobs.create('runway', prompt, { fields: body });
     return answerSubmit(job, { status: 200, json: { id: job.id } }, wording);
@@ -55,7 +55,7 @@ export async function handleRunway(room: Room, incoming: Incoming): Promise<Repl
 function task(room: Room, job: Job): Record<string, unknown> {
   const common = { id: job.id, createdAt: new Date(job.createdAt) };
   if (job.state === 'running') return { ...common, status: 'RUNNING', progress: 0.5 };
-  if (job.behaviour.isContentRefused)
+  if (job.behaviour.isContentRejected)
     return { ...common, status: 'FAILED', failure: TEXT, failureCode: 'SAFETY.INPUT.TEXT' };
   if (job.behaviour.isFailing) {
     return { ...common, status: 'FAILED', failure: 'CUDA out of memory at /src/predict.py', failureCode: 'INTERNAL' };

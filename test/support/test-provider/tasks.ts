@@ -44,7 +44,7 @@ export async function handleTasks(room: Room, incoming: Incoming): Promise<Reply
       return wording.error(status, kind, prompt);
     };
     if (textOf(body, 'model') === 'missing-model') return reject(400, 'model');
-    if (behaviour.refuseStatus > 0) return reject(behaviour.refuseStatus);
+    if (behaviour.rejectStatus > 0) return reject(behaviour.rejectStatus);
     if (room.jobs.isStillRefused('tasks', prompt)) return reject(503);
     const job = room.jobs.create('tasks', prompt, { idempotencyKey: key });
     return answerSubmit(job, success({ taskId: job.id }), wording);
@@ -90,7 +90,7 @@ function detail(room: Room, job: Job): Record<string, unknown> {
   });
   if (job.state === 'running') return { ...common, status: 'handling', progress: 0.5 };
   if (job.state === 'cancelled') return fail('TASK_CANCELLED', 'cancelled');
-  if (job.behaviour.isContentRefused) return fail('TASK_FAILED', 'content_rejected');
+  if (job.behaviour.isContentRejected) return fail('TASK_FAILED', 'content_rejected');
   if (job.behaviour.isFailing) return fail('TASK_FAILED', 'provider_error');
   const url = room.fileUrl(job);
   const expireAt = common.created + 1800;
