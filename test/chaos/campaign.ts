@@ -7,7 +7,7 @@ import { repeatLostKeys } from './clients/repeat-keys.ts';
 import { ask, statusOf } from './clients/ask.ts';
 import type { Evidence, Violation } from './evidence.ts';
 import { gather, readConnections } from './gather.ts';
-import { judgeAll } from './judges/judges.ts';
+import { judgeAll } from './invariants/invariants.ts';
 import { openLedger, readLedger } from './ledger-file.ts';
 import type { Mutant } from './mutants/mutants.ts';
 import { findLeftovers, untilQuiet } from './quiet.ts';

@@ -1,7 +1,7 @@
 /** The findings of a campaign, for people and for machines. */
 import type { Campaign } from './campaign.ts';
-import { JUDGES } from './judges/judges.ts';
-import { finalTasks } from './judges/tasks.ts';
+import { JUDGES } from './invariants/invariants.ts';
+import { finalTasks } from './invariants/tasks.ts';
 import type { ClientLine } from './records.ts';
 import { TARGETS } from './schedule.ts';
 import type { FaultRecord } from './storm.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { drawWish } from './clients/wishes.ts';
-import { JUDGES } from './judges/judges.ts';
+import { JUDGES } from './invariants/invariants.ts';
 import { MUTANTS } from './mutants/mutants.ts';
 import { createRandom } from '@darkroom/testing/random';
 import { TARGETS, planFaults } from './schedule.ts';

@@ -8,7 +8,7 @@ import type { MadeOutput, ServedAccount, ServedApp } from '../http/serve.ts';
 import { body as taskBody } from '../tasks/task-room.ts';
 import { WAYS, connectMcp } from './mcp-connection.ts';
 import type { Called, McpConnection } from './mcp-connection.ts';
-import { MAX_EVENT_BYTES, MAX_INLINE_BYTES, addressesIn, inlineBytes, noise, picturesIn } from './mcp-pictures.ts';
+import { MAX_EVENT_BYTES, MAX_INLINE_BYTES, addressesIn, inlineBytes, noise, picturesIn } from './mcp-images.ts';
 
 let served: ServedApp;
 let account: ServedAccount;

@@ -19,7 +19,7 @@ import { packageModule } from '../../src/config/package-root.ts';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom, TestAccount } from '../support/darkroom.ts';
 import type { Called, WAYS } from './mcp-connection.ts';
-import { MAX_EVENT_BYTES, MAX_INLINE_BYTES, addressesIn, inlineBytes, picturesIn } from './mcp-pictures.ts';
+import { MAX_EVENT_BYTES, MAX_INLINE_BYTES, addressesIn, inlineBytes, picturesIn } from './mcp-images.ts';
 
 /** What every one of these clients supports; the types of their packages have little else in common. */
 interface AnyClient {

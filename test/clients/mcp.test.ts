@@ -9,7 +9,7 @@ import type { TestAccount } from '../support/darkroom.ts';
 import { until } from '@darkroom/testing/until';
 import { WAYS, connectMcp, jsonOf, taskIdIn } from './mcp-connection.ts';
 import type { McpConnection } from './mcp-connection.ts';
-import { MAX_EVENT_BYTES, MAX_INLINE_BYTES, inlineBytes, picturesIn } from './mcp-pictures.ts';
+import { MAX_EVENT_BYTES, MAX_INLINE_BYTES, inlineBytes, picturesIn } from './mcp-images.ts';
 
 const SCENE = { model: 'darkroom/scene', input: { prompt: 'a lighthouse at sunset', resolution: '1k' } };
 

@@ -15,7 +15,7 @@ import type { ApiTask } from '../support/api-client.ts';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom, Role, TestAccount } from '../support/darkroom.ts';
 import type { LogLine, Protocol } from '../support/test-provider/log.ts';
-import { drawPicture } from '../support/test-provider/picture.ts';
+import { drawPicture } from '../support/test-provider/image.ts';
 import { startTestProvider } from '../support/test-provider/process.ts';
 import type { TestProvider } from '../support/test-provider/process.ts';
 import { until } from '@darkroom/testing/until';

@@ -13,7 +13,7 @@ import { verifyLedger } from '../../src/billing/verify.ts';
 import type { ApiTask } from '../support/api-client.ts';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom, TestAccount } from '../support/darkroom.ts';
-import { drawFilm, FILM } from '../support/test-provider/film.ts';
+import { drawFilm, FILM } from '../support/test-provider/video.ts';
 import type { LogLine } from '../support/test-provider/log.ts';
 import { startTestProvider } from '../support/test-provider/process.ts';
 import type { TestProvider } from '../support/test-provider/process.ts';

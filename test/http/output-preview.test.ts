@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import sharp from 'sharp';
 import { body } from '../tasks/task-room.ts';
-import { noise } from '../clients/mcp-pictures.ts';
+import { noise } from '../clients/mcp-images.ts';
 import { serveApp } from './serve.ts';
 import type { MadeOutput, ServedAccount, ServedApp } from './serve.ts';
 

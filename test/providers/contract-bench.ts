@@ -20,7 +20,7 @@ import type {
 import type { HttpProviderDeps } from '../../src/providers/upstream-calls.ts';
 import { createSecretSource } from '../../src/upstreams/secrets.ts';
 import type { LogLine, Protocol } from '../support/test-provider/log.ts';
-import { drawPicture } from '../support/test-provider/picture.ts';
+import { drawPicture } from '../support/test-provider/image.ts';
 import { startTestProvider } from '../support/test-provider/process.ts';
 import type { TestProvider } from '../support/test-provider/process.ts';
 import { until } from '@darkroom/testing/until';

@@ -10,7 +10,7 @@ import { ProviderFailure } from '../../src/providers/provider.ts';
 import type { InputFile } from '../../src/providers/provider.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { createSecretSource } from '../../src/upstreams/secrets.ts';
-import { drawSound } from '../support/test-provider/sound.ts';
+import { drawSound } from '../support/test-provider/audio.ts';
 import { describeProviderContract } from './provider-contract.ts';
 import { submitCall } from './submit-call.ts';
 

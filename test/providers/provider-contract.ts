@@ -14,7 +14,7 @@ import { createContractRig, MARK } from './contract-bench.ts';
 import type { ContractBench, ContractSubject } from './contract-bench.ts';
 import { describeJobs } from './job-contract.ts';
 import { submitCall } from './submit-call.ts';
-import { freePort, withSilentServer } from './unreachable-places.ts';
+import { freePort, withSilentServer } from './unreachable-servers.ts';
 
 const call = submitCall();
 

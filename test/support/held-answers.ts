@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { drawPicture } from './test-provider/picture.ts';
+import { drawPicture } from './test-provider/image.ts';
 
 /** @param earlier how many requests of the same path came before. @returns the status of the response. */
 export type Answer = (earlier: number) => number | Promise<number>;

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { connectMcp } from '../clients/mcp-connection.ts';
-import { addressesIn, noise, picturesIn } from '../clients/mcp-pictures.ts';
+import { addressesIn, noise, picturesIn } from '../clients/mcp-images.ts';
 import { serveApp } from '../http/serve.ts';
 import type { ServedAccount, ServedApp } from '../http/serve.ts';
 import { startS3Server, whyNoS3Server } from '../support/versitygw.ts';

@@ -9,7 +9,7 @@ import { text } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
 import { packageModule } from '../../src/config/package-root.ts';
 import type { Called } from '../clients/mcp-connection.ts';
-import { MAX_EVENT_BYTES, MAX_INLINE_BYTES, addressesIn, inlineBytes, picturesIn } from '../clients/mcp-pictures.ts';
+import { MAX_EVENT_BYTES, MAX_INLINE_BYTES, addressesIn, inlineBytes, picturesIn } from '../clients/mcp-images.ts';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom, TestAccount } from '../support/darkroom.ts';
 import { obtainPackage, whyNoPackage } from './python-environment.ts';

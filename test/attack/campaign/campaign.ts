@@ -11,7 +11,7 @@ import { ask, statusOf } from '../../chaos/clients/ask.ts';
 import { askOnceMore } from '../../chaos/clients/once-more.ts';
 import type { Violation } from '../../chaos/evidence.ts';
 import { gather, readConnections } from '../../chaos/gather.ts';
-import { judgeAll } from '../../chaos/judges/judges.ts';
+import { judgeAll } from '../../chaos/invariants/invariants.ts';
 import { openLedger, readLedger } from '../../chaos/ledger-file.ts';
 import { findLeftovers, untilQuiet } from '../../chaos/quiet.ts';
 import type { ClientLine } from '../../chaos/records.ts';

@@ -4,12 +4,18 @@
  */
 import type { Focus } from '../clients/client.ts';
 import type { Judge } from '../evidence.ts';
-import { oneClockDecides } from '../judges/clocks.ts';
-import { attemptsWithinSchedule, callbacksAgree, callbacksArrive } from '../judges/callbacks.ts';
-import { goneOnlyWhereLost, successStays } from '../judges/losses.ts';
-import { booksBalance, capturedWithinHeld, neverNegative, oneSettlement, textCallsArePaid } from '../judges/money.ts';
-import { outputsAreWhatWasMade } from '../judges/outputs.ts';
-import { noForbiddenConnection, noOrphans } from '../judges/remains.ts';
+import { oneClockDecides } from '../invariants/clocks.ts';
+import { attemptsWithinSchedule, callbacksAgree, callbacksArrive } from '../invariants/callbacks.ts';
+import { goneOnlyWhereLost, successStays } from '../invariants/losses.ts';
+import {
+  booksBalance,
+  capturedWithinHeld,
+  neverNegative,
+  oneSettlement,
+  textCallsArePaid,
+} from '../invariants/money.ts';
+import { outputsAreWhatWasMade } from '../invariants/outputs.ts';
+import { noForbiddenConnection, noOrphans } from '../invariants/remains.ts';
 import {
   everyTaskEnds,
   oneSubmitChain,
@@ -17,8 +23,8 @@ import {
   servesAgain,
   statusesMoveForward,
   terminalAnswersStay,
-} from '../judges/tasks.ts';
-import { deploysLoseNothing, eachItsOwnTasks, nobodyWaitsForAnother } from '../judges/trials.ts';
+} from '../invariants/tasks.ts';
+import { deploysLoseNothing, eachItsOwnTasks, nobodyWaitsForAnother } from '../invariants/trials.ts';
 import type { Fault } from '../schedule.ts';
 import type { Patch } from '../world/program-copy.ts';
 

@@ -13,7 +13,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import type { Job } from '../../support/test-provider/jobs.ts';
 import type { LogLine } from '../../support/test-provider/log.ts';
-import { drawPicture } from '../../support/test-provider/picture.ts';
+import { drawPicture } from '../../support/test-provider/image.ts';
 import type { Incoming, Reply, Room } from '../../support/test-provider/protocol.ts';
 import { handleOpenAi } from '../../support/test-provider/openai.ts';
 import { handleReplicate } from '../../support/test-provider/replicate.ts';

@@ -4,7 +4,7 @@
  * one.
  */
 import { readBehaviour } from './behaviour.ts';
-import { drawPicture } from './picture.ts';
+import { drawPicture } from './image.ts';
 import { answerSubmit, rejectionHeaders, textOf } from './protocol.ts';
 import type { Incoming, Reply, Room, Wording } from './protocol.ts';
 

@@ -4,10 +4,10 @@
  */
 import { readBehaviour } from './behaviour.ts';
 import type { Job } from './jobs.ts';
-import { drawPicture } from './picture.ts';
+import { drawPicture } from './image.ts';
 import { answerSubmit, OTHER_TYPES, rejectionHeaders, textOf } from './protocol.ts';
 import type { Incoming, Reply, Room, Wording } from './protocol.ts';
-import { drawSound } from './sound.ts';
+import { drawSound } from './audio.ts';
 
 const ONE_VIDEO = /^\/videos\/([\w-]+)(\/content)?$/;
 

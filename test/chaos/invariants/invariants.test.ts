@@ -5,7 +5,7 @@ import { describe, it } from 'node:test';
 import type { Evidence } from '../evidence.ts';
 import type { ClientLine, TaskAnswer } from '../records.ts';
 import type { ProbedPeriod } from '../trials/trial.ts';
-import { JUDGES, judgeAll } from './judges.ts';
+import { JUDGES, judgeAll } from './invariants.ts';
 
 const SECRET = 'a-secret-of-the-account';
 const MADE = { bytes: 7, sha256: 'ab'.repeat(32) };

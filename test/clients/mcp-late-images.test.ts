@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import { createApiClient } from '@darkroom/api/client/api-client';
 import { taskAnswer } from '@darkroom/mcp/task-answer';
 import type { WireTask } from '@darkroom/api/tasks/task';
-import { addressesIn, picturesIn } from './mcp-pictures.ts';
+import { addressesIn, picturesIn } from './mcp-images.ts';
 
 const BASE_URL = 'http://127.0.0.1:1/v1';
 
