@@ -7,7 +7,7 @@ import { repeatLostKeys } from './clients/repeat-keys.ts';
 import { ask, statusOf } from './clients/ask.ts';
 import type { Evidence, Violation } from './evidence.ts';
 import { gather, readConnections } from './gather.ts';
-import { judgeAll } from './invariants/invariants.ts';
+import { checkInvariants } from './invariants/invariants.ts';
 import { openLedger, readLedger } from './ledger-file.ts';
 import type { Mutant } from './mutants/mutants.ts';
 import { findLeftovers, untilQuiet } from './quiet.ts';
@@ -126,7 +126,7 @@ export async function runCampaign(options: CampaignOptions): Promise<Campaign> {
     const hasRepeated = repeated.some((count) => count > 0);
     const unrest = hasRepeated ? await untilQuiet(world, quietWithinMs) : first;
     const quietAfterMs = unrest === undefined ? Date.now() - healedAt : undefined;
-    report(unrest === undefined ? 'all is quiet: judging' : 'it does not become quiet: judging all the same');
+    report(unrest === undefined ? 'all is quiet: checking' : 'it does not become quiet: checking all the same');
     await Promise.all(
       [...accounts]
         .filter(([account]) => account !== POOR && ACCOUNTS.some(([name]) => name === account))
@@ -147,7 +147,7 @@ export async function runCampaign(options: CampaignOptions): Promise<Campaign> {
       ownEnds: world.ownEnds(),
       quietAfterMs,
       evidence,
-      violations: judgeAll(evidence),
+      violations: checkInvariants(evidence),
     };
   } finally {
     await world.close();

@@ -1,4 +1,4 @@
-/** Gathers the evidence once all is quiet: the logs, and every public response that a judge needs. */
+/** Gathers the evidence once all is quiet: the logs, and every public response that an invariant needs. */
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { verifyLedger } from '../../src/billing/verify.ts';
@@ -47,7 +47,7 @@ export async function gather(
     callbacks,
     callbackAttemptsAtMost: world.callbackOffsetsSeconds.length,
     downloads,
-    books: (await verifyLedger(world.testDatabase.database)).map(
+    ledgerErrors: (await verifyLedger(world.testDatabase.database)).map(
       ({ rule, subject, detail }) => `${rule}: ${subject}: ${detail}`,
     ),
     allowedAddresses: world.allowedAddresses,

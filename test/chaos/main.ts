@@ -51,7 +51,6 @@ const keepsLogs = options.keep || (mutant === undefined && report.violations.len
 say(`The whole report: ${file}${keepsLogs ? `; the logs: ${campaign.folder}` : ''}`);
 if (!keepsLogs) await rm(campaign.folder, { recursive: true, force: true });
 
-const isFound = mutant === undefined || report.invariants[mutant.judge.invariant] !== 0;
-if (mutant !== undefined)
-  say(isFound ? 'The mutant was found.' : `THE MUTANT WAS NOT FOUND: ${mutant.judge.invariant}`);
+const isFound = mutant === undefined || report.invariants[mutant.invariant.name] !== 0;
+if (mutant !== undefined) say(isFound ? 'The mutant was found.' : `THE MUTANT WAS NOT FOUND: ${mutant.invariant.name}`);
 process.exit((mutant === undefined ? report.violations.length === 0 : isFound) ? 0 : 1);

@@ -1,6 +1,6 @@
 /** The findings of a campaign, for people and for machines. */
 import type { Campaign } from './campaign.ts';
-import { JUDGES } from './invariants/invariants.ts';
+import { INVARIANTS } from './invariants/invariants.ts';
 import { finalTasks } from './invariants/tasks.ts';
 import type { ClientLine } from './records.ts';
 import { TARGETS } from './schedule.ts';
@@ -60,7 +60,7 @@ export function reportOf(campaign: Campaign): CampaignReport {
     ),
     ownEnds: campaign.ownEnds.map(({ name, exit }) => `${name} ended by itself with ${exit}, and was started again`),
     invariants: Object.fromEntries(
-      JUDGES.map(({ invariant }) => [invariant, violations.filter((found) => found.invariant === invariant).length]),
+      INVARIANTS.map(({ name }) => [name, violations.filter(({ invariant }) => invariant === name).length]),
     ),
     violations,
   };

@@ -11,7 +11,7 @@ import { ask, statusOf } from '../../chaos/clients/ask.ts';
 import { askOnceMore } from '../../chaos/clients/once-more.ts';
 import type { Violation } from '../../chaos/evidence.ts';
 import { gather, readConnections } from '../../chaos/gather.ts';
-import { judgeAll } from '../../chaos/invariants/invariants.ts';
+import { checkInvariants } from '../../chaos/invariants/invariants.ts';
 import { openLedger, readLedger } from '../../chaos/ledger-file.ts';
 import { findLeftovers, untilQuiet } from '../../chaos/quiet.ts';
 import type { ClientLine } from '../../chaos/records.ts';
@@ -120,7 +120,7 @@ export async function runAttackCampaign({ seed, minutes, report }: AttackOptions
     // Their connections' requests are over, and they get no more orders.
     for (const attacker of attackers) await attacker.kill();
     const restarted = restartsOf(world, pids);
-    report(unrest === undefined ? 'all is quiet: judging' : 'it does not become quiet: judging all the same');
+    report(unrest === undefined ? 'all is quiet: checking' : 'it does not become quiet: checking all the same');
 
     const lines = await readLedger<ClientLine>(world.files.clients);
     const attacks = await readLedger<AttackLine>(attackLog);
@@ -146,7 +146,7 @@ export async function runAttackCampaign({ seed, minutes, report }: AttackOptions
         ...restarted,
       ],
       delays: validateLatencies(latencies),
-      violations: judgeAll(evidence),
+      violations: checkInvariants(evidence),
     };
   } finally {
     for (const part of scripts.toReversed()) await part.kill();

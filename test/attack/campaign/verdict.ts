@@ -1,5 +1,5 @@
 /**
- * The checks of an attack campaign, in addition to the judges of the fault campaign; pure, so that they can be shown
+ * The checks of an attack campaign, in addition to the invariants of the fault campaign; pure, so that they can be shown
  * to fail.
  */
 import type { ClientLine } from '../../chaos/records.ts';

@@ -29,7 +29,7 @@ export async function neighbours(room: TrialRoom, name: string): Promise<TrialRe
       {
         isOurs: false,
         key: neighbour.account.key,
-        // Its tasks are not part of the campaign, whose judges know one installation.
+        // Its tasks are not part of the campaign, whose invariants know one installation.
         attempt: { ...attemptOf(room, neighbour.account, [neighbour.apiUrl]), record: () => undefined },
         owner: `${name}-neighbour`,
       },
