@@ -36,7 +36,7 @@ export interface Campaign {
   readonly seed: number;
   readonly minutes: number;
   readonly mutant: string | undefined;
-  readonly folder: string;
+  readonly directory: string;
   /** Why there was no S3 server. */
   readonly whyNoS3: string | undefined;
   readonly faults: readonly FaultRecord[];
@@ -141,7 +141,7 @@ export async function runCampaign(options: CampaignOptions): Promise<Campaign> {
       seed,
       minutes,
       mutant: mutant?.name,
-      folder: world.folder,
+      directory: world.directory,
       whyNoS3: world.whyNoS3,
       faults,
       ownEnds: world.ownEnds(),

@@ -42,7 +42,7 @@ export function reportOf(campaign: Campaign): CampaignReport {
     seed: campaign.seed,
     minutes: campaign.minutes,
     ...(campaign.mutant === undefined ? {} : { mutant: campaign.mutant }),
-    store: campaign.whyNoS3 === undefined ? 'an S3 server' : `A FOLDER, NO S3 SERVER: ${campaign.whyNoS3}`,
+    store: campaign.whyNoS3 === undefined ? 'an S3 server' : `A DIRECTORY, NO S3 SERVER: ${campaign.whyNoS3}`,
     tasks: tally(
       tasks.map(({ status, error }) => (error === undefined ? status : `fail ${error.reason ?? error.code}`)),
     ),

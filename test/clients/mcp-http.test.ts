@@ -168,7 +168,7 @@ describe('/mcp', () => {
     const headers = { Authorization: `Bearer ${other.client.key}` };
     assert.equal((await ask(toolCall('list_tasks'), headers)).status, 200);
     await account.client.send('DELETE', `/v1/account/keys/${other.id}`);
-    await until('it is refused', async () => (await ask(toolCall('list_tasks'), headers)).status === 401);
+    await until('it is rejected', async () => (await ask(toolCall('list_tasks'), headers)).status === 401);
   });
 
   it('stops waiting when its client disconnects', async () => {
@@ -199,7 +199,7 @@ describe('/mcp', () => {
 
     // Between two requests of a call that continues, there is no listener for a moment.
     let looks = 0;
-    await until('nobody waits any more', () => {
+    await until('no one waits any more', () => {
       looks = served.http.feed.count() === 0 ? looks + 1 : 0;
       return looks === 10;
     });

@@ -5,12 +5,12 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { removeInstance, writeInstance } from '../../src/standalone/instance.ts';
 import { readOrCreateSecrets } from '../../src/standalone/secrets.ts';
-import { temporaryFolder } from '../standalone/fixtures/supervised.ts';
+import { temporaryDirectory } from '../standalone/fixtures/supervised.ts';
 import { runAdminCommand } from './admin-command.ts';
 
 let folder: string;
 beforeEach(async () => {
-  folder = await temporaryFolder();
+  folder = await temporaryDirectory();
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 

@@ -13,7 +13,7 @@ import { writeInstance } from '../../src/standalone/instance.ts';
 import { claimOutbox } from '../../src/tasks/outbox/outbox.ts';
 import { readTask } from '../../src/tasks/record/read.ts';
 import { settleTask } from '../../src/tasks/lifecycle/settle.ts';
-import { temporaryFolder } from '../standalone/fixtures/supervised.ts';
+import { temporaryDirectory } from '../standalone/fixtures/supervised.ts';
 import { PRICE, body, openTaskRoom } from '../tasks/task-room.ts';
 import type { TaskRoom } from '../tasks/task-room.ts';
 import { ENCRYPTION_KEY, runAdminCommand } from './admin-command.ts';
@@ -153,7 +153,7 @@ describe('admin accounts', { concurrency: 2 }, () => {
   });
 
   it('includes the data directory in that command when the account is in its installation', async () => {
-    const folder = await temporaryFolder();
+    const folder = await temporaryDirectory();
     await writeInstance({
       apiUrl: 'http://127.0.0.1:1',
       adminUrl: 'http://127.0.0.1:2',

@@ -91,12 +91,12 @@ async function describeImages(): Promise<readonly BaseImage[]> {
   const pinned = await readFile(packageFile('tools/temporal/go.mod'), 'utf8');
   const [, uiVersion = ''] = /github\.com\/temporalio\/ui-server\/v2 v(\S+)/.exec(pinned) ?? [];
   const uiPrograms = {
-    folder: `temporal-ui-${uiVersion}`,
+    directory: `temporal-ui-${uiVersion}`,
     version: `v${uiVersion}`,
     packages: { 'ui-server': 'github.com/temporalio/ui-server/v2/cmd/server' },
   };
   const caddyPrograms = {
-    folder: `caddy-${CADDY_VERSION}`,
+    directory: `caddy-${CADDY_VERSION}`,
     version: `v${CADDY_VERSION}`,
     packages: { caddy: 'github.com/caddyserver/caddy/v2/cmd/caddy' },
   };

@@ -9,7 +9,7 @@ import { mkdir, mkdtemp, open, readFile, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { cacheFolder } from '../deploy/go-programs.ts';
+import { cacheDirectory } from '../deploy/go-programs.ts';
 import { CannotRunError, run, say, works } from './run.ts';
 
 export interface Engine {
@@ -53,7 +53,7 @@ async function whatIsMissing(): Promise<string[]> {
 }
 
 async function startEngine(): Promise<Engine> {
-  const data = path.join(cacheFolder(), 'docker');
+  const data = path.join(cacheDirectory(), 'docker');
   await mkdir(data, { recursive: true });
   const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-engine-'));
   const address = `unix://${path.join(folder, 'docker.sock')}`;

@@ -13,7 +13,7 @@ import { verifyLedger } from '../../src/billing/verify.ts';
 import type { ApiTask } from '../support/api-client.ts';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom, TestAccount } from '../support/darkroom.ts';
-import { drawFilm, FILM } from '../support/test-provider/video.ts';
+import { drawVideo, VIDEO } from '../support/test-provider/video.ts';
 import type { LogLine } from '../support/test-provider/log.ts';
 import { startTestProvider } from '../support/test-provider/process.ts';
 import type { TestProvider } from '../support/test-provider/process.ts';
@@ -55,13 +55,13 @@ describe('a video of an upstream', () => {
 
   async function assertDelivered({ prompt, task }: Ended): Promise<void> {
     assert.equal(task.status, 'success', JSON.stringify(task));
-    const [film, ...frames] = task.output ?? [];
-    assert.ok(film);
-    const original = await drawFilm(prompt);
-    const bytes = Buffer.from(await (await fetch(film.url)).arrayBuffer());
+    const [video, ...frames] = task.output ?? [];
+    assert.ok(video);
+    const original = await drawVideo(prompt);
+    const bytes = Buffer.from(await (await fetch(video.url)).arrayBuffer());
     assert.ok(bytes.equals(original));
-    assert.equal(film.sha256, createHash('sha256').update(original).digest('hex'));
-    const { type, mimeType, sizeBytes, width, height, durationSeconds } = film as typeof film & {
+    assert.equal(video.sha256, createHash('sha256').update(original).digest('hex'));
+    const { type, mimeType, sizeBytes, width, height, durationSeconds } = video as typeof video & {
       readonly durationSeconds?: number;
     };
     assert.deepEqual(
@@ -70,14 +70,14 @@ describe('a video of an upstream', () => {
         type: 'video',
         mimeType: 'video/mp4',
         sizeBytes: original.length,
-        width: FILM.width,
-        height: FILM.height,
-        durationSeconds: FILM.frames / FILM.fps,
+        width: VIDEO.width,
+        height: VIDEO.height,
+        durationSeconds: VIDEO.frames / VIDEO.fps,
       },
     );
     assert.deepEqual(
       frames.map((frame) => [frame.type, frame.width, frame.height]),
-      ['first_frame', 'last_frame', 'thumbnail'].map((type) => [type, FILM.width, FILM.height]),
+      ['first_frame', 'last_frame', 'thumbnail'].map((type) => [type, VIDEO.width, VIDEO.height]),
     );
     // Two seconds were requested.
     assert.deepEqual(task.billing, { currency: 'USD', held: '0.02', captured: '0.015', released: '0.005' });
@@ -134,7 +134,7 @@ describe('a video of an upstream', () => {
 
 /** A video model, a cent per second, behind the `/videos` of the test provider. */
 function modelOf(name: string, providerUrl: string, archivingSeconds: number): Readonly<Record<string, unknown>> {
-  const upstream = { protocol: 'openai', api: 'videos', secret: 'test', model: 'test/film', id: name };
+  const upstream = { protocol: 'openai', api: 'videos', secret: 'test', model: 'test/video', id: name };
   return {
     name: `test/${name}`,
     modality: 'video',

@@ -29,7 +29,7 @@ export function describeProviderContract(subject: ContractSubject, more?: (bench
     afterEach(() => rig.checkLog());
     after(() => rig.stop());
 
-    it('delivers the picture of the prompt, for one submit', async () => {
+    it('delivers the image of the prompt, for one submit', async () => {
       const work = request('a red house');
 
       const files = await generate(work);
@@ -92,9 +92,9 @@ export function describeProviderContract(subject: ContractSubject, more?: (bench
     });
 
     it('reports an unknown outcome when the response is HTML, or 500, 408, 409', async () => {
-      const unclear = [408, 409].filter((status) => subject.refusesWith?.includes(status) !== true);
-      const refusals = unclear.map((status) => `odd [reject ${status}]`);
-      for (const prompt of ['odd [html]', 'odd [500]', 'odd [reject 500]', ...refusals]) {
+      const unclear = [408, 409].filter((status) => subject.rejectsWith?.includes(status) !== true);
+      const rejections = unclear.map((status) => `odd [reject ${status}]`);
+      for (const prompt of ['odd [html]', 'odd [500]', 'odd [reject 500]', ...rejections]) {
         const error = await caught(generate(request(prompt)));
 
         assert.ok(error instanceof ProviderUnknown, `${prompt}: ${inspect(error)}`);

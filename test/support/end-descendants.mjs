@@ -50,7 +50,7 @@ function kill(pid) {
   }
 }
 
-// The runner is told apart: it asks its test processes to end, and reports.
+// The runner is an exception: it asks its test processes to end, and reports.
 if (process.env['NODE_TEST_CONTEXT'] !== undefined) {
   process.once('SIGTERM', () => {
     for (const pid of descendantsOf(process.pid)) kill(pid);

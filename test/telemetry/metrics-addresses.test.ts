@@ -10,7 +10,7 @@ import { ConfigurationError } from '../../src/config/environment.ts';
 import { claimPort } from '../../src/standalone/ports.ts';
 import { reservePort } from '../support/reserve-port.ts';
 import { readSettings } from '../../src/standalone/settings.ts';
-import { supervise, temporaryFolder } from '../standalone/fixtures/supervised.ts';
+import { supervise, temporaryDirectory } from '../standalone/fixtures/supervised.ts';
 import { Role } from '../support/darkroom.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 import type { TestDatabase } from '../support/test-database.ts';
@@ -69,7 +69,7 @@ describe('METRICS_PORT', () => {
     'under `npm start` is the port of the api, and the worker has the next one',
     { skip: process.platform !== 'linux' },
     async () => {
-      const folder = await temporaryFolder();
+      const folder = await temporaryDirectory();
       const dataDir = path.join(folder, 'data');
       const port = await findTwoFreePorts();
       const running = supervise(dataDir, { METRICS_PORT: String(port) });

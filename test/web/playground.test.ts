@@ -17,7 +17,7 @@ const browser = await launchBrowser();
 after(async () => {
   await browser.close();
   await darkroom.stop();
-  await rm(operators.folder, { recursive: true, force: true });
+  await rm(operators.directory, { recursive: true, force: true });
 });
 
 async function open(path: string, options: { width?: number; colorScheme?: 'light' | 'dark' } = {}) {

@@ -50,7 +50,7 @@ describe('the topology of docker-compose.yml', { skip: reason }, () => {
     assert.equal(String(historyShardCount), wanted['NUM_HISTORY_SHARDS']);
   });
 
-  it('makes a picture, and lists its workflow by our search attributes', async () => {
+  it('makes an image, and lists its workflow by our search attributes', async () => {
     const account = JSON.parse(
       await topology.runProgram('admin', 'accounts', 'create', '--name', 'first', '--usd', '1', '--json'),
     ) as { account: string };

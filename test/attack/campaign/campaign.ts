@@ -36,7 +36,7 @@ export interface AttackOptions {
 export interface AttackCampaign {
   readonly seed: number;
   readonly minutes: number;
-  readonly folder: string;
+  readonly directory: string;
   readonly latencies: readonly Latency[];
   readonly attacks: readonly AttackLine[];
   readonly memory: readonly MemorySample[];
@@ -77,15 +77,15 @@ export async function runAttackCampaign({ seed, minutes, report }: AttackOptions
   try {
     const script = (name: string, args: readonly string[]): Part => {
       const [file] = name.split(' ');
-      const log = `${world.folder}/${name}.log`;
+      const log = `${world.directory}/${name}.log`;
       const part = scriptPart(name, packageModule(`test/attack/campaign/${file}.ts`), args, log);
       scripts.push(part);
       return part;
     };
-    await script('name-server', ['--port', String(nameServerPort), '--log', `${world.folder}/names.jsonl`]).start();
+    await script('name-server', ['--port', String(nameServerPort), '--log', `${world.directory}/names.jsonl`]).start();
     const accounts = await openAccounts(world);
     const api = world.apiUrls.join(',');
-    const attackLog = `${world.folder}/attacks.jsonl`;
+    const attackLog = `${world.directory}/attacks.jsonl`;
     const attackers = Object.entries(ADDRESSES).map(([attacker, address]) => {
       const key = accounts.get(attacker)?.key;
       const args = ['--attacker', attacker, '--address', address, '--api', api, '--log', attackLog];
@@ -135,7 +135,7 @@ export async function runAttackCampaign({ seed, minutes, report }: AttackOptions
     return {
       seed,
       minutes,
-      folder: world.folder,
+      directory: world.directory,
       latencies,
       attacks,
       memory: await memory,

@@ -102,7 +102,7 @@ export const callbacksAgree: Invariant = {
         const isForgotten = mayBeForgotten(line, evidence);
         if (secret === undefined || final === undefined) {
           // Its client never learned its id, and so cannot create it again.
-          if (!isForgotten) problems.push('of a task that nobody has');
+          if (!isForgotten) problems.push('of a task that no one has');
         } else {
           if (!verifies(line, secret)) problems.push('its signatures do not verify');
           if (line.headers['webhook-id'] !== `msg_${taskId}`)

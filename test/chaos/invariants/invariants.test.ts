@@ -262,7 +262,7 @@ function afterLoss(): Evidence {
 /** What goes wrong, and the beginning of the invariant that must find it. */
 const BAD: readonly (readonly [what: string, invariant: string, evidence: () => Evidence])[] = [
   [
-    'an accepted task that nobody knows any more',
+    'an accepted task that no one knows any more',
     'every accepted task ends',
     () =>
       withLines({
@@ -398,7 +398,7 @@ const BAD: readonly (readonly [what: string, invariant: string, evidence: () => 
     () => withLines({ kind: 'balance', account: 'ada', begun: 1, ended: 2, outcome: OK, available: '-0.01' }),
   ],
   [
-    'bytes that nobody made',
+    'bytes that no one made',
     'every success output downloads',
     () => {
       const evidence = good();
@@ -422,7 +422,7 @@ const BAD: readonly (readonly [what: string, invariant: string, evidence: () => 
   ],
   ['an output that cannot be had', 'every success output downloads', () => ({ ...good(), downloads: [] })],
   [
-    'a delivery that the receiver refused',
+    'a delivery that the receiver rejected',
     'every callback is delivered',
     () => ({
       ...good(),

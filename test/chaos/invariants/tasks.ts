@@ -30,7 +30,7 @@ export const everyTaskEnds: Invariant = {
       if (task === undefined)
         return mayStayGone(taskId, evidence)
           ? []
-          : [{ subject: taskId, detail: 'it was accepted, and nobody knows it any more' }];
+          : [{ subject: taskId, detail: 'it was accepted, and no one knows it any more' }];
       return isTerminal(task.status) ? [] : [{ subject: taskId, detail: `it is still ${task.status}` }];
     });
   },

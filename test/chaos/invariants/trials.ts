@@ -37,7 +37,7 @@ export const deploysLoseNothing: Invariant = {
       trial.kind === 'deploy'
         ? trial.taskIds
             .filter((taskId) => finals.get(taskId)?.error?.reason === 'outcome_unknown')
-            .map((subject) => ({ subject, detail: 'nobody knows what became of it' }))
+            .map((subject) => ({ subject, detail: 'no one knows what became of it' }))
         : [],
     );
   },

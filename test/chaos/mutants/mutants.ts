@@ -187,7 +187,7 @@ export const MUTANTS: readonly Mutant[] = [
     ],
   },
   {
-    name: 'refusal-is-delivery',
+    name: 'rejection-is-delivery',
     invariant: callbacksArrive,
     patches: [{ file: 'activities/send-callback.js', find: 'httpStatus < 300', replace: 'httpStatus < 600' }],
   },

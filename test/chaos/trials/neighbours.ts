@@ -36,9 +36,9 @@ export async function neighbours(room: TrialRoom, name: string): Promise<TrialRe
     ];
     const tasks = await Promise.all(
       installations.flatMap(({ isOurs, key, attempt, owner }) =>
-        Array.from({ length: TASKS }, async (_, place) => {
-          const wish = wishOf(owner, place, TASK_MODELS[place % TASK_MODELS.length] ?? '', '[slow 1000]');
-          const { taskId } = await createTask(attempt, wish, 0, place);
+        Array.from({ length: TASKS }, async (_, index) => {
+          const wish = wishOf(owner, index, TASK_MODELS[index % TASK_MODELS.length] ?? '', '[slow 1000]');
+          const { taskId } = await createTask(attempt, wish, 0, index);
           const deadline = Date.now() + WITHIN_MS;
           let status = taskId === undefined ? 'not accepted' : 'queued';
           while (taskId !== undefined && !isTerminal(status) && Date.now() < deadline) {

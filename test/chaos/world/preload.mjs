@@ -19,7 +19,7 @@ if (clockFile !== undefined) {
       if (found !== offsetMs) appendFileSync(`${clockFile}.seen`, `${found}\n`);
       offsetMs = found;
     } catch {
-      // Nobody has stepped it yet.
+      // No one has stepped it yet.
     }
   };
   look();

@@ -17,12 +17,12 @@ import { createJobs } from './jobs.ts';
 import type { Job } from './jobs.ts';
 import { handleCog } from './cog.ts';
 import { handleFal } from './fal.ts';
-import { drawFilm } from './video.ts';
+import { drawVideo } from './video.ts';
 import { createHolds } from './holds.ts';
 import { createLog, PROTOCOLS } from './log.ts';
 import type { Protocol } from './log.ts';
 import { handleOpenAi } from './openai.ts';
-import { drawPicture } from './image.ts';
+import { drawImage } from './image.ts';
 import type { Incoming, ReceivedFile, Reply, Room } from './protocol.ts';
 import { handleReplicate } from './replicate.ts';
 import { handleRunway } from './runway.ts';
@@ -96,7 +96,7 @@ async function sendFile(request: IncomingMessage, response: ServerResponse, job:
     response.writeHead(200, { 'content-type': 'image/png', 'content-length': 3e12 }).write('x');
     return;
   }
-  const whole = isVideo ? await drawFilm(job.prompt) : await drawPicture(job.prompt);
+  const whole = isVideo ? await drawVideo(job.prompt) : await drawImage(job.prompt);
   const bytes = cutFileBytes > 0 ? whole.subarray(0, cutFileBytes) : whole;
   response.writeHead(200, { 'content-type': isVideo ? 'video/mp4' : 'image/png', 'content-length': bytes.length });
   if (job.fileBreaksLeft-- > 0) response.write(bytes.subarray(0, bytes.length / 2), () => response.destroy());
