@@ -1,6 +1,6 @@
 /**
- * The logs of a campaign's clients: each attempt with its outcome, also if that is unknown. The invariants rely on these
- * lines, the provider's and the receivers', and nothing that the program reports about itself except its public
+ * The logs of a campaign's clients: each attempt with its outcome, also if that is unknown. The invariants rely on
+ * these lines, the provider's and the receivers', and nothing that the program reports about itself except its public
  * responses.
  */
 

@@ -38,7 +38,7 @@ describe('the schedule of a campaign', () => {
     assert.deepEqual(planFaults(1, 60_000, []), []);
   });
 
-  it('asks for the same things whoever asks before', () => {
+  it('requests the same work whichever client requests first', () => {
     const draw = (): unknown[] => {
       const random = createRandom(5, 'client ada');
       return Array.from({ length: 20 }, (_, number) => drawWish(random, { account: 'ada', number, forbiddenUrl: 'x' }));

@@ -34,7 +34,7 @@ export interface Row {
   readonly hasIntent: boolean;
   readonly isCancelled: boolean;
   readonly isPastDeadline: boolean;
-  /** Whether these two are so before the attempt, and not only while the upstream, or an earlier attempt, is awaited. */
+  /** Whether these two hold before the attempt, and not only while the upstream, or an earlier attempt, is awaited. */
   readonly isBefore: boolean;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Loaded into every test process. The runner ends a file that takes too long with SIGTERM; whatever that file had started
- * would then live on, servers in process groups of their own included, and take the machine from the files that follow.
+ * Loaded into every test process. The runner ends a file that takes too long with SIGTERM; whatever that file had
+ * started would then live on, servers in process groups of their own included, and slow down the files that follow.
  */
 import { readFileSync, readdirSync } from 'node:fs';
 

@@ -97,7 +97,7 @@ describe("OpenAI's document", { skip: whyNoPackage(SPECS) }, () => {
   });
 
   for (const [what, changes] of Object.entries(CHATS)) {
-    it(`takes our chat completions: ${what}`, () =>
+    it(`accepts our chat completions: ${what}`, () =>
       check('CreateChatCompletionResponse', '/v1/chat/completions', {
         model: 'acme/text',
         messages: [{ role: 'user', content: ASK }],
@@ -106,7 +106,7 @@ describe("OpenAI's document", { skip: whyNoPackage(SPECS) }, () => {
   }
 
   for (const [what, changes] of Object.entries(RESPONSES)) {
-    it(`takes our responses: ${what}`, () =>
+    it(`accepts our responses: ${what}`, () =>
       check('Response', '/v1/responses', { model: 'acme/text', input: ASK, ...changes }));
   }
 });

@@ -81,7 +81,7 @@ describe(
       return (await text(child.stdout)).trim();
     }
 
-    it('takes what was delivered', async () => {
+    it('accepts what was delivered', async () => {
       assert.equal(await verify(), `ok ${taskId}`);
     });
 

@@ -43,7 +43,7 @@ describe('the topology of docker-compose.yml', { skip: reason }, () => {
     assert.equal(stdout.trim(), DYNAMIC_CONFIG);
   });
 
-  it('has the number of history shards that was asked for, which can never change', async () => {
+  it('has the number of history shards that was requested, which can never change', async () => {
     const { historyShardCount } = await connection.workflowService.getClusterInfo({});
     const wanted = composeEnvironment(['services', 'temporal', 'environment'], { TEMPORAL_DB_PASSWORD: 'any' });
 

@@ -1,6 +1,6 @@
 /**
- * Loaded into the api and the workers of a campaign before anything else (`node --import`): it steps their clock by what
- * a file says, leaving the monotonic one alone, and writes down to which addresses they connect. The program knows
+ * Loaded into the api and the workers of a campaign before anything else (`node --import`): it steps their clock by
+ * what a file says, leaving the monotonic one alone, and logs to which addresses they connect. The program knows
  * nothing of it.
  */
 import { appendFileSync, readFileSync } from 'node:fs';
