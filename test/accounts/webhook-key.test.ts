@@ -75,7 +75,7 @@ describe('a signing secret', () => {
 
   it('set by many concurrent requests is one of theirs, and every other one expires', async () => {
     const accountId = await newAccount();
-    const secrets = Array.from({ length: 6 }, (_, place) => `secret number ${place} of six`);
+    const secrets = Array.from({ length: 6 }, (_, index) => `secret number ${index} of six`);
 
     await Promise.all(secrets.map((secret) => replace(accountId, secret)));
 

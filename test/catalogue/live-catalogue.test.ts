@@ -29,21 +29,21 @@ interface LogLine {
   readonly [field: string]: unknown;
 }
 
-let folder: string;
+let directory: string;
 let logged: LogLine[];
 /** Names in the order in which they were pinned. */
 let pinned: string[];
 let opened: LiveCatalogue[];
 beforeEach(async () => {
-  folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-live-'));
+  directory = await mkdtemp(path.join(os.tmpdir(), 'darkroom-live-'));
   [logged, pinned, opened] = [[], [], []];
 });
 afterEach(async () => {
   await Promise.all(opened.map((catalogue) => catalogue.close()));
-  await rm(folder, { recursive: true, force: true });
+  await rm(directory, { recursive: true, force: true });
 });
 
-const at = (name: string): string => path.join(folder, name);
+const at = (name: string): string => path.join(directory, name);
 const text = (changes: Partial<ModelDefinition> = {}): string => JSON.stringify(definition(changes));
 
 /** Writes a file atomically. */
@@ -54,7 +54,7 @@ async function put(name: string, content: string): Promise<void> {
 
 async function open(options: Partial<LiveCatalogueOptions> = {}): Promise<LiveCatalogue> {
   const catalogue = await openLiveCatalogue({
-    folders: [folder],
+    folders: [directory],
     protocols: PROTOCOLS,
     definitions: { pin: async (models) => void pinned.push(...models.map(({ name }) => name)) },
     logger: pino({}, { write: (line: string) => void logged.push(JSON.parse(line) as LogLine) }),
@@ -261,7 +261,7 @@ describe('an invalid file', () => {
   it('is one that is not a regular file, or cannot be read', async () => {
     const catalogue = await open({ pollMs: 50 });
 
-    await mkdir(at('folder.json'));
+    await mkdir(at('directory.json'));
     await symlink(at('nowhere'), at('link.json'));
     await until('both are refused', () => catalogue.state().rejected?.problems.length === 2);
 
@@ -349,7 +349,7 @@ describe('a change of the files', () => {
     await until('it is missed', () => catalogue.state().rejected !== undefined);
     assert.deepEqual(
       catalogue.state().rejected?.problems.map(({ message }) => message),
-      [`${own}: there is no such file or folder`],
+      [`${own}: there is no such file or directory`],
     );
     assert.deepEqual(names(catalogue), ['a']);
 

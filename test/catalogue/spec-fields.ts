@@ -114,7 +114,7 @@ export function describeCell({ value, set, maximum, requiredEntries, range, text
 }
 
 const URL = 'https://example.com/file';
-const list = (length: number): readonly string[] => Array.from({ length }, (_, place) => `${URL}${place}`);
+const list = (length: number): readonly string[] => Array.from({ length }, (_, index) => `${URL}${index}`);
 
 function followsCell(cell: Cell, model: EmbeddedModel): boolean {
   const { field } = cell;

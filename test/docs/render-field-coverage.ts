@@ -28,7 +28,7 @@ export async function renderFieldCoverage(): Promise<string> {
   const cells = SPEC_FIELDS.rows.flatMap((row) => row.cells);
   const observed = table(
     ['field', 'observed', 'models', 'refused by', 'shown by'],
-    cells.flatMap((cell, place) => linesOf(cell, models, cells[place - 1]?.field === cell.field)),
+    cells.flatMap((cell, index) => linesOf(cell, models, cells[index - 1]?.field === cell.field)),
   );
   const rules = table(
     ['fields', 'type', 'rules'],

@@ -21,7 +21,7 @@ describe('an account with more videos than a worker has slots', () => {
     const small = await darkroom.createAccount();
     const film = { model: 'darkroom/motion-long', input: { prompt: 'the sea', duration: 30 } };
     const films: string[] = [];
-    for (let place = 0; place < FILMS; place++) {
+    for (let index = 0; index < FILMS; index++) {
       const { status, body } = await large.client.create(film);
       assert.equal(status, 200);
       films.push(body.data.taskId);

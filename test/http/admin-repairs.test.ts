@@ -124,8 +124,8 @@ describe('repairs', () => {
     const tasks = [await lostTask(account), await lostTask(account), await lostTask(account)];
     const another = openDatabase({ url: admin.served.room.url, poolSize: 2 }, silentLogger());
     try {
-      for (const [place, taskId] of tasks.entries()) {
-        await repair(taskId, false, place % 2 === 0 ? another : admin.served.room.database);
+      for (const [index, taskId] of tasks.entries()) {
+        await repair(taskId, false, index % 2 === 0 ? another : admin.served.room.database);
       }
     } finally {
       await another.close();

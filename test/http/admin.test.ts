@@ -212,7 +212,7 @@ describe('accounts', () => {
   });
 
   it('are listed a page at a time, each once, oldest first', async () => {
-    for (let place = 0; place < 5; place++) await newAccount({ name: `listed ${place}` });
+    for (let index = 0; index < 5; index++) await newAccount({ name: `listed ${index}` });
     const seen: string[] = [];
     let cursor = '';
     do {
@@ -451,7 +451,7 @@ describe('the queues', () => {
     const quiet = await newAccount({ usd: '1' });
     const busy = await newAccount({ usd: '1', limits: { runningTasks: 1 } });
     const client = clientOf((await newKey(busy.accountId)).key);
-    for (let place = 0; place < 4; place++) assert.equal((await client.create(body())).status, 200);
+    for (let index = 0; index < 4; index++) assert.equal((await client.create(body())).status, 200);
     await claimOutbox(admin.served.room.database, 1_000);
     clock = Date.now() + 120_000;
 

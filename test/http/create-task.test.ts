@@ -109,7 +109,7 @@ describe('an invalid field', () => {
 
   // Proves C2-4.
   it('of the metadata is found whatever its name: empty, long, with a line end, or one too many', async () => {
-    const many = Object.fromEntries(Array.from({ length: 17 }, (_, place) => [`key${place}`, '']));
+    const many = Object.fromEntries(Array.from({ length: 17 }, (_, index) => [`key${index}`, '']));
     assert.match(await rejectionMessage({ metadata: many }), /^invalid request: metadata: maxProperties: .* want 16$/);
     assert.match(await rejectionMessage({ metadata: { '': 'x' } }), /^invalid request: metadata: minLength/);
     assert.match(

@@ -35,10 +35,10 @@ let account: ServedAccount;
 let picture: Buffer;
 /** The fixed time of the app's clock, in milliseconds since 1970; undefined: it follows the machine's. */
 let standsAt: number | undefined;
-let folder: string;
+let directory: string;
 before(async () => {
-  folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-uploads-'));
-  served = await serveApp({ now: () => standsAt ?? Date.now(), environment: { STORE_URL: `file://${folder}` } });
+  directory = await mkdtemp(path.join(os.tmpdir(), 'darkroom-uploads-'));
+  served = await serveApp({ now: () => standsAt ?? Date.now(), environment: { STORE_URL: `file://${directory}` } });
   account = await served.newAccount();
   picture = await sharp({ create: { width: 8, height: 6, channels: 3, background: '#d9532f' } })
     .png()
@@ -46,7 +46,7 @@ before(async () => {
 });
 after(async () => {
   await served.close();
-  await rm(folder, { recursive: true, force: true });
+  await rm(directory, { recursive: true, force: true });
 });
 
 function authorized(of: ServedAccount = account): Record<string, string> {
@@ -225,7 +225,7 @@ describe('an upload', () => {
 
   /** Waits until this many files of the store are being written. */
   function untilUnfinished(count: number): Promise<void> {
-    const partial = path.join(folder, '~partial');
+    const partial = path.join(directory, '~partial');
     return until(`${count} files are being written`, async () => (await readdir(partial)).length === count);
   }
 

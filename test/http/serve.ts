@@ -121,13 +121,13 @@ export function unreachableDatabase(): Database {
 }
 
 export async function serveApp(options: ServeOptions = {}): Promise<ServedApp> {
-  const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-http-'));
+  const directory = await mkdtemp(path.join(os.tmpdir(), 'darkroom-http-'));
   const room = await openTaskRoom(options.appDatabase, { models: options.models, now: options.now });
   const { database } = room;
   const loaded = loadConfig({
     DATABASE_URL: 'postgres://not-used',
     TEMPORAL_ADDRESS: '127.0.0.1:1',
-    STORE_URL: `file://${folder}`,
+    STORE_URL: `file://${directory}`,
     URL_SIGNING_KEY: SIGNING_KEY,
     ENCRYPTION_KEY: SIGNING_KEY,
     PORT: '0',
@@ -227,8 +227,8 @@ export async function serveApp(options: ServeOptions = {}): Promise<ServedApp> {
       served.succeedWith(taskId, [{ type: 'image', bytes, mimeType, width: 2, height: 1 }]),
     async succeedWith(taskId, made) {
       const outputs = await Promise.all(
-        made.map(async ({ bytes, ...facts }, place) => {
-          const objectKey = `outputs/${taskId}/${place + 1}`;
+        made.map(async ({ bytes, ...facts }, index) => {
+          const objectKey = `outputs/${taskId}/${index + 1}`;
           return { ...facts, objectKey, ...(await store.put(objectKey, bytes, { mimeType: facts.mimeType })) };
         }),
       );
@@ -246,7 +246,7 @@ export async function serveApp(options: ServeOptions = {}): Promise<ServedApp> {
       await store.close();
       await options.appDatabase?.close();
       await room.close();
-      await rm(folder, { recursive: true, force: true });
+      await rm(directory, { recursive: true, force: true });
     },
   };
   return served;

@@ -117,7 +117,7 @@ describe('deleting over HTTP', () => {
 });
 
 describe('the body of ids', () => {
-  const ids = Array.from({ length: 51 }, (_, place) => `out_${place}`);
+  const ids = Array.from({ length: 51 }, (_, index) => `out_${index}`);
   const ROUTES = [
     ['POST', '/v1/storages/promote'],
     ['POST', '/v1/storages/delete'],

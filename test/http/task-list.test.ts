@@ -51,7 +51,7 @@ async function createTask(client: ApiClient, changes: Record<string, unknown> = 
 /** Newest first, like a list. */
 async function createTasks(client: ApiClient, count: number): Promise<TaskId[]> {
   const ids: TaskId[] = [];
-  for (let place = 0; place < count; place++) ids.unshift(await createTask(client));
+  for (let index = 0; index < count; index++) ids.unshift(await createTask(client));
   return ids;
 }
 
@@ -424,7 +424,7 @@ describe('a filter', () => {
     assert.match(await rejectionMessage(client, `metadata.${'x'.repeat(65)}=a`), /^invalid request: metadata/);
     assert.match(await rejectionMessage(client, 'metadata.a=%00'), /^invalid request: metadata\.a: must not contain/);
     assert.match(await rejectionMessage(client, 'metadata.%00=a'), /^invalid request: metadata: must not contain/);
-    const many = Array.from({ length: 17 }, (_, place) => `metadata.k${place}=v`).join('&');
+    const many = Array.from({ length: 17 }, (_, index) => `metadata.k${index}=v`).join('&');
     assert.equal(await rejectionMessage(client, many), 'invalid request: metadata: maxProperties: got 17, want 16');
   });
 

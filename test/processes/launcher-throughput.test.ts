@@ -216,8 +216,8 @@ describe('a launcher whose Temporal was unavailable', () => {
   it('leaves rows that fail by themselves to their leases, without delaying others', async (t) => {
     await accept(2_000);
     const { temporal, watched, launcher, pollAfterPause } = launch(t, 2_000);
-    for (let place = 0; place < 100; place++) {
-      temporal.refused.add(`tk-svc-${String(accepted - 20 * place).padStart(26, '0')}`);
+    for (let index = 0; index < 100; index++) {
+      temporal.refused.add(`tk-svc-${String(accepted - 20 * index).padStart(26, '0')}`);
     }
     temporal.answersAtOnce = true;
 

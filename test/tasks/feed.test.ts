@@ -66,7 +66,7 @@ function listen(taskId: TaskId, from = 0, on: EventFeed = feed): Listening {
 }
 
 const seqs = ({ events }: Listening): number[] => events.map(({ seq }) => seq);
-const upTo = (last: number): number[] => Array.from({ length: last }, (_, place) => place + 1);
+const upTo = (last: number): number[] => Array.from({ length: last }, (_, index) => index + 1);
 
 /** Waits until a listener has received this many events. */
 function untilBrought(count: number, { events }: Listening): Promise<void> {
@@ -157,10 +157,10 @@ describe('subscribing to a task', () => {
     const tasks = await Promise.all(Array.from({ length: 24 }, newTask));
     const listeners: { readonly from: number; readonly listening: Listening }[] = [];
     await Promise.all(
-      tasks.map(async (taskId, place) => {
+      tasks.map(async (taskId, index) => {
         for (let event = 0; event < EVENTS; event++) {
-          if (event % 20 === place % 20) {
-            const from = place % 3 === 0 ? event : 0;
+          if (event % 20 === index % 20) {
+            const from = index % 3 === 0 ? event : 0;
             listeners.push({ from, listening: listen(taskId, from) });
           }
           if (event % 7 === 6) listen(taskId).stop();

@@ -8,7 +8,7 @@ import { isAccepted, mediaOf, withTexts } from '../../src/tasks/record/input-med
 
 const picture = { type: 'string', contentMediaType: 'image/*' };
 
-function placesOf(schema: Record<string, unknown>, input: Record<string, unknown>): Record<string, string> {
+function mediaPathsOf(schema: Record<string, unknown>, input: Record<string, unknown>): Record<string, string> {
   return Object.fromEntries(mediaOf(schema, input).map(({ path, accepts }) => [path.join('.'), accepts.join()]));
 }
 
@@ -35,7 +35,7 @@ describe('the media of an input', () => {
       frames: [{ at: 0, image: 'g' }, { at: 1 }],
     };
 
-    assert.deepEqual(placesOf(schema, input), {
+    assert.deepEqual(mediaPathsOf(schema, input), {
       image_url: 'image/*',
       'image_urls.0': 'image/*',
       'image_urls.1': 'image/*',
@@ -55,13 +55,13 @@ describe('the media of an input', () => {
       { image_url: ['a'] },
       { image_url: { url: 'a' } },
     ]) {
-      assert.deepEqual(placesOf({ properties }, input), {}, JSON.stringify(input));
+      assert.deepEqual(mediaPathsOf({ properties }, input), {}, JSON.stringify(input));
     }
   });
 
   it('are finite in a schema that refers to itself', () => {
     const schema = { $ref: '#/$defs/a', $defs: { a: { $ref: '#/$defs/b' }, b: { $ref: '#/$defs/a' } } };
-    assert.deepEqual(placesOf(schema, { image_url: 'a' }), {});
+    assert.deepEqual(mediaPathsOf(schema, { image_url: 'a' }), {});
   });
 
   it('are replaced in a copy, whatever else the input contains', () => {

@@ -67,10 +67,10 @@ it('logs and traces contain no secret and no private text, for requests that suc
 
   const taskIds: string[] = [];
   const ways = ['', '[content]', '[fail]', '[drop]', '[404 file]', '[refuse-first 1]', '[slow 300]'];
-  for (const [place, model] of ['test/openai', 'test/replicate', 'test/tasks', 'darkroom/poster'].entries()) {
+  for (const [index, model] of ['test/openai', 'test/replicate', 'test/tasks', 'darkroom/poster'].entries()) {
     for (const way of ways) {
       const label = `${model} ${way}`;
-      const path = ['/ok', '/status/500', '/redirect', '/gone'][place] ?? '/ok';
+      const path = ['/ok', '/status/500', '/redirect', '/gone'][index] ?? '/ok';
       const body = {
         model,
         input: { prompt: `${canary(`the prompt of ${label}`)} ${way}` },
@@ -141,8 +141,8 @@ it('logs and traces contain no secret and no private text, for requests that suc
     name: 'test_cut',
     text: 'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = current_database()',
   };
-  const busy = Array.from({ length: 20 }, (_, place) =>
-    send('POST', '/v1/tasks', { model: 'test/openai', input: { prompt: canary(`cut off ${place}`) } }),
+  const busy = Array.from({ length: 20 }, (_, index) =>
+    send('POST', '/v1/tasks', { model: 'test/openai', input: { prompt: canary(`cut off ${index}`) } }),
   );
   await darkroom.testDatabase.database.query(cut);
   await Promise.all(busy);

@@ -137,10 +137,10 @@ describe('migrate with a private CA, a client certificate and an API key', () =>
   const API_KEY = 'a key of this run';
   let database: TestDatabase;
   let proxy: ForbiddingProxy;
-  let folder: string;
+  let directory: string;
   let credentials: NodeJS.ProcessEnv;
   before(async () => {
-    folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-credentials-'));
+    directory = await mkdtemp(path.join(os.tmpdir(), 'darkroom-credentials-'));
     const [server, client] = [makeCertificate('Temporal'), makeCertificate('an operator')];
     credentials = {
       TEMPORAL_API_KEY: API_KEY,
@@ -154,11 +154,11 @@ describe('migrate with a private CA, a client certificate and an API key', () =>
   after(async () => {
     proxy.close();
     await database.close();
-    await rm(folder, { recursive: true });
+    await rm(directory, { recursive: true });
   });
 
   async function written(name: string, text: string): Promise<string> {
-    const file = path.join(folder, name);
+    const file = path.join(directory, name);
     await writeFile(file, text);
     return file;
   }

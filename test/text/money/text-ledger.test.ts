@@ -222,7 +222,7 @@ describe('a text call', () => {
     const key = await createKey(room.database, caller.accountId, { name: 'second', scopes: SCOPES });
     const calls = [newTextCall(caller), newTextCall({ ...caller, keyId: key.id }), newTextCall(caller)];
     for (const call of calls) await process.ledger.hold(call);
-    for (const [place, call] of calls.entries()) process.ledger.settle(settlementOf(call, BigInt(10 ** place)));
+    for (const [index, call] of calls.entries()) process.ledger.settle(settlementOf(call, BigInt(10 ** index)));
     await process.ledger.flush();
 
     const today = new Date().toISOString().slice(0, 10);
@@ -252,8 +252,8 @@ describe('many text calls of one account', () => {
 
     assert.deepEqual(room.statements, ['move_text_money', 'move_text_money']);
     assert.deepEqual(await standing(caller), [940_000n, 60_000n, 60]);
-    for (const [place, { id }] of calls.entries()) {
-      const held = BigInt(place + 1) * 1_000n;
+    for (const [index, { id }] of calls.entries()) {
+      const held = BigInt(index + 1) * 1_000n;
       assert.deepEqual(await entriesOf(room, id), [['hold', 1_000n, 1_000_000n - held, held]]);
     }
     for (const call of calls) process.ledger.settle(settlementOf(call, 10n));
@@ -368,7 +368,7 @@ describe('the concurrency limit of text calls', () => {
     assert.deepEqual((await standing(caller))[2], 7);
 
     // Two end, and two more are accepted.
-    const held = calls.filter((_, place) => outcomes[place] === 'held');
+    const held = calls.filter((_, index) => outcomes[index] === 'held');
     for (const call of held.slice(0, 2)) process.ledger.settle(settlementOf(call, 1n));
     await process.ledger.flush();
     const more = await outcomesOf(

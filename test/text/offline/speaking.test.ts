@@ -110,8 +110,8 @@ describe('stop sequences', () => {
     const text = 'one two three four five';
     const stops = fc.array(fc.tuple(fc.nat(22), fc.integer({ min: 1, max: 4 })), { minLength: 1, maxLength: 3 });
     await fc.assert(
-      fc.asyncProperty(stops, async (places) => {
-        const stop = places.map(([from, length]) => text.slice(from, from + length));
+      fc.asyncProperty(stops, async (ranges) => {
+        const stop = ranges.map(([from, length]) => text.slice(from, from + length));
         const said = await textOf(`Say exactly: ${text}`, { stop });
         assert.ok(text.startsWith(said));
         for (const sequence of stop) assert.ok(!said.includes(sequence));
@@ -142,7 +142,7 @@ describe('reasoning', () => {
     }
     const [byDefault, none, ...efforts] = lengths;
     assert.deepEqual([byDefault, none], [0, 0]);
-    for (const [place, length] of efforts.entries()) assert.ok(length > (efforts[place - 1] ?? 0));
+    for (const [index, length] of efforts.entries()) assert.ok(length > (efforts[index - 1] ?? 0));
   });
 
   it('comes first, and has nothing in it that clients take for a wrapper', async () => {

@@ -62,7 +62,7 @@ describe('responses of an upstream that has them', { timeout: 180_000 }, () => {
     );
     assert.deepEqual(
       events.map((event) => event['sequence_number']),
-      events.map((_, place) => place),
+      events.map((_, index) => index),
     );
     assert.deepEqual(
       types,
@@ -94,7 +94,7 @@ describe('responses of an upstream that has them', { timeout: 180_000 }, () => {
   it('has the whole response, after the last frame', async () => {
     let release = (): void => undefined;
     const released = new Promise<void>((resolve) => (release = resolve));
-    upstream.script({ pace: (place) => (place === 1 ? released : Promise.resolve()) });
+    upstream.script({ pace: (index) => (index === 1 ? released : Promise.resolve()) });
     const opened = await open(bench.router, await responsesCall(model, { stream: true }));
     assert.equal(opened.kind, 'frames');
     assert.equal(opened.whole?.(), undefined);
@@ -194,13 +194,13 @@ describe('responses of an upstream that has them', { timeout: 180_000 }, () => {
     for (const scripted of [
       events,
       responseEvents(HELLO).toSpliced(3, 0, { type: 'keepalive', sequence_number: 3 }),
-      responseEvents(HELLO).map((event, place) => ({ ...event, sequence_number: place * 2 })),
+      responseEvents(HELLO).map((event, index) => ({ ...event, sequence_number: index * 2 })),
     ]) {
       upstream.script({ events: scripted });
       const frames = await framesOf(bench.router, await responsesCall(model, { stream: true }));
       assert.deepEqual(
         frames.map((frame) => dataOf(frame)['sequence_number']),
-        frames.map((_, place) => place),
+        frames.map((_, index) => index),
       );
       assert.equal(frames.length, events.length);
     }
@@ -261,9 +261,9 @@ describe('a response that is passed on and interrupted', { timeout: 180_000 }, (
   };
   /** With sequence numbers, and without a final event. */
   const numbered = (...events: readonly Json[]): Behaviour => ({
-    events: [...responseEvents(HELLO).slice(0, 2), ...events, {}].map((event, place) => ({
+    events: [...responseEvents(HELLO).slice(0, 2), ...events, {}].map((event, index) => ({
       ...event,
-      sequence_number: place,
+      sequence_number: index,
     })),
     endsAfter: events.length + 2,
   });
@@ -329,7 +329,7 @@ describe('a response that is passed on and interrupted', { timeout: 180_000 }, (
     const done = { ...thoughts, summary: [{ type: 'summary_text', text: 'Hm. Yes.' }] };
     const call = { id: 'fc_1', type: 'function_call', status: 'in_progress', call_id: 'c1', name: 'f', arguments: '' };
     const logprob = { token: 'No', logprob: -0.5, bytes: [78, 111], top_logprobs: [] };
-    const item = (place: number): Json => ({ item_id: 'x', output_index: place });
+    const item = (index: number): Json => ({ item_id: 'x', output_index: index });
     const { told } = await broken(
       numbered(
         { type: 'response.output_item.added', output_index: 0, item: thoughts },

@@ -11,7 +11,7 @@ import { planVideo } from '../../src/video/video.ts';
 import { createLook } from '../../src/video/look.ts';
 import { hex } from '../../src/image/colour.ts';
 import { lastFrameOf } from '@darkroom/media/decode';
-import { clip, difference, folder, meanColour, mediaOf, quarters, sample } from './video-samples.ts';
+import { clip, difference, directory, meanColour, mediaOf, quarters, sample } from './video-samples.ts';
 
 const RED = [230, 30, 30] as const;
 const BLUE = [30, 40, 230] as const;
@@ -102,7 +102,7 @@ describe('videos that are cut from clips', () => {
 
   it('have the audio of the input', async () => {
     const video = await clip('silent.mp4', RED, 1);
-    const tone = path.join(folder, 'tone.wav');
+    const tone = path.join(directory, 'tone.wav');
     await writeFile(tone, sineWav(1));
     const input = { prompt: 'slow', duration: 3, reference_video_urls: ['a'], resolution: '720p' };
     const media = mediaOf({ 'reference_video_urls.0': video, 'reference_audio_urls.0': tone });
@@ -127,7 +127,7 @@ describe('the look of a video', () => {
 
 describe('files that cannot be used', () => {
   it('are rejected with their path in the input', async () => {
-    const text = path.join(folder, 'text.txt');
+    const text = path.join(directory, 'text.txt');
     await writeFile(text, 'no picture, no film, no sound');
     const video = await clip('good.mp4', RED, 1);
     for (const [input, media, position] of [
