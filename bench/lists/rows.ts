@@ -19,7 +19,7 @@ const INSERT_TASKS = `
   SELECT 'tk-svc-' || substr(upper(md5(i::text)), 1, 26), $1,
          CASE WHEN is_rare THEN '${RARE_KEY}' ELSE $2 END, CASE WHEN i % 2 = 0 THEN 'order-' || i END,
          decode(md5(i::text), 'hex'), 1,
-         CASE WHEN is_rare THEN 'bench/rare' WHEN i % 10 < 6 THEN 'bench/swatch' WHEN i % 10 < 9 THEN 'bench/film'
+         CASE WHEN is_rare THEN 'bench/rare' WHEN i % 10 < 6 THEN 'bench/swatch' WHEN i % 10 < 9 THEN 'bench/video'
               ELSE 'bench/voice' END,
          'none', jsonb_build_object('prompt', repeat('a fox in the snow ', 20)),
          CASE WHEN is_rare THEN '{"campaign": "spring"}'::jsonb

@@ -105,7 +105,7 @@ describe('a signing secret', () => {
   });
 
   it('cannot be set for an account that does not exist', async () => {
-    await assert.rejects(replace('acc_none', 'a secret of nobody'), AccountNotFoundError);
+    await assert.rejects(replace('acc_none', 'a secret of no account'), AccountNotFoundError);
   });
 
   // Proves C6-9.

@@ -148,7 +148,7 @@ describe('the embedded models', () => {
     }
   });
 
-  it('price a draft at a quarter, and count pictures, seconds and characters', () => {
+  it('price a draft at a quarter, and count images, seconds and characters', () => {
     const units = new Map(models.map(({ definition }) => [definition.name, definition.pricing.unit]));
     for (const { definition } of models) {
       const expected = { image: 'image', video: 'second', audio: 'second' }[definition.modality];

@@ -79,7 +79,7 @@ describe('admin secrets', () => {
   });
 
   it('fails when no key can decrypt a secret, and names its account', async () => {
-    const accountId = await store('a key that nobody has any more 32 characters');
+    const accountId = await store('a key that no one has any more 32 characters');
 
     const { code, stdout } = await admin({ DATABASE_URL: room.url, ...ROTATING }, 'status');
 
@@ -169,13 +169,13 @@ describe('admin secrets of npm start', () => {
     await start(long);
     const { taskId, deadline } = await begin(3_600, urlSigningKey);
 
-    const refused = await run('forget');
+    const rejected = await run('forget');
     await beginArchiving(room.database, taskId);
     const allowed = await run('forget');
 
-    assert.equal(refused.code, 1);
-    assert.match(refused.stderr, /1 open task .* for up to 3[56]\d\d s more/);
-    assert.ok(refused.stderr.includes(deadline), refused.stderr);
+    assert.equal(rejected.code, 1);
+    assert.match(rejected.stderr, /1 open task .* for up to 3[56]\d\d s more/);
+    assert.ok(rejected.stderr.includes(deadline), rejected.stderr);
     assert.equal(allowed.code, 0, allowed.stderr);
     await removeInstance(directory);
   });

@@ -50,11 +50,11 @@ describe('the connections of a complete installation', () => {
 
   before(async () => {
     directory = await mkdtemp(path.join(os.tmpdir(), 'darkroom-peers-'));
-    const picture = await sharp({ create: { width: 64, height: 64, channels: 3, background: 'teal' } })
+    const image = await sharp({ create: { width: 64, height: 64, channels: 3, background: 'teal' } })
       .png()
       .toBuffer();
     const serve: RequestListener = (_request, response) =>
-      response.writeHead(200, { 'content-type': 'image/png' }).end(picture);
+      response.writeHead(200, { 'content-type': 'image/png' }).end(image);
     hidden = await startPeer(serve);
     allowed = await startPeer((request, response) => {
       if (request.url?.startsWith('/hidden') === true) response.writeHead(302, { location: hidden.url }).end();

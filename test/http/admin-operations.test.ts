@@ -141,7 +141,7 @@ describe('accounts', () => {
     assert.deepEqual(await found('100%'), ['Quay 100%'], 'what means something to LIKE is plain text');
     assert.deepEqual(await found('%'), ['Quay 100%']);
     assert.deepEqual(await found(ids[1] ?? ''), ['harbour two']);
-    assert.deepEqual(await found('nobody has this name'), []);
+    assert.deepEqual(await found('no account has this name'), []);
   });
 
   it('are listed a page at a time', async () => {

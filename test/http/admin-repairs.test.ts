@@ -27,7 +27,7 @@ async function readSummary(): Promise<Summary> {
 }
 
 function doneOf({ done }: Summary, kind: string) {
-  return done.find((count) => count.kind === kind) ?? assert.fail(`nothing is told of ${kind}`);
+  return done.find((count) => count.kind === kind) ?? assert.fail(`${kind} is not reported`);
 }
 
 /** @param database of the process that repairs; default: that of the process that serves requests. */

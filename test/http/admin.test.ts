@@ -311,7 +311,7 @@ describe('money', () => {
     const { accountId } = await newAccount({ usd: '2' });
     const path = `/admin/accounts/${accountId}/adjust`;
 
-    const up = await admin.ask<BookedEntry>('POST', path, { usd: '0.5', reason: 'a picture that came late' });
+    const up = await admin.ask<BookedEntry>('POST', path, { usd: '0.5', reason: 'an image that came late' });
     assert.equal(up.body.data.account.available, '2.5');
     assert.equal(up.body.data.amount, '0.5');
     assert.match(up.body.data.reference, /^adjustment_/);

@@ -92,19 +92,19 @@ export class DocumentedApi {
   }
 
   /** @throws {AssertionError} the response does not match the document. @param isHead if true, no body is expected. */
-  judge(operationId: string, answer: Answer, isHead = false): void {
+  check(operationId: string, answer: Answer, isHead = false): void {
     const { method, path, responses } = this.operation(operationId);
     const where = `${method} ${path} → ${answer.status}`;
     const response = responses[answer.status];
     assert.ok(response, `${where} is not in the document: ${answer.text.slice(0, 300)}`);
     const { headers = {}, content = {} } = this.#resolved(response);
-    for (const [name, header] of Object.entries(headers)) this.#judgeHeader(where, name, header, answer);
-    if (!isHead) this.#judgeBody(where, content, answer);
+    for (const [name, header] of Object.entries(headers)) this.#checkHeader(where, name, header, answer);
+    if (!isHead) this.#checkBody(where, content, answer);
     const code = answer.status >= 400 ? errorCode(answer.text) : undefined;
     this.seen.add([operationId, answer.status, code].filter(Boolean).join(' '));
   }
 
-  #judgeHeader(where: string, name: string, header: Header, answer: Answer): void {
+  #checkHeader(where: string, name: string, header: Header, answer: Answer): void {
     const { required = false, schema = {} } = this.#resolved(header);
     const value = answer.headers[name.toLowerCase()];
     if (value === undefined) {
@@ -115,7 +115,7 @@ export class DocumentedApi {
     this.#validate(`${where}: ${name}`, schema, isInteger ? Number(value) : value);
   }
 
-  #judgeBody(where: string, content: NonNullable<Response['content']>, answer: Answer): void {
+  #checkBody(where: string, content: NonNullable<Response['content']>, answer: Answer): void {
     const types = Object.keys(content);
     if (types.length === 0) {
       assert.equal(answer.text, '', `${where} has a body`);

@@ -114,7 +114,7 @@ describe('the ledger', () => {
     );
     assert.deepEqual((await ids('kind=capture&kind=topup')).length, 2);
     assert.deepEqual(await ids('kind=adjustment'), []);
-    assert.deepEqual(await ids('keyId=nobodyhas1'), []);
+    assert.deepEqual(await ids('keyId=unknownkey'), []);
     const [hold] = (await ledger(account.client, `reference=${taskId}&kind=hold`)).entries;
     const at = hold?.at ?? 0;
     assert.ok((await ids(`from=${at}`)).includes(`hold:${taskId}`));

@@ -77,7 +77,7 @@ export interface ServedApp {
   readonly store: ObjectStore;
   readonly text: Pick<TextParts, 'ledger'>;
   /** How often the launcher was woken, and which tasks were offered for repair. */
-  readonly told: { wakes: number; readonly considered: string[] };
+  readonly notified: { wakes: number; readonly considered: string[] };
   newAccount(options?: { microUsd?: bigint } & Partial<AccountLimits>): Promise<ServedAccount>;
   /** Ends a task as a worker would, with these bytes as its one output. */
   succeed(taskId: string, bytes: Buffer, mimeType?: string): Promise<void>;
@@ -136,7 +136,7 @@ export async function serveApp(options: ServeOptions = {}): Promise<ServedApp> {
   });
   const config = { ...loaded, http: { ...loaded.http, requiresHttps: options.requiresHttps ?? false } };
   const store = openStore(config.store);
-  const told = { wakes: 0, considered: [] as string[] };
+  const notified = { wakes: 0, considered: [] as string[] };
 
   let handle: RequestListener = () => {};
   const server = await listen(config.http, (request, response) => handle(request, response), {
@@ -184,10 +184,10 @@ export async function serveApp(options: ServeOptions = {}): Promise<ServedApp> {
     room.catalogue,
     {
       wakeLauncher: () => {
-        told.wakes += 1;
+        notified.wakes += 1;
       },
       considerRepair: (task) => {
-        told.considered.push(task.id);
+        notified.considered.push(task.id);
       },
       mayClaim: () => false,
       isReady: () => true,
@@ -210,7 +210,7 @@ export async function serveApp(options: ServeOptions = {}): Promise<ServedApp> {
     http,
     store,
     text,
-    told,
+    notified,
     async newAccount({ microUsd = 1_000_000_000n, ...limits } = {}) {
       const id = await database.transaction(async (transaction) => {
         const accountId = await createAccount(transaction, 'test', { ...TEST_LIMITS, ...limits });

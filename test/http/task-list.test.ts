@@ -64,7 +64,7 @@ describe('a list of tasks', () => {
     const { client } = await newAccount();
     const ids = await createTasks(client, 11);
     const [newest = ''] = ids;
-    await served.succeed(newest, Buffer.from('a picture'));
+    await served.succeed(newest, Buffer.from('an image'));
 
     const { page, size, total, totalIsCapped, tasks, nextCursor } = await list(client);
 
@@ -289,7 +289,7 @@ describe('a filter', () => {
       { status: 'fail', reason: 'timed_out' },
       { retentionDays: 7 },
     );
-    await served.succeed(succeeded, Buffer.from('a picture'));
+    await served.succeed(succeeded, Buffer.from('an image'));
 
     assert.deepEqual(await listIds(client, 'status=success'), [succeeded]);
     assert.deepEqual(await listIds(client, 'status=fail'), [failed]);

@@ -219,7 +219,7 @@ describe('a certificate whose files change', () => {
         else await replace(files.TLS_CERT_FILE, cert);
         if (key !== undefined) await replace(files.TLS_KEY_FILE, key);
         await until(
-          () => `the log tells of ${what}; it has ${JSON.stringify(problems())}`,
+          () => `the log reports ${what}; it has ${JSON.stringify(problems())}`,
           () =>
             problems()
               .slice(problemCount)

@@ -44,7 +44,7 @@ export async function createOne(
   for (;;) {
     const answer = await account.client.create(body, `${round}-${index}`).catch(() => undefined);
     if (answer?.status === 200) return { taskId: answer.body.data.taskId, ...kind, marker };
-    if (answer !== undefined) assert.ok(answer.status >= 500, `refused: ${JSON.stringify(answer.body)}`);
+    if (answer !== undefined) assert.ok(answer.status >= 500, `rejected: ${JSON.stringify(answer.body)}`);
     if (Date.now() > deadline) throw new Error('no answer to a create');
     await new Promise((resolve) => setTimeout(resolve, 200));
   }

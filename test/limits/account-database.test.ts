@@ -84,9 +84,9 @@ describe('transactions of many accounts', () => {
     }
     assert.deepEqual([...tried].sort(), frozen, 'they take turns');
 
-    asked.push(...Array.from({ length: 4 }, () => ask('acc_sound')));
+    asked.push(...Array.from({ length: 4 }, () => ask('acc_healthy')));
     await turn();
-    assert.equal(waiting.filter((accountId) => accountId === 'acc_sound').length, 2, 'half of what they leave');
+    assert.equal(waiting.filter((accountId) => accountId === 'acc_healthy').length, 2, 'half of what they leave');
 
     const [freed] = waiting;
     assert.ok(freed);

@@ -163,9 +163,9 @@ export function describePut(opened: () => OpenedStore): void {
     it('survives a source that has failed already', async () => {
       const source = new PassThrough();
       const put = store.put('early', source, PNG);
-      source.destroy(new Error('refused'));
+      source.destroy(new Error('rejected'));
 
-      await assert.rejects(put, /refused/);
+      await assert.rejects(put, /rejected/);
 
       await assertNothingAt(opened(), 'early');
     });

@@ -201,7 +201,7 @@ describe('a launcher whose Temporal was unavailable', () => {
   it('is not paused by a row that is rejected before any other is acknowledged', async (t) => {
     await accept(200);
     const { temporal, watched, launcher } = launch(t, 200);
-    temporal.refused.add(`tk-svc-${String(accepted - 199).padStart(26, '0')}`);
+    temporal.rejected.add(`tk-svc-${String(accepted - 199).padStart(26, '0')}`);
 
     launcher.wake();
     await watched.quiet();
@@ -217,7 +217,7 @@ describe('a launcher whose Temporal was unavailable', () => {
     await accept(2_000);
     const { temporal, watched, launcher, pollAfterPause } = launch(t, 2_000);
     for (let index = 0; index < 100; index++) {
-      temporal.refused.add(`tk-svc-${String(accepted - 20 * index).padStart(26, '0')}`);
+      temporal.rejected.add(`tk-svc-${String(accepted - 20 * index).padStart(26, '0')}`);
     }
     temporal.answersAtOnce = true;
 

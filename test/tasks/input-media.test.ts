@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { isAccepted, mediaOf, withTexts } from '../../src/tasks/record/input-media.ts';
 
-const picture = { type: 'string', contentMediaType: 'image/*' };
+const imageField = { type: 'string', contentMediaType: 'image/*' };
 
 function mediaPathsOf(schema: Record<string, unknown>, input: Record<string, unknown>): Record<string, string> {
   return Object.fromEntries(mediaOf(schema, input).map(({ path, accepts }) => [path.join('.'), accepts.join()]));
@@ -16,13 +16,13 @@ describe('the media of an input', () => {
   it('are found wherever the schema marks them: fields, arrays, choices and definitions', () => {
     const schema = {
       type: 'object',
-      $defs: { frame: { type: 'object', properties: { at: { type: 'number' }, image: picture } } },
+      $defs: { frame: { type: 'object', properties: { at: { type: 'number' }, image: imageField } } },
       properties: {
         prompt: { type: 'string' },
-        image_url: picture,
-        image_urls: { type: 'array', items: picture },
-        pair: { type: 'array', prefixItems: [picture, { type: 'string' }], items: { ...picture } },
-        either: { anyOf: [{ ...picture }, { type: 'string', contentMediaType: 'video/*' }, { type: 'array' }] },
+        image_url: imageField,
+        image_urls: { type: 'array', items: imageField },
+        pair: { type: 'array', prefixItems: [imageField, { type: 'string' }], items: { ...imageField } },
+        either: { anyOf: [{ ...imageField }, { type: 'string', contentMediaType: 'video/*' }, { type: 'array' }] },
         frames: { type: 'array', items: { $ref: '#/$defs/frame' } },
       },
     };
@@ -47,7 +47,7 @@ describe('the media of an input', () => {
   });
 
   it('are none when a field is absent, of another type, or only named like one that an object inherits', () => {
-    const properties = { image_url: picture, constructor: picture, toString: picture };
+    const properties = { image_url: imageField, constructor: imageField, toString: imageField };
     for (const input of [
       {},
       { image_url: 1 },

@@ -62,7 +62,7 @@ it('logs and traces contain no secret and no private text, for requests that suc
     client.send(method, path, body, headers).catch(() => undefined);
 
   await send('PUT', '/v1/account/webhook-key', { secret: canary('a webhook secret') });
-  await send('PUT', '/v1/account/webhook-key', { secret: 'ü', other: canary('a refused webhook secret') });
+  await send('PUT', '/v1/account/webhook-key', { secret: 'ü', other: canary('a rejected webhook secret') });
   await send('POST', '/v1/account/webhook-key/test', { url: `${receiver.url}/ok/${canary('a tested address')}` });
 
   const taskIds: string[] = [];
@@ -86,7 +86,7 @@ it('logs and traces contain no secret and no private text, for requests that suc
   }
 
   // Rejected, each in its own way.
-  const odd = canary('a refused body');
+  const odd = canary('a rejected body');
   await send('POST', '/v1/tasks', { model: odd, input: { [odd]: odd } });
   await send('POST', '/v1/tasks', `{"input":"${odd}`);
   await send('POST', '/v1/tasks', {

@@ -82,7 +82,7 @@ describe('inspecting broken containers', () => {
     const rssBefore = process.memoryUsage.rss();
     const endsAt = performance.now() + SECONDS * 1_000;
     delay.enable();
-    const tally = { read: 0, refused: 0, killed: 0 };
+    const tally = { read: 0, rejected: 0, killed: 0 };
 
     let files = 0;
     const fuzz = async (stream: number): Promise<void> => {
@@ -99,7 +99,7 @@ describe('inspecting broken containers', () => {
           tally.read += 1;
         } catch (error) {
           assert.ok(error instanceof UnsupportedMediaError, `${where}: ${String(error)}`);
-          tally[error.problem === undefined ? 'refused' : 'killed'] += 1;
+          tally[error.problem === undefined ? 'rejected' : 'killed'] += 1;
         }
         assert.ok(performance.now() - startedAt < WITHIN_MS, where);
         if (number % ORDINARY_EVERY === 0) {

@@ -364,7 +364,7 @@ describe('the concurrency limit of text calls', () => {
     const outcomes = [...here, ...there];
     assert.equal(outcomes.filter((outcome) => outcome === 'held').length, 7);
     const rejections = outcomes.filter((outcome) => outcome !== 'held');
-    assert.ok(rejections.every((refusal) => refusal instanceof TooManyStreamsError && refusal.cap === 7));
+    assert.ok(rejections.every((rejection) => rejection instanceof TooManyStreamsError && rejection.cap === 7));
     assert.deepEqual((await standing(caller))[2], 7);
 
     // Two end, and two more are accepted.
@@ -414,10 +414,10 @@ describe('a key with spend caps', () => {
     const outcomes = await outcomesOf(Array.from({ length: 5 }, () => newTextCall(caller)));
 
     assert.deepEqual(namesOf(outcomes), ['held', 'held', 'held', 'SpendCapError', 'SpendCapError']);
-    const [, , , refusal] = outcomes;
-    assert.ok(refusal instanceof SpendCapError);
+    const [, , , rejection] = outcomes;
+    assert.ok(rejection instanceof SpendCapError);
     assert.deepEqual(
-      [refusal.period, refusal.capMicroUsd, refusal.leftMicroUsd, refusal.neededMicroUsd],
+      [rejection.period, rejection.capMicroUsd, rejection.leftMicroUsd, rejection.neededMicroUsd],
       ['total', 3_500n, 500n, 1_000n],
     );
     await provesItself();

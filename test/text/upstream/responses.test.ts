@@ -245,7 +245,7 @@ describe('a response that is passed on and interrupted', { timeout: 180_000 }, (
   });
 
   /** The events of a failing stream, and those that report the failure. */
-  const broken = async (behaviour: Behaviour): Promise<{ passed: readonly Json[]; told: readonly Json[] }> => {
+  const broken = async (behaviour: Behaviour): Promise<{ passed: readonly Json[]; reported: readonly Json[] }> => {
     upstream.script(behaviour);
     const opened = await open(bench.router, await responsesCall(model, { stream: true }));
     assert.equal(opened.kind, 'frames');
@@ -257,7 +257,7 @@ describe('a response that is passed on and interrupted', { timeout: 180_000 }, (
     );
     assert.ok(error instanceof TextFailure, String(error));
     assert.equal(opened.whole?.(), undefined);
-    return { passed: frames.map(dataOf), told: (opened.fail?.(PROBLEM) ?? []).map(dataOf) };
+    return { passed: frames.map(dataOf), reported: (opened.fail?.(PROBLEM) ?? []).map(dataOf) };
   };
   /** With sequence numbers, and without a final event. */
   const numbered = (...events: readonly Json[]): Behaviour => ({
@@ -267,16 +267,16 @@ describe('a response that is passed on and interrupted', { timeout: 180_000 }, (
     })),
     endsAfter: events.length + 2,
   });
-  const outputOf = (told: readonly Json[]): unknown => ((told.at(-1)?.['response'] ?? {}) as Json)['output'];
+  const outputOf = (reported: readonly Json[]): unknown => ((reported.at(-1)?.['response'] ?? {}) as Json)['output'];
 
   // Proves C9-13.
   it('continues the numbering, with an error and a failed response that has the partial output', async () => {
     for (const behaviour of [{ breaksAfter: 7 }, { endsAfter: 7 }, { errorAfter: 7 }] satisfies Behaviour[]) {
-      const { passed, told } = await broken(behaviour);
+      const { passed, reported } = await broken(behaviour);
 
       assert.equal(passed.length, 7);
-      const response = told[1]?.['response'] as Json;
-      assert.deepEqual(told, [
+      const response = reported[1]?.['response'] as Json;
+      assert.deepEqual(reported, [
         {
           type: 'error',
           sequence_number: 7,
@@ -309,19 +309,19 @@ describe('a response that is passed on and interrupted', { timeout: 180_000 }, (
           content: [{ type: 'output_text', text: 'Hello, wörld 🌍', annotations: [], logprobs: [] }],
         },
       ]);
-      const text = JSON.stringify(told);
+      const text = JSON.stringify(reported);
       for (const secret of ['vendor', 'secret', 'operator', upstream.host]) assert.ok(!text.includes(secret), secret);
     }
   });
 
   it('gives no number to the event of the upstream’s own failure', async () => {
     const failed = { ...response('failed', [], HELLO), error: { code: 'server_error', message: 'secret words' } };
-    const { passed, told } = await broken(numbered({ type: 'response.failed', response: failed }));
+    const { passed, reported } = await broken(numbered({ type: 'response.failed', response: failed }));
     assert.deepEqual(
-      [...passed, ...told].map((event) => event['sequence_number']),
+      [...passed, ...reported].map((event) => event['sequence_number']),
       [0, 1, 2, 3],
     );
-    assert.deepEqual(outputOf(told), []);
+    assert.deepEqual(outputOf(reported), []);
   });
 
   it('has completed items as reported, and open ones as far as they arrived', async () => {
@@ -330,7 +330,7 @@ describe('a response that is passed on and interrupted', { timeout: 180_000 }, (
     const call = { id: 'fc_1', type: 'function_call', status: 'in_progress', call_id: 'c1', name: 'f', arguments: '' };
     const logprob = { token: 'No', logprob: -0.5, bytes: [78, 111], top_logprobs: [] };
     const item = (index: number): Json => ({ item_id: 'x', output_index: index });
-    const { told } = await broken(
+    const { reported } = await broken(
       numbered(
         { type: 'response.output_item.added', output_index: 0, item: thoughts },
         { type: 'response.reasoning_summary_text.delta', ...item(0), summary_index: 0, delta: 'Hm.' },
@@ -354,7 +354,7 @@ describe('a response that is passed on and interrupted', { timeout: 180_000 }, (
       ),
     );
 
-    assert.deepEqual(outputOf(told), [
+    assert.deepEqual(outputOf(reported), [
       done,
       {
         ...thoughts,

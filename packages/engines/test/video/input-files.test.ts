@@ -18,7 +18,7 @@ const BLUE = [30, 40, 230] as const;
 
 describe('videos that begin with an image', () => {
   it('begin with exactly that image, and then move', async () => {
-    const image_url = await quarters('picture.png', 640, 480);
+    const image_url = await quarters('image.png', 640, 480);
     for (const prompt of ['pan right', 'push in, rain, night falls']) {
       const [first, ...rest] = await sample({ prompt, image_url: 'x', duration: 4 }, { media: { image_url } });
       const given = await sharp(image_url)
@@ -128,7 +128,7 @@ describe('the look of a video', () => {
 describe('files that cannot be used', () => {
   it('are rejected with their path in the input', async () => {
     const text = path.join(directory, 'text.txt');
-    await writeFile(text, 'no picture, no film, no sound');
+    await writeFile(text, 'no image, no video, no audio');
     const video = await clip('good.mp4', RED, 1);
     for (const [input, media, position] of [
       [{ image_url: 'x' }, { image_url: text }, 'image_url'],
