@@ -349,7 +349,7 @@ describe('a change of the files', () => {
     await until('it is missed', () => catalogue.state().rejected !== undefined);
     assert.deepEqual(
       catalogue.state().rejected?.problems.map(({ message }) => message),
-      [`${own}: there is no such file or directory`],
+      [`${own}: there is no such file or folder`],
     );
     assert.deepEqual(names(catalogue), ['a']);
 

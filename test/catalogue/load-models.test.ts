@@ -194,7 +194,7 @@ describe("an operator's model file", () => {
     const missing = path.join(directory, 'missing');
     await assert.rejects(loadModels([missing], PROTOCOLS), {
       name: 'ModelFileError',
-      message: `${missing}: there is no such file or directory`,
+      message: `${missing}: there is no such file or folder`,
     });
   });
 

@@ -163,17 +163,17 @@ describe('a certificate whose files change', () => {
     const files = await writePair(makeCertificate('old'));
     const { served } = await serveTls(files);
     try {
-      const standing = await handshake(served.url);
-      assert.equal(await ask(standing), 'HTTP/1.1 200 OK');
+      const existing = await handshake(served.url);
+      assert.equal(await ask(existing), 'HTTP/1.1 200 OK');
       assert.equal(await servedName(served.url), 'old');
 
       const next = makeCertificate('new');
       await replace(files.TLS_CERT_FILE, next.cert);
       await replace(files.TLS_KEY_FILE, next.key);
       await until('the new certificate is served', async () => (await servedName(served.url)) === 'new');
-      assert.equal(await ask(standing), 'HTTP/1.1 200 OK');
-      assert.equal(standing.getPeerCertificate().subject.CN, 'old');
-      standing.destroy();
+      assert.equal(await ask(existing), 'HTTP/1.1 200 OK');
+      assert.equal(existing.getPeerCertificate().subject.CN, 'old');
+      existing.destroy();
     } finally {
       await served.close();
     }
