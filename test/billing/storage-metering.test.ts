@@ -229,8 +229,8 @@ describe('metering', () => {
     await storage.promoteAt(caller, outputIds, Date.parse('2026-04-20T00:00:00Z'));
     await leave(caller, 100_000n);
 
-    const creates = Array.from({ length: 12 }, (_, place) =>
-      room.creator.create(caller, { model: 'acme/images', input: { prompt: `${place}` } }, undefined),
+    const creates = Array.from({ length: 12 }, (_, index) =>
+      room.creator.create(caller, { model: 'acme/images', input: { prompt: `${index}` } }, undefined),
     );
     await Promise.allSettled([meterAt(Date.parse('2026-04-25T00:05:00Z')), ...creates]);
 

@@ -193,7 +193,7 @@ describe('/mcp', () => {
     const first = await response.body?.getReader().read();
     assert.match(new TextDecoder().decode(first?.value), /notifications\/progress/);
     await until('it is waited for', () => served.http.feed.count() === 1);
-    const reads = (): number => served.told.considered.filter((id) => id === taskId).length;
+    const reads = (): number => served.notified.considered.filter((id) => id === taskId).length;
     const readsBefore = reads();
     gone.abort();
 

@@ -153,22 +153,22 @@ describe('admin accounts', { concurrency: 2 }, () => {
   });
 
   it('includes the data directory in that command when the account is in its installation', async () => {
-    const folder = await temporaryDirectory();
+    const directory = await temporaryDirectory();
     await writeInstance({
       apiUrl: 'http://127.0.0.1:1',
       adminUrl: 'http://127.0.0.1:2',
       temporalAddress: '127.0.0.1:3',
       databaseUrl: room.url,
       storeUrl: 'file:///nowhere',
-      dataDir: folder,
-      environment: { DATABASE_URL: room.url, ENCRYPTION_KEY, DARKROOM_EMBEDDED: 'true', DATA_DIR: folder },
+      dataDir: directory,
+      environment: { DATABASE_URL: room.url, ENCRYPTION_KEY, DARKROOM_EMBEDDED: 'true', DATA_DIR: directory },
     });
 
-    const { stderr } = await runAdminCommand(['accounts', 'create', '--name', 'empty', '--data-dir', folder], {});
+    const { stderr } = await runAdminCommand(['accounts', 'create', '--name', 'empty', '--data-dir', directory], {});
 
     assert.match(stderr, /until npm run admin -- --data-dir '.*' accounts top-up acc_\w+ --usd 10\n/);
-    assert.ok(stderr.includes(`--data-dir '${folder}'`), stderr);
-    await rm(folder, { recursive: true, force: true });
+    assert.ok(stderr.includes(`--data-dir '${directory}'`), stderr);
+    await rm(directory, { recursive: true, force: true });
   });
 
   it('adds and corrects money, each reference once', async () => {

@@ -209,7 +209,7 @@ describe('a deprecated model', () => {
     assert.equal(running.body.data.status, 'queued');
     assert.deepEqual(deprecationHeaders(running), COUNTED);
 
-    await served.succeed(created.data.taskId, Buffer.from('picture'));
+    await served.succeed(created.data.taskId, Buffer.from('image'));
     assert.equal((await account.client.get(created.data.taskId)).body.data.status, 'success');
   });
 });

@@ -73,7 +73,7 @@ describe('Retry-After of an open task', () => {
     }
 
     assert.ok(
-      delays.every((wait, place) => place === 0 || wait > (delays[place - 1] ?? 0)),
+      delays.every((wait, index) => index === 0 || wait > (delays[index - 1] ?? 0)),
       delays.join(),
     );
     assert.equal(delays.at(-1), 30);

@@ -58,7 +58,7 @@ describe('the list of stored outputs', () => {
   it('is in pages, newest first, each output on one of them', async () => {
     const account = await served.newAccount();
     const ids: string[] = [];
-    for (let place = 0; place < 5; place++) ids.unshift((await storeOutput(served, account)).id);
+    for (let index = 0; index < 5; index++) ids.unshift((await storeOutput(served, account)).id);
 
     const pages = [];
     for (const page of [1, 2, 3, 4]) pages.push(await listStored(account, `?page=${page}&size=2`));

@@ -284,7 +284,7 @@ describe('a response', () => {
     const events = data.slice(0, -1).map((each) => JSON.parse(each) as { type: string; sequence_number: number });
     assert.deepEqual(
       events.map((event) => event.sequence_number),
-      events.map((_, place) => place),
+      events.map((_, index) => index),
     );
     const last = events.at(-1) as unknown as { type: string; response: { id: string; status: string } };
     assert.deepEqual([last.type, last.response.status], ['response.completed', 'completed']);

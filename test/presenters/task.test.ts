@@ -118,11 +118,11 @@ describe('a presented task', () => {
   it('signs each URL for its own output, under the file name of the contract', () => {
     const task = detail({ status: 'success', capturedMicroUsd: 0n, outputs: [output(0), output(1)] });
 
-    for (const [place, each] of (presentTask(task, signer, NOW).output ?? []).entries()) {
+    for (const [index, each] of (presentTask(task, signer, NOW).output ?? []).entries()) {
       const [, , token = '', name] = new URL(each.url).pathname.split('/');
       assert.deepEqual(signer.verify(token), { outputId: each.id, expireAt: each.expireAt });
-      assert.equal(name, `${task.id}-${place + 1}.webp`);
-      assert.equal(outputFileName(task.id, { position: place, mimeType: 'image/webp' }), name);
+      assert.equal(name, `${task.id}-${index + 1}.webp`);
+      assert.equal(outputFileName(task.id, { position: index, mimeType: 'image/webp' }), name);
     }
   });
 

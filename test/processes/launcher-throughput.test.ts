@@ -201,7 +201,7 @@ describe('a launcher whose Temporal was unavailable', () => {
   it('is not paused by a row that is rejected before any other is acknowledged', async (t) => {
     await accept(200);
     const { temporal, watched, launcher } = launch(t, 200);
-    temporal.refused.add(`tk-svc-${String(accepted - 199).padStart(26, '0')}`);
+    temporal.rejected.add(`tk-svc-${String(accepted - 199).padStart(26, '0')}`);
 
     launcher.wake();
     await watched.quiet();
@@ -216,8 +216,8 @@ describe('a launcher whose Temporal was unavailable', () => {
   it('leaves rows that fail by themselves to their leases, without delaying others', async (t) => {
     await accept(2_000);
     const { temporal, watched, launcher, pollAfterPause } = launch(t, 2_000);
-    for (let place = 0; place < 100; place++) {
-      temporal.refused.add(`tk-svc-${String(accepted - 20 * place).padStart(26, '0')}`);
+    for (let index = 0; index < 100; index++) {
+      temporal.rejected.add(`tk-svc-${String(accepted - 20 * index).padStart(26, '0')}`);
     }
     temporal.answersAtOnce = true;
 

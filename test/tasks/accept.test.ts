@@ -104,8 +104,8 @@ describe('64 creates at once with one Idempotency-Key', () => {
     const key = newId('req');
 
     const answers = await Promise.allSettled(
-      Array.from({ length: 64 }, (_, place) =>
-        room.creator.create(caller, body({ input: { prompt: place % 2 === 0 ? 'a fox' : 'a hare' } }), key),
+      Array.from({ length: 64 }, (_, index) =>
+        room.creator.create(caller, body({ input: { prompt: index % 2 === 0 ? 'a fox' : 'a hare' } }), key),
       ),
     );
 

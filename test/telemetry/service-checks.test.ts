@@ -71,7 +71,7 @@ describe('the values that are read at a scrape', () => {
   before(async () => {
     testDatabase = await createTestDatabase();
     ({ database } = testDatabase);
-    for (const [place, text] of FILL.entries()) await database.query({ name: `fill_${place}`, text });
+    for (const [index, text] of FILL.entries()) await database.query({ name: `fill_${index}`, text });
   });
   after(() => testDatabase.close());
 
