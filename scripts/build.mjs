@@ -201,7 +201,7 @@ async function run(root, command, args) {
   const child = spawn(command, args, { cwd: root, stdio: ['ignore', process.stderr, process.stderr] });
   return new Promise((resolve, reject) => {
     child.once('error', ({ message }) =>
-      reject(new Error(`${message}\nSomething is missing in node_modules: remove that folder and start again.`)),
+      reject(new Error(`${message}\nSomething is missing in node_modules: remove that directory and start again.`)),
     );
     child.once('exit', (code) => resolve(code === 0));
   });

@@ -128,14 +128,14 @@ function requestedSeconds({ duration }: Pricing, input: Input): Decimal {
 
 function characters({ text }: Pricing, input: Input): Decimal {
   const value = text === undefined ? '' : (valueOf(input, text.field) ?? '');
-  if (typeof value !== 'string') throw new Error(`the price goes by ${text?.field}, which is no text`);
+  if (typeof value !== 'string') throw new Error(`the price depends on ${text?.field}, which is not a string`);
   return exact(countCodePoints(value));
 }
 
 function number(input: Input, { field, default: missing }: { field: string; default?: number }): Decimal {
   const value = valueOf(input, field) ?? missing;
   const amount = typeof value === 'string' || typeof value === 'number' ? decimalOf(value) : undefined;
-  if (amount === undefined) throw new Error(`the price goes by ${field}, which is no number`);
+  if (amount === undefined) throw new Error(`the price depends on ${field}, which is not a number`);
   return amount;
 }
 

@@ -41,7 +41,7 @@ export function announce(facts: InstallationFacts): string {
 
 function howToGetKey(admin: string): string[] {
   return [
-    'The API key was shown at the first start. Make another in a second terminal:',
+    'The API key was shown at the first start. To create another, run in a second terminal:',
     `New key:       ${admin} keys create`,
   ];
 }
@@ -61,7 +61,7 @@ function firstSteps(apiUrl: string, apiKey: string): string[] {
     '',
     `  ${curl} ${apiUrl}/v1/tasks ${authorization} -H 'Content-Type: application/json' -d '${EXAMPLE_BODY}' | tee task.json`,
     '',
-    'See how far it is (again until its status is "success"):',
+    'Get its status (repeat until it is "success"):',
     '',
     `  ${curl} ${apiUrl}/v1/tasks/${taskId} ${authorization} -o task.json && cat task.json`,
     '',

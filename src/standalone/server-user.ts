@@ -77,7 +77,7 @@ async function findOrCreateIds(): Promise<{ uid: number; gid: number }> {
       return await readIds();
     } catch (error) {
       throw new StandaloneError(
-        `you are root, and PostgreSQL refuses to run as root: a user "${USER_NAME}" was needed and could not be made.\n` +
+        `PostgreSQL does not run as root, and the user "${USER_NAME}" for it could not be created.\n` +
           'Start as an ordinary user, create that user, or set DATABASE_URL to a PostgreSQL of your own.',
         { cause: error },
       );

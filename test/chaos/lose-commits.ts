@@ -47,13 +47,13 @@ export async function loseCommits(world: World, forMs: number): Promise<LostComm
   try {
     await sleep(Math.min(forMs, MOST_MS));
     before = await readTasks(world);
-    const pid = await findClusterPid(world.cluster.folder);
+    const pid = await findClusterPid(world.cluster.directory);
     const children = pid === undefined ? [] : await childrenOf(pid);
     await postgres.kill();
     // Each is a session of its own, and would answer the statement that it is executing.
     for (const child of children) kill(child);
   } finally {
-    await forgetSettings(world.cluster.folder);
+    await forgetSettings(world.cluster.directory);
   }
   const until = Date.now();
   await postgres.start();
@@ -89,8 +89,8 @@ function kill(pid: number): void {
 }
 
 /** Before the start, so that no commit is confirmed too early any more. */
-async function forgetSettings(folder: string): Promise<void> {
-  const file = path.join(folder, 'postgresql.auto.conf');
+async function forgetSettings(directory: string): Promise<void> {
+  const file = path.join(directory, 'postgresql.auto.conf');
   const lines = (await readFile(file, 'utf8')).split('\n');
   await writeFile(
     file,

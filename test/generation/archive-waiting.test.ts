@@ -45,12 +45,12 @@ async function fetched(signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();
 }
 
-const FILMS = definition({ name: 'acme/films', modality: 'video' });
+const VIDEOS = definition({ name: 'acme/videos', modality: 'video' });
 
 let room: TaskRoom;
 before(async () => {
-  room = await openTaskRoom(undefined, { models: [FILMS] });
-  await createPinnedDefinitions(room.database).pin([definition(), FILMS]);
+  room = await openTaskRoom(undefined, { models: [VIDEOS] });
+  await createPinnedDefinitions(room.database).pin([definition(), VIDEOS]);
 });
 after(() => room.close());
 
@@ -61,7 +61,7 @@ interface Bench {
   readonly frameDecoders: TenantShares;
   readonly stopping: AbortController;
   /** Keys of the videos. */
-  readonly films: Set<string>;
+  readonly videos: Set<string>;
   /** The error that fetching a file ends with; undefined: it is stored. */
   trouble: Error | undefined;
 }
@@ -72,7 +72,7 @@ function newBench(slots?: number): Bench {
     videoArchivingSlots: createVideoArchivingSlots(),
     frameDecoders: createFrameDecoders(undefined, 1),
     stopping: new AbortController(),
-    films: new Set(),
+    videos: new Set(),
     trouble: undefined,
   };
 }
@@ -98,14 +98,14 @@ function archiveAt(bench: Bench, taskId: TaskId, options: Attempt = {}): Promise
       put: async (key: string, body: string, { signal }: { signal: AbortSignal }) => {
         await fetched(signal);
         if (bench.trouble !== undefined) throw bench.trouble;
-        if (body.endsWith('.mp4')) bench.films.add(key);
+        if (body.endsWith('.mp4')) bench.videos.add(key);
         return { sizeBytes: 3, sha256: 'x' };
       },
     },
     inspector: {
       inspect: async (_account: string, source: ByteSource) => {
         const key = String(await source.read(0, 1));
-        return bench.films.has(key)
+        return bench.videos.has(key)
           ? { kind: 'video', mimeType: 'video/mp4' }
           : { kind: 'image', mimeType: 'image/png' };
       },
@@ -119,19 +119,19 @@ function archiveAt(bench: Bench, taskId: TaskId, options: Attempt = {}): Promise
   });
 }
 
-async function generatedTask(caller?: Caller, model = 'acme/pictures'): Promise<TaskId> {
+async function generatedTask(caller?: Caller, model = 'acme/images'): Promise<TaskId> {
   const { taskId } = await room.creator.create(caller ?? (await room.newCaller()), body({ model }), undefined);
   const { task } = await beginHandling(room.database, taskId, 60);
-  const url = `https://files.example.com/${model === FILMS.name ? 'one.mp4' : 'one.png'}`;
+  const url = `https://files.example.com/${model === VIDEOS.name ? 'one.mp4' : 'one.png'}`;
   await recordFiles(room.database, task, { upstreamName: 'one', upstreamIndex: 0, label: 1 }, [{ url }]);
   return taskId;
 }
 
-async function generatedFilms(count: number): Promise<readonly TaskId[]> {
+async function generatedVideos(count: number): Promise<readonly TaskId[]> {
   const caller = await room.newCaller({ runningCap: count });
-  const films: TaskId[] = [];
-  while (films.length < count) films.push(await generatedTask(caller, FILMS.name));
-  return films;
+  const videos: TaskId[] = [];
+  while (videos.length < count) videos.push(await generatedTask(caller, VIDEOS.name));
+  return videos;
 }
 
 /** As if the given number of seconds had passed. */
@@ -264,20 +264,20 @@ describe('videos that take long to decode', () => {
   /** Runs all of them until no more start. */
   async function beginAll(
     bench: Bench,
-    films: readonly TaskId[],
-  ): Promise<{ refused: number; waiting: number; end(): Promise<void> }> {
+    videos: readonly TaskId[],
+  ): Promise<{ rejected: number; waiting: number; end(): Promise<void> }> {
     const decoder = await bench.frameDecoders.take('ac-other');
-    let refused = 0;
-    const attempts = films.map((film) =>
-      archiveAt(bench, film).catch((error: unknown) => {
-        if (error instanceof GenerationFailure && error.retryAfterMs !== undefined) refused += 1;
+    let rejected = 0;
+    const attempts = videos.map((video) =>
+      archiveAt(bench, video).catch((error: unknown) => {
+        if (error instanceof GenerationFailure && error.retryAfterMs !== undefined) rejected += 1;
         else if (!bench.stopping.signal.aborted) throw error;
       }),
     );
     const { usage } = bench.frameDecoders;
-    await until('each has a slot or none', () => refused + usage().waiting === films.length);
+    await until('each has a slot or none', () => rejected + usage().waiting === videos.length);
     return {
-      refused,
+      rejected,
       waiting: usage().waiting,
       async end() {
         bench.stopping.abort(new WorkerStoppingError());
@@ -289,18 +289,18 @@ describe('videos that take long to decode', () => {
 
   it('occupy half of the video slots when one account has 41 of them, and the others are rescheduled', async () => {
     const bench = newBench();
-    const { refused, waiting, end } = await beginAll(bench, await generatedFilms(41));
+    const { rejected, waiting, end } = await beginAll(bench, await generatedVideos(41));
 
-    assert.deepEqual([waiting, refused], [VIDEO_ARCHIVING_SLOTS / 2, 41 - VIDEO_ARCHIVING_SLOTS / 2]);
+    assert.deepEqual([waiting, rejected], [VIDEO_ARCHIVING_SLOTS / 2, 41 - VIDEO_ARCHIVING_SLOTS / 2]);
     assert.equal((await archiveAt(bench, await generatedTask())).kind, 'archived');
     await end();
   });
 
   it('occupy the video slots when five accounts have ten each, and images are archived meanwhile', async () => {
     const bench = newBench();
-    const films: TaskId[] = [];
-    for (let account = 0; account < 5; account++) films.push(...(await generatedFilms(10)));
-    const { waiting, end } = await beginAll(bench, films);
+    const videos: TaskId[] = [];
+    for (let account = 0; account < 5; account++) videos.push(...(await generatedVideos(10)));
+    const { waiting, end } = await beginAll(bench, videos);
 
     assert.ok(waiting <= VIDEO_ARCHIVING_SLOTS, `${waiting} wait for the decoder`);
     const images = await Promise.all(Array.from({ length: 5 }, () => generatedTask()));
@@ -311,21 +311,21 @@ describe('videos that take long to decode', () => {
 
   it('do not wait inside the workflow’s worker when workflow tasks of others need the slot', async () => {
     const bench = newBench();
-    const [film] = await generatedFilms(1);
-    assert.ok(film);
+    const [video] = await generatedVideos(1);
+    assert.ok(video);
     const decoder = await bench.frameDecoders.take('ac-other');
 
-    await retryDelayOf(archiveAt(bench, film, { isLocal: true }));
+    await retryDelayOf(archiveAt(bench, video, { isLocal: true }));
     decoder.release();
   });
 
   it('are delivered without their frames when no time is left for them', async () => {
     const bench = newBench();
-    const [film] = await generatedFilms(1);
-    assert.ok(film);
+    const [video] = await generatedVideos(1);
+    assert.ok(video);
     const decoder = await bench.frameDecoders.take('ac-other');
 
-    const result = await archiveAt(bench, film, { archivingSeconds: 1 });
+    const result = await archiveAt(bench, video, { archivingSeconds: 1 });
 
     assert.ok(result.kind === 'archived');
     assert.deepEqual(

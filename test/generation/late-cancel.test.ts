@@ -37,7 +37,7 @@ const modelOf = (lateCancel: LateCancel | undefined) => {
   const { inputSchema } = definition();
   return definition({
     name: `acme/late-${lateCancel ?? 'unset'}`,
-    routes: { default: { upstreams: [{ protocol: 'scripted', model: 'pictures', id: `late-${lateCancel}` }] } },
+    routes: { default: { upstreams: [{ protocol: 'scripted', model: 'images', id: `late-${lateCancel}` }] } },
     inputSchema: {
       ...inputSchema,
       properties: { prompt: { type: 'string', maxLength: 100 }, n: { type: 'integer', minimum: 1, maximum: 4 } },
@@ -56,9 +56,9 @@ interface Script {
   readonly poll?: () => Promise<JobState>;
 }
 
-const picture = { from: 'url', url: 'https://files.example.com/one.png' } as const;
+const image = { from: 'url', url: 'https://files.example.com/one.png' } as const;
 const done = (count: number) => (): Promise<JobState> =>
-  Promise.resolve({ kind: 'done', files: Array.from({ length: count }, () => picture) });
+  Promise.resolve({ kind: 'done', files: Array.from({ length: count }, () => image) });
 
 describe('a task that is cancelled after its provider had finished', () => {
   let room: TaskRoom;
@@ -72,8 +72,8 @@ describe('a task that is cancelled after its provider had finished', () => {
 
   function contextOf(script: Script | undefined): ActivityContext {
     const provider = {
-      cancel: () => Promise.resolve(script?.cancel ?? assert.fail('nobody is to be told')),
-      poll: () => script?.poll?.() ?? assert.fail('nobody is to be asked'),
+      cancel: () => Promise.resolve(script?.cancel ?? assert.fail('nothing is to be cancelled')),
+      poll: () => script?.poll?.() ?? assert.fail('nothing is to be polled'),
     } as unknown as Provider;
     return {
       config: { outputRetentionDays: 7 },

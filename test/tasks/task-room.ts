@@ -53,7 +53,7 @@ export interface TaskRoom {
 
 /** A body that the test model accepts. */
 export function body(changes: Record<string, unknown> = {}): Record<string, unknown> {
-  return { model: 'acme/pictures', input: { prompt: 'a fox' }, ...changes };
+  return { model: 'acme/images', input: { prompt: 'a fox' }, ...changes };
 }
 
 /** What a test adds to the catalogue. */

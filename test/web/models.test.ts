@@ -23,10 +23,10 @@ const browser = await launchBrowser();
 after(async () => {
   await browser.close();
   await darkroom.stop();
-  await rm(operators.folder, { recursive: true, force: true });
+  await rm(operators.directory, { recursive: true, force: true });
 });
 const account = await darkroom.createAccount();
-const models = await loadModels([packageFile('models'), operators.folder], PROTOCOLS);
+const models = await loadModels([packageFile('models'), operators.directory], PROTOCOLS);
 const open = (path: string, width = 1280) =>
   openSignedInPage(browser, { url: darkroom.url, key: account.client.key, path, width });
 

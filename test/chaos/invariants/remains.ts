@@ -1,9 +1,9 @@
 /** What must not remain, and addresses that no process may have connected to. */
-import type { Judge } from '../evidence.ts';
+import type { Invariant } from '../evidence.ts';
 
-export const noOrphans: Judge = {
-  invariant: 'no orphans: files, rows, workflows, counters',
-  judge: ({ leftovers, accounts }) => [
+export const noOrphans: Invariant = {
+  name: 'no orphans: files, rows, workflows, counters',
+  check: ({ leftovers, accounts }) => [
     ...leftovers.map((detail) => ({ subject: 'left behind', detail })),
     ...[...accounts].flatMap(([name, { account }]) => {
       const { runningTasks, queuedTasks, textStreams } = account.usage;
@@ -13,9 +13,9 @@ export const noOrphans: Judge = {
   ],
 };
 
-export const noForbiddenConnection: Judge = {
-  invariant: 'no outgoing connection outside the allowed set',
-  judge({ connections, allowedAddresses, receivers }) {
+export const noForbiddenConnection: Invariant = {
+  name: 'no outgoing connection outside the allowed set',
+  check({ connections, allowedAddresses, receivers }) {
     const allowed = new Set(allowedAddresses);
     const others = connections.filter((address) => !allowed.has(address));
     const forbidden = receivers.filter(({ kind }) => kind === 'forbidden').length;

@@ -1,7 +1,7 @@
 /** What must hold for callbacks, according to their receivers' logs. */
 import { groupBy } from '../grouped.ts';
 import { createHmac } from 'node:crypto';
-import type { Evidence, Judge } from '../evidence.ts';
+import type { Evidence, Invariant } from '../evidence.ts';
 import { wasHeardInLoss } from '../losses.ts';
 import { isTerminal } from '../records.ts';
 import type { TaskAnswer } from '../records.ts';
@@ -36,9 +36,9 @@ function withCallback({ clients }: Evidence): ReadonlySet<string> {
   );
 }
 
-export const callbacksArrive: Judge = {
-  invariant: 'every callback is delivered, or its exhaustion is recorded',
-  judge(evidence) {
+export const callbacksArrive: Invariant = {
+  name: 'every callback is delivered, or its exhaustion is recorded',
+  check(evidence) {
     const arrived = received(evidence);
     const finals = finalTasks(evidence);
     return [...withCallback(evidence)].flatMap((taskId) => {
@@ -63,9 +63,9 @@ function mayBeForgotten({ headers }: Received, { losses }: Evidence): boolean {
   return wasHeardInLoss(Number(headers['webhook-timestamp']) * 1000, losses, 1000);
 }
 
-export const attemptsWithinSchedule: Judge = {
-  invariant: 'a receiver never sees more attempts than the schedule has, nor more than are recorded',
-  judge(evidence) {
+export const attemptsWithinSchedule: Invariant = {
+  name: 'a receiver never sees more attempts than the schedule has, nor more than are recorded',
+  check(evidence) {
     return [...received(evidence)].flatMap(([taskId, lines]) => {
       const recorded = evidence.callbacks.get(taskId)?.attempts.length ?? 0;
       // Each loss can undo the record of what was sent in its time, and all of it is sent once more.
@@ -84,9 +84,9 @@ export const attemptsWithinSchedule: Judge = {
   },
 };
 
-export const callbacksAgree: Judge = {
-  invariant: 'every callback verifies, keeps its id, and says what GET says',
-  judge(evidence) {
+export const callbacksAgree: Invariant = {
+  name: 'every callback verifies, keeps its id, and says what GET says',
+  check(evidence) {
     const finals = finalTasks(evidence);
     const secrets = new Map(
       [...evidence.accounts.values()].flatMap(({ tasks, webhookSecret }) =>
@@ -102,7 +102,7 @@ export const callbacksAgree: Judge = {
         const isForgotten = mayBeForgotten(line, evidence);
         if (secret === undefined || final === undefined) {
           // Its client never learned its id, and so cannot create it again.
-          if (!isForgotten) problems.push('of a task that nobody has');
+          if (!isForgotten) problems.push('of a task that no one has');
         } else {
           if (!verifies(line, secret)) problems.push('its signatures do not verify');
           if (line.headers['webhook-id'] !== `msg_${taskId}`)

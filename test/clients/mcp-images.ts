@@ -11,18 +11,18 @@ export const MAX_INLINE_BYTES = 700_000;
 
 /** Noise, which no format compresses. */
 export async function noise(width: number, height: number, format: 'png' | 'jpeg' = 'png'): Promise<MadeOutput> {
-  const picture = sharp(randomBytes(width * height * 3), { raw: { width, height, channels: 3 } });
-  const bytes = await picture.toFormat(format).toBuffer();
+  const image = sharp(randomBytes(width * height * 3), { raw: { width, height, channels: 3 } });
+  const bytes = await image.toFormat(format).toBuffer();
   return { type: 'image', bytes, mimeType: `image/${format}`, width, height };
 }
 
 /** The images of an answer, as they are sent. */
-export function picturesIn({ content }: Pick<Called, 'content'>): readonly { data: string; mimeType: string }[] {
+export function imagesIn({ content }: Pick<Called, 'content'>): readonly { data: string; mimeType: string }[] {
   return content.filter((block) => block.type === 'image');
 }
 
 export function inlineBytes(called: Pick<Called, 'content'>): number {
-  return picturesIn(called).reduce((sum, { data }) => sum + data.length, 0);
+  return imagesIn(called).reduce((sum, { data }) => sum + data.length, 0);
 }
 
 /** URLs of originals, whether in links or in texts. */

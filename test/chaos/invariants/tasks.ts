@@ -1,7 +1,7 @@
 /** What must hold for tasks as clients see them: none is lost, none runs twice, and none changes its result. */
 import { groupBy } from '../grouped.ts';
 import { ONCE_MORE } from '../clients/once-more.ts';
-import type { Evidence, Judge } from '../evidence.ts';
+import type { Evidence, Invariant } from '../evidence.ts';
 import { mayBeUndone } from '../losses.ts';
 import { isAccepted, isTerminal } from '../records.ts';
 import type { ClientLine, TaskAnswer } from '../records.ts';
@@ -19,9 +19,9 @@ export function finalTasks({ accounts }: Evidence): ReadonlyMap<string, TaskAnsw
   return new Map([...accounts.values()].flatMap(({ tasks }) => tasks.map((task) => [task.taskId, task] as const)));
 }
 
-export const everyTaskEnds: Judge = {
-  invariant: 'every accepted task ends in success or fail within the bound',
-  judge(evidence) {
+export const everyTaskEnds: Invariant = {
+  name: 'every accepted task ends in success or fail within the bound',
+  check(evidence) {
     const finals = finalTasks(evidence);
     const accepted = new Set(evidence.clients.filter(isAccepted).map(({ taskId }) => taskId));
     for (const taskId of finals.keys()) accepted.add(taskId);
@@ -30,7 +30,7 @@ export const everyTaskEnds: Judge = {
       if (task === undefined)
         return mayStayGone(taskId, evidence)
           ? []
-          : [{ subject: taskId, detail: 'it was accepted, and nobody knows it any more' }];
+          : [{ subject: taskId, detail: 'it was accepted, and no one knows it any more' }];
       return isTerminal(task.status) ? [] : [{ subject: taskId, detail: `it is still ${task.status}` }];
     });
   },
@@ -60,9 +60,9 @@ export function terminalFacts(task: TaskAnswer): string {
   return JSON.stringify({ status, model, created, completed, error, billing, outputs: outputs.toSorted() });
 }
 
-export const terminalAnswersStay: Judge = {
-  invariant: 'a terminal answer never changes',
-  judge(evidence) {
+export const terminalAnswersStay: Invariant = {
+  name: 'a terminal answer never changes',
+  check(evidence) {
     const finals = finalTasks(evidence);
     return readsOf(evidence).flatMap((line) => {
       const { task, taskId, begun } = line;
@@ -74,9 +74,9 @@ export const terminalAnswersStay: Judge = {
   },
 };
 
-export const statusesMoveForward: Judge = {
-  invariant: 'observed statuses only move forward',
-  judge(evidence) {
+export const statusesMoveForward: Invariant = {
+  name: 'observed statuses only move forward',
+  check(evidence) {
     const byTask = groupBy(readsOf(evidence), ({ taskId }) => taskId);
     return [...byTask].flatMap(([taskId, reads]) =>
       reads.flatMap((later) => {
@@ -98,9 +98,9 @@ function rank(status: string): number {
   return status === 'fail' ? ORDER.indexOf('success') : ORDER.indexOf(status);
 }
 
-export const oneTaskPerKey: Judge = {
-  invariant: 'one task per account and key',
-  judge(evidence) {
+export const oneTaskPerKey: Invariant = {
+  name: 'one task per account and key',
+  check(evidence) {
     const ids = new Map<string, Set<string>>();
     const add = (marker: string, taskId: string): void => {
       ids.set(marker, (ids.get(marker) ?? new Set()).add(taskId));
@@ -113,9 +113,9 @@ export const oneTaskPerKey: Judge = {
   },
 };
 
-export const oneSubmitChain: Judge = {
-  invariant: 'one provider submit chain per account and key',
-  judge(evidence) {
+export const oneSubmitChain: Invariant = {
+  name: 'one provider submit chain per account and key',
+  check(evidence) {
     const markers = new Map<string, { jobs: Set<string>; keys: Set<string> }>();
     for (const line of evidence.provider) {
       if (line.kind !== 'submit') continue;
@@ -138,9 +138,9 @@ export const oneSubmitChain: Judge = {
   },
 };
 
-export const servesAgain: Judge = {
-  invariant: 'when all is healed, what is asked for succeeds',
-  judge(evidence) {
+export const servesAgain: Invariant = {
+  name: 'when all is healed, what is asked for succeeds',
+  check(evidence) {
     const finals = finalTasks(evidence);
     return evidence.clients.flatMap((line) => {
       if (line.kind !== 'create' || !line.marker.startsWith(ONCE_MORE)) return [];

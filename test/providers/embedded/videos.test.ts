@@ -37,10 +37,10 @@ describe('a video from one HTTP call', () => {
         ['thumbnail', 'image/jpeg'],
       ],
     );
-    const [film, first, last, thumbnail] = outputs as readonly { width: number; height: number; url: string }[];
-    assert.ok(film && first && last && thumbnail);
-    assert.equal((film as { durationSeconds?: number }).durationSeconds, 2);
-    for (const frame of [first, last]) assert.deepEqual([frame.width, frame.height], [film.width, film.height]);
+    const [video, first, last, thumbnail] = outputs as readonly { width: number; height: number; url: string }[];
+    assert.ok(video && first && last && thumbnail);
+    assert.equal((video as { durationSeconds?: number }).durationSeconds, 2);
+    for (const frame of [first, last]) assert.deepEqual([frame.width, frame.height], [video.width, video.height]);
     assert.ok(Math.max(thumbnail.width, thumbnail.height) <= 512);
     // A cent per second, and a draft costs a quarter of it.
     assert.deepEqual(task.billing, { currency: 'USD', held: '0.005', captured: '0.005', released: '0' });
@@ -51,10 +51,10 @@ describe('a video from one HTTP call', () => {
     const sound = await account.client.untilTerminal(
       await create('darkroom/sound', { prompt: 'rain on a tin roof', duration: 3 }),
     );
-    const film = await account.client.untilTerminal(
+    const video = await account.client.untilTerminal(
       await create('darkroom/motion', { prompt: 'a forest', duration: 1, resolution: '480p', draft: true }),
     );
-    const [audio, clip] = [sound.output?.[0]?.url, film.output?.[0]?.url];
+    const [audio, clip] = [sound.output?.[0]?.url, video.output?.[0]?.url];
 
     const task = await account.client.untilTerminal(
       await create('darkroom/blend', {
@@ -70,7 +70,7 @@ describe('a video from one HTTP call', () => {
     assert.equal((task.output?.[0] as { durationSeconds?: number } | undefined)?.durationSeconds, 2);
   });
 
-  it('fails as input_invalid, without a charge, when one of its pictures is invalid', async () => {
+  it('fails as input_invalid, without a charge, when one of its images is invalid', async () => {
     const upload = await fetch(`${darkroom.url}/v1/files`, {
       method: 'POST',
       headers: { Authorization: `Bearer ${account.client.key}`, 'Content-Type': 'image/png' },
@@ -100,7 +100,7 @@ describe('a video from one HTTP call', () => {
       duration: 30,
       resolution: '1080p',
     });
-    await until('the film tells its progress', async () => {
+    await until('the video reports its progress', async () => {
       const { body } = await account.client.get(taskId);
       return ((body.data as { progress?: number }).progress ?? 0) > 0;
     });
@@ -109,10 +109,10 @@ describe('a video from one HTTP call', () => {
     const task = await account.client.untilTerminal(taskId);
 
     assert.equal(task.error?.code, 'TASK_CANCELLED');
-    await until('the processes of the film are gone', async () =>
+    await until('the processes of the video are gone', async () =>
       (await childrenOf(worker.pid)).every((child) => before.includes(child)),
     );
-    assert.deepEqual(await readdir(darkroom.scratchFolder), []);
+    assert.deepEqual(await readdir(darkroom.scratchDirectory), []);
   });
 });
 

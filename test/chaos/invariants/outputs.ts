@@ -1,11 +1,11 @@
 /** What must hold for outputs: they are what the provider produced, and they can be downloaded. */
-import type { Evidence, Judge } from '../evidence.ts';
+import type { Evidence, Invariant } from '../evidence.ts';
 import { mayBeUndone } from '../losses.ts';
 import { finalTasks } from './tasks.ts';
 
-export const outputsAreWhatWasMade: Judge = {
-  invariant: 'every success output downloads in full, with the length and SHA-256 that the provider produced',
-  judge(evidence) {
+export const outputsAreWhatWasMade: Invariant = {
+  name: 'every success output downloads in full, with the length and SHA-256 that the provider produced',
+  check(evidence) {
     /** What the provider announced as complete, by marker. */
     const made = new Map<string, Set<string>>();
     for (const line of evidence.provider) {

@@ -5,7 +5,7 @@ import { after, before, describe, it } from 'node:test';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom } from '../support/darkroom.ts';
 
-describe('a picture from one HTTP call', () => {
+describe('an image from one HTTP call', () => {
   let darkroom: Darkroom;
   before(async () => {
     darkroom = await startDarkroom();

@@ -5,7 +5,7 @@ const SAMPLE_RATE = 8_000;
 const SECONDS = 0.25;
 
 /** A quarter of a second of a tone whose pitch depends on the text: 16-bit PCM, mono. */
-export function drawSound(text: string): Buffer {
+export function drawAudio(text: string): Buffer {
   const hertz = 200 + createHash('sha256').update(text).digest().readUInt16BE(0) / 100;
   const samples = SAMPLE_RATE * SECONDS;
   const wav = Buffer.alloc(44 + samples * 2);
@@ -21,9 +21,9 @@ export function drawSound(text: string): Buffer {
   wav.writeUInt16LE(16, 34);
   wav.write('data', 36, 'latin1');
   wav.writeUInt32LE(samples * 2, 40);
-  for (let place = 0; place < samples; place++) {
-    const value = Math.sin((2 * Math.PI * hertz * place) / SAMPLE_RATE) * 12_000;
-    wav.writeInt16LE(Math.round(value), 44 + place * 2);
+  for (let index = 0; index < samples; index++) {
+    const value = Math.sin((2 * Math.PI * hertz * index) / SAMPLE_RATE) * 12_000;
+    wav.writeInt16LE(Math.round(value), 44 + index * 2);
   }
   return wav;
 }

@@ -1,5 +1,5 @@
 /** What must hold whatever clock a process has: the database's clock decides (docs/decisions/0033). */
-import type { Evidence, Judge } from '../evidence.ts';
+import type { Evidence, Invariant } from '../evidence.ts';
 import { finalTasks } from './tasks.ts';
 
 /** Contract §5: how long outputs are kept. */
@@ -11,9 +11,9 @@ const KEPT_SECONDS = 7 * 86_400;
 const GRANTED_SECONDS = 60;
 const DAY_SECONDS = 86_400;
 
-export const oneClockDecides: Judge = {
-  invariant: 'nothing is stamped, charged, expired or deleted by a clock that is wrong',
-  judge(evidence) {
+export const oneClockDecides: Invariant = {
+  name: 'nothing is stamped, charged, expired or deleted by a clock that is wrong',
+  check(evidence) {
     const { begun, ended } = spanOf(evidence);
     const isWithin = (seconds: number): boolean =>
       seconds >= begun - GRANTED_SECONDS && seconds <= ended + GRANTED_SECONDS;

@@ -1,11 +1,11 @@
-/** The judges over handmade logs: they find nothing in a good campaign, and in each bad one exactly what is wrong. */
+/** The invariants over handmade logs: a good campaign violates none, and each bad one exactly the one it should. */
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { describe, it } from 'node:test';
 import type { Evidence } from '../evidence.ts';
 import type { ClientLine, TaskAnswer } from '../records.ts';
 import type { ProbedPeriod } from '../trials/trial.ts';
-import { JUDGES, judgeAll } from './judges.ts';
+import { INVARIANTS, checkInvariants } from './invariants.ts';
 
 const SECRET = 'a-secret-of-the-account';
 const MADE = { bytes: 7, sha256: 'ab'.repeat(32) };
@@ -197,7 +197,7 @@ function good(): Evidence {
       { kind: 'download', taskId: task.taskId, outputId: 'out_1', begun: 20, ended: 21, outcome: OK, ...MADE },
     ],
     leftovers: [],
-    books: [],
+    ledgerErrors: [],
     connections: ['127.0.0.1:1'],
     allowedAddresses: ['127.0.0.1:1'],
     losses: [],
@@ -262,7 +262,7 @@ function afterLoss(): Evidence {
 /** What goes wrong, and the beginning of the invariant that must find it. */
 const BAD: readonly (readonly [what: string, invariant: string, evidence: () => Evidence])[] = [
   [
-    'an accepted task that nobody knows any more',
+    'an accepted task that no one knows any more',
     'every accepted task ends',
     () =>
       withLines({
@@ -387,14 +387,18 @@ const BAD: readonly (readonly [what: string, invariant: string, evidence: () => 
     'topups + adjustments',
     () => withAccount(({ account }) => ({ account: { ...account, available: '9.93932', held: '0.03' } })),
   ],
-  ['what the books themselves find', 'topups + adjustments', () => ({ ...good(), books: ['a rule'] })],
+  [
+    'what the verification of the ledger finds',
+    'topups + adjustments',
+    () => ({ ...good(), ledgerErrors: ['a rule'] }),
+  ],
   [
     'a negative balance',
     'available is never negative',
     () => withLines({ kind: 'balance', account: 'ada', begun: 1, ended: 2, outcome: OK, available: '-0.01' }),
   ],
   [
-    'bytes that nobody made',
+    'bytes that no one made',
     'every success output downloads',
     () => {
       const evidence = good();
@@ -418,7 +422,7 @@ const BAD: readonly (readonly [what: string, invariant: string, evidence: () => 
   ],
   ['an output that cannot be had', 'every success output downloads', () => ({ ...good(), downloads: [] })],
   [
-    'a delivery that the receiver refused',
+    'a delivery that the receiver rejected',
     'every callback is delivered',
     () => ({
       ...good(),
@@ -577,13 +581,13 @@ const BAD: readonly (readonly [what: string, invariant: string, evidence: () => 
   ],
 ];
 
-describe('the judges', () => {
+describe('the invariants', () => {
   it('find nothing in a campaign in which all went well', () => {
-    assert.deepEqual(judgeAll(good()), []);
+    assert.deepEqual(checkInvariants(good()), []);
   });
 
   it('find nothing in what a loss of commits takes back and a client asks for again', () => {
-    assert.deepEqual(judgeAll(afterLoss()), []);
+    assert.deepEqual(checkInvariants(afterLoss()), []);
   });
 
   it('find nothing in a task that was lost, and that its client could not pay for any more', () => {
@@ -602,7 +606,7 @@ describe('the judges', () => {
     const unpaid = { ...lost, attempt: 1, begun: 54, ended: 55, outcome: { ...OK, status: 402 } } as const;
     const evidence = { ...withLines({ ...lost, taskId: 'tk-svc-3' }, unpaid), losses: afterLoss().losses };
 
-    assert.deepEqual(judgeAll(evidence), []);
+    assert.deepEqual(checkInvariants(evidence), []);
   });
 
   it('accept an estimate for a text call only where its process was stopped before it could settle', () => {
@@ -619,7 +623,8 @@ describe('the judges', () => {
     });
 
     const found = (unsettledTimes: Evidence['unsettledTimes']): number =>
-      judgeAll(estimated(unsettledTimes)).filter(({ invariant }) => invariant.startsWith('a text stream')).length;
+      checkInvariants(estimated(unsettledTimes)).filter(({ invariant }) => invariant.startsWith('a text stream'))
+        .length;
     assert.equal(found([{ from: 1, until: 2 }]), 0);
     assert.equal(found([{ from: 3, until: 4 }]), 1);
     assert.equal(found([]), 1);
@@ -628,12 +633,12 @@ describe('the judges', () => {
   it('find a second submit also where the first was sent while commits were lost', () => {
     const evidence = { ...submittedTwice(), losses: [{ from: 3, until: 8, heardUntil: 8 }] };
 
-    assert.equal(judgeAll(evidence).length, 1);
+    assert.equal(checkInvariants(evidence).length, 1);
   });
 
   for (const [what, invariant, evidence] of BAD) {
     it(`find ${what}`, () => {
-      const found = judgeAll(evidence());
+      const found = checkInvariants(evidence());
 
       assert.ok(
         found.some((each) => each.invariant.startsWith(invariant)),
@@ -643,10 +648,10 @@ describe('the judges', () => {
   }
 
   it('are each shown to find something', () => {
-    const blind = JUDGES.filter(({ invariant }) => !BAD.some(([, beginning]) => invariant.startsWith(beginning)));
+    const blind = INVARIANTS.filter(({ name }) => !BAD.some(([, beginning]) => name.startsWith(beginning)));
 
     assert.deepEqual(
-      blind.map(({ invariant }) => invariant),
+      blind.map(({ name }) => name),
       [],
     );
   });

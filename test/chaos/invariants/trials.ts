@@ -1,5 +1,5 @@
 /** What must hold while a single fault is injected. */
-import type { Judge } from '../evidence.ts';
+import type { Invariant } from '../evidence.ts';
 import { median } from '../trials/probes.ts';
 import { PROBED_ACTIONS } from '../trials/trial.ts';
 import { finalTasks } from './tasks.ts';
@@ -13,9 +13,9 @@ const GRANTED_MS = 1_000;
 /** The share of the previous throughput that must remain, if the machine is too slow to measure tasks one by one. */
 const LEAST_SHARE = 1 / 4;
 
-export const nobodyWaitsForAnother: Judge = {
-  invariant: 'no account waits for another: not for a stopped process, not for slow archives',
-  judge: ({ trials }) =>
+export const noAccountWaitsForAnother: Invariant = {
+  name: 'no account waits for another: not for a stopped process, not for slow archives',
+  check: ({ trials }) =>
     trials.flatMap((trial) => {
       if (trial.kind !== 'waiting') return [];
       const { what, before, during } = trial;
@@ -29,23 +29,23 @@ export const nobodyWaitsForAnother: Judge = {
     }),
 };
 
-export const deploysLoseNothing: Judge = {
-  invariant: 'a deploy loses no generation that was paid for',
-  judge(evidence) {
+export const deploysLoseNothing: Invariant = {
+  name: 'a deploy loses no generation that was paid for',
+  check(evidence) {
     const finals = finalTasks(evidence);
     return evidence.trials.flatMap((trial) =>
       trial.kind === 'deploy'
         ? trial.taskIds
             .filter((taskId) => finals.get(taskId)?.error?.reason === 'outcome_unknown')
-            .map((subject) => ({ subject, detail: 'nobody knows what became of it' }))
+            .map((subject) => ({ subject, detail: 'no one knows what became of it' }))
         : [],
     );
   },
 };
 
-export const eachItsOwnTasks: Judge = {
-  invariant: 'of two installations in one namespace each does its own tasks, and only those',
-  judge: ({ trials }) =>
+export const eachItsOwnTasks: Invariant = {
+  name: 'of two installations in one namespace each does its own tasks, and only those',
+  check: ({ trials }) =>
     trials.flatMap((trial) =>
       trial.kind === 'neighbours'
         ? trial.tasks.flatMap(({ marker, isOurs, status, askedByOurs }) => {

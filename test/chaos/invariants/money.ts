@@ -1,7 +1,7 @@
 /** What must hold for money, according to the ledger as each account reads it. */
 import { groupBy } from '../grouped.ts';
 import { parseUsd } from '../../../src/domain/money.ts';
-import type { AccountEvidence, Evidence, Judge, LedgerAnswer } from '../evidence.ts';
+import type { AccountEvidence, Evidence, Invariant, LedgerAnswer } from '../evidence.ts';
 import { mayBeUndone, mayBeUnsettled } from '../losses.ts';
 import { TEXT_PRICE } from '../world/models.ts';
 
@@ -18,14 +18,14 @@ function sumOf(entries: readonly LedgerAnswer[], ...kinds: readonly string[]): b
 
 function perAccount(
   { accounts }: Evidence,
-  judge: (account: AccountEvidence, name: string) => readonly { subject: string; detail: string }[],
+  check: (account: AccountEvidence, name: string) => readonly { subject: string; detail: string }[],
 ): readonly { subject: string; detail: string }[] {
-  return [...accounts].flatMap(([name, account]) => judge(account, name));
+  return [...accounts].flatMap(([name, account]) => check(account, name));
 }
 
-export const oneSettlement: Judge = {
-  invariant: 'one hold and one settlement per task, of what was held',
-  judge: (evidence) =>
+export const oneSettlement: Invariant = {
+  name: 'one hold and one settlement per task, of what was held',
+  check: (evidence) =>
     perAccount(evidence, ({ ledger, tasks }) => {
       const byReference = groupBy(ledger, ({ reference }) => reference);
       const held = [...byReference].filter(([, entries]) => entries.some(({ kind }) => kind === 'hold'));
@@ -40,9 +40,9 @@ export const oneSettlement: Judge = {
     }),
 };
 
-export const capturedWithinHeld: Judge = {
-  invariant: 'captured is at most what was held, and nothing for a failed task but what the provider billed',
-  judge(evidence) {
+export const capturedWithinHeld: Invariant = {
+  name: 'captured is at most what was held, and nothing for a failed task but what the provider billed',
+  check(evidence) {
     const billed = new Map(
       evidence.provider.flatMap((line) => {
         const [, usd] = /\[bills ([\d.]+)\]/.exec(line.kind === 'cancel' ? (line.prompt ?? '') : '') ?? [];
@@ -59,7 +59,7 @@ export const capturedWithinHeld: Judge = {
           'capture',
         );
         const problems: string[] = [];
-        if (reportedCapture !== booked) problems.push(`it says ${reportedCapture}, the books say ${booked}`);
+        if (reportedCapture !== booked) problems.push(`it says ${reportedCapture}, the ledger says ${booked}`);
         if (booked > microUsd(task.billing.held)) problems.push(`captured ${booked} of ${task.billing.held} held`);
         const isCancelled = task.error?.code === 'TASK_CANCELLED';
         const most = (isCancelled ? billed.get(task.metadata?.['marker'] ?? '') : undefined) ?? 0n;
@@ -76,9 +76,9 @@ function markerOf(prompt: string): string {
   return /^marker-[\w-]+/.exec(prompt)?.[0] ?? '';
 }
 
-export const booksBalance: Judge = {
-  invariant: 'topups + adjustments = available + held + captured, and nothing is held when all is quiet',
-  judge: (evidence) => [
+export const ledgerBalances: Invariant = {
+  name: 'topups + adjustments = available + held + captured, and nothing is held when all is quiet',
+  check: (evidence) => [
     ...perAccount(evidence, ({ account, ledger }, name) => {
       const paidIn = sumOf(ledger, 'topup', 'adjustment');
       const [available, held] = [microUsd(account.available), microUsd(account.held)];
@@ -88,13 +88,13 @@ export const booksBalance: Judge = {
       if (held !== 0n) problems.push(`${held} is still held`);
       return problems.map((detail) => ({ subject: name, detail }));
     }),
-    ...evidence.books.map((detail) => ({ subject: 'ledger verify', detail })),
+    ...evidence.ledgerErrors.map((detail) => ({ subject: 'ledger verify', detail })),
   ],
 };
 
-export const neverNegative: Judge = {
-  invariant: 'available is never negative',
-  judge: (evidence) => [
+export const neverNegative: Invariant = {
+  name: 'available is never negative',
+  check: (evidence) => [
     ...perAccount(evidence, ({ ledger }) =>
       ledger
         .filter(({ available }) => microUsd(available) < 0n)
@@ -111,9 +111,9 @@ export const neverNegative: Judge = {
   ],
 };
 
-export const textCallsArePaid: Judge = {
-  invariant: 'a text stream never just stops, and who was answered whole has paid for what was used',
-  judge(evidence) {
+export const textCallsArePaid: Invariant = {
+  name: 'a text stream never just stops, and who was answered whole has paid for what was used',
+  check(evidence) {
     return evidence.clients.flatMap((line) => {
       if (line.kind !== 'text' || line.end === undefined) return [];
       if (line.end === 'silent') return [{ subject: line.marker, detail: 'the stream ended without [DONE]' }];

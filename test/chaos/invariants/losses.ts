@@ -1,13 +1,13 @@
 /** What must hold although the database lost commits: what a loss may undo, and what it must not. */
-import type { Evidence, Judge } from '../evidence.ts';
+import type { Evidence, Invariant } from '../evidence.ts';
 import { mayBeUndone } from '../losses.ts';
 import { isAccepted } from '../records.ts';
 import type { TaskAnswer } from '../records.ts';
 import { finalTasks } from './tasks.ts';
 
-export const goneOnlyWhereLost: Judge = {
-  invariant: 'an accepted task is not found only where the database had lost it',
-  judge({ clients, losses }) {
+export const goneOnlyWhereLost: Invariant = {
+  name: 'an accepted task is not found only where the database had lost it',
+  check({ clients, losses }) {
     const accepted = clients.filter(isAccepted);
     return clients.flatMap((line) => {
       if (line.kind !== 'read' || line.outcome.kind !== 'answer' || line.outcome.status !== 404) return [];
@@ -35,9 +35,9 @@ function announcedSuccesses({ clients, receivers }: Evidence): ReadonlyMap<strin
   return announced;
 }
 
-export const successStays: Judge = {
-  invariant: 'what was announced as a success is no failure later, whatever the database lost',
-  judge(evidence) {
+export const successStays: Invariant = {
+  name: 'what was announced as a success is no failure later, whatever the database lost',
+  check(evidence) {
     const finals = finalTasks(evidence);
     return [...announcedSuccesses(evidence)].flatMap(([taskId, by]) => {
       const final = finals.get(taskId);

@@ -1,9 +1,9 @@
-/** All invariants, and what they find in a campaign. */
-import type { Evidence, Judge, Violation } from '../evidence.ts';
+/** All invariants, and the violations of them in a campaign. */
+import type { Evidence, Invariant, Violation } from '../evidence.ts';
 import { attemptsWithinSchedule, callbacksAgree, callbacksArrive } from './callbacks.ts';
 import { oneClockDecides } from './clocks.ts';
 import { goneOnlyWhereLost, successStays } from './losses.ts';
-import { booksBalance, capturedWithinHeld, neverNegative, oneSettlement, textCallsArePaid } from './money.ts';
+import { ledgerBalances, capturedWithinHeld, neverNegative, oneSettlement, textCallsArePaid } from './money.ts';
 import { outputsAreWhatWasMade } from './outputs.ts';
 import { noForbiddenConnection, noOrphans } from './remains.ts';
 import {
@@ -14,9 +14,9 @@ import {
   statusesMoveForward,
   terminalAnswersStay,
 } from './tasks.ts';
-import { deploysLoseNothing, eachItsOwnTasks, nobodyWaitsForAnother } from './trials.ts';
+import { deploysLoseNothing, eachItsOwnTasks, noAccountWaitsForAnother } from './trials.ts';
 
-export const JUDGES: readonly Judge[] = [
+export const INVARIANTS: readonly Invariant[] = [
   everyTaskEnds,
   servesAgain,
   terminalAnswersStay,
@@ -27,7 +27,7 @@ export const JUDGES: readonly Judge[] = [
   successStays,
   oneSettlement,
   capturedWithinHeld,
-  booksBalance,
+  ledgerBalances,
   neverNegative,
   outputsAreWhatWasMade,
   callbacksArrive,
@@ -36,12 +36,12 @@ export const JUDGES: readonly Judge[] = [
   textCallsArePaid,
   noOrphans,
   noForbiddenConnection,
-  nobodyWaitsForAnother,
+  noAccountWaitsForAnother,
   deploysLoseNothing,
   eachItsOwnTasks,
   oneClockDecides,
 ];
 
-export function judgeAll(evidence: Evidence): readonly Violation[] {
-  return JUDGES.flatMap(({ invariant, judge }) => judge(evidence).map((found) => ({ invariant, ...found })));
+export function checkInvariants(evidence: Evidence): readonly Violation[] {
+  return INVARIANTS.flatMap(({ name, check }) => check(evidence).map((found) => ({ invariant: name, ...found })));
 }

@@ -11,8 +11,8 @@ import { createEnginePool } from '../../../src/providers/embedded/engine-pool.ts
 import { silentLogger } from '../../../src/telemetry/log.ts';
 import { until } from '@darkroom/testing/until';
 
-const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-films-'));
-after(() => rm(folder, { recursive: true, force: true }));
+const directory = await mkdtemp(path.join(os.tmpdir(), 'darkroom-videos-'));
+after(() => rm(directory, { recursive: true, force: true }));
 
 /** The encoders that this process has started and that still exist; Linux only. */
 async function encoders(): Promise<string[]> {
@@ -38,13 +38,13 @@ describe('the video engine in its pool', () => {
         const cancelling = new AbortController();
         const reported: number[] = [];
         let seen = 0;
-        const film = pool.render(
+        const video = pool.render(
           {
             engine: 'film',
             input: { prompt: 'the sea', duration: 30, resolution: '480p', draft: true },
             fallbackSeed: 1,
             media: new Map(),
-            scratch: await mkdtemp(path.join(folder, 'pool-')),
+            scratch: await mkdtemp(path.join(directory, 'pool-')),
           },
           {
             tenant: 'someone',
@@ -59,7 +59,7 @@ describe('the video engine in its pool', () => {
           },
         );
 
-        await assert.rejects(film, { name: 'AbortError' });
+        await assert.rejects(video, { name: 'AbortError' });
         assert.ok(reported.length > 0 && reported.every((fraction) => fraction >= 0 && fraction <= 1));
 
         assert.equal(seen, 1);

@@ -4,13 +4,13 @@ import { describe, it } from 'node:test';
 import { createApiClient } from '@darkroom/api/client/api-client';
 import { taskAnswer } from '@darkroom/mcp/task-answer';
 import type { WireTask } from '@darkroom/api/tasks/task';
-import { addressesIn, picturesIn } from './mcp-pictures.ts';
+import { addressesIn, imagesIn } from './mcp-images.ts';
 
 const BASE_URL = 'http://127.0.0.1:1/v1';
 
 /** A task with the given number of images, each too large to be sent as it is. */
-function taskOf(pictures: number): WireTask {
-  const output = Array.from({ length: pictures }, (_, position) => ({
+function taskOf(images: number): WireTask {
+  const output = Array.from({ length: images }, (_, position) => ({
     id: `out_${position}`,
     type: 'image',
     url: `${BASE_URL}/files/out_${position}.png`,
@@ -25,7 +25,7 @@ function taskOf(pictures: number): WireTask {
   }));
   return {
     taskId: 'tk-svc-1',
-    model: 'acme/pictures',
+    model: 'acme/images',
     status: 'success',
     created: 1_000_000_000,
     started: 1_000_000_001,
@@ -63,7 +63,7 @@ function textOf({ content }: Awaited<ReturnType<typeof taskAnswer>>): string {
   return content.map((block) => (block.type === 'text' ? block.text : '')).join('\n');
 }
 
-describe('the pictures of an answer', () => {
+describe('the images of an answer', () => {
   it('are fetched in parallel', async () => {
     let asked = 0;
     let release = (): void => {};
@@ -75,12 +75,12 @@ describe('the pictures of an answer', () => {
       asked += 1;
       if (asked === 3) release();
       await all;
-      return new Response(`picture ${position}`);
+      return new Response(`image ${position}`);
     });
 
     assert.deepEqual(
-      picturesIn(answer).map(({ data }) => Buffer.from(data, 'base64').toString()),
-      ['picture 0', 'picture 1', 'picture 2'],
+      imagesIn(answer).map(({ data }) => Buffer.from(data, 'base64').toString()),
+      ['image 0', 'image 1', 'image 2'],
     );
   });
 
@@ -90,14 +90,14 @@ describe('the pictures of an answer', () => {
     const answer = await answerOf(
       taskOf(3),
       (position, signal) => {
-        if (position === 1) return Promise.resolve(new Response('picture 1'));
+        if (position === 1) return Promise.resolve(new Response('image 1'));
         if (position === 2) setImmediate(() => late.abort());
         return silence(signal);
       },
       { late: late.signal },
     );
 
-    assert.deepEqual([picturesIn(answer).length, addressesIn(answer).length], [1, 3]);
+    assert.deepEqual([imagesIn(answer).length, addressesIn(answer).length], [1, 3]);
   });
 
   it('are requested again when the service has no capacity at the moment', async () => {
@@ -107,10 +107,10 @@ describe('the pictures of an answer', () => {
       const earlier = attempts[position] ?? 0;
       attempts[position] = earlier + 1;
       if (earlier === 0 && position > 0) return busy(position === 1 ? 429 : 503, '1');
-      return new Response(`picture ${position}`);
+      return new Response(`image ${position}`);
     });
 
-    assert.deepEqual([picturesIn(answer).length, attempts], [3, [1, 2, 2]]);
+    assert.deepEqual([imagesIn(answer).length, attempts], [3, [1, 2, 2]]);
     assert.doesNotMatch(textOf(answer), /missing/);
   });
 
@@ -120,7 +120,7 @@ describe('the pictures of an answer', () => {
     const answer = await answerOf(
       taskOf(4),
       async (position) => {
-        if (position === 1) return new Response('picture 1');
+        if (position === 1) return new Response('image 1');
         // A permanent failure: waiting does not help.
         if (position === 2) return Response.json({ message: 'not one' }, { status: 415 });
         if (position === 3) setImmediate(() => late.abort());
@@ -129,7 +129,7 @@ describe('the pictures of an answer', () => {
       { late: late.signal },
     );
 
-    assert.deepEqual([picturesIn(answer).length, addressesIn(answer).length], [1, 4]);
+    assert.deepEqual([imagesIn(answer).length, addressesIn(answer).length], [1, 4]);
     assert.match(textOf(answer), /^2 images are missing here, .* Call get_task with task_id "tk-svc-1" to see all\.$/m);
   });
 

@@ -6,15 +6,15 @@ import path from 'node:path';
 import { openVideo } from '@darkroom/media/encode';
 
 /** For every video: pixels, frames per second, and the number of frames. */
-export const FILM = { width: 96, height: 64, fps: 12, frames: 18 } as const;
+export const VIDEO = { width: 96, height: 64, fps: 12, frames: 18 } as const;
 
 /** A second and a half of a colour that depends on the prompt, with increasing brightness. */
-export async function drawFilm(prompt: string): Promise<Buffer> {
-  const { width, height, fps, frames } = FILM;
+export async function drawVideo(prompt: string): Promise<Buffer> {
+  const { width, height, fps, frames } = VIDEO;
   const [r = 0, g = 0, b = 0] = createHash('sha256').update(prompt).digest();
-  const folder = await mkdtemp(path.join(tmpdir(), 'test-provider-film-'));
+  const directory = await mkdtemp(path.join(tmpdir(), 'test-provider-video-'));
   try {
-    const file = path.join(folder, 'film.mp4');
+    const file = path.join(directory, 'video.mp4');
     const writer = await openVideo({ path: file, width, height, fps, quality: 'standard' });
     for (let frame = 0; frame < frames; frame++) {
       const colour = [r, g, b].map((value) => Math.round((value * (frame + 1)) / frames));
@@ -23,6 +23,6 @@ export async function drawFilm(prompt: string): Promise<Buffer> {
     await writer.finish();
     return await readFile(file);
   } finally {
-    await rm(folder, { recursive: true, force: true });
+    await rm(directory, { recursive: true, force: true });
   }
 }
