@@ -158,14 +158,14 @@ function server(http: HttpContext, route: Route): Serve {
     const { query, prefixed } = isStrict
       ? readQuery(ctx.URL.searchParams, route.query, checkQuery, { prefix: route.queryPrefix, takesBrackets })
       : { query: {}, prefixed: {} };
-    const request = {
+    const request: Parameters<Route['handle']>[0] = {
       ctx,
       caller: ctx.state.caller,
       params: paramsOf(ctx),
       query,
       prefixed,
       ...(await bodyOf(ctx, allowance)),
-    } as unknown as RouteRequest<never, never>;
+    };
     const { caller } = ctx.state;
     const result =
       route.isExpensive === true && caller !== undefined

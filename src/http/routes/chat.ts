@@ -47,7 +47,7 @@ export function chatRoutes(http: HttpContext): readonly Route[] {
       answerHeaders: TEXT_ANSWER_HEADERS,
       errors: ['MODEL_UNAVAILABLE', 'INSUFFICIENT_BALANCE'],
       async handle(request) {
-        const body = checkChatBody(request.body as Readonly<Record<string, unknown>>);
+        const body = checkChatBody(request.body);
         const model = http.catalogue.resolveText(body.model);
         setDeprecationHeaders(request.ctx, model);
         await request.large?.nextTurn();

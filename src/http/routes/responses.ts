@@ -132,7 +132,7 @@ export function responseRoutes(http: HttpContext): readonly Route[] {
       errors: ['MODEL_UNAVAILABLE', 'INSUFFICIENT_BALANCE'],
       async handle(request) {
         const { ctx, caller, large } = request;
-        const body = checkResponsesBody(request.body as Readonly<Record<string, unknown>>);
+        const body = checkResponsesBody(request.body);
         const model = http.catalogue.resolveText(body.model);
         setDeprecationHeaders(ctx, model);
         await large?.nextTurn();

@@ -46,7 +46,7 @@ export function taskRoutes(http: HttpContext): readonly Route[] {
         const budget = createBudget(caller);
         const { taskId, isReplay, claimed } = await http.taskCreator.create(
           caller,
-          body as Record<string, unknown>,
+          body,
           key,
           {
             take: () => http.rateLimiter.take(budget),
@@ -54,7 +54,8 @@ export function taskRoutes(http: HttpContext): readonly Route[] {
           },
           large,
         );
-        setDeprecationHeaders(ctx, http.catalogue.find(body.model));
+        const { model } = body;
+        if (typeof model === 'string') setDeprecationHeaders(ctx, http.catalogue.find(model));
         if (isReplay) ctx.set('Idempotent-Replay', 'true');
         else {
           ctx.state.createdTaskId = taskId;
