@@ -29,13 +29,13 @@ export const ROUTE_TAGS = [
 ] as const;
 
 /** The response with status 200. `data` is put into the envelope, `json` is not; the others are described in words. */
-export type RouteAnswer =
+export type RouteResponse =
   | { readonly kind: 'data'; readonly schema: TSchema; readonly example?: unknown }
   | { readonly kind: 'json'; readonly schema: TSchema; readonly example?: unknown }
   | { readonly kind: 'other'; readonly mimeTypes: readonly string[]; readonly description: string };
 
 /** An additional response: `schema` where it is JSON, `mimeTypes` where it is not, neither where it has no body. */
-export interface OtherAnswer {
+export interface OtherResponse {
   readonly description: string;
   readonly schema?: TSchema;
   readonly mimeTypes?: readonly string[];
@@ -105,11 +105,11 @@ export interface RouteSpec<Query extends TObject, Body extends TSchema, IsChecke
   /** Request headers that this route uses, with a line for each. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: RouteBody & { readonly schema?: Body; readonly isCheckedLater?: IsCheckedLater };
-  readonly answer: RouteAnswer;
+  readonly response: RouteResponse;
   /** Response headers that this route sets, with a line for each. */
-  readonly answerHeaders?: Readonly<Record<string, string>>;
+  readonly responseHeaders?: Readonly<Record<string, string>>;
   /** Other responses that are not errors of the envelope, by status; under 200: another form of the same response. */
-  readonly otherAnswers?: Readonly<Record<number, OtherAnswer>>;
+  readonly otherResponses?: Readonly<Record<number, OtherResponse>>;
   /** Error codes in addition to those that every route of its kind can return. */
   readonly errors?: readonly ErrorCode[];
   /** @returns the content of the response; undefined where the handler has responded by itself. */

@@ -32,8 +32,8 @@ export function estimateRoutes(http: HttpContext): readonly Route[] {
         isCheckedLater: true,
         needsFacts: true,
       },
-      answer: { kind: 'data', schema: EstimateSchema },
-      answerHeaders: DEPRECATION_HEADERS,
+      response: { kind: 'data', schema: EstimateSchema },
+      responseHeaders: DEPRECATION_HEADERS,
       errors: ['MODEL_UNAVAILABLE'],
       async handle({ ctx, caller, body, large }) {
         const estimate = await estimateTask({ ...http, checkBody }, caller, body, large);

@@ -38,8 +38,8 @@ export function taskRoutes(http: HttpContext): readonly Route[] {
         isCheckedLater: true,
         needsFacts: true,
       },
-      answer: { kind: 'data', schema: CreatedTaskSchema },
-      answerHeaders: DEPRECATION_HEADERS,
+      response: { kind: 'data', schema: CreatedTaskSchema },
+      responseHeaders: DEPRECATION_HEADERS,
       errors: ['MODEL_UNAVAILABLE', 'INSUFFICIENT_BALANCE', 'IDEMPOTENCY_KEY_MISMATCH'],
       async handle({ ctx, caller, body, large }) {
         const key = parseIdempotencyKey(ctx.req.headersDistinct['idempotency-key']);
@@ -74,8 +74,8 @@ export function taskRoutes(http: HttpContext): readonly Route[] {
         'Returns the current state of the task immediately. A task that is `queued` or `handling` ends as `fail` with `TASK_CANCELLED`. From `archiving` on, this has no effect.',
       access: 'tasks:write',
       params: { taskId: 'The task id, as returned by `POST /v1/tasks`.' },
-      answer: { kind: 'data', schema: TaskSchema },
-      answerHeaders: DEPRECATION_HEADERS,
+      response: { kind: 'data', schema: TaskSchema },
+      responseHeaders: DEPRECATION_HEADERS,
       errors: ['NOT_FOUND'],
       async handle({ ctx, caller, params }) {
         const taskId = taskIdOf(params);
@@ -101,7 +101,7 @@ export function taskRoutes(http: HttpContext): readonly Route[] {
         'The task must have ended. Permanently deletes the input, the metadata and the outputs. The id, model, times, costs and the `Idempotency-Key` remain, so that replays still work.',
       access: 'tasks:write',
       params: { taskId: 'The task id, as returned by `POST /v1/tasks`.' },
-      answer: { kind: 'data', schema: TaskSchema },
+      response: { kind: 'data', schema: TaskSchema },
       errors: ['NOT_FOUND'],
       async handle({ ctx, caller, params }) {
         const taskId = taskIdOf(params);
