@@ -4,8 +4,9 @@
  * fetched.
  */
 import assert from 'node:assert/strict';
+import { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
-import type { ByteSource } from '@darkroom/media/byte-source';
 import { until } from '@darkroom/testing/until';
 import type { Caller } from '../../src/accounts/authenticate.ts';
 import { createPinnedDefinitions } from '../../src/catalogue/pinned-definitions.ts';
@@ -25,10 +26,12 @@ import type { TenantShares } from '../../src/limits/tenant-shares.ts';
 import { beginHandling, readWorkingTask, recordFiles } from '../../src/tasks/lifecycle/transitions.ts';
 import { FIRST_IDLE_CURSOR, findIdleTasks } from '../../src/tasks/record/open-tasks.ts';
 import type { IdleTask } from '../../src/tasks/record/open-tasks.ts';
+import type { Provider } from '../../src/providers/provider.ts';
 import { readTasksNeedingRepair } from '../../src/tasks/record/overdue.ts';
 import { readTask } from '../../src/tasks/record/read.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { definition } from '../catalogue/definitions.ts';
+import { stub } from '../support/stub.ts';
 import { body, openTaskRoom } from '../tasks/task-room.ts';
 import type { TaskRoom } from '../tasks/task-room.ts';
 import type { ArchiveResult } from '../../workflows/contracts.ts';
@@ -85,33 +88,35 @@ interface Attempt {
 
 function archiveAt(bench: Bench, taskId: TaskId, options: Attempt = {}): Promise<ArchiveResult> {
   const { attempt = 1, isLocal = false, archivingSeconds = ARCHIVING_SECONDS } = options;
-  const context = {
-    ...bench,
+  const context = stub<GenerationContext>({
+    archivingSlots: bench.archivingSlots,
+    videoArchivingSlots: bench.videoArchivingSlots,
+    frameDecoders: bench.frameDecoders,
     stopping: bench.stopping.signal,
     database: room.database,
     definitions: createPinnedDefinitions(room.database),
-    providers: { get: () => ({}) },
-    egress: { download: (url: string) => Promise.resolve({ body: url }) },
+    providers: { get: () => stub<Provider>({}) },
+    egress: { download: (url) => Promise.resolve({ body: Readable.from([url]) }) },
     store: {
       // What is stored under a key is that key.
-      read: (key: string) => Promise.resolve([Buffer.from(key)]),
-      put: async (key: string, body: string, { signal }: { signal: AbortSignal }) => {
-        await fetched(signal);
+      read: (key) => Promise.resolve(Readable.from([Buffer.from(key)])),
+      put: async (key, body, { signal }) => {
+        await fetched(signal ?? assert.fail('it cannot be aborted'));
         if (bench.trouble !== undefined) throw bench.trouble;
-        if (body.endsWith('.mp4')) bench.videos.add(key);
+        if ((await text(Readable.from(body))).endsWith('.mp4')) bench.videos.add(key);
         return { sizeBytes: 3, sha256: 'x' };
       },
     },
     inspector: {
-      inspect: async (_account: string, source: ByteSource) => {
+      inspect: async (_account, source) => {
         const key = String(await source.read(0, 1));
         return bench.videos.has(key)
-          ? { kind: 'video', mimeType: 'video/mp4' }
-          : { kind: 'image', mimeType: 'image/png' };
+          ? { kind: 'video', mimeType: 'video/mp4', extension: 'mp4' }
+          : { kind: 'image', mimeType: 'image/png', extension: 'png' };
       },
     },
     logger: silentLogger(),
-  } as unknown as GenerationContext;
+  });
   return archiveOutputs(context, newAttempt({ number: attempt, isLocal }), {
     taskId,
     handlingSeconds: 60,

@@ -146,7 +146,7 @@ describe('a request with one invalid part', () => {
           assert.ok(answer.status < 500, context);
           if (answer.status < 400) return;
           assert.deepEqual(await moneyOf(account.id), before, context);
-          if (answer.text === '' || route.answer.kind === 'other') return;
+          if (answer.text === '' || route.response.kind === 'other') return;
           // A head of more than 8 kB is rejected before routing: the error has the envelope, which every client
           // reads.
           const form = answer.status === 431 ? 'envelope' : errorFormOf(route.path);

@@ -221,7 +221,7 @@ describe('/openapi.json', () => {
       summary: 'x',
       access: 'none',
       errors: ['METHOD_NOT_ALLOWED'],
-      answer: { kind: 'other', mimeTypes: ['text/plain'], description: 'x' },
+      response: { kind: 'other', mimeTypes: ['text/plain'], description: 'x' },
       handle: async () => undefined,
     });
     const source = { title: 'x', description: 'x', serverUrl: 'http://127.0.0.1', routes: [route], models: [] };

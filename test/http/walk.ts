@@ -48,7 +48,7 @@ export const unauthorizedCode = ({ path }: Route): string =>
   errorFormOf(path) === 'text' ? 'permission_denied' : 'UNAUTHORIZED';
 const isKeyed = (route: Route): boolean => route.access !== 'none';
 /** The other routes ignore the query. */
-const readsQuery = (route: Route): boolean => route.answer.kind !== 'other' || route.query !== undefined;
+const readsQuery = (route: Route): boolean => route.response.kind !== 'other' || route.query !== undefined;
 
 /** Asserts an error and that the document contains it. */
 export function expectError(api: DocumentedApi, route: Route, answer: RawAnswer, status: number, code: string): void {

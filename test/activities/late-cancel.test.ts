@@ -15,6 +15,7 @@ import { verifyLedger } from '../../src/billing/verify.ts';
 import type { LateCancel } from '../../src/catalogue/definition.ts';
 import { createPinnedDefinitions } from '../../src/catalogue/pinned-definitions.ts';
 import { formatUsd } from '../../src/domain/money.ts';
+import type { RunRecord } from '../../src/domain/run-record.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
 import { stopJob } from '../../src/generation/stop-job.ts';
 import { createStopSlots } from '../../src/generation/stop-slots.ts';
@@ -24,6 +25,7 @@ import { beginHandling, readWorkingTask, recordFiles, recordJob } from '../../sr
 import { readTask } from '../../src/tasks/record/read.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { definition } from '../catalogue/definitions.ts';
+import { stub } from '../support/stub.ts';
 import { PRICE, openTaskRoom } from '../tasks/task-room.ts';
 import type { TaskRoom } from '../tasks/task-room.ts';
 import type { StopResult } from '../../workflows/contracts.ts';
@@ -71,11 +73,11 @@ describe('a task that is cancelled after its provider had finished', () => {
   after(() => room.close());
 
   function contextOf(script: Script | undefined): ActivityContext {
-    const provider = {
+    const provider = stub<Provider>({
       cancel: () => Promise.resolve(script?.cancel ?? assert.fail('nothing is to be cancelled')),
       poll: () => script?.poll?.() ?? assert.fail('nothing is to be polled'),
-    } as unknown as Provider;
-    return {
+    });
+    return stub<ActivityContext>({
       config: { outputRetentionDays: 7 },
       database: room.database,
       accountDatabase: () => room.database,
@@ -85,7 +87,7 @@ describe('a task that is cancelled after its provider had finished', () => {
       upstreams: { gate: { release: () => Promise.resolve() } },
       metrics: { tasks: { settled: () => undefined } },
       logger: silentLogger(),
-    } as unknown as ActivityContext;
+    });
   }
 
   async function handled(lateCancel: LateCancel | undefined): Promise<TaskId> {
@@ -206,12 +208,12 @@ describe('a task that is cancelled after its provider had finished', () => {
   async function attemptToStop(cancel: Provider['cancel'], attempt: number, limitMs = 10_000): Promise<unknown> {
     const taskId = await handled(undefined);
     await recordJob(room.database, await readWorkingTask(room.database, taskId), at(undefined), 'job');
-    const providers = new Map([['scripted', { cancel } as unknown as Provider]]);
+    const providers = new Map([['scripted', stub<Provider>({ cancel })]]);
     const context = { ...contextOf(undefined), providers };
-    const attemptContext = {
+    const attemptContext = stub<Context>({
       info: { attempt, startToCloseTimeoutMs: limitMs },
       cancellationSignal: new AbortController().signal,
-    } as unknown as Context;
+    });
     const activity = createCancelGeneration(context);
     return asyncLocalStorage.run(attemptContext, () => activity({ taskId, tries: 2 })).catch((error: unknown) => error);
   }
@@ -241,18 +243,20 @@ describe('a task that is cancelled after its provider had finished', () => {
   it('is stopped when only the history of the run has its job, because the database has lost it', async () => {
     const taskId = await handled('full');
     const stopped: string[] = [];
-    const provider = {
-      cancel: (_request: unknown, jobId: string) => {
+    const provider = stub<Provider>({
+      cancel(_request, jobId) {
         stopped.push(jobId);
         return Promise.resolve({ outcome: 'cancelled' });
       },
-    };
-    const context = {
+    });
+    const context: ActivityContext = {
       ...contextOf(undefined),
       providers: new Map([['scripted', provider]]),
       readRun: (_taskId: TaskId, runId: string) =>
-        Promise.resolve(runId === 'the run' ? { job: { jobId: 'lost-job', upstreamIndex: 0 } } : undefined),
-    } as unknown as ActivityContext;
+        Promise.resolve(
+          runId === 'the run' ? stub<RunRecord>({ job: { jobId: 'lost-job', upstreamIndex: 0 } }) : undefined,
+        ),
+    };
 
     assert.deepEqual(await stopJob(context, taskId, signal, { runId: 'another' }), {});
     assert.deepEqual(await stopJob(context, taskId, signal, { runId: 'the run' }), { outcome: 'cancelled' });
