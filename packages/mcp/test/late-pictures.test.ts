@@ -2,9 +2,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createApiClient } from '@darkroom/api/client/api-client';
-import { taskAnswer } from '@darkroom/mcp/task-answer';
 import type { WireTask } from '@darkroom/api/tasks/task';
-import { addressesIn, picturesIn } from './mcp-pictures.ts';
+import { taskAnswer } from '../src/task-answer.ts';
 
 const BASE_URL = 'http://127.0.0.1:1/v1';
 
@@ -59,7 +58,17 @@ function busy(status: number, retryAfter: string): Response {
   return Response.json({ message: 'busy' }, { status, headers: { 'Retry-After': retryAfter } });
 }
 
-function textOf({ content }: Awaited<ReturnType<typeof taskAnswer>>): string {
+type Answer = Awaited<ReturnType<typeof taskAnswer>>;
+
+function picturesIn({ content }: Answer) {
+  return content.filter((block) => block.type === 'image');
+}
+
+function linksIn({ content }: Answer) {
+  return content.filter((block) => block.type === 'resource_link');
+}
+
+function textOf({ content }: Answer): string {
   return content.map((block) => (block.type === 'text' ? block.text : '')).join('\n');
 }
 
@@ -97,7 +106,7 @@ describe('the pictures of an answer', () => {
       { late: late.signal },
     );
 
-    assert.deepEqual([picturesIn(answer).length, addressesIn(answer).length], [1, 3]);
+    assert.deepEqual([picturesIn(answer).length, linksIn(answer).length], [1, 3]);
   });
 
   it('are requested again when the service has no capacity at the moment', async () => {
@@ -129,7 +138,7 @@ describe('the pictures of an answer', () => {
       { late: late.signal },
     );
 
-    assert.deepEqual([picturesIn(answer).length, addressesIn(answer).length], [1, 4]);
+    assert.deepEqual([picturesIn(answer).length, linksIn(answer).length], [1, 4]);
     assert.match(textOf(answer), /^2 images are missing here, .* Call get_task with task_id "tk-svc-1" to see all\.$/m);
   });
 
