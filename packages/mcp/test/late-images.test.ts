@@ -2,9 +2,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createApiClient } from '@darkroom/api/client/api-client';
-import { taskAnswer } from '@darkroom/mcp/task-answer';
 import type { WireTask } from '@darkroom/api/tasks/task';
-import { addressesIn, imagesIn } from './mcp-images.ts';
+import { taskAnswer } from '../src/task-answer.ts';
 
 const BASE_URL = 'http://127.0.0.1:1/v1';
 
@@ -59,11 +58,21 @@ function busy(status: number, retryAfter: string): Response {
   return Response.json({ message: 'busy' }, { status, headers: { 'Retry-After': retryAfter } });
 }
 
-function textOf({ content }: Awaited<ReturnType<typeof taskAnswer>>): string {
+type Answer = Awaited<ReturnType<typeof taskAnswer>>;
+
+function picturesIn({ content }: Answer) {
+  return content.filter((block) => block.type === 'image');
+}
+
+function linksIn({ content }: Answer) {
+  return content.filter((block) => block.type === 'resource_link');
+}
+
+function textOf({ content }: Answer): string {
   return content.map((block) => (block.type === 'text' ? block.text : '')).join('\n');
 }
 
-describe('the images of an answer', () => {
+describe('the pictures of an answer', () => {
   it('are fetched in parallel', async () => {
     let asked = 0;
     let release = (): void => {};
@@ -75,12 +84,12 @@ describe('the images of an answer', () => {
       asked += 1;
       if (asked === 3) release();
       await all;
-      return new Response(`image ${position}`);
+      return new Response(`picture ${position}`);
     });
 
     assert.deepEqual(
-      imagesIn(answer).map(({ data }) => Buffer.from(data, 'base64').toString()),
-      ['image 0', 'image 1', 'image 2'],
+      picturesIn(answer).map(({ data }) => Buffer.from(data, 'base64').toString()),
+      ['picture 0', 'picture 1', 'picture 2'],
     );
   });
 
@@ -90,14 +99,14 @@ describe('the images of an answer', () => {
     const answer = await answerOf(
       taskOf(3),
       (position, signal) => {
-        if (position === 1) return Promise.resolve(new Response('image 1'));
+        if (position === 1) return Promise.resolve(new Response('picture 1'));
         if (position === 2) setImmediate(() => late.abort());
         return silence(signal);
       },
       { late: late.signal },
     );
 
-    assert.deepEqual([imagesIn(answer).length, addressesIn(answer).length], [1, 3]);
+    assert.deepEqual([picturesIn(answer).length, linksIn(answer).length], [1, 3]);
   });
 
   it('are requested again when the service has no capacity at the moment', async () => {
@@ -107,10 +116,10 @@ describe('the images of an answer', () => {
       const earlier = attempts[position] ?? 0;
       attempts[position] = earlier + 1;
       if (earlier === 0 && position > 0) return busy(position === 1 ? 429 : 503, '1');
-      return new Response(`image ${position}`);
+      return new Response(`picture ${position}`);
     });
 
-    assert.deepEqual([imagesIn(answer).length, attempts], [3, [1, 2, 2]]);
+    assert.deepEqual([picturesIn(answer).length, attempts], [3, [1, 2, 2]]);
     assert.doesNotMatch(textOf(answer), /missing/);
   });
 
@@ -120,7 +129,7 @@ describe('the images of an answer', () => {
     const answer = await answerOf(
       taskOf(4),
       async (position) => {
-        if (position === 1) return new Response('image 1');
+        if (position === 1) return new Response('picture 1');
         // A permanent failure: waiting does not help.
         if (position === 2) return Response.json({ message: 'not one' }, { status: 415 });
         if (position === 3) setImmediate(() => late.abort());
@@ -129,7 +138,7 @@ describe('the images of an answer', () => {
       { late: late.signal },
     );
 
-    assert.deepEqual([imagesIn(answer).length, addressesIn(answer).length], [1, 4]);
+    assert.deepEqual([picturesIn(answer).length, linksIn(answer).length], [1, 4]);
     assert.match(textOf(answer), /^2 images are missing here, .* Call get_task with task_id "tk-svc-1" to see all\.$/m);
   });
 

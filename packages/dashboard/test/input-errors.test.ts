@@ -1,7 +1,7 @@
 /** What the playground shows about an input before it is sent: each error, once, at its field. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { inputErrors } from '../../packages/dashboard/src/pages/playground/input-errors.ts';
+import { inputErrors } from '../src/pages/playground/input-errors.ts';
 
 const SCHEMA = {
   type: 'object',
