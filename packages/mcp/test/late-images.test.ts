@@ -60,7 +60,7 @@ function busy(status: number, retryAfter: string): Response {
 
 type Answer = Awaited<ReturnType<typeof taskAnswer>>;
 
-function picturesIn({ content }: Answer) {
+function imagesIn({ content }: Answer) {
   return content.filter((block) => block.type === 'image');
 }
 
@@ -72,7 +72,7 @@ function textOf({ content }: Answer): string {
   return content.map((block) => (block.type === 'text' ? block.text : '')).join('\n');
 }
 
-describe('the pictures of an answer', () => {
+describe('the images of an answer', () => {
   it('are fetched in parallel', async () => {
     let asked = 0;
     let release = (): void => {};
@@ -84,12 +84,12 @@ describe('the pictures of an answer', () => {
       asked += 1;
       if (asked === 3) release();
       await all;
-      return new Response(`picture ${position}`);
+      return new Response(`image ${position}`);
     });
 
     assert.deepEqual(
-      picturesIn(answer).map(({ data }) => Buffer.from(data, 'base64').toString()),
-      ['picture 0', 'picture 1', 'picture 2'],
+      imagesIn(answer).map(({ data }) => Buffer.from(data, 'base64').toString()),
+      ['image 0', 'image 1', 'image 2'],
     );
   });
 
@@ -99,14 +99,14 @@ describe('the pictures of an answer', () => {
     const answer = await answerOf(
       taskOf(3),
       (position, signal) => {
-        if (position === 1) return Promise.resolve(new Response('picture 1'));
+        if (position === 1) return Promise.resolve(new Response('image 1'));
         if (position === 2) setImmediate(() => late.abort());
         return silence(signal);
       },
       { late: late.signal },
     );
 
-    assert.deepEqual([picturesIn(answer).length, linksIn(answer).length], [1, 3]);
+    assert.deepEqual([imagesIn(answer).length, linksIn(answer).length], [1, 3]);
   });
 
   it('are requested again when the service has no capacity at the moment', async () => {
@@ -116,10 +116,10 @@ describe('the pictures of an answer', () => {
       const earlier = attempts[position] ?? 0;
       attempts[position] = earlier + 1;
       if (earlier === 0 && position > 0) return busy(position === 1 ? 429 : 503, '1');
-      return new Response(`picture ${position}`);
+      return new Response(`image ${position}`);
     });
 
-    assert.deepEqual([picturesIn(answer).length, attempts], [3, [1, 2, 2]]);
+    assert.deepEqual([imagesIn(answer).length, attempts], [3, [1, 2, 2]]);
     assert.doesNotMatch(textOf(answer), /missing/);
   });
 
@@ -129,7 +129,7 @@ describe('the pictures of an answer', () => {
     const answer = await answerOf(
       taskOf(4),
       async (position) => {
-        if (position === 1) return new Response('picture 1');
+        if (position === 1) return new Response('image 1');
         // A permanent failure: waiting does not help.
         if (position === 2) return Response.json({ message: 'not one' }, { status: 415 });
         if (position === 3) setImmediate(() => late.abort());
@@ -138,7 +138,7 @@ describe('the pictures of an answer', () => {
       { late: late.signal },
     );
 
-    assert.deepEqual([picturesIn(answer).length, linksIn(answer).length], [1, 4]);
+    assert.deepEqual([imagesIn(answer).length, linksIn(answer).length], [1, 4]);
     assert.match(textOf(answer), /^2 images are missing here, .* Call get_task with task_id "tk-svc-1" to see all\.$/m);
   });
 
