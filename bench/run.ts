@@ -33,16 +33,16 @@ const options = new Command('npm run bench --')
   .parse()
   .opts();
 
-const resultsFolder = packageFile('bench/results');
+const resultsDirectory = packageFile('bench/results');
 const measures = MEASURES.filter(({ name }) => options.only === undefined || options.only.includes(name));
 const windows: Window[] = [];
 const stopRequested = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stopRequested.abort());
 
-await mkdir(resultsFolder, { recursive: true });
-const profileFolder = options.profile ? path.join(resultsFolder, 'profiles') : undefined;
+await mkdir(resultsDirectory, { recursive: true });
+const profileDirectory = options.profile ? path.join(resultsDirectory, 'profiles') : undefined;
 print('Starting PostgreSQL, Temporal, the api and the clients.');
-const stage = await Stage.open({ profileFolder, report: print });
+const stage = await Stage.open({ profileDirectory, report: print });
 try {
   print('Warming up.');
   for (const side of ['raw', 'ours'] as const) await measureSide(side, undefined);
@@ -91,8 +91,9 @@ async function reportSummary(): Promise<void> {
     const only = missed.map((name) => `--only ${name}`).join(' ');
     print(`\nMISSED: ${missed.join(', ')}. Where the time goes: npm run bench -- ${only} --windows 1 --profile`);
   }
-  if (profileFolder !== undefined) print(`CPU profiles: ${profileFolder} (open them in a browser's developer tools).`);
-  const file = path.join(resultsFolder, 'latest.json');
+  if (profileDirectory !== undefined)
+    print(`CPU profiles: ${profileDirectory} (open them in a browser's developer tools).`);
+  const file = path.join(resultsDirectory, 'latest.json');
   const machine = { cpus: os.cpus().length, model: os.cpus()[0]?.model, node: process.version };
   const results = summaries.map(({ measure, ...figures }) => ({ name: measure.name, ...figures }));
   await writeFile(file, `${JSON.stringify({ at: new Date().toISOString(), machine, results, windows }, null, 2)}\n`);

@@ -12,7 +12,7 @@ import { compress } from './compress.mjs';
 
 /** Packages of the workspace that the program does not contain. */
 const OF_DEVELOPERS = ['testing'];
-/** Built by Vite and VitePress, and not compiled. */
+/** Built by Vite and VitePress; compiled only for their tests. */
 const DASHBOARD = 'dashboard';
 const GUIDE = 'guide';
 
@@ -41,6 +41,8 @@ async function partsOf(root) {
       ...program.sources,
       ...inPackages(OF_DEVELOPERS, 'src', 'package.json', 'tsconfig.json'),
       ...inPackages(packages, 'test', 'tsconfig.test.json'),
+      // Their tests compile the sources too.
+      ...inPackages([DASHBOARD, GUIDE], 'src', 'test', 'package.json', 'tsconfig.json', 'tsconfig.test.json'),
       'packages/tsconfig.test.json',
       'test',
       'bench',
@@ -48,7 +50,7 @@ async function partsOf(root) {
       'tsconfig.test.json',
     ],
     stamp: 'dist/.tests-hash',
-    products: ['dist/test/support/run-tests.js', ...inPackages(packages, 'dist')],
+    products: ['dist/test/support/run-tests.js', ...inPackages([...packages, DASHBOARD, GUIDE], 'dist')],
   };
   const bundle = {
     sources: ['workflows', 'src/domain', 'src/temporal', ...packageSources, 'package-lock.json'],
@@ -201,7 +203,7 @@ async function run(root, command, args) {
   const child = spawn(command, args, { cwd: root, stdio: ['ignore', process.stderr, process.stderr] });
   return new Promise((resolve, reject) => {
     child.once('error', ({ message }) =>
-      reject(new Error(`${message}\nSomething is missing in node_modules: remove that folder and start again.`)),
+      reject(new Error(`${message}\nSomething is missing in node_modules: remove that directory and start again.`)),
     );
     child.once('exit', (code) => resolve(code === 0));
   });

@@ -2,7 +2,7 @@
  * One side of the archive bench, in a process of its own: fetches one address the given number of times at once into
  * a directory, and reports the throughput and the peak memory.
  *
- * Usage: copier.ts <ours|bare> <url> <folder> <files>
+ * Usage: copier.ts <ours|bare> <url> <directory> <files>
  */
 import { createHash } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
@@ -25,8 +25,8 @@ export interface Figures {
 const MEGABYTE = 1024 * 1024;
 const SAMPLE_EVERY_MS = 20;
 
-const [side = '', url = '', folder = '', files = ''] = process.argv.slice(2);
-await mkdir(folder, { recursive: true });
+const [side = '', url = '', directory = '', files = ''] = process.argv.slice(2);
+await mkdir(directory, { recursive: true });
 const copyOne = side === 'ours' ? createArchiver() : copyBare;
 const idle = process.memoryUsage().rss;
 let peak = idle;
@@ -45,7 +45,7 @@ process.send?.(figures, () => process.exit(0));
 function createArchiver(): (index: number) => Promise<number> {
   const policy = { allow: parseAllowList([new URL(url).origin]), ports: [443] };
   const egress = createEgress({ ...policy, logger: silentLogger() });
-  const store = createDiskStore(folder);
+  const store = createDiskStore(directory);
   const maxBytes = 2 * 1024 ** 3;
   return async (index) => {
     const signal = new AbortController().signal;
@@ -73,7 +73,7 @@ async function copyBare(index: number): Promise<number> {
         done(null, chunk);
       },
     }),
-    createWriteStream(path.join(folder, `file-${index}`), { flush: true }),
+    createWriteStream(path.join(directory, `file-${index}`), { flush: true }),
   );
   hash.digest('hex');
   return size;

@@ -48,7 +48,7 @@ const server = createServer((_request, response) => {
   };
   send();
 });
-const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-bench-archive-'));
+const directory = await mkdtemp(path.join(os.tmpdir(), 'darkroom-bench-archive-'));
 try {
   await new Promise<void>((resolve) => {
     server.listen(0, '127.0.0.1', resolve);
@@ -56,7 +56,7 @@ try {
   await measure(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
 } finally {
   server.close();
-  await rm(folder, { recursive: true, force: true });
+  await rm(directory, { recursive: true, force: true });
 }
 
 async function measure(url: string): Promise<void> {
@@ -64,12 +64,12 @@ async function measure(url: string): Promise<void> {
   for (let round = 1; round <= options.rounds; round++) {
     const order = round % 2 === 1 ? (['ours', 'bare'] as const) : (['bare', 'ours'] as const);
     for (const side of order) {
-      const found = await copy(side, url, path.join(folder, `${side}-${round}`));
+      const found = await copy(side, url, path.join(directory, `${side}-${round}`));
       figures[side].push(found);
       print(
         `window ${round}, ${side}: ${Math.round(found.megabytesPerSecond)} MB/s, ${Math.round(found.overIdleMb)} MB`,
       );
-      await rm(path.join(folder, `${side}-${round}`), { recursive: true, force: true });
+      await rm(path.join(directory, `${side}-${round}`), { recursive: true, force: true });
     }
   }
   const ratio =

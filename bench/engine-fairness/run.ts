@@ -27,11 +27,11 @@ const options = new Command('npm run bench -- engine-fairness')
   .opts();
 
 const print = (line: string): boolean => process.stdout.write(`${line}\n`);
-const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-fairness-'));
+const directory = await mkdtemp(path.join(os.tmpdir(), 'darkroom-fairness-'));
 const never = new AbortController().signal;
 
 async function video(duration: number, resolution: string): Promise<EngineJob> {
-  const scratch = await mkdtemp(path.join(folder, 'video-'));
+  const scratch = await mkdtemp(path.join(directory, 'video-'));
   const input = { prompt: 'a sailing boat on the sea at sunset, birds', duration, resolution };
   return { engine: 'film', input, fallbackSeed: 1, media: new Map(), scratch };
 }
@@ -107,5 +107,5 @@ try {
   for (const threads of options.threads ?? [1, 2, 4]) await measureWait(threads);
   await measureTurns();
 } finally {
-  await rm(folder, { recursive: true, force: true });
+  await rm(directory, { recursive: true, force: true });
 }

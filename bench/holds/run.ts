@@ -36,11 +36,11 @@ const options = new Command('npm run bench -- holds')
   .opts();
 
 const print = (line: string): boolean => process.stdout.write(`${line}\n`);
-const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-holds-'));
+const directory = await mkdtemp(path.join(os.tmpdir(), 'darkroom-holds-'));
 const children = new Set<Child>();
 print('Starting PostgreSQL.');
 try {
-  const url = clusterUrl(await startBenchCluster(folder, { isDurable: true, children }), 'postgres');
+  const url = clusterUrl(await startBenchCluster(directory, { isDurable: true, children }), 'postgres');
   const database = openDatabase({ url, poolSize: 10 }, silentLogger());
   try {
     await migrate(url, database, silentLogger());
@@ -50,7 +50,7 @@ try {
   }
 } finally {
   await stopAll(children);
-  await rm(folder, { recursive: true, force: true });
+  await rm(directory, { recursive: true, force: true });
 }
 
 async function measure(database: Database): Promise<void> {

@@ -54,8 +54,8 @@ const options = new Command('npm run bench -- large-bodies')
   .parse()
   .opts();
 
-const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-bench-bodies-'));
-const resultsFolder = packageFile('bench/results');
+const directory = await mkdtemp(path.join(os.tmpdir(), 'darkroom-bench-bodies-'));
+const resultsDirectory = packageFile('bench/results');
 const children = new Set<Child>();
 const helpers = new Set<ChildProcess>();
 try {
@@ -63,7 +63,7 @@ try {
 } finally {
   await stopAll(children);
   for (const helper of helpers) if (helper.connected) helper.disconnect();
-  await rm(folder, { recursive: true, force: true });
+  await rm(directory, { recursive: true, force: true });
 }
 
 interface Api {
@@ -78,8 +78,8 @@ async function measure(): Promise<void> {
   for (const body of bodies) pauses.push(await measurePauses(api, keys[0] ?? '', body));
   const beside = options.seconds > 0 ? await measureBeside(api, keys) : undefined;
 
-  await mkdir(resultsFolder, { recursive: true });
-  const file = path.join(resultsFolder, 'large-bodies.json');
+  await mkdir(resultsDirectory, { recursive: true });
+  const file = path.join(resultsDirectory, 'large-bodies.json');
   await writeFile(file, `${JSON.stringify({ at: new Date().toISOString(), pauses, beside }, null, 2)}\n`);
   print(`Results: ${file}`);
 }
@@ -90,29 +90,29 @@ function isChosen({ path: where, name }: LargeBody): boolean {
 
 async function start(): Promise<{ readonly api: Api; readonly keys: readonly string[] }> {
   const upstream = await startHelper<{ port: number }>(loadLaunch('text/upstream.ts', []));
-  const cluster = await startBenchCluster(folder, { isDurable: true, children });
+  const cluster = await startBenchCluster(directory, { isDurable: true, children });
   const databaseUrl = clusterUrl(cluster, 'postgres');
   const database = openDatabase({ url: databaseUrl, poolSize: 1 }, silentLogger());
   await migrate(databaseUrl, database, silentLogger());
   const keys = await newKeys(database, ACCOUNTS + 1);
   await database.close();
 
-  const models = path.join(folder, 'models');
+  const models = path.join(directory, 'models');
   await mkdir(models);
   await writeFile(path.join(models, 'open.json'), JSON.stringify(taskModel()));
   await writeFile(path.join(models, 'far.json'), JSON.stringify(textModel(upstream.ready.port)));
   const [port, probePort] = [await findFreePort(), await findFreePort()];
   const environment = {
-    ...roleEnvironment({ databaseUrl, storeFolder: path.join(folder, 'store'), port }),
+    ...roleEnvironment({ databaseUrl, storeDirectory: path.join(directory, 'store'), port }),
     ...LIMITS,
     MODELS_DIR: models,
     BENCH_PROBE_PORT: String(probePort),
   };
-  const profiles = options.profile ? path.join(resultsFolder, 'profiles') : undefined;
+  const profiles = options.profile ? path.join(resultsDirectory, 'profiles') : undefined;
   const launch = roleLaunch('api', environment, profiles);
   const probe = pathToFileURL(packageModule('bench/large-bodies/probe.ts')).href;
   const probed = { ...launch, args: ['--import', probe, ...launch.args] };
-  const child = new Child('api', probed, path.join(folder, 'api.log'));
+  const child = new Child('api', probed, path.join(directory, 'api.log'));
   children.add(child);
   await child.ready();
   return { api: { port, probePort }, keys };
@@ -176,7 +176,7 @@ async function measureBeside({ port, probePort }: Api, [own = '', ...others]: re
   const found: object[] = [];
   for (const name of ['names of members', 'one text']) {
     const body = largeBodies(options.names).find((each) => each.path === '/v1/tasks/estimate' && each.name === name);
-    const file = path.join(folder, 'body.json');
+    const file = path.join(directory, 'body.json');
     await writeFile(file, body?.text ?? '');
     const args = [String(port), file, String(SENDERS), ...others];
     const senders = (await startHelper(loadLaunch('large-bodies/senders.ts', args))).process;

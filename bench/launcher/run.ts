@@ -38,13 +38,13 @@ const options = new Command('npm run bench -- launcher')
   .opts();
 
 const print = (line: string): boolean => process.stdout.write(`${line}\n`);
-const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-launcher-'));
+const directory = await mkdtemp(path.join(os.tmpdir(), 'darkroom-launcher-'));
 const children = new Set<Child>();
 /** Tasks so far. */
 let accepted = 0;
 print('Starting PostgreSQL.');
 try {
-  const url = clusterUrl(await startBenchCluster(folder, { isDurable: true, children }), 'postgres');
+  const url = clusterUrl(await startBenchCluster(directory, { isDurable: true, children }), 'postgres');
   const database = openDatabase({ url, poolSize: 10 }, silentLogger());
   try {
     await migrate(url, database, silentLogger());
@@ -64,7 +64,7 @@ try {
   }
 } finally {
   await stopAll(children);
-  await rm(folder, { recursive: true, force: true });
+  await rm(directory, { recursive: true, force: true });
 }
 
 async function measure(database: Database, accountIds: readonly string[], latencyMs: number): Promise<void> {

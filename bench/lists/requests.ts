@@ -73,7 +73,7 @@ export const REQUESTS: readonly ListRequest[] = [
  */
 export const UNBOUNDED: readonly ListRequest[] = [
   list('metadata, one in 200', 'metadata.customer=7', -1),
-  list('model and status', 'model=bench/film&status=success'),
+  list('model and status', 'model=bench/video&status=success'),
   list('model and a rare status', 'model=bench/swatch&status=fail'),
   {
     name: 'key and open status',

@@ -19,7 +19,7 @@ const INSERT_TASKS = `
   SELECT 'tk-svc-' || substr(upper(md5(i::text)), 1, 26), $1,
          CASE WHEN is_rare THEN '${RARE_KEY}' ELSE $2 END, CASE WHEN i % 2 = 0 THEN 'order-' || i END,
          decode(md5(i::text), 'hex'), 1,
-         CASE WHEN is_rare THEN 'bench/rare' WHEN i % 10 < 6 THEN 'bench/swatch' WHEN i % 10 < 9 THEN 'bench/film'
+         CASE WHEN is_rare THEN 'bench/rare' WHEN i % 10 < 6 THEN 'bench/swatch' WHEN i % 10 < 9 THEN 'bench/video'
               ELSE 'bench/voice' END,
          'none', jsonb_build_object('prompt', repeat('a fox in the snow ', 20)),
          CASE WHEN is_rare THEN '{"campaign": "spring"}'::jsonb
@@ -71,18 +71,18 @@ export async function fill(url: string, accountId: string, keyId: string, tasks:
     await client.query('SET session_replication_role = replica');
     await client.query(INSERT_TASKS, [accountId, keyId, tasks]);
     for (const text of INSERT_REST) await client.query(text);
-    const places = await client.query<{ id: string; micros: string }>(
+    const ranked = await client.query<{ id: string; micros: string }>(
       `SELECT id, (extract(epoch FROM created_at) * 1000000)::bigint AS micros
-         FROM (SELECT id, created_at, row_number() OVER (ORDER BY created_at DESC) AS place FROM tasks) t
-        WHERE place IN (1, $1::integer / 2, $1::integer) ORDER BY place`,
+         FROM (SELECT id, created_at, row_number() OVER (ORDER BY created_at DESC) AS rank FROM tasks) t
+        WHERE rank IN (1, $1::integer / 2, $1::integer) ORDER BY rank`,
       [tasks],
     );
     const hundred = await client.query<{ id: string }>('SELECT id FROM tasks ORDER BY id LIMIT 100');
-    const middle = places.rows[1];
+    const middle = ranked.rows[1];
     if (middle === undefined) throw new Error('there are no tasks');
     return {
       keyId,
-      taskIds: places.rows.map(({ id }) => id),
+      taskIds: ranked.rows.map(({ id }) => id),
       middle: { createdMicros: BigInt(middle.micros), id: middle.id },
       hundred: hundred.rows.map(({ id }) => id),
     };

@@ -60,7 +60,7 @@ const options = new Command('npm run bench -- lists')
   .parse()
   .opts();
 
-const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-bench-lists-'));
+const directory = await mkdtemp(path.join(os.tmpdir(), 'darkroom-bench-lists-'));
 const children = new Set<Child>();
 const interrupted = new Promise<void>((resolve) => {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => resolve());
@@ -69,14 +69,14 @@ try {
   await Promise.race([measure(), interrupted]);
 } finally {
   await stopAll(children);
-  await rm(folder, { recursive: true, force: true });
+  await rm(directory, { recursive: true, force: true });
 }
 // An interrupted measurement would continue without a database.
 process.exit();
 
 async function measure(): Promise<void> {
   // Only reading is measured.
-  const cluster = await startBenchCluster(folder, { isDurable: false, children });
+  const cluster = await startBenchCluster(directory, { isDurable: false, children });
   const sides = {
     small: await openSide(cluster, 'small', options.small),
     large: await openSide(cluster, 'large', options.large),
@@ -132,8 +132,16 @@ async function openSide(cluster: Cluster, name: string, tasks: number): Promise<
   })();
   const sample = await fill(url, accountId, key.id, tasks);
   const port = await findFreePort();
-  const environment = roleEnvironment({ databaseUrl: url, storeFolder: path.join(folder, `store-${name}`), port });
-  const api = new Child(`api of ${name}`, roleLaunch('api', environment, undefined), path.join(folder, `${name}.log`));
+  const environment = roleEnvironment({
+    databaseUrl: url,
+    storeDirectory: path.join(directory, `store-${name}`),
+    port,
+  });
+  const api = new Child(
+    `api of ${name}`,
+    roleLaunch('api', environment, undefined),
+    path.join(directory, `${name}.log`),
+  );
   children.add(api);
   await api.ready();
   return { sample, port, apiKey: key.secret, connection: new KeepAliveConnection(port) };

@@ -44,7 +44,7 @@ const options = new Command('npm run bench -- slow-clients')
   .parse()
   .opts();
 
-const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-bench-slow-'));
+const directory = await mkdtemp(path.join(os.tmpdir(), 'darkroom-bench-slow-'));
 const children = new Set<Child>();
 let attackers: ChildProcess | undefined;
 try {
@@ -52,11 +52,11 @@ try {
 } finally {
   if (attackers?.connected === true) attackers.disconnect();
   await stopAll(children);
-  await rm(folder, { recursive: true, force: true });
+  await rm(directory, { recursive: true, force: true });
 }
 
 async function measure(): Promise<void> {
-  const cluster = await startBenchCluster(folder, { isDurable: true, children });
+  const cluster = await startBenchCluster(directory, { isDurable: true, children });
   const databaseUrl = clusterUrl(cluster, 'postgres');
   const database = openDatabase({ url: databaseUrl, poolSize: 1 }, silentLogger());
   await migrate(databaseUrl, database, silentLogger());
@@ -64,10 +64,10 @@ async function measure(): Promise<void> {
   await database.close();
   const port = await findFreePort();
   const environment = {
-    ...roleEnvironment({ databaseUrl, storeFolder: path.join(folder, 'store'), port }),
+    ...roleEnvironment({ databaseUrl, storeDirectory: path.join(directory, 'store'), port }),
     ...DEFAULT_LIMITS,
   };
-  const api = new Child('api', roleLaunch('api', environment, undefined), path.join(folder, 'api.log'));
+  const api = new Child('api', roleLaunch('api', environment, undefined), path.join(directory, 'api.log'));
   children.add(api);
   await api.ready();
   const file = await uploadLargeFile(port, key.secret);

@@ -14,18 +14,18 @@ export interface ClusterOptions {
   readonly children: Set<Child>;
 }
 
-/** @param folder the bench's own, for the cluster and the server's log. @throws {Error} the server did not start. */
-export async function startBenchCluster(folder: string, { isDurable, children }: ClusterOptions): Promise<Cluster> {
+/** @param directory the bench's own, for the cluster and the server's log. @throws {Error} the server did not start. */
+export async function startBenchCluster(directory: string, { isDurable, children }: ClusterOptions): Promise<Cluster> {
   // Under root, PostgreSQL runs as another user, who needs access to the directory.
-  await chmod(folder, 0o711);
+  await chmod(directory, 0o711);
   const cluster: Cluster = {
-    directory: path.join(folder, 'postgres'),
+    directory: path.join(directory, 'postgres'),
     port: await findFreePort(),
     password: randomBytes(12).toString('hex'),
     isDurable,
   };
   await createCluster(cluster.directory, cluster.password);
-  const server = new Child('postgres', await clusterLaunch(cluster), path.join(folder, 'postgres.log'));
+  const server = new Child('postgres', await clusterLaunch(cluster), path.join(directory, 'postgres.log'));
   children.add(server);
   await server.readyWhen((signal) => waitForCluster(cluster, signal));
   return cluster;

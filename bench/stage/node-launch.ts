@@ -17,18 +17,18 @@ export interface RoleOptions {
   readonly databaseUrl: string;
   /** If absent, there is no Temporal, and tasks stay as they are. */
   readonly temporalAddress?: string;
-  readonly storeFolder: string;
+  readonly storeDirectory: string;
   /** The api's. */
   readonly port: number;
 }
 
 /** The environment of the api and the workers of one installation; the models are those of bench/models. */
 export function roleEnvironment(options: RoleOptions): Readonly<Record<string, string>> {
-  const { databaseUrl, temporalAddress = NO_TEMPORAL, storeFolder, port } = options;
+  const { databaseUrl, temporalAddress = NO_TEMPORAL, storeDirectory, port } = options;
   return {
     DATABASE_URL: databaseUrl,
     TEMPORAL_ADDRESS: temporalAddress,
-    STORE_URL: `file://${storeFolder}`,
+    STORE_URL: `file://${storeDirectory}`,
     MODELS_DIR: packageFile('bench/models'),
     PORT: String(port),
     PUBLIC_URL: `http://127.0.0.1:${port}`,
@@ -41,13 +41,13 @@ export function roleEnvironment(options: RoleOptions): Readonly<Record<string, s
   };
 }
 
-/** @param profileFolder the directory for a CPU profile, written when the process ends. */
+/** @param profileDirectory the directory for a CPU profile, written when the process ends. */
 export function roleLaunch(
   role: 'api' | 'worker',
   environment: Readonly<Record<string, string>>,
-  profileFolder: string | undefined,
+  profileDirectory: string | undefined,
 ): Launch {
-  const profiling = profileFolder === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`];
+  const profiling = profileDirectory === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileDirectory}`];
   return {
     command: process.execPath,
     args: [...profiling, packageFile('dist/src/main.js'), role],

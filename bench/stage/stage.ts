@@ -64,15 +64,15 @@ const COUNT_OUTBOX = { name: 'bench_count_outbox', text: 'SELECT count(*)::integ
 
 export interface StageOptions {
   /** The directory for CPU profiles of the api and the workers; undefined: none are taken. */
-  readonly profileFolder: string | undefined;
+  readonly profileDirectory: string | undefined;
   readonly report: (line: string) => void;
 }
 
 export class Stage {
-  readonly #folder: string;
+  readonly #directory: string;
   readonly #temporalPort: number;
   readonly #temporalCli: string;
-  readonly #profileFolder: string | undefined;
+  readonly #profileDirectory: string | undefined;
   readonly #children = new Set<Child>();
   /** Of the api and the workers, once there is a database. */
   #environment: Readonly<Record<string, string>> = {};
@@ -81,25 +81,25 @@ export class Stage {
   #clients: Readonly<Record<Side, Child>> | undefined;
 
   private constructor(parts: {
-    folder: string;
+    directory: string;
     temporalPort: number;
     temporalCli: string;
-    profileFolder: string | undefined;
+    profileDirectory: string | undefined;
   }) {
-    this.#folder = parts.folder;
+    this.#directory = parts.directory;
     this.#temporalPort = parts.temporalPort;
     this.#temporalCli = parts.temporalCli;
-    this.#profileFolder = parts.profileFolder;
+    this.#profileDirectory = parts.profileDirectory;
   }
 
   /** Starts all but the workers; the caller must call `close`. */
-  static async open({ profileFolder, report }: StageOptions): Promise<Stage> {
+  static async open({ profileDirectory, report }: StageOptions): Promise<Stage> {
     const temporalCli = await obtainTemporalCli({ cliPath: undefined, environment: surroundings(), report });
     const stage = new Stage({
-      folder: await mkdtemp(path.join(os.tmpdir(), 'darkroom-bench-')),
+      directory: await mkdtemp(path.join(os.tmpdir(), 'darkroom-bench-')),
       temporalPort: await findFreePort(),
       temporalCli,
-      profileFolder,
+      profileDirectory,
     });
     try {
       await stage.#start();
@@ -134,7 +134,7 @@ export class Stage {
   async withWorkers<T>(side: Side, work: () => Promise<T>): Promise<T> {
     const launch =
       side === 'ours'
-        ? roleLaunch('worker', this.#environment, this.#profileFolder)
+        ? roleLaunch('worker', this.#environment, this.#profileDirectory)
         : loadLaunch('load/raw-worker.ts', [this.#temporalAddress, this.#bundleFile]);
     const worker = this.#launch(`${side}-worker`, launch);
     try {
@@ -149,11 +149,11 @@ export class Stage {
   async close(): Promise<void> {
     await this.#database?.close();
     await stopAll(this.#children);
-    await rm(this.#folder, { recursive: true, force: true });
+    await rm(this.#directory, { recursive: true, force: true });
   }
 
   async #start(): Promise<void> {
-    const cluster = await startBenchCluster(this.#folder, { isDurable: true, children: this.#children });
+    const cluster = await startBenchCluster(this.#directory, { isDurable: true, children: this.#children });
     await this.#replaceTemporal();
 
     const url = clusterUrl(cluster, 'postgres');
@@ -169,10 +169,10 @@ export class Stage {
     this.#environment = roleEnvironment({
       databaseUrl: url,
       temporalAddress: this.#temporalAddress,
-      storeFolder: path.join(this.#folder, 'store'),
+      storeDirectory: path.join(this.#directory, 'store'),
       port: apiPort,
     });
-    const api = this.#launch('api', roleLaunch('api', this.#environment, this.#profileFolder));
+    const api = this.#launch('api', roleLaunch('api', this.#environment, this.#profileDirectory));
     await api.ready();
     this.#clients = {
       ours: this.#launch('our-clients', loadLaunch('load/our-clients.ts', [String(apiPort), key.secret])),
@@ -186,11 +186,11 @@ export class Stage {
   }
 
   get #bundleFile(): string {
-    return path.join(this.#folder, 'raw-workflow-bundle.js');
+    return path.join(this.#directory, 'raw-workflow-bundle.js');
   }
 
   #launch(name: string, launch: Launch): Child {
-    const child = new Child(name, launch, path.join(this.#folder, `${name}.log`));
+    const child = new Child(name, launch, path.join(this.#directory, `${name}.log`));
     this.#children.add(child);
     return child;
   }
@@ -200,14 +200,14 @@ export class Stage {
       await this.#temporal.stop('SIGKILL');
       this.#children.delete(this.#temporal);
     }
-    const folder = path.join(this.#folder, 'temporal');
-    await rm(folder, { recursive: true, force: true });
-    await mkdir(folder);
+    const directory = path.join(this.#directory, 'temporal');
+    await rm(directory, { recursive: true, force: true });
+    await mkdir(directory);
     const launch = temporalServerLaunch(
       {
         cliPath: this.#temporalCli,
         port: this.#temporalPort,
-        databaseFile: path.join(folder, 'temporal.db'),
+        databaseFile: path.join(directory, 'temporal.db'),
         searchAttributes: SEARCH_ATTRIBUTES,
       },
       surroundings(),

@@ -58,18 +58,18 @@ const options = new Command('npm run bench -- streams')
   .parse()
   .opts();
 
-const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-bench-streams-'));
+const directory = await mkdtemp(path.join(os.tmpdir(), 'darkroom-bench-streams-'));
 const children = new Set<Child>();
 try {
   await measure();
 } finally {
   await stopAll(children);
-  await rm(folder, { recursive: true, force: true });
+  await rm(directory, { recursive: true, force: true });
 }
 
 async function measure(): Promise<void> {
   // Only reading is measured.
-  const cluster = await startBenchCluster(folder, { isDurable: false, children });
+  const cluster = await startBenchCluster(directory, { isDurable: false, children });
   const database = openDatabase({ url: clusterUrl(cluster, 'postgres'), poolSize: 1 }, silentLogger());
   try {
     await measureOn(cluster, database);
@@ -118,8 +118,8 @@ async function measureOn(cluster: Cluster, database: Database): Promise<void> {
 async function startApi(cluster: Cluster): Promise<{ readonly port: number; readonly pid: number }> {
   const port = await findFreePort();
   const databaseUrl = clusterUrl(cluster, 'postgres');
-  const environment = roleEnvironment({ databaseUrl, storeFolder: path.join(folder, 'store'), port });
-  const api = new Child('api', roleLaunch('api', environment, undefined), path.join(folder, 'api.log'));
+  const environment = roleEnvironment({ databaseUrl, storeDirectory: path.join(directory, 'store'), port });
+  const api = new Child('api', roleLaunch('api', environment, undefined), path.join(directory, 'api.log'));
   children.add(api);
   await api.ready();
   return { port, pid: api.pid };
@@ -144,10 +144,10 @@ async function copiesOf(database: Database, taskId: string, count: number): Prom
 /** Starts a process that holds a connection for each task, and waits until all of them are open. */
 async function hold(kind: 'stream' | 'wait', port: number, apiKey: string, tasks: readonly string[]): Promise<void> {
   if (tasks.length === 0) return;
-  const file = path.join(folder, `${kind}.json`);
+  const file = path.join(directory, `${kind}.json`);
   await writeFile(file, JSON.stringify(tasks));
   const launch = loadLaunch('streams/holding-clients.ts', [kind, String(port), apiKey, file]);
-  const holding = new Child(`${kind}-clients`, launch, path.join(folder, `${kind}.log`));
+  const holding = new Child(`${kind}-clients`, launch, path.join(directory, `${kind}.log`));
   children.add(holding);
   await holding.ready();
 }

@@ -47,9 +47,9 @@ const options = new Command('npm run bench -- text')
   .parse()
   .opts();
 
-const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-bench-text-'));
-const resultsFolder = packageFile('bench/results');
-await mkdir(resultsFolder, { recursive: true });
+const directory = await mkdtemp(path.join(os.tmpdir(), 'darkroom-bench-text-'));
+const resultsDirectory = packageFile('bench/results');
+await mkdir(resultsDirectory, { recursive: true });
 const children = new Set<Child>();
 const helpers = new Set<ChildProcess>();
 try {
@@ -57,7 +57,7 @@ try {
 } finally {
   await stopAll(children);
   for (const helper of helpers) if (helper.connected) helper.disconnect();
-  await rm(folder, { recursive: true, force: true });
+  await rm(directory, { recursive: true, force: true });
 }
 
 /** A process of the bench that sends a message when it is ready. */
@@ -83,23 +83,23 @@ async function measure(): Promise<void> {
     loadLaunch('text/pass-through.ts', [String(upstream.ready.port)]),
   );
   const clients = (await startHelper<string>(loadLaunch('text/clients.ts', []))).process;
-  const cluster = await startBenchCluster(folder, { isDurable: true, children });
+  const cluster = await startBenchCluster(directory, { isDurable: true, children });
   const databaseUrl = clusterUrl(cluster, 'postgres');
   const database = openDatabase({ url: databaseUrl, poolSize: 1 }, silentLogger());
   await migrate(databaseUrl, database, silentLogger());
   const { key } = await createBenchAccount(database);
   await database.close();
 
-  const models = path.join(folder, 'models');
+  const models = path.join(directory, 'models');
   await mkdir(models);
   await writeFile(path.join(models, 'far.json'), JSON.stringify(modelFile(upstream.ready.port)));
   const port = await findFreePort();
   const environment = {
-    ...roleEnvironment({ databaseUrl, storeFolder: path.join(folder, 'store'), port }),
+    ...roleEnvironment({ databaseUrl, storeDirectory: path.join(directory, 'store'), port }),
     MODELS_DIR: models,
   };
-  const profiles = options.profile ? path.join(resultsFolder, 'profiles') : undefined;
-  const api = new Child('api', roleLaunch('api', environment, profiles), path.join(folder, 'api.log'));
+  const profiles = options.profile ? path.join(resultsDirectory, 'profiles') : undefined;
+  const api = new Child('api', roleLaunch('api', environment, profiles), path.join(directory, 'api.log'));
   children.add(api);
   await api.ready();
 
@@ -153,7 +153,7 @@ async function measure(): Promise<void> {
   reportFigure('added to the first byte, ms', added, `at most ${MOST_ADDED_MS}`, added <= MOST_ADDED_MS);
   const memory = options.calls > 0 ? await watchMemory() : undefined;
 
-  const file = path.join(resultsFolder, 'text.json');
+  const file = path.join(resultsDirectory, 'text.json');
   const result = { at: new Date().toISOString(), whole, streams, first, addedMs: added, memory };
   await writeFile(file, `${JSON.stringify(result, null, 2)}\n`);
   print(`Results: ${file}`);

@@ -30,7 +30,7 @@ const options = new Command('npm run bench -- video-encoding')
   .opts();
 
 const print = (line: string): boolean => process.stdout.write(`${line}\n`);
-const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-video-'));
+const directory = await mkdtemp(path.join(os.tmpdir(), 'darkroom-video-'));
 
 /** The peak memory of this process's children, of those that still exist; Linux only. */
 async function childMegabytes(): Promise<number> {
@@ -70,13 +70,13 @@ try {
     let encoderMegabytes = 0;
     const ready = (): Promise<number> =>
       seconds(async () => {
-        const file = path.join(folder, 'ready.mp4');
+        const file = path.join(directory, 'ready.mp4');
         const writer = await openVideo({ path: file, ...video.size, fps: video.fps, quality: 'standard' });
         for (const frame of frames) await writer.write(frame);
         encoderMegabytes = Math.max(encoderMegabytes, await childMegabytes());
         await writer.finish();
       });
-    const whole = (): Promise<number> => seconds(() => renderVideo({ ...job, scratch: folder }));
+    const whole = (): Promise<number> => seconds(() => renderVideo({ ...job, scratch: directory }));
     await ready();
     const times: { ready: number; whole: number }[] = [];
     for (let round = 0; round < options.rounds; round++) {
@@ -110,5 +110,5 @@ try {
     print(cells.join(''));
   }
 } finally {
-  await rm(folder, { recursive: true, force: true });
+  await rm(directory, { recursive: true, force: true });
 }

@@ -35,31 +35,31 @@ export async function withService(
   work: (service: Service) => Promise<void>,
   more: Readonly<Record<string, string>> = {},
 ): Promise<void> {
-  const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-bench-videos-'));
+  const directory = await mkdtemp(path.join(os.tmpdir(), 'darkroom-bench-videos-'));
   const children = new Set<Child>();
   const closing: (() => Promise<void>)[] = [];
   try {
-    await work(await start(folder, children, closing, report, more));
+    await work(await start(directory, children, closing, report, more));
   } finally {
     for (const close of closing) await close();
     await stopAll(children);
-    await rm(folder, { recursive: true, force: true });
+    await rm(directory, { recursive: true, force: true });
   }
 }
 
 async function start(
-  folder: string,
+  directory: string,
   children: Set<Child>,
   closing: (() => Promise<void>)[],
   report: (line: string) => void,
   more: Readonly<Record<string, string>>,
 ): Promise<Service> {
   const launch = (name: string, how: ConstructorParameters<typeof Child>[1]): Child => {
-    const child = new Child(name, how, path.join(folder, `${name}.log`));
+    const child = new Child(name, how, path.join(directory, `${name}.log`));
     children.add(child);
     return child;
   };
-  const cluster = await startBenchCluster(folder, { isDurable: true, children });
+  const cluster = await startBenchCluster(directory, { isDurable: true, children });
   const databaseUrl = clusterUrl(cluster, 'postgres');
   const database = openDatabase({ url: databaseUrl, poolSize: 2 }, silentLogger());
   closing.push(() => database.close());
@@ -68,7 +68,7 @@ async function start(
   const cliPath = await obtainTemporalCli({ cliPath: undefined, environment: surroundings(), report });
   const temporalPort = await findFreePort();
   const temporalAddress = `127.0.0.1:${temporalPort}`;
-  const databaseFile = path.join(folder, 'temporal.db');
+  const databaseFile = path.join(directory, 'temporal.db');
   const server = { cliPath, port: temporalPort, databaseFile, searchAttributes: SEARCH_ATTRIBUTES };
   await launch('temporal', temporalServerLaunch(server, surroundings())).readyWhen((signal) =>
     waitForTemporal(temporalAddress, signal),
@@ -79,10 +79,10 @@ async function start(
   await ensureSchedules(temporal, await readInstallationId(database));
 
   const port = await findFreePort();
-  const storeFolder = path.join(folder, 'store');
-  const environment = { ...roleEnvironment({ databaseUrl, temporalAddress, storeFolder, port }), ...more };
+  const storeDirectory = path.join(directory, 'store');
+  const environment = { ...roleEnvironment({ databaseUrl, temporalAddress, storeDirectory, port }), ...more };
   const [api, worker] = (['api', 'worker'] as const).map((role) =>
-    launch(role, roleLaunch(role, { ...environment, SCRATCH_DIR: path.join(folder, 'scratch') }, undefined)),
+    launch(role, roleLaunch(role, { ...environment, SCRATCH_DIR: path.join(directory, 'scratch') }, undefined)),
   ) as [Child, Child];
   await Promise.all([api.ready(), worker.ready()]);
   return { database, temporal, port, pids: { api: api.pid, worker: worker.pid } };

@@ -22,7 +22,7 @@ const insertCost: Statement = {
 };
 
 /**
- * Books a failed task's cost as the operator's, if its provider had or may have had the work. In the settling
+ * Records a failed task's cost as the operator's, if its provider had or may have had the work. In the settling
  * transaction.
  *
  * @param atMostMicroUsd what the provider can bill beyond what its owner paid: what was held for the task and

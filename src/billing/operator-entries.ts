@@ -1,6 +1,6 @@
 /**
- * What operators book: payments and corrections, each under a reference that is used once, so that a command or request
- * that is sent twice books once. The moves themselves are those of `ledger.ts`.
+ * What operators record in the ledger: payments and corrections, each under a reference that is used once, so that a command or request
+ * that is sent twice counts once. The moves themselves are those of `ledger.ts`.
  */
 import { UniqueViolationError } from '../database/database.ts';
 import type { Database } from '../database/database.ts';

@@ -4,6 +4,7 @@
  */
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { ErrorObject, ValidateFunction } from 'ajv/dist/2020.js';
+import type { Static, TSchema } from 'typebox';
 import { countCodePoints } from './code-points.ts';
 import { fieldInRequest, violation } from '@darkroom/api/facts/violation';
 import type { Violation, ViolationPrefix } from '@darkroom/api/facts/violation';
@@ -36,12 +37,29 @@ export function compileCheck(schema: object, prefix: ViolationPrefix): Check {
  */
 export function compileViolation(schema: object, prefix: ViolationPrefix): FindViolation {
   const validate = compile(schema, false);
-  return (value) => {
-    if (validate(value)) return undefined;
-    const [error] = validate.errors ?? [];
-    if (error === undefined) return { message: `${prefix}: not valid`, field: fieldInRequest(prefix, ''), keyword: '' };
-    return violationOf(error, prefix);
-  };
+  return (value) => (validate(value) ? undefined : firstViolation(validate.errors, prefix));
+}
+
+function firstViolation(errors: ValidateFunction['errors'], prefix: ViolationPrefix): Violation {
+  const [error] = errors ?? [];
+  if (error === undefined) return { message: `${prefix}: not valid`, field: fieldInRequest(prefix, ''), keyword: '' };
+  return violationOf(error, prefix);
+}
+
+/** A value that has the type of its schema, or the first thing that is wrong with it. */
+type Parsed<T> = { readonly value: T; readonly violation?: never } | { readonly violation: Violation };
+
+/** Gives a value the type of its schema. */
+export type Parse<T> = (value: unknown) => Parsed<T>;
+
+/**
+ * Like `compileViolation`, for callers that go on with the value.
+ *
+ * @throws {Error} as `compileCheck`.
+ */
+export function compileParse<Schema extends TSchema>(schema: Schema, prefix: ViolationPrefix): Parse<Static<Schema>> {
+  const validate = compile<Static<Schema>>(schema, false);
+  return (value) => (validate(value) ? { value } : { violation: firstViolation(validate.errors, prefix) });
 }
 
 /** Returns the first thing that is wrong with a value, or undefined if nothing is. */
@@ -107,12 +125,12 @@ function newInstance(allErrors: boolean): Ajv2020 {
   return ajv;
 }
 
-function compile(schema: object, allErrors: boolean): ValidateFunction {
+function compile<T = unknown>(schema: object, allErrors: boolean): ValidateFunction<T> {
   // The name that a schema gives itself stays known to its instance, and the next version of it has the same name.
-  if (JSON.stringify(schema).includes('"$id"')) return newInstance(allErrors).compile(schema);
+  if (JSON.stringify(schema).includes('"$id"')) return newInstance(allErrors).compile<T>(schema);
   const ajv = instances[allErrors ? 'all' : 'first'];
   try {
-    return ajv.compile(schema);
+    return ajv.compile<T>(schema);
   } finally {
     // An instance keeps what it has compiled, and definitions come and go.
     ajv.removeSchema(schema);

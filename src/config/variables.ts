@@ -65,7 +65,7 @@ export const VARIABLES = {
     fallback: '256',
     minimum: 64,
     maximum: 100_000,
-    help: 'Maximum megabytes of JSON bodies that an api process has in memory at the same time. Requests above it get 503; those of an account that has a quarter of it, 429.',
+    help: 'Maximum megabytes of JSON bodies that an api process has in memory at the same time. Requests beyond it get 503; requests of one account beyond a quarter of it get 429.',
   },
   ADMIN_HOST: {
     kind: 'text',
@@ -262,7 +262,7 @@ export const VARIABLES = {
     fallback: '10',
     minimum: 0,
     maximum: 3600,
-    help: 'How far the clock of an api or a worker may differ from that of PostgreSQL. Beyond that the process logs it and is not ready, and a worker takes no work, until the difference is at most half as large; 0: no limit.',
+    help: 'How far the clock of an api or a worker may differ from that of PostgreSQL. Beyond that the process logs it and is not ready, and a worker takes no work, until the difference is at most half of this; 0: no limit.',
   },
   SHUTDOWN_GRACE_SECONDS: {
     kind: 'integer',

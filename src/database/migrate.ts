@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { PG_MIGRATE_LOCK_ID, runner } from 'node-pg-migrate';
 import pg from 'pg';
 import { packageFile } from '../config/package-root.ts';
+import { backoffMs } from '../domain/backoff.ts';
 import { newId } from '../domain/ids.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { Database, Statement } from './database.ts';
@@ -32,7 +33,7 @@ const LOCK_TIMEOUT_MS = 1_000;
 const GIVE_UP_AFTER_MS = 30 * 60_000;
 /** Between two attempts others have at least twice the time that they waited for one. */
 const LEAST_BACKOFF_IN_LOCK_TIMEOUTS = 2;
-const MOST_BACKOFF_MS = 15_000;
+const MAX_BACKOFF_MS = 15_000;
 /** A process that stalls inside a migration's transaction must not hold its lock for long. */
 const IDLE_IN_TRANSACTION_TIMEOUT_MS = 10_000;
 const ADVISORY_LOCK_POLL_MS = 100;
@@ -115,7 +116,7 @@ async function applyAll(
       if (Date.now() - since > giveUpAfterMs) throw lockError(error, giveUpAfterMs, blockers.last());
       // Also ours: a migrate of 0.1.0 waits for it inside a statement, and a concurrent index waits for that statement.
       await releaseMigrationLock(client);
-      const waitMs = backoffMs(failures++, lockTimeoutMs);
+      const waitMs = retryDelayMs(failures++, lockTimeoutMs);
       logger.warn({ err: error, attempt: failures, retryInMs: waitMs, blockers: blockers.last() }, RETRIED);
       await sleep(waitMs);
       await acquireMigrationLock(client, logger);
@@ -186,9 +187,12 @@ function lockError(cause: Error, afterMs: number, blockers: readonly Blocker[]):
   );
 }
 
-function backoffMs(failures: number, lockTimeoutMs: number): number {
-  const least = LEAST_BACKOFF_IN_LOCK_TIMEOUTS * lockTimeoutMs;
-  return Math.round(Math.min(least * 2 ** failures, Math.max(least, MOST_BACKOFF_MS)) * (1 + Math.random() / 4));
+/** Several processes may migrate at once: they come back at different times. */
+function retryDelayMs(failures: number, lockTimeoutMs: number): number {
+  const firstMs = LEAST_BACKOFF_IN_LOCK_TIMEOUTS * lockTimeoutMs;
+  return Math.round(
+    backoffMs({ firstMs, maxMs: Math.max(firstMs, MAX_BACKOFF_MS) }, failures) * (1 + Math.random() / 4),
+  );
 }
 
 const createInstallation: Statement = {

@@ -2,6 +2,8 @@
  * When a callback is retried (contract §6), by the schedule of `CALLBACK_OFFSETS_SECONDS` (src/config/variables.ts).
  * `Retry-After` of the receiver is honoured up to an hour.
  */
+import { backoffMs } from './backoff.ts';
+import type { Backoff } from './backoff.ts';
 
 /** Contract §6: "`Retry-After` is honoured up to 1 h". */
 export const MAX_CALLBACK_RETRY_AFTER_MS = 3_600_000;
@@ -30,7 +32,7 @@ export function nextCallbackDelayMs(
  * The delays of attempts that lack the signing key, in milliseconds. Once an operator has restored the key, no delivery
  * waits longer than a quarter of an hour.
  */
-const KEY_ATTEMPT_MS = { first: 60_000, most: 900_000 } as const;
+const KEY_ATTEMPTS: Backoff = { firstMs: 60_000, maxMs: 900_000 };
 
 /**
  * When a delivery retries a signing key that could not be decrypted: after a minute, and then twice as long each
@@ -39,5 +41,5 @@ const KEY_ATTEMPT_MS = { first: 60_000, most: 900_000 } as const;
  * @param attempt how often it has tried by now, from 1.
  */
 export function nextKeyAttemptMs(attempt: number): number {
-  return Math.min(KEY_ATTEMPT_MS.first * 2 ** (attempt - 1), KEY_ATTEMPT_MS.most);
+  return backoffMs(KEY_ATTEMPTS, attempt - 1);
 }

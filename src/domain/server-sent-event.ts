@@ -6,8 +6,13 @@ export interface ServerSentEvent {
   readonly data: unknown;
 }
 
-/** The event as it goes over the wire. JSON contains no line breaks, so that one `data` line is enough. */
+/** The event as it goes over the wire. */
 export function formatEvent({ id, event, data }: ServerSentEvent): string {
-  const head = `${id === undefined ? '' : `id: ${id}\n`}${event === undefined ? '' : `event: ${event}\n`}`;
-  return `${head}data: ${JSON.stringify(data)}\n\n`;
+  const head = id === undefined ? '' : `id: ${id}\n`;
+  return `${head}${formatEncodedEvent(JSON.stringify(data), event)}`;
+}
+
+/** An event whose data is text already. @param data without line breaks, like JSON: it is sent as one `data` line. */
+export function formatEncodedEvent(data: string, event?: string): string {
+  return `${event === undefined ? '' : `event: ${event}\n`}data: ${data}\n\n`;
 }

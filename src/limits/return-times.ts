@@ -4,6 +4,8 @@
  * one poll of their queue (docs/decisions/0020). Counted in memory: they are forgotten with the process, and it
  * learns of them as they retry.
  */
+import { backoffMs } from '../domain/backoff.ts';
+
 export interface ReturnTimesOptions {
   /** Spread up to twice that. */
   readonly firstMs: number;
@@ -38,7 +40,7 @@ export function createReturnTimes(options: ReturnTimesOptions): ReturnTimes {
 
   return {
     delayMs(tenant, attempt) {
-      const grown = Math.min(longestMs / 2, firstMs * 2 ** (attempt - 1));
+      const grown = backoffMs({ firstMs, maxMs: longestMs / 2 }, attempt - 1);
       return Math.round(Math.max(grown * (1 + Math.random()), inTurnMs(tenant)));
     },
   };

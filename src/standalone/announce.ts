@@ -18,7 +18,7 @@ export function announce(facts: InstallationFacts): string {
   const admin = adminCommand(dataDir);
   const lines = [
     '',
-    'Darkroom is running. Open the dashboard with this link, which works once and expires in ten minutes:',
+    'Darkroom is running. Its dashboard, by a link that works once, within ten minutes:',
     '',
     `  ${signInUrl(publicUrl, firstRun.signInSecret)}`,
     '',
@@ -30,7 +30,7 @@ export function announce(facts: InstallationFacts): string {
     `  Account      ${firstRun.accountId}, balance $${firstRun.balanceUsd}`,
     '',
     ...(firstRun.apiKey === undefined ? howToGetKey(admin) : firstSteps(apiUrl, firstRun.apiKey)),
-    `New link:      ${admin} sign-in-link`,
+    `Another link:  ${admin} sign-in-link`,
     `Top up:        ${admin} accounts top-up ${firstRun.accountId} --usd 10`,
     `Admin token:   ${admin} admin-token show`,
     'Stop:          Ctrl-C',
@@ -41,7 +41,7 @@ export function announce(facts: InstallationFacts): string {
 
 function howToGetKey(admin: string): string[] {
   return [
-    'The API key was shown at the first start. To create another one, run this in a second terminal:',
+    'The API key was shown at the first start. To create another, run in a second terminal:',
     `New key:       ${admin} keys create`,
   ];
 }
@@ -53,15 +53,15 @@ function firstSteps(apiUrl: string, apiKey: string): string[] {
   const taskId = `$(grep -o 'tk-svc-[0-9A-Z]*' task.json | head -1)`;
   const outputUrl = `$(grep -o '"url":"[^"]*' task.json | head -1 | cut -c8-)`;
   return [
-    'Your API key. It is shown only once:',
+    'Your API key, shown only this once:',
     '',
     `  ${apiKey}`,
     '',
-    'Paste these commands into a second terminal. Create an image:',
+    'Paste these into a second terminal. Create an image:',
     '',
     `  ${curl} ${apiUrl}/v1/tasks ${authorization} -H 'Content-Type: application/json' -d '${EXAMPLE_BODY}' | tee task.json`,
     '',
-    'Get its status. Repeat this until it is "success":',
+    'Get its status (repeat until it is "success"):',
     '',
     `  ${curl} ${apiUrl}/v1/tasks/${taskId} ${authorization} -o task.json && cat task.json`,
     '',

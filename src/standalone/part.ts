@@ -5,6 +5,8 @@
 import type { ChildProcess } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
+import { backoffMs } from '../domain/backoff.ts';
+import type { Backoff } from '../domain/backoff.ts';
 import { StandaloneError } from './standalone-error.ts';
 import { killGroup, launchProcess } from './launch.ts';
 import type { Launch } from './launch.ts';
@@ -49,8 +51,7 @@ export interface PartSurroundings {
 const MOST_DEATHS = 5;
 const DEATHS_WINDOW_MS = 60_000;
 const READY_TIMEOUT_MS = 60_000;
-const LEAST_BACKOFF_MS = 250;
-const MOST_BACKOFF_MS = 5_000;
+const RESTARTS: Backoff = { firstMs: 250, maxMs: 5_000 };
 
 interface RunningChild {
   readonly process: ChildProcess;
@@ -145,8 +146,9 @@ export class Part {
       if (end === UNUSABLE_CONFIGURATION) throw this.#failure('cannot run with this configuration');
       const attempt = this.#countDeath(end);
       report(`${title} ended unexpectedly (${REASONS[end] ?? end}); starting it again.`);
-      const backoffMs = Math.min(LEAST_BACKOFF_MS * 2 ** (attempt - 1), MOST_BACKOFF_MS);
-      await delay(backoffMs, undefined, { signal: this.#stopping.signal }).catch(() => undefined);
+      await delay(backoffMs(RESTARTS, attempt - 1), undefined, { signal: this.#stopping.signal }).catch(
+        () => undefined,
+      );
     }
     if (!hasBeenReady) throw new StandaloneError(`${title} was stopped before it was ready`);
   }

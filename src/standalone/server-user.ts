@@ -49,8 +49,8 @@ export async function findServerUser(program: string, directory: string): Promis
   ];
   if (await canReach({ owner, wrapper }, program, directory)) return { owner, wrapper };
   throw new StandaloneError(
-    `you are root, so PostgreSQL runs as the user "${USER_NAME}", which cannot access ${directory} or ${program}.\n` +
-      'Start as an ordinary user, move the project into a folder that every user can access (for example /opt), ' +
+    `you are root, so PostgreSQL runs as the user "${USER_NAME}", and that user cannot reach ${directory} or ${program}.\n` +
+      'Start as an ordinary user, move the project below a folder that everybody may enter (for example /opt), ' +
       'or set DATABASE_URL to a PostgreSQL of your own.',
   );
 }
@@ -77,7 +77,7 @@ async function findOrCreateIds(): Promise<{ uid: number; gid: number }> {
       return await readIds();
     } catch (error) {
       throw new StandaloneError(
-        `you are root, PostgreSQL does not run as root, and the user "${USER_NAME}" could not be created for it.\n` +
+        `PostgreSQL does not run as root, and the user "${USER_NAME}" for it could not be created.\n` +
           'Start as an ordinary user, create that user, or set DATABASE_URL to a PostgreSQL of your own.',
         { cause: error },
       );

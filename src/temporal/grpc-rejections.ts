@@ -2,6 +2,7 @@
  * Requests that a Temporal server rejects rather than fails to process: our credentials do not allow them, or
  * something that `migrate` prepares is missing. A retry changes nothing before an operator has acted.
  */
+import { NamespaceNotFoundError } from '@temporalio/common';
 
 /** gRPC status codes, and their names in logs and metrics. */
 const REJECTIONS: ReadonlyMap<number, GrpcRejection> = new Map([
@@ -31,7 +32,7 @@ export function grpcCode(error: unknown): number | undefined {
 /** Why the server rejects a request; undefined if the error is of another kind. */
 export function rejectionOf(error: unknown): GrpcRejection | undefined {
   // For this one the client has its own error, without a code.
-  if (error instanceof Error && error.name === 'NamespaceNotFoundError') return 'not_found';
+  if (error instanceof NamespaceNotFoundError) return 'not_found';
   const code = grpcCode(error);
   return code === undefined ? undefined : REJECTIONS.get(code);
 }

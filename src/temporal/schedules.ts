@@ -57,7 +57,7 @@ const SCHEDULES: readonly OwnSchedule[] = [
     offset: '5 minutes',
     workflowType: 'meterStorage',
     args: [],
-    purpose: 'books persistent storage for the days that have ended',
+    purpose: 'charges persistent storage for the days that have ended',
   },
 ];
 

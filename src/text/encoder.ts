@@ -3,7 +3,7 @@
  * order; what it returns is written as it is, one server-sent event a write, or dropped if the answer is not streamed.
  * Streamed and not, the answer is the same.
  */
-import { formatEvent } from '../domain/server-sent-event.ts';
+import { formatEncodedEvent, formatEvent } from '../domain/server-sent-event.ts';
 import type { TextEvent } from './events.ts';
 import type { BilledUsage } from './tally.ts';
 
@@ -33,7 +33,7 @@ export interface AnswerEncoder {
 }
 
 /** What every stream ends with (contract §9). */
-export const DONE = 'data: [DONE]\n\n';
+export const DONE = formatEncodedEvent('[DONE]');
 
 /** One server-sent event that contains JSON. */
 export function frameOf(data: unknown, event?: string): string {

@@ -36,9 +36,9 @@ describe('an API key', () => {
     const { secret: text } = newApiKey();
     const change = fc.tuple(fc.integer({ min: 8, max: text.length - 1 }), fc.constantFrom(...ALPHABET));
     fc.assert(
-      fc.property(change, ([place, character]) => {
-        fc.pre(text[place] !== character);
-        assert.equal(parseApiKey(text.slice(0, place) + character + text.slice(place + 1)), undefined);
+      fc.property(change, ([index, character]) => {
+        fc.pre(text[index] !== character);
+        assert.equal(parseApiKey(text.slice(0, index) + character + text.slice(index + 1)), undefined);
       }),
       { numRuns: 500 },
     );
@@ -46,8 +46,8 @@ describe('an API key', () => {
 
   it('is rejected when two adjacent characters are swapped, when it is truncated, or when text is added', () => {
     const { secret: text } = newApiKey();
-    for (let place = 8; place < text.length - 1; place++) {
-      const swapped = text.slice(0, place) + text[place + 1] + text[place] + text.slice(place + 2);
+    for (let index = 8; index < text.length - 1; index++) {
+      const swapped = text.slice(0, index) + text[index + 1] + text[index] + text.slice(index + 2);
       if (swapped !== text) assert.equal(parseApiKey(swapped), undefined);
     }
     for (let length = 0; length < text.length; length++) assert.equal(parseApiKey(text.slice(0, length)), undefined);

@@ -189,7 +189,7 @@ describe('a scope', () => {
     accountId: 'acc',
     keyId: 'key',
     scopes: new Set(['tasks:read'] as const),
-    models: new Set(['acme/pictures']),
+    models: new Set(['acme/images']),
     expiresAt: undefined,
     spendCapIds: [],
     failingReceivers: 0,
@@ -202,12 +202,12 @@ describe('a scope', () => {
   it('that the key does not have is denied by name', () => {
     requireScope(caller, 'tasks:read');
     assert.throws(() => requireScope(caller, 'tasks:write'), { name: 'ForbiddenError', message: /tasks:write/ });
-    requireModel(caller, 'acme/pictures');
+    requireModel(caller, 'acme/images');
     assert.throws(() => requireModel(caller, 'acme/other'), ForbiddenError);
   });
 
   it('covers any model when the key has no model list, and none when the list is empty', () => {
     requireModel({ ...caller, models: undefined }, 'acme/other');
-    assert.throws(() => requireModel({ ...caller, models: new Set() }, 'acme/pictures'), ForbiddenError);
+    assert.throws(() => requireModel({ ...caller, models: new Set() }, 'acme/images'), ForbiddenError);
   });
 });

@@ -59,7 +59,7 @@ describe('the keys of an account', () => {
 
     assert.ok(first?.revokedAt instanceof Date);
     assert.deepEqual(second?.revokedAt, first.revokedAt);
-    assert.equal(await revokeKey(database, 'nobodyhas1'), false);
+    assert.equal(await revokeKey(database, 'unknownkey'), false);
   });
 
   it('cannot be created for an account that does not exist', async () => {
@@ -178,7 +178,7 @@ describe('rotating a key', () => {
 
   it('is rejected for a revoked, expired, replaced or unknown key', async () => {
     const { database } = testDatabase;
-    const accountId = await newAccount('refused');
+    const accountId = await newAccount('rejected');
     const make = (expiresAt?: Date): Promise<CreatedKey> =>
       createKey(database, accountId, { name: 'x', scopes: [], ...(expiresAt === undefined ? {} : { expiresAt }) });
     const [revoked, expired, replaced] = [await make(), await make(new Date(NOW)), await make()];
@@ -195,7 +195,7 @@ describe('rotating a key', () => {
         (error) => error instanceof KeyChangeRejectedError && message.test(error.message),
       );
     }
-    await assert.rejects(rotate('nobodyhas1'), KeyNotFoundError);
+    await assert.rejects(rotate('unknownkey'), KeyNotFoundError);
     await assert.rejects(rotate(replaced.id, { accountId: 'acc_none' }), KeyNotFoundError);
   });
 

@@ -108,7 +108,7 @@ describe('stored secrets', () => {
   it('that no key decrypts are counted with their accounts, and left unchanged', async () => {
     const [lost = ''] = accounts;
     await database.query({ name: 'forget', text: 'DELETE FROM webhook_keys WHERE account_id = $1' }, [lost]);
-    await store('a key that nobody has any more, 32 characters', lost, 'a secret that is lost');
+    await store('a key that no one has any more, 32 characters', lost, 'a secret that is lost');
 
     assert.equal(await reencryptSecrets(database, rotating, 100, ignore), SECRETS - 1);
 

@@ -75,7 +75,7 @@ describe('a signing secret', () => {
 
   it('set by many concurrent requests is one of theirs, and every other one expires', async () => {
     const accountId = await newAccount();
-    const secrets = Array.from({ length: 6 }, (_, place) => `secret number ${place} of six`);
+    const secrets = Array.from({ length: 6 }, (_, index) => `secret number ${index} of six`);
 
     await Promise.all(secrets.map((secret) => replace(accountId, secret)));
 
@@ -105,7 +105,7 @@ describe('a signing secret', () => {
   });
 
   it('cannot be set for an account that does not exist', async () => {
-    await assert.rejects(replace('acc_none', 'a secret of nobody'), AccountNotFoundError);
+    await assert.rejects(replace('acc_none', 'a secret of no account'), AccountNotFoundError);
   });
 
   // Proves C6-9.

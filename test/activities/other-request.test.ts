@@ -78,9 +78,9 @@ describe('a settlement', () => {
     );
     assert.deepEqual(
       taskIds.map((taskId) => items.find((item) => item.kind === 'start_task' && item.subjectId === taskId)),
-      taskIds.map((taskId, place) => ({
+      taskIds.map((taskId, index) => ({
         ...items.find((item) => item.subjectId === taskId),
-        requestHash: made[place],
+        requestHash: made[index],
       })),
     );
     assert.notEqual(made[0], made[1]);

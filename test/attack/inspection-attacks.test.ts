@@ -28,13 +28,13 @@ const LONGEST_BLOCK_MS = 1_500;
 const LARGEST_GROWTH_MB = 300;
 
 describe('inspecting a hostile file', () => {
-  let folder: string;
+  let directory: string;
   let store: ObjectStore;
   let inspector: MediaInspector;
   let image: Buffer;
   before(async () => {
-    folder = await mkdtemp(path.join(tmpdir(), 'inspect-attack-'));
-    store = createDiskStore(folder);
+    directory = await mkdtemp(path.join(tmpdir(), 'inspect-attack-'));
+    store = createDiskStore(directory);
     inspector = createMediaInspector({ turns: createInspectionTurns(undefined, 3), fileMs: FILE_MS });
     image = await sharp({ create: { width: 40, height: 30, channels: 3, background: '#369' } })
       .png()
@@ -43,7 +43,7 @@ describe('inspecting a hostile file', () => {
   });
   after(async () => {
     await inspector.close();
-    await rm(folder, { recursive: true });
+    await rm(directory, { recursive: true });
   });
 
   const inspectImage = () => inspector.inspect('acc_other', storedSource(store, 'image', image.length));
@@ -125,7 +125,7 @@ describe('inspecting a hostile file', () => {
         );
       }),
     );
-    await until('each of the three was refused a file', () => messages.length >= 3);
+    await until('a file of each of the three was rejected', () => messages.length >= 3);
 
     for (let count = 0; count < 3; count += 1)
       await shared.inspect('acc_other', storedSource(store, 'image', image.length));

@@ -169,7 +169,7 @@ describe('the work that a large body leaves on the event loop', () => {
     jsonrpc: '2.0',
     id: 1,
     method: 'tools/call',
-    params: { name: 'estimate', arguments: { model: 'acme/pictures', input: { prompt: 'x'.repeat(9 * MB) } } },
+    params: { name: 'estimate', arguments: { model: 'acme/images', input: { prompt: 'x'.repeat(9 * MB) } } },
   };
   // Requests to the upstream are serialized; of a response the stored data too. A tool calls the API itself.
   const endpoints: readonly (readonly [path: string, body: unknown, work: readonly string[]])[] = [

@@ -176,17 +176,17 @@ describe('JSON with too many parts', () => {
     });
   }
 
-  it('delays no other request, and a picture of ten megabytes is one value', async () => {
+  it('delays no other request, and an image of ten megabytes is one value', async () => {
     const account = await served.newAccount();
     const objects = Array.from({ length: 12_000 }, (_, index) => `{"a${index % 5_000}":1,"b${index}":2}`);
     const { pauseMs } = await longestPause(() => estimate(account, `[${objects.join(',')}]`));
-    const picture = JSON.stringify(
+    const image = JSON.stringify(
       body({ input: { prompt: 'x', image: `data:image/png;base64,${'A'.repeat(9_900_000)}` } }),
     );
 
     assert.ok(pauseMs < 2_000, `${pauseMs} ms`);
     // It arrived and was validated: the error is about its content.
-    assert.notDeepEqual(errorOfStatus(await estimate(account, picture)), 'JSON');
+    assert.notDeepEqual(errorOfStatus(await estimate(account, image)), 'JSON');
   });
 });
 

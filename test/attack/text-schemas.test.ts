@@ -153,7 +153,7 @@ describe('a prompt', { timeout: 120_000 }, () => {
     assert.ok(pauseMs < LONGEST_PAUSE_MS, `${pauseMs} ms`);
   });
 
-  it('with a picture of padding alone is read immediately', async () => {
+  it('with an image of padding alone is read immediately', async () => {
     const url = `data:image/png;base64,${'='.repeat(400_000)}A`;
     const content = [{ type: 'image', url }] as const;
     const { pauseMs } = await longestPause(() => ask([{ role: 'user', content }]));

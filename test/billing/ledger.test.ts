@@ -63,7 +63,7 @@ describe('the ledger', () => {
       accountId: caller.accountId,
       keyId: caller.keyId,
       reference: taskId,
-      model: 'acme/pictures',
+      model: 'acme/images',
       heldMicroUsd: PRICE,
       capturedMicroUsd: 0n,
       occupied: 'queued',

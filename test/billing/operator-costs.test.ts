@@ -44,8 +44,8 @@ describe('the operator’s own cost', () => {
     await end('outcome_unknown', 'announced', 'one:example.com');
 
     assert.deepEqual(await costsOf('one:example.com'), [
-      { model: 'acme/pictures', reason: 'outcome_unknown', tasks: 1, atMostMicroUsd: PRICE },
-      { model: 'acme/pictures', reason: 'timed_out', tasks: 2, atMostMicroUsd: 2n * PRICE },
+      { model: 'acme/images', reason: 'outcome_unknown', tasks: 1, atMostMicroUsd: PRICE },
+      { model: 'acme/images', reason: 'timed_out', tasks: 2, atMostMicroUsd: 2n * PRICE },
     ]);
     assert.deepEqual(await verifyLedger(room.database), []);
   });
@@ -56,8 +56,8 @@ describe('the operator’s own cost', () => {
     await end('no_output', 'taken', 'four:example.com');
 
     assert.deepEqual(await costsOf('four:example.com'), [
-      { model: 'acme/pictures', reason: 'cancelled', tasks: 2, atMostMicroUsd: 2n * PRICE },
-      { model: 'acme/pictures', reason: 'no_output', tasks: 1, atMostMicroUsd: PRICE },
+      { model: 'acme/images', reason: 'cancelled', tasks: 2, atMostMicroUsd: 2n * PRICE },
+      { model: 'acme/images', reason: 'no_output', tasks: 1, atMostMicroUsd: PRICE },
     ]);
   });
 

@@ -33,7 +33,7 @@ async function create(caller: Caller): Promise<TaskId> {
 /** Asserts that one more task is rejected, and returns why. */
 async function rejectionFor(caller: Caller): Promise<Pick<SpendCapError, 'period' | 'leftMicroUsd'>> {
   const error = await create(caller).then(
-    () => assert.fail('the cap did not refuse'),
+    () => assert.fail('the cap did not reject the call'),
     (reason: unknown) => reason,
   );
   assert.ok(error instanceof SpendCapError, String(error));

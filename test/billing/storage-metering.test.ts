@@ -137,7 +137,7 @@ describe('metering', () => {
     const caller = await room.newCaller({ microUsd: 1_000_000n });
     const { outputIds } = await storage.taskWithOutputs(caller, [31 * GB]);
     await storage.promoteAt(caller, outputIds, Date.parse('2026-03-10T00:00:00Z'));
-    await room.creator.create(caller, { model: 'acme/pictures', input: { prompt: 'held meanwhile' } }, undefined);
+    await room.creator.create(caller, { model: 'acme/images', input: { prompt: 'held meanwhile' } }, undefined);
 
     await meterAt(Date.parse('2026-03-11T00:05:00Z'));
 
@@ -229,8 +229,8 @@ describe('metering', () => {
     await storage.promoteAt(caller, outputIds, Date.parse('2026-04-20T00:00:00Z'));
     await leave(caller, 100_000n);
 
-    const creates = Array.from({ length: 12 }, (_, place) =>
-      room.creator.create(caller, { model: 'acme/pictures', input: { prompt: `${place}` } }, undefined),
+    const creates = Array.from({ length: 12 }, (_, index) =>
+      room.creator.create(caller, { model: 'acme/images', input: { prompt: `${index}` } }, undefined),
     );
     await Promise.allSettled([meterAt(Date.parse('2026-04-25T00:05:00Z')), ...creates]);
 

@@ -8,7 +8,7 @@ import type { NewTextCall } from '../../src/text/money/text-call.ts';
 import { openTaskRoom } from '../tasks/task-room.ts';
 import type { TaskRoom } from '../tasks/task-room.ts';
 import { newTextCall, openTextProcess, settlementOf } from '../text/money/text-processes.ts';
-import { rulesBrokenBy, strayEntry, violationsAfter } from './broken-books.ts';
+import { rulesBrokenBy, strayEntry, violationsAfter } from './broken-ledger.ts';
 
 const HELD = 'held = holds - captures - releases = what open tasks and text calls hold';
 const LAST = 'the last entry has the balance of the account';

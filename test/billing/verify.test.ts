@@ -16,7 +16,7 @@ import { claimOutbox } from '../../src/tasks/outbox/outbox.ts';
 import { settleTask } from '../../src/tasks/lifecycle/settle.ts';
 import { PRICE, body, openTaskRoom } from '../tasks/task-room.ts';
 import type { TaskRoom } from '../tasks/task-room.ts';
-import * as brokenBooks from './broken-books.ts';
+import * as brokenLedger from './broken-ledger.ts';
 
 const PAID_IN = 'topups + adjustments = available + held + captured';
 const HELD = 'held = holds - captures - releases = what open tasks and text calls hold';
@@ -75,10 +75,10 @@ before(async () => {
 after(() => room.close());
 
 const violationsAfter = (...changes: string[]): Promise<readonly LedgerViolation[]> =>
-  brokenBooks.violationsAfter(room, changes);
-const rulesBrokenBy = (...changes: string[]): Promise<readonly string[]> => brokenBooks.rulesBrokenBy(room, changes);
+  brokenLedger.violationsAfter(room, changes);
+const rulesBrokenBy = (...changes: string[]): Promise<readonly string[]> => brokenLedger.rulesBrokenBy(room, changes);
 const entry = (kind: string, reference: string, amount: bigint | number, owner = accountId): string =>
-  brokenBooks.strayEntry(kind, reference, amount, owner);
+  brokenLedger.strayEntry(kind, reference, amount, owner);
 
 describe('verification of the ledger', () => {
   it('finds nothing when everything adds up', async () => {
@@ -172,11 +172,11 @@ describe('verification of the ledger', () => {
   });
 
   it('finds entries of an account that does not exist', async () => {
-    const [violation] = (await violationsAfter(entry('topup', 'nobody', 0, 'acc_nobody'))).filter(
+    const [violation] = (await violationsAfter(entry('topup', 'unknown', 0, 'acc_unknown'))).filter(
       ({ rule }) => rule === KNOWN,
     );
 
-    assert.equal(violation?.subject, 'acc_nobody');
+    assert.equal(violation?.subject, 'acc_unknown');
   });
 
   it('finds a capture or release without a hold', async () => {

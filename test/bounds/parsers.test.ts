@@ -42,10 +42,10 @@ function usesIn(file: string, source: string): Readonly<Record<string, number>> 
 describe('code that reads a whole text at once', () => {
   it('is in the list of parsers, with what limits its input', async () => {
     const found: Record<string, Readonly<Record<string, number>>> = {};
-    for (const folder of PROGRAM_DIRECTORIES) {
-      for (const entry of await readdir(packageFile(folder), { recursive: true })) {
+    for (const directory of PROGRAM_DIRECTORIES) {
+      for (const entry of await readdir(packageFile(directory), { recursive: true })) {
         if (!entry.endsWith('.ts')) continue;
-        const file = path.join(folder, entry);
+        const file = path.join(directory, entry);
         const uses = usesIn(file, await readFile(packageFile(file), 'utf8'));
         if (Object.keys(uses).length > 0) found[file] = uses;
       }

@@ -34,10 +34,10 @@ export async function readKnown(): Promise<KnownExpressions> {
 /** All expressions by their source text (`/…/flags`), with their locations. */
 export async function findExpressions(): Promise<ReadonlyMap<string, readonly string[]>> {
   const found = new Map<string, string[]>();
-  for (const folder of PROGRAM_DIRECTORIES) {
-    for (const entry of await readdir(packageFile(folder), { recursive: true })) {
+  for (const directory of PROGRAM_DIRECTORIES) {
+    for (const entry of await readdir(packageFile(directory), { recursive: true })) {
       if (!entry.endsWith('.ts')) continue;
-      const file = path.join(folder, entry);
+      const file = path.join(directory, entry);
       const source = await readFile(packageFile(file), 'utf8');
       const visitor = new Visitor({
         Literal(node) {

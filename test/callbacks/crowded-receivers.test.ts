@@ -90,6 +90,6 @@ describe('a crowd of deliveries to a receiver that hangs', () => {
       },
       [crowd.id],
     );
-    assert.ok((waiting?.count ?? 0) > 0, 'nobody is told when those that wait come');
+    assert.ok((waiting?.count ?? 0) > 0, 'no callback of the crowd is waiting');
   });
 });

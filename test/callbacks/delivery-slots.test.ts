@@ -73,7 +73,7 @@ describe('delivery slots', () => {
 
     const delays = Array.from({ length: 100 }, () => {
       const answer = slots.take('hanging');
-      return 'delayMs' in answer ? answer.delayMs : assert.fail('there was a place');
+      return 'delayMs' in answer ? answer.delayMs : assert.fail('a slot was free');
     });
 
     // 100 slots that are held for 10 s each: ten per second.
@@ -90,7 +90,7 @@ describe('delivery slots', () => {
     takeAll(slots, 'hanging');
     const delays = Array.from({ length: 200_000 }, () => {
       const answer = slots.take('hanging');
-      return 'delayMs' in answer ? answer.delayMs : assert.fail('there was a place');
+      return 'delayMs' in answer ? answer.delayMs : assert.fail('a slot was free');
     });
 
     assert.ok(Math.max(...delays.slice(-1_000)) <= 60_000);

@@ -39,12 +39,12 @@ describe('an account whose receiver fails', () => {
 
   async function problemsOf(account: TestAccount): Promise<NonNullable<WireAccount['callbackProblems']>> {
     const { body } = await account.client.send('GET', '/v1/account');
-    return (body.data as unknown as WireAccount).callbackProblems ?? assert.fail('the account does not tell');
+    return (body.data as unknown as WireAccount).callbackProblems ?? assert.fail('the account has no callbackProblems');
   }
 
   /** The header in a response to another request; a key is cached for a second. */
   const waitForProblemCount = (account: TestAccount, value: string | undefined): Promise<void> =>
-    until(`answers tell ${value}`, async () => {
+    until(`responses report ${value}`, async () => {
       const { headers } = await account.client.send('GET', '/v1/tasks');
       return (headers.get(HEADER) ?? undefined) === value;
     });

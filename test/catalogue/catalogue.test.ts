@@ -9,7 +9,7 @@ import {
 import { definitionHash, limitsOf } from '../../src/catalogue/definition.ts';
 import { definition, definitionWithRoutes } from './definitions.ts';
 
-const NAME = 'acme/pictures';
+const NAME = 'acme/images';
 const catalogue = createCatalogue([definitionWithRoutes('fast', 'eu.west')]);
 
 describe('a model and its route', () => {
@@ -62,7 +62,7 @@ describe('a model and its route', () => {
 
   // Proves S2.1-1, C2-1.
   it('are case-sensitive, and no similar name matches', () => {
-    for (const name of ['acme/Pictures', 'acme/pictures ', 'pictures', '', '@', '@fast', `${NAME}@fast@fast`]) {
+    for (const name of ['acme/Images', 'acme/images ', 'images', '', '@', '@fast', `${NAME}@fast@fast`]) {
       assert.throws(() => catalogue.resolve(name, undefined), ModelUnavailableError, name);
     }
     for (const name of ['__proto__', 'constructor', 'toString', '__proto__@fast']) {
@@ -90,7 +90,7 @@ describe('a catalogue', () => {
   it('rejects two models with the same name', () => {
     assert.throws(
       () => createCatalogue([definition(), definition({ created: 1 })]),
-      /two models are called acme\/pictures/,
+      /two models are called acme\/images/,
     );
   });
 
@@ -131,7 +131,7 @@ describe('a model with a retirement date', () => {
     now = RETIRES_AT * 1000;
     assert.throws(() => ageing.resolve('acme/old', undefined), {
       name: 'ModelUnavailableError',
-      message: 'the model "acme/old" was retired and is no longer available; use "acme/pictures"',
+      message: 'the model "acme/old" was retired and is no longer available; use "acme/images"',
     });
     assert.throws(() => ageing.resolve('acme/old@default', undefined), ModelUnavailableError);
     assert.deepEqual(ageing.available(), [definition()]);

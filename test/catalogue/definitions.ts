@@ -6,7 +6,7 @@ import type { TextModelDefinition } from '../../src/catalogue/text-definition.ts
 /** A valid definition, with the changes that a test needs. */
 export function definition(changes: Partial<ModelDefinition> = {}): ModelDefinition {
   return {
-    name: 'acme/pictures',
+    name: 'acme/images',
     modality: 'image',
     ownedBy: 'acme',
     created: 1_763_683_200,

@@ -40,7 +40,7 @@ function problemOf(upstream: Changes): string | undefined {
 }
 
 describe('an upstream that a model file describes', () => {
-  const place = 'routes.default.upstreams.0';
+  const where = 'routes.default.upstreams.0';
 
   it('is accepted', () => {
     assert.equal(problemOf({}), undefined);
@@ -59,7 +59,7 @@ describe('an upstream that a model file describes', () => {
   it('is rejected with the position when an expression cannot be parsed', () => {
     const poll = { path: "'/jobs/' & $jobId", state: '$lookup(' };
 
-    assert.match(problemOf({ http: { ...GOOD, poll } }) ?? '', new RegExp(`^${place}.http.poll.state: not JSONata: .`));
+    assert.match(problemOf({ http: { ...GOOD, poll } }) ?? '', new RegExp(`^${where}.http.poll.state: not JSONata: .`));
   });
 
   it('is rejected when an expression compiles data as code, or is not deterministic', () => {
@@ -68,7 +68,7 @@ describe('an upstream that a model file describes', () => {
 
       assert.equal(
         problemOf({ http: { ...GOOD, submit } }),
-        `${place}.http.submit.body: $${name} is not available here`,
+        `${where}.http.submit.body: $${name} is not available here`,
       );
     }
   });
@@ -102,8 +102,8 @@ describe('an upstream that a model file describes', () => {
     const problem = (upstream: Upstream & { readonly http?: HttpBinding }): string | undefined =>
       findUpstreamProblem({ ...definition({}), routes: { default: { upstreams: [upstream] } } }, PROTOCOLS);
 
-    assert.equal(problem(bare), `${place}.http: missing for protocol http`);
-    assert.equal(problem({ ...bare, http: GOOD }), `${place}.baseUrl: missing for protocol http`);
+    assert.equal(problem(bare), `${where}.http: missing for protocol http`);
+    assert.equal(problem({ ...bare, http: GOOD }), `${where}.baseUrl: missing for protocol http`);
     assert.match(
       problem({ ...bare, protocol: 'cog', baseUrl: 'https://a.example', http: GOOD }) ?? '',
       /http: only protocol http has it/,

@@ -29,21 +29,21 @@ interface LogLine {
   readonly [field: string]: unknown;
 }
 
-let folder: string;
+let directory: string;
 let logged: LogLine[];
 /** Names in the order in which they were pinned. */
 let pinned: string[];
 let opened: LiveCatalogue[];
 beforeEach(async () => {
-  folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-live-'));
+  directory = await mkdtemp(path.join(os.tmpdir(), 'darkroom-live-'));
   [logged, pinned, opened] = [[], [], []];
 });
 afterEach(async () => {
   await Promise.all(opened.map((catalogue) => catalogue.close()));
-  await rm(folder, { recursive: true, force: true });
+  await rm(directory, { recursive: true, force: true });
 });
 
-const at = (name: string): string => path.join(folder, name);
+const at = (name: string): string => path.join(directory, name);
 const text = (changes: Partial<ModelDefinition> = {}): string => JSON.stringify(definition(changes));
 
 /** Writes a file atomically. */
@@ -54,7 +54,7 @@ async function put(name: string, content: string): Promise<void> {
 
 async function open(options: Partial<LiveCatalogueOptions> = {}): Promise<LiveCatalogue> {
   const catalogue = await openLiveCatalogue({
-    directories: [folder],
+    directories: [directory],
     protocols: PROTOCOLS,
     definitions: { pin: async (models) => void pinned.push(...models.map(({ name }) => name)) },
     logger: pino({}, { write: (line: string) => void logged.push(JSON.parse(line) as LogLine) }),
@@ -169,7 +169,7 @@ describe('an invalid file', () => {
     await put('b.json', text({ name: 'b', typicalSeconds: -1 }));
     await put('a.json', text({ name: 'a', description: 'Good, and taken up alone.' }));
     await put('c.json', '{\n  "name": "c",\n  "modality" "image"\n}');
-    await until('both are refused', () => catalogue.state().rejected?.problems.length === 2);
+    await until('both are rejected', () => catalogue.state().rejected?.problems.length === 2);
 
     const [first, second] = catalogue.state().rejected?.problems ?? [];
     assert.deepEqual(first?.file, at('b.json'));
@@ -220,7 +220,7 @@ describe('an invalid file', () => {
 
     await put('a.json', text({ name: 'b', created: 1 }));
     await put('c.json', text({ name: 'c', replacement: 'nowhere' }));
-    await until('both are refused', () => catalogue.state().rejected?.problems.length === 2);
+    await until('both are rejected', () => catalogue.state().rejected?.problems.length === 2);
 
     assert.deepEqual(names(catalogue), ['b']);
     assert.equal(catalogue.find('b')?.created, definition().created);
@@ -229,14 +229,14 @@ describe('an invalid file', () => {
   it('is reported once, however often it is read', async () => {
     const catalogue = await open({ pollMs: 20 });
     await put('a.json', '{');
-    await until('it is refused', () => catalogue.state().rejected !== undefined);
+    await until('it is rejected', () => catalogue.state().rejected !== undefined);
     const { rejected } = catalogue.state();
     assert.equal(errorLines().length, 1);
 
     // Found by a later poll, after several that found nothing new.
     await letPass(200);
     await put('b.json', '[]');
-    await until('the other is refused too', () => catalogue.state().rejected !== rejected);
+    await until('the other is rejected too', () => catalogue.state().rejected !== rejected);
 
     assert.equal(errorLines().length, 3);
   });
@@ -246,24 +246,21 @@ describe('an invalid file', () => {
     const catalogue = await open();
 
     await put('b.json', text({ created: 1 }));
-    await until('it is refused', () => catalogue.state().rejected !== undefined);
-    assert.match(
-      catalogue.state().rejected?.problems[0]?.problem ?? '',
-      /^name: .*a\.json has acme\/pictures already$/,
-    );
-    assert.equal(catalogue.find('acme/pictures')?.created, definition().created);
+    await until('it is rejected', () => catalogue.state().rejected !== undefined);
+    assert.match(catalogue.state().rejected?.problems[0]?.problem ?? '', /^name: .*a\.json has acme\/images already$/);
+    assert.equal(catalogue.find('acme/images')?.created, definition().created);
 
     await unlink(at('a.json'));
-    await until('the other is taken up', () => catalogue.find('acme/pictures')?.created === 1);
+    await until('the other is taken up', () => catalogue.find('acme/images')?.created === 1);
     assert.equal(catalogue.state().rejected, undefined);
   });
 
   it('is one that is not a regular file, or cannot be read', async () => {
     const catalogue = await open({ pollMs: 50 });
 
-    await mkdir(at('folder.json'));
+    await mkdir(at('directory.json'));
     await symlink(at('nowhere'), at('link.json'));
-    await until('both are refused', () => catalogue.state().rejected?.problems.length === 2);
+    await until('both are rejected', () => catalogue.state().rejected?.problems.length === 2);
 
     assert.deepEqual(
       catalogue.state().rejected?.problems.map(({ problem }) => problem),

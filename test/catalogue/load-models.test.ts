@@ -15,10 +15,10 @@ import { PROTOCOLS } from '../../src/providers/protocols.ts';
 describe('the embedded models', () => {
   // Proves C8-3.
   it('all load, and every example conforms to its own schema and has a price', async () => {
-    const folder = packageFile('models');
-    const models = await loadModels([folder], PROTOCOLS);
+    const directory = packageFile('models');
+    const models = await loadModels([directory], PROTOCOLS);
 
-    assert.equal(models.length, (await readdir(folder)).length);
+    assert.equal(models.length, (await readdir(directory)).length);
     const catalogue = createCatalogue(models);
     for (const model of models.filter(isMediaModel)) {
       const { checkInput } = catalogue.resolve(model.name, undefined);
@@ -38,18 +38,18 @@ describe('the embedded models', () => {
 const FLAT = { unit: 'task', usd: '0.01' } as const;
 
 describe("an operator's model file", () => {
-  let folder: string;
+  let directory: string;
   beforeEach(async () => {
-    folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-models-'));
+    directory = await mkdtemp(path.join(os.tmpdir(), 'darkroom-models-'));
   });
-  afterEach(() => rm(folder, { recursive: true, force: true }));
+  afterEach(() => rm(directory, { recursive: true, force: true }));
 
   /** Loads a directory with one file, and returns the error message. */
   const messageOf = async (content: string): Promise<string> => {
-    const file = path.join(folder, 'bad.json');
+    const file = path.join(directory, 'bad.json');
     await writeFile(file, content);
     let message = '';
-    await assert.rejects(loadModels([folder], PROTOCOLS), (error: unknown) => {
+    await assert.rejects(loadModels([directory], PROTOCOLS), (error: unknown) => {
       assert.ok(error instanceof ModelFileError);
       assert.equal(error.file, file);
       assert.ok(error.message.startsWith(`${file}: `), error.message);
@@ -61,12 +61,12 @@ describe("an operator's model file", () => {
 
   // Proves S9.3-1.
   it('is read beside the others, in the order of the names', async () => {
-    await writeFile(path.join(folder, 'b.json'), JSON.stringify(definition({ name: 'b' })));
-    await writeFile(path.join(folder, 'a.json'), JSON.stringify(definition({ name: 'a' })));
-    await writeFile(path.join(folder, 'notes.txt'), 'not a model');
+    await writeFile(path.join(directory, 'b.json'), JSON.stringify(definition({ name: 'b' })));
+    await writeFile(path.join(directory, 'a.json'), JSON.stringify(definition({ name: 'a' })));
+    await writeFile(path.join(directory, 'notes.txt'), 'not a model');
 
     assert.deepEqual(
-      (await loadModels([folder], PROTOCOLS)).map((model) => model.name),
+      (await loadModels([directory], PROTOCOLS)).map((model) => model.name),
       ['a', 'b'],
     );
   });
@@ -136,21 +136,21 @@ describe("an operator's model file", () => {
   });
 
   it('is rejected when another file has a model with its name', async () => {
-    await writeFile(path.join(folder, 'a.json'), JSON.stringify(definition()));
+    await writeFile(path.join(directory, 'a.json'), JSON.stringify(definition()));
 
     assert.match(
       await messageOf(JSON.stringify(definition({ created: 1 }))),
-      /^name: .*a\.json has acme\/pictures already$/,
+      /^name: .*a\.json has acme\/images already$/,
     );
   });
 
   it('may name a replacement that is in another directory', async () => {
     const replacement = 'darkroom/scene';
-    await writeFile(path.join(folder, 'a.json'), JSON.stringify(definition({ replacement })));
+    await writeFile(path.join(directory, 'a.json'), JSON.stringify(definition({ replacement })));
 
-    const models = await loadModels([folder, packageFile('models')], PROTOCOLS);
+    const models = await loadModels([directory, packageFile('models')], PROTOCOLS);
 
-    assert.equal(models.find(({ name }) => name === 'acme/pictures')?.replacement, replacement);
+    assert.equal(models.find(({ name }) => name === 'acme/images')?.replacement, replacement);
   });
 
   it('is rejected when a default is not a valid value of its schema', async () => {
@@ -168,27 +168,30 @@ describe("an operator's model file", () => {
   });
 
   it('may begin with a byte order mark', async () => {
-    await writeFile(path.join(folder, 'a.json'), `\uFEFF${JSON.stringify(definition())}`);
+    await writeFile(path.join(directory, 'a.json'), `\uFEFF${JSON.stringify(definition())}`);
 
-    assert.equal((await loadModels([folder], PROTOCOLS)).length, 1);
+    assert.equal((await loadModels([directory], PROTOCOLS)).length, 1);
   });
 
   it('is reported together with every other invalid file, one per line', async () => {
-    await writeFile(path.join(folder, 'a.json'), '{');
-    await writeFile(path.join(folder, 'b.json'), JSON.stringify(definition()));
-    await writeFile(path.join(folder, 'c.json'), '[]');
+    await writeFile(path.join(directory, 'a.json'), '{');
+    await writeFile(path.join(directory, 'b.json'), JSON.stringify(definition()));
+    await writeFile(path.join(directory, 'c.json'), '[]');
 
-    await assert.rejects(loadModels([folder], PROTOCOLS), {
+    await assert.rejects(loadModels([directory], PROTOCOLS), {
       name: 'ModelFilesError',
       message: /^\S*a\.json: .*\n\S*c\.json: .*$/,
     });
   });
 
   it('is rejected when it is not a file, or does not exist', async () => {
-    await mkdir(path.join(folder, 'a.json'));
-    await assert.rejects(loadModels([folder], PROTOCOLS), { name: 'ModelFileError', message: /a\.json: not a file$/ });
+    await mkdir(path.join(directory, 'a.json'));
+    await assert.rejects(loadModels([directory], PROTOCOLS), {
+      name: 'ModelFileError',
+      message: /a\.json: not a file$/,
+    });
 
-    const missing = path.join(folder, 'missing');
+    const missing = path.join(directory, 'missing');
     await assert.rejects(loadModels([missing], PROTOCOLS), {
       name: 'ModelFileError',
       message: `${missing}: there is no such file or directory`,
@@ -196,11 +199,11 @@ describe("an operator's model file", () => {
   });
 
   it('is reported together with all other invalid files', async () => {
-    await writeFile(path.join(folder, 'a.json'), '{');
-    await writeFile(path.join(folder, 'b.json'), JSON.stringify(definition({ replacement: 'no/such' })));
-    await writeFile(path.join(folder, 'c.json'), JSON.stringify(definition()));
+    await writeFile(path.join(directory, 'a.json'), '{');
+    await writeFile(path.join(directory, 'b.json'), JSON.stringify(definition({ replacement: 'no/such' })));
+    await writeFile(path.join(directory, 'c.json'), JSON.stringify(definition()));
 
-    const { problems } = createModelReader(PROTOCOLS)(await readModelTexts([folder]));
+    const { problems } = createModelReader(PROTOCOLS)(await readModelTexts([directory]));
 
     assert.deepEqual(
       problems.map(({ file, problem }) => [path.basename(file), problem.split(':')[0]]),

@@ -9,7 +9,7 @@ const image = { type: 'image' };
 const images = (count: number): DeliveredOutput[] => Array.from({ length: count }, () => image);
 const video = (durationSeconds: number): DeliveredOutput => ({ type: 'video', durationSeconds });
 
-describe('the price of a picture', () => {
+describe('the price of an image', () => {
   const { pricing } = definition();
 
   it('is that of one unit, by the value of the field that determines the price', () => {
@@ -53,7 +53,7 @@ describe('the price of a picture', () => {
     assert.equal(actualCost(several, input, []), 0n);
   });
 
-  it('of an older definition is computed as before: one picture, by its tier', () => {
+  it('of an older definition is computed as before: one image, by its tier', () => {
     const older: Pricing = { unit: 'image', usd: '0.01', by: { field: 'resolution', usd: { '2k': '0.025' } } };
 
     assert.equal(actualCost(older, { resolution: '1k' }, images(1)), 10_000n);

@@ -148,7 +148,7 @@ describe('all violations of a schema', () => {
   });
 
   it('are at most a hundred', () => {
-    const many = Object.fromEntries(Array.from({ length: 5_000 }, (_, place) => [`field${place}`, 1]));
+    const many = Object.fromEntries(Array.from({ length: 5_000 }, (_, index) => [`field${index}`, 1]));
 
     assert.equal(checkAll({ prompt: 'a', ...many }).length, 100);
   });

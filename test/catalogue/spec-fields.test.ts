@@ -105,12 +105,12 @@ describe('the embedded models', () => {
 
   it('limit the length of every text and every list', () => {
     const unbounded: string[] = [];
-    const visit = (schema: Record<string, unknown>, place: string): void => {
+    const visit = (schema: Record<string, unknown>, path: string): void => {
       if (schema['type'] === 'string' && schema['enum'] === undefined && schema['maxLength'] === undefined) {
-        unbounded.push(place);
+        unbounded.push(path);
       }
-      if (schema['type'] === 'array' && schema['maxItems'] === undefined) unbounded.push(place);
-      if (schema['items'] !== undefined) visit(schema['items'] as Record<string, unknown>, `${place}.items`);
+      if (schema['type'] === 'array' && schema['maxItems'] === undefined) unbounded.push(path);
+      if (schema['items'] !== undefined) visit(schema['items'] as Record<string, unknown>, `${path}.items`);
     };
     for (const { definition } of models) {
       const properties = definition.inputSchema['properties'] as Record<string, Record<string, unknown>>;
@@ -148,7 +148,7 @@ describe('the embedded models', () => {
     }
   });
 
-  it('price a draft at a quarter, and count pictures, seconds and characters', () => {
+  it('price a draft at a quarter, and count images, seconds and characters', () => {
     const units = new Map(models.map(({ definition }) => [definition.name, definition.pricing.unit]));
     for (const { definition } of models) {
       const expected = { image: 'image', video: 'second', audio: 'second' }[definition.modality];

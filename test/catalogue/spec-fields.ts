@@ -96,7 +96,8 @@ export function evaluateCell(cell: Cell, models: readonly EmbeddedModel[]): Cell
       ? models.filter((model) => !model.fields.includes(field))
       : models.filter((model) => model.problemOf({ [field]: cell.value }) !== undefined);
   if (cell.is?.endsWith('on one model') === true && accepting.length > 1) return { acceptedBy: [], rejectedBy: [] };
-  if (cell.is === 'refused by most' && rejecting.length * 2 <= models.length) return { acceptedBy: [], rejectedBy: [] };
+  if (cell.is === 'rejected by most' && rejecting.length * 2 <= models.length)
+    return { acceptedBy: [], rejectedBy: [] };
   if (cell.is === 'usually required' && accepting.length * 2 <= models.length)
     return { acceptedBy: [], rejectedBy: [] };
   return { acceptedBy: names(accepting), rejectedBy: names(rejecting) };
@@ -114,13 +115,13 @@ export function describeCell({ value, set, maximum, requiredEntries, range, text
 }
 
 const URL = 'https://example.com/file';
-const list = (length: number): readonly string[] => Array.from({ length }, (_, place) => `${URL}${place}`);
+const list = (length: number): readonly string[] => Array.from({ length }, (_, index) => `${URL}${index}`);
 
 function followsCell(cell: Cell, model: EmbeddedModel): boolean {
   const { field } = cell;
   const takes = (value: unknown): boolean => model.problemOf({ [field]: value }) === undefined;
   const isRequired = model.problemOf({ [field]: undefined }) === `invalid input: missing property: ${field}`;
-  if (cell.is === 'refused') return model.problemOf({ [field]: 1 }) === `additional properties not allowed: ${field}`;
+  if (cell.is === 'rejected') return model.problemOf({ [field]: 1 }) === `additional properties not allowed: ${field}`;
   if (!model.fields.includes(field) || (cell.with !== undefined && !model.fields.includes(cell.with))) return false;
 
   if (cell.value !== undefined) return takes(cell.value) && !takes(`${cell.value} `) && !takes(1);
@@ -174,7 +175,7 @@ const RULES: Readonly<Record<string, (asked: FieldRule) => boolean>> = {
     ['png', 'jpeg', 'webp'].every((kind) => takes(`data:image/${kind};base64,AAAA`)) &&
     !['data:image/svg+xml;base64,AAAA', 'data:text/html,x', 'file:///x'].some(takes),
   'optional integer': (asked) => isOptional(asked) && asked.takes(0) && !asked.takes('0') && !asked.takes(0.5),
-  'refused by most': isOptional,
+  'rejected by most': isOptional,
   'fixed enum': (asked) => {
     const values = (schemaOf(asked)['enum'] ?? []) as readonly unknown[];
     return values.length > 1 && values.every(asked.takes) && !asked.takes('other') && !asked.takes(1);

@@ -7,7 +7,7 @@ import { repeatLostKeys } from './clients/repeat-keys.ts';
 import { ask, statusOf } from './clients/ask.ts';
 import type { Evidence, Violation } from './evidence.ts';
 import { gather, readConnections } from './gather.ts';
-import { judgeAll } from './judges/judges.ts';
+import { checkInvariants } from './invariants/invariants.ts';
 import { openLedger, readLedger } from './ledger-file.ts';
 import type { Mutant } from './mutants/mutants.ts';
 import { findLeftovers, untilQuiet } from './quiet.ts';
@@ -36,7 +36,7 @@ export interface Campaign {
   readonly seed: number;
   readonly minutes: number;
   readonly mutant: string | undefined;
-  readonly folder: string;
+  readonly directory: string;
   /** Why there was no S3 server. */
   readonly whyNoS3: string | undefined;
   readonly faults: readonly FaultRecord[];
@@ -126,7 +126,7 @@ export async function runCampaign(options: CampaignOptions): Promise<Campaign> {
     const hasRepeated = repeated.some((count) => count > 0);
     const unrest = hasRepeated ? await untilQuiet(world, quietWithinMs) : first;
     const quietAfterMs = unrest === undefined ? Date.now() - healedAt : undefined;
-    report(unrest === undefined ? 'all is quiet: judging' : 'it does not become quiet: judging all the same');
+    report(unrest === undefined ? 'all is quiet: checking' : 'it does not become quiet: checking all the same');
     await Promise.all(
       [...accounts]
         .filter(([account]) => account !== POOR && ACCOUNTS.some(([name]) => name === account))
@@ -141,13 +141,13 @@ export async function runCampaign(options: CampaignOptions): Promise<Campaign> {
       seed,
       minutes,
       mutant: mutant?.name,
-      folder: world.folder,
+      directory: world.directory,
       whyNoS3: world.whyNoS3,
       faults,
       ownEnds: world.ownEnds(),
       quietAfterMs,
       evidence,
-      violations: judgeAll(evidence),
+      violations: checkInvariants(evidence),
     };
   } finally {
     await world.close();

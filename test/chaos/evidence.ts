@@ -52,7 +52,7 @@ export interface Evidence {
   /** Leftovers that should not exist, one line each; only where no response could show them. */
   readonly leftovers: readonly string[];
   /** The findings of `admin ledger verify`. */
-  readonly books: readonly string[];
+  readonly ledgerErrors: readonly string[];
   /** `address:port` of the connections that our processes made. */
   readonly connections: readonly string[];
   readonly allowedAddresses: readonly string[];
@@ -73,7 +73,7 @@ export interface Violation {
 }
 
 /** One invariant; pure, so that it can be shown to detect what it is meant to detect. */
-export interface Judge {
-  readonly invariant: string;
-  judge(evidence: Evidence): readonly Omit<Violation, 'invariant'>[];
+export interface Invariant {
+  readonly name: string;
+  check(evidence: Evidence): readonly Omit<Violation, 'invariant'>[];
 }

@@ -1,4 +1,4 @@
-/** Gathers the evidence once all is quiet: the logs, and every public response that a judge needs. */
+/** Gathers the evidence once all is quiet: the logs, and every public response that an invariant needs. */
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { verifyLedger } from '../../src/billing/verify.ts';
@@ -20,13 +20,13 @@ export async function gather(
   world: World,
   accounts: ReadonlyMap<string, WorldAccount>,
 ): Promise<Omit<Evidence, 'leftovers' | 'connections'>> {
-  const told = new Map<string, AccountEvidence>();
+  const accountEvidence = new Map<string, AccountEvidence>();
   const callbacks = new Map<string, CallbackEvidence>();
   const downloads: ClientLine[] = [];
   for (const [name, account] of accounts) {
     const get = <T>(path: string): Promise<T> => read<T>(world, account, path);
     const tasks = await allTasks(get);
-    told.set(name, {
+    accountEvidence.set(name, {
       account: await get<AccountAnswer>('/v1/account'),
       webhookSecret: account.webhookSecret,
       tasks,
@@ -43,11 +43,11 @@ export async function gather(
     clients: await readLedger<ClientLine>(world.files.clients),
     provider: await readLedger<ProviderLine>(world.files.provider),
     receivers: await readLedger<ReceiverLine>(world.files.receivers),
-    accounts: told,
+    accounts: accountEvidence,
     callbacks,
     callbackAttemptsAtMost: world.callbackOffsetsSeconds.length,
     downloads,
-    books: (await verifyLedger(world.testDatabase.database)).map(
+    ledgerErrors: (await verifyLedger(world.testDatabase.database)).map(
       ({ rule, subject, detail }) => `${rule}: ${subject}: ${detail}`,
     ),
     allowedAddresses: world.allowedAddresses,

@@ -89,8 +89,8 @@ function kill(pid: number): void {
 }
 
 /** Before the start, so that no commit is confirmed too early any more. */
-async function forgetSettings(folder: string): Promise<void> {
-  const file = path.join(folder, 'postgresql.auto.conf');
+async function forgetSettings(directory: string): Promise<void> {
+  const file = path.join(directory, 'postgresql.auto.conf');
   const lines = (await readFile(file, 'utf8')).split('\n');
   await writeFile(
     file,

@@ -22,7 +22,7 @@ const options = new Command('npm run chaos --')
   .addOption(
     new Option('--mutant <name>', 'runs the program with this mistake in it').choices(MUTANTS.map(({ name }) => name)),
   )
-  .option('--keep', 'keeps the folder with all logs; a violation keeps it too', false)
+  .option('--keep', 'keeps the directory with all logs; a violation keeps it too', false)
   .addOption(new Option('--only <kinds...>', 'only faults of these kinds').choices(Object.keys(TARGETS) as FaultKind[]))
   .parse()
   .opts();
@@ -41,17 +41,16 @@ const campaign = await runCampaign({
   report: say,
 });
 const report = reportOf(campaign);
-const folder = packageFile('.cache/chaos');
-await mkdir(folder, { recursive: true });
-const file = path.join(folder, `seed-${options.seed}${mutant === undefined ? '' : `-${mutant.name}`}.json`);
+const directory = packageFile('.cache/chaos');
+await mkdir(directory, { recursive: true });
+const file = path.join(directory, `seed-${options.seed}${mutant === undefined ? '' : `-${mutant.name}`}.json`);
 await writeFile(file, `${JSON.stringify(report, undefined, 2)}\n`);
 process.stdout.write(`${summaryOf(report)}\n`);
 // An unexpected violation needs its logs: the next run may not reproduce it.
 const keepsLogs = options.keep || (mutant === undefined && report.violations.length > 0);
-say(`The whole report: ${file}${keepsLogs ? `; the logs: ${campaign.folder}` : ''}`);
-if (!keepsLogs) await rm(campaign.folder, { recursive: true, force: true });
+say(`The whole report: ${file}${keepsLogs ? `; the logs: ${campaign.directory}` : ''}`);
+if (!keepsLogs) await rm(campaign.directory, { recursive: true, force: true });
 
-const isFound = mutant === undefined || report.invariants[mutant.judge.invariant] !== 0;
-if (mutant !== undefined)
-  say(isFound ? 'The mutant was found.' : `THE MUTANT WAS NOT FOUND: ${mutant.judge.invariant}`);
+const isFound = mutant === undefined || report.invariants[mutant.invariant.name] !== 0;
+if (mutant !== undefined) say(isFound ? 'The mutant was found.' : `THE MUTANT WAS NOT FOUND: ${mutant.invariant.name}`);
 process.exit((mutant === undefined ? report.violations.length === 0 : isFound) ? 0 : 1);

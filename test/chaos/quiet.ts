@@ -79,7 +79,7 @@ export async function findLeftovers(world: World, unrest: Unrest | undefined): P
     left.push(...unnamed.map((key) => `the object ${key}, which nothing names`));
     break;
   }
-  left.push(...(await readdir(world.files.scratch)).map((name) => `${name} in the scratch folder`));
+  left.push(...(await readdir(world.files.scratch)).map((name) => `${name} in the scratch directory`));
   return left;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The logs of a campaign's clients: each attempt with its outcome, also if that is unknown. The judges believe these
- * lines, the provider's and the receivers', and nothing that the program reports about itself except its public
+ * The logs of a campaign's clients: each attempt with its outcome, also if that is unknown. The invariants rely on
+ * these lines, the provider's and the receivers', and nothing that the program reports about itself except its public
  * responses.
  */
 
@@ -9,7 +9,7 @@ export type AttemptOutcome =
   | { readonly kind: 'answer'; readonly status: number; readonly errorCode: string }
   | { readonly kind: 'unknown'; readonly why: string };
 
-/** A task's detail, as far as the judges need it. */
+/** A task's detail, as far as the invariants need it. */
 export interface TaskAnswer {
   readonly taskId: string;
   readonly model: string;

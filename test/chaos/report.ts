@@ -1,7 +1,7 @@
 /** The findings of a campaign, for people and for machines. */
 import type { Campaign } from './campaign.ts';
-import { JUDGES } from './judges/judges.ts';
-import { finalTasks } from './judges/tasks.ts';
+import { INVARIANTS } from './invariants/invariants.ts';
+import { finalTasks } from './invariants/tasks.ts';
 import type { ClientLine } from './records.ts';
 import { TARGETS } from './schedule.ts';
 import type { FaultRecord } from './storm.ts';
@@ -42,7 +42,7 @@ export function reportOf(campaign: Campaign): CampaignReport {
     seed: campaign.seed,
     minutes: campaign.minutes,
     ...(campaign.mutant === undefined ? {} : { mutant: campaign.mutant }),
-    store: campaign.whyNoS3 === undefined ? 'an S3 server' : `A FOLDER, NO S3 SERVER: ${campaign.whyNoS3}`,
+    store: campaign.whyNoS3 === undefined ? 'an S3 server' : `A DIRECTORY, NO S3 SERVER: ${campaign.whyNoS3}`,
     tasks: tally(
       tasks.map(({ status, error }) => (error === undefined ? status : `fail ${error.reason ?? error.code}`)),
     ),
@@ -60,7 +60,7 @@ export function reportOf(campaign: Campaign): CampaignReport {
     ),
     ownEnds: campaign.ownEnds.map(({ name, exit }) => `${name} ended by itself with ${exit}, and was started again`),
     invariants: Object.fromEntries(
-      JUDGES.map(({ invariant }) => [invariant, violations.filter((found) => found.invariant === invariant).length]),
+      INVARIANTS.map(({ name }) => [name, violations.filter(({ invariant }) => invariant === name).length]),
     ),
     violations,
   };

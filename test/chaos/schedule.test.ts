@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { drawWish } from './clients/wishes.ts';
-import { JUDGES } from './judges/judges.ts';
+import { INVARIANTS } from './invariants/invariants.ts';
 import { MUTANTS } from './mutants/mutants.ts';
 import { createRandom } from '@darkroom/testing/random';
 import { TARGETS, planFaults } from './schedule.ts';
@@ -38,7 +38,7 @@ describe('the schedule of a campaign', () => {
     assert.deepEqual(planFaults(1, 60_000, []), []);
   });
 
-  it('asks for the same things whoever asks before', () => {
+  it('requests the same work whichever client requests first', () => {
     const draw = (): unknown[] => {
       const random = createRandom(5, 'client ada');
       return Array.from({ length: 20 }, (_, number) => drawWish(random, { account: 'ada', number, forbiddenUrl: 'x' }));
@@ -49,10 +49,10 @@ describe('the schedule of a campaign', () => {
 
 describe('the mutants of a campaign', () => {
   it('are there for each invariant, under names of their own', () => {
-    const judged = new Set(MUTANTS.map(({ judge }) => judge));
+    const violated = new Set(MUTANTS.map(({ invariant }) => invariant));
 
     assert.deepEqual(
-      JUDGES.filter((judge) => !judged.has(judge)).map(({ invariant }) => invariant),
+      INVARIANTS.filter((invariant) => !violated.has(invariant)).map(({ name }) => name),
       [],
     );
     assert.equal(new Set(MUTANTS.map(({ name }) => name)).size, MUTANTS.length);

@@ -129,10 +129,10 @@ function planTogether(random: Random, kinds: readonly FaultKind[], stormMs: numb
   const nextKind = deck(random, () => [...kinds, ...kinds.filter((kind) => TWICE_A_ROUND.includes(kind))]);
   const targets = new Map(kinds.map((kind) => [kind, deck(random, () => TARGETS[kind])]));
   const gapMs = (stormMs - BEGIN_MS) / count;
-  return Array.from({ length: kinds.length === 0 ? 0 : count }, (_, place) => {
+  return Array.from({ length: kinds.length === 0 ? 0 : count }, (_, index) => {
     const kind = nextKind();
     const target = targets.get(kind)?.() ?? '';
-    const atMs = Math.round(BEGIN_MS + gapMs * (place + random.next() * 0.8));
+    const atMs = Math.round(BEGIN_MS + gapMs * (index + random.next() * 0.8));
     return { kind, target, atMs, ...extentOf(kind, stormMs, random) } as Fault;
   });
 }
@@ -144,9 +144,9 @@ function planAlone(random: Random, kinds: readonly FaultKind[], fromMs: number, 
   const targets = new Map(kinds.map((kind) => [kind, deck(random, () => TARGETS[kind])]));
   const gapMs = (stormMs - fromMs) / count;
   const forMs = Math.round(Math.min(PAUSE_MS, stormMs / TRIALS_A_STORM));
-  return Array.from({ length: count }, (_, place) => {
+  return Array.from({ length: count }, (_, index) => {
     const kind = nextKind();
-    return { kind, target: targets.get(kind)?.() ?? '', atMs: Math.round(fromMs + gapMs * place), forMs } as Fault;
+    return { kind, target: targets.get(kind)?.() ?? '', atMs: Math.round(fromMs + gapMs * index), forMs } as Fault;
   });
 }
 

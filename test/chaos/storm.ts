@@ -44,10 +44,10 @@ export async function runStorm(
   const alone: FaultRecord[] = [];
   const trials = plan.filter(({ kind }) => ALONE.includes(kind));
   if (trials.length > 0) await heal(room.world);
-  for (const [place, fault] of trials.entries()) {
+  for (const [index, fault] of trials.entries()) {
     await sleep(Math.max(0, fault.atMs - (Date.now() - start)));
     report(`${secondsSince(start)} s: ${fault.kind} ${fault.target}, alone`);
-    alone.push(await record(fault, () => tryAlone(room, fault, `trial-${place}`)));
+    alone.push(await record(fault, () => tryAlone(room, fault, `trial-${index}`)));
   }
   return [...together, ...alone];
 }

@@ -109,20 +109,20 @@ describe('storage', () => {
     assert.equal(promoted.stderr, 'out_none: not_owned\n');
     await until('the output is persistent', async () => (await list()).items[0]?.storage_tier === 'persistent');
 
-    const folder = path.join(home, 'stored');
-    const byId = await cli(['storage', 'download', id, '-o', folder]);
-    assert.equal(byId.stdout, `${path.join(folder, `${taskId}-1.png`)}\n`, byId.stderr);
-    const byTier = await json<{ isKept: boolean }[]>(['storage', 'download', '--tier', 'persistent', '-o', folder]);
+    const directory = path.join(home, 'stored');
+    const byId = await cli(['storage', 'download', id, '-o', directory]);
+    assert.equal(byId.stdout, `${path.join(directory, `${taskId}-1.png`)}\n`, byId.stderr);
+    const byTier = await json<{ isKept: boolean }[]>(['storage', 'download', '--tier', 'persistent', '-o', directory]);
     assert.deepEqual(
       byTier.map(({ isKept }) => isKept),
       [true],
     );
-    assert.deepEqual(await readdir(folder), [`${taskId}-1.png`]);
+    assert.deepEqual(await readdir(directory), [`${taskId}-1.png`]);
 
     assert.deepEqual(await json(['storage', 'delete', id]), { accepted: [id], rejected: [] });
     assert.deepEqual((await list()).items, []);
-    assert.equal((await cli(['storage', 'download', id, '-o', folder])).code, 1);
-    assert.equal((await cli(['storage', 'download', '-o', folder])).code, 2);
+    assert.equal((await cli(['storage', 'download', id, '-o', directory])).code, 1);
+    assert.equal((await cli(['storage', 'download', '-o', directory])).code, 2);
   });
 });
 
@@ -162,16 +162,16 @@ describe('chat', () => {
     assert.ok(stderr.trim().length > 20, stderr);
   });
 
-  it('reports an answer that was cut off, and a refusal of the model', async () => {
+  it('reports an answer that was cut off, and a rejection by the model', async () => {
     const cut = await cli(['chat', model, 'Count to 100.', '--max-tokens', '5']);
     const none = await cli(['chat', model]);
-    const picture = await cli(['chat', 'darkroom/scene', 'hello']);
+    const image = await cli(['chat', 'darkroom/scene', 'hello']);
 
     assert.deepEqual([cut.code, cut.stderr], [0, '(the answer was cut off at the token limit)\n']);
     assert.equal(none.code, 2);
     assert.match(none.stderr, /there is no message/);
-    assert.equal(picture.code, 2);
-    assert.match(picture.stderr, /darkroom\/scene/);
+    assert.equal(image.code, 2);
+    assert.match(image.stderr, /darkroom\/scene/);
   });
 
   it('streams: a reader that closes the pipe early is not an error', async () => {

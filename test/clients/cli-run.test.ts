@@ -46,7 +46,7 @@ function cli(account: TestAccount, args: readonly string[], stdin = ''): Promise
   return runCliProcess(args, { environment: environmentOf(account), stdin });
 }
 
-function newFolder(): Promise<string> {
+function newDirectory(): Promise<string> {
   return mkdtemp(path.join(home, 'out-'));
 }
 
@@ -64,16 +64,25 @@ async function sha256Of(file: string): Promise<string> {
 describe('a run of the command line', () => {
   it('saves the output under the id of its task, and prints only the path', async () => {
     const account = await outside.darkroom.createAccount();
-    const folder = path.join(await newFolder(), 'made', 'here');
+    const directory = path.join(await newDirectory(), 'made', 'here');
 
-    const args = ['run', 'darkroom/scene', 'prompt=a boat', 'aspect_ratio=16:9', '-o', folder, '--metadata', 'order=7'];
+    const args = [
+      'run',
+      'darkroom/scene',
+      'prompt=a boat',
+      'aspect_ratio=16:9',
+      '-o',
+      directory,
+      '--metadata',
+      'order=7',
+    ];
     const { code, stdout, stderr } = await cli(account, args);
 
     assert.equal(code, 0, stderr);
     const [task] = await tasksOf(account);
     assert.ok(task);
-    assert.deepEqual(await readdir(folder), [`${task.taskId}-1.png`]);
-    assert.equal(stdout, `${path.join(folder, `${task.taskId}-1.png`)}\n`);
+    assert.deepEqual(await readdir(directory), [`${task.taskId}-1.png`]);
+    assert.equal(stdout, `${path.join(directory, `${task.taskId}-1.png`)}\n`);
     assert.equal(await sha256Of(stdout.trim()), task.output[0]?.sha256);
     assert.deepEqual(task.metadata, { order: '7' });
     assert.match(stderr, new RegExp(`^${task.taskId}  success$`, 'm'));
@@ -81,8 +90,8 @@ describe('a run of the command line', () => {
 
   it('prints the task and its files as one JSON document, and keeps a file that exists and is complete', async () => {
     const account = await outside.darkroom.createAccount();
-    const folder = await newFolder();
-    const made = await cli(account, ['run', 'darkroom/scene', 'prompt=a fox', '-o', folder, '--json']);
+    const directory = await newDirectory();
+    const made = await cli(account, ['run', 'darkroom/scene', 'prompt=a fox', '-o', directory, '--json']);
     assert.equal(made.code, 0, made.stderr);
     const { task, files, attempts } = JSON.parse(made.stdout) as {
       task: WireTask;
@@ -94,24 +103,24 @@ describe('a run of the command line', () => {
     assert.ok(file);
     assert.equal(file.isKept, false);
 
-    const again = await cli(account, ['watch', task.taskId, '-o', folder, '--json']);
+    const again = await cli(account, ['watch', task.taskId, '-o', directory, '--json']);
     const last = JSON.parse(again.stdout.trim().split('\n').at(-1) ?? '') as { files: { isKept: boolean }[] };
     assert.equal(last.files[0]?.isKept, true);
 
     await writeFile(file.path, 'half of it');
-    const repaired = await cli(account, ['storage', 'download', task.taskId, '-o', folder]);
+    const repaired = await cli(account, ['storage', 'download', task.taskId, '-o', directory]);
     assert.equal(repaired.stdout, `${file.path}\n`, repaired.stderr);
     assert.equal(await sha256Of(file.path), task.output[0]?.sha256);
-    assert.equal((await readdir(folder)).length, 1);
+    assert.equal((await readdir(directory)).length, 1);
   });
 
   it('uploads the file of a field that accepts media, and leaves an @ elsewhere unchanged', async () => {
     const account = await outside.darkroom.createAccount();
-    const folder = await newFolder();
-    const first = await cli(account, ['run', 'darkroom/scene', 'prompt=a hill', '-o', folder]);
-    const picture = first.stdout.trim();
+    const directory = await newDirectory();
+    const first = await cli(account, ['run', 'darkroom/scene', 'prompt=a hill', '-o', directory]);
+    const image = first.stdout.trim();
 
-    const args = ['run', 'darkroom/edit', 'prompt=@home, at night', `image_urls=@${picture}`, 'seed=5', '--json'];
+    const args = ['run', 'darkroom/edit', 'prompt=@home, at night', `image_urls=@${image}`, 'seed=5', '--json'];
     const { code, stdout, stderr } = await cli(account, args);
 
     assert.equal(code, 0, stderr);
@@ -217,7 +226,7 @@ describe('a run of the command line', () => {
     const events = lines.flatMap(({ event }) => (event === undefined ? [] : [event]));
     assert.deepEqual(
       events.map(({ seq }) => seq),
-      events.map((_, place) => place + 1),
+      events.map((_, index) => index + 1),
     );
     assert.equal(events.at(-1)?.type, 'settled');
     assert.equal(proxy.streamsToCut, 0);
@@ -260,7 +269,7 @@ describe('a run of the command line', () => {
 
   it('prints at Ctrl-C how to resume, leaves the task running, and can then cancel it', async () => {
     const account = await outside.darkroom.createAccount();
-    const args = ['run', 'test/replicate', 'prompt=long [slow 600000]', '-o', await newFolder()];
+    const args = ['run', 'test/replicate', 'prompt=long [slow 600000]', '-o', await newDirectory()];
     const running = new RunningCli(args, { environment: environmentOf(account) });
     await running.untilSaid(/handling/);
 
@@ -300,12 +309,12 @@ describe('a run of the command line', () => {
 
   it('rejects an output directory that is not writable before anything is charged', async () => {
     const account = await outside.darkroom.createAccount();
-    const file = path.join(await newFolder(), 'file');
+    const file = path.join(await newDirectory(), 'file');
     await writeFile(file, '');
 
     // In the last one no user can create a directory, not even root.
-    for (const folder of [file, path.join(file, 'below'), '/proc/none']) {
-      const { code, stderr } = await cli(account, ['run', 'darkroom/scene', 'prompt=x', '-o', folder]);
+    for (const directory of [file, path.join(file, 'below'), '/proc/none']) {
+      const { code, stderr } = await cli(account, ['run', 'darkroom/scene', 'prompt=x', '-o', directory]);
 
       assert.equal(code, 2);
       assert.match(stderr, /outputs cannot be saved in/);
@@ -317,8 +326,8 @@ describe('a run of the command line', () => {
     const account = await outside.darkroom.createAccount();
     const [api] = outside.darkroom.apis;
     assert.ok(api);
-    const folder = await newFolder();
-    const args = ['run', 'test/replicate', 'prompt=away [hold]', '-o', folder];
+    const directory = await newDirectory();
+    const args = ['run', 'test/replicate', 'prompt=away [hold]', '-o', directory];
     const running = new RunningCli(args, { environment: environmentOf(account) });
     await running.untilSaid(/handling/);
 
@@ -330,6 +339,6 @@ describe('a run of the command line', () => {
 
     assert.equal(code, 0, stderr);
     assert.match(stderr, /the service is back/);
-    assert.deepEqual(await readdir(folder), [path.basename(stdout.trim())]);
+    assert.deepEqual(await readdir(directory), [path.basename(stdout.trim())]);
   });
 });

@@ -140,7 +140,7 @@ describe('/mcp', () => {
   it('answers JSON to a client that accepts no stream, several messages in one, and nothing to a notification', async () => {
     const answer = await ask(toolCall('list_models'), { Accept: 'application/json' });
     assert.match(String(answer.headers['content-type']), /^application\/json/);
-    assert.match(answer.text, /acme\/pictures/);
+    assert.match(answer.text, /acme\/images/);
 
     const both = await ask([LIST, { ...LIST, id: 'two', method: 'ping' }]);
     const ids = (JSON.parse(both.text) as { id: unknown }[]).map(({ id }) => id);
@@ -168,7 +168,7 @@ describe('/mcp', () => {
     const headers = { Authorization: `Bearer ${other.client.key}` };
     assert.equal((await ask(toolCall('list_tasks'), headers)).status, 200);
     await account.client.send('DELETE', `/v1/account/keys/${other.id}`);
-    await until('it is refused', async () => (await ask(toolCall('list_tasks'), headers)).status === 401);
+    await until('it is rejected', async () => (await ask(toolCall('list_tasks'), headers)).status === 401);
   });
 
   it('stops waiting when its client disconnects', async () => {
@@ -193,13 +193,13 @@ describe('/mcp', () => {
     const first = await response.body?.getReader().read();
     assert.match(new TextDecoder().decode(first?.value), /notifications\/progress/);
     await until('it is waited for', () => served.http.feed.count() === 1);
-    const reads = (): number => served.told.considered.filter((id) => id === taskId).length;
+    const reads = (): number => served.notified.considered.filter((id) => id === taskId).length;
     const readsBefore = reads();
     gone.abort();
 
     // Between two requests of a call that continues, there is no listener for a moment.
     let looks = 0;
-    await until('nobody waits any more', () => {
+    await until('no one waits any more', () => {
       looks = served.http.feed.count() === 0 ? looks + 1 : 0;
       return looks === 10;
     });
@@ -222,7 +222,7 @@ describe('a streamed tool call', () => {
         Accept: 'text/event-stream',
       };
       const answer = await raw(served.url, 'POST', '/mcp', headers, JSON.stringify(toolCall('list_models')));
-      assert.match(answer.text, /^event: message\n[^]*acme\/pictures/);
+      assert.match(answer.text, /^event: message\n[^]*acme\/images/);
     } finally {
       await served.close();
       process.off('warning', keep);
@@ -247,7 +247,7 @@ describe('/mcp where only HTTPS is served', () => {
         );
       assert.equal((await ask({})).status, 400);
       const answer = await ask({ 'X-Forwarded-Proto': 'https', 'X-Forwarded-For': '192.0.2.7' });
-      assert.match(answer.text, /acme\/pictures/);
+      assert.match(answer.text, /acme\/images/);
     } finally {
       await served.close();
     }

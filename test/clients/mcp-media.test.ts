@@ -8,7 +8,7 @@ import type { MadeOutput, ServedAccount, ServedApp } from '../http/serve.ts';
 import { body as taskBody } from '../tasks/task-room.ts';
 import { WAYS, connectMcp } from './mcp-connection.ts';
 import type { Called, McpConnection } from './mcp-connection.ts';
-import { MAX_EVENT_BYTES, MAX_INLINE_BYTES, addressesIn, inlineBytes, noise, picturesIn } from './mcp-pictures.ts';
+import { MAX_EVENT_BYTES, MAX_INLINE_BYTES, addressesIn, inlineBytes, noise, imagesIn } from './mcp-images.ts';
 
 let served: ServedApp;
 let account: ServedAccount;
@@ -31,7 +31,7 @@ async function sizeOf(data: string): Promise<{ format: string; longEdge: number 
 }
 
 for (const way of WAYS) {
-  describe(`the pictures of an answer over ${way}`, () => {
+  describe(`the images of an answer over ${way}`, () => {
     let mcp: McpConnection;
     before(async () => {
       mcp = await connectMcp(way, served.url, account.client.key);
@@ -51,11 +51,11 @@ for (const way of WAYS) {
 
       for (const media of [undefined, 'preview', 'full']) {
         const answer = await getTask(taskId, media);
-        const [picture, ...others] = picturesIn(answer);
-        assert.ok(picture);
+        const [image, ...others] = imagesIn(answer);
+        assert.ok(image);
         assert.deepEqual(others, []);
-        assert.equal(picture.mimeType, 'image/jpeg');
-        const { format, longEdge } = await sizeOf(picture.data);
+        assert.equal(image.mimeType, 'image/jpeg');
+        const { format, longEdge } = await sizeOf(image.data);
         assert.equal(format, 'jpeg');
         assert.ok(longEdge <= 768 && longEdge >= 384, String(longEdge));
         const [address, ...more] = addressesIn(answer);
@@ -64,7 +64,7 @@ for (const way of WAYS) {
         assert.ok(original.equals(large.bytes));
       }
       const none = await getTask(taskId, 'none');
-      assert.deepEqual([picturesIn(none).length, addressesIn(none).length], [0, 1]);
+      assert.deepEqual([imagesIn(none).length, addressesIn(none).length], [0, 1]);
     });
 
     it('are originals when requested and when they fit', async () => {
@@ -72,11 +72,11 @@ for (const way of WAYS) {
       assert.ok(fitting.bytes.length > 300_000 && fitting.bytes.length < 525_000, String(fitting.bytes.length));
       const taskId = await doneTask([fitting]);
 
-      const [full] = picturesIn(await getTask(taskId, 'full'));
+      const [full] = imagesIn(await getTask(taskId, 'full'));
       assert.ok(full && Buffer.from(full.data, 'base64').equals(fitting.bytes));
       assert.equal(full.mimeType, 'image/png');
 
-      const [preview] = picturesIn(await getTask(taskId));
+      const [preview] = imagesIn(await getTask(taskId));
       assert.ok(preview);
       assert.deepEqual(await sizeOf(preview.data), { format: 'jpeg', longEdge: 768 });
     });
@@ -87,7 +87,7 @@ for (const way of WAYS) {
 
       for (const media of ['preview', 'full']) {
         const answer = await getTask(taskId, media);
-        assert.ok(picturesIn(answer).length >= 4, media);
+        assert.ok(imagesIn(answer).length >= 4, media);
         assert.ok(inlineBytes(answer) <= MAX_INLINE_BYTES, `${media}: ${inlineBytes(answer)}`);
         assert.equal(addressesIn(answer).length, made.length);
       }
@@ -98,14 +98,14 @@ for (const way of WAYS) {
       const jpeg = await sharp({ create: { width: 512, height: 320, channels: 3, background: '#36c' } })
         .jpeg()
         .toBuffer();
-      const film = { type: 'video', bytes: Buffer.from('a film'), mimeType: 'video/mp4', width: 800, height: 500 };
+      const video = { type: 'video', bytes: Buffer.from('a video'), mimeType: 'video/mp4', width: 800, height: 500 };
       const thumbnail = { type: 'thumbnail', bytes: jpeg, mimeType: 'image/jpeg', width: 512, height: 320 };
       const frames = [{ ...frame, type: 'first_frame' }, { ...frame, type: 'last_frame' }, thumbnail];
-      const answer = await getTask(await doneTask([film, ...frames]));
+      const answer = await getTask(await doneTask([video, ...frames]));
 
-      const pictures = picturesIn(answer);
+      const images = imagesIn(answer);
       assert.deepEqual(
-        pictures.map(({ data }) => data),
+        images.map(({ data }) => data),
         [jpeg.toString('base64')],
       );
       assert.equal(addressesIn(answer).length, 4);
@@ -114,14 +114,14 @@ for (const way of WAYS) {
     it('are omitted when they cannot be read, and the links are included', async () => {
       const broken = {
         type: 'image',
-        bytes: Buffer.from('no picture'),
+        bytes: Buffer.from('no image'),
         mimeType: 'image/png',
         width: 9_999,
         height: 1,
       };
       const song = { type: 'audio', bytes: Buffer.from('a song'), mimeType: 'audio/mpeg' };
       const answer = await getTask(await doneTask([broken, song]));
-      assert.deepEqual([picturesIn(answer).length, addressesIn(answer).length], [0, 2]);
+      assert.deepEqual([imagesIn(answer).length, addressesIn(answer).length], [0, 2]);
     });
 
     it('leave room for texts: the whole answer stays below the limit of clients', async () => {
@@ -157,7 +157,7 @@ describe('an answer of /mcp', () => {
     return event;
   }
 
-  it('is one event of less than 1 MiB, even with the largest pictures and metadata', async () => {
+  it('is one event of less than 1 MiB, even with the largest images and metadata', async () => {
     const metadata = Object.fromEntries(Array.from({ length: 16 }, (_, n) => [`k${n}`, '"\u0001'.repeat(256)]));
     const made = await Promise.all(Array.from({ length: 8 }, () => noise(1024, 160, 'jpeg')));
     const taskId = await doneTask(made, { metadata });

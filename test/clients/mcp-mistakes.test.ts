@@ -8,7 +8,7 @@ import { serveApp } from '../http/serve.ts';
 import type { ServedAccount, ServedApp } from '../http/serve.ts';
 import { WAYS, connectMcp } from './mcp-connection.ts';
 import type { McpConnection } from './mcp-connection.ts';
-import { MAX_EVENT_BYTES } from './mcp-pictures.ts';
+import { MAX_EVENT_BYTES } from './mcp-images.ts';
 
 const INVALID = { status: 400, error_code: 'INVALID_REQUEST' };
 const UNKNOWN = { status: 404, error_code: 'NOT_FOUND' };

@@ -19,7 +19,7 @@ import { packageModule } from '../../src/config/package-root.ts';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom, TestAccount } from '../support/darkroom.ts';
 import type { Called, WAYS } from './mcp-connection.ts';
-import { MAX_EVENT_BYTES, MAX_INLINE_BYTES, addressesIn, inlineBytes, picturesIn } from './mcp-pictures.ts';
+import { MAX_EVENT_BYTES, MAX_INLINE_BYTES, addressesIn, inlineBytes, imagesIn } from './mcp-images.ts';
 
 /** What every one of these clients supports; the types of their packages have little else in common. */
 interface AnyClient {
@@ -93,7 +93,7 @@ function transportOf({ stdio: Stdio, http: Http }: ClientOfSomeAge, way: (typeof
 for (const each of CLIENTS) {
   for (const way of each.http === undefined ? (['stdio'] as const) : (['stdio', 'http'] as const)) {
     describe(`${each.name} over ${way}`, () => {
-      it('lists the tools, and receives the default picture as a small copy with the address of the original', async () => {
+      it('lists the tools, and receives the default image as a small copy with the address of the original', async () => {
         const client = each.client();
         await client.connect(transportOf(each, way, account.client.key) as never);
         try {
@@ -102,8 +102,8 @@ for (const each of CLIENTS) {
           for (const media of ['preview', 'full', 'none']) {
             const args = { task_id: taskId, media };
             const answer = (await client.callTool({ name: 'get_task', arguments: args })) as Called;
-            const pictures = picturesIn(answer);
-            assert.equal(pictures.length, media === 'none' ? 0 : 1, media);
+            const images = imagesIn(answer);
+            assert.equal(images.length, media === 'none' ? 0 : 1, media);
             assert.ok(inlineBytes(answer) <= MAX_INLINE_BYTES);
             const links = answer.content.filter(({ type }) => type === 'resource_link');
             assert.equal(links.length, each.knowsLinks ? 1 : 0);

@@ -9,7 +9,7 @@ import type { TestAccount } from '../support/darkroom.ts';
 import { until } from '@darkroom/testing/until';
 import { WAYS, connectMcp, jsonOf, taskIdIn } from './mcp-connection.ts';
 import type { McpConnection } from './mcp-connection.ts';
-import { MAX_EVENT_BYTES, MAX_INLINE_BYTES, inlineBytes, picturesIn } from './mcp-pictures.ts';
+import { MAX_EVENT_BYTES, MAX_INLINE_BYTES, inlineBytes, imagesIn } from './mcp-images.ts';
 
 const SCENE = { model: 'darkroom/scene', input: { prompt: 'a lighthouse at sunset', resolution: '1k' } };
 
@@ -49,11 +49,11 @@ for (const way of WAYS) {
 
     it('list the models of one modality, and describe one in full', async () => {
       const all = jsonOf<{ models: { id: string; modality: string }[] }>(await mcp.call('list_models')).models;
-      const films = jsonOf<{ models: { id: string }[] }>(await mcp.call('list_models', { modality: 'video' })).models;
+      const videos = jsonOf<{ models: { id: string }[] }>(await mcp.call('list_models', { modality: 'video' })).models;
       const expected = all.filter(({ modality }) => modality === 'video').map(({ id }) => id);
       assert.ok(expected.length > 0 && expected.length < all.length);
       assert.deepEqual(
-        films.map(({ id }) => id),
+        videos.map(({ id }) => id),
         expected,
       );
 
@@ -90,7 +90,7 @@ for (const way of WAYS) {
       assert.ok(wrong.errors.length >= 3, wrong.errors.join('; '));
     });
 
-    it('create a picture: as a link to the original, and as a small copy', async () => {
+    it('create an image: as a link to the original, and as a small copy', async () => {
       const made = await mcp.call('generate', { ...SCENE, wait_seconds: 60 });
       let answer = made;
       while (!/"status": ?"(success|fail)"/.test(answer.text)) {
@@ -105,21 +105,21 @@ for (const way of WAYS) {
       const bytes = Buffer.from(await (await fetch(link.uri)).arrayBuffer());
       assert.equal(createHash('sha256').update(bytes).digest('hex'), output.sha256);
 
-      assert.ok(output.sizeBytes * (4 / 3) > MAX_EVENT_BYTES, 'the default picture is too large for one event');
-      assert.equal(picturesIn(answer).length, 1);
+      assert.ok(output.sizeBytes * (4 / 3) > MAX_EVENT_BYTES, 'the default image is too large for one event');
+      assert.equal(imagesIn(answer).length, 1);
       assert.ok(inlineBytes(answer) <= MAX_INLINE_BYTES, `${inlineBytes(answer)}`);
       assert.ok(Buffer.byteLength(JSON.stringify(answer.content)) < MAX_EVENT_BYTES);
     });
 
-    it('return a small picture itself', async () => {
+    it('return a small image itself', async () => {
       const made = await mcp.call('generate', { model: 'test/tasks', input: { prompt: 'a boat' }, wait_seconds: 0 });
       const [output] = (await account.client.untilTerminal(taskIdIn(made))).output ?? [];
       assert.ok(output && output.sizeBytes <= 150_000, `${output?.sizeBytes}`);
       const { content } = await mcp.call('get_task', { task_id: taskIdIn(made) });
-      const picture = content.find(({ type }) => type === 'image');
-      assert.ok(picture?.type === 'image');
-      assert.equal(picture.mimeType, output.mimeType);
-      assert.equal(createHash('sha256').update(Buffer.from(picture.data, 'base64')).digest('hex'), output.sha256);
+      const image = content.find(({ type }) => type === 'image');
+      assert.ok(image?.type === 'image');
+      assert.equal(image.mimeType, output.mimeType);
+      assert.equal(createHash('sha256').update(Buffer.from(image.data, 'base64')).digest('hex'), output.sha256);
     });
 
     it('return a failed task as an error, in the words of the API', async () => {
@@ -149,7 +149,7 @@ for (const way of WAYS) {
       const waiting = mcp.call('generate', { ...slow, wait_seconds: 60 }, { onprogress });
       const listed = async (): Promise<{ taskId: string }[]> =>
         jsonOf<{ tasks: { taskId: string }[] }>(await mcp.call('list_tasks', { status: ['handling'], size: 1 })).tasks;
-      await until('the task is handled and progress was told twice', async () => {
+      await until('the task is handled and progress was reported twice', async () => {
         return seen.length >= 2 && (await listed()).length === 1;
       });
       const [task] = await listed();
@@ -162,10 +162,10 @@ for (const way of WAYS) {
       assert.equal(taskIdIn(answer), task.taskId);
 
       assert.match(seen.map(({ message }) => message).join(), /^(queued|handling)/);
-      for (const [place, { progress, total }] of seen.entries()) {
+      for (const [index, { progress, total }] of seen.entries()) {
         // A longer wait is shortened: clients give up a call after 60 s.
         assert.equal(total, 45);
-        assert.ok(place === 0 || progress > (seen[place - 1]?.progress ?? 0), 'progress goes on');
+        assert.ok(index === 0 || progress > (seen[index - 1]?.progress ?? 0), 'progress goes on');
       }
     });
 

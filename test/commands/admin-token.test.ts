@@ -5,14 +5,14 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { removeInstance, writeInstance } from '../../src/standalone/instance.ts';
 import { readOrCreateSecrets } from '../../src/standalone/secrets.ts';
-import { temporaryFolder } from '../standalone/fixtures/supervised.ts';
+import { temporaryDirectory } from '../standalone/fixtures/supervised.ts';
 import { runAdminCommand } from './admin-command.ts';
 
-let folder: string;
+let directory: string;
 beforeEach(async () => {
-  folder = await temporaryFolder();
+  directory = await temporaryDirectory();
 });
-afterEach(() => rm(folder, { recursive: true, force: true }));
+afterEach(() => rm(directory, { recursive: true, force: true }));
 
 /** Pretends that this process is an installation on the directory. */
 async function publish(environment: Readonly<Record<string, string>>): Promise<void> {
@@ -22,38 +22,38 @@ async function publish(environment: Readonly<Record<string, string>>): Promise<v
     temporalAddress: '127.0.0.1:3',
     databaseUrl: 'postgres://nobody@127.0.0.1:1/none',
     storeUrl: 'file:///nowhere',
-    dataDir: folder,
+    dataDir: directory,
     environment,
   });
 }
 
 describe('the admin token of an installation', () => {
   it('is printed from its data directory, whether it runs or not, and alone', async () => {
-    const { adminToken } = await readOrCreateSecrets(folder, false);
+    const { adminToken } = await readOrCreateSecrets(directory, false);
 
-    const stopped = await runAdminCommand(['admin-token', 'show', '--json', '--data-dir', folder], {});
+    const stopped = await runAdminCommand(['admin-token', 'show', '--json', '--data-dir', directory], {});
     assert.deepEqual(JSON.parse(stopped.stdout), { token: adminToken });
 
     await publish({ ADMIN_TOKEN: adminToken });
-    const running = await runAdminCommand(['admin-token', 'show', '--json'], { DATA_DIR: folder });
+    const running = await runAdminCommand(['admin-token', 'show', '--json'], { DATA_DIR: directory });
     assert.deepEqual(JSON.parse(running.stdout), { url: 'http://127.0.0.1:2/admin', token: adminToken });
-    await removeInstance(folder);
+    await removeInstance(directory);
   });
 
   it('is the one that its operator set, if any', async () => {
-    await readOrCreateSecrets(folder, false);
-    const file = path.join(folder, 'token');
+    await readOrCreateSecrets(directory, false);
+    const file = path.join(directory, 'token');
     await writeFile(file, `${'own '.replace(' ', '-').repeat(10)}\n`);
     await publish({ ADMIN_TOKEN_FILE: file });
 
-    const { stdout } = await runAdminCommand(['admin-token', 'show'], { DATA_DIR: folder });
+    const { stdout } = await runAdminCommand(['admin-token', 'show'], { DATA_DIR: directory });
 
     assert.match(stdout, /^url +http:\/\/127\.0\.0\.1:2\/admin\ntoken +(own-){10}\n$/);
-    await removeInstance(folder);
+    await removeInstance(directory);
   });
 
   it('is reported as missing when the directory is not a data directory', async () => {
-    const empty = path.join(folder, 'empty');
+    const empty = path.join(directory, 'empty');
     await mkdir(empty);
 
     const { code, stderr, stdout } = await runAdminCommand(['admin-token', 'show', '--data-dir', empty], {});
@@ -64,7 +64,7 @@ describe('the admin token of an installation', () => {
   });
 
   it('is the only output of admin that needs no database', async () => {
-    const { code, stderr } = await runAdminCommand(['accounts', 'list', '--data-dir', folder], {});
+    const { code, stderr } = await runAdminCommand(['accounts', 'list', '--data-dir', directory], {});
 
     assert.equal(code, 1);
     assert.match(stderr, /^nothing runs on the data folder .*: run npm start first/);

@@ -13,7 +13,7 @@ import { writeInstance } from '../../src/standalone/instance.ts';
 import { claimOutbox } from '../../src/tasks/outbox/outbox.ts';
 import { readTask } from '../../src/tasks/record/read.ts';
 import { settleTask } from '../../src/tasks/lifecycle/settle.ts';
-import { temporaryFolder } from '../standalone/fixtures/supervised.ts';
+import { temporaryDirectory } from '../standalone/fixtures/supervised.ts';
 import { PRICE, body, openTaskRoom } from '../tasks/task-room.ts';
 import type { TaskRoom } from '../tasks/task-room.ts';
 import { ENCRYPTION_KEY, runAdminCommand } from './admin-command.ts';
@@ -153,22 +153,22 @@ describe('admin accounts', { concurrency: 2 }, () => {
   });
 
   it('includes the data directory in that command when the account is in its installation', async () => {
-    const folder = await temporaryFolder();
+    const directory = await temporaryDirectory();
     await writeInstance({
       apiUrl: 'http://127.0.0.1:1',
       adminUrl: 'http://127.0.0.1:2',
       temporalAddress: '127.0.0.1:3',
       databaseUrl: room.url,
       storeUrl: 'file:///nowhere',
-      dataDir: folder,
-      environment: { DATABASE_URL: room.url, ENCRYPTION_KEY, DARKROOM_EMBEDDED: 'true', DATA_DIR: folder },
+      dataDir: directory,
+      environment: { DATABASE_URL: room.url, ENCRYPTION_KEY, DARKROOM_EMBEDDED: 'true', DATA_DIR: directory },
     });
 
-    const { stderr } = await runAdminCommand(['accounts', 'create', '--name', 'empty', '--data-dir', folder], {});
+    const { stderr } = await runAdminCommand(['accounts', 'create', '--name', 'empty', '--data-dir', directory], {});
 
     assert.match(stderr, /until npm run admin -- --data-dir '.*' accounts top-up acc_\w+ --usd 10\n/);
-    assert.ok(stderr.includes(`--data-dir '${folder}'`), stderr);
-    await rm(folder, { recursive: true, force: true });
+    assert.ok(stderr.includes(`--data-dir '${directory}'`), stderr);
+    await rm(directory, { recursive: true, force: true });
   });
 
   it('adds and corrects money, each reference once', async () => {
@@ -340,7 +340,7 @@ describe('admin keys', { concurrency: 2 }, () => {
       '--scopes',
       'tasks:read,tasks:write',
       '--models',
-      'acme/pictures',
+      'acme/images',
       '--expires',
       '30d',
       '--cap-day',
@@ -351,7 +351,7 @@ describe('admin keys', { concurrency: 2 }, () => {
 
     const caller = await callerOf(made['apiKey']);
     assert.deepEqual([...caller.scopes], ['tasks:read', 'tasks:write']);
-    assert.deepEqual([...(caller.models ?? [])], ['acme/pictures']);
+    assert.deepEqual([...(caller.models ?? [])], ['acme/images']);
     const days = ((caller.expiresAt?.getTime() ?? 0) - Date.now()) / 86_400_000;
     assert.ok(days > 29.9 && days <= 30);
     await room.creator.create(caller, body(), undefined);
@@ -505,7 +505,7 @@ describe('admin ledger, usage and queues', () => {
     );
     assert.equal(ofTask.entries.length, 1);
     const usage = await ask<{ rows: Printed[] }>('usage', '--account', account, '--group-by', 'model,keyId');
-    assert.deepEqual(usage.rows, [{ model: 'acme/pictures', keyId: made['keyId'], captured: '0.01', count: 1 }]);
+    assert.deepEqual(usage.rows, [{ model: 'acme/images', keyId: made['keyId'], captured: '0.01', count: 1 }]);
     const camelCase = await run('usage', '--json', '--account', account, '--groupBy=model', 'keyId', '--no-json');
     assert.match(camelCase.stdout, new RegExp(`^account +${account}\n[^]*\ngroupBy +model keyId\n`));
     assert.deepEqual(await ask('ledger', 'verify'), { holds: true, violations: [] });

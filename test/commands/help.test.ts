@@ -15,14 +15,14 @@ import { builtProgram } from '../support/built-program.ts';
 const run = promisify(execFile);
 
 /** Clones with only what `npm run` needs to start: no packages, no lock file to install them by, no build. */
-let folder: string;
+let directory: string;
 before(async () => {
-  folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-help-'));
+  directory = await mkdtemp(path.join(os.tmpdir(), 'darkroom-help-'));
 });
-after(() => rm(folder, { recursive: true, force: true }));
+after(() => rm(directory, { recursive: true, force: true }));
 
 async function newClone(): Promise<string> {
-  const clone = await mkdtemp(path.join(folder, 'clone-'));
+  const clone = await mkdtemp(path.join(directory, 'clone-'));
   await cp(packageFile('package.json'), path.join(clone, 'package.json'));
   await cp(packageFile('scripts'), path.join(clone, 'scripts'), { recursive: true });
   return clone;

@@ -93,7 +93,7 @@ describe('an interrupted installation', () => {
     const { child, said } = start();
     await once(child, 'close');
 
-    assert.match(said(), /tsc ENOENT\nSomething is missing in node_modules: remove that folder and start again\./);
+    assert.match(said(), /tsc ENOENT\nSomething is missing in node_modules: remove that directory and start again\./);
   });
 });
 

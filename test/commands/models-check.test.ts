@@ -8,11 +8,11 @@ import { packageFile } from '../../src/config/package-root.ts';
 import { definition } from '../catalogue/definitions.ts';
 import { runAdminCommand } from './admin-command.ts';
 
-let folder: string;
+let directory: string;
 beforeEach(async () => {
-  folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-check-'));
+  directory = await mkdtemp(path.join(os.tmpdir(), 'darkroom-check-'));
 });
-afterEach(() => rm(folder, { recursive: true, force: true }));
+afterEach(() => rm(directory, { recursive: true, force: true }));
 
 interface Checked {
   readonly files: number;
@@ -20,51 +20,51 @@ interface Checked {
   readonly problems: readonly { readonly file: string; readonly problem: string }[];
 }
 
-async function check(where: string): Promise<{ readonly code: number | null; stderr: string; told: Checked }> {
+async function check(where: string): Promise<{ readonly code: number | null; stderr: string; report: Checked }> {
   const { code, stdout, stderr } = await runAdminCommand(['models', 'check', where, '--json'], {});
-  return { code, stderr, told: JSON.parse(stdout) as Checked };
+  return { code, stderr, report: JSON.parse(stdout) as Checked };
 }
 
 describe('admin models check', () => {
   it('accepts a directory of valid files that depend on the embedded models', async () => {
-    await writeFile(path.join(folder, 'a.json'), JSON.stringify(definition({ replacement: 'darkroom/scene' })));
+    await writeFile(path.join(directory, 'a.json'), JSON.stringify(definition({ replacement: 'darkroom/scene' })));
 
-    const { code, told, stderr } = await check(folder);
+    const { code, report, stderr } = await check(directory);
 
     assert.equal(code, 0, stderr);
-    assert.equal(told.files, 1);
-    assert.ok(told.models.includes('acme/pictures') && told.models.includes('darkroom/scene'));
-    assert.deepEqual(told.problems, []);
+    assert.equal(report.files, 1);
+    assert.ok(report.models.includes('acme/images') && report.models.includes('darkroom/scene'));
+    assert.deepEqual(report.problems, []);
   });
 
   it('reports every invalid file with position and reason, and fails', async () => {
-    await writeFile(path.join(folder, 'a.json'), JSON.stringify(definition({ typicalSeconds: -1 })));
-    await writeFile(path.join(folder, 'b.json'), JSON.stringify(definition({ name: 'darkroom/scene' })));
+    await writeFile(path.join(directory, 'a.json'), JSON.stringify(definition({ typicalSeconds: -1 })));
+    await writeFile(path.join(directory, 'b.json'), JSON.stringify(definition({ name: 'darkroom/scene' })));
 
-    const { code, told, stderr } = await check(folder);
+    const { code, report, stderr } = await check(directory);
 
     assert.equal(code, 1);
     assert.match(stderr, /^2 of the files would be rejected$/m);
-    const [first, second] = told.problems;
-    assert.equal(first?.file, path.join(folder, 'a.json'));
+    const [first, second] = report.problems;
+    assert.equal(first?.file, path.join(directory, 'a.json'));
     assert.equal(first?.problem, 'invalid model file: typicalSeconds: minimum: got -1, want 0');
     assert.match(second?.problem ?? '', /^name: .*scene\.json has darkroom\/scene already$/);
   });
 
   it('recognizes the directory of the embedded models', async () => {
-    const { code, told } = await check(packageFile('models'));
+    const { code, report } = await check(packageFile('models'));
 
     assert.equal(code, 0);
-    assert.deepEqual(told.problems, []);
-    assert.equal(told.files, told.models.length);
+    assert.deepEqual(report.problems, []);
+    assert.equal(report.files, report.models.length);
   });
 
   it('reports a directory that does not exist', async () => {
-    const { code, told } = await check(path.join(folder, 'nowhere'));
+    const { code, report } = await check(path.join(directory, 'nowhere'));
 
     assert.equal(code, 1);
-    assert.deepEqual(told.problems, [
-      { file: path.join(folder, 'nowhere'), problem: 'there is no such file or directory' },
+    assert.deepEqual(report.problems, [
+      { file: path.join(directory, 'nowhere'), problem: 'there is no such file or directory' },
     ]);
   });
 });

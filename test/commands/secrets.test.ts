@@ -79,7 +79,7 @@ describe('admin secrets', () => {
   });
 
   it('fails when no key can decrypt a secret, and names its account', async () => {
-    const accountId = await store('a key that nobody has any more 32 characters');
+    const accountId = await store('a key that no one has any more 32 characters');
 
     const { code, stdout } = await admin({ DATABASE_URL: room.url, ...ROTATING }, 'status');
 
@@ -131,19 +131,19 @@ describe('admin secrets', () => {
 });
 
 describe('admin secrets of npm start', () => {
-  let folder: string;
+  let directory: string;
   beforeEach(async () => {
-    folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-secrets-'));
+    directory = await mkdtemp(path.join(os.tmpdir(), 'darkroom-secrets-'));
     await room.database.query({ name: 'forget_all', text: 'DELETE FROM webhook_keys' });
   });
-  afterEach(() => rm(folder, { recursive: true, force: true }));
+  afterEach(() => rm(directory, { recursive: true, force: true }));
 
   /** How a start of `npm start` changes the file. */
   async function start(
     startedAt: Date,
     environment?: Readonly<Record<string, string>>,
   ): Promise<Awaited<ReturnType<typeof readOrCreateSecrets>>> {
-    const secrets = await readOrCreateSecrets(folder, false);
+    const secrets = await readOrCreateSecrets(directory, false);
     const keys = Object.entries({ ...environment, ...keyVariables(secrets, environment ?? {}) });
     await writeInstance({
       apiUrl: '',
@@ -151,7 +151,7 @@ describe('admin secrets of npm start', () => {
       temporalAddress: '',
       databaseUrl: room.url,
       storeUrl: '',
-      dataDir: folder,
+      dataDir: directory,
       startedAt: startedAt.toISOString(),
       environment: {
         DATABASE_URL: room.url,
@@ -164,31 +164,34 @@ describe('admin secrets of npm start', () => {
   it('keeps the old keys while a task is open that began with them', async () => {
     const long = new Date(Date.now() - 24 * 3_600_000);
     const { urlSigningKey } = await start(long);
-    const run = (command: string) => admin({}, command, '--data-dir', folder);
+    const run = (command: string) => admin({}, command, '--data-dir', directory);
     await run('rotate');
     await start(long);
     const { taskId, deadline } = await begin(3_600, urlSigningKey);
 
-    const refused = await run('forget');
+    const rejected = await run('forget');
     await beginArchiving(room.database, taskId);
     const allowed = await run('forget');
 
-    assert.equal(refused.code, 1);
-    assert.match(refused.stderr, /1 open task .* for up to 3[56]\d\d s more/);
-    assert.ok(refused.stderr.includes(deadline), refused.stderr);
+    assert.equal(rejected.code, 1);
+    assert.match(rejected.stderr, /1 open task .* for up to 3[56]\d\d s more/);
+    assert.ok(rejected.stderr.includes(deadline), rejected.stderr);
     assert.equal(allowed.code, 0, allowed.stderr);
-    await removeInstance(folder);
+    await removeInstance(directory);
   });
 
   it('rotates its file, and removes the old keys when nothing needs them', async () => {
     const long = new Date(Date.now() - 24 * 3_600_000);
     const before = await start(long);
     await store(before.encryptionKey);
-    const run = (command: string) => admin({}, command, '--data-dir', folder);
+    const run = (command: string) => admin({}, command, '--data-dir', directory);
 
     const { code, printed } = await run('rotate');
     assert.equal(code, 0);
-    assert.equal(printed['next'], `restart npm start, then: npm run admin -- --data-dir '${folder}' secrets reencrypt`);
+    assert.equal(
+      printed['next'],
+      `restart npm start, then: npm run admin -- --data-dir '${directory}' secrets reencrypt`,
+    );
     assert.match((await run('rotate')).stderr, /finish it|restart it/);
     assert.match((await run('forget')).stderr, /does not run with the keys/);
     const rotated = await start(new Date());
@@ -204,7 +207,7 @@ describe('admin secrets of npm start', () => {
     const after = await start(new Date());
     assert.equal(after.encryptionKeyFallbacks, undefined);
     assert.equal(after.encryptionKey, rotated.encryptionKey);
-    await removeInstance(folder);
+    await removeInstance(directory);
   });
 
   it('keeps the old keys in use beside fallbacks of the environment, until no secret needs them', async () => {
@@ -212,7 +215,7 @@ describe('admin secrets of npm start', () => {
     const before = await start(long);
     await store(OLD);
     await store(before.encryptionKey);
-    const run = (command: string) => admin({}, command, '--data-dir', folder);
+    const run = (command: string) => admin({}, command, '--data-dir', directory);
     await run('rotate');
 
     await start(long, { ENCRYPTION_KEY_FALLBACKS: OLD, URL_SIGNING_KEY_FALLBACKS: OLD });
@@ -224,16 +227,16 @@ describe('admin secrets of npm start', () => {
     assert.deepEqual([printed['fallback'], printed['undecryptable']], [2, 0]);
     assert.match(rejected.stderr, /2 stored secrets need the old key: run secrets reencrypt first/);
     assert.equal(allowed.code, 0, allowed.stderr);
-    await removeInstance(folder);
+    await removeInstance(directory);
   });
 
   it('keeps the old keys when the installation runs without them', async () => {
     const long = new Date(Date.now() - 24 * 3_600_000);
     await store((await start(long)).encryptionKey);
-    const run = (command: string) => admin({}, command, '--data-dir', folder);
+    const run = (command: string) => admin({}, command, '--data-dir', directory);
     await run('rotate');
     const rotated = await start(long);
-    const instance = await readInstance(folder);
+    const instance = await readInstance(directory);
     assert.ok(instance);
 
     // As earlier releases started it, in which the variable hid the fallbacks of the file.
@@ -241,7 +244,7 @@ describe('admin secrets of npm start', () => {
     const rejected = await run('forget');
 
     assert.match(rejected.stderr, /does not run with the keys of its secrets\.json: restart it/);
-    assert.deepEqual(await readOrCreateSecrets(folder, true), rotated);
-    await removeInstance(folder);
+    assert.deepEqual(await readOrCreateSecrets(directory, true), rotated);
+    await removeInstance(directory);
   });
 });

@@ -41,10 +41,10 @@ describe('a misspelt setting', () => {
   });
 
   it('is reported once by npm start, and not again by its child processes', async () => {
-    const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-misspelt-'));
+    const directory = await mkdtemp(path.join(os.tmpdir(), 'darkroom-misspelt-'));
     // An invalid port: it ends before it starts.
-    const { out, error } = await run(['start', '--data-dir', folder], { PORT: '8x' });
-    await rm(folder, { recursive: true });
+    const { out, error } = await run(['start', '--data-dir', directory], { PORT: '8x' });
+    await rm(directory, { recursive: true });
     assert.equal(out, `Warning: ${MESSAGE}\n`);
     assert.match(error, /PORT: "8x"/);
 

@@ -108,14 +108,14 @@ describe('a variable of the environment', () => {
 });
 
 describe('a secret', () => {
-  let folder: string;
+  let directory: string;
   let file: string;
   before(async () => {
-    folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-secrets-'));
-    file = path.join(folder, 'secret');
+    directory = await mkdtemp(path.join(os.tmpdir(), 'darkroom-secrets-'));
+    file = path.join(directory, 'secret');
     await writeFile(file, 'from a file\n');
   });
-  after(() => rm(folder, { recursive: true, force: true }));
+  after(() => rm(directory, { recursive: true, force: true }));
 
   it('is read from the file that its _FILE variable names, without the line end', () => {
     for (const name of namesOf('secret')) {
@@ -132,7 +132,7 @@ describe('a secret', () => {
   });
 
   it('is rejected when its file is empty', async () => {
-    const empty = path.join(folder, 'empty');
+    const empty = path.join(directory, 'empty');
     await writeFile(empty, '\n');
     for (const name of namesOf('secret')) {
       const problems = problemsOf({ [`${name}_FILE`]: empty }, (reader) => reader.text(name));
@@ -141,7 +141,7 @@ describe('a secret', () => {
   });
 
   it('is rejected when its file cannot be read', () => {
-    const missing = path.join(folder, 'missing');
+    const missing = path.join(directory, 'missing');
     for (const name of namesOf('secret')) {
       const problems = problemsOf({ [`${name}_FILE`]: missing }, (reader) => reader.text(name));
       assert.equal(problems[0], `${name}_FILE: the file cannot be read`);

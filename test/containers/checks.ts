@@ -54,10 +54,10 @@ export const CHECKS: readonly Check[] = [
   {
     name: 'a task works on the output of another',
     async check({ client }) {
-      const [picture] = (await client.makeMedia(MEDIA[0] ?? {})).output ?? [];
+      const [image] = (await client.makeMedia(MEDIA[0] ?? {})).output ?? [];
       await client.makeMedia({
         model: 'darkroom/edit',
-        input: { prompt: 'make it night', image_urls: [picture?.url] },
+        input: { prompt: 'make it night', image_urls: [image?.url] },
       });
       return undefined;
     },

@@ -28,7 +28,7 @@ export const CONFINEMENT_CHECKS: readonly Check[] = [
     },
   },
   {
-    name: 'MEDIA_SANDBOX=required refuses to start, and says why',
+    name: 'MEDIA_SANDBOX=required stops the worker at start, with the reason',
     async check({ stack }) {
       const required = ['run', '--rm', '-T', '--no-deps', '-e', 'MEDIA_SANDBOX=required', 'worker'];
       await assert.rejects(stack.compose(...required), (error: Error) => {

@@ -9,7 +9,7 @@ import { mkdir, mkdtemp, open, readFile, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { cacheFolder } from '../deploy/go-programs.ts';
+import { cacheDirectory } from '../deploy/go-programs.ts';
 import { CannotRunError, run, say, works } from './run.ts';
 
 export interface Engine {
@@ -53,15 +53,22 @@ async function whatIsMissing(): Promise<string[]> {
 }
 
 async function startEngine(): Promise<Engine> {
-  const data = path.join(cacheFolder(), 'docker');
+  const data = path.join(cacheDirectory(), 'docker');
   await mkdir(data, { recursive: true });
-  const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-engine-'));
-  const address = `unix://${path.join(folder, 'docker.sock')}`;
-  const logFile = path.join(folder, 'dockerd.log');
+  const directory = await mkdtemp(path.join(os.tmpdir(), 'darkroom-engine-'));
+  const address = `unix://${path.join(directory, 'docker.sock')}`;
+  const logFile = path.join(directory, 'dockerd.log');
   const log = await open(logFile, 'w');
-  const places = ['--data-root', data, '--exec-root', path.join(folder, 'exec'), '--pidfile', path.join(folder, 'pid')];
+  const locations = [
+    '--data-root',
+    data,
+    '--exec-root',
+    path.join(directory, 'exec'),
+    '--pidfile',
+    path.join(directory, 'pid'),
+  ];
   // A group of its own: a signal that interrupts us must not end it before we have cleaned up.
-  const child = spawn('nice', ['dockerd', ...places, '--host', address], {
+  const child = spawn('nice', ['dockerd', ...locations, '--host', address], {
     stdio: ['ignore', log.fd, log.fd],
     detached: true,
   });
@@ -72,7 +79,7 @@ async function startEngine(): Promise<Engine> {
     const timer = setTimeout(() => child.kill('SIGKILL'), STOP_TIMEOUT_MS);
     if (child.exitCode === null && child.signalCode === null) await exited;
     clearTimeout(timer);
-    await rm(folder, { recursive: true, force: true });
+    await rm(directory, { recursive: true, force: true });
   };
   const engine = { ...client({ DOCKER_HOST: address }), stop };
   const deadline = Date.now() + START_TIMEOUT_MS;

@@ -9,7 +9,7 @@ export class CannotRunError extends Error {
 export interface RunOptions {
   readonly environment?: Readonly<Record<string, string>>;
   /** Default: ours. */
-  readonly folder?: string;
+  readonly directory?: string;
   /** Its standard input. */
   readonly input?: string;
 }
@@ -36,9 +36,9 @@ export function say(line: string): void {
 export async function run(
   command: string,
   args: readonly string[],
-  { environment = {}, folder, input }: RunOptions = {},
+  { environment = {}, directory, input }: RunOptions = {},
 ): Promise<string> {
-  const child = spawn(command, args, { cwd: folder, env: { ...process.env, ...environment } });
+  const child = spawn(command, args, { cwd: directory, env: { ...process.env, ...environment } });
   let output = '';
   let all = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => {

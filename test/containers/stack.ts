@@ -38,7 +38,7 @@ export interface Stack {
 
 /** Prepares the project without starting it. @param variables the content of `.env` besides secrets and ports. */
 export async function prepareStack(engine: Engine, variables: Readonly<Record<string, string>>): Promise<Stack> {
-  const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-compose-'));
+  const directory = await mkdtemp(path.join(os.tmpdir(), 'darkroom-compose-'));
   const [httpsPort, httpPort, temporalUiPort] = [await reservePort(), await reservePort(), await reservePort()];
   const values = {
     ...variables,
@@ -49,12 +49,12 @@ export async function prepareStack(engine: Engine, variables: Readonly<Record<st
     PUBLISH_TEMPORAL_UI: `127.0.0.1:${temporalUiPort}`,
     PUBLIC_URL: `https://localhost:${httpsPort}`,
   };
-  const file = path.join(folder, '.env');
+  const file = path.join(directory, '.env');
   const lines = Object.entries(values).map(([name, value]) => `${name}='${value}'`);
   await writeFile(file, `${lines.join('\n')}\n`, { mode: 0o600 });
 
   const [command, ...first] = await findCompose(engine);
-  const composeFile = path.join(folder, 'docker-compose.yml');
+  const composeFile = path.join(directory, 'docker-compose.yml');
   // Its paths are relative to the package, except for the file of variables.
   const text = await readFile(COMPOSE_FILE, 'utf8');
   await writeFile(composeFile, text.replace(/^name: .+$/m, '').replace('env_file: [.env]', `env_file: [${file}]`));
@@ -68,7 +68,7 @@ export async function prepareStack(engine: Engine, variables: Readonly<Record<st
     containerOf: async (service) => (await compose('ps', '--quiet', service)).split('\n')[0] ?? '',
     async remove() {
       await compose('down', '--volumes', '--remove-orphans', '--timeout', '20');
-      await rm(folder, { recursive: true, force: true });
+      await rm(directory, { recursive: true, force: true });
     },
   };
 }

@@ -103,13 +103,13 @@ describe('the rules of migrations', () => {
     const database = openDatabase({ url: release.url, poolSize: 2 }, silentLogger());
     try {
       await database.query({
-        name: 'refuse_rewrite',
-        text: `CREATE FUNCTION refuse_rewrite() RETURNS event_trigger LANGUAGE plpgsql AS $$
+        name: 'reject_rewrite',
+        text: `CREATE FUNCTION reject_rewrite() RETURNS event_trigger LANGUAGE plpgsql AS $$
                BEGIN RAISE EXCEPTION 'rewrites %', pg_event_trigger_table_rewrite_oid()::regclass; END $$`,
       });
       await database.query({
         name: 'on_rewrite',
-        text: 'CREATE EVENT TRIGGER on_rewrite ON table_rewrite EXECUTE FUNCTION refuse_rewrite()',
+        text: 'CREATE EVENT TRIGGER on_rewrite ON table_rewrite EXECUTE FUNCTION reject_rewrite()',
       });
 
       await migrate(release.url, database, silentLogger());

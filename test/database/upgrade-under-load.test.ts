@@ -43,19 +43,19 @@ ALTER TABLE tasks VALIDATE CONSTRAINT tasks_note_check;
 `;
 
 describe('migrating during operation', () => {
-  let folder: string;
+  let directory: string;
   let release: ReleaseDatabase;
   let database: Database;
   let reader: pg.Client;
   let load: ReleaseLoad | undefined;
   before(async () => {
-    folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-migrations-'));
-    await cp(packageFile('migrations'), folder, { recursive: true });
-    await writeFile(path.join(folder, '9001_note.sql'), COLUMN);
-    await writeFile(path.join(folder, '9002_note_index.sql'), INDEX);
-    await writeFile(path.join(folder, '9003_note_backfill.sql'), BACKFILL);
+    directory = await mkdtemp(path.join(os.tmpdir(), 'darkroom-migrations-'));
+    await cp(packageFile('migrations'), directory, { recursive: true });
+    await writeFile(path.join(directory, '9001_note.sql'), COLUMN);
+    await writeFile(path.join(directory, '9002_note_index.sql'), INDEX);
+    await writeFile(path.join(directory, '9003_note_backfill.sql'), BACKFILL);
   });
-  after(() => rm(folder, { recursive: true, force: true }));
+  after(() => rm(directory, { recursive: true, force: true }));
 
   beforeEach(async () => {
     release = await createReleaseDatabase(VERSION);
@@ -73,7 +73,7 @@ describe('migrating during operation', () => {
 
   function run(options: MigrateOptions = {}, onLine: (line: string) => void = () => undefined) {
     const logger = pino({ level: 'info' }, { write: onLine });
-    return migrate(release.url, database, logger, { directory: folder, lockTimeoutMs: LOCK_TIMEOUT_MS, ...options });
+    return migrate(release.url, database, logger, { directory, lockTimeoutMs: LOCK_TIMEOUT_MS, ...options });
   }
 
   async function startLoad(): Promise<ReleaseLoad> {

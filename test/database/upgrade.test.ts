@@ -25,12 +25,12 @@ describe(`an upgrade from ${VERSION}`, () => {
   let release: ReleaseDatabase;
   let database: Database;
   let namespace: TestNamespace;
-  let folder: string;
+  let directory: string;
   let api: Role;
   let url: string;
 
   before(async () => {
-    folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-upgrade-'));
+    directory = await mkdtemp(path.join(os.tmpdir(), 'darkroom-upgrade-'));
     release = await createReleaseDatabase(VERSION);
     database = openDatabase({ url: release.url, poolSize: 2 }, silentLogger());
     await migrate(release.url, database, silentLogger());
@@ -45,7 +45,7 @@ describe(`an upgrade from ${VERSION}`, () => {
         DATABASE_URL: release.url,
         TEMPORAL_ADDRESS: temporalAddress(),
         TEMPORAL_NAMESPACE: namespace.name,
-        STORE_URL: `file://${path.join(folder, 'store')}`,
+        STORE_URL: `file://${path.join(directory, 'store')}`,
         URL_SIGNING_KEY: randomBytes(24).toString('hex'),
         ENCRYPTION_KEY: release.fixture.encryptionKey,
         PORT: String(port),
@@ -53,7 +53,7 @@ describe(`an upgrade from ${VERSION}`, () => {
         EGRESS_ALLOW: 'http://127.0.0.1:28999',
         EGRESS_PORTS: '443,28999',
       },
-      path.join(folder, 'log'),
+      path.join(directory, 'log'),
     );
     await api.start();
   });
@@ -63,7 +63,7 @@ describe(`an upgrade from ${VERSION}`, () => {
     await namespace.close();
     await database.close();
     await release.close();
-    await rm(folder, { recursive: true, force: true });
+    await rm(directory, { recursive: true, force: true });
   });
 
   it('leaves a ledger that adds up', async () => {

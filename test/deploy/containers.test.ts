@@ -153,16 +153,16 @@ describe('docker-compose.yml', () => {
     'is valid for docker compose',
     { skip: hasCompose ? false : 'there is no docker compose on this machine' },
     async () => {
-      const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-compose-'));
+      const directory = await mkdtemp(path.join(os.tmpdir(), 'darkroom-compose-'));
       try {
-        await cp(COMPOSE_FILE, path.join(folder, 'docker-compose.yml'));
+        await cp(COMPOSE_FILE, path.join(directory, 'docker-compose.yml'));
         const lines = Object.entries(SECRETS).map(([name, value]) => `${name}=${value}`);
-        await writeFile(path.join(folder, '.env'), `${lines.join('\n')}\n`);
+        await writeFile(path.join(directory, '.env'), `${lines.join('\n')}\n`);
         const environment = { PATH: process.env['PATH'], HOME: process.env['HOME'] };
 
-        await promisify(execFile)('docker', ['compose', 'config', '--quiet'], { cwd: folder, env: environment });
+        await promisify(execFile)('docker', ['compose', 'config', '--quiet'], { cwd: directory, env: environment });
       } finally {
-        await rm(folder, { recursive: true, force: true });
+        await rm(directory, { recursive: true, force: true });
       }
     },
   );
@@ -177,7 +177,7 @@ describe('the Dockerfile', () => {
 
     const copied = (await readCopies()).flatMap(({ sources }) => sources);
     // Without files of a directory that is later copied completely.
-    const whole = copied.filter((source) => !allowed.some((folder) => source.startsWith(`${folder}/`)));
+    const whole = copied.filter((source) => !allowed.some((directory) => source.startsWith(`${directory}/`)));
 
     assert.deepEqual([...new Set(whole)].toSorted(byText), allowed.toSorted(byText));
   });

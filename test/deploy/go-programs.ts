@@ -10,7 +10,7 @@ const BUILD_TIMEOUT_MS = 30 * 60_000;
 
 export interface GoPrograms {
   /** The directory in the cache, e.g. `temporal-server-1.31.2`. */
-  readonly folder: string;
+  readonly directory: string;
   /** With its `v`. */
   readonly version: string;
   /** The package that each program is built from, by the program's name. */
@@ -18,7 +18,7 @@ export interface GoPrograms {
 }
 
 /** Where tests store what is expensive to obtain. */
-export function cacheFolder(): string {
+export function cacheDirectory(): string {
   const base = process.env['XDG_CACHE_HOME'];
   const cache = base !== undefined && path.isAbsolute(base) ? base : path.join(os.homedir(), '.cache');
   return path.join(cache, 'darkroom');
@@ -27,17 +27,17 @@ export function cacheFolder(): string {
 /** Why the programs are not available here; false if they are. */
 export function whyNoGoPrograms(programs: GoPrograms): string | false {
   if (isComplete(programs) || spawnSync('go', ['version']).status === 0) return false;
-  return `put Go on the PATH, and ${programs.folder} is built from source`;
+  return `put Go on the PATH, and ${programs.directory} is built from source`;
 }
 
 /** The directory that contains them, for a PATH. */
 export async function obtainGoPrograms(programs: GoPrograms): Promise<string> {
-  const folder = path.join(cacheFolder(), programs.folder);
-  if (isComplete(programs)) return folder;
-  await mkdir(folder, { recursive: true });
-  const building = await mkdtemp(path.join(folder, 'building-'));
+  const directory = path.join(cacheDirectory(), programs.directory);
+  if (isComplete(programs)) return directory;
+  await mkdir(directory, { recursive: true });
+  const building = await mkdtemp(path.join(directory, 'building-'));
   try {
-    process.stderr.write(`Building ${programs.folder} with Go, once; this takes some minutes.\n`);
+    process.stderr.write(`Building ${programs.directory} with Go, once; this takes some minutes.\n`);
     const packages = Object.values(programs.packages).map((name) => `${name}@${programs.version}`);
     await promisify(execFile)('go', ['install', '-ldflags', '-s -w', ...packages], {
       env: { ...process.env, GOBIN: building },
@@ -45,14 +45,14 @@ export async function obtainGoPrograms(programs: GoPrograms): Promise<string> {
     });
     // One by one and each atomically: another run may be doing the same, and both build the same programs.
     for (const [name, source] of Object.entries(programs.packages)) {
-      await rename(path.join(building, path.basename(source)), path.join(folder, name));
+      await rename(path.join(building, path.basename(source)), path.join(directory, name));
     }
   } finally {
     await rm(building, { recursive: true, force: true });
   }
-  return folder;
+  return directory;
 }
 
-function isComplete({ folder, packages }: GoPrograms): boolean {
-  return Object.keys(packages).every((name) => existsSync(path.join(cacheFolder(), folder, name)));
+function isComplete({ directory, packages }: GoPrograms): boolean {
+  return Object.keys(packages).every((name) => existsSync(path.join(cacheDirectory(), directory, name)));
 }

@@ -29,11 +29,11 @@ const NEW = randomBytes(24).toString('hex');
 class ComparingUpstream {
   isMute = true;
   readonly #bodies = new Map<string, string[]>();
-  readonly #picture: Buffer;
+  readonly #image: Buffer;
   readonly #server = createServer((request, response) => void this.#answer(request, response));
 
-  constructor(picture: Buffer) {
-    this.#picture = picture;
+  constructor(image: Buffer) {
+    this.#image = image;
   }
 
   get url(): string {
@@ -57,8 +57,8 @@ class ComparingUpstream {
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { method, url, headers } = request;
-    const files = [{ url: `${this.url}/picture.png`, type: 'image' }];
-    if (url === '/picture.png') response.end(this.#picture);
+    const files = [{ url: `${this.url}/image.png`, type: 'image' }];
+    if (url === '/image.png') response.end(this.#image);
     else if (method === 'GET') response.end(JSON.stringify({ data: { status: 'success', output: files } }));
     else this.#submit(String(headers['idempotency-key']), await text(request), response);
   }
@@ -110,12 +110,12 @@ describe('a submit that is retried after its URL signing key was replaced', () =
   let darkroom: Darkroom;
   let account: TestAccount;
   let modelsDir: string;
-  let pictureUrl: string;
+  let imageUrl: string;
   before(async () => {
-    const picture = await sharp({ create: { width: 64, height: 48, channels: 3, background: '#2f6f78' } })
+    const image = await sharp({ create: { width: 64, height: 48, channels: 3, background: '#2f6f78' } })
       .png()
       .toBuffer();
-    upstream = new ComparingUpstream(picture);
+    upstream = new ComparingUpstream(image);
     await upstream.start();
     modelsDir = await mkdtemp(path.join(os.tmpdir(), 'darkroom-models-'));
     const models = [
@@ -131,9 +131,9 @@ describe('a submit that is retried after its URL signing key was replaced', () =
     const uploaded = await fetch(`${darkroom.url}/v1/files`, {
       method: 'POST',
       headers: { Authorization: `Bearer ${account.client.key}`, 'Content-Type': 'image/png' },
-      body: new Blob([picture]),
+      body: new Blob([image]),
     });
-    pictureUrl = ((await uploaded.json()) as { data: { url: string } }).data.url;
+    imageUrl = ((await uploaded.json()) as { data: { url: string } }).data.url;
   });
   after(async () => {
     await darkroom?.stop();
@@ -142,7 +142,7 @@ describe('a submit that is retried after its URL signing key was replaced', () =
   });
 
   async function create(model: string): Promise<string> {
-    const created = await account.client.create({ model, input: { prompt: 'p', image_urls: [pictureUrl] } });
+    const created = await account.client.create({ model, input: { prompt: 'p', image_urls: [imageUrl] } });
     assert.equal(created.status, 200, JSON.stringify(created.body));
     return created.body.data.taskId;
   }
@@ -161,7 +161,7 @@ describe('a submit that is retried after its URL signing key was replaced', () =
     const sentOf = taskIds.map((taskId) => upstream.bodiesOf(taskId));
     assert.ok(sentOf.every(({ length }) => length > 1));
     assert.deepEqual(
-      tasks.map(({ status, error }, place) => [status, error?.reason, new Set(sentOf[place]).size]),
+      tasks.map(({ status, error }, index) => [status, error?.reason, new Set(sentOf[index]).size]),
       [
         ['success', undefined, 1],
         ['success', undefined, 1],

@@ -42,8 +42,8 @@ exec "$@"`;
 
 const EMPTIED = [...new Set([os.tmpdir(), '/tmp', '/var/tmp', '/dev/shm', PACKAGE_ROOT])];
 
-function apart(folder: string): readonly string[] {
-  return ['unshare', '--mount', 'sh', '-c', APART, 'sh', folder, ...EMPTIED, '--'];
+function apart(directory: string): readonly string[] {
+  return ['unshare', '--mount', 'sh', '-c', APART, 'sh', directory, ...EMPTIED, '--'];
 }
 
 /**
@@ -51,51 +51,51 @@ function apart(folder: string): readonly string[] {
  * own.
  */
 export function whyNotApart(): string | false {
-  const folder = mkdtempSync(path.join(os.tmpdir(), 'darkroom-apart-'));
+  const directory = mkdtempSync(path.join(os.tmpdir(), 'darkroom-apart-'));
   try {
-    mkdirSync(path.join(folder, 'app'));
-    const [command = '', ...args] = apart(folder);
+    mkdirSync(path.join(directory, 'app'));
+    const [command = '', ...args] = apart(directory);
     const tried = spawnSync(command, [...args, process.execPath, '--version'], { encoding: 'utf8' });
     if (tried.status === 0) return false;
     return `no mount namespaces here: ${(tried.stderr ?? '').trim() || (tried.error?.message ?? 'unshare failed')}`;
   } finally {
-    rmSync(folder, { recursive: true, force: true });
+    rmSync(directory, { recursive: true, force: true });
   }
 }
 
 export class Machine {
   /** Contains everything of the machine. */
-  readonly folder: string;
-  readonly scratchFolder: string;
-  readonly temporaryFolder: string;
+  readonly directory: string;
+  readonly scratchDirectory: string;
+  readonly temporaryDirectory: string;
   readonly #environment: NodeJS.ProcessEnv;
   readonly #program: readonly string[];
 
-  private constructor(folder: string, environment: NodeJS.ProcessEnv, program: readonly string[]) {
-    this.folder = folder;
-    this.scratchFolder = path.join(folder, 'scratch');
-    this.temporaryFolder = path.join(folder, 'tmp');
-    this.#environment = { ...environment, ...this.#ownFolders() };
+  private constructor(directory: string, environment: NodeJS.ProcessEnv, program: readonly string[]) {
+    this.directory = directory;
+    this.scratchDirectory = path.join(directory, 'scratch');
+    this.temporaryDirectory = path.join(directory, 'tmp');
+    this.#environment = { ...environment, ...this.#ownDirectories() };
     this.#program = program;
   }
 
   /**
    * Installs the program.
    *
-   * @param folder is created, below the directory for temporary files.
+   * @param directory is created, below the directory for temporary files.
    * @param isApart whether it has a disk of its own (`whyNotApart`).
    */
-  static async setUp(folder: string, environment: NodeJS.ProcessEnv, isApart: boolean): Promise<Machine> {
-    await mkdir(folder);
-    for (const name of ['home', 'tmp', 'scratch']) await mkdir(path.join(folder, name));
-    const file = await copyPackage(path.join(folder, 'app'));
-    const inside = isApart ? apart(folder) : ['sh', '-c', INSIDE, 'sh', folder];
-    return new Machine(folder, environment, [...inside, process.execPath, file]);
+  static async setUp(directory: string, environment: NodeJS.ProcessEnv, isApart: boolean): Promise<Machine> {
+    await mkdir(directory);
+    for (const name of ['home', 'tmp', 'scratch']) await mkdir(path.join(directory, name));
+    const file = await copyPackage(path.join(directory, 'app'));
+    const inside = isApart ? apart(directory) : ['sh', '-c', INSIDE, 'sh', directory];
+    return new Machine(directory, environment, [...inside, process.execPath, file]);
   }
 
   /** A role that runs on this machine. */
   role(role: 'api' | 'worker', environment: Readonly<Record<string, string>> = {}): Role {
-    const logFile = path.join(this.folder, 'log');
+    const logFile = path.join(this.directory, 'log');
     return new Role(role, { ...this.#environment, ...environment }, logFile, this.#program);
   }
 
@@ -105,7 +105,11 @@ export class Machine {
     return (await promisify(execFile)(command, [...rest, ...args], { env: this.#environment })).stdout;
   }
 
-  #ownFolders(): Readonly<Record<string, string>> {
-    return { HOME: path.join(this.folder, 'home'), TMPDIR: this.temporaryFolder, SCRATCH_DIR: this.scratchFolder };
+  #ownDirectories(): Readonly<Record<string, string>> {
+    return {
+      HOME: path.join(this.directory, 'home'),
+      TMPDIR: this.temporaryDirectory,
+      SCRATCH_DIR: this.scratchDirectory,
+    };
   }
 }

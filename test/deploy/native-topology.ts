@@ -44,16 +44,16 @@ export interface Topology {
 
 /** Starts everything; the caller stops it. `programs` is the directory of the Temporal programs. */
 export async function startTopology(programs: string): Promise<Topology> {
-  const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-topology-'));
+  const directory = await mkdtemp(path.join(os.tmpdir(), 'darkroom-topology-'));
   // Under root, PostgreSQL runs as another user, who needs access to the directory.
-  await chmod(folder, 0o711);
+  await chmod(directory, 0o711);
   const toStop: (() => Promise<void>)[] = [];
   const stop = async (): Promise<void> => {
     for (const stopOne of toStop.toReversed()) await stopOne();
-    await rm(folder, { recursive: true, force: true });
+    await rm(directory, { recursive: true, force: true });
   };
   try {
-    return { ...(await startAll(folder, programs, toStop)), stop };
+    return { ...(await startAll(directory, programs, toStop)), stop };
   } catch (error) {
     await stop();
     throw error;
@@ -61,7 +61,7 @@ export async function startTopology(programs: string): Promise<Topology> {
 }
 
 async function startAll(
-  folder: string,
+  directory: string,
   programs: string,
   toStop: (() => Promise<void>)[],
 ): Promise<Omit<Topology, 'stop'>> {
@@ -70,7 +70,7 @@ async function startAll(
   const ports = await findPorts(11);
   const [postgresPort = 0, temporalPort = 0, apiPort = 0, ...internalPorts] = ports;
 
-  await startPostgres(path.join(folder, 'postgres'), postgresPort, secrets, toStop);
+  await startPostgres(path.join(directory, 'postgres'), postgresPort, secrets, toStop);
 
   const setUpSchema = async (): Promise<void> => {
     await run('sh', [packageFile('docker/temporal/setup-schema.sh')], {
@@ -108,7 +108,7 @@ async function startAll(
     ...given,
     DATABASE_URL: databaseUrl.href,
     TEMPORAL_ADDRESS: temporalAddress,
-    STORE_URL: pathToFileURL(path.join(folder, 'objects')).href,
+    STORE_URL: pathToFileURL(path.join(directory, 'objects')).href,
     HOST: LOOPBACK,
     PORT: String(apiPort),
     PUBLIC_URL: apiUrl,
@@ -119,7 +119,7 @@ async function startAll(
   };
   await untilItSucceeds(() => runProgram('migrate'), checkTemporal);
   const roles = (['api', 'worker'] as const).map(
-    (role) => new Role(role, roleEnvironment, path.join(folder, `${role}.log`)),
+    (role) => new Role(role, roleEnvironment, path.join(directory, `${role}.log`)),
   );
   for (const role of roles) {
     toStop.push(async () => void (await role.kill('SIGTERM')));
@@ -167,17 +167,17 @@ function temporalPorts(frontend: number, others: readonly number[]): Record<stri
   ];
   return {
     FRONTEND_GRPC_PORT: String(frontend),
-    ...Object.fromEntries(names.map((name, place) => [name, String(others[place])])),
+    ...Object.fromEntries(names.map((name, index) => [name, String(others[index])])),
   };
 }
 
 async function startPostgres(
-  folder: string,
+  directory: string,
   port: number,
   secrets: Readonly<Record<string, string>>,
   toStop: (() => Promise<void>)[],
 ): Promise<void> {
-  const cluster = { directory: folder, port, password: secrets['POSTGRES_PASSWORD'] ?? '', isDurable: false };
+  const cluster = { directory, port, password: secrets['POSTGRES_PASSWORD'] ?? '', isDurable: false };
   await createCluster(cluster.directory, cluster.password);
   const server = launchProcess(await clusterLaunch(cluster));
   toStop.push(() => stopProcess(server, 'SIGINT'));

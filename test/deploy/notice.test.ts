@@ -32,8 +32,8 @@ describe('NOTICE.md', () => {
       named.some((each) => (each.endsWith('*') ? name.startsWith(each.slice(0, -1)) : each === name));
 
     const demanding = Object.entries(packages)
-      .filter(([folder, { dev, link }]) => folder.includes('node_modules/') && dev !== true && link !== true)
-      .map(([folder, { license }]) => ({ name: folder.split('node_modules/').at(-1) ?? '', license }))
+      .filter(([directory, { dev, link }]) => directory.includes('node_modules/') && dev !== true && link !== true)
+      .map(([directory, { license }]) => ({ name: directory.split('node_modules/').at(-1) ?? '', license }))
       .filter(({ license }) => license !== undefined && !isPermissive(license));
 
     assert.ok(demanding.length > 5, 'too few were found to say anything');

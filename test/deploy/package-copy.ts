@@ -19,16 +19,16 @@ export async function copyPackage(target: string): Promise<string> {
   await mkdir(target);
   const filter = (source: string): boolean => !OF_DEVELOPERS.includes(source);
   for (const name of SHIPPED) await cp(packageFile(name), path.join(target, name), { recursive: true, filter });
-  for (const [folder, { link: isLink, resolved = '' }] of await productionPackages()) {
+  for (const [directory, { link: isLink, resolved = '' }] of await productionPackages()) {
     if (isLink === true) {
-      await mkdir(path.dirname(path.join(target, folder)), { recursive: true });
-      await symlink(path.relative(path.dirname(folder), resolved), path.join(target, folder));
-    } else if (folder.startsWith('packages/')) {
+      await mkdir(path.dirname(path.join(target, directory)), { recursive: true });
+      await symlink(path.relative(path.dirname(directory), resolved), path.join(target, directory));
+    } else if (directory.startsWith('packages/')) {
       for (const name of ['package.json', 'dist/src']) {
-        await cp(packageFile(`${folder}/${name}`), path.join(target, folder, name), { recursive: true });
+        await cp(packageFile(`${directory}/${name}`), path.join(target, directory, name), { recursive: true });
       }
     } else {
-      await linkPackage(path.join(PACKAGE_ROOT, folder), path.join(target, folder));
+      await linkPackage(path.join(PACKAGE_ROOT, directory), path.join(target, directory));
     }
   }
   return path.join(target, 'dist/src/main.js');
@@ -50,8 +50,8 @@ async function productionPackages(): Promise<readonly (readonly [string, LockedP
     readonly packages: Readonly<Record<string, LockedPackage>>;
   };
   return Object.entries(lock.packages).filter(
-    ([folder, { dev, resolved = folder }]) =>
-      folder !== '' && dev !== true && !NOT_SHIPPED.test(folder) && !OF_OTHERS.includes(resolved),
+    ([directory, { dev, resolved = directory }]) =>
+      directory !== '' && dev !== true && !NOT_SHIPPED.test(directory) && !OF_OTHERS.includes(resolved),
   );
 }
 

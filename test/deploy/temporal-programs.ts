@@ -8,7 +8,7 @@ import type { GoPrograms } from './go-programs.ts';
 
 function programsOf(version: string): GoPrograms {
   return {
-    folder: `temporal-server-${version}`,
+    directory: `temporal-server-${version}`,
     version: `v${version}`,
     // By their names in the images.
     packages: {

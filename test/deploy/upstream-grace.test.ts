@@ -55,15 +55,15 @@ describe('a deploy while upstreams work', () => {
     const log = await provider.readLog();
     return Array.from(
       { length: TASKS },
-      (_, place) =>
-        log.filter(({ kind, prompt }) => kind === 'submit' && prompt?.startsWith(`${tag} ${place} `) === true).length,
+      (_, index) =>
+        log.filter(({ kind, prompt }) => kind === 'submit' && prompt?.startsWith(`${tag} ${index} `) === true).length,
     );
   }
 
   /** Tasks whose submit the provider has received and not answered. */
   async function beginAll(tag: string): Promise<readonly string[]> {
     const ids = await Promise.all(
-      Array.from({ length: TASKS }, (_, place) => create('test/openai', `${tag} ${place} [slow ${ANSWER_MS}]`)),
+      Array.from({ length: TASKS }, (_, index) => create('test/openai', `${tag} ${index} [slow ${ANSWER_MS}]`)),
     );
     await until('the provider works on each', async () => (await submits(tag)).every((count) => count === 1));
     return ids;

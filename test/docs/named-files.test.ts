@@ -1,8 +1,9 @@
-/** What the pages for operators name exists: tests, documents and commands. */
+/** What the pages for operators name exists: tests, documents, commands and log lines. */
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { packageFile } from '../../src/config/package-root.ts';
+import { PROGRAM_DIRECTORIES } from '../support/program-directories.ts';
 
 const PAGES = ['README.md', 'SECURITY.md', 'CONTRIBUTING.md', ...operationsPages()];
 const FILE = /(?<![\w./-])(?:test|docs|docker|bench|models|migrations)\/[\w./-]+\.\w+/g;
@@ -10,6 +11,11 @@ const SCRIPT = /npm run ([\w:]+)/g;
 /** Temporal's Web UI, by its port. */
 const WEB_UI = /https?:\/\/[\w.-]+:8233[^\s)>`]*/g;
 const TASKS = '/workflows?query=WorkflowType%3D%22mediaTask%22';
+/** Pages that quote log lines, of which `…` is filled in. */
+const QUOTING = ['docs/operations/runbook.md', 'docs/operations/observe.md'];
+const QUOTED = /`([^`\n]+)`/g;
+/** Several words in backticks are a log line, unless they are something to type or a piece of JSON. */
+const TYPED = /^(?:admin|chronyc|darkroom|docker|npm|GET|POST|SELECT) |^"/;
 
 function operationsPages(): readonly string[] {
   return readdirSync(packageFile('docs/operations')).map((name) => `docs/operations/${name}`);
@@ -44,4 +50,29 @@ describe('the pages for operators', () => {
       );
     });
   }
+
+  for (const page of QUOTING) {
+    it(`${page} quotes log lines as the program writes them`, () => {
+      const text = readFileSync(packageFile(page), 'utf8').replaceAll(/^```[\s\S]*?^```/gm, '');
+      const sources = program();
+      const quoted = [...text.matchAll(QUOTED)]
+        .map(([, line = '']) => line)
+        .filter((line) => line.includes(' ') && !TYPED.test(line));
+
+      assert.ok(quoted.length > 0);
+      assert.deepEqual(
+        quoted.filter((line) => !line.split('…').every((part) => sources.includes(part.trim()))),
+        [],
+      );
+    });
+  }
 });
+
+/** The sources of everything that logs. */
+function program(): string {
+  return PROGRAM_DIRECTORIES.flatMap((directory) =>
+    readdirSync(packageFile(directory), { recursive: true, encoding: 'utf8' })
+      .filter((file) => file.endsWith('.ts'))
+      .map((file) => readFileSync(packageFile(`${directory}/${file}`), 'utf8')),
+  ).join('\n');
+}

@@ -15,7 +15,7 @@ export const FIELD_COVERAGE = packageFile('docs/field-coverage.md');
 
 const INTRODUCTION = `# The fields of the specification, model by model
 
-Every field of specification §2.5 and everything observed of it: the embedded models that keep to it, how many of the others refuse it, and the tests that show it in the files that come out. That a model takes and refuses what it should is shown for each line by \`catalogue/spec-fields\`. This page is rendered from \`test/catalogue/spec-fields.json\` and \`models/\`; \`docs/field-coverage\` fails when it is not what they say, or when a test that it names is not there.
+Every field of specification §2.5 and everything observed of it: the embedded models that keep to it, how many of the others reject it, and the tests that show it in the files that come out. That a model accepts and rejects what it should is shown for each line by \`catalogue/spec-fields\`. This page is rendered from \`test/catalogue/spec-fields.json\` and \`models/\`; \`docs/field-coverage\` fails when it is not what they say, or when a test that it names is not there.
 `;
 
 /** The tests that show a cell's effect on the output, as `file › name`. */
@@ -27,8 +27,8 @@ export async function renderFieldCoverage(): Promise<string> {
   const models = await embeddedModels();
   const cells = SPEC_FIELDS.rows.flatMap((row) => row.cells);
   const observed = table(
-    ['field', 'observed', 'models', 'refused by', 'shown by'],
-    cells.flatMap((cell, place) => linesOf(cell, models, cells[place - 1]?.field === cell.field)),
+    ['field', 'observed', 'models', 'rejected by', 'shown by'],
+    cells.flatMap((cell, index) => linesOf(cell, models, cells[index - 1]?.field === cell.field)),
   );
   const rules = table(
     ['fields', 'type', 'rules'],

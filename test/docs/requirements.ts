@@ -56,7 +56,7 @@ export const SECTIONS: readonly RequirementSection[] = [
         title: 'rule 3',
         text: 'array lengths are enforced: `invalid input: image_urls: maxItems: got <n>, want <m>`',
       },
-      { number: 'S2.5-4', title: 'rule 4', text: 'a field that one model requires is refused by another' },
+      { number: 'S2.5-4', title: 'rule 4', text: 'a field that one model requires is rejected by another' },
       { number: 'S2.5-5', title: 'field prompt', text: 'every observed value, honoured by a model of the catalogue' },
       {
         number: 'S2.5-6',
@@ -278,7 +278,7 @@ export const SECTIONS: readonly RequirementSection[] = [
       {
         number: 'C1-2',
         title: 'error',
-        text: '`{"code":…,"message":…,"data":null,"error_code":…}`, of what the parser refuses too',
+        text: '`{"code":…,"message":…,"data":null,"error_code":…}`, of what the parser rejects too',
       },
       { number: 'C1-3', title: 'X-Request-Id', text: 'on every response; a client’s own only in the right form' },
       { number: 'C1-4', title: 'no secrets', text: 'no stack, SQL, host name, key or provider’s text in an error' },
@@ -332,7 +332,7 @@ export const SECTIONS: readonly RequirementSection[] = [
         title: 'prefixes',
         text: '`invalid request:` outside `input`; `additional properties not allowed:` never has one',
       },
-      { number: 'C1-27', title: 'depth', text: 'JSON deeper than 32 levels is refused before it is parsed' },
+      { number: 'C1-27', title: 'depth', text: 'JSON deeper than 32 levels is rejected before it is parsed' },
     ],
   },
   {
@@ -381,7 +381,7 @@ export const SECTIONS: readonly RequirementSection[] = [
         text: 'authenticate, parse, key, then rate, model, validation, money',
       },
       { number: 'C2-22', title: 'looked up once more', text: 'before a 402 or a conflict is answered' },
-      { number: 'C2-23', title: 'refused request', text: 'does not use the key up' },
+      { number: 'C2-23', title: 'rejected request', text: 'does not use the key up' },
       { number: 'C2-24', title: 'replay', text: '200, the original `taskId`, `Idempotent-Replay: true`' },
       { number: 'C2-25', title: 'for ever', text: 'whatever balance, rate limit or catalogue say by then' },
     ],
@@ -572,7 +572,7 @@ export const SECTIONS: readonly RequirementSection[] = [
     title: '§7 Keys, accounts, limits',
     requirements: [
       { number: 'C7-1', title: 'key form', text: '`dk_live_<10>_<43><6>`, shown once, stored as SHA-256' },
-      { number: 'C7-2', title: 'checksum', text: 'a wrong one is refused without a look-up' },
+      { number: 'C7-2', title: 'checksum', text: 'a wrong one is rejected without a look-up' },
       { number: 'C7-3', title: 'scopes', text: 'ten of them, each opening its own routes' },
       { number: 'C7-4', title: 'scope text:write', text: 'opens the text endpoints' },
       { number: 'C7-5', title: 'scope dashboard', text: 'opens a session' },

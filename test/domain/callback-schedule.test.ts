@@ -6,7 +6,7 @@ import { nextCallbackDelayMs, nextKeyAttemptMs } from '../../src/domain/callback
 const HOUR_MS = 3_600_000;
 
 function delays(offsets: readonly number[], retryAfterMs?: number): (number | undefined)[] {
-  return offsets.map((_, place) => nextCallbackDelayMs(place + 1, offsets, retryAfterMs));
+  return offsets.map((_, index) => nextCallbackDelayMs(index + 1, offsets, retryAfterMs));
 }
 
 describe('the schedule of a callback', () => {

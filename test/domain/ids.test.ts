@@ -35,7 +35,7 @@ describe('the task id of an Idempotency-Key', () => {
   });
 
   it('differs for ten thousand keys that differ in one digit', () => {
-    const ids = new Set(Array.from({ length: 10_000 }, (_, place) => taskIdForKey('inst', 'acc', `key-${place}`)));
+    const ids = new Set(Array.from({ length: 10_000 }, (_, index) => taskIdForKey('inst', 'acc', `key-${index}`)));
 
     assert.equal(ids.size, 10_000);
   });

@@ -15,7 +15,7 @@ import type { ApiTask } from '../support/api-client.ts';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom, Role, TestAccount } from '../support/darkroom.ts';
 import type { LogLine, Protocol } from '../support/test-provider/log.ts';
-import { drawPicture } from '../support/test-provider/picture.ts';
+import { drawImage } from '../support/test-provider/image.ts';
 import { startTestProvider } from '../support/test-provider/process.ts';
 import type { TestProvider } from '../support/test-provider/process.ts';
 import { until } from '@darkroom/testing/until';
@@ -147,7 +147,7 @@ describe('an adapter', () => {
       assert.equal((await submitsOf(one.prompt)).length, 1, one.kind.name);
       if (one.kind.mimeType !== 'image/png') continue;
       const file = await fetch(task.output?.[0]?.url ?? '');
-      assert.deepEqual(Buffer.from(await file.arrayBuffer()), await drawPicture(one.prompt), one.kind.name);
+      assert.deepEqual(Buffer.from(await file.arrayBuffer()), await drawImage(one.prompt), one.kind.name);
     }
   });
 

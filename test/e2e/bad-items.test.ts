@@ -25,10 +25,10 @@ import '../support/quiet-temporal.ts';
 const DAY_MS = 86_400_000;
 
 /** As the file system does when permissions are missing; real permissions do not stop tests that run as root. */
-function makeUnreadable(t: TestContext, folder: string): void {
+function makeUnreadable(t: TestContext, directory: string): void {
   const { opendir } = fs;
   const { mock } = t.mock.method(fs, 'opendir', (opened: string) =>
-    opened.startsWith(folder)
+    opened.startsWith(directory)
       ? Promise.reject(Object.assign(new Error('permission denied'), { code: 'EACCES', syscall: 'opendir' }))
       : opendir(opened),
   );
@@ -73,7 +73,7 @@ describe('a pass', () => {
         },
       }),
       describeTask: (taskId) =>
-        bad.has(taskId) ? Promise.reject(new Error('an answer that nobody understands')) : Promise.resolve('missing'),
+        bad.has(taskId) ? Promise.reject(new Error('an answer that no one understands')) : Promise.resolve('missing'),
     });
   });
   after(async () => {
@@ -98,7 +98,7 @@ describe('a pass', () => {
   async function storeAndDelete(count: number): Promise<readonly string[]> {
     const account = await served.newAccount();
     const keys: string[] = [];
-    for (let place = 0; place < count; place++) {
+    for (let index = 0; index < count; index++) {
       const output = await storeOutput(served, account);
       await account.client.send('DELETE', `/v1/storages/${output.id}`);
       keys.push(keyOf(output));
@@ -159,7 +159,7 @@ describe('a pass', () => {
   it('of the sweep of unreferenced objects skips a directory that cannot be read', async (t) => {
     await served.room.rows('DELETE FROM failing_items');
     const root = served.http.config.store.storeUrl.replace('file://', '');
-    const left = ['AA', 'BB', 'CC'].map((folder) => `outputs/${folder}/${newTaskId()}-generated-left`);
+    const left = ['AA', 'BB', 'CC'].map((directory) => `outputs/${directory}/${newTaskId()}-generated-left`);
     const aDayAgo = new Date(Date.now() - 2 * DAY_MS);
     for (const key of left) {
       await served.store.put(key, randomBytes(10), { mimeType: 'image/png' });
@@ -176,7 +176,7 @@ describe('a pass', () => {
   it('of the repair continues after a task whose repair throws', async () => {
     const account = await served.newAccount();
     const ids: TaskId[] = [];
-    for (let place = 0; place < 3; place++) {
+    for (let index = 0; index < 3; index++) {
       ids.push((await account.client.create(body())).body.data.taskId as TaskId);
     }
     const claimed = await claimOutbox(served.room.database, 1_000);
@@ -208,12 +208,12 @@ describe('a pass', () => {
     const ids = accounts.map(({ id }) => id).sort();
     const [broken = assert.fail('there is no account')] = ids;
     await served.room.rows(
-      `CREATE FUNCTION test_refuse_day() RETURNS trigger LANGUAGE plpgsql AS
+      `CREATE FUNCTION test_reject_day() RETURNS trigger LANGUAGE plpgsql AS
        $$ BEGIN RAISE EXCEPTION 'a row that cannot be written'; END $$`,
     );
     await served.room.rows(
-      `CREATE TRIGGER test_refuse_day BEFORE INSERT ON storage_days FOR EACH ROW
-         WHEN (NEW.account_id = '${broken}') EXECUTE FUNCTION test_refuse_day()`,
+      `CREATE TRIGGER test_reject_day BEFORE INSERT ON storage_days FOR EACH ROW
+         WHEN (NEW.account_id = '${broken}') EXECUTE FUNCTION test_reject_day()`,
     );
 
     await app.later(2 * DAY_MS, () => maintenance.run<MeterResult>('meterStorage'));
@@ -232,7 +232,7 @@ describe('a pass', () => {
   it('over stalled callbacks reaches all of them, although the first are stalled permanently', async () => {
     const account = await served.newAccount();
     const ids: string[] = [];
-    for (let place = 0; place < 5; place++) ids.push((await account.client.create(body())).body.data.taskId);
+    for (let index = 0; index < 5; index++) ids.push((await account.client.create(body())).body.data.taskId);
     await served.room.rows(
       `INSERT INTO callbacks (task_id, account_id, url, state, attempts, created_at)
        SELECT id, account_id, 'https://example.com/', 'pending', 0, now() - interval '1 hour'

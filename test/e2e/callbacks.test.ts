@@ -126,7 +126,7 @@ describe('callbacks', { concurrency: true }, () => {
     inspected.owner = account;
     const { taskId } = await deliver(`http://127.0.0.1:${inspected.port}/`);
 
-    assert.equal(inspected.statusWhenTold.get(taskId), 'success');
+    assert.equal(inspected.statusWhenNotified.get(taskId), 'success');
   });
 
   // Proves S6.3-1, C6-5.
@@ -263,10 +263,10 @@ interface Attempt {
 
 /** Asserts that attempts were at least this far apart; 5 % less, because two clocks are read. */
 function assertApart(received: readonly ReceivedCallback[], leastMs: readonly number[]): void {
-  const gaps = received.slice(1).map(({ at }, place) => at - (received[place]?.at ?? 0));
+  const gaps = received.slice(1).map(({ at }, index) => at - (received[index]?.at ?? 0));
   assert.equal(gaps.length, leastMs.length);
-  for (const [place, least] of leastMs.entries()) {
-    assert.ok((gaps[place] ?? 0) >= least * 0.95, `attempts were ${gaps.join(', ')} ms apart`);
+  for (const [index, least] of leastMs.entries()) {
+    assert.ok((gaps[index] ?? 0) >= least * 0.95, `attempts were ${gaps.join(', ')} ms apart`);
   }
 }
 
@@ -274,13 +274,13 @@ interface InspectingReceiver {
   readonly port: number;
   /** The account whose key it reads with. */
   owner: TestAccount | undefined;
-  readonly statusWhenTold: Map<string, string>;
+  readonly statusWhenNotified: Map<string, string>;
   close(): void;
 }
 
 /** A receiver that reads the task before it responds, as one that trusts only the API does. */
 async function startInspectingReceiver(): Promise<InspectingReceiver> {
-  const statusWhenTold = new Map<string, string>();
+  const statusWhenNotified = new Map<string, string>();
   const server = createServer((request, response) => {
     let body = '';
     request.setEncoding('utf8').on('data', (text: string) => (body += text));
@@ -288,7 +288,7 @@ async function startInspectingReceiver(): Promise<InspectingReceiver> {
       const { taskId } = JSON.parse(body) as { taskId: string };
       const read = receiver.owner?.client.get(taskId);
       void Promise.resolve(read)
-        .then((answer) => statusWhenTold.set(taskId, answer?.body.data.status ?? 'not read'))
+        .then((answer) => statusWhenNotified.set(taskId, answer?.body.data.status ?? 'not read'))
         .finally(() => response.writeHead(204).end());
     });
   });
@@ -298,7 +298,7 @@ async function startInspectingReceiver(): Promise<InspectingReceiver> {
   const receiver: InspectingReceiver = {
     port: (server.address() as AddressInfo).port,
     owner: undefined,
-    statusWhenTold,
+    statusWhenNotified,
     close() {
       server.close();
       server.closeAllConnections();

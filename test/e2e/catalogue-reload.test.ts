@@ -28,25 +28,25 @@ function model(changes: Partial<ModelDefinition> = {}): ModelDefinition {
   });
 }
 
-let folder: string;
+let directory: string;
 let darkroom: Darkroom;
 let adminUrl: string;
 before(async () => {
-  folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-own-'));
+  directory = await mkdtemp(path.join(os.tmpdir(), 'darkroom-own-'));
   await put('colours.json', model());
   const port = await reservePort();
   adminUrl = `http://127.0.0.1:${port}/admin/catalogue`;
   darkroom = await startDarkroom({
-    environment: { MODELS_DIR: folder, ADMIN_TOKEN, ADMIN_PORT: String(port) },
+    environment: { MODELS_DIR: directory, ADMIN_TOKEN, ADMIN_PORT: String(port) },
   });
 });
 after(async () => {
   await darkroom.stop();
-  await rm(folder, { recursive: true, force: true });
+  await rm(directory, { recursive: true, force: true });
 });
 
 async function put(name: string, content: unknown): Promise<void> {
-  const file = path.join(folder, name);
+  const file = path.join(directory, name);
   await writeFile(`${file}.new`, typeof content === 'string' ? content : JSON.stringify(content));
   await rename(`${file}.new`, file);
 }
@@ -88,7 +88,7 @@ describe('a model file', () => {
     const task = await client.untilTerminal(created.body.data.taskId);
     assert.equal(task.status, 'success');
 
-    await unlink(path.join(folder, 'new.json'));
+    await unlink(path.join(directory, 'new.json'));
     await until('it is gone', async () => (await client.send('GET', '/v1/models/own/new')).status === 404);
     assert.equal((await client.create(body)).body.error_code, 'MODEL_UNAVAILABLE');
     assert.equal((await client.get(created.body.data.taskId)).body.data.status, 'success');
@@ -103,7 +103,7 @@ describe('a model file', () => {
     await put('colours.json', model({ pricing: { unit: 'image', usd: '0.5' }, routes: GONE }));
     await until('it is another', async () => (await hashOf(NAME)) !== hash);
     const dearer = await client.send('POST', '/v1/tasks/estimate', body);
-    await unlink(path.join(folder, 'colours.json'));
+    await unlink(path.join(directory, 'colours.json'));
     await until('it is gone', async () => (await hashOf(NAME)) === undefined);
     await updateLimits(darkroom.testDatabase.database, id, { runningCap: 5 });
 
@@ -117,10 +117,10 @@ describe('a model file', () => {
 
   it('that is invalid is reported to operators, and the previous catalogue stays', async () => {
     const { client } = await darkroom.createAccount();
-    const file = path.join(folder, 'colours.json');
+    const file = path.join(directory, 'colours.json');
 
     await put('colours.json', { ...model(), typicalSeconds: 'soon' });
-    await until('it is refused', async () => (await catalogue()).refused !== null);
+    await until('it is rejected', async () => (await catalogue()).refused !== null);
 
     assert.deepEqual((await catalogue()).refused?.problems, [
       { file, problem: 'invalid model file: typicalSeconds: type: got string, want number' },
@@ -132,7 +132,7 @@ describe('a model file', () => {
     assert.equal((await client.create({ model: NAME, input: { prompt: 'a' } })).status, 200);
 
     await put('colours.json', model());
-    await until('it is mended', async () => (await catalogue()).refused === null);
+    await until('it is repaired', async () => (await catalogue()).refused === null);
   });
 });
 

@@ -30,10 +30,10 @@ class Outside {
   /** What the provider received for the URLs in its inputs. */
   readonly fetched: { readonly status: number; readonly bytes: Buffer }[] = [];
   readonly #server: Server;
-  readonly #picture: Buffer;
+  readonly #image: Buffer;
 
-  constructor(picture: Buffer) {
-    this.#picture = picture;
+  constructor(image: Buffer) {
+    this.#image = image;
     this.#server = createServer((request, response) => {
       const url = request.url ?? '';
       const answer = (data: unknown): void => {
@@ -54,13 +54,13 @@ class Outside {
         return;
       }
       if (url.startsWith('/v1/tasks/')) {
-        answer({ status: 'success', output: [{ url: `${this.url}/picture.png`, type: 'image' }] });
+        answer({ status: 'success', output: [{ url: `${this.url}/image.png`, type: 'image' }] });
         return;
       }
-      if (url === '/picture.png') response.end(this.#picture);
-      else if (url === '/broken.png') response.end(this.#picture.subarray(0, 60));
-      else if (url === '/torn.png') response.end(this.#picture.subarray(0, this.#picture.length - 40));
-      else if (url === '/page') response.end('<html>no picture</html>');
+      if (url === '/image.png') response.end(this.#image);
+      else if (url === '/broken.png') response.end(this.#image.subarray(0, 60));
+      else if (url === '/torn.png') response.end(this.#image.subarray(0, this.#image.length - 40));
+      else if (url === '/page') response.end('<html>no image</html>');
       else if (url === '/drawing.svg') response.end(DRAWING);
       else response.writeHead(404).end();
     });
@@ -96,12 +96,12 @@ describe('chaining', () => {
   let modelsDir: string;
   /** A URL where nothing listens. */
   let silentUrl: string;
-  let picture: Buffer;
+  let image: Buffer;
   before(async () => {
-    picture = await sharp({ create: { width: 64, height: 48, channels: 3, background: '#2f6f78' } })
+    image = await sharp({ create: { width: 64, height: 48, channels: 3, background: '#2f6f78' } })
       .png()
       .toBuffer();
-    outside = new Outside(picture);
+    outside = new Outside(image);
     await outside.start();
     modelsDir = await mkdtemp(path.join(os.tmpdir(), 'darkroom-models-'));
     const definition = {
@@ -171,29 +171,29 @@ describe('chaining', () => {
 
   // Proves C7-32.
   it('prints an upload, and then the poster of it once more', async () => {
-    const { url } = await upload(picture);
+    const { url } = await upload(image);
     const first = await outputOf(await run('darkroom/poster', { prompt: '"ONE"', image_url: url }));
     const second = await outputOf(await run('darkroom/poster', { prompt: '"TWO"', image_url: first.url }));
 
     const { width, height } = await sharp(second.bytes).metadata();
     assert.deepEqual([width, height], [832, 1248]);
     const composed = await outputOf(await run('darkroom/poster', { prompt: '"TWO"' }));
-    assert.ok(!second.bytes.equals(composed.bytes), 'it is the picture that was printed');
+    assert.ok(!second.bytes.equals(composed.bytes), 'it is the image that was printed');
     const printed = await outputOf(await run('darkroom/poster', { prompt: '"ONE"', image_url: `${url}?again` }));
-    assert.ok(printed.bytes.equals(first.bytes), 'the same picture gives the same bytes');
+    assert.ok(printed.bytes.equals(first.bytes), 'the same image gives the same bytes');
   });
 
-  it('prints a picture from another host, with the egress rules applied', async () => {
-    const elsewhere = await run('darkroom/poster', { prompt: '"ONE"', image_url: `${outside.url}/picture.png` });
-    const own = await run('darkroom/poster', { prompt: '"ONE"', image_url: (await upload(picture)).url });
+  it('prints an image from another host, with the egress rules applied', async () => {
+    const elsewhere = await run('darkroom/poster', { prompt: '"ONE"', image_url: `${outside.url}/image.png` });
+    const own = await run('darkroom/poster', { prompt: '"ONE"', image_url: (await upload(image)).url });
     assert.ok((await outputOf(elsewhere)).bytes.equals((await outputOf(own)).bytes));
   });
 
   // Proves C3-22.
-  it('fails with the reason when a picture is unavailable or invalid, and captures nothing', async () => {
-    const broken = await upload(picture.subarray(0, 60));
+  it('fails with the reason when an image is unavailable or invalid, and captures nothing', async () => {
+    const broken = await upload(image.subarray(0, 60));
     for (const [image_url, reason, says] of [
-      [`${silentUrl}/picture.png`, 'input_unreachable', /could not be fetched/],
+      [`${silentUrl}/image.png`, 'input_unreachable', /could not be fetched/],
       [`${outside.url}/missing.png`, 'input_unreachable', /responded, but not with a file/],
       [`${outside.url}/page`, 'input_invalid', /does not accept files of this type/],
       [`${outside.url}/drawing.svg`, 'input_invalid', /does not accept files of this type/],
@@ -213,8 +213,8 @@ describe('chaining', () => {
     }
   });
 
-  it('names the invalid one of several pictures', async () => {
-    const good = `${outside.url}/picture.png`;
+  it('names the invalid one of several images', async () => {
+    const good = `${outside.url}/image.png`;
     for (const bad of ['missing.png', 'drawing.svg', 'torn.png']) {
       const image_urls = [good, `${outside.url}/${bad}`, good];
       const task = await run('darkroom/edit', { prompt: 'make it warmer', image_urls });
@@ -235,8 +235,8 @@ describe('chaining', () => {
   });
 
   it('gives a provider a URL that works until the deadline, whatever its owner deletes meanwhile', async () => {
-    const file = await upload(picture);
-    const input = { prompt: 'p', image_urls: [file.url, `${outside.url}/picture.png`] };
+    const file = await upload(image);
+    const input = { prompt: 'p', image_urls: [file.url, `${outside.url}/image.png`] };
     const created = await account.client.create({ model: 'test/edits', input });
     assert.equal(created.status, 200, JSON.stringify(created.body));
     const deleted = await account.client.send('DELETE', `/v1/files/${file.id}`);
@@ -247,9 +247,9 @@ describe('chaining', () => {
     const submitted = outside.submitted.find(({ idempotencyKey }) => idempotencyKey === taskId);
     const [own = '', foreign] = submitted?.input.image_urls ?? [];
     assert.ok(own.startsWith(`${darkroom.url}/media/`), own);
-    assert.equal(foreign, `${outside.url}/picture.png`);
+    assert.equal(foreign, `${outside.url}/image.png`);
     assert.deepEqual(
-      outside.fetched.map(({ status, bytes }) => ({ status, isWhole: bytes.equals(picture) })),
+      outside.fetched.map(({ status, bytes }) => ({ status, isWhole: bytes.equals(image) })),
       [
         { status: 200, isWhole: true },
         { status: 200, isWhole: true },

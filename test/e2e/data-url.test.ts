@@ -8,7 +8,7 @@ import type { Darkroom } from '../support/darkroom.ts';
 const SIZE = { width: 256, height: 192 };
 
 /** Orange above and blue below. */
-async function picture(kind: 'png' | 'jpeg' | 'webp'): Promise<string> {
+async function image(kind: 'png' | 'jpeg' | 'webp'): Promise<string> {
   const below = { create: { ...SIZE, height: SIZE.height / 2, channels: 3, background: '#2040e0' } } as const;
   const bytes = await sharp({ create: { ...SIZE, channels: 3, background: '#f08020' } })
     .composite([{ input: await sharp(below).png().toBuffer(), gravity: 'south' }])
@@ -17,7 +17,7 @@ async function picture(kind: 'png' | 'jpeg' | 'webp'): Promise<string> {
   return `data:image/${kind};base64,${bytes.toString('base64')}`;
 }
 
-describe('a picture as a data URL', () => {
+describe('an image as a data URL', () => {
   let darkroom: Darkroom;
   before(async () => {
     darkroom = await startDarkroom();
@@ -30,7 +30,7 @@ describe('a picture as a data URL', () => {
     it(`is changed as the prompt says, from ${kind}`, async () => {
       const { client } = await darkroom.createAccount();
 
-      const created = await client.create(body(await picture(kind)));
+      const created = await client.create(body(await image(kind)));
       assert.equal(created.status, 200, created.body.message);
       const task = await client.untilTerminal(created.body.data.taskId);
       assert.equal(task.status, 'success', JSON.stringify(task.error));
@@ -48,7 +48,7 @@ describe('a picture as a data URL', () => {
     });
   }
 
-  it('is rejected when it is no picture of these kinds, and fails its task when only its content is not', async () => {
+  it('is rejected when it is no image of these kinds, and fails its task when only its content is not', async () => {
     const { client } = await darkroom.createAccount();
 
     for (const image of ['data:image/svg+xml;base64,PHN2Zy8+', 'data:image/png,abc', 'data:text/html;base64,AAAA']) {

@@ -60,7 +60,7 @@ describe('the history of a task', { concurrency: AT_ONCE }, () => {
   function assertNothingPrivate({ canary, histories }: Recorded): void {
     const secrets = [canary, 'harbour', outside.provider.url, outside.receiver.url, 'test-key'];
     for (const text of histories.flatMap(historyTexts)) {
-      for (const secret of secrets) assert.ok(!text.includes(secret), `a history tells ${secret}: ${text}`);
+      for (const secret of secrets) assert.ok(!text.includes(secret), `a history contains ${secret}: ${text}`);
       assert.doesNotMatch(text, /https?:\/\//);
     }
   }
@@ -90,10 +90,10 @@ describe('the history of a task', { concurrency: AT_ONCE }, () => {
 
   for (const [what, model, behaviour, options] of [
     ['succeeds by a job', 'test/tasks', '[slow 300]', { callbackPath: '/ok/histories' }],
-    ['is refused for its content', 'test/openai', '[content]', { callbackPath: '/ok/histories' }],
+    ['is rejected for its content', 'test/openai', '[content]', { callbackPath: '/ok/histories' }],
     ['fails at the provider', 'test/replicate', '[fail]', { callbackPath: '/status/500/histories' }],
     ['loses its provider', 'test/openai', '[drop]', { callbackPath: '/redirect/histories' }],
-    ['is refused at first', 'test/tasks', '[refuse-first 1]', {}],
+    ['is rejected at first', 'test/tasks', '[reject-first 1]', {}],
     ['brings a file that is not there', 'test/replicate', '[404 file]', {}],
     ['is cancelled', 'test/replicate', '[slow 60000]', { isCancelled: true }],
   ] as const) {

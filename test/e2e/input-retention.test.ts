@@ -81,7 +81,7 @@ describe('the input of a task', () => {
 
   async function newTask(key: string, isFinished: boolean): Promise<string> {
     const { body: created } = await account.client.create(REQUEST, key);
-    if (isFinished) await served.succeed(created.data.taskId, Buffer.from('a picture'));
+    if (isFinished) await served.succeed(created.data.taskId, Buffer.from('an image'));
     return created.data.taskId;
   }
 

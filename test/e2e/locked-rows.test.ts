@@ -67,7 +67,7 @@ describe('a row that stays locked', () => {
   /** Tasks whose start was delivered, and that no worker processes. */
   async function idleTasks(account: ServedAccount, count: number): Promise<readonly TaskId[]> {
     const ids: TaskId[] = [];
-    for (let place = 0; place < count; place++) {
+    for (let index = 0; index < count; index++) {
       ids.push((await account.client.create(body())).body.data.taskId as TaskId);
     }
     const claimed = await claimOutbox(served.room.database, 1_000);

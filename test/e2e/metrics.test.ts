@@ -52,7 +52,7 @@ describe('the metrics of a running service', () => {
     account = await darkroom.createAccount();
   });
   after(async () => {
-    wire.mend();
+    wire.repair();
     await darkroom.stop();
     wire.close();
     receiver.closeAllConnections();
@@ -158,10 +158,10 @@ describe('the metrics of a running service', () => {
     await fetch(`${darkroom.url}/v1/tasks/tk-svc-none`);
     const first = await count();
     await Promise.all(
-      Array.from({ length: 50 }, async (_, place) => {
-        await fetch(`${darkroom.url}/nothing/${place}?${place}`);
-        await fetch(`${darkroom.url}/v1/nothing-${place}`, { method: 'PUT' });
-        await fetch(`${darkroom.url}/v1/tasks/tk-svc-${place}`);
+      Array.from({ length: 50 }, async (_, index) => {
+        await fetch(`${darkroom.url}/nothing/${index}?${index}`);
+        await fetch(`${darkroom.url}/v1/nothing-${index}`, { method: 'PUT' });
+        await fetch(`${darkroom.url}/v1/tasks/tk-svc-${index}`);
       }),
     );
 
@@ -230,7 +230,7 @@ describe('the metrics of a running service', () => {
     assert.equal(((await probe.json()) as { database: boolean }).database, false);
     assert.equal((await fetch(`${worker}/healthz`)).status, 200);
 
-    wire.mend();
+    wire.repair();
     await until('the database is seen again', async () => (await scrape(worker)).value('darkroom_database_up') === 1);
     await until('the worker is ready', async () => (await fetch(`${worker}/readyz`)).status === 200);
     await until('figures are back', async () => (await scrape(worker)).value('darkroom_tasks_open') === 0);

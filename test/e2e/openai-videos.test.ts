@@ -13,7 +13,7 @@ import { verifyLedger } from '../../src/billing/verify.ts';
 import type { ApiTask } from '../support/api-client.ts';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom, TestAccount } from '../support/darkroom.ts';
-import { drawFilm, FILM } from '../support/test-provider/film.ts';
+import { drawVideo, VIDEO } from '../support/test-provider/video.ts';
 import type { LogLine } from '../support/test-provider/log.ts';
 import { startTestProvider } from '../support/test-provider/process.ts';
 import type { TestProvider } from '../support/test-provider/process.ts';
@@ -55,13 +55,13 @@ describe('a video of an upstream', () => {
 
   async function assertDelivered({ prompt, task }: Ended): Promise<void> {
     assert.equal(task.status, 'success', JSON.stringify(task));
-    const [film, ...frames] = task.output ?? [];
-    assert.ok(film);
-    const original = await drawFilm(prompt);
-    const bytes = Buffer.from(await (await fetch(film.url)).arrayBuffer());
+    const [video, ...frames] = task.output ?? [];
+    assert.ok(video);
+    const original = await drawVideo(prompt);
+    const bytes = Buffer.from(await (await fetch(video.url)).arrayBuffer());
     assert.ok(bytes.equals(original));
-    assert.equal(film.sha256, createHash('sha256').update(original).digest('hex'));
-    const { type, mimeType, sizeBytes, width, height, durationSeconds } = film as typeof film & {
+    assert.equal(video.sha256, createHash('sha256').update(original).digest('hex'));
+    const { type, mimeType, sizeBytes, width, height, durationSeconds } = video as typeof video & {
       readonly durationSeconds?: number;
     };
     assert.deepEqual(
@@ -70,14 +70,14 @@ describe('a video of an upstream', () => {
         type: 'video',
         mimeType: 'video/mp4',
         sizeBytes: original.length,
-        width: FILM.width,
-        height: FILM.height,
-        durationSeconds: FILM.frames / FILM.fps,
+        width: VIDEO.width,
+        height: VIDEO.height,
+        durationSeconds: VIDEO.frames / VIDEO.fps,
       },
     );
     assert.deepEqual(
       frames.map((frame) => [frame.type, frame.width, frame.height]),
-      ['first_frame', 'last_frame', 'thumbnail'].map((type) => [type, FILM.width, FILM.height]),
+      ['first_frame', 'last_frame', 'thumbnail'].map((type) => [type, VIDEO.width, VIDEO.height]),
     );
     // Two seconds were requested.
     assert.deepEqual(task.billing, { currency: 'USD', held: '0.02', captured: '0.015', released: '0.005' });
@@ -90,7 +90,7 @@ describe('a video of an upstream', () => {
   }
 
   it('is archived byte for byte, with its size and duration, and its frames beside it', async () => {
-    const ended = await run('[film] [slow 300]');
+    const ended = await run('[video] [slow 300]');
 
     await assertDelivered(ended);
     const [submit, ...others] = await linesOf(ended, 'submit');
@@ -103,7 +103,7 @@ describe('a video of an upstream', () => {
   });
 
   it('is downloaded again, and not generated again, when the connection breaks midway', async () => {
-    const ended = await run('[film] [break-file 2]');
+    const ended = await run('[video] [break-file 2]');
 
     await assertDelivered(ended);
     assert.equal((await linesOf(ended, 'file')).length, 3);
@@ -111,7 +111,7 @@ describe('a video of an upstream', () => {
   });
 
   it('fails as timed_out when the connection keeps breaking until the archiving deadline', async () => {
-    const ended = await run('[film] [break-file 1000]', 'test/hurried');
+    const ended = await run('[video] [break-file 1000]', 'test/hurried');
 
     assertFailed(ended, 'timed_out');
     assert.equal((await linesOf(ended, 'submit')).length, 1);
@@ -120,9 +120,9 @@ describe('a video of an upstream', () => {
   for (const [what, behaviour] of [
     ['is a page', '[html file]'],
     ['is not there', '[404 file]'],
-    ['ends within its first mark', '[film] [cut-file 6]'],
-    ['ends before it says what it holds', '[film] [cut-file 40]'],
-    ['ends within its index', '[film] [cut-file 400]'],
+    ['ends within its first mark', '[video] [cut-file 6]'],
+    ['ends before it says what it holds', '[video] [cut-file 40]'],
+    ['ends within its index', '[video] [cut-file 400]'],
   ] as const) {
     it(`is not delivered when its content ${what}`, async () => {
       const ended = await run(behaviour);
@@ -134,7 +134,7 @@ describe('a video of an upstream', () => {
 
 /** A video model, a cent per second, behind the `/videos` of the test provider. */
 function modelOf(name: string, providerUrl: string, archivingSeconds: number): Readonly<Record<string, unknown>> {
-  const upstream = { protocol: 'openai', api: 'videos', secret: 'test', model: 'test/film', id: name };
+  const upstream = { protocol: 'openai', api: 'videos', secret: 'test', model: 'test/video', id: name };
   return {
     name: `test/${name}`,
     modality: 'video',

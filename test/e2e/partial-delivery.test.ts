@@ -22,7 +22,7 @@ const ASKED = 4;
  * A service of protocol `tasks` that makes as many images as the prompt says, whatever `n` is: `3`; or `2-1`, two
  * after one that it lists and does not have.
  */
-function startProvider(picture: Buffer): Promise<Server> {
+function startProvider(image: Buffer): Promise<Server> {
   const server = createServer((request, response) => {
     const [, first, second, count] = (request.url ?? '').split('/');
     const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -30,16 +30,16 @@ function startProvider(picture: Buffer): Promise<Server> {
       response.setHeader('Content-Type', 'application/json');
       response.end(JSON.stringify({ code: 200, message: 'success', data, error_code: '' }));
     };
-    if (first === 'picture') {
+    if (first === 'image') {
       if (second === 'missing') response.statusCode = 404;
-      response.end(second === 'missing' ? '' : picture);
+      response.end(second === 'missing' ? '' : image);
       return;
     }
     assert.deepEqual([first, second], ['v1', 'tasks']);
     if (request.method === 'GET') {
       const [delivered = 0, missing = 0] = (count ?? '').split('-').map(Number);
-      const output = Array.from({ length: delivered + missing }, (_, place) => ({
-        url: `${base}/picture/${place < missing ? 'missing' : place}`,
+      const output = Array.from({ length: delivered + missing }, (_, index) => ({
+        url: `${base}/image/${index < missing ? 'missing' : index}`,
         type: 'image',
       }));
       answer({ status: 'success', output });
@@ -61,10 +61,10 @@ describe('a provider that delivers another number than requested', { concurrency
   let modelsDir: string;
   let darkroom: Darkroom;
   before(async () => {
-    const picture = await sharp({ create: { width: 8, height: 6, channels: 3, background: '#2f6f78' } })
+    const image = await sharp({ create: { width: 8, height: 6, channels: 3, background: '#2f6f78' } })
       .png()
       .toBuffer();
-    provider = await startProvider(picture);
+    provider = await startProvider(image);
     const baseUrl = `http://127.0.0.1:${(provider.address() as AddressInfo).port}`;
     modelsDir = await mkdtemp(path.join(os.tmpdir(), 'darkroom-models-'));
     const definition = {
@@ -117,7 +117,7 @@ describe('a provider that delivers another number than requested', { concurrency
     const names = task.output.map(({ url }) => new URL(url).pathname.split('/').at(-1));
     assert.deepEqual(
       names,
-      [1, 2, 3].map((place) => `${task.taskId}-${place}.png`),
+      [1, 2, 3].map((index) => `${task.taskId}-${index}.png`),
     );
     for (const { url } of task.output) assert.equal((await fetch(url)).status, 200);
   });

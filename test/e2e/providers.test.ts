@@ -25,9 +25,9 @@ describe('a task of an upstream', { concurrency: AT_ONCE }, () => {
   before(async () => {
     outside = await startDarkroomWithUpstreams({}, [], {
       // All tasks back off from an upstream that requests it: such tests have upstreams of their own.
-      'openai-refusing': [{ protocol: 'openai', id: 'openai-refusing' }],
-      'replicate-refusing': [{ protocol: 'replicate', id: 'replicate-refusing' }],
-      'tasks-refusing': [{ protocol: 'tasks', id: 'tasks-refusing' }],
+      'openai-rejecting': [{ protocol: 'openai', id: 'openai-rejecting' }],
+      'replicate-rejecting': [{ protocol: 'replicate', id: 'replicate-rejecting' }],
+      'tasks-rejecting': [{ protocol: 'tasks', id: 'tasks-rejecting' }],
       'openai-closed': [{ protocol: 'openai', id: 'openai-closed' }],
     });
   });
@@ -62,19 +62,19 @@ describe('a task of an upstream', { concurrency: AT_ONCE }, () => {
 
   // First, so that the others run while it waits from retry to retry.
   it('fails as provider_unavailable when the provider keeps rejecting it and has accepted no job', async () => {
-    const { task, log } = await run('openai-closed', '[refuse 429]');
+    const { task, log } = await run('openai-closed', '[reject 429]');
 
     assert.equal(task.status, 'fail');
     assert.equal(task.error?.code, 'TASK_FAILED');
     assert.equal(task.error.reason, 'provider_unavailable');
     assert.deepEqual(task.billing, RELEASED);
-    assert.ok(countOf(log, 'refused') > 1, 'it was asked only once');
+    assert.ok(countOf(log, 'rejected') > 1, 'it was asked only once');
     assert.equal(countOf(log, 'submit'), 0);
   });
 
   for (const protocol of UPSTREAM_PROTOCOLS) {
     // Proves C3-10.
-    it(`${protocol}: succeeds with a picture to download, charged, after one submit`, async () => {
+    it(`${protocol}: succeeds with an image to download, charged, after one submit`, async () => {
       const { task, log } = await run(protocol, '[slow 300]');
 
       assert.equal(task.status, 'success', JSON.stringify(task));
@@ -108,16 +108,16 @@ describe('a task of an upstream', { concurrency: AT_ONCE }, () => {
       assert.equal(task.error?.code, 'TASK_FAILED');
       // A synchronous provider that responds with 500 does not state whether it accepted the work.
       assert.equal(task.error.reason, protocol === 'openai' ? 'outcome_unknown' : 'provider_error');
-      assert.doesNotMatch(JSON.stringify(task), /not to be passed on|nobody may pass on|CUDA|127\.0\.0\.1/);
+      assert.doesNotMatch(JSON.stringify(task), /not to be passed on|no one may pass on|CUDA|127\.0\.0\.1/);
       assert.deepEqual(task.billing, RELEASED);
       assert.equal(countOf(log, 'submit'), 1);
     });
 
     it(`${protocol}: submits again, once, when the provider accepted nothing at first`, async () => {
-      const { task, log } = await run(`${protocol}-refusing`, '[refuse-first 1]');
+      const { task, log } = await run(`${protocol}-rejecting`, '[reject-first 1]');
 
       assert.equal(task.status, 'success', JSON.stringify(task));
-      assert.deepEqual(kindsOf(log).slice(0, 2), ['refused', 'submit']);
+      assert.deepEqual(kindsOf(log).slice(0, 2), ['rejected', 'submit']);
       assert.equal(countOf(log, 'submit'), 1);
     });
 

@@ -34,8 +34,8 @@ const MODELS = {
     { protocol: 'tasks', id: 'repeating' },
     { protocol: 'replicate', id: 'never-asked-either' },
   ],
-  refused: [
-    { protocol: 'replicate', id: 'refusing' },
+  rejected: [
+    { protocol: 'replicate', id: 'rejecting' },
     { protocol: 'tasks', id: 'not-asked-for-it' },
   ],
   gone: [{ protocol: 'replicate', baseUrl: NOWHERE, id: 'gone' }],
@@ -107,20 +107,20 @@ describe('an upstream that tasks share', { concurrency: true }, () => {
     assert.equal((await end(first)).error?.code, 'TASK_CANCELLED');
     assert.equal((await end(second)).status, 'success');
     assert.deepEqual(await attempts(second), [['submitted', { upstream: 'single' }]]);
-    const [refused] = await linesOf(second, 'refused');
-    assert.equal(refused, undefined);
+    const [rejected] = await linesOf(second, 'rejected');
+    assert.equal(rejected, undefined);
   });
 
   it('gets no requests from any task for as long as its Retry-After says', async () => {
-    const first = await start('busy', '[refuse-first 1] [retry-after 4]');
-    await outside.untilProvider(first.marker, 'refused');
+    const first = await start('busy', '[reject-first 1] [retry-after 4]');
+    await outside.untilProvider(first.marker, 'rejected');
     const others = await Promise.all([start('busy', ''), start('busy', '')]);
     for (const task of [first, ...others]) assert.equal((await end(task)).status, 'success');
 
-    const [refused] = await linesOf(first, 'refused');
+    const [rejected] = await linesOf(first, 'rejected');
     for (const task of [first, ...others]) {
       const [submit] = await linesOf(task, 'submit');
-      assert.ok(refused && submit && submit.at - refused.at >= 3_900, `${refused?.at} ${submit?.at}`);
+      assert.ok(rejected && submit && submit.at - rejected.at >= 3_900, `${rejected?.at} ${submit?.at}`);
     }
     assert.deepEqual(await attempts(first), [
       ['provider_refused', { upstream: 'busy', reason: 'provider_unavailable' }],
@@ -177,12 +177,12 @@ describe('an upstream that tasks share', { concurrency: true }, () => {
   });
 
   it('has no fallback when it rejected the content', async () => {
-    const task = await start('refused', '[refuse 422]');
+    const task = await start('rejected', '[reject 422]');
 
     assert.equal((await end(task)).error?.reason, 'input_invalid');
     assert.deepEqual(
       (await outside.providerLog(task.marker)).map(({ kind, protocol }) => [kind, protocol]),
-      [['refused', 'replicate']],
+      [['rejected', 'replicate']],
     );
   });
 

@@ -82,9 +82,9 @@ describe('the table of addresses', BOUNDED, () => {
     const tried = watchConnects(t) as Connect[];
     const { egress } = egressOf(t, [], { resolve: server.resolve });
 
-    for (const [place, { address, isPublic }] of ADDRESSES.entries()) {
+    for (const [index, { address, isPublic }] of ADDRESSES.entries()) {
       answer = address;
-      const error = await failsWith('unreachable', egress.post(`https://case-${place}.test/`, message()));
+      const error = await failsWith('unreachable', egress.post(`https://case-${index}.test/`, message()));
       assert.equal(error.message, FAILURE);
       assertTried(tried.splice(0), isPublic ? address : undefined, `an answer of ${address}`);
     }

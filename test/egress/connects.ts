@@ -31,7 +31,7 @@ export function watchConnects(test: TestContext, reachablePorts: readonly number
     const port = Number(options.port);
     if (host === '127.0.0.1' && reachablePorts.includes(port)) return Reflect.apply(connect, this, args) as Socket;
     tried.push({ host, port });
-    setImmediate(() => this.destroy(Object.assign(new Error('nobody listens there'), { code: 'ECONNREFUSED' })));
+    setImmediate(() => this.destroy(Object.assign(new Error('nothing listens there'), { code: 'ECONNREFUSED' })));
     return this;
   };
   test.after(() => {

@@ -128,7 +128,7 @@ describe('a response after which the server closes its connection', BOUNDED, () 
     for (const [framing, frame] of Object.entries(FRAMINGS)) {
       it(`arrives completely at ${reader} that is slow, when its end is marked by ${framing}`, async (t) => {
         for (const length of LENGTHS) {
-          const content = Buffer.from(Array.from({ length }, (_, place) => place % 251));
+          const content = Buffer.from(Array.from({ length }, (_, index) => index % 251));
           const ending = await servesAndEnds(t, ...frame(content), reader.includes('TLS'));
 
           const received = await read(t, ending);

@@ -7,7 +7,7 @@ describe('download', BOUNDED, () => {
   const bound = { accountId: 'ac-1', timeoutMs: AMPLE_MS, maxBytes: 1_000_000 };
 
   it('streams the bytes and the type without its parameters', async (t) => {
-    const content = Buffer.from(Array.from({ length: 300_000 }, (_, place) => place % 251));
+    const content = Buffer.from(Array.from({ length: 300_000 }, (_, index) => index % 251));
     const store = await listen(t, (_request, response) => {
       response.writeHead(200, { 'content-type': 'Image/PNG; charset=binary' }).end(content);
     });

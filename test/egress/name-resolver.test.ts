@@ -233,9 +233,9 @@ describe('a name server', BOUNDED, () => {
 
 describe('the hosts file', BOUNDED, () => {
   it('is used for names that an entry of EGRESS_ALLOW may grant, and for no others', async (t) => {
-    const folder = await mkdtemp(path.join(tmpdir(), 'hosts-'));
-    t.after(() => rm(folder, { recursive: true }));
-    const hostsFile = path.join(folder, 'hosts');
+    const directory = await mkdtemp(path.join(tmpdir(), 'hosts-'));
+    t.after(() => rm(directory, { recursive: true }));
+    const hostsFile = path.join(directory, 'hosts');
     await writeFile(hostsFile, '# ours\n::1 receiver\n127.0.0.1\tReceiver other # both\nnonsense receiver\n');
     const server = await startNameServer(t, () => ({ answers: [], code: 3 }));
     const receiver = await listen(t, (_request, response) => response.writeHead(204).end());

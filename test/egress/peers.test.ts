@@ -21,7 +21,7 @@ import type { TestAccount } from '../support/darkroom.ts';
 const PROXY_VARIABLES = ['http_proxy', 'https_proxy', 'all_proxy', 'HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY'];
 const OVER_AND_DONE = ['delivered', 'exhausted', 'stopped'];
 
-interface Place {
+interface Peer {
   readonly peer: string;
   readonly url: string;
   /** Connections, whatever happened on them. */
@@ -29,34 +29,34 @@ interface Place {
   readonly server: Server;
 }
 
-async function startPlace(listener: RequestListener): Promise<Place> {
+async function startPeer(listener: RequestListener): Promise<Peer> {
   const server = createServer(listener);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
-  const place = { peer: `127.0.0.1:${port}`, url: `http://127.0.0.1:${port}`, connections: 0, server };
-  server.on('connection', () => (place.connections += 1));
-  return place;
+  const peer = { peer: `127.0.0.1:${port}`, url: `http://127.0.0.1:${port}`, connections: 0, server };
+  server.on('connection', () => (peer.connections += 1));
+  return peer;
 }
 
 describe('the connections of a complete installation', () => {
-  let folder: string;
+  let directory: string;
   let outside: DarkroomWithUpstreams;
   let account: TestAccount;
   /** Allowed; it redirects requests below `/hidden` to the other one. */
-  let allowed: Place;
+  let allowed: Peer;
   /** Not allowed. */
-  let hidden: Place;
-  const connectLog = (): string => path.join(folder, 'connects');
+  let hidden: Peer;
+  const connectLog = (): string => path.join(directory, 'connects');
 
   before(async () => {
-    folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-peers-'));
-    const picture = await sharp({ create: { width: 64, height: 64, channels: 3, background: 'teal' } })
+    directory = await mkdtemp(path.join(os.tmpdir(), 'darkroom-peers-'));
+    const image = await sharp({ create: { width: 64, height: 64, channels: 3, background: 'teal' } })
       .png()
       .toBuffer();
     const serve: RequestListener = (_request, response) =>
-      response.writeHead(200, { 'content-type': 'image/png' }).end(picture);
-    hidden = await startPlace(serve);
-    allowed = await startPlace((request, response) => {
+      response.writeHead(200, { 'content-type': 'image/png' }).end(image);
+    hidden = await startPeer(serve);
+    allowed = await startPeer((request, response) => {
       if (request.url?.startsWith('/hidden') === true) response.writeHead(302, { location: hidden.url }).end();
       else serve(request, response);
     });
@@ -79,7 +79,7 @@ describe('the connections of a complete installation', () => {
       server.closeAllConnections();
       server.close();
     }
-    await rm(folder, { recursive: true, force: true });
+    await rm(directory, { recursive: true, force: true });
   });
 
   async function finish(body: { model: string; input: object; callback?: object }): Promise<string> {

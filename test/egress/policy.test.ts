@@ -34,7 +34,7 @@ describe('parseAllowList', () => {
     );
   });
 
-  const REFUSED: readonly (readonly [string, RegExp])[] = [
+  const REJECTED: readonly (readonly [string, RegExp])[] = [
     ['127.0.0.1', /want host:port/],
     ['https://127.0.0.1:443', /want host:port/],
     ['fd00::1:443', /want host:port/],
@@ -52,7 +52,7 @@ describe('parseAllowList', () => {
     ['internal/8:443', /neither a name nor an address/],
     ['a..b:443', /neither a name nor an address/],
   ];
-  for (const [entry, problem] of REFUSED) {
+  for (const [entry, problem] of REJECTED) {
     it(`rejects ${entry} and names it`, () => {
       assert.throws(
         () => parseAllowList(['receiver.internal:8443', entry]),
@@ -101,7 +101,7 @@ describe('checkUrl', () => {
     assert.equal(problemOf('https://metadata.internal/'), undefined);
   });
 
-  const REFUSED: readonly (readonly [string, RegExp])[] = [
+  const REJECTED: readonly (readonly [string, RegExp])[] = [
     ['http://example.com/', /^must be https/],
     ['https://example.com:8443/', /^port 8443 is not allowed; want 443$/],
     ['https://example.com:0/', /^port 0 is not allowed/],
@@ -127,7 +127,7 @@ describe('checkUrl', () => {
     ['https://example..com/', /neither a name nor an address/],
     [`https://example.com/${'a'.repeat(2029)}`, /^maxLength: got 2049, want 2048$/],
   ];
-  for (const [url, problem] of REFUSED) {
+  for (const [url, problem] of REJECTED) {
     it(`rejects ${JSON.stringify(url.slice(0, 40))}`, () => assert.match(problemOf(url) ?? 'accepted', problem));
   }
 

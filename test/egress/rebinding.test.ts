@@ -95,7 +95,7 @@ describe('a name server', BOUNDED, () => {
     ['a private IPv4 and a public IPv6 address', ['10.0.0.1', PUBLIC_IPV6]],
     [
       'many public addresses and one that is not, behind those that would be tried',
-      [...Array.from({ length: 9 }, (_, place) => `8.8.8.${place + 1}`), '169.254.169.254'],
+      [...Array.from({ length: 9 }, (_, index) => `8.8.8.${index + 1}`), '169.254.169.254'],
     ],
     ['a private IPv6 address only', ['fd00:ec2::254']],
     ['the loopback in an IPv6 address', ['::ffff:127.0.0.1']],

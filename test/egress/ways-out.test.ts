@@ -78,10 +78,10 @@ function waysOutOf(code: string): Found {
   return { ways: [...ways].toSorted(), packages: [...packages].toSorted() };
 }
 
-const files = PROGRAM.flatMap((folder) =>
-  readdirSync(path.join(PACKAGE_ROOT, folder), { recursive: true, encoding: 'utf8' })
+const files = PROGRAM.flatMap((directory) =>
+  readdirSync(path.join(PACKAGE_ROOT, directory), { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.ts'))
-    .map((file) => path.posix.join(folder, file.replaceAll(path.sep, '/'))),
+    .map((file) => path.posix.join(directory, file.replaceAll(path.sep, '/'))),
 );
 const found = new Map(files.map((file) => [file, waysOutOf(codeOf(file))]));
 
@@ -125,7 +125,7 @@ describe('the linter', () => {
     }[];
   }
   const { overrides } = JSON.parse(readFileSync(path.join(PACKAGE_ROOT, '.oxlintrc.json'), 'utf8')) as LintConfig;
-  const isOfProgram = (file: string): boolean => PROGRAM.some((folder) => file.startsWith(`${folder}/`));
+  const isOfProgram = (file: string): boolean => PROGRAM.some((directory) => file.startsWith(`${directory}/`));
 
   it('rejects outgoing calls in the whole program, except in the reviewed files', () => {
     const [everywhere, ...others] = overrides.filter(({ rules }) => rules['no-restricted-imports'] !== undefined);

@@ -14,11 +14,12 @@ export interface Reviewed {
 export const CONNECTING: Readonly<Record<string, Reviewed>> = {
   'packages/api/src/client/api-client.ts': {
     ways: ['fetch'],
-    reason: 'only where nobody gives it another: the api gives it one that stays in its own process',
+    reason: 'the default; the api passes one that stays in its own process',
   },
   'src/egress/connector.ts': {
     ways: ['net.connect', 'tls.connect'],
-    reason: 'the one place that goes to addresses of others: has them resolved, judges, connects to what was judged',
+    reason:
+      'the one module that connects to foreign addresses: resolves them, checks them, connects to what it checked',
   },
   'src/egress/name-resolver.ts': {
     ways: ['dns/promises.Resolver'],

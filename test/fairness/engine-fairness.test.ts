@@ -7,7 +7,7 @@ import { after, before, describe, it } from 'node:test';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom } from '../support/darkroom.ts';
 
-const FILMS = 10;
+const VIDEOS = 10;
 
 describe('an account with more videos than a worker has slots', () => {
   let darkroom: Darkroom;
@@ -19,12 +19,12 @@ describe('an account with more videos than a worker has slots', () => {
   it("does not delay another account's image", async () => {
     const large = await darkroom.createAccount({ runningCap: 100, queueCap: 100 });
     const small = await darkroom.createAccount();
-    const film = { model: 'darkroom/motion-long', input: { prompt: 'the sea', duration: 30 } };
-    const films: string[] = [];
-    for (let place = 0; place < FILMS; place++) {
-      const { status, body } = await large.client.create(film);
+    const video = { model: 'darkroom/motion-long', input: { prompt: 'the sea', duration: 30 } };
+    const videos: string[] = [];
+    for (let index = 0; index < VIDEOS; index++) {
+      const { status, body } = await large.client.create(video);
       assert.equal(status, 200);
-      films.push(body.data.taskId);
+      videos.push(body.data.taskId);
     }
 
     const created = await small.client.create({ model: 'darkroom/scene', input: { prompt: 'a red fox' } });
@@ -33,11 +33,11 @@ describe('an account with more videos than a worker has slots', () => {
     assert.equal(task.status, 'success');
     const [row] = await darkroom.testDatabase.database.query<{ done: number }>(
       {
-        name: 'test_films_done',
+        name: 'test_videos_done',
         text: 'SELECT count(*)::integer AS done FROM tasks WHERE account_id = $1 AND completed_at IS NOT NULL',
       },
       [large.id],
     );
-    assert.equal(row?.done, 0, 'a film was over before an image of half a second');
+    assert.equal(row?.done, 0, 'a video was finished before an image of half a second');
   });
 });

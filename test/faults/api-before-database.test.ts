@@ -24,7 +24,7 @@ describe('an api that is started before its database', () => {
     api = only;
   });
   after(async () => {
-    wire.mend();
+    wire.repair();
     await darkroom.stop();
     wire.close();
   });
@@ -45,7 +45,7 @@ describe('an api that is started before its database', () => {
 
   it('starts serving once the database is there', async () => {
     const { started } = await startWithoutDatabase();
-    wire.mend();
+    wire.repair();
 
     assert.equal(await started, 'ready');
     assert.equal((await fetch(`${darkroom.url}/readyz`)).status, 200);
@@ -56,7 +56,7 @@ describe('an api that is started before its database', () => {
     await api.kill('SIGTERM');
 
     assert.match(String(await started), /the api ended with 0/);
-    wire.mend();
+    wire.repair();
     await api.start();
   });
 

@@ -295,10 +295,10 @@ describe('a task whose commits the database has lost', () => {
   });
 
   it('is not submitted twice when the intent was lost and earlier commits were not', async () => {
-    const sent = await prepare('test/replicate', '[refuse-first 1] [retry-after 4] [delay-submit 600000]');
+    const sent = await prepare('test/replicate', '[reject-first 1] [retry-after 4] [delay-submit 600000]');
     const { taskId } = await send(sent);
     const { database } = outside.darkroom.testDatabase;
-    await until('it was refused once', async () => (await database.query(SELECT_REFUSALS, [taskId])).length === 1);
+    await until('it was rejected once', async () => (await database.query(SELECT_REJECTIONS, [taskId])).length === 1);
     const rejected = await keepRows(outside.darkroom.testDatabase);
     await outside.untilProvider(sent.marker, 'submit');
     const [worker] = outside.darkroom.workers;
@@ -376,8 +376,8 @@ const LOCK_COUNTERS = {
   name: 'test_lock_counters',
   text: 'SELECT 1 FROM account_counters WHERE account_id = $1 FOR UPDATE',
 };
-const SELECT_REFUSALS = {
-  name: 'test_refusals',
+const SELECT_REJECTIONS = {
+  name: 'test_rejections',
   text: `SELECT 1 FROM task_events WHERE task_id = $1 AND type = 'provider_refused'`,
 };
 const SELECT_STATUS = { name: 'test_status', text: 'SELECT status FROM tasks WHERE id = $1' };

@@ -33,8 +33,8 @@ describe('slow inputs', () => {
   it('do not delay another account’s task, and can be cancelled at any point', async () => {
     const [slow, other] = [await darkroom.createAccount(), await darkroom.createAccount()];
     const taskIds: string[] = [];
-    for (let place = 0; place < MANY; place++) {
-      const image_url = `${outside.url}/slow/${place}.png`;
+    for (let index = 0; index < MANY; index++) {
+      const image_url = `${outside.url}/slow/${index}.png`;
       taskIds.push(await create(slow, 'darkroom/poster', { prompt: '"ONE"', image_url }));
     }
     await until('two of the account are fetched', () => outside.open === 2);

@@ -87,7 +87,7 @@ describe('a worker that is stopped during a pass', () => {
 
   it('of the repair processes no more tasks than those in progress', async () => {
     const account = await served.newAccount();
-    for (let place = 0; place < 25; place++) await account.client.create(body());
+    for (let index = 0; index < 25; index++) await account.client.create(body());
     const claimed = await claimOutbox(served.room.database, 1_000);
     await removeOutbox(
       served.room.database,
@@ -102,7 +102,7 @@ describe('a worker that is stopped during a pass', () => {
   });
 
   it('of the metering charges no other day, and no other account', async () => {
-    for (let place = 0; place < 3; place++) {
+    for (let index = 0; index < 3; index++) {
       const account = await served.newAccount();
       const { taskId } = (await account.client.create(body({ storage: 'persistent' }))).body.data;
       await served.succeed(taskId, randomBytes(100));
@@ -124,7 +124,7 @@ describe('a worker that is stopped during a pass', () => {
 
   it('of the sweep deletes no other batch', async () => {
     const account = await served.newAccount();
-    for (let place = 0; place < 10; place++) {
+    for (let index = 0; index < 10; index++) {
       const { id } = await storeOutput(served, account);
       await account.client.send('DELETE', `/v1/storages/${id}`);
     }

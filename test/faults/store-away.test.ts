@@ -37,11 +37,11 @@ describe('a store that is unavailable until the deadline', () => {
   // Proves C3-21.
   it('fails the task as STORAGE_UNAVAILABLE, without a charge, and the next one succeeds when it is back', async () => {
     const { client } = await darkroom.createAccount();
-    const { storeFolder } = darkroom;
+    const { storeDirectory } = darkroom;
     const first = await client.create({ model: 'test/patient', input: { prompt: 'grey' } });
     assert.equal((await client.untilTerminal(first.body.data.taskId)).status, 'success');
-    await rename(storeFolder, `${storeFolder}-away`);
-    await writeFile(storeFolder, 'no folder');
+    await rename(storeDirectory, `${storeDirectory}-away`);
+    await writeFile(storeDirectory, 'no directory');
     const created = await client.create({ model: 'test/hasty', input: { prompt: 'grey' } });
 
     const failed = await client.untilTerminal(created.body.data.taskId);
@@ -50,8 +50,8 @@ describe('a store that is unavailable until the deadline', () => {
     assert.equal(failed.error?.code, 'STORAGE_UNAVAILABLE');
     assert.equal(failed.billing.captured, '0');
     assert.equal(failed.billing.released, '0.5');
-    await rm(storeFolder);
-    await rename(`${storeFolder}-away`, storeFolder);
+    await rm(storeDirectory);
+    await rename(`${storeDirectory}-away`, storeDirectory);
     const again = await client.create({ model: 'test/patient', input: { prompt: 'grey' } });
     assert.equal((await client.untilTerminal(again.body.data.taskId)).status, 'success');
     assert.deepEqual(await verifyLedger(darkroom.testDatabase.database), []);

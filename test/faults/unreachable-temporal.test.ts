@@ -59,8 +59,8 @@ describe('a worker that cannot reach Temporal while upstreams work', () => {
   async function begin(words: string): Promise<readonly string[]> {
     await other.kill('SIGTERM');
     const ids = await Promise.all(
-      MODELS.map(async (model, place) => {
-        const prompt = `${words} ${place} [${model === 'test/openai' ? 'slow' : 'delay-submit'} ${ANSWER_MS}]`;
+      MODELS.map(async (model, index) => {
+        const prompt = `${words} ${index} [${model === 'test/openai' ? 'slow' : 'delay-submit'} ${ANSWER_MS}]`;
         const { body } = await account.client.create({ model, input: { prompt } });
         return body.data.taskId;
       }),

@@ -32,8 +32,8 @@ async function withShifted(
   environment: Readonly<Record<string, string>>,
   work: (darkroom: Darkroom, shift: (ms: number) => Promise<void>) => Promise<void>,
 ): Promise<void> {
-  const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-clock-'));
-  const file = path.join(folder, 'shift');
+  const directory = await mkdtemp(path.join(os.tmpdir(), 'darkroom-clock-'));
+  const file = path.join(directory, 'shift');
   const shift = (ms: number): Promise<void> => writeFile(file, String(ms));
   await shift(shiftMs);
   const preload = pathToFileURL(packageFile('test/support/shift-clock.mjs')).href;
@@ -50,7 +50,7 @@ async function withShifted(
     await work(darkroom, shift);
   } finally {
     await darkroom.stop();
-    await rm(folder, { recursive: true, force: true });
+    await rm(directory, { recursive: true, force: true });
   }
 }
 

@@ -54,7 +54,7 @@ function submitOf(benchOf: () => GenerationBench) {
       definition: definition(),
       gated: undefined,
       provider: scriptedProvider({ submit: ask }),
-      request: { taskId: task.id, upstream: { protocol: 'scripted', model: 'pictures' }, input: task.input },
+      request: { taskId: task.id, upstream: { protocol: 'scripted', model: 'images' }, input: task.input },
     };
     const submitAttempt: SubmitAttempt = {
       ...attempt,

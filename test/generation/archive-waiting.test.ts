@@ -4,8 +4,9 @@
  * fetched.
  */
 import assert from 'node:assert/strict';
+import { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
-import type { ByteSource } from '@darkroom/media/byte-source';
 import { until } from '@darkroom/testing/until';
 import type { Caller } from '../../src/accounts/authenticate.ts';
 import { createPinnedDefinitions } from '../../src/catalogue/pinned-definitions.ts';
@@ -25,10 +26,12 @@ import type { TenantShares } from '../../src/limits/tenant-shares.ts';
 import { beginHandling, readWorkingTask, recordFiles } from '../../src/tasks/lifecycle/transitions.ts';
 import { FIRST_IDLE_CURSOR, findIdleTasks } from '../../src/tasks/record/open-tasks.ts';
 import type { IdleTask } from '../../src/tasks/record/open-tasks.ts';
+import type { Provider } from '../../src/providers/provider.ts';
 import { readTasksNeedingRepair } from '../../src/tasks/record/overdue.ts';
 import { readTask } from '../../src/tasks/record/read.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { definition } from '../catalogue/definitions.ts';
+import { stub } from '../support/stub.ts';
 import { body, openTaskRoom } from '../tasks/task-room.ts';
 import type { TaskRoom } from '../tasks/task-room.ts';
 import type { ArchiveResult } from '../../workflows/contracts.ts';
@@ -45,12 +48,12 @@ async function fetched(signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();
 }
 
-const FILMS = definition({ name: 'acme/films', modality: 'video' });
+const VIDEOS = definition({ name: 'acme/videos', modality: 'video' });
 
 let room: TaskRoom;
 before(async () => {
-  room = await openTaskRoom(undefined, { models: [FILMS] });
-  await createPinnedDefinitions(room.database).pin([definition(), FILMS]);
+  room = await openTaskRoom(undefined, { models: [VIDEOS] });
+  await createPinnedDefinitions(room.database).pin([definition(), VIDEOS]);
 });
 after(() => room.close());
 
@@ -61,7 +64,7 @@ interface Bench {
   readonly frameDecoders: TenantShares;
   readonly stopping: AbortController;
   /** Keys of the videos. */
-  readonly films: Set<string>;
+  readonly videos: Set<string>;
   /** The error that fetching a file ends with; undefined: it is stored. */
   trouble: Error | undefined;
 }
@@ -72,7 +75,7 @@ function newBench(slots?: number): Bench {
     videoArchivingSlots: createVideoArchivingSlots(),
     frameDecoders: createFrameDecoders(undefined, 1),
     stopping: new AbortController(),
-    films: new Set(),
+    videos: new Set(),
     trouble: undefined,
   };
 }
@@ -85,33 +88,35 @@ interface Attempt {
 
 function archiveAt(bench: Bench, taskId: TaskId, options: Attempt = {}): Promise<ArchiveResult> {
   const { attempt = 1, isLocal = false, archivingSeconds = ARCHIVING_SECONDS } = options;
-  const context = {
-    ...bench,
+  const context = stub<GenerationContext>({
+    archivingSlots: bench.archivingSlots,
+    videoArchivingSlots: bench.videoArchivingSlots,
+    frameDecoders: bench.frameDecoders,
     stopping: bench.stopping.signal,
     database: room.database,
     definitions: createPinnedDefinitions(room.database),
-    providers: { get: () => ({}) },
-    egress: { download: (url: string) => Promise.resolve({ body: url }) },
+    providers: { get: () => stub<Provider>({}) },
+    egress: { download: (url) => Promise.resolve({ body: Readable.from([url]) }) },
     store: {
       // What is stored under a key is that key.
-      read: (key: string) => Promise.resolve([Buffer.from(key)]),
-      put: async (key: string, body: string, { signal }: { signal: AbortSignal }) => {
-        await fetched(signal);
+      read: (key) => Promise.resolve(Readable.from([Buffer.from(key)])),
+      put: async (key, body, { signal }) => {
+        await fetched(signal ?? assert.fail('it cannot be aborted'));
         if (bench.trouble !== undefined) throw bench.trouble;
-        if (body.endsWith('.mp4')) bench.films.add(key);
+        if ((await text(Readable.from(body))).endsWith('.mp4')) bench.videos.add(key);
         return { sizeBytes: 3, sha256: 'x' };
       },
     },
     inspector: {
-      inspect: async (_account: string, source: ByteSource) => {
+      inspect: async (_account, source) => {
         const key = String(await source.read(0, 1));
-        return bench.films.has(key)
-          ? { kind: 'video', mimeType: 'video/mp4' }
-          : { kind: 'image', mimeType: 'image/png' };
+        return bench.videos.has(key)
+          ? { kind: 'video', mimeType: 'video/mp4', extension: 'mp4' }
+          : { kind: 'image', mimeType: 'image/png', extension: 'png' };
       },
     },
     logger: silentLogger(),
-  } as unknown as GenerationContext;
+  });
   return archiveOutputs(context, newAttempt({ number: attempt, isLocal }), {
     taskId,
     handlingSeconds: 60,
@@ -119,19 +124,19 @@ function archiveAt(bench: Bench, taskId: TaskId, options: Attempt = {}): Promise
   });
 }
 
-async function generatedTask(caller?: Caller, model = 'acme/pictures'): Promise<TaskId> {
+async function generatedTask(caller?: Caller, model = 'acme/images'): Promise<TaskId> {
   const { taskId } = await room.creator.create(caller ?? (await room.newCaller()), body({ model }), undefined);
   const { task } = await beginHandling(room.database, taskId, 60);
-  const url = `https://files.example.com/${model === FILMS.name ? 'one.mp4' : 'one.png'}`;
+  const url = `https://files.example.com/${model === VIDEOS.name ? 'one.mp4' : 'one.png'}`;
   await recordFiles(room.database, task, { upstreamName: 'one', upstreamIndex: 0, label: 1 }, [{ url }]);
   return taskId;
 }
 
-async function generatedFilms(count: number): Promise<readonly TaskId[]> {
+async function generatedVideos(count: number): Promise<readonly TaskId[]> {
   const caller = await room.newCaller({ runningCap: count });
-  const films: TaskId[] = [];
-  while (films.length < count) films.push(await generatedTask(caller, FILMS.name));
-  return films;
+  const videos: TaskId[] = [];
+  while (videos.length < count) videos.push(await generatedTask(caller, VIDEOS.name));
+  return videos;
 }
 
 /** As if the given number of seconds had passed. */
@@ -264,20 +269,20 @@ describe('videos that take long to decode', () => {
   /** Runs all of them until no more start. */
   async function beginAll(
     bench: Bench,
-    films: readonly TaskId[],
-  ): Promise<{ refused: number; waiting: number; end(): Promise<void> }> {
+    videos: readonly TaskId[],
+  ): Promise<{ rejected: number; waiting: number; end(): Promise<void> }> {
     const decoder = await bench.frameDecoders.take('ac-other');
-    let refused = 0;
-    const attempts = films.map((film) =>
-      archiveAt(bench, film).catch((error: unknown) => {
-        if (error instanceof GenerationFailure && error.retryAfterMs !== undefined) refused += 1;
+    let rejected = 0;
+    const attempts = videos.map((video) =>
+      archiveAt(bench, video).catch((error: unknown) => {
+        if (error instanceof GenerationFailure && error.retryAfterMs !== undefined) rejected += 1;
         else if (!bench.stopping.signal.aborted) throw error;
       }),
     );
     const { usage } = bench.frameDecoders;
-    await until('each has a slot or none', () => refused + usage().waiting === films.length);
+    await until('each has a slot or none', () => rejected + usage().waiting === videos.length);
     return {
-      refused,
+      rejected,
       waiting: usage().waiting,
       async end() {
         bench.stopping.abort(new WorkerStoppingError());
@@ -289,18 +294,18 @@ describe('videos that take long to decode', () => {
 
   it('occupy half of the video slots when one account has 41 of them, and the others are rescheduled', async () => {
     const bench = newBench();
-    const { refused, waiting, end } = await beginAll(bench, await generatedFilms(41));
+    const { rejected, waiting, end } = await beginAll(bench, await generatedVideos(41));
 
-    assert.deepEqual([waiting, refused], [VIDEO_ARCHIVING_SLOTS / 2, 41 - VIDEO_ARCHIVING_SLOTS / 2]);
+    assert.deepEqual([waiting, rejected], [VIDEO_ARCHIVING_SLOTS / 2, 41 - VIDEO_ARCHIVING_SLOTS / 2]);
     assert.equal((await archiveAt(bench, await generatedTask())).kind, 'archived');
     await end();
   });
 
   it('occupy the video slots when five accounts have ten each, and images are archived meanwhile', async () => {
     const bench = newBench();
-    const films: TaskId[] = [];
-    for (let account = 0; account < 5; account++) films.push(...(await generatedFilms(10)));
-    const { waiting, end } = await beginAll(bench, films);
+    const videos: TaskId[] = [];
+    for (let account = 0; account < 5; account++) videos.push(...(await generatedVideos(10)));
+    const { waiting, end } = await beginAll(bench, videos);
 
     assert.ok(waiting <= VIDEO_ARCHIVING_SLOTS, `${waiting} wait for the decoder`);
     const images = await Promise.all(Array.from({ length: 5 }, () => generatedTask()));
@@ -311,21 +316,21 @@ describe('videos that take long to decode', () => {
 
   it('do not wait inside the workflow’s worker when workflow tasks of others need the slot', async () => {
     const bench = newBench();
-    const [film] = await generatedFilms(1);
-    assert.ok(film);
+    const [video] = await generatedVideos(1);
+    assert.ok(video);
     const decoder = await bench.frameDecoders.take('ac-other');
 
-    await retryDelayOf(archiveAt(bench, film, { isLocal: true }));
+    await retryDelayOf(archiveAt(bench, video, { isLocal: true }));
     decoder.release();
   });
 
   it('are delivered without their frames when no time is left for them', async () => {
     const bench = newBench();
-    const [film] = await generatedFilms(1);
-    assert.ok(film);
+    const [video] = await generatedVideos(1);
+    assert.ok(video);
     const decoder = await bench.frameDecoders.take('ac-other');
 
-    const result = await archiveAt(bench, film, { archivingSeconds: 1 });
+    const result = await archiveAt(bench, video, { archivingSeconds: 1 });
 
     assert.ok(result.kind === 'archived');
     assert.deepEqual(

@@ -29,7 +29,7 @@ const LOOKED_MS = 2_500;
 describe('the next attempt of a submit that may not be sent twice', () => {
   const model = definition({
     name: MODEL,
-    routes: { default: { upstreams: [{ protocol: 'scripted', model: 'pictures', id: 'one' }] } },
+    routes: { default: { upstreams: [{ protocol: 'scripted', model: 'images', id: 'one' }] } },
   });
   let room: TaskRoom;
   let bench: GenerationBench;

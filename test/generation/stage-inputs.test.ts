@@ -5,11 +5,13 @@ import type { TestContext } from 'node:test';
 import type { ResolveName } from '../../src/egress/name-resolver.ts';
 import type { GenerationContext } from '../../src/generation/context.ts';
 import { GenerationFailure } from '../../src/generation/failure.ts';
+import { createInputFetches } from '../../src/generation/input-fetches.ts';
 import { stageInputs } from '../../src/generation/stage-inputs.ts';
 import type { TaskRoute } from '../../src/generation/task-route.ts';
 import { ShareExhaustedError } from '../../src/limits/tenant-shares.ts';
 import type { WorkingTask } from '../../src/tasks/lifecycle/transitions.ts';
 import { egressOf } from '../egress/loopback.ts';
+import { stub } from '../support/stub.ts';
 
 const image = { type: 'string', contentMediaType: 'image/*' };
 const inputSchema = {
@@ -21,17 +23,17 @@ const inputSchema = {
 function stage(t: TestContext, resolve: ResolveName, urls: readonly string[], isForFiles = false): Promise<unknown> {
   const { egress } = egressOf(t, [], { resolve });
   const input = { image_urls: urls };
-  const context = {
+  const context = stub<GenerationContext>({
     database: { query: () => Promise.resolve([]) },
     egress,
-    inputFetches: { run: (_account: string, work: () => Promise<unknown>) => work() },
-  } as unknown as GenerationContext;
-  const task = { accountId: 'ac-1', input } as unknown as WorkingTask;
-  const route = {
+    inputFetches: createInputFetches(),
+  });
+  const task = stub<WorkingTask>({ accountId: 'ac-1', input });
+  const route = stub<TaskRoute>({
     request: { input },
     provider: { takesMediaAsFiles: isForFiles },
     definition: { inputSchema },
-  } as unknown as TaskRoute;
+  });
   return stageInputs(context, task, route, { scratch: '/nowhere', signal: new AbortController().signal });
 }
 

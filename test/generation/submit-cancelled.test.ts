@@ -25,7 +25,7 @@ for (const isUpstream of [true, false]) {
     await cancelTask(room.database, caller.accountId, taskId, 7);
     const provider = scriptedProvider({ protocol: 'embedded' });
     const bench = openGenerationBench(room, { embedded: provider });
-    const facts = { accountId: caller.accountId, model: 'acme/pictures', handlingSeconds: 60, archivingSeconds: 60 };
+    const facts = { accountId: caller.accountId, model: 'acme/images', handlingSeconds: 60, archivingSeconds: 60 };
 
     const result = await submitGeneration(bench.context, newAttempt(), { taskId, isUpstream, ...facts });
     await bench.close();

@@ -25,7 +25,7 @@ import { newAttempt } from './attempts.ts';
 import { scriptedProvider } from './scripted-provider.ts';
 
 /** The first column of a row: how the first upstream answers. The second one accepts whatever it receives. */
-type Outcome = 'refused' | 'failed' | 'unknown';
+type Outcome = 'rejected' | 'failed' | 'unknown';
 
 export interface Row {
   readonly outcome: Outcome;
@@ -34,7 +34,7 @@ export interface Row {
   readonly hasIntent: boolean;
   readonly isCancelled: boolean;
   readonly isPastDeadline: boolean;
-  /** Whether these two are so before the attempt, and not only while the upstream, or an earlier attempt, is awaited. */
+  /** Whether these two hold before the attempt, and not only while the upstream, or an earlier attempt, is awaited. */
   readonly isBefore: boolean;
 }
 
@@ -54,7 +54,7 @@ export interface Left {
   /** The upstreams where the task has a slot: `1`, `-`. */
   readonly slots: string;
   /** Rejections in the task's timeline. */
-  readonly refusals: string;
+  readonly rejections: string;
   /** `accepted`, or how the attempt fails: for good (`outcome_unknown!`), or to be retried (`ProviderUnknown`). */
   readonly end: string;
 }
@@ -77,7 +77,7 @@ export function parseTable(text: string, isBefore = false): readonly TableRow[] 
     const [given = '', found = ''] = line.split('|').map((part) => part.trim());
     const [outcome = '', submit, intent, cancel, late] = given.split(/\s+/);
     assert.ok(isOutcome(outcome), line);
-    const [sent = '', generation = '', slots = '', refusals = '', end = ''] = found.split(/\s{2,}/);
+    const [sent = '', generation = '', slots = '', rejections = '', end = ''] = found.split(/\s{2,}/);
     return {
       title: given.replaceAll(/\s+/g, ' '),
       row: {
@@ -88,13 +88,13 @@ export function parseTable(text: string, isBefore = false): readonly TableRow[] 
         isPastDeadline: late === 'late',
         isBefore,
       },
-      left: { sent, generation, slots, refusals, end },
+      left: { sent, generation, slots, rejections, end },
     };
   });
 }
 
 function isOutcome(word: string): word is Outcome {
-  return word === 'refused' || word === 'failed' || word === 'unknown';
+  return word === 'rejected' || word === 'failed' || word === 'unknown';
 }
 
 const MINUTE_SECONDS = 60;
@@ -105,14 +105,14 @@ const DEAD_SECONDS = 11;
 /** When a task is cancelled that waits for an earlier attempt. */
 const WAITED_MS = 300;
 const CANCELLED = new Error('cancelled');
-const MARK = { refused: 'provider_unavailable', failed: 'content_rejected' } as const;
+const MARK = { rejected: 'provider_unavailable', failed: 'content_rejected' } as const;
 
 /** The model of one row, whose upstreams no other row uses. */
 export function modelOf(name: string, { isRepeatable }: Row, { count, areSynchronous }: Upstreams): ModelDefinition {
   const protocol = protocolOf(isRepeatable, areSynchronous);
   const upstreams = Array.from({ length: count }, (_each, position) => ({
     protocol,
-    model: 'pictures',
+    model: 'images',
     id: `${name}-${position + 1}`,
     concurrency: 1,
   }));
@@ -229,7 +229,7 @@ function accepted({ areSynchronous }: Upstreams): Submission {
 }
 
 function errorOf(outcome: Outcome): Error {
-  if (outcome === 'refused') return new ProviderRejection(MARK.refused, { retryAfterMs: 1_000 });
+  if (outcome === 'rejected') return new ProviderRejection(MARK.rejected, { retryAfterMs: 1_000 });
   if (outcome === 'failed') return new ProviderFailure(MARK.failed);
   return new ProviderUnknown({ code: 'ECONNRESET' });
 }
@@ -251,7 +251,7 @@ async function leftOf(room: TaskRoom, { id }: WorkingTask, end: string): Promise
   return {
     generation: generation === undefined ? '-' : `${generation.state}@${generation.upstreamIndex + 1}`,
     slots: positions.join(' ') || '-',
-    refusals: String(await countRejections(room.database, id)),
+    rejections: String(await countRejections(room.database, id)),
     end,
   };
 }

@@ -5,7 +5,7 @@
  *
  * - sent: how often each upstream has received the work in this attempt;
  * - generation: the recorded generation and the upstream that it names; without an intent, the work may be sent again;
- * - slots: the upstreams at which the task still counts as a job; refusals: those in its timeline;
+ * - slots: the upstreams at which the task still counts as a job; rejections: those in its timeline;
  * - end: `accepted`; a failure that ends the task (`outcome_unknown!`); or one that is retried.
  */
 import assert from 'node:assert/strict';
@@ -32,110 +32,110 @@ const TABLES: readonly Table[] = [
     name: 'to the first of two upstreams that do the work while they are asked',
     upstreams: { count: 2, areSynchronous: true },
     text: `
-    answers  submit      intent  cancel     late  | sent  generation   slots  refusals  end
-    refused  once        -       -          -     | 1 1   produced@2   -      1         accepted
-    refused  once        -       -          late  | 1 0   -            1      1         deadline
-    refused  once        -       cancelled  -     | 1 0   -            1      1         cancellation
-    refused  once        -       cancelled  late  | 1 0   -            1      1         deadline
-    failed   once        -       -          -     | 1 0   intent@1     -      0         content_rejected!
-    failed   once        -       -          late  | 1 0   intent@1     1      0         deadline
-    failed   once        -       cancelled  -     | 1 0   intent@1     1      0         cancellation
-    failed   once        -       cancelled  late  | 1 0   intent@1     1      0         deadline
-    unknown  once        -       -          -     | 1 0   intent@1     -      0         outcome_unknown!
-    unknown  once        -       -          late  | 1 0   intent@1     1      0         deadline
-    unknown  once        -       cancelled  -     | 1 0   intent@1     1      0         cancellation
-    unknown  once        -       cancelled  late  | 1 0   intent@1     1      0         deadline
-    refused  once        intent  -          -     | 0 0   intent@1     -      0         outcome_unknown!
-    refused  once        intent  -          late  | 0 0   intent@1     1      0         deadline
-    refused  once        intent  cancelled  -     | 0 0   intent@1     1      0         cancellation
-    refused  once        intent  cancelled  late  | 0 0   intent@1     1      0         cancellation
-    failed   once        intent  -          -     | 0 0   intent@1     -      0         outcome_unknown!
-    failed   once        intent  -          late  | 0 0   intent@1     1      0         deadline
-    failed   once        intent  cancelled  -     | 0 0   intent@1     1      0         cancellation
-    failed   once        intent  cancelled  late  | 0 0   intent@1     1      0         cancellation
-    unknown  once        intent  -          -     | 0 0   intent@1     -      0         outcome_unknown!
-    unknown  once        intent  -          late  | 0 0   intent@1     1      0         deadline
-    unknown  once        intent  cancelled  -     | 0 0   intent@1     1      0         cancellation
-    unknown  once        intent  cancelled  late  | 0 0   intent@1     1      0         cancellation
-    refused  repeatable  -       -          -     | 1 1   produced@2   -      1         accepted
-    refused  repeatable  -       -          late  | 1 0   -            1      1         deadline
-    refused  repeatable  -       cancelled  -     | 1 0   -            1      1         cancellation
-    refused  repeatable  -       cancelled  late  | 1 0   -            1      1         deadline
-    failed   repeatable  -       -          -     | 1 0   intent@1     -      0         content_rejected!
-    failed   repeatable  -       -          late  | 1 0   intent@1     1      0         deadline
-    failed   repeatable  -       cancelled  -     | 1 0   intent@1     1      0         cancellation
-    failed   repeatable  -       cancelled  late  | 1 0   intent@1     1      0         deadline
-    unknown  repeatable  -       -          -     | 1 0   intent@1     1      0         ProviderUnknown
-    unknown  repeatable  -       -          late  | 1 0   intent@1     1      0         deadline
-    unknown  repeatable  -       cancelled  -     | 1 0   intent@1     1      0         cancellation
-    unknown  repeatable  -       cancelled  late  | 1 0   intent@1     1      0         deadline
-    refused  repeatable  intent  -          -     | 1 0   intent@1     -      1         provider_unavailable
-    refused  repeatable  intent  -          late  | 1 0   intent@1     1      1         deadline
-    refused  repeatable  intent  cancelled  -     | 1 0   intent@1     1      1         cancellation
-    refused  repeatable  intent  cancelled  late  | 1 0   intent@1     1      1         deadline
-    failed   repeatable  intent  -          -     | 1 0   intent@1     -      0         content_rejected!
-    failed   repeatable  intent  -          late  | 1 0   intent@1     1      0         deadline
-    failed   repeatable  intent  cancelled  -     | 1 0   intent@1     1      0         cancellation
-    failed   repeatable  intent  cancelled  late  | 1 0   intent@1     1      0         deadline
-    unknown  repeatable  intent  -          -     | 1 0   intent@1     1      0         ProviderUnknown
-    unknown  repeatable  intent  -          late  | 1 0   intent@1     1      0         deadline
-    unknown  repeatable  intent  cancelled  -     | 1 0   intent@1     1      0         cancellation
-    unknown  repeatable  intent  cancelled  late  | 1 0   intent@1     1      0         deadline
+    answers   submit      intent  cancel     late  | sent  generation   slots  rejections  end
+    rejected  once        -       -          -     | 1 1   produced@2   -      1           accepted
+    rejected  once        -       -          late  | 1 0   -            1      1           deadline
+    rejected  once        -       cancelled  -     | 1 0   -            1      1           cancellation
+    rejected  once        -       cancelled  late  | 1 0   -            1      1           deadline
+    failed    once        -       -          -     | 1 0   intent@1     -      0           content_rejected!
+    failed    once        -       -          late  | 1 0   intent@1     1      0           deadline
+    failed    once        -       cancelled  -     | 1 0   intent@1     1      0           cancellation
+    failed    once        -       cancelled  late  | 1 0   intent@1     1      0           deadline
+    unknown   once        -       -          -     | 1 0   intent@1     -      0           outcome_unknown!
+    unknown   once        -       -          late  | 1 0   intent@1     1      0           deadline
+    unknown   once        -       cancelled  -     | 1 0   intent@1     1      0           cancellation
+    unknown   once        -       cancelled  late  | 1 0   intent@1     1      0           deadline
+    rejected  once        intent  -          -     | 0 0   intent@1     -      0           outcome_unknown!
+    rejected  once        intent  -          late  | 0 0   intent@1     1      0           deadline
+    rejected  once        intent  cancelled  -     | 0 0   intent@1     1      0           cancellation
+    rejected  once        intent  cancelled  late  | 0 0   intent@1     1      0           cancellation
+    failed    once        intent  -          -     | 0 0   intent@1     -      0           outcome_unknown!
+    failed    once        intent  -          late  | 0 0   intent@1     1      0           deadline
+    failed    once        intent  cancelled  -     | 0 0   intent@1     1      0           cancellation
+    failed    once        intent  cancelled  late  | 0 0   intent@1     1      0           cancellation
+    unknown   once        intent  -          -     | 0 0   intent@1     -      0           outcome_unknown!
+    unknown   once        intent  -          late  | 0 0   intent@1     1      0           deadline
+    unknown   once        intent  cancelled  -     | 0 0   intent@1     1      0           cancellation
+    unknown   once        intent  cancelled  late  | 0 0   intent@1     1      0           cancellation
+    rejected  repeatable  -       -          -     | 1 1   produced@2   -      1           accepted
+    rejected  repeatable  -       -          late  | 1 0   -            1      1           deadline
+    rejected  repeatable  -       cancelled  -     | 1 0   -            1      1           cancellation
+    rejected  repeatable  -       cancelled  late  | 1 0   -            1      1           deadline
+    failed    repeatable  -       -          -     | 1 0   intent@1     -      0           content_rejected!
+    failed    repeatable  -       -          late  | 1 0   intent@1     1      0           deadline
+    failed    repeatable  -       cancelled  -     | 1 0   intent@1     1      0           cancellation
+    failed    repeatable  -       cancelled  late  | 1 0   intent@1     1      0           deadline
+    unknown   repeatable  -       -          -     | 1 0   intent@1     1      0           ProviderUnknown
+    unknown   repeatable  -       -          late  | 1 0   intent@1     1      0           deadline
+    unknown   repeatable  -       cancelled  -     | 1 0   intent@1     1      0           cancellation
+    unknown   repeatable  -       cancelled  late  | 1 0   intent@1     1      0           deadline
+    rejected  repeatable  intent  -          -     | 1 0   intent@1     -      1           provider_unavailable
+    rejected  repeatable  intent  -          late  | 1 0   intent@1     1      1           deadline
+    rejected  repeatable  intent  cancelled  -     | 1 0   intent@1     1      1           cancellation
+    rejected  repeatable  intent  cancelled  late  | 1 0   intent@1     1      1           deadline
+    failed    repeatable  intent  -          -     | 1 0   intent@1     -      0           content_rejected!
+    failed    repeatable  intent  -          late  | 1 0   intent@1     1      0           deadline
+    failed    repeatable  intent  cancelled  -     | 1 0   intent@1     1      0           cancellation
+    failed    repeatable  intent  cancelled  late  | 1 0   intent@1     1      0           deadline
+    unknown   repeatable  intent  -          -     | 1 0   intent@1     1      0           ProviderUnknown
+    unknown   repeatable  intent  -          late  | 1 0   intent@1     1      0           deadline
+    unknown   repeatable  intent  cancelled  -     | 1 0   intent@1     1      0           cancellation
+    unknown   repeatable  intent  cancelled  late  | 1 0   intent@1     1      0           deadline
 `,
   },
   {
     name: 'to the only upstream, which creates a job',
     upstreams: { count: 1, areSynchronous: false },
     text: `
-    answers  submit      intent  cancel     late  | sent  generation   slots  refusals  end
-    refused  once        -       -          -     | 1     -            -      1         provider_unavailable
-    refused  once        -       -          late  | 1     -            1      1         deadline
-    refused  once        -       cancelled  -     | 1     -            -      1         provider_unavailable
-    refused  once        -       cancelled  late  | 1     -            1      1         deadline
-    failed   once        -       -          -     | 1     intent@1     -      0         content_rejected!
-    failed   once        -       -          late  | 1     intent@1     1      0         deadline
-    failed   once        -       cancelled  -     | 1     intent@1     -      0         content_rejected!
-    failed   once        -       cancelled  late  | 1     intent@1     1      0         deadline
-    unknown  once        -       -          -     | 1     intent@1     -      0         outcome_unknown!
-    unknown  once        -       -          late  | 1     intent@1     1      0         deadline
-    unknown  once        -       cancelled  -     | 1     intent@1     -      0         outcome_unknown!
-    unknown  once        -       cancelled  late  | 1     intent@1     1      0         deadline
-    refused  once        intent  -          -     | 0     intent@1     -      0         outcome_unknown!
-    refused  once        intent  -          late  | 0     intent@1     1      0         deadline
-    refused  once        intent  cancelled  -     | 0     intent@1     1      0         cancellation
-    refused  once        intent  cancelled  late  | 0     intent@1     1      0         cancellation
-    failed   once        intent  -          -     | 0     intent@1     -      0         outcome_unknown!
-    failed   once        intent  -          late  | 0     intent@1     1      0         deadline
-    failed   once        intent  cancelled  -     | 0     intent@1     1      0         cancellation
-    failed   once        intent  cancelled  late  | 0     intent@1     1      0         cancellation
-    unknown  once        intent  -          -     | 0     intent@1     -      0         outcome_unknown!
-    unknown  once        intent  -          late  | 0     intent@1     1      0         deadline
-    unknown  once        intent  cancelled  -     | 0     intent@1     1      0         cancellation
-    unknown  once        intent  cancelled  late  | 0     intent@1     1      0         cancellation
-    refused  repeatable  -       -          -     | 1     -            -      1         provider_unavailable
-    refused  repeatable  -       -          late  | 1     -            1      1         deadline
-    refused  repeatable  -       cancelled  -     | 1     -            -      1         provider_unavailable
-    refused  repeatable  -       cancelled  late  | 1     -            1      1         deadline
-    failed   repeatable  -       -          -     | 1     -            -      0         content_rejected!
-    failed   repeatable  -       -          late  | 1     -            1      0         deadline
-    failed   repeatable  -       cancelled  -     | 1     -            -      0         content_rejected!
-    failed   repeatable  -       cancelled  late  | 1     -            1      0         deadline
-    unknown  repeatable  -       -          -     | 1     intent@1     1      0         ProviderUnknown
-    unknown  repeatable  -       -          late  | 1     intent@1     1      0         deadline
-    unknown  repeatable  -       cancelled  -     | 1     intent@1     1      0         ProviderUnknown
-    unknown  repeatable  -       cancelled  late  | 1     intent@1     1      0         deadline
-    refused  repeatable  intent  -          -     | 1     intent@1     -      1         provider_unavailable
-    refused  repeatable  intent  -          late  | 1     intent@1     1      1         deadline
-    refused  repeatable  intent  cancelled  -     | 1     intent@1     -      1         provider_unavailable
-    refused  repeatable  intent  cancelled  late  | 1     intent@1     1      1         deadline
-    failed   repeatable  intent  -          -     | 1     intent@1     -      0         content_rejected!
-    failed   repeatable  intent  -          late  | 1     intent@1     1      0         deadline
-    failed   repeatable  intent  cancelled  -     | 1     intent@1     -      0         content_rejected!
-    failed   repeatable  intent  cancelled  late  | 1     intent@1     1      0         deadline
-    unknown  repeatable  intent  -          -     | 1     intent@1     1      0         ProviderUnknown
-    unknown  repeatable  intent  -          late  | 1     intent@1     1      0         deadline
-    unknown  repeatable  intent  cancelled  -     | 1     intent@1     1      0         ProviderUnknown
-    unknown  repeatable  intent  cancelled  late  | 1     intent@1     1      0         deadline
+    answers   submit      intent  cancel     late  | sent  generation   slots  rejections  end
+    rejected  once        -       -          -     | 1     -            -      1           provider_unavailable
+    rejected  once        -       -          late  | 1     -            1      1           deadline
+    rejected  once        -       cancelled  -     | 1     -            -      1           provider_unavailable
+    rejected  once        -       cancelled  late  | 1     -            1      1           deadline
+    failed    once        -       -          -     | 1     intent@1     -      0           content_rejected!
+    failed    once        -       -          late  | 1     intent@1     1      0           deadline
+    failed    once        -       cancelled  -     | 1     intent@1     -      0           content_rejected!
+    failed    once        -       cancelled  late  | 1     intent@1     1      0           deadline
+    unknown   once        -       -          -     | 1     intent@1     -      0           outcome_unknown!
+    unknown   once        -       -          late  | 1     intent@1     1      0           deadline
+    unknown   once        -       cancelled  -     | 1     intent@1     -      0           outcome_unknown!
+    unknown   once        -       cancelled  late  | 1     intent@1     1      0           deadline
+    rejected  once        intent  -          -     | 0     intent@1     -      0           outcome_unknown!
+    rejected  once        intent  -          late  | 0     intent@1     1      0           deadline
+    rejected  once        intent  cancelled  -     | 0     intent@1     1      0           cancellation
+    rejected  once        intent  cancelled  late  | 0     intent@1     1      0           cancellation
+    failed    once        intent  -          -     | 0     intent@1     -      0           outcome_unknown!
+    failed    once        intent  -          late  | 0     intent@1     1      0           deadline
+    failed    once        intent  cancelled  -     | 0     intent@1     1      0           cancellation
+    failed    once        intent  cancelled  late  | 0     intent@1     1      0           cancellation
+    unknown   once        intent  -          -     | 0     intent@1     -      0           outcome_unknown!
+    unknown   once        intent  -          late  | 0     intent@1     1      0           deadline
+    unknown   once        intent  cancelled  -     | 0     intent@1     1      0           cancellation
+    unknown   once        intent  cancelled  late  | 0     intent@1     1      0           cancellation
+    rejected  repeatable  -       -          -     | 1     -            -      1           provider_unavailable
+    rejected  repeatable  -       -          late  | 1     -            1      1           deadline
+    rejected  repeatable  -       cancelled  -     | 1     -            -      1           provider_unavailable
+    rejected  repeatable  -       cancelled  late  | 1     -            1      1           deadline
+    failed    repeatable  -       -          -     | 1     -            -      0           content_rejected!
+    failed    repeatable  -       -          late  | 1     -            1      0           deadline
+    failed    repeatable  -       cancelled  -     | 1     -            -      0           content_rejected!
+    failed    repeatable  -       cancelled  late  | 1     -            1      0           deadline
+    unknown   repeatable  -       -          -     | 1     intent@1     1      0           ProviderUnknown
+    unknown   repeatable  -       -          late  | 1     intent@1     1      0           deadline
+    unknown   repeatable  -       cancelled  -     | 1     intent@1     1      0           ProviderUnknown
+    unknown   repeatable  -       cancelled  late  | 1     intent@1     1      0           deadline
+    rejected  repeatable  intent  -          -     | 1     intent@1     -      1           provider_unavailable
+    rejected  repeatable  intent  -          late  | 1     intent@1     1      1           deadline
+    rejected  repeatable  intent  cancelled  -     | 1     intent@1     -      1           provider_unavailable
+    rejected  repeatable  intent  cancelled  late  | 1     intent@1     1      1           deadline
+    failed    repeatable  intent  -          -     | 1     intent@1     -      0           content_rejected!
+    failed    repeatable  intent  -          late  | 1     intent@1     1      0           deadline
+    failed    repeatable  intent  cancelled  -     | 1     intent@1     -      0           content_rejected!
+    failed    repeatable  intent  cancelled  late  | 1     intent@1     1      0           deadline
+    unknown   repeatable  intent  -          -     | 1     intent@1     1      0           ProviderUnknown
+    unknown   repeatable  intent  -          late  | 1     intent@1     1      0           deadline
+    unknown   repeatable  intent  cancelled  -     | 1     intent@1     1      0           ProviderUnknown
+    unknown   repeatable  intent  cancelled  late  | 1     intent@1     1      0           deadline
 `,
   },
   {
@@ -143,19 +143,19 @@ const TABLES: readonly Table[] = [
     upstreams: { count: 2, areSynchronous: true },
     isBefore: true,
     text: `
-    answers  submit      intent  cancel     late  | sent  generation   slots  refusals  end
-    unknown  once        -       -          late  | 0 0   -            -      0         deadline
-    unknown  once        -       cancelled  -     | 0 0   -            -      0         cancelled!
-    unknown  once        -       cancelled  late  | 0 0   -            -      0         cancelled!
-    unknown  once        intent  -          late  | 0 0   intent@1     1      0         deadline
-    unknown  once        intent  cancelled  -     | 0 0   intent@1     1      0         cancelled!
-    unknown  once        intent  cancelled  late  | 0 0   intent@1     1      0         cancelled!
-    unknown  repeatable  -       -          late  | 0 0   -            -      0         deadline
-    unknown  repeatable  -       cancelled  -     | 0 0   -            -      0         cancelled!
-    unknown  repeatable  -       cancelled  late  | 0 0   -            -      0         cancelled!
-    unknown  repeatable  intent  -          late  | 0 0   intent@1     1      0         deadline
-    unknown  repeatable  intent  cancelled  -     | 0 0   intent@1     1      0         cancelled!
-    unknown  repeatable  intent  cancelled  late  | 0 0   intent@1     1      0         cancelled!
+    answers   submit      intent  cancel     late  | sent  generation   slots  rejections  end
+    unknown   once        -       -          late  | 0 0   -            -      0           deadline
+    unknown   once        -       cancelled  -     | 0 0   -            -      0           cancelled!
+    unknown   once        -       cancelled  late  | 0 0   -            -      0           cancelled!
+    unknown   once        intent  -          late  | 0 0   intent@1     1      0           deadline
+    unknown   once        intent  cancelled  -     | 0 0   intent@1     1      0           cancelled!
+    unknown   once        intent  cancelled  late  | 0 0   intent@1     1      0           cancelled!
+    unknown   repeatable  -       -          late  | 0 0   -            -      0           deadline
+    unknown   repeatable  -       cancelled  -     | 0 0   -            -      0           cancelled!
+    unknown   repeatable  -       cancelled  late  | 0 0   -            -      0           cancelled!
+    unknown   repeatable  intent  -          late  | 0 0   intent@1     1      0           deadline
+    unknown   repeatable  intent  cancelled  -     | 0 0   intent@1     1      0           cancelled!
+    unknown   repeatable  intent  cancelled  late  | 0 0   intent@1     1      0           cancelled!
 `,
   },
 ];

@@ -51,7 +51,7 @@ describe('the cost of a submit that is repeatable and was not announced', () => 
         worksWhileSubmitting: true,
         submit: () => submit(cancel),
       }),
-      request: { taskId, upstream: { protocol: 'scripted', model: 'pictures' }, input: task.input },
+      request: { taskId, upstream: { protocol: 'scripted', model: 'images' }, input: task.input },
     };
     const attempt: SubmitAttempt = {
       ...newAttempt(),

@@ -119,7 +119,7 @@ describe('the callback attempts of an account', () => {
   it('are paginated without gaps or duplicates while others are made', async () => {
     const account = await served.newAccount();
     const taskId = await overTask(account, 'https://example.com/hook');
-    for (let place = 0; place < 5; place++) await attempt(taskId, { httpStatus: 500 }, 'pending');
+    for (let index = 0; index < 5; index++) await attempt(taskId, { httpStatus: 500 }, 'pending');
 
     const first = await list(account, '?size=2');
     await attempt(taskId, { httpStatus: 500 }, 'pending');

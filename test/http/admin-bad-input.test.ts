@@ -140,7 +140,7 @@ describe('an invalid body', () => {
       ...wrongBodies(good, {
         name: NAMES,
         scopes: [[], ['all'], ['tasks:read', 'tasks:read'], 'tasks:read', null, [1]],
-        models: [[], ['no/such-model'], [''], 'acme/pictures', null],
+        models: [[], ['no/such-model'], [''], 'acme/images', null],
         expiresAt: [1, -1, 1.5, '1', null, 1e300],
         spendCaps: [{}, { day: '-1' }, { day: 1 }, { week: '1' }, [], null],
       }),

@@ -17,7 +17,7 @@ const MODELS = [
     { id: 'quiet', protocol: 'replicate', model: 'two', concurrency: 2 },
     { protocol: 'openai', baseUrl: 'https://images.example.com/v1', model: 'three' },
   ],
-].map((upstreams, place) => definition({ name: `acme/remote-${place}`, routes: { default: { upstreams } } }));
+].map((upstreams, index) => definition({ name: `acme/remote-${index}`, routes: { default: { upstreams } } }));
 
 let admin: ServedAdmin;
 before(async () => {
@@ -70,7 +70,7 @@ describe('upstreams', () => {
     const { database } = admin.served.room;
     await countUpstreamFailure(database, 'broken');
     assert.equal((await upstreamNamed('broken'))?.state, 'open', 'one failure opens no breaker');
-    for (let place = 0; place < 4; place++) await countUpstreamFailure(database, 'broken');
+    for (let index = 0; index < 4; index++) await countUpstreamFailure(database, 'broken');
 
     const current = await upstreamNamed('broken');
     assert.deepEqual([current?.state, current?.failures], ['failing', 5]);
@@ -141,11 +141,11 @@ describe('accounts', () => {
     assert.deepEqual(await found('100%'), ['Quay 100%'], 'what means something to LIKE is plain text');
     assert.deepEqual(await found('%'), ['Quay 100%']);
     assert.deepEqual(await found(ids[1] ?? ''), ['harbour two']);
-    assert.deepEqual(await found('nobody has this name'), []);
+    assert.deepEqual(await found('no account has this name'), []);
   });
 
   it('are listed a page at a time', async () => {
-    for (let place = 0; place < 3; place++) await admin.ask('POST', '/admin/accounts', { name: `pier ${place}` });
+    for (let index = 0; index < 3; index++) await admin.ask('POST', '/admin/accounts', { name: `pier ${index}` });
     const first = await admin.ask<{ accounts: { name: string }[]; nextCursor: string }>(
       'GET',
       '/admin/accounts?search=pier&size=2',

@@ -27,7 +27,7 @@ async function readSummary(): Promise<Summary> {
 }
 
 function doneOf({ done }: Summary, kind: string) {
-  return done.find((count) => count.kind === kind) ?? assert.fail(`nothing is told of ${kind}`);
+  return done.find((count) => count.kind === kind) ?? assert.fail(`${kind} is not reported`);
 }
 
 /** @param database of the process that repairs; default: that of the process that serves requests. */
@@ -124,8 +124,8 @@ describe('repairs', () => {
     const tasks = [await lostTask(account), await lostTask(account), await lostTask(account)];
     const another = openDatabase({ url: admin.served.room.url, poolSize: 2 }, silentLogger());
     try {
-      for (const [place, taskId] of tasks.entries()) {
-        await repair(taskId, false, place % 2 === 0 ? another : admin.served.room.database);
+      for (const [index, taskId] of tasks.entries()) {
+        await repair(taskId, false, index % 2 === 0 ? another : admin.served.room.database);
       }
     } finally {
       await another.close();
@@ -135,7 +135,7 @@ describe('repairs', () => {
 
     assert.deepEqual(
       repairs.map(({ taskId, kind, found, accountId, model }) => [taskId, kind, found, accountId, model]),
-      tasks.toReversed().map((taskId) => [taskId, 'restarted', 'queued', account.id, 'acme/pictures']),
+      tasks.toReversed().map((taskId) => [taskId, 'restarted', 'queued', account.id, 'acme/images']),
     );
     assert.ok(repairs.every(({ at }) => Math.abs(Date.now() / 1000 - at) < 600));
   });

@@ -81,7 +81,7 @@ walk({
   awayKey: account.client.key,
   requestOf,
   moreAnswers: {},
-  refusals: {},
+  rejections: {},
   assertCallersRejected,
   // They need no database.
   unreachable: ['adminGetOpenApi', 'adminGetCatalogue', 'adminGetService', 'adminGetMetrics'].map(

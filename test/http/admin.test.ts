@@ -212,7 +212,7 @@ describe('accounts', () => {
   });
 
   it('are listed a page at a time, each once, oldest first', async () => {
-    for (let place = 0; place < 5; place++) await newAccount({ name: `listed ${place}` });
+    for (let index = 0; index < 5; index++) await newAccount({ name: `listed ${index}` });
     const seen: string[] = [];
     let cursor = '';
     do {
@@ -311,7 +311,7 @@ describe('money', () => {
     const { accountId } = await newAccount({ usd: '2' });
     const path = `/admin/accounts/${accountId}/adjust`;
 
-    const up = await admin.ask<BookedEntry>('POST', path, { usd: '0.5', reason: 'a picture that came late' });
+    const up = await admin.ask<BookedEntry>('POST', path, { usd: '0.5', reason: 'an image that came late' });
     assert.equal(up.body.data.account.available, '2.5');
     assert.equal(up.body.data.amount, '0.5');
     assert.match(up.body.data.reference, /^adjustment_/);
@@ -398,7 +398,7 @@ describe('keys', () => {
   it('are created with any scopes, returned once, and listed without the secret', async () => {
     const { accountId } = await newAccount({ usd: '1' });
     const { id, key } = await newKey(accountId, {
-      models: ['acme/pictures'],
+      models: ['acme/images'],
       expiresAt: Math.floor(clock / 1000) + 60,
       spendCaps: { day: '0.01' },
     });
@@ -451,7 +451,7 @@ describe('the queues', () => {
     const quiet = await newAccount({ usd: '1' });
     const busy = await newAccount({ usd: '1', limits: { runningTasks: 1 } });
     const client = clientOf((await newKey(busy.accountId)).key);
-    for (let place = 0; place < 4; place++) assert.equal((await client.create(body())).status, 200);
+    for (let index = 0; index < 4; index++) assert.equal((await client.create(body())).status, 200);
     await claimOutbox(admin.served.room.database, 1_000);
     clock = Date.now() + 120_000;
 

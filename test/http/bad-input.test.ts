@@ -90,7 +90,7 @@ describe('any value in any field of POST /tasks', () => {
       fc.asyncProperty(edgeText, edgeText, edgeText, async (prompt, name, value) => {
         const metadata = `{${JSON.stringify(name)}:${JSON.stringify(value)}}`;
         const input = JSON.stringify({ prompt: `a fox ${prompt}` });
-        await sendAndCheck(`{"model":"acme/pictures","input":${input},"metadata":${metadata}}`);
+        await sendAndCheck(`{"model":"acme/images","input":${input},"metadata":${metadata}}`);
       }),
       { numRuns: 150 },
     );

@@ -29,12 +29,12 @@ const EDITS = definition({
 
 let served: ServedApp;
 let account: ServedAccount;
-let picture: Buffer;
+let image: Buffer;
 let aheadMs = 0;
 before(async () => {
   served = await serveApp({ models: [EDITS], now: () => Date.now() + aheadMs });
   account = await served.newAccount();
-  picture = await sharp({ create: { width: 8, height: 6, channels: 3, background: '#d9532f' } })
+  image = await sharp({ create: { width: 8, height: 6, channels: 3, background: '#d9532f' } })
     .png()
     .toBuffer();
 });
@@ -47,15 +47,15 @@ interface Uploaded {
 
 async function upload(of: ServedAccount = account): Promise<Uploaded> {
   const headers = { Authorization: `Bearer ${of.client.key}` };
-  const answer = await raw(served.url, 'POST', '/v1/files', headers, picture);
+  const answer = await raw(served.url, 'POST', '/v1/files', headers, image);
   assert.equal(answer.status, 200, answer.text);
   return (JSON.parse(answer.text) as { data: Uploaded }).data;
 }
 
 /** The output of a finished task. */
 async function output(): Promise<Uploaded> {
-  const { taskId } = (await account.client.create({ model: 'acme/pictures', input: { prompt: 'a fox' } })).body.data;
-  await served.succeed(taskId, picture);
+  const { taskId } = (await account.client.create({ model: 'acme/images', input: { prompt: 'a fox' } })).body.data;
+  await served.succeed(taskId, image);
   const [made] = (await account.client.get(taskId)).body.data.output ?? [];
   assert.ok(made);
   return made;
@@ -221,7 +221,7 @@ describe('an external URL in an input', () => {
   });
 
   it('may be a data URL only when the schema’s pattern allows it', async () => {
-    const data = `data:image/png;base64,${picture.toString('base64')}`;
+    const data = `data:image/png;base64,${image.toString('base64')}`;
     const { input } = await storedOf(await create({ image: data }));
     assert.deepEqual(input, { image: data });
     assert.match(await rejectionMessage({ video_url: data.slice(0, 100) }), /must be an absolute https URL/);

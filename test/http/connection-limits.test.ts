@@ -20,16 +20,16 @@ import type { Client } from './raw-socket.ts';
 import { serveApp } from './serve.ts';
 import type { ServeOptions, ServedApp } from './serve.ts';
 
-let folder: string;
+let directory: string;
 let tls: Record<string, string>;
 before(async () => {
-  folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-limits-'));
+  directory = await mkdtemp(path.join(os.tmpdir(), 'darkroom-limits-'));
   const { cert, key } = makeCertificate('limits');
-  tls = { TLS_CERT_FILE: path.join(folder, 'crt'), TLS_KEY_FILE: path.join(folder, 'key') };
+  tls = { TLS_CERT_FILE: path.join(directory, 'crt'), TLS_KEY_FILE: path.join(directory, 'key') };
   await writeFile(tls['TLS_CERT_FILE'] ?? '', cert);
   await writeFile(tls['TLS_KEY_FILE'] ?? '', key);
 });
-after(() => rm(folder, { recursive: true, force: true }));
+after(() => rm(directory, { recursive: true, force: true }));
 
 const REQUEST = 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n';
 
@@ -198,7 +198,7 @@ describe('a request with many headers', () => {
   it('is rejected, and one with the usual number is not', async () => {
     await withApp({}, async ({ url }) => {
       const headers = (count: number): Record<string, string> =>
-        Object.fromEntries(Array.from({ length: count }, (_, place) => [`x-${place}`, '1']));
+        Object.fromEntries(Array.from({ length: count }, (_, index) => [`x-${index}`, '1']));
       assert.equal((await raw(url, 'GET', '/healthz', headers(90))).status, 200);
       const rejected = await raw(url, 'GET', '/healthz', headers(120));
       assert.deepEqual(errorOf(rejected), { status: 431, code: 'INVALID_REQUEST' });

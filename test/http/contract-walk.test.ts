@@ -100,7 +100,7 @@ const mediaParts = (url: string): Parts => {
 /** What the dashboard's own pages send. */
 const ofDashboard = { Origin: served.url, 'X-Darkroom-Dashboard': '1' };
 
-const REFUSALS: WalkedListener['refusals'] = {
+const REJECTIONS: WalkedListener['rejections'] = {
   'callMcp 403 FORBIDDEN': async () => ({
     headers: { Origin: 'https://elsewhere.example' },
     body: { jsonrpc: '2.0', id: 1, method: 'tools/list' },
@@ -140,7 +140,7 @@ const REFUSALS: WalkedListener['refusals'] = {
     return { params: { taskId, outputId: answered.data.output?.[0]?.id ?? '' } };
   },
   'createChatCompletion 400 MODEL_UNAVAILABLE': async () => ({ body: chatBody({ model: 'acme/none' }) }),
-  'createResponse 400 MODEL_UNAVAILABLE': async () => ({ body: { model: 'acme/pictures', input: 'hello' } }),
+  'createResponse 400 MODEL_UNAVAILABLE': async () => ({ body: { model: 'acme/images', input: 'hello' } }),
   'createChatCompletion 402 INSUFFICIENT_BALANCE': async () => {
     const poor = await served.newAccount({ microUsd: 1n });
     return { body: chatBody(), key: poor.client.key };
@@ -186,7 +186,7 @@ async function assertCallersRejected(route: Route, parts: Parts): Promise<void> 
     expectError(api, route, await send(served.url, route, parts, others.client.key), 403, 'FORBIDDEN');
   }
   const slow = await served.newAccount({ createsPerMinute: 1, readsPerMinute: 1, textRequestsPerMinute: 1 });
-  api.judge(route.operationId, await send(served.url, route, parts, slow.client.key));
+  api.check(route.operationId, await send(served.url, route, parts, slow.client.key));
   const limited = await send(served.url, route, parts, slow.client.key);
   expectError(api, route, limited, 429, 'RATE_LIMITED');
   assert.equal(limited.headers['x-ratelimit-remaining'], '0');
@@ -196,7 +196,7 @@ describe('a process that is not ready', () => {
   it('names the failing dependency', async () => {
     const route = routeOf('getReadiness');
     const answer = await send(away.url, route, {}, undefined);
-    api.judge(route.operationId, answer);
+    api.check(route.operationId, answer);
     assert.deepEqual([answer.status, (JSON.parse(answer.text) as { database: boolean }).database], [503, false]);
   });
 });
@@ -211,7 +211,7 @@ walk({
   awayKey: newApiKey().secret,
   requestOf: (route) => requestOf(route, world, account),
   moreAnswers: MORE_ANSWERS,
-  refusals: REFUSALS,
+  rejections: REJECTIONS,
   assertCallersRejected,
   // The first needs another store; http/direct-downloads shows it. The second needs 60 MB of webhooks from one
   // address within a minute (test/attack/request-bodies.test.ts tests their limits), the third a checkout without a build.

@@ -139,8 +139,8 @@ describe('a URL in a response', () => {
   it('is below PUBLIC_URL, whatever Host the request has', async () => {
     const { body: created } = await account.client.create(body());
     const { taskId } = created.data;
-    await served.succeed(taskId, Buffer.from('a picture'));
-    const picture = await sharp({ create: { width: 2, height: 1, channels: 3, background: '#c33' } })
+    await served.succeed(taskId, Buffer.from('an image'));
+    const image = await sharp({ create: { width: 2, height: 1, channels: 3, background: '#c33' } })
       .png()
       .toBuffer();
     const lies = {
@@ -157,7 +157,7 @@ describe('a URL in a response', () => {
       await get('/v1/tasks', lies),
       await get('/v1/storages', lies),
       await get('/openapi.json', lies),
-      await raw(served.url, 'POST', '/v1/files', { ...lies, ...authorization, 'Content-Type': 'image/png' }, picture),
+      await raw(served.url, 'POST', '/v1/files', { ...lies, ...authorization, 'Content-Type': 'image/png' }, image),
     ];
 
     for (const { status, text } of answers) {

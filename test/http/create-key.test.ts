@@ -14,7 +14,7 @@ describe('creating a key', () => {
 
     const made = await make(owner.client, {
       name: 'Büro 🦊',
-      models: ['acme/pictures'],
+      models: ['acme/images'],
       expiresAt,
       spendCaps: { day: '0.5', total: '12.000001' },
     });
@@ -25,7 +25,7 @@ describe('creating a key', () => {
       id: key.split('_')[2],
       name: 'Büro 🦊',
       scopes: ['tasks:read', 'tasks:write'],
-      models: ['acme/pictures'],
+      models: ['acme/images'],
       expiresAt,
       spendCaps: { day: '0.5', total: '12.000001' },
       spent: { day: '0', total: '0' },
@@ -67,9 +67,9 @@ describe('creating a key', () => {
     [{ ...good, scopes: ['__proto__'] }, /^invalid request: scopes\.0: enum: /],
     [{ ...good, models: null }, /^invalid request: models: type: got null, want array$/],
     [{ ...good, models: [] }, /^invalid request: models: minItems: got 0, want 1$/],
-    [{ ...good, models: ['acme/pictures', 'acme/nothing'] }, /^invalid request: models\.1: got "acme\/nothing", want /],
+    [{ ...good, models: ['acme/images', 'acme/nothing'] }, /^invalid request: models\.1: got "acme\/nothing", want /],
     [{ ...good, models: ['acme/routed@fast'] }, /^invalid request: models\.0: got "acme\/routed@fast", want /],
-    [{ ...good, models: ['Acme/pictures'] }, /^invalid request: models\.0: /],
+    [{ ...good, models: ['Acme/images'] }, /^invalid request: models\.0: /],
     [{ ...good, models: ['toString'] }, /^invalid request: models\.0: /],
     [
       { ...good, models: Array.from({ length: 101 }, (_, n) => `m${n}`) },

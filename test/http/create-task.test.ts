@@ -30,7 +30,7 @@ async function rejectionMessage(changes: Record<string, unknown>, errorCode = 'I
 describe('creating a task', () => {
   // Proves S2.2-1, S4.1-1, C1-1, C2-15.
   it('returns only the id, in the envelope, and wakes the launcher once', async () => {
-    const { wakes } = served.told;
+    const { wakes } = served.notified;
 
     const answer = await account.client.create(body());
 
@@ -44,7 +44,7 @@ describe('creating a task', () => {
     });
     assert.equal(answer.headers.get('idempotent-replay'), null);
     assert.equal(answer.headers.get('cache-control'), 'no-store');
-    assert.equal(served.told.wakes, wakes + 1);
+    assert.equal(served.notified.wakes, wakes + 1);
   });
 
   // Proves S2.2-2, S4.1-3.
@@ -109,7 +109,7 @@ describe('an invalid field', () => {
 
   // Proves C2-4.
   it('of the metadata is found whatever its name: empty, long, with a line end, or one too many', async () => {
-    const many = Object.fromEntries(Array.from({ length: 17 }, (_, place) => [`key${place}`, '']));
+    const many = Object.fromEntries(Array.from({ length: 17 }, (_, index) => [`key${index}`, '']));
     assert.match(await rejectionMessage({ metadata: many }), /^invalid request: metadata: maxProperties: .* want 16$/);
     assert.match(await rejectionMessage({ metadata: { '': 'x' } }), /^invalid request: metadata: minLength/);
     assert.match(
@@ -147,7 +147,7 @@ describe('an invalid field', () => {
 describe('an unknown model or route', () => {
   // Proves S2.1-1, S2.1-4, S7-1, S7-8, C1-6, C2-9.
   it('is rejected as MODEL_UNAVAILABLE, or with the list of routes', async () => {
-    for (const model of ['acme/none', 'Acme/pictures', '', '__proto__', 'constructor', 'acme/none@fast']) {
+    for (const model of ['acme/none', 'Acme/images', '', '__proto__', 'constructor', 'acme/none@fast']) {
       if (model === '') assert.match(await rejectionMessage({ model }), /^invalid request: model: minLength/);
       else assert.match(await rejectionMessage({ model }, 'MODEL_UNAVAILABLE'), /^the model ".*" does not exist/);
     }

@@ -92,47 +92,47 @@ export class DocumentedApi {
   }
 
   /** @throws {AssertionError} the response does not match the document. @param isHead if true, no body is expected. */
-  judge(operationId: string, answer: Answer, isHead = false): void {
+  check(operationId: string, answer: Answer, isHead = false): void {
     const { method, path, responses } = this.operation(operationId);
-    const place = `${method} ${path} → ${answer.status}`;
+    const where = `${method} ${path} → ${answer.status}`;
     const response = responses[answer.status];
-    assert.ok(response, `${place} is not in the document: ${answer.text.slice(0, 300)}`);
+    assert.ok(response, `${where} is not in the document: ${answer.text.slice(0, 300)}`);
     const { headers = {}, content = {} } = this.#resolved(response);
-    for (const [name, header] of Object.entries(headers)) this.#judgeHeader(place, name, header, answer);
-    if (!isHead) this.#judgeBody(place, content, answer);
+    for (const [name, header] of Object.entries(headers)) this.#checkHeader(where, name, header, answer);
+    if (!isHead) this.#checkBody(where, content, answer);
     const code = answer.status >= 400 ? errorCode(answer.text) : undefined;
     this.seen.add([operationId, answer.status, code].filter(Boolean).join(' '));
   }
 
-  #judgeHeader(place: string, name: string, header: Header, answer: Answer): void {
+  #checkHeader(where: string, name: string, header: Header, answer: Answer): void {
     const { required = false, schema = {} } = this.#resolved(header);
     const value = answer.headers[name.toLowerCase()];
     if (value === undefined) {
-      assert.ok(!required, `${place}: the header ${name} is missing`);
+      assert.ok(!required, `${where}: the header ${name} is missing`);
       return;
     }
     const isInteger = schema.type === 'integer' && /^-?\d+$/.test(String(value));
-    this.#validate(`${place}: ${name}`, schema, isInteger ? Number(value) : value);
+    this.#validate(`${where}: ${name}`, schema, isInteger ? Number(value) : value);
   }
 
-  #judgeBody(place: string, content: NonNullable<Response['content']>, answer: Answer): void {
+  #checkBody(where: string, content: NonNullable<Response['content']>, answer: Answer): void {
     const types = Object.keys(content);
     if (types.length === 0) {
-      assert.equal(answer.text, '', `${place} has a body`);
+      assert.equal(answer.text, '', `${where} has a body`);
       return;
     }
     const type = String(answer.headers['content-type']).split(';')[0]?.trim() ?? '';
     const matching = types.find((each) => each === type || (each.endsWith('/*') && type.startsWith(each.slice(0, -1))));
-    assert.ok(matching, `${place}: content type ${type}, and the document has ${types.join(', ')}`);
+    assert.ok(matching, `${where}: content type ${type}, and the document has ${types.join(', ')}`);
     const schema = content[matching]?.schema;
-    if (schema !== undefined) this.#validate(place, schema, JSON.parse(answer.text));
+    if (schema !== undefined) this.#validate(where, schema, JSON.parse(answer.text));
   }
 
-  #validate(place: string, schema: object, value: unknown): void {
+  #validate(where: string, schema: object, value: unknown): void {
     const validate = this.#ajv.compile(absolute(schema));
     assert.ok(
       validate(value),
-      `${place}: ${this.#ajv.errorsText(validate.errors)}\n${JSON.stringify(value)?.slice(0, 1_000)}`,
+      `${where}: ${this.#ajv.errorsText(validate.errors)}\n${JSON.stringify(value)?.slice(0, 1_000)}`,
     );
   }
 

@@ -31,8 +31,8 @@ const models = [
 let modelsDir: string;
 before(async () => {
   modelsDir = await mkdtemp(path.join(os.tmpdir(), 'darkroom-drain-'));
-  for (const [place, model] of models.entries()) {
-    await writeFile(path.join(modelsDir, `${place}.json`), JSON.stringify(model));
+  for (const [index, model] of models.entries()) {
+    await writeFile(path.join(modelsDir, `${index}.json`), JSON.stringify(model));
   }
 });
 after(() => rm(modelsDir, { recursive: true, force: true }));
@@ -112,10 +112,10 @@ describe('an api process that is stopped', () => {
       const silent = connect(Number(new URL(darkroom.url).port), '127.0.0.1');
       const silentClosed = new Promise((resolve) => void silent.on('error', () => undefined).once('close', resolve));
       const { body: created } = await account.client.create({ model: 'darkroom/scene', input: { prompt: 'a lake' } });
-      const place = `/v1/tasks/${created.data.taskId}`;
-      const events = await openEventSource(`${darkroom.url}${place}/events`, account.client.key);
+      const taskPath = `/v1/tasks/${created.data.taskId}`;
+      const events = await openEventSource(`${darkroom.url}${taskPath}/events`, account.client.key);
       await events.until(1);
-      const waiting = account.client.send('GET', place, undefined, { Prefer: 'wait=30' });
+      const waiting = account.client.send('GET', taskPath, undefined, { Prefer: 'wait=30' });
       const stream = await begunStream(started, 'acme/slow', 80);
 
       const ended = api.kill('SIGTERM');

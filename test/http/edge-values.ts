@@ -50,5 +50,5 @@ export const edgeValue: fc.Arbitrary<string> = fc.oneof(
   fc.tuple(edgeText, edgeText).map(([name, text]) => `{${JSON.stringify(name)}:${JSON.stringify(text)}}`),
   fc.constantFrom(...PROTOTYPE_NAMES).map((name) => `{"${name}":{"a":1}}`),
   fc.constant(`[${'1,'.repeat(2_000)}1]`),
-  fc.constant(`{${Array.from({ length: 2_000 }, (_, place) => `"k${place}":${place}`).join()}}`),
+  fc.constant(`{${Array.from({ length: 2_000 }, (_, index) => `"k${index}":${index}`).join()}}`),
 );

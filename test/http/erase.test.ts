@@ -8,7 +8,7 @@ import { serveApp } from './serve.ts';
 import type { ServedAccount, ServedApp } from './serve.ts';
 import { listStored } from './stored-outputs.ts';
 
-const CANARY = 'a canary nobody may find';
+const CANARY = 'a canary no one may find';
 const REQUEST = body({ input: { prompt: CANARY }, metadata: { order: CANARY } });
 
 let served: ServedApp;
@@ -24,7 +24,7 @@ const erase = (taskId: string, of: ServedAccount = account): Promise<ApiAnswer> 
 
 async function finishedTask(key?: string): Promise<string> {
   const { body: created } = await account.client.create(REQUEST, key);
-  await served.succeed(created.data.taskId, Buffer.from('a picture'));
+  await served.succeed(created.data.taskId, Buffer.from('an image'));
   return created.data.taskId;
 }
 

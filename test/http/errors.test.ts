@@ -81,7 +81,7 @@ describe('a key without the scope', () => {
     assert.equal((await writer.client.get(newTaskId())).status, 403);
     const model = await other.client.create(body());
     assert.equal(model.body.error_code, 'FORBIDDEN');
-    assert.match(model.body.message, /acme\/pictures/);
+    assert.match(model.body.message, /acme\/images/);
     assert.equal((await other.client.create(body({ model: 'acme/routed@fast' }))).status, 200);
   });
 
@@ -124,8 +124,8 @@ describe('an unknown resource', () => {
     answers.push(await raw(served.url, 'DELETE', '/nothing', bearer()));
     answers.push(await raw(served.url, 'PROPFIND', '/nothing', bearer()));
 
-    for (const [place, answer] of answers.entries()) {
-      assert.deepEqual(errorOf(answer), { status: 404, code: 'NOT_FOUND' }, paths[place]);
+    for (const [index, answer] of answers.entries()) {
+      assert.deepEqual(errorOf(answer), { status: 404, code: 'NOT_FOUND' }, paths[index]);
     }
     assert.equal(new Set(answers.map((answer) => answer.text)).size, 1);
   });
@@ -145,8 +145,8 @@ describe('an unknown resource', () => {
       await raw(served.url, 'GET', '/nothing', { Accept: 'application/json, text/html' }),
       await raw(served.url, 'GET', '/nothing', { Accept: '*/*' }),
     ];
-    for (const [place, answer] of others.entries()) {
-      assert.deepEqual(errorOf(answer), { status: 404, code: 'NOT_FOUND' }, String(place));
+    for (const [index, answer] of others.entries()) {
+      assert.deepEqual(errorOf(answer), { status: 404, code: 'NOT_FOUND' }, String(index));
     }
     assert.equal((await raw(served.url, 'GET', '/mcp', headers)).status, 405);
   });

@@ -286,7 +286,7 @@ describe('the estimate of an invalid request', () => {
   });
 
   it('reports only the first errors when a body has too many', async () => {
-    const members = (length: number) => Array.from({ length }, (_, place) => `"f${place}":1`).join(',');
+    const members = (length: number) => Array.from({ length }, (_, index) => `"f${index}":1`).join(',');
     const many = members(9_990);
 
     const inside = await estimate(`{"model":"acme/video","input":{"prompt":"a",${many}}}`);

@@ -32,21 +32,21 @@ interface WireFile {
 
 let served: ServedApp;
 let account: ServedAccount;
-let picture: Buffer;
+let image: Buffer;
 /** The fixed time of the app's clock, in milliseconds since 1970; undefined: it follows the machine's. */
 let standsAt: number | undefined;
-let folder: string;
+let directory: string;
 before(async () => {
-  folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-uploads-'));
-  served = await serveApp({ now: () => standsAt ?? Date.now(), environment: { STORE_URL: `file://${folder}` } });
+  directory = await mkdtemp(path.join(os.tmpdir(), 'darkroom-uploads-'));
+  served = await serveApp({ now: () => standsAt ?? Date.now(), environment: { STORE_URL: `file://${directory}` } });
   account = await served.newAccount();
-  picture = await sharp({ create: { width: 8, height: 6, channels: 3, background: '#d9532f' } })
+  image = await sharp({ create: { width: 8, height: 6, channels: 3, background: '#d9532f' } })
     .png()
     .toBuffer();
 });
 after(async () => {
   await served.close();
-  await rm(folder, { recursive: true, force: true });
+  await rm(directory, { recursive: true, force: true });
 });
 
 function authorized(of: ServedAccount = account): Record<string, string> {
@@ -109,38 +109,38 @@ describe('an upload', () => {
   // Proves C7-27.
   it('is accepted as raw bytes, whatever its content type, and served with its detected type', async () => {
     for (const type of [undefined, 'image/png', 'application/octet-stream', 'application/x-www-form-urlencoded']) {
-      const file = fileOf(await sendRaw(picture, type));
+      const file = fileOf(await sendRaw(image, type));
 
       assert.deepEqual(Object.keys(file).sort(), ['expireAt', 'id', 'mimeType', 'sizeBytes', 'url']);
       assert.match(file.id, /^file_[0-9A-HJKMNP-TV-Z]{26}$/);
       assert.equal(file.mimeType, 'image/png');
-      assert.equal(file.sizeBytes, picture.length);
+      assert.equal(file.sizeBytes, image.length);
       const response = await fetch(file.url);
       assert.equal(response.headers.get('content-type'), 'image/png');
       assert.match(String(response.headers.get('content-disposition')), new RegExp(`"${file.id}\\.png"`));
-      assert.ok(Buffer.from(await response.arrayBuffer()).equals(picture));
+      assert.ok(Buffer.from(await response.arrayBuffer()).equals(image));
     }
   });
 
   // Proves C7-27.
   it('is accepted as the one file of a form, whatever its field is called', async () => {
     for (const name of ['file', '__proto__', 'ü'.repeat(20)]) {
-      const file = fileOf(await sendForm(formOf([filePart(picture, name)])));
-      assert.equal(file.sizeBytes, picture.length);
+      const file = fileOf(await sendForm(formOf([filePart(image, name)])));
+      assert.equal(file.sizeBytes, image.length);
     }
     const form = new FormData();
-    form.append('picture', new Blob([picture]), 'fox.png');
+    form.append('image', new Blob([image]), 'fox.png');
     const response = await fetch(`${served.url}/v1/files`, { method: 'POST', headers: authorized(), body: form });
     assert.equal(response.status, 200);
   });
 
   it('is streamed: a video of many megabytes arrives whole', async () => {
-    const film = Buffer.concat([MP4_HEAD, randomBytes(20_000_000)]);
-    for (const send of [() => sendRaw(film, 'video/mp4'), () => sendForm(formOf([filePart(film)]))]) {
+    const video = Buffer.concat([MP4_HEAD, randomBytes(20_000_000)]);
+    for (const send of [() => sendRaw(video, 'video/mp4'), () => sendForm(formOf([filePart(video)]))]) {
       const file = fileOf(await send());
       assert.equal(file.mimeType, 'video/mp4');
       const bytes = Buffer.from(await (await fetch(file.url)).arrayBuffer());
-      assert.equal(createHash('sha256').update(bytes).digest('hex'), createHash('sha256').update(film).digest('hex'));
+      assert.equal(createHash('sha256').update(bytes).digest('hex'), createHash('sha256').update(video).digest('hex'));
     }
   });
 
@@ -156,7 +156,7 @@ describe('an upload', () => {
       const svg = '<svg xmlns="http://www.w3.org/2000/svg"/>';
       assert.equal(errorOf(await sendForm(formOf([filePart(svg)]))).status, 415);
       const headers = { ...authorized(), 'Content-Encoding': 'gzip' };
-      assert.equal(errorOf(await raw(served.url, 'POST', '/v1/files', headers, picture)).status, 415);
+      assert.equal(errorOf(await raw(served.url, 'POST', '/v1/files', headers, image)).status, 415);
     });
   });
 
@@ -167,15 +167,15 @@ describe('an upload', () => {
       [() => sendForm(formOf([filePart('')])), /the file is empty/],
       [() => sendForm(formOf([])), /missing property: file/],
       [() => sendForm(formOf([field])), /^additional properties not allowed: purpose$/],
-      [() => sendForm(formOf([filePart(picture), field])), /^additional properties not allowed: purpose$/],
-      [() => sendForm(formOf([field, filePart(picture)])), /^additional properties not allowed: purpose$/],
-      [() => sendForm(formOf([filePart(picture), filePart(picture, 'second')])), /more than one file/],
-      [() => sendForm(formOf([filePart(picture), filePart('')])), /more than one file/],
+      [() => sendForm(formOf([filePart(image), field])), /^additional properties not allowed: purpose$/],
+      [() => sendForm(formOf([field, filePart(image)])), /^additional properties not allowed: purpose$/],
+      [() => sendForm(formOf([filePart(image), filePart(image, 'second')])), /more than one file/],
+      [() => sendForm(formOf([filePart(image), filePart('')])), /more than one file/],
       [() => sendForm(formOf([{ head: 'X-Other: 1', bytes: 'nameless' }])), /missing property: file/],
-      [() => sendForm(formOf([filePart(picture)]).subarray(0, -20)), /not well-formed or breaks off/],
+      [() => sendForm(formOf([filePart(image)]).subarray(0, -20)), /not well-formed or breaks off/],
       [() => sendForm(Buffer.from('nothing of a form')), /not well-formed or breaks off/],
-      [() => sendForm(formOf([filePart(picture)], 'another')), /not well-formed or breaks off/],
-      [() => sendRaw(formOf([filePart(picture)]), 'multipart/form-data'), /names no boundary/],
+      [() => sendForm(formOf([filePart(image)], 'another')), /not well-formed or breaks off/],
+      [() => sendRaw(formOf([filePart(image)]), 'multipart/form-data'), /names no boundary/],
     ];
     await leavingNothing(async () => {
       for (const [send, message] of cases) {
@@ -193,7 +193,7 @@ describe('an upload', () => {
       const [head] = await rejectionOfHead('POST', '/v1/files', announced);
       assert.match(head ?? '', /^HTTP\/1.1 413 /);
 
-      const tooLong = Buffer.concat([picture, Buffer.alloc(MAX_UPLOAD_BYTES)]);
+      const tooLong = Buffer.concat([image, Buffer.alloc(MAX_UPLOAD_BYTES)]);
       const answer = await raw(
         served.url,
         'POST',
@@ -212,7 +212,7 @@ describe('an upload', () => {
       const head = `POST /v1/files HTTP/1.1\r\nHost: x\r\nAuthorization: ${authorized()['Authorization']}\r\n`;
       for (const type of ['image/png', 'multipart/form-data; boundary=frontier']) {
         const form = formOf([filePart(randomBytes(600_000))]).subarray(0, 500_000);
-        const body = type === 'image/png' ? Buffer.concat([picture, randomBytes(500_000)]) : form;
+        const body = type === 'image/png' ? Buffer.concat([image, randomBytes(500_000)]) : form;
         const socket = connect(Number(port), hostname);
         socket.write(`${head}Content-Type: ${type}\r\nContent-Length: 5000000\r\n\r\n`);
         socket.write(body);
@@ -225,19 +225,19 @@ describe('an upload', () => {
 
   /** Waits until this many files of the store are being written. */
   function untilUnfinished(count: number): Promise<void> {
-    const partial = path.join(folder, '~partial');
+    const partial = path.join(directory, '~partial');
     return until(`${count} files are being written`, async () => (await readdir(partial)).length === count);
   }
 
   it('needs the scope storage:write, and has a rate limit of its own', async () => {
     const reader = await account.newKey({ scopes: ['storage:read', 'tasks:write'] });
     const headers = { Authorization: `Bearer ${reader.client.key}` };
-    assert.deepEqual(errorOf(await raw(served.url, 'POST', '/v1/files', headers, picture)), {
+    assert.deepEqual(errorOf(await raw(served.url, 'POST', '/v1/files', headers, image)), {
       status: 403,
       code: 'FORBIDDEN',
     });
-    assert.equal(errorOf(await raw(served.url, 'POST', '/v1/files', {}, picture)).status, 401);
-    const answer = await sendRaw(picture);
+    assert.equal(errorOf(await raw(served.url, 'POST', '/v1/files', {}, image)).status, 401);
+    const answer = await sendRaw(image);
     assert.equal(answer.headers['x-ratelimit-limit'], '1000000');
   });
 
@@ -245,11 +245,11 @@ describe('an upload', () => {
     const full = await served.newAccount();
     const insert = `INSERT INTO files (id, account_id, object_key, mime_type, size_bytes, sha256, created_at, expires_at)
       VALUES ($1, $2, $1, 'video/mp4', $3, '', now(), to_timestamp($4::float8))`;
-    const room = Math.floor(picture.length * 1.5);
+    const room = Math.floor(image.length * 1.5);
     const expiry = Math.floor(Date.now() / 1000) + 1_000;
     await served.room.rows(insert, `file_${full.id}`, full.id, ACCOUNT_UPLOAD_BYTES - room, expiry);
 
-    const answers = await Promise.all([sendRaw(picture, undefined, full), sendRaw(picture, undefined, full)]);
+    const answers = await Promise.all([sendRaw(image, undefined, full), sendRaw(image, undefined, full)]);
 
     assert.deepEqual(answers.map(({ status }) => String(status)).sort(), ['200', '429']);
     const rejected = answers.find(({ status }) => status === 429);
@@ -259,10 +259,10 @@ describe('an upload', () => {
     const retryAfter = Number(rejected.headers['retry-after']);
     assert.ok(retryAfter > 900 && retryAfter <= 1_000, String(retryAfter));
     // Another account is not affected, and deleting makes room.
-    fileOf(await sendRaw(picture));
+    fileOf(await sendRaw(image));
     const [kept] = answers.filter(({ status }) => status === 200).map(fileOf);
     await full.client.send('DELETE', `/v1/files/${kept?.id}`);
-    fileOf(await sendRaw(picture, undefined, full));
+    fileOf(await sendRaw(image, undefined, full));
   });
 });
 
@@ -371,7 +371,7 @@ describe('an uploaded file', () => {
 
   // Proves C7-29.
   it('can be read only by its owner', async () => {
-    const file = fileOf(await sendRaw(picture));
+    const file = fileOf(await sendRaw(image));
     const stranger = await served.newAccount();
 
     const answer = await read(file.id);
@@ -395,7 +395,7 @@ describe('an uploaded file', () => {
 
   // Proves C7-29.
   it('is unavailable immediately after deletion, URLs included, and cannot be deleted twice', async () => {
-    const file = fileOf(await sendRaw(picture));
+    const file = fileOf(await sendRaw(image));
 
     const answer = await remove(file.id);
     assert.equal(answer.status, 200);
@@ -412,7 +412,7 @@ describe('an uploaded file', () => {
     const expire = () => expireFiles(database, { now: standsAt ?? Date.now(), urlGraceSeconds: 2_100, limit: 100 });
     try {
       standsAt = start;
-      const first = fileOf(await sendRaw(picture));
+      const first = fileOf(await sendRaw(image));
       standsAt = start + 24 * HOUR_MS - 60_000;
       const last = (await read(first.id)).body.data as unknown as WireFile;
       assert.equal((await fetch(first.url)).status, 403, 'an old URL is over');

@@ -37,27 +37,27 @@ after(async () => {
 
 /** One way to break a request. */
 type Breakage =
-  | { readonly part: 'body'; readonly place: number; readonly json: string }
+  | { readonly part: 'body'; readonly index: number; readonly json: string }
   | { readonly part: 'whole body'; readonly json: string }
-  | { readonly part: 'query'; readonly place: number; readonly text: string; readonly isTwice: boolean }
-  | { readonly part: 'path'; readonly place: number; readonly text: string }
+  | { readonly part: 'query'; readonly index: number; readonly text: string; readonly isTwice: boolean }
+  | { readonly part: 'path'; readonly index: number; readonly text: string }
   | { readonly part: 'header'; readonly name: string; readonly text: string };
 
 const HEADERS = ['Idempotency-Key', 'Prefer', 'Last-Event-ID', 'Range', 'If-None-Match', 'Accept', 'Content-Type'];
-const place = fc.nat({ max: 1_000 });
+const index = fc.nat({ max: 1_000 });
 const breakage: fc.Arbitrary<Breakage> = fc.oneof(
-  { weight: 4, arbitrary: fc.record({ part: fc.constant('body' as const), place, json: edgeValue }) },
+  { weight: 4, arbitrary: fc.record({ part: fc.constant('body' as const), index, json: edgeValue }) },
   { weight: 1, arbitrary: fc.record({ part: fc.constant('whole body' as const), json: edgeValue }) },
   {
     weight: 3,
     arbitrary: fc.record({
       part: fc.constant('query' as const),
-      place,
+      index,
       text: fc.oneof(edgeText, edgeNumber, fc.constantFrom('NaN', 'Infinity', '1e3', '٣', 'TRUE', 'tk-svc-X')),
       isTwice: fc.boolean(),
     }),
   },
-  { weight: 2, arbitrary: fc.record({ part: fc.constant('path' as const), place, text: edgeText }) },
+  { weight: 2, arbitrary: fc.record({ part: fc.constant('path' as const), index, text: edgeText }) },
   {
     weight: 1,
     arbitrary: fc.record({
@@ -103,19 +103,19 @@ function broken(route: Route, parts: Parts, how: Breakage): Parts {
         ? good
         : { ...Object.fromEntries(declared.map((name) => [name, null])), ...good };
       const paths = pathsOf(filled).slice(1);
-      const path = paths[how.place % Math.max(paths.length, 1)] ?? [];
+      const path = paths[how.index % Math.max(paths.length, 1)] ?? [];
       const kept = Array.isArray(good) ? good : { ...good, ...(path[0] === undefined ? {} : pick(filled, path[0])) };
       return json(replaced(kept, path, how.json));
     }
     case 'query': {
       const names = [...Object.keys(route.query?.properties ?? {}), `${route.queryPrefix ?? 'unknown.'}x`];
-      const name = encodeURIComponent(names[how.place % names.length] ?? 'x');
+      const name = encodeURIComponent(names[how.index % names.length] ?? 'x');
       const pair = `${name}=${encodeURIComponent(wellFormed(how.text))}`;
       return { ...parts, query: how.isTwice ? `${pair}&${pair}` : pair };
     }
     case 'path': {
       const names = [...route.path.matchAll(/\{(\w+)(?:\.\.\.)?\}/g)].map(([, name = '']) => name);
-      const name = names[how.place % Math.max(names.length, 1)];
+      const name = names[how.index % Math.max(names.length, 1)];
       if (name === undefined) return parts;
       return { ...parts, params: { ...parts.params, [name]: encodeURIComponent(wellFormed(how.text)) } };
     }
@@ -146,14 +146,14 @@ describe('a request with one invalid part', () => {
           assert.ok(answer.status < 500, context);
           if (answer.status < 400) return;
           assert.deepEqual(await moneyOf(account.id), before, context);
-          if (answer.text === '' || route.answer.kind === 'other') return;
+          if (answer.text === '' || route.response.kind === 'other') return;
           // A head of more than 8 kB is rejected before routing: the error has the envelope, which every client
           // reads.
           const form = answer.status === 431 ? 'envelope' : errorFormOf(route.path);
           const message = messageOf(answer, form, context);
           assert.ok(message.length > 0 && message.length < 2_000, context);
         }),
-        { numRuns: RUNS, examples: [[{ part: 'query', place: 0, text: 'x'.repeat(9_000), isTwice: false }]] },
+        { numRuns: RUNS, examples: [[{ part: 'query', index: 0, text: 'x'.repeat(9_000), isTwice: false }]] },
       );
     }
   });

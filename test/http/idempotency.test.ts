@@ -142,12 +142,12 @@ describe('a replay', () => {
   it('returns the failed task of a key, and wakes no process', async () => {
     const { body: created } = await account.client.create(body(), 'order-11');
     await account.client.send('POST', `/v1/tasks/${created.data.taskId}/cancel`);
-    const { wakes } = served.told;
+    const { wakes } = served.notified;
 
     const answer = await account.client.create(body(), 'order-11');
 
     assert.equal(answer.body.data.taskId, created.data.taskId);
-    assert.equal(served.told.wakes, wakes);
+    assert.equal(served.notified.wakes, wakes);
   });
 
   // Proves C1-19.

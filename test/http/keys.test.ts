@@ -15,21 +15,21 @@ describe('a key', () => {
     const owner = await served.newAccount();
     const own = await make(owner.client, {
       scopes: ['keys:manage', 'tasks:write'],
-      models: ['acme/pictures'],
+      models: ['acme/images'],
       expiresAt: clock.nowMs / 1000 + 100,
       spendCaps: { day: '1', total: '2' },
     });
     const within = {
       name: 'x',
       scopes: ['tasks:write'],
-      models: ['acme/pictures'],
+      models: ['acme/images'],
       expiresAt: clock.nowMs / 1000 + 100,
       spendCaps: { day: '1', total: '2' },
     };
 
     for (const [change, message] of [
       [{ scopes: ['tasks:write', 'billing:read'] }, /lacks the scope billing:read/],
-      [{ models: ['acme/pictures', 'acme/free'] }, /may not use the model acme\/free/],
+      [{ models: ['acme/images', 'acme/free'] }, /may not use the model acme\/free/],
       [{ models: undefined }, /may not use every model/],
       [{ expiresAt: clock.nowMs / 1000 + 101 }, /would live longer/],
       [{ expiresAt: 0 }, /would live longer/],
@@ -63,7 +63,7 @@ describe('a key', () => {
   // Proves C7-9.
   it('changes none with more scopes than its own, but always itself', async () => {
     const owner = await served.newAccount();
-    const limits = { models: ['acme/pictures'], expiresAt: clock.nowMs / 1000 + 1_000, spendCaps: { day: '1' } };
+    const limits = { models: ['acme/images'], expiresAt: clock.nowMs / 1000 + 1_000, spendCaps: { day: '1' } };
     const scopes = ['keys:manage', 'tasks:read'];
     const more = [
       await make(owner.client, { scopes: ['tasks:write'], ...limits }),
@@ -99,7 +99,7 @@ describe('a key', () => {
     const [owner, stranger] = [await served.newAccount(), await served.newAccount()];
     const made = await make(owner.client);
 
-    for (const id of [made.id, 'nobodyhas1', 'x', '__proto__', 'x'.repeat(500), '%00', 'a%2Fb', '%F0%9F%A6%8A']) {
+    for (const id of [made.id, 'unknownkey', 'x', '__proto__', 'x'.repeat(500), '%00', 'a%2Fb', '%F0%9F%A6%8A']) {
       const answers = [
         await raw(served.url, 'DELETE', `${KEYS}/${id}`, { Authorization: `Bearer ${stranger.client.key}` }),
         await raw(served.url, 'POST', `${KEYS}/${id}/rotate`, { Authorization: `Bearer ${stranger.client.key}` }),

@@ -57,7 +57,7 @@ describe('the ledger', () => {
     const [hold] = entries.filter(({ id }) => id === `hold:${done}`);
     assert.deepEqual(
       [hold?.kind, hold?.reference, hold?.currency, hold?.keyId, hold?.model],
-      ['hold', done, 'USD', keyId, 'acme/pictures'],
+      ['hold', done, 'USD', keyId, 'acme/images'],
     );
     assert.deepEqual([entries.at(-1)?.keyId, entries.at(-1)?.model], [null, null]);
     assert.deepEqual((await get<WireAccount>(client, '/v1/account')).data.available, entries[0]?.available);
@@ -67,9 +67,9 @@ describe('the ledger', () => {
     const account = await served.newAccount({ microUsd: 0n });
     const book = (count: number, name: string): Promise<unknown> =>
       Promise.all(
-        Array.from({ length: count }, (_, place) =>
+        Array.from({ length: count }, (_, index) =>
           served.room.database.transaction((transaction) =>
-            topUp(transaction, account.id, 1n, `${account.id}:${name}:${place}`),
+            topUp(transaction, account.id, 1n, `${account.id}:${name}:${index}`),
           ),
         ),
       );
@@ -89,7 +89,7 @@ describe('the ledger', () => {
     assert.deepEqual(read, whole);
     const [newest, ...older] = (await ledger(account.client, 'size=100')).entries;
     assert.equal(newest?.available, '0.000034');
-    for (const [place, { balance }] of older.entries()) assert.equal(balance, formatUsd(BigInt(33 - place)));
+    for (const [index, { balance }] of older.entries()) assert.equal(balance, formatUsd(BigInt(33 - index)));
   });
 
   // Proves C7-21.
@@ -114,7 +114,7 @@ describe('the ledger', () => {
     );
     assert.deepEqual((await ids('kind=capture&kind=topup')).length, 2);
     assert.deepEqual(await ids('kind=adjustment'), []);
-    assert.deepEqual(await ids('keyId=nobodyhas1'), []);
+    assert.deepEqual(await ids('keyId=unknownkey'), []);
     const [hold] = (await ledger(account.client, `reference=${taskId}&kind=hold`)).entries;
     const at = hold?.at ?? 0;
     assert.ok((await ids(`from=${at}`)).includes(`hold:${taskId}`));

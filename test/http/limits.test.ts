@@ -34,8 +34,8 @@ async function tasksOf({ id }: ServedAccount): Promise<number | undefined> {
 /** An account with this limit of creates, which has used all of it. */
 async function exhausted(limits: Limits = { createsPerMinute: 3 }): Promise<ServedAccount> {
   const account = await served.newAccount(limits);
-  for (let place = 0; place < 3; place++)
-    assert.equal((await account.client.create(body(), `key-${place}`)).status, 200);
+  for (let index = 0; index < 3; index++)
+    assert.equal((await account.client.create(body(), `key-${index}`)).status, 200);
   return account;
 }
 
@@ -68,7 +68,7 @@ describe('the rate limit of create requests', () => {
 
     assert.deepEqual(limitsOf(await account.client.create(body())), [6, 5, seconds + 10]);
     assert.deepEqual(limitsOf(await account.client.create(body())), [6, 4, seconds + 20]);
-    for (let place = 0; place < 4; place++) await account.client.create(body());
+    for (let index = 0; index < 4; index++) await account.client.create(body());
     assert.deepEqual(limitsOf(await account.client.create(body())), [6, 0, seconds + 60]);
     clock += 15_000;
     assert.deepEqual(limitsOf(await account.client.create(body())), [6, 0, seconds + 15 + 55]);
@@ -104,7 +104,7 @@ describe('the rate limit of create requests', () => {
 
   it('counts a request that is rejected for another reason', async () => {
     const account = await served.newAccount({ createsPerMinute: 3 });
-    for (let place = 0; place < 3; place++) assert.equal((await account.client.create({ model: 'none' })).status, 400);
+    for (let index = 0; index < 3; index++) assert.equal((await account.client.create({ model: 'none' })).status, 400);
 
     assert.equal((await account.client.create(body())).status, 429);
   });
@@ -187,10 +187,10 @@ describe('attempts without a valid key', () => {
       ...(forwardedFor === undefined ? {} : { 'X-Forwarded-For': forwardedFor }),
     });
 
-  async function rejectedOf(attempts: number, once: (place: number) => Promise<RawAnswer>): Promise<RawAnswer[]> {
+  async function rejectedOf(attempts: number, once: (index: number) => Promise<RawAnswer>): Promise<RawAnswer[]> {
     const rejected: RawAnswer[] = [];
-    for (let place = 0; place < attempts; place++) {
-      const answer = await once(place);
+    for (let index = 0; index < attempts; index++) {
+      const answer = await once(index);
       if (answer.status === 429) rejected.push(answer);
       else assert.equal(answer.status, 401);
     }
@@ -204,7 +204,7 @@ describe('attempts without a valid key', () => {
       const account = await app.newAccount();
       const keys = ['', 'nonsense', 'dk_live_x', newApiKey().secret];
 
-      const rejected = await rejectedOf(LIMIT + 10, (place) => attempt(app, keys[place % keys.length] ?? ''));
+      const rejected = await rejectedOf(LIMIT + 10, (index) => attempt(app, keys[index % keys.length] ?? ''));
 
       assert.equal(rejected.length, 10);
       const [first] = rejected;
@@ -222,7 +222,7 @@ describe('attempts without a valid key', () => {
   it('cannot evade the limit with a forwarding header, unless a trusted proxy wrote it', async () => {
     const app = await serveApp({ now: () => clock });
     try {
-      const spoofed = await rejectedOf(LIMIT + 10, (place) => attempt(app, '', `203.0.113.${place}`));
+      const spoofed = await rejectedOf(LIMIT + 10, (index) => attempt(app, '', `203.0.113.${index}`));
       assert.equal(spoofed.length, 10);
     } finally {
       await app.close();
@@ -234,8 +234,8 @@ describe('attempts without a valid key', () => {
     try {
       assert.equal((await rejectedOf(LIMIT + 5, () => attempt(app, '', '1.2.3.4, 203.0.113.7'))).length, 5);
       assert.equal((await rejectedOf(1, () => attempt(app, '', '203.0.113.8'))).length, 0);
-      const sameNetwork = await rejectedOf(LIMIT + 5, (place) =>
-        attempt(app, '', `2001:db8:0:1:${place.toString(16)}::${place.toString(16)}`),
+      const sameNetwork = await rejectedOf(LIMIT + 5, (index) =>
+        attempt(app, '', `2001:db8:0:1:${index.toString(16)}::${index.toString(16)}`),
       );
       assert.equal(sameNetwork.length, 5);
       assert.equal((await rejectedOf(1, () => attempt(app, '', '2001:db8:0:2::1'))).length, 0);

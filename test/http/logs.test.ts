@@ -7,7 +7,7 @@ import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom, TestAccount } from '../support/darkroom.ts';
 import type { Statement } from '../../src/database/database.ts';
 
-const PROMPT = 'a secret lighthouse nobody may read about';
+const PROMPT = 'a secret lighthouse no one may read about';
 const KEY = 'idempotency-key-that-is-an-order-number';
 const CALLBACK = 'https://example.com/hook-with-a-token-in-it';
 const METADATA = 'metadata-of-a-customer';

@@ -199,9 +199,9 @@ describe('a download URL', () => {
   it('with any character altered is rejected with 403, and so is one of another key', async () => {
     const { id, url } = await storedOutput();
     const token = tokenOf(url);
-    for (let place = 0; place < token.length; place++) {
-      const other = token[place] === 'A' ? 'B' : 'A';
-      const altered = token.slice(0, place) + other + token.slice(place + 1);
+    for (let index = 0; index < token.length; index++) {
+      const other = token[index] === 'A' ? 'B' : 'A';
+      const altered = token.slice(0, index) + other + token.slice(index + 1);
       const { status, code } = await rejectionOf(withToken(url, altered));
       assert.deepEqual({ status, code }, { status: 403, code: 'FORBIDDEN' }, altered);
     }

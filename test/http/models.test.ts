@@ -16,7 +16,7 @@ const OLD = definition({
   name: 'acme/deep/old',
   deprecatedAt: DEPRECATED_AT,
   retiresAt: RETIRES_AT,
-  replacement: 'acme/pictures',
+  replacement: 'acme/images',
 });
 
 let now = Date.now();
@@ -78,7 +78,7 @@ describe('the list of models', () => {
         routes: ['default'],
         pricing: OLD.pricing,
         deprecation: DEPRECATED_AT,
-        replacement: 'acme/pictures',
+        replacement: 'acme/images',
       },
     );
     assert.deepEqual(Object.keys(data[0] ?? {}).sort(), Object.keys(data.at(-1) ?? {}).sort());
@@ -111,7 +111,7 @@ describe('the list of models', () => {
 
     now = RETIRES_AT * 1000;
     assert.ok(!(await idsFor()).includes('acme/deep/old'));
-    assert.ok((await idsFor()).includes('acme/pictures'));
+    assert.ok((await idsFor()).includes('acme/images'));
   });
 
   it('is answered with 304 to a client that has it', async () => {
@@ -142,7 +142,7 @@ describe('one model', () => {
   });
 
   it('is not found by a similar name', async () => {
-    const names = ['acme', 'acme/', '/', '//', 'acme/Pictures', 'acme/pictures/', 'acme/pictures@default', 'a%00b'];
+    const names = ['acme', 'acme/', '/', '//', 'acme/Images', 'acme/images/', 'acme/images@default', 'a%00b'];
     for (const name of [...names, 'acme/routed@fast', '__proto__', 'constructor', 'x'.repeat(5_000), '%F0%9F%A6%8A']) {
       const answer = await oldModel(name);
       assert.equal(answer.status, 404, name);
@@ -183,7 +183,7 @@ describe('a deprecated model', () => {
       current,
       await account.client.get(current.body.data.taskId),
       await account.client.send('POST', '/v1/tasks/estimate', body()),
-      await oldModel('acme/pictures'),
+      await oldModel('acme/images'),
     ]) {
       assert.deepEqual(deprecationHeaders(answer), [null, null]);
     }
@@ -202,14 +202,14 @@ describe('a deprecated model', () => {
     for (const answer of [rejected, estimate]) {
       assert.equal(answer.status, 400);
       assert.equal(answer.body.error_code, 'MODEL_UNAVAILABLE');
-      assert.match(answer.body.message, /"acme\/deep\/old" was retired .* use "acme\/pictures"$/);
+      assert.match(answer.body.message, /"acme\/deep\/old" was retired .* use "acme\/images"$/);
     }
     assert.equal((await oldModel()).status, 404);
     assert.equal(replayed.body.data.taskId, created.data.taskId);
     assert.equal(running.body.data.status, 'queued');
     assert.deepEqual(deprecationHeaders(running), COUNTED);
 
-    await served.succeed(created.data.taskId, Buffer.from('picture'));
+    await served.succeed(created.data.taskId, Buffer.from('image'));
     assert.equal((await account.client.get(created.data.taskId)).body.data.status, 'success');
   });
 });

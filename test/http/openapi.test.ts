@@ -102,8 +102,8 @@ describe('/openapi.json', () => {
   it('describes every parameter, and uses no private keyword', () => {
     for (const operation of Object.values(document.paths).flatMap((operations) => Object.values(operations))) {
       for (const parameter of operation.parameters ?? []) {
-        const place = `${operation.operationId} ${parameter.name}`;
-        assert.ok((parameter.description ?? '').length > 5, `${place} is not described`);
+        const where = `${operation.operationId} ${parameter.name}`;
+        assert.ok((parameter.description ?? '').length > 5, `${where} is not described`);
       }
     }
     assert.doesNotMatch(JSON.stringify(document), /x-clamped/);
@@ -221,7 +221,7 @@ describe('/openapi.json', () => {
       summary: 'x',
       access: 'none',
       errors: ['METHOD_NOT_ALLOWED'],
-      answer: { kind: 'other', mimeTypes: ['text/plain'], description: 'x' },
+      response: { kind: 'other', mimeTypes: ['text/plain'], description: 'x' },
       handle: async () => undefined,
     });
     const source = { title: 'x', description: 'x', serverUrl: 'http://127.0.0.1', routes: [route], models: [] };

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import sharp from 'sharp';
 import { body } from '../tasks/task-room.ts';
-import { noise } from '../clients/mcp-pictures.ts';
+import { noise } from '../clients/mcp-images.ts';
 import { serveApp } from './serve.ts';
 import type { MadeOutput, ServedAccount, ServedApp } from './serve.ts';
 
@@ -29,7 +29,7 @@ async function ask(path: string, key = account.client.key): Promise<Response> {
   return fetch(`${served.url}${path}`, { headers: { Authorization: `Bearer ${key}` } });
 }
 
-async function picture(path: string): Promise<Buffer> {
+async function readPreview(path: string): Promise<Buffer> {
   const answer = await ask(path);
   assert.equal(answer.status, 200, path);
   assert.equal(answer.headers.get('content-type'), 'image/jpeg');
@@ -37,44 +37,44 @@ async function picture(path: string): Promise<Buffer> {
 }
 
 describe('the preview of an output', () => {
-  it('is a JPEG within the requested pixels and bytes, for any picture', async () => {
+  it('is a JPEG within the requested pixels and bytes, for any image', async () => {
     const path = await previewPath((await noise(1500, 900)).bytes);
     for (const [query, edge, most] of [
       ['', 768, 200_000],
       ['?maxEdge=1024&maxBytes=1000000', 1024, 1_000_000],
       ['?maxEdge=64', 64, 200_000],
     ] as const) {
-      const bytes = await picture(path + query);
+      const bytes = await readPreview(path + query);
       const { format, width, height } = await sharp(bytes).metadata();
       assert.equal(format, 'jpeg');
       assert.ok(bytes.length <= most, `${query}: ${bytes.length}`);
       assert.ok(width <= edge && Math.abs(width / height - 1500 / 900) < 0.05, `${query}: ${width} x ${height}`);
     }
-    const tiny = await picture(`${path}?maxBytes=5000`);
+    const tiny = await readPreview(`${path}?maxBytes=5000`);
     assert.ok(tiny.length <= 5_000, String(tiny.length));
   });
 
-  it('keeps the size of a small picture, applies its orientation, and is white where it is transparent', async () => {
+  it('keeps the size of a small image, applies its orientation, and is white where it is transparent', async () => {
     const create = { width: 40, height: 20, channels: 4, background: { r: 0, g: 0, b: 0, alpha: 0 } } as const;
     const clear = await sharp({ create }).png().toBuffer();
-    const { data, info } = await sharp(await picture(await previewPath(clear)))
+    const { data, info } = await sharp(await readPreview(await previewPath(clear)))
       .raw()
       .toBuffer({ resolveWithObject: true });
     assert.deepEqual([info.width, info.height], [40, 20]);
     assert.ok(data.every((value) => value > 250));
 
     const lying = await sharp({ create }).flatten().jpeg().withMetadata({ orientation: 6 }).toBuffer();
-    const { width, height } = await sharp(await picture(await previewPath(lying, 'image/jpeg'))).metadata();
+    const { width, height } = await sharp(await readPreview(await previewPath(lying, 'image/jpeg'))).metadata();
     assert.deepEqual([width, height], [20, 40]);
   });
 
-  it('is 415 for what is not a picture, a broken one, and one that is too large to be read', async () => {
+  it('is 415 for what is not an image, a broken one, and one that is too large to be read', async () => {
     const whole = await noise(200, 200);
     const huge = await sharp({ create: { width: 12_000, height: 9_000, channels: 3, background: '#fff' } })
       .png()
       .toBuffer();
     const drawing = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>');
-    for (const bytes of [Buffer.from('no picture'), whole.bytes.subarray(0, 20_000), huge, drawing]) {
+    for (const bytes of [Buffer.from('not an image'), whole.bytes.subarray(0, 20_000), huge, drawing]) {
       const answer = await ask(await previewPath(bytes));
       assert.equal(answer.status, 415);
       assert.match(await answer.text(), /there is no preview of this output: the image is /);

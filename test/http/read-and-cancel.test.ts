@@ -38,7 +38,7 @@ describe('reading a task', () => {
     assert.match(keyId, /^[0-9A-Za-z]{10}$/);
     assert.deepEqual(data, {
       taskId,
-      model: 'acme/pictures',
+      model: 'acme/images',
       status: 'queued',
       started: 0,
       completed: 0,
@@ -47,7 +47,7 @@ describe('reading a task', () => {
       billing: { currency: 'USD', held: '0.01', captured: '0', released: '0' },
       callback: { state: 'waiting', attempts: 0, nextAttempt: 0 },
     });
-    assert.ok(served.told.considered.includes(taskId));
+    assert.ok(served.notified.considered.includes(taskId));
   });
 
   // Proves S2.4-3, S3-3, C3-3, C3-23.
@@ -69,7 +69,7 @@ describe('reading a task', () => {
     });
     assert.deepEqual(answer.data.billing, { currency: 'USD', held: '0.01', captured: '0', released: '0.01' });
     assert.equal(answer.data.output, undefined);
-    assert.ok(!served.told.considered.includes(taskId));
+    assert.ok(!served.notified.considered.includes(taskId));
   });
 
   // Proves S2.4-2, S2.6-2, S3-3, C2-3, C3-6.
@@ -100,7 +100,7 @@ describe('reading a task', () => {
 
   // Proves C3-22.
   it('returns a reason of ours by its code, and by one of the closed set when that covers it', async () => {
-    for (const [reason, code, told, retryable] of [
+    for (const [reason, code, wireReason, retryable] of [
       ['storage_unavailable', 'STORAGE_UNAVAILABLE', undefined, true],
       ['model_unavailable', 'MODEL_UNAVAILABLE', 'provider_unavailable', false],
     ] as const) {
@@ -109,7 +109,7 @@ describe('reading a task', () => {
 
       const { error } = (await account.client.get(taskId)).body.data;
       assert.equal(error?.code, code);
-      assert.equal(error?.reason, told);
+      assert.equal(error?.reason, wireReason);
       assert.equal(error?.retryable, retryable);
     }
   });
@@ -162,7 +162,7 @@ describe('cancelling over HTTP', () => {
   // Proves C4-1.
   it('that is queued returns its end immediately, and wakes the launcher for the callback', async () => {
     const taskId = await createTask({ callback: { url: 'https://example.com/hook' } });
-    const { wakes } = served.told;
+    const { wakes } = served.notified;
 
     const { status, body: answer } = await account.client.send('POST', `/v1/tasks/${taskId}/cancel`);
 
@@ -172,7 +172,7 @@ describe('cancelling over HTTP', () => {
     assert.equal(answer.data.error?.reason, 'cancelled');
     assert.equal(answer.data.callback?.state, 'pending');
     assert.deepEqual(answer.data.billing, { currency: 'USD', held: '0.01', captured: '0', released: '0.01' });
-    assert.equal(served.told.wakes, wakes + 1);
+    assert.equal(served.notified.wakes, wakes + 1);
   });
 
   it('that is claimed by a launcher, and not yet started, returns its end as well', async () => {

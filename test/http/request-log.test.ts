@@ -105,7 +105,7 @@ describe('a completed request', () => {
       ['GET', `/v1/tasks/${CANARY}`, 404, '/v1/tasks/:taskId'],
       ['GET', `/media/${token}/${CANARY}.png`, 403, '/media/:token/:name'],
       ['HEAD', `/media/${token}/${CANARY}.png`, 403, '/media/:token/:name'],
-      ['POST', `/hooks/nobody/${CANARY}`, 404, '/hooks/:upstream/:token'],
+      ['POST', `/hooks/unknown/${CANARY}`, 404, '/hooks/:upstream/:token'],
       ['GET', `/v1/${CANARY}?key=${CANARY}`, 404, 'unmatched'],
       ['GET', '/healthz', 200, '/healthz'],
     ] as const;

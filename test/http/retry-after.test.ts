@@ -65,7 +65,7 @@ describe('Retry-After of an open task', () => {
 
   // Proves C3-19.
   it('grows with the age of a task that is late', async () => {
-    const taskId = await createTask('acme/pictures');
+    const taskId = await createTask('acme/images');
     const delays: number[] = [];
     for (const seconds of [2, 40, 120, 280, 86_000]) {
       await age(taskId, seconds);
@@ -73,7 +73,7 @@ describe('Retry-After of an open task', () => {
     }
 
     assert.ok(
-      delays.every((wait, place) => place === 0 || wait > (delays[place - 1] ?? 0)),
+      delays.every((wait, index) => index === 0 || wait > (delays[index - 1] ?? 0)),
       delays.join(),
     );
     assert.equal(delays.at(-1), 30);

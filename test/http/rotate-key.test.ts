@@ -11,7 +11,7 @@ after(() => served.close());
 describe('rotating a key', () => {
   // Proves C7-24.
   it('keeps both valid during the overlap, and only the new one after it', async () => {
-    const old = await make(account.client, { models: ['acme/pictures'] });
+    const old = await make(account.client, { models: ['acme/images'] });
 
     const made = await ask(account.client, 'POST', `${KEYS}/${old.id}/rotate`, { overlapSeconds: 120 });
 

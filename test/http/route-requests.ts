@@ -43,7 +43,7 @@ export async function doneTask({ served }: World, account: ServedAccount): Promi
     callback: { url: 'https://example.com/hook' },
     metadata: { project: 'north' },
   });
-  await served.succeed(taskId, await picture());
+  await served.succeed(taskId, await createImage());
   return taskId;
 }
 
@@ -56,7 +56,7 @@ async function newOutput(world: World, account: ServedAccount): Promise<{ id: st
 
 async function newFile({ served }: World, account: ServedAccount): Promise<string> {
   const headers = { Authorization: `Bearer ${account.client.key}`, 'Content-Type': 'image/png' };
-  const answer = await raw(served.url, 'POST', '/v1/files', headers, await picture());
+  const answer = await raw(served.url, 'POST', '/v1/files', headers, await createImage());
   assert.equal(answer.status, 200, answer.text);
   return (JSON.parse(answer.text) as { data: { id: string } }).data.id;
 }
@@ -74,7 +74,7 @@ async function newResponse({ served }: World, account: ServedAccount): Promise<s
   return (JSON.parse(answer.text) as { id: string }).id;
 }
 
-function picture(): Promise<Buffer> {
+function createImage(): Promise<Buffer> {
   return sharp({ create: { width: 2, height: 1, channels: 3, background: '#c33' } })
     .png()
     .toBuffer();
@@ -114,7 +114,7 @@ export const REQUESTS: Readonly<Record<string, Maker>> = {
   deleteStoredOutputs: async (world, account) => ({ body: [(await newOutput(world, account)).id, 'out_none'] }),
   deleteStoredOutputsByPost: async (world, account) => ({ body: [(await newOutput(world, account)).id] }),
   deleteStoredOutput: async (world, account) => ({ params: { outputId: (await newOutput(world, account)).id } }),
-  uploadFile: async () => ({ body: await picture(), headers: { 'Content-Type': 'image/png' } }),
+  uploadFile: async () => ({ body: await createImage(), headers: { 'Content-Type': 'image/png' } }),
   getFile: async (world, account) => ({ params: { fileId: await newFile(world, account) } }),
   deleteFile: async (world, account) => ({ params: { fileId: await newFile(world, account) } }),
   createChatCompletion: async () => ({ body: chatBody() }),
@@ -126,7 +126,7 @@ export const REQUESTS: Readonly<Record<string, Maker>> = {
     query: 'limit=5&order=asc',
   }),
   listModels: nothing,
-  getModel: async () => ({ params: { modelName: 'acme/pictures' } }),
+  getModel: async () => ({ params: { modelName: 'acme/images' } }),
   getAccount: nothing,
   listLedger: async (_, account) => {
     await newTask(account);

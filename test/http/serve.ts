@@ -77,7 +77,7 @@ export interface ServedApp {
   readonly store: ObjectStore;
   readonly text: Pick<TextParts, 'ledger'>;
   /** How often the launcher was woken, and which tasks were offered for repair. */
-  readonly told: { wakes: number; readonly considered: string[] };
+  readonly notified: { wakes: number; readonly considered: string[] };
   newAccount(options?: { microUsd?: bigint } & Partial<AccountLimits>): Promise<ServedAccount>;
   /** Ends a task as a worker would, with these bytes as its one output. */
   succeed(taskId: string, bytes: Buffer, mimeType?: string): Promise<void>;
@@ -121,13 +121,13 @@ export function unreachableDatabase(): Database {
 }
 
 export async function serveApp(options: ServeOptions = {}): Promise<ServedApp> {
-  const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-http-'));
+  const directory = await mkdtemp(path.join(os.tmpdir(), 'darkroom-http-'));
   const room = await openTaskRoom(options.appDatabase, { models: options.models, now: options.now });
   const { database } = room;
   const loaded = loadConfig({
     DATABASE_URL: 'postgres://not-used',
     TEMPORAL_ADDRESS: '127.0.0.1:1',
-    STORE_URL: `file://${folder}`,
+    STORE_URL: `file://${directory}`,
     URL_SIGNING_KEY: SIGNING_KEY,
     ENCRYPTION_KEY: SIGNING_KEY,
     PORT: '0',
@@ -136,7 +136,7 @@ export async function serveApp(options: ServeOptions = {}): Promise<ServedApp> {
   });
   const config = { ...loaded, http: { ...loaded.http, requiresHttps: options.requiresHttps ?? false } };
   const store = openStore(config.store);
-  const told = { wakes: 0, considered: [] as string[] };
+  const notified = { wakes: 0, considered: [] as string[] };
 
   let handle: RequestListener = () => {};
   const server = await listen(config.http, (request, response) => handle(request, response), {
@@ -184,10 +184,10 @@ export async function serveApp(options: ServeOptions = {}): Promise<ServedApp> {
     room.catalogue,
     {
       wakeLauncher: () => {
-        told.wakes += 1;
+        notified.wakes += 1;
       },
       considerRepair: (task) => {
-        told.considered.push(task.id);
+        notified.considered.push(task.id);
       },
       mayClaim: () => false,
       isReady: () => true,
@@ -210,7 +210,7 @@ export async function serveApp(options: ServeOptions = {}): Promise<ServedApp> {
     http,
     store,
     text,
-    told,
+    notified,
     async newAccount({ microUsd = 1_000_000_000n, ...limits } = {}) {
       const id = await database.transaction(async (transaction) => {
         const accountId = await createAccount(transaction, 'test', { ...TEST_LIMITS, ...limits });
@@ -227,8 +227,8 @@ export async function serveApp(options: ServeOptions = {}): Promise<ServedApp> {
       served.succeedWith(taskId, [{ type: 'image', bytes, mimeType, width: 2, height: 1 }]),
     async succeedWith(taskId, made) {
       const outputs = await Promise.all(
-        made.map(async ({ bytes, ...facts }, place) => {
-          const objectKey = `outputs/${taskId}/${place + 1}`;
+        made.map(async ({ bytes, ...facts }, index) => {
+          const objectKey = `outputs/${taskId}/${index + 1}`;
           return { ...facts, objectKey, ...(await store.put(objectKey, bytes, { mimeType: facts.mimeType })) };
         }),
       );
@@ -246,7 +246,7 @@ export async function serveApp(options: ServeOptions = {}): Promise<ServedApp> {
       await store.close();
       await options.appDatabase?.close();
       await room.close();
-      await rm(folder, { recursive: true, force: true });
+      await rm(directory, { recursive: true, force: true });
     },
   };
   return served;

@@ -32,7 +32,7 @@ describe('the list of stored outputs', () => {
     assert.deepEqual(facts, {
       id,
       taskId,
-      model: 'acme/pictures',
+      model: 'acme/images',
       type: 'image',
       mimeType: 'image/png',
       size: 1_234,
@@ -58,7 +58,7 @@ describe('the list of stored outputs', () => {
   it('is in pages, newest first, each output on one of them', async () => {
     const account = await served.newAccount();
     const ids: string[] = [];
-    for (let place = 0; place < 5; place++) ids.unshift((await storeOutput(served, account)).id);
+    for (let index = 0; index < 5; index++) ids.unshift((await storeOutput(served, account)).id);
 
     const pages = [];
     for (const page of [1, 2, 3, 4]) pages.push(await listStored(account, `?page=${page}&size=2`));
@@ -105,7 +105,7 @@ describe('the list of stored outputs', () => {
       served.room.rows(
         `INSERT INTO outputs (id, task_id, account_id, model, position, type, object_key, mime_type, size_bytes, sha256,
                               storage_tier, retain_until)
-         SELECT concat('out_', $1::text, n), $1, $2, 'acme/pictures', n, 'video', concat('outputs/', $1::text, n),
+         SELECT concat('out_', $1::text, n), $1, $2, 'acme/images', n, 'video', concat('outputs/', $1::text, n),
                 'video/mp4', 1, '', 'temp', now() + interval '7 days'
            FROM generate_series($3::integer, $4::integer) n`,
         taskId,

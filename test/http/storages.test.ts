@@ -22,12 +22,12 @@ describe('promoting over HTTP', () => {
   it('returns immediately, wakes the launcher, and shows as pending, then as persistent without expiry', async () => {
     const account = await served.newAccount();
     const { taskId, id } = await storeOutput(served, account);
-    const wakes = served.told.wakes;
+    const wakes = served.notified.wakes;
 
     const answer = await account.client.send('POST', '/v1/storages/promote', [id]);
 
     assert.deepEqual(decisionOf(answer), { accepted: [id], rejected: [] });
-    assert.equal(served.told.wakes, wakes + 1);
+    assert.equal(served.notified.wakes, wakes + 1);
     const [pending] = (await listStored(account)).items;
     assert.deepEqual([pending?.status, pending?.storage_tier], ['pending', 'temp']);
     assert.equal((await fetch(pending?.url ?? '')).status, 200);
@@ -42,12 +42,12 @@ describe('promoting over HTTP', () => {
 
   it('does not wake the launcher when nothing changes', async () => {
     const account = await served.newAccount();
-    const wakes = served.told.wakes;
+    const wakes = served.notified.wakes;
 
     const answer = await account.client.send('POST', '/v1/storages/promote', ['out_none']);
 
     assert.deepEqual(decisionOf(answer), { accepted: [], rejected: [{ id: 'out_none', reason: 'not_owned' }] });
-    assert.equal(served.told.wakes, wakes);
+    assert.equal(served.notified.wakes, wakes);
   });
 });
 
@@ -117,7 +117,7 @@ describe('deleting over HTTP', () => {
 });
 
 describe('the body of ids', () => {
-  const ids = Array.from({ length: 51 }, (_, place) => `out_${place}`);
+  const ids = Array.from({ length: 51 }, (_, index) => `out_${index}`);
   const ROUTES = [
     ['POST', '/v1/storages/promote'],
     ['POST', '/v1/storages/delete'],

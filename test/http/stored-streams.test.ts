@@ -136,7 +136,7 @@ describe('a stored response that is streamed', { timeout: 120_000 }, () => {
     const again = eventsOf(await get(id, 'stream=true'));
     assert.deepEqual(
       again.map((event) => event['sequence_number']),
-      again.map((_, place) => place),
+      again.map((_, index) => index),
     );
     const deltas = again.filter(({ type }) => type === 'response.output_text.delta');
     assert.deepEqual(

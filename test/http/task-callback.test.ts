@@ -104,7 +104,7 @@ describe('redelivering a callback', () => {
     const taskId = await createTask();
     await end(taskId);
     await attempt(taskId, 500, 'exhausted');
-    const { wakes } = served.told;
+    const { wakes } = served.notified;
 
     const { status, body: answer } = await redeliver(taskId);
 
@@ -113,7 +113,7 @@ describe('redelivering a callback', () => {
     assert.equal(answer.data.status, 'fail');
     assert.equal(answer.data.callback?.state, 'pending');
     assert.equal(answer.data.callback?.attempts, 1);
-    assert.equal(served.told.wakes, wakes + 1);
+    assert.equal(served.notified.wakes, wakes + 1);
   });
 
   it('changes nothing while a delivery is running, and still returns 200', async () => {
@@ -121,13 +121,13 @@ describe('redelivering a callback', () => {
     await end(taskId);
     await attempt(taskId, 500, 'pending');
     const before = (await account.client.get(taskId)).body.data;
-    const { wakes } = served.told;
+    const { wakes } = served.notified;
 
     const { status, body: answer } = await redeliver(taskId);
 
     assert.equal(status, 200);
     assert.deepEqual(answer.data, before);
-    assert.equal(served.told.wakes, wakes);
+    assert.equal(served.notified.wakes, wakes);
   });
 
   it('is rejected with a reason when there is nothing to deliver', async () => {

@@ -51,7 +51,7 @@ async function createTask(client: ApiClient, changes: Record<string, unknown> = 
 /** Newest first, like a list. */
 async function createTasks(client: ApiClient, count: number): Promise<TaskId[]> {
   const ids: TaskId[] = [];
-  for (let place = 0; place < count; place++) ids.unshift(await createTask(client));
+  for (let index = 0; index < count; index++) ids.unshift(await createTask(client));
   return ids;
 }
 
@@ -64,7 +64,7 @@ describe('a list of tasks', () => {
     const { client } = await newAccount();
     const ids = await createTasks(client, 11);
     const [newest = ''] = ids;
-    await served.succeed(newest, Buffer.from('a picture'));
+    await served.succeed(newest, Buffer.from('an image'));
 
     const { page, size, total, totalIsCapped, tasks, nextCursor } = await list(client);
 
@@ -289,7 +289,7 @@ describe('a filter', () => {
       { status: 'fail', reason: 'timed_out' },
       { retentionDays: 7 },
     );
-    await served.succeed(succeeded, Buffer.from('a picture'));
+    await served.succeed(succeeded, Buffer.from('an image'));
 
     assert.deepEqual(await listIds(client, 'status=success'), [succeeded]);
     assert.deepEqual(await listIds(client, 'status=fail'), [failed]);
@@ -325,10 +325,10 @@ describe('a filter', () => {
     const fast = await createTask(client, { model: 'acme/routed', route: 'fast' });
     const slow = await createTask(client, { model: 'acme/routed' });
 
-    assert.deepEqual(await listIds(client, 'model=acme/pictures'), [plain]);
+    assert.deepEqual(await listIds(client, 'model=acme/images'), [plain]);
     assert.deepEqual(await listIds(client, 'model=acme/routed@fast'), [fast]);
     assert.deepEqual(await listIds(client, 'model=acme%2Frouted'), [slow]);
-    for (const name of ['Acme/pictures', 'acme/picture_', 'acme/%25', '__proto__', '%F0%9F%A6%8A']) {
+    for (const name of ['Acme/images', 'acme/image_', 'acme/%25', '__proto__', '%F0%9F%A6%8A']) {
       assert.deepEqual(await listIds(client, `model=${name}`), []);
     }
     assert.match(await rejectionMessage(client, 'model='), /^invalid request: model: minLength/);
@@ -399,7 +399,7 @@ describe('a filter', () => {
     for (const near of ['7 ', ' 7', '07', '8', '']) assert.deepEqual(await get({ 'metadata.order': near }), []);
     assert.deepEqual(await get({ 'metadata.Order': '7' }), []);
     assert.deepEqual(await get({ 'metadata.constructor': '' }), []);
-    assert.deepEqual(await get({ 'metadata.order': '7', status: 'queued', model: 'acme/pictures' }), [two, one]);
+    assert.deepEqual(await get({ 'metadata.order': '7', status: 'queued', model: 'acme/images' }), [two, one]);
     assert.deepEqual(await get({ 'metadata.order': '7', status: 'success' }), []);
   });
 
@@ -424,7 +424,7 @@ describe('a filter', () => {
     assert.match(await rejectionMessage(client, `metadata.${'x'.repeat(65)}=a`), /^invalid request: metadata/);
     assert.match(await rejectionMessage(client, 'metadata.a=%00'), /^invalid request: metadata\.a: must not contain/);
     assert.match(await rejectionMessage(client, 'metadata.%00=a'), /^invalid request: metadata: must not contain/);
-    const many = Array.from({ length: 17 }, (_, place) => `metadata.k${place}=v`).join('&');
+    const many = Array.from({ length: 17 }, (_, index) => `metadata.k${index}=v`).join('&');
     assert.equal(await rejectionMessage(client, many), 'invalid request: metadata: maxProperties: got 17, want 16');
   });
 

@@ -190,7 +190,7 @@ describe('a chat call', () => {
     const cases = [
       [chatBody({ n: 0 }), 400, 'INVALID_REQUEST', 'n', 'invalid_value'],
       [chatBody({ model: 'acme/none' }), 400, 'MODEL_UNAVAILABLE', 'model', 'model_not_found'],
-      [chatBody({ model: 'acme/pictures' }), 400, 'MODEL_UNAVAILABLE', 'model', 'model_not_found'],
+      [chatBody({ model: 'acme/images' }), 400, 'MODEL_UNAVAILABLE', 'model', 'model_not_found'],
       [chatBody({ nonsense: 1 }), 400, 'INVALID_REQUEST', 'nonsense', 'unknown_parameter'],
       [
         chatBody({ model: 'acme/plain', temperature: 1 }),
@@ -284,7 +284,7 @@ describe('a response', () => {
     const events = data.slice(0, -1).map((each) => JSON.parse(each) as { type: string; sequence_number: number });
     assert.deepEqual(
       events.map((event) => event.sequence_number),
-      events.map((_, place) => place),
+      events.map((_, index) => index),
     );
     const last = events.at(-1) as unknown as { type: string; response: { id: string; status: string } };
     assert.deepEqual([last.type, last.response.status], ['response.completed', 'completed']);

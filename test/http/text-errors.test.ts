@@ -125,7 +125,7 @@ describe('an error below the paths of OpenAI’s API', () => {
 
   // Proves S4.4-7.
   it('has one for an invalid request head', async () => {
-    const many = Array.from({ length: 101 }, (_, place) => `X-${place}: x\r\n`).join('');
+    const many = Array.from({ length: 101 }, (_, index) => `X-${index}: x\r\n`).join('');
     for (const [head, status] of [
       ['Host: x\r\nHost: y\r\n', 400],
       [`Host: x\r\n${many}`, 431],

@@ -64,7 +64,7 @@ describe('a text call whose client disconnects before the response', () => {
           stopSignal: new AbortController().signal,
           textAnswers: {
             answer: (_caller: unknown, _ask: unknown, { signal }: AbortController) =>
-              Promise.reject(new Error(signal.aborted ? 'given up' : 'answered for nobody')),
+              Promise.reject(new Error(signal.aborted ? 'given up' : 'answered a client that is gone')),
           },
         } as unknown as HttpContext;
         const call = { ctx: { res, headerSent: true }, caller: {} } as unknown as Parameters<typeof answerTextCall>[1];

@@ -22,7 +22,7 @@ import { serveApp } from './serve.ts';
 import type { ServedAccount, ServedApp } from './serve.ts';
 
 const CREDENTIAL = 'sk-very-secret-credential';
-const WORDS = Array.from({ length: 12 }, (_, place) => ` word${place}`);
+const WORDS = Array.from({ length: 12 }, (_, index) => ` word${index}`);
 
 let first: TestUpstream;
 let second: TestUpstream;
@@ -168,7 +168,7 @@ describe('the events of an upstream, in their order', { timeout: 240_000 }, () =
   it('begin with the role alone, which the client has before any content', async () => {
     let release = (): void => undefined;
     const released = new Promise<void>((resolve) => (release = resolve));
-    first.script({ pace: (place) => (place === 1 ? released : Promise.resolve()) });
+    first.script({ pace: (index) => (index === 1 ? released : Promise.resolve()) });
 
     const response = await open(bodyOf(CHAT, 'acme/chat', { stream: true }));
     const [chunk] = await readEvents(response, 1);
@@ -213,7 +213,7 @@ describe('the events of an upstream, in their order', { timeout: 240_000 }, () =
       .flatMap((chunk) => Object.keys((choiceOf(chunk)['delta'] ?? {}) as Json))
       .filter((kind) => kind !== 'role');
     assert.deepEqual(
-      kinds.filter((kind, place) => place > 0 && kind !== kinds[place - 1]),
+      kinds.filter((kind, index) => index > 0 && kind !== kinds[index - 1]),
       ['reasoning_content', 'content', 'tool_calls'],
     );
 
@@ -274,7 +274,7 @@ describe('an upstream that disconnects', { timeout: 240_000 }, () => {
 
         assert.deepEqual(
           events.map((event) => event['sequence_number']),
-          events.map((_, place) => place),
+          events.map((_, index) => index),
         );
         const [error, failed] = events.slice(-2);
         assert.equal(events.filter(({ type }) => type === 'error').length, 1);
@@ -314,14 +314,14 @@ describe('a client that disconnects', { timeout: 240_000 }, () => {
   it('after three chunks ends the upstream’s work, and what was generated is billed as counted', async () => {
     let release = (): void => undefined;
     const released = new Promise<void>((resolve) => (release = resolve));
-    const place = first.requests.length;
+    const index = first.requests.length;
     first.script({ reply: { text: WORDS, usage: USAGE }, pace: (at) => (at < 3 ? Promise.resolve() : released) });
 
     const response = await open(bodyOf(CHAT, 'acme/chat', { stream: true }));
     const chunks = await readEvents(response, 3);
     assert.equal(saidIn(chunks), ' word0 word1');
     response.destroy();
-    await first.gone(place);
+    await first.gone(index);
     release();
 
     const [call] = await settledCalls(1);
@@ -346,7 +346,7 @@ describe('when the first upstream does not respond', { timeout: 240_000 }, () =>
       const chunks = await streamed(CHAT, 'acme/two');
       assert.equal(saidIn(chunks), 'Hello, wörld 🌍!', String(count));
       assert.deepEqual(
-        [first.requests.length, second.requests.length].map((each, place) => each - (asked[place] ?? 0)),
+        [first.requests.length, second.requests.length].map((each, index) => each - (asked[index] ?? 0)),
         [1, 1],
       );
     }

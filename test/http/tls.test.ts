@@ -22,11 +22,11 @@ import { ADMIN_TOKEN, serveAdmin } from './serve-admin.ts';
 import { serveApp } from './serve.ts';
 import type { ServedApp } from './serve.ts';
 
-let folder: string;
+let directory: string;
 before(async () => {
-  folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-tls-'));
+  directory = await mkdtemp(path.join(os.tmpdir(), 'darkroom-tls-'));
 });
-after(() => rm(folder, { recursive: true, force: true }));
+after(() => rm(directory, { recursive: true, force: true }));
 
 interface Files {
   readonly TLS_CERT_FILE: string;
@@ -37,7 +37,7 @@ let written = 0;
 
 /** Files of their own in a directory of their own. */
 async function writePair({ cert, key }: TestCertificate): Promise<Files> {
-  const own = path.join(folder, String(++written));
+  const own = path.join(directory, String(++written));
   await mkdir(own);
   const files = { TLS_CERT_FILE: path.join(own, 'tls.crt'), TLS_KEY_FILE: path.join(own, 'tls.key') };
   await writeFile(files.TLS_CERT_FILE, cert);
@@ -105,9 +105,9 @@ describe('HTTPS of the api itself', () => {
     const pair = makeCertificate('first');
     const { served } = await serveTls(await writePair(pair));
     try {
-      for (const place of ['/healthz', '/nothing', '/v1/tasks', '/docs']) {
-        const { headers } = await get(`${served.url}${place}`, pair.cert);
-        assert.equal(headers['strict-transport-security'], 'max-age=31536000', place);
+      for (const path of ['/healthz', '/nothing', '/v1/tasks', '/docs']) {
+        const { headers } = await get(`${served.url}${path}`, pair.cert);
+        assert.equal(headers['strict-transport-security'], 'max-age=31536000', path);
       }
       const socket = await handshake(served.url);
       socket.write('BROKEN\r\n\r\n');
@@ -163,17 +163,17 @@ describe('a certificate whose files change', () => {
     const files = await writePair(makeCertificate('old'));
     const { served } = await serveTls(files);
     try {
-      const standing = await handshake(served.url);
-      assert.equal(await ask(standing), 'HTTP/1.1 200 OK');
+      const existing = await handshake(served.url);
+      assert.equal(await ask(existing), 'HTTP/1.1 200 OK');
       assert.equal(await servedName(served.url), 'old');
 
       const next = makeCertificate('new');
       await replace(files.TLS_CERT_FILE, next.cert);
       await replace(files.TLS_KEY_FILE, next.key);
       await until('the new certificate is served', async () => (await servedName(served.url)) === 'new');
-      assert.equal(await ask(standing), 'HTTP/1.1 200 OK');
-      assert.equal(standing.getPeerCertificate().subject.CN, 'old');
-      standing.destroy();
+      assert.equal(await ask(existing), 'HTTP/1.1 200 OK');
+      assert.equal(existing.getPeerCertificate().subject.CN, 'old');
+      existing.destroy();
     } finally {
       await served.close();
     }
@@ -181,7 +181,7 @@ describe('a certificate whose files change', () => {
 
   it('is found when a link to their directory changes, as in Kubernetes', async () => {
     const [before, later] = [await writePair(makeCertificate('before')), await writePair(makeCertificate('later'))];
-    const mount = path.join(folder, 'mount');
+    const mount = path.join(directory, 'mount');
     await mkdir(mount);
     await symlink(path.dirname(before.TLS_CERT_FILE), path.join(mount, '..data'));
     for (const name of ['tls.crt', 'tls.key']) await symlink(`..data/${name}`, path.join(mount, name));
@@ -219,7 +219,7 @@ describe('a certificate whose files change', () => {
         else await replace(files.TLS_CERT_FILE, cert);
         if (key !== undefined) await replace(files.TLS_KEY_FILE, key);
         await until(
-          () => `the log tells of ${what}; it has ${JSON.stringify(problems())}`,
+          () => `the log reports ${what}; it has ${JSON.stringify(problems())}`,
           () =>
             problems()
               .slice(problemCount)
@@ -285,7 +285,7 @@ function environmentFor(databaseUrl: string, port: number, publicUrl: string): N
     PATH: process.env['PATH'],
     DATABASE_URL: databaseUrl,
     TEMPORAL_ADDRESS: '127.0.0.1:1',
-    STORE_URL: `file://${path.join(folder, 'store')}`,
+    STORE_URL: `file://${path.join(directory, 'store')}`,
     URL_SIGNING_KEY: 'a signing key of at least 32 characters',
     ENCRYPTION_KEY: 'a signing key of at least 32 characters',
     PORT: String(port),

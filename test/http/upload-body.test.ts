@@ -41,7 +41,7 @@ async function serve(bounds: Partial<UploadBounds>, readsUploads = true): Promis
       (size) => response.end(`kept ${size}`),
       (error: unknown) => {
         response.statusCode = factsOf(problemOf(error).kind).status;
-        response.end('refused');
+        response.end('rejected');
       },
     );
   };
@@ -138,13 +138,13 @@ describe('the time limit of an upload', () => {
   it('ends the upload when the connection stalls', async () => {
     const quiet = announce(await serve({ idleMs: 150 }), 20);
     await drip(quiet.socket, 5);
-    assert.match(await quiet.heard('refused'), /^HTTP\/1.1 408 /);
+    assert.match(await quiet.heard('rejected'), /^HTTP\/1.1 408 /);
   });
 
   it('ends the upload when bytes arrive too slowly', async () => {
     const dripping = announce(await serve({ wholeMs: 300 }), 1_000);
     const dripped = drip(dripping.socket, 100);
-    assert.match(await dripping.heard('refused'), /^HTTP\/1.1 408 /);
+    assert.match(await dripping.heard('rejected'), /^HTTP\/1.1 408 /);
     dripping.socket.destroy();
     await dripped;
   });
@@ -155,7 +155,7 @@ describe('the time limit of an upload', () => {
       const dripping = announce(port, 1_000_000);
       dripping.socket.write(Buffer.alloc(first));
       const dripped = drip(dripping.socket, 10_000);
-      assert.match(await dripping.heard('refused'), /^HTTP\/1.1 408 /);
+      assert.match(await dripping.heard('rejected'), /^HTTP\/1.1 408 /);
       dripping.socket.destroy();
       await dripped;
     }
@@ -197,7 +197,7 @@ describe('the time limit of an upload', () => {
         const bounds = { idleMs: 300, paceMs: 300, minBytesPerSecond: 1_000_000, wholeMs: 60_000 };
         receiveUpload(request, keep, { maxBytes: length, ...bounds }).then(
           (size) => response.end(`kept ${size}`),
-          () => response.end('refused'),
+          () => response.end('rejected'),
         );
       },
       { logger: silentLogger() },
@@ -222,7 +222,7 @@ describe('a received upload', () => {
       };
       receiveUpload(request, keep, { ...BOUNDS, idleMs: 50, paceMs: 50, minBytesPerSecond: 1_000 }).then(
         () => response.end('kept'),
-        () => response.end('refused'),
+        () => response.end('rejected'),
       );
     });
     const sender = announce(port, 100);
@@ -241,7 +241,7 @@ describe('a form', () => {
     const chunk = `${(100_000).toString(16)}\r\n${'x'.repeat(100_000)}\r\n`;
     client.socket.write(chunk + chunk);
 
-    await until('it is refused', () => client.heard().includes('\r\n\r\n'));
+    await until('it is rejected', () => client.heard().includes('\r\n\r\n'));
     assert.match(client.heard(), /^HTTP\/1\.1 413 /);
     client.socket.destroy();
   });

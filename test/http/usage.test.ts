@@ -30,13 +30,13 @@ describe('usage', () => {
 
   /** Records captures in the past, as settlements would have done then. */
   async function book(account: ServedAccount, captures: readonly (readonly [string, bigint, string?, string?])[]) {
-    for (const [place, [at, microUsd, model, keyId]] of captures.entries()) {
+    for (const [index, [at, microUsd, model, keyId]] of captures.entries()) {
       await served.room.rows(
         `INSERT INTO ledger_entries (account_id, kind, reference, amount_micro_usd, key_id, model, created_at,
                                      available_after_micro_usd, held_after_micro_usd)
          VALUES ($1, 'capture', $2, $3, $4, $5, $6, 0, 0)`,
         account.id,
-        `${account.id} ${place}`,
+        `${account.id} ${index}`,
         microUsd,
         keyId ?? null,
         model ?? null,
@@ -101,7 +101,7 @@ describe('usage', () => {
 
     const answer = await usage(client, `from=${row?.day}&to=${row?.day}&groupBy=model,keyId`);
 
-    assert.deepEqual(answer.rows, [{ model: 'acme/pictures', keyId, captured: '0.01', count: 1 }]);
+    assert.deepEqual(answer.rows, [{ model: 'acme/images', keyId, captured: '0.01', count: 1 }]);
     assert.deepEqual(answer.total, { captured: '0.01', count: 1 });
   });
 

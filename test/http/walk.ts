@@ -34,7 +34,7 @@ export interface WalkedListener {
   /** Responses in addition to that success, if a route has several; each with its status. By `operationId`. */
   readonly moreAnswers: Readonly<Record<string, () => Promise<readonly (readonly [Parts, number])[]>>>;
   /** Rejections of one route, by `<operationId> <status> <code>`. */
-  readonly refusals: Readonly<Record<string, () => Promise<Parts & { readonly key?: string }>>>;
+  readonly rejections: Readonly<Record<string, () => Promise<Parts & { readonly key?: string }>>>;
   /** Rejections of callers without permission or above the rate limit: each listener has its own. */
   assertCallersRejected(route: Route, parts: Parts): Promise<void>;
   /** Responses that the document promises and that cannot be caused from outside, in the format of `DocumentedApi`. */
@@ -48,14 +48,14 @@ export const unauthorizedCode = ({ path }: Route): string =>
   errorFormOf(path) === 'text' ? 'permission_denied' : 'UNAUTHORIZED';
 const isKeyed = (route: Route): boolean => route.access !== 'none';
 /** The other routes ignore the query. */
-const readsQuery = (route: Route): boolean => route.answer.kind !== 'other' || route.query !== undefined;
+const readsQuery = (route: Route): boolean => route.response.kind !== 'other' || route.query !== undefined;
 
 /** Asserts an error and that the document contains it. */
 export function expectError(api: DocumentedApi, route: Route, answer: RawAnswer, status: number, code: string): void {
   const context = `${route.operationId}: ${answer.text.slice(0, 300)}`;
   assert.equal(answer.status, status, context);
   assert.equal(errorCode(answer.text), code, context);
-  api.judge(route.operationId, answer);
+  api.check(route.operationId, answer);
 }
 
 /** Describes the tests of the walk. */
@@ -86,7 +86,7 @@ function walkRoute(listener: WalkedListener, route: Route): void {
   async function ask(parts: Parts, key: string | undefined = ownKey): Promise<RawAnswer> {
     const answer = await send(url, route, parts, key);
     assert.notEqual(answer.status, 500, `${operationId} failed`);
-    api.judge(operationId, answer);
+    api.check(operationId, answer);
     assert.equal(answer.headers['x-content-type-options'], 'nosniff');
     return answer;
   }
@@ -112,7 +112,7 @@ function walkRoute(listener: WalkedListener, route: Route): void {
       await listener.settle();
       const get = await ask(parts);
       const head = await send(url, route, parts, ownKey, 'HEAD');
-      api.judge(operationId, head, true);
+      api.check(operationId, head, true);
       assert.deepEqual([head.status, head.text], [get.status, '']);
       for (const name of ['content-type', 'content-length', 'etag', 'cache-control'] as const) {
         assert.equal(head.headers[name], get.headers[name], name);
@@ -169,7 +169,7 @@ function walkRoute(listener: WalkedListener, route: Route): void {
     });
   }
 
-  if (promises('404 NOT_FOUND') && listener.refusals[`${operationId} 404 NOT_FOUND`] === undefined) {
+  if (promises('404 NOT_FOUND') && listener.rejections[`${operationId} 404 NOT_FOUND`] === undefined) {
     it('returns 404 for an unknown id', async () => {
       const parts = await listener.requestOf(route);
       for (const [name, id] of Object.entries(parts.params ?? {})) {
@@ -179,8 +179,8 @@ function walkRoute(listener: WalkedListener, route: Route): void {
     });
   }
 
-  for (const [refusal, make] of Object.entries(listener.refusals)) {
-    const [of, status, code = ''] = refusal.split(' ');
+  for (const [rejection, make] of Object.entries(listener.rejections)) {
+    const [of, status, code = ''] = rejection.split(' ');
     if (of !== operationId) continue;
     // Proves C1-15, C9-14.
     it(`answers ${status} ${code}`, async () => {

@@ -186,8 +186,8 @@ describe('a test delivery', () => {
     const answer = await ask<Delivery>(client, 'POST', '/test', { url: `${receiverUrl}/204` });
 
     assert.equal(answer.status, 200);
-    const { durationMs, ...told } = answer.data;
-    assert.deepEqual(told, { delivered: true, status: 204, signed: true });
+    const { durationMs, ...result } = answer.data;
+    assert.deepEqual(result, { delivered: true, status: 204, signed: true });
     assert.ok(Number.isInteger(durationMs) && durationMs >= 0);
     const came = received.at(-1);
     assert.ok(came);

@@ -108,7 +108,7 @@ describe('kill -9 with many tasks in flight', () => {
     await services.temporal.kill();
 
     const created = await Promise.all(
-      Array.from({ length: 12 }, (_, place) => createOne(account, receiver, 'temporal-down', place)),
+      Array.from({ length: 12 }, (_, index) => createOne(account, receiver, 'temporal-down', index)),
     );
     const first = created[0] ?? assert.fail();
     assert.equal((await account.client.get(first.taskId)).body.data.status, 'queued');
@@ -123,7 +123,7 @@ describe('kill -9 with many tasks in flight', () => {
     await services.temporal.kill();
     await services.forgetTemporal();
     const queued = await Promise.all(
-      Array.from({ length: 12 }, (_, place) => createOne(account, receiver, 'forgotten-down', place)),
+      Array.from({ length: 12 }, (_, index) => createOne(account, receiver, 'forgotten-down', index)),
     );
 
     // A worker without a namespace to poll gives up after a minute, and its supervisor restarts it.

@@ -41,10 +41,10 @@ const START_TIMEOUT_MS = 120_000;
 const TEMPORAL_FILE = 'temporal.sqlite';
 
 export async function startKillableServices(): Promise<KillableServices> {
-  const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-kill-'));
-  await chmod(folder, 0o711);
+  const directory = await mkdtemp(path.join(os.tmpdir(), 'darkroom-kill-'));
+  await chmod(directory, 0o711);
   const cluster = {
-    directory: path.join(folder, 'postgres'),
+    directory: path.join(directory, 'postgres'),
     port: await reservePort(),
     password: 'only-for-tests',
     isDurable: true,
@@ -73,7 +73,7 @@ export async function startKillableServices(): Promise<KillableServices> {
         {
           cliPath,
           port: temporalPort,
-          databaseFile: path.join(folder, TEMPORAL_FILE),
+          databaseFile: path.join(directory, TEMPORAL_FILE),
           searchAttributes: SEARCH_ATTRIBUTES,
           dynamicConfig: { 'system.namespaceCacheRefreshInterval': '"200ms"' },
         },
@@ -92,12 +92,12 @@ export async function startKillableServices(): Promise<KillableServices> {
     temporalAddress,
     async forgetTemporal() {
       // With its write-ahead log.
-      const files = (await readdir(folder)).filter((name) => name.startsWith(TEMPORAL_FILE));
-      for (const name of files) await rm(path.join(folder, name));
+      const files = (await readdir(directory)).filter((name) => name.startsWith(TEMPORAL_FILE));
+      for (const name of files) await rm(path.join(directory, name));
     },
     async stop() {
       await Promise.all([postgres.kill(), temporal.kill()]);
-      await rm(folder, { recursive: true, force: true });
+      await rm(directory, { recursive: true, force: true });
     },
   };
 }

@@ -64,8 +64,8 @@ describe('an api process with many open text calls', () => {
     await rm(modelsDir, { recursive: true, force: true });
   });
 
-  function roleAt(place: number): Role {
-    return darkroom.apis[place] ?? assert.fail();
+  function roleAt(index: number): Role {
+    return darkroom.apis[index] ?? assert.fail();
   }
 
   const callsOf = ({ id }: TestAccount): Promise<readonly CallRow[]> =>
@@ -73,9 +73,9 @@ describe('an api process with many open text calls', () => {
 
   /** Opens streams, half at each process, and waits until each has started. They continue once the gate is opened. */
   async function openStreams(account: TestAccount, gate: Gate): Promise<readonly Promise<string>[]> {
-    upstream.script({ pace: (place) => (place < EVENTS_AT_ONCE ? Promise.resolve() : gate.opened) });
-    const opened = Array.from({ length: STREAMS }, async (_, place) => {
-      const response = await fetch(`${darkroom.urls[place % 2]}/v1/chat/completions`, {
+    upstream.script({ pace: (index) => (index < EVENTS_AT_ONCE ? Promise.resolve() : gate.opened) });
+    const opened = Array.from({ length: STREAMS }, async (_, index) => {
+      const response = await fetch(`${darkroom.urls[index % 2]}/v1/chat/completions`, {
         method: 'POST',
         headers: { Authorization: `Bearer ${account.client.key}`, 'Content-Type': 'application/json' },
         body: JSON.stringify({

@@ -31,10 +31,10 @@ export async function createOne(
   account: TestAccount,
   receiver: CallbackReceiver,
   round: string,
-  place: number,
+  index: number,
 ): Promise<Accepted> {
-  const kind = KINDS[place % KINDS.length] ?? KINDS[0];
-  const marker = `marker-${round}-${place}-`;
+  const kind = KINDS[index % KINDS.length] ?? KINDS[0];
+  const marker = `marker-${round}-${index}-`;
   const body = {
     model: kind.model,
     input: { prompt: `${marker} a lake in the mountains [slow 1500]` },
@@ -42,9 +42,9 @@ export async function createOne(
   };
   const deadline = Date.now() + GIVE_UP_MS;
   for (;;) {
-    const answer = await account.client.create(body, `${round}-${place}`).catch(() => undefined);
+    const answer = await account.client.create(body, `${round}-${index}`).catch(() => undefined);
     if (answer?.status === 200) return { taskId: answer.body.data.taskId, ...kind, marker };
-    if (answer !== undefined) assert.ok(answer.status >= 500, `refused: ${JSON.stringify(answer.body)}`);
+    if (answer !== undefined) assert.ok(answer.status >= 500, `rejected: ${JSON.stringify(answer.body)}`);
     if (Date.now() > deadline) throw new Error('no answer to a create');
     await new Promise((resolve) => setTimeout(resolve, 200));
   }
@@ -86,8 +86,8 @@ export async function validateTasks(
   const tasks: ApiTask[] = [];
   for (const { taskId } of accepted) tasks.push(await account.client.untilTerminal(taskId));
 
-  for (const [place, task] of tasks.entries()) {
-    const { isRepeatable, model } = accepted[place] ?? assert.fail();
+  for (const [index, task] of tasks.entries()) {
+    const { isRepeatable, model } = accepted[index] ?? assert.fail();
     if (isRepeatable) assert.equal(task.status, 'success', `${model}: ${JSON.stringify(task)}`);
     else if (task.status === 'fail') assert.equal(task.error?.reason, 'outcome_unknown', JSON.stringify(task));
   }

@@ -50,8 +50,8 @@ describe('transactions of many accounts', () => {
     const { database, held } = heldDatabase();
     const databaseOf = createAccountDatabase(database, POOL_SIZE, WAITING);
 
-    const asked = Array.from({ length: 2 * POOL_SIZE }, (_, place) =>
-      databaseOf(`acc_${place % POOL_SIZE}`).query(STATEMENT),
+    const asked = Array.from({ length: 2 * POOL_SIZE }, (_, index) =>
+      databaseOf(`acc_${index % POOL_SIZE}`).query(STATEMENT),
     );
     await turn();
 
@@ -84,9 +84,9 @@ describe('transactions of many accounts', () => {
     }
     assert.deepEqual([...tried].sort(), frozen, 'they take turns');
 
-    asked.push(...Array.from({ length: 4 }, () => ask('acc_sound')));
+    asked.push(...Array.from({ length: 4 }, () => ask('acc_healthy')));
     await turn();
-    assert.equal(waiting.filter((accountId) => accountId === 'acc_sound').length, 2, 'half of what they leave');
+    assert.equal(waiting.filter((accountId) => accountId === 'acc_healthy').length, 2, 'half of what they leave');
 
     const [freed] = waiting;
     assert.ok(freed);
@@ -103,8 +103,8 @@ describe('transactions of one account', () => {
   it('leave as many connections free as they use, statements outside transactions included', async () => {
     const { database, held } = heldDatabase();
     const databaseOf = createAccountDatabase(database, POOL_SIZE, WAITING);
-    const asked = Array.from({ length: FOR_ONE + WAITING.perTenant }, (_, place) =>
-      place % 2 === 0
+    const asked = Array.from({ length: FOR_ONE + WAITING.perTenant }, (_, index) =>
+      index % 2 === 0
         ? databaseOf('acc_one').query(STATEMENT)
         : databaseOf('acc_one').transaction(() => Promise.resolve([])),
     );
@@ -140,7 +140,7 @@ describe('transactions of one account', () => {
   it('are rejected when none of those before them ends in time', async () => {
     const { database } = heldDatabase();
     const databaseOf = createAccountDatabase(database, POOL_SIZE, { ...WAITING, waitMs: 1 });
-    for (let place = 0; place < FOR_ONE; place++) void databaseOf('acc_one').query(STATEMENT);
+    for (let index = 0; index < FOR_ONE; index++) void databaseOf('acc_one').query(STATEMENT);
 
     await assert.rejects(databaseOf('acc_one').query(STATEMENT), AccountBusyError);
   });

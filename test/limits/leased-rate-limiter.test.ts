@@ -60,7 +60,7 @@ function newBudget(perMinute = 60): Budget {
 /** How many of the given requests, one after the other, get a token. */
 async function served(limiter: RateLimiter, budget: Budget, requests: number): Promise<number> {
   let count = 0;
-  for (let place = 0; place < requests; place++) if ((await limiter.take(budget)) === 0) count += 1;
+  for (let index = 0; index < requests; index++) if ((await limiter.take(budget)) === 0) count += 1;
   return count;
 }
 
@@ -108,7 +108,7 @@ describe('a rate limit', () => {
     const [limiter, budget] = [newLimiter(), newBudget()];
     const answers: Promise<number>[] = [];
     for (let wave = 0; wave < 12; wave++) {
-      for (let place = 0; place < 5; place++) answers.push(limiter.take(budget));
+      for (let index = 0; index < 5; index++) answers.push(limiter.take(budget));
       await new Promise((resolve) => {
         setImmediate(resolve);
       });
@@ -236,7 +236,7 @@ describe('a lease', () => {
   it('of a process that died is refilled after some seconds', async () => {
     const [survivor, budget] = [newLimiter(), newBudget()];
     // Leases of six, three and two tokens, of which each process uses one.
-    for (let place = 0; place < 3; place++) await served(newLimiter(), budget, 1);
+    for (let index = 0; index < 3; index++) await served(newLimiter(), budget, 1);
     assert.equal(await served(survivor, budget, 100), 49);
 
     clock += 5 * SECOND;
@@ -449,8 +449,8 @@ describe('a limit that several processes share', () => {
     let count = 0;
     for (let request = 0; request < asked; request++) {
       random = (random * 1_103_515_245 + 12_345) % 2_147_483_648;
-      const place = SPREADS[spread](request, processes, random / 2_147_483_648);
-      if ((await limiters[place]?.take(budget)) === 0) count += 1;
+      const index = SPREADS[spread](request, processes, random / 2_147_483_648);
+      if ((await limiters[index]?.take(budget)) === 0) count += 1;
       clock += 60_000 / (perMinute * timesTheLimit);
     }
     return { asked, served: count };
@@ -690,8 +690,8 @@ describe('a limit that several processes share', () => {
         const taken: number[] = [];
         for (const { waitMs, process, requests, atOnce, givesBack } of plan) {
           clock += waitMs;
-          for (const [place, limiter] of limiters.entries()) {
-            if (process !== 'each' && process !== place) continue;
+          for (const [index, limiter] of limiters.entries()) {
+            if (process !== 'each' && process !== index) continue;
             let count = atOnce
               ? await servedAtOnce(limiter, budget, requests)
               : await served(limiter, budget, requests);

@@ -12,12 +12,12 @@ import { describeObjectStore } from './object-store-contract.ts';
 
 const PNG = { mimeType: 'image/png' };
 
-describeObjectStore('a folder', async () => {
-  const folder = await mkdtemp(path.join(tmpdir(), 'disk-store-'));
+describeObjectStore('a directory', async () => {
+  const directory = await mkdtemp(path.join(tmpdir(), 'disk-store-'));
   return {
-    store: createDiskStore(path.join(folder, 'made', 'when', 'used')),
-    unfinished: async () => (await readdir(path.join(folder, 'made/when/used/~partial'))).length,
-    close: () => rm(folder, { recursive: true }),
+    store: createDiskStore(path.join(directory, 'made', 'when', 'used')),
+    unfinished: async () => (await readdir(path.join(directory, 'made/when/used/~partial'))).length,
+    close: () => rm(directory, { recursive: true }),
   };
 });
 
@@ -34,24 +34,24 @@ describe('the disk store', () => {
     await mkdir(outside);
     await mkdir(inside);
     await writeFile(path.join(outside, 'secret'), 'secret');
-    await symlink(outside, path.join(inside, 'folder'));
+    await symlink(outside, path.join(inside, 'directory'));
     await symlink(path.join(outside, 'secret'), path.join(inside, 'file'));
     const store = createDiskStore(inside);
 
-    for (const key of ['file', 'folder/secret']) {
+    for (const key of ['file', 'directory/secret']) {
       await assert.rejects(store.read(key), ObjectNotFoundError);
       await assert.rejects(store.head(key), ObjectNotFoundError);
       await store.delete(key);
     }
-    await assert.rejects(store.put('folder/new', Buffer.from('x'), PNG), StoreUnavailableError);
-    await assert.rejects(store.put('folder/new/deep', Buffer.from('x'), PNG), StoreUnavailableError);
+    await assert.rejects(store.put('directory/new', Buffer.from('x'), PNG), StoreUnavailableError);
+    await assert.rejects(store.put('directory/new/deep', Buffer.from('x'), PNG), StoreUnavailableError);
     await store.put('file', Buffer.from('mine'), PNG);
 
     assert.deepEqual(await readdir(outside), ['secret']);
     assert.equal(await readFile(path.join(outside, 'secret'), 'utf8'), 'secret');
     const listed: string[] = [];
     for await (const found of store.list('')) listed.push(found.key);
-    for await (const found of store.list('folder/')) listed.push(found.key);
+    for await (const found of store.list('directory/')) listed.push(found.key);
     assert.deepEqual(listed, ['file']);
   });
 
@@ -74,37 +74,37 @@ describe('the disk store', () => {
   });
 
   it('leaves no empty directories behind after a delete', async () => {
-    const folder = path.join(base, 'pruned');
-    const store = createDiskStore(folder);
+    const directory = path.join(base, 'pruned');
+    const store = createDiskStore(directory);
     await store.put('a/b/c/1', Buffer.from('x'), PNG);
     await store.put('a/2', Buffer.from('x'), PNG);
 
     await store.delete('a/b/c/1');
 
-    assert.deepEqual((await readdir(folder, { recursive: true })).toSorted(), ['a', 'a/2', '~partial']);
+    assert.deepEqual((await readdir(directory, { recursive: true })).toSorted(), ['a', 'a/2', '~partial']);
   });
 
   it('rejects a key below an object, preserves the object, and leaves nothing unfinished', async () => {
-    const folder = path.join(base, 'collision');
-    const store = createDiskStore(folder);
+    const directory = path.join(base, 'collision');
+    const store = createDiskStore(directory);
     await store.put('a', Buffer.from('x'), PNG);
 
     await assert.rejects(store.put('a/b', Buffer.from('y'), PNG), StoreUnavailableError);
 
     assert.equal((await store.head('a')).sizeBytes, 1);
-    assert.deepEqual(await readdir(path.join(folder, '~partial')), []);
+    assert.deepEqual(await readdir(path.join(directory, '~partial')), []);
   });
 
   it('removes what a killed process left unfinished a day ago, and nothing newer', async () => {
-    const folder = path.join(base, 'killed');
-    const partial = path.join(folder, '~partial');
+    const directory = path.join(base, 'killed');
+    const partial = path.join(directory, '~partial');
     await mkdir(partial, { recursive: true });
     await writeFile(path.join(partial, 'old'), 'x');
     await writeFile(path.join(partial, 'young'), 'x');
     const longAgo = new Date(Date.now() - 25 * 60 * 60 * 1000);
     await utimes(path.join(partial, 'old'), longAgo, longAgo);
 
-    await createDiskStore(folder).check();
+    await createDiskStore(directory).check();
 
     assert.deepEqual(await readdir(partial), ['young']);
   });
@@ -137,13 +137,13 @@ describe('the disk store', () => {
   const canMount = spawnSync('unshare', ['-rm', 'mount', '-t', 'tmpfs', 'none', '/mnt']).status === 0;
   const reason = canMount ? false : 'needs Linux user namespaces to mount a small file system of its own';
   it('reports that the disk is full, and leaves nothing behind', { skip: reason }, async () => {
-    const folder = path.join(base, 'small');
-    await mkdir(folder);
+    const directory = path.join(base, 'small');
+    await mkdir(directory);
     const program = path.join(base, 'fill.mjs');
-    await writeFile(program, fillDisk(folder));
+    await writeFile(program, fillDisk(directory));
 
     const command = 'mount -t tmpfs -o size=1m none "$1" && exec "$2" "$3"';
-    const run = spawnSync('unshare', ['-rm', 'sh', '-c', command, 'sh', folder, process.execPath, program], {
+    const run = spawnSync('unshare', ['-rm', 'sh', '-c', command, 'sh', directory, process.execPath, program], {
       encoding: 'utf8',
     });
 
@@ -153,13 +153,13 @@ describe('the disk store', () => {
   });
 
   it('can be opened, read and emptied when the disk cannot store even a name', { skip: reason }, async () => {
-    const folder = path.join(base, 'crowded');
-    await mkdir(folder);
+    const directory = path.join(base, 'crowded');
+    await mkdir(directory);
     const program = path.join(base, 'empty.mjs');
-    await writeFile(program, emptyDisk(folder));
+    await writeFile(program, emptyDisk(directory));
 
     const command = 'mount -t tmpfs -o nr_inodes=8 none "$1" && exec "$2" "$3"';
-    const run = spawnSync('unshare', ['-rm', 'sh', '-c', command, 'sh', folder, process.execPath, program], {
+    const run = spawnSync('unshare', ['-rm', 'sh', '-c', command, 'sh', directory, process.execPath, program], {
       encoding: 'utf8',
     });
 
@@ -172,46 +172,46 @@ describe('the disk store', () => {
  * A program that fills a file system with names, and then deletes all of them but one through a store that it has
  * just opened.
  */
-function emptyDisk(folder: string): string {
+function emptyDisk(directory: string): string {
   const moduleOf = (name: string): string => JSON.stringify(packageModule(name));
   return `
     import { readdir, writeFile } from 'node:fs/promises';
     const { createDiskStore } = await import(${moduleOf('src/objects/stores/disk-store.ts')});
     const { assertAnswers } = await import(${moduleOf('src/objects/stores/store-owner.ts')});
-    const folder = ${JSON.stringify(folder)};
-    await createDiskStore(folder).put('last', Buffer.from('x'), { mimeType: 'image/png' });
+    const directory = ${JSON.stringify(directory)};
+    await createDiskStore(directory).put('last', Buffer.from('x'), { mimeType: 'image/png' });
     const full = [];
     try {
       for (;;) {
-        await writeFile(folder + '/' + full.length, '');
+        await writeFile(directory + '/' + full.length, '');
         full.push(String(full.length));
       }
     } catch (error) {
       if (error.code !== 'ENOSPC') throw error;
     }
-    const check = await createDiskStore(folder).check().then(() => 'no error', (error) => error.message);
-    const store = createDiskStore(folder);
+    const check = await createDiskStore(directory).check().then(() => 'no error', (error) => error.message);
+    const store = createDiskStore(directory);
     await assertAnswers(store);
     for (const key of full) await store.delete(key);
-    const left = (await readdir(folder)).filter((name) => name !== '~partial');
+    const left = (await readdir(directory)).filter((name) => name !== '~partial');
     console.log(JSON.stringify({ check, left }));
   `;
 }
 
 /** A program that writes too much into a small file system, both ways, and then something that fits. */
-function fillDisk(folder: string): string {
+function fillDisk(directory: string): string {
   const store = JSON.stringify(packageModule('src/objects/stores/disk-store.ts'));
   return `
     import { readdir } from 'node:fs/promises';
     import { Readable } from 'node:stream';
     const { createDiskStore } = await import(${store});
-    const store = createDiskStore(${JSON.stringify(folder)});
+    const store = createDiskStore(${JSON.stringify(directory)});
     const failure = (error) => ({ name: error.name, message: error.message, cause: error.cause.code });
     const large = Buffer.alloc(2 * 1024 * 1024, 1);
     const options = { mimeType: 'image/png' };
     const bytes = await store.put('a/large', large, options).catch(failure);
     const stream = await store.put('a/large', Readable.from([large, large]), options).catch(failure);
-    const left = (await readdir(${JSON.stringify(folder)}, { recursive: true })).filter((name) => name !== '~partial');
+    const left = (await readdir(${JSON.stringify(directory)}, { recursive: true })).filter((name) => name !== '~partial');
     await store.put('a/small', large.subarray(0, 500_000), options);
     console.log(JSON.stringify({ bytes, stream, left, afterwards: 'stored' }));
   `;

@@ -18,14 +18,14 @@ const ETAG = `"${SHA256}"`;
 const NOON = Date.UTC(2026, 10, 21, 12, 0, 0);
 
 describe('the response to a download', () => {
-  let folder: string;
+  let directory: string;
   let store: ObjectStore;
   before(async () => {
-    folder = await mkdtemp(path.join(tmpdir(), 'media-response-'));
-    store = createDiskStore(folder);
+    directory = await mkdtemp(path.join(tmpdir(), 'media-response-'));
+    store = createDiskStore(directory);
     await store.put('one', BYTES, { mimeType: 'image/png' });
   });
-  after(() => rm(folder, { recursive: true }));
+  after(() => rm(directory, { recursive: true }));
 
   async function ask(
     headers: IncomingHttpHeaders = {},

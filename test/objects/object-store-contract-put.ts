@@ -68,8 +68,8 @@ export function describePut(opened: () => OpenedStore): void {
       const isWhole = (bytes: Buffer): boolean => bodies.some((body) => body.equals(bytes));
       await store.put('contended', Buffer.alloc(300_000, 'a'), PNG);
 
-      const puts = bodies.map((body, place) =>
-        store.put('contended', place % 2 ? body : Readable.from(slices(body, 50_000)), PNG),
+      const puts = bodies.map((body, index) =>
+        store.put('contended', index % 2 ? body : Readable.from(slices(body, 50_000)), PNG),
       );
       const reads = Array.from({ length: 8 }, () => readAll(store, 'contended'));
 
@@ -79,7 +79,7 @@ export function describePut(opened: () => OpenedStore): void {
     });
 
     it('stores objects while their last neighbour is deleted, again and again', async () => {
-      const keys = Array.from({ length: 8 }, (_, place) => `crowd/of/${place}`);
+      const keys = Array.from({ length: 8 }, (_, index) => `crowd/of/${index}`);
 
       await Promise.all(
         keys.map(async (key) => {
@@ -163,9 +163,9 @@ export function describePut(opened: () => OpenedStore): void {
     it('survives a source that has failed already', async () => {
       const source = new PassThrough();
       const put = store.put('early', source, PNG);
-      source.destroy(new Error('refused'));
+      source.destroy(new Error('rejected'));
 
-      await assert.rejects(put, /refused/);
+      await assert.rejects(put, /rejected/);
 
       await assertNothingAt(opened(), 'early');
     });

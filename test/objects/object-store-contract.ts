@@ -91,9 +91,9 @@ export function describeObjectStore(name: string, open: () => Promise<OpenedStor
       });
 
       it('reports a missing object, by head and by read', async () => {
-        await store.put('folder/object', bytes, PNG);
+        await store.put('directory/object', bytes, PNG);
 
-        for (const key of ['missing', 'folder', 'folder/object/below']) {
+        for (const key of ['missing', 'directory', 'directory/object/below']) {
           await assert.rejects(store.head(key), isNotFound(key));
           await assert.rejects(store.read(key), isNotFound(key));
           await assert.rejects(store.read(key, { start: 0, end: 1 }), isNotFound(key));
@@ -112,11 +112,11 @@ export function describeObjectStore(name: string, open: () => Promise<OpenedStor
       });
 
       it('succeeds when there is nothing to delete', async () => {
-        await store.put('folder/object', Buffer.from('1'), PNG);
+        await store.put('directory/object', Buffer.from('1'), PNG);
 
-        for (const key of ['missing', 'no/such/folder', 'folder']) await store.delete(key);
+        for (const key of ['missing', 'no/such/directory', 'directory']) await store.delete(key);
 
-        assert.deepEqual(await keysBelow(store, ''), ['folder/object']);
+        assert.deepEqual(await keysBelow(store, ''), ['directory/object']);
       });
     });
 

@@ -10,13 +10,13 @@ const S3 = { endpoint: undefined, region: 'us-east-1', accessKeyId: undefined, s
 
 describe('openStore', () => {
   it('opens the directory of a file URL, with spaces', async () => {
-    const folder = await mkdtemp(path.join(tmpdir(), 'open store-'));
-    const store = openStore({ storeUrl: pathToFileURL(folder).href, s3: S3 });
+    const directory = await mkdtemp(path.join(tmpdir(), 'open store-'));
+    const store = openStore({ storeUrl: pathToFileURL(directory).href, s3: S3 });
 
     await store.put('a/b', Buffer.from('x'), { mimeType: 'image/png' });
 
-    assert.equal(await readFile(path.join(folder, 'a/b'), 'utf8'), 'x');
-    await rm(folder, { recursive: true });
+    assert.equal(await readFile(path.join(directory, 'a/b'), 'utf8'), 'x');
+    await rm(directory, { recursive: true });
   });
 
   it('opens a bucket, with and without a prefix, without a network request', async () => {

@@ -64,12 +64,12 @@ describe('a download URL', () => {
     const signer = signerAt(NOON);
     const token = tokenOf(signer.sign(OUTPUT).url);
 
-    for (let place = 0; place < token.length; place++) {
-      const other = token[place] === 'A' ? 'B' : 'A';
+    for (let index = 0; index < token.length; index++) {
+      const other = token[index] === 'A' ? 'B' : 'A';
       const altered = [
-        token.slice(0, place) + other + token.slice(place + 1),
-        token.slice(0, place) + token.slice(place + 1),
-        token.slice(0, place) + other + token.slice(place),
+        token.slice(0, index) + other + token.slice(index + 1),
+        token.slice(0, index) + token.slice(index + 1),
+        token.slice(0, index) + other + token.slice(index),
       ];
       for (const each of altered) assert.throws(() => signer.verify(each), InvalidUrlError, each);
     }

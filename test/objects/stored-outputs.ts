@@ -74,8 +74,8 @@ export function createStorageRoom(room: TaskRoom): StorageRoom {
     async taskWithOutputs(caller, sizes, storage = 'temp') {
       const { taskId } = await room.creator.create(caller, body({ storage }), undefined);
       await claimOutbox(database, 1_000);
-      const outputs = sizes.map((sizeBytes, place) => ({
-        type: place % 2 === 0 ? 'image' : 'thumbnail',
+      const outputs = sizes.map((sizeBytes, index) => ({
+        type: index % 2 === 0 ? 'image' : 'thumbnail',
         objectKey: `outputs/test/${newId('out')}`,
         mimeType: 'image/png',
         sizeBytes,

@@ -20,7 +20,7 @@ function detail(changes: Partial<TaskDetail> = {}): TaskDetail {
     id: newTaskId(),
     accountId: 'acc_1',
     keyId: 'key0000001',
-    model: 'acme/pictures',
+    model: 'acme/images',
     route: null,
     status: 'queued',
     storage: 'temp',
@@ -69,7 +69,7 @@ describe('a presented task', () => {
 
     assert.deepEqual(presentTask(task, signer, NOW), {
       taskId: task.id,
-      model: 'acme/pictures',
+      model: 'acme/images',
       status: 'queued',
       created: 1_700_000_000,
       started: 0,
@@ -118,11 +118,11 @@ describe('a presented task', () => {
   it('signs each URL for its own output, under the file name of the contract', () => {
     const task = detail({ status: 'success', capturedMicroUsd: 0n, outputs: [output(0), output(1)] });
 
-    for (const [place, each] of (presentTask(task, signer, NOW).output ?? []).entries()) {
+    for (const [index, each] of (presentTask(task, signer, NOW).output ?? []).entries()) {
       const [, , token = '', name] = new URL(each.url).pathname.split('/');
       assert.deepEqual(signer.verify(token), { outputId: each.id, expireAt: each.expireAt });
-      assert.equal(name, `${task.id}-${place + 1}.webp`);
-      assert.equal(outputFileName(task.id, { position: place, mimeType: 'image/webp' }), name);
+      assert.equal(name, `${task.id}-${index + 1}.webp`);
+      assert.equal(outputFileName(task.id, { position: index, mimeType: 'image/webp' }), name);
     }
   });
 

@@ -18,7 +18,7 @@ export class HeldGateway {
   /** Temporal is unavailable: every start fails at once. */
   isAway = false;
   /** Tasks that are never accepted. */
-  readonly refused = new Set<TaskId>();
+  readonly rejected = new Set<TaskId>();
   /** Starts are answered as soon as they are requested. */
   answersAtOnce = false;
   #held: (() => void)[] = [];
@@ -40,7 +40,7 @@ export class HeldGateway {
 
   async #start({ taskId }: TaskStart): Promise<StartResult> {
     this.asked.push(taskId);
-    if (this.isAway || this.refused.has(taskId)) throw new Error('Temporal does not take it');
+    if (this.isAway || this.rejected.has(taskId)) throw new Error('Temporal rejects it');
     if (!this.answersAtOnce) await new Promise<void>((resolve) => this.#held.push(resolve));
     this.started.add(taskId);
     return { kind: 'running' };

@@ -32,14 +32,14 @@ let accepted = 0;
 /** Queued tasks of one account, written as accepting writes them. */
 async function accept(count: number, runningCap = 100_000): Promise<void> {
   const { accountId, keyId } = await room.newCaller({ runningCap, queueCap: 100_000 });
-  const { hash } = room.catalogue.resolve('acme/pictures', undefined);
+  const { hash } = room.catalogue.resolve('acme/images', undefined);
   await room.rows(
     `WITH wanted AS (
        SELECT 'tk-svc-' || lpad(n::text, 26, '0') AS id FROM generate_series($1::integer, $2::integer) n),
      task AS (
        INSERT INTO tasks (id, account_id, key_id, fingerprint, fingerprint_version, model, definition_hash, input,
                           storage, queue_deadline_at, held_micro_usd)
-       SELECT id, $3, $4, '', 1, 'acme/pictures', $5, '{}', 'temp', now() + interval '1 day', 0 FROM wanted),
+       SELECT id, $3, $4, '', 1, 'acme/images', $5, '{}', 'temp', now() + interval '1 day', 0 FROM wanted),
      counted AS (
        UPDATE account_counters SET queued = queued + $2::integer - $1::integer + 1 WHERE account_id = $3)
      INSERT INTO outbox (kind, account_id, subject_id, is_ready) SELECT 'start_task', $3, id, false FROM wanted`,
@@ -201,7 +201,7 @@ describe('a launcher whose Temporal was unavailable', () => {
   it('is not paused by a row that is rejected before any other is acknowledged', async (t) => {
     await accept(200);
     const { temporal, watched, launcher } = launch(t, 200);
-    temporal.refused.add(`tk-svc-${String(accepted - 199).padStart(26, '0')}`);
+    temporal.rejected.add(`tk-svc-${String(accepted - 199).padStart(26, '0')}`);
 
     launcher.wake();
     await watched.quiet();
@@ -216,8 +216,8 @@ describe('a launcher whose Temporal was unavailable', () => {
   it('leaves rows that fail by themselves to their leases, without delaying others', async (t) => {
     await accept(2_000);
     const { temporal, watched, launcher, pollAfterPause } = launch(t, 2_000);
-    for (let place = 0; place < 100; place++) {
-      temporal.refused.add(`tk-svc-${String(accepted - 20 * place).padStart(26, '0')}`);
+    for (let index = 0; index < 100; index++) {
+      temporal.rejected.add(`tk-svc-${String(accepted - 20 * index).padStart(26, '0')}`);
     }
     temporal.answersAtOnce = true;
 

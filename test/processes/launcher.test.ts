@@ -46,7 +46,7 @@ it('counts what Temporal rejects permanently apart from what fails', async () =>
 
     launcher.wake(item);
 
-    await until('the refusal is counted', async () => (await rejectedCount()) === 1);
+    await until('the rejection is counted', async () => (await rejectedCount()) === 1);
   } finally {
     await launcher.close();
   }

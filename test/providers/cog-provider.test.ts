@@ -11,8 +11,8 @@ import { describeProviderContract } from './provider-contract.ts';
 import { submitCall } from './submit-call.ts';
 
 const call = submitCall();
-const folder = mkdtempSync(path.join(os.tmpdir(), 'cog-media-'));
-after(() => rmSync(folder, { recursive: true, force: true }));
+const directory = mkdtempSync(path.join(os.tmpdir(), 'cog-media-'));
+after(() => rmSync(directory, { recursive: true, force: true }));
 
 describeProviderContract(
   {
@@ -20,14 +20,14 @@ describeProviderContract(
     create: createCogProvider,
     isSynchronous: true,
     isRepeatable: true,
-    refusesWith: [409],
+    rejectsWith: [409],
     ignoresModel: true,
   },
   (bench) => {
     const { provider, request, caught, linesOf, untilLogged } = bench;
 
     it('reports a temporary rejection when the container has no free slot', async () => {
-      const error = await caught(provider.submit(request('full [refuse 409]'), call));
+      const error = await caught(provider.submit(request('full [reject 409]'), call));
 
       assert.ok(error instanceof ProviderRejection);
       assert.equal(error.reason, 'provider_unavailable');
@@ -63,14 +63,14 @@ describeProviderContract(
     });
 
     it('sends the media themselves, at their positions in the input', async () => {
-      const file = path.join(folder, 'picture');
+      const file = path.join(directory, 'image');
       writeFileSync(file, 'PNG');
       const work = request('with media');
       const input = { ...work.input, image: 'upload:1', more: { masks: ['upload:2'] } };
-      const picture = { mimeType: 'image/png', path: file };
+      const image = { mimeType: 'image/png', path: file };
       const media = new Map([
-        ['image', picture],
-        ['more.masks.0', picture],
+        ['image', image],
+        ['more.masks.0', image],
       ]);
 
       await provider.submit({ ...work, input, media }, call);
@@ -81,7 +81,7 @@ describeProviderContract(
     });
 
     it('rejects media that are too large to be sent in the input', async () => {
-      const file = path.join(folder, 'film');
+      const file = path.join(directory, 'video');
       writeFileSync(file, '');
       truncateSync(file, 65 * 1024 * 1024);
       const work = request('too much');

@@ -20,7 +20,7 @@ import type {
 import type { HttpProviderDeps } from '../../src/providers/upstream-calls.ts';
 import { createSecretSource } from '../../src/upstreams/secrets.ts';
 import type { LogLine, Protocol } from '../support/test-provider/log.ts';
-import { drawPicture } from '../support/test-provider/picture.ts';
+import { drawImage } from '../support/test-provider/image.ts';
 import { startTestProvider } from '../support/test-provider/process.ts';
 import type { TestProvider } from '../support/test-provider/process.ts';
 import { until } from '@darkroom/testing/until';
@@ -46,7 +46,7 @@ export interface ContractSubject {
   /** The file that the provider makes for a prompt; default: its image. */
   readonly fileOf?: (prompt: string) => Buffer | Promise<Buffer>;
   /** Statuses that mean a rejection here, while for other adapters they leave the outcome unknown. */
-  readonly refusesWith?: readonly number[];
+  readonly rejectsWith?: readonly number[];
   /** Whether an upstream has only one model, whatever the binding's model name. */
   readonly ignoresModel?: boolean;
   /** Whether a finished job always names a file, whether it exists or not. */
@@ -70,7 +70,7 @@ export interface ContractBench {
 const KEY = 'key-that-must-stay-secret';
 /** Part of every prompt. */
 export const MARK = 'words of a private prompt';
-const PROVIDER_TEXTS = ['nobody may pass on', 'not to be passed on', 'CUDA out of memory'];
+const PROVIDER_TEXTS = ['no one may pass on', 'not to be passed on', 'CUDA out of memory'];
 const POLL_MS = 5;
 
 /** Enough to submit the work on a slow machine, and not long to wait for. */
@@ -111,7 +111,7 @@ export function createContractRig(subject: ContractSubject): ContractRig {
   const secrets = createSecretSource({ MAIN: KEY, REVOKED: 'revoked-key' });
   const create = (more: Partial<HttpProviderDeps>): Provider => {
     const whole = subject.create({ secrets, logger, ...more });
-    const binding = { protocol: whole.protocol, model: 'test/picture', ...subject.binding };
+    const binding = { protocol: whole.protocol, model: 'test/image', ...subject.binding };
     return whole.boundTo?.(binding, subject.modality ?? 'image') ?? whole;
   };
   const bench: ContractBench = {
@@ -123,7 +123,7 @@ export function createContractRig(subject: ContractSubject): ContractRig {
         protocol: bench.provider.protocol,
         baseUrl: `${far().url}/${subject.protocol}/v1`,
         secret: 'main',
-        model: 'test/picture',
+        model: 'test/image',
         ...subject.binding,
         ...upstream,
       },
@@ -167,7 +167,7 @@ export function createContractRig(subject: ContractSubject): ContractRig {
   return {
     bench,
     inputOf,
-    fileOf: subject.fileOf ?? drawPicture,
+    fileOf: subject.fileOf ?? drawImage,
     far,
     generate,
     async start() {
@@ -186,7 +186,7 @@ export function createContractRig(subject: ContractSubject): ContractRig {
     countOf: async (prompt, kind) => (await bench.linesOf(prompt)).filter((line) => line.kind === kind).length,
     async rejectionOf(work) {
       const error = await bench.caught(generate(work));
-      assert.ok(error instanceof ProviderRejection, `not a refusal: ${inspect(error)}`);
+      assert.ok(error instanceof ProviderRejection, `not a rejection: ${inspect(error)}`);
       return error;
     },
     async bytesOf(work, file) {

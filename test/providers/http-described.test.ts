@@ -131,11 +131,11 @@ describe('an HTTP API that a model file describes', { timeout: 180_000 }, () => 
   it('may be synchronous, and return its files as base64', async () => {
     const http: HttpBinding = {
       submit: { method: 'PUT', path: "'/draw'", body: '{ "say": prompt }' },
-      outputs: 'pictures.{ "base64": data }',
+      outputs: 'images.{ "base64": data }',
       reason: "error = 'nsfw' ? 'content_rejected'",
     };
-    const pictures = [{ data: 'AAEC' }, { data: 'AwQ=' }];
-    await withServer(http, { 'PUT /v2/draw': { pictures } }, async ({ provider, request }) => {
+    const images = [{ data: 'AAEC' }, { data: 'AwQ=' }];
+    await withServer(http, { 'PUT /v2/draw': { images } }, async ({ provider, request }) => {
       assert.equal(provider.worksWhileSubmitting, true);
       assert.deepEqual(await provider.submit(request, call), {
         kind: 'done',
@@ -148,7 +148,7 @@ describe('an HTTP API that a model file describes', { timeout: 180_000 }, () => 
     });
     for (const [answer, reason] of [
       [{ error: 'nsfw' }, 'content_rejected'],
-      [{ pictures: 'none' }, 'no_output'],
+      [{ images: 'none' }, 'no_output'],
     ] as const) {
       await withServer(http, { 'PUT /v2/draw': answer }, async ({ provider, request }) => {
         await assert.rejects(provider.submit(request, call), { name: 'ProviderFailure', reason });
@@ -195,8 +195,8 @@ describe('an HTTP API that a model file describes', { timeout: 180_000 }, () => 
   });
 
   it('can give a rejection reason from the closed list', async () => {
-    const submit = { ...JOBS.submit, refusal: "code = 'bad-picture' ? 'input_unreachable' : 'something else'" };
-    const server = createServer((_request, response) => response.writeHead(400).end('{"code":"bad-picture"}'));
+    const submit = { ...JOBS.submit, refusal: "code = 'bad-image' ? 'input_unreachable' : 'something else'" };
+    const server = createServer((_request, response) => response.writeHead(400).end('{"code":"bad-image"}'));
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
     const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;

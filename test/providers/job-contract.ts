@@ -6,7 +6,7 @@ import { ProviderFailure } from '../../src/providers/provider.ts';
 import type { GenerationRequest } from '../../src/providers/provider.ts';
 import type { ContractBench } from './contract-bench.ts';
 import { submitCall } from './submit-call.ts';
-import { freePort } from './unreachable-places.ts';
+import { freePort } from './unreachable-servers.ts';
 
 const call = submitCall();
 

@@ -10,17 +10,17 @@ import { ProviderFailure } from '../../src/providers/provider.ts';
 import type { InputFile } from '../../src/providers/provider.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { createSecretSource } from '../../src/upstreams/secrets.ts';
-import { drawSound } from '../support/test-provider/sound.ts';
+import { drawAudio } from '../support/test-provider/audio.ts';
 import { describeProviderContract } from './provider-contract.ts';
 import { submitCall } from './submit-call.ts';
 
 const call = submitCall();
-const folder = mkdtempSync(path.join(os.tmpdir(), 'openai-media-'));
-after(() => rmSync(folder, { recursive: true, force: true }));
+const directory = mkdtempSync(path.join(os.tmpdir(), 'openai-media-'));
+after(() => rmSync(directory, { recursive: true, force: true }));
 
 /** A file of an input; its content is never read. */
 function file(name: string, mimeType: string, bytes: number): InputFile {
-  const filePath = path.join(folder, name);
+  const filePath = path.join(directory, name);
   writeFileSync(filePath, Buffer.alloc(bytes, 7));
   return { mimeType, path: filePath };
 }
@@ -29,7 +29,7 @@ const first = file('first', 'image/png', 100_000);
 const second = file('second', 'image/jpeg', 200_000);
 
 describeProviderContract({ protocol: 'openai', create: createOpenAiProvider, isSynchronous: true }, (bench) => {
-  it('passes on the URL of a picture when the model returns URLs', async () => {
+  it('passes on the URL of an image when the model returns URLs', async () => {
     const request = bench.request('by address', { parameters: { response_format: 'url' } });
 
     const submission = await bench.provider.submit(request, call);
@@ -44,7 +44,7 @@ describeProviderContract({ protocol: 'openai', create: createOpenAiProvider, isS
     assert.ok(error instanceof ProviderUnknown);
   });
 
-  it('requests an edit when the input has pictures, and does not send their URLs', async () => {
+  it('requests an edit when the input has images, and does not send their URLs', async () => {
     const request = bench.request('edited');
     const input = { ...request.input, image_urls: ['upload:1', 'upload:2'], mask_url: 'upload:3', n: 2 };
     const media = new Map([
@@ -61,7 +61,7 @@ describeProviderContract({ protocol: 'openai', create: createOpenAiProvider, isS
       'image[] image/jpeg 200000',
       'mask image/png 100000',
     ]);
-    assert.deepEqual(submit.fields, { prompt: request.input['prompt'], n: '2', model: 'test/picture' });
+    assert.deepEqual(submit.fields, { prompt: request.input['prompt'], n: '2', model: 'test/image' });
   });
 });
 
@@ -82,7 +82,7 @@ describeProviderContract(
     modality: 'audio',
     binding: { api: 'speech' },
     inputOf: (text) => ({ text, voice: 'alloy' }),
-    fileOf: drawSound,
+    fileOf: drawAudio,
   },
   (bench) => {
     it("maps text and format to the provider's fields, and sends the other fields unchanged", async () => {
@@ -97,7 +97,7 @@ describeProviderContract(
         voice: 'alloy',
         response_format: 'wav',
         sample_rate: 8000,
-        model: 'test/picture',
+        model: 'test/image',
       });
     });
   },
@@ -114,8 +114,8 @@ describeProviderContract(
     alwaysNamesFile: true,
   },
   (bench) => {
-    it('sends the duration in seconds, the size, and the first picture as the reference', async () => {
-      const request = bench.request('from a picture', { parameters: { size: '1280x720' } });
+    it('sends the duration in seconds, the size, and the first image as the reference', async () => {
+      const request = bench.request('from an image', { parameters: { size: '1280x720' } });
       const input = { ...request.input, image_urls: ['upload:1', 'upload:2'] };
       const media = new Map([
         ['image_urls.0', second],
@@ -124,13 +124,13 @@ describeProviderContract(
 
       await bench.provider.submit({ ...request, input, media }, call);
 
-      const [submit] = await bench.linesOf('from a picture');
+      const [submit] = await bench.linesOf('from an image');
       assert.deepEqual(submit?.received, ['input_reference image/jpeg 200000']);
       assert.deepEqual(submit.fields, {
         prompt: request.input['prompt'],
         size: '1280x720',
         seconds: '4',
-        model: 'test/picture',
+        model: 'test/image',
       });
     });
 

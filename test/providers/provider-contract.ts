@@ -14,7 +14,7 @@ import { createContractRig, MARK } from './contract-bench.ts';
 import type { ContractBench, ContractSubject } from './contract-bench.ts';
 import { describeJobs } from './job-contract.ts';
 import { submitCall } from './submit-call.ts';
-import { freePort, withSilentServer } from './unreachable-places.ts';
+import { freePort, withSilentServer } from './unreachable-servers.ts';
 
 const call = submitCall();
 
@@ -29,7 +29,7 @@ export function describeProviderContract(subject: ContractSubject, more?: (bench
     afterEach(() => rig.checkLog());
     after(() => rig.stop());
 
-    it('delivers the picture of the prompt, for one submit', async () => {
+    it('delivers the image of the prompt, for one submit', async () => {
       const work = request('a red house');
 
       const files = await generate(work);
@@ -49,7 +49,7 @@ export function describeProviderContract(subject: ContractSubject, more?: (bench
     });
 
     it('reports a temporary rejection, for as long as the provider requests, when it returns 429 or 503', async () => {
-      for (const prompt of ['busy [refuse 429]', 'busy [refuse 503]']) {
+      for (const prompt of ['busy [reject 429]', 'busy [reject 503]']) {
         const rejection = await rejectionOf(request(prompt));
 
         assert.equal(rejection.reason, 'provider_unavailable');
@@ -59,17 +59,17 @@ export function describeProviderContract(subject: ContractSubject, more?: (bench
     });
 
     it('succeeds on the second attempt when the first submit was rejected', async () => {
-      const work = request('second [refuse-first 1]');
+      const work = request('second [reject-first 1]');
       await rejectionOf(work);
 
       const files = await generate(work);
 
       assert.equal(files.length, 1);
-      assert.equal(await countOf('second [refuse-first 1]', 'submit'), 1);
+      assert.equal(await countOf('second [reject-first 1]', 'submit'), 1);
     });
 
     it('reports a permanent rejection when the provider reports the input as invalid', async () => {
-      for (const prompt of ['bad [refuse 400]', 'bad [refuse 422]', 'bad [refuse 413]']) {
+      for (const prompt of ['bad [reject 400]', 'bad [reject 422]', 'bad [reject 413]']) {
         const rejection = await rejectionOf(request(prompt));
 
         assert.equal(rejection.reason, 'input_invalid');
@@ -92,9 +92,9 @@ export function describeProviderContract(subject: ContractSubject, more?: (bench
     });
 
     it('reports an unknown outcome when the response is HTML, or 500, 408, 409', async () => {
-      const unclear = [408, 409].filter((status) => subject.refusesWith?.includes(status) !== true);
-      const refusals = unclear.map((status) => `odd [refuse ${status}]`);
-      for (const prompt of ['odd [html]', 'odd [500]', 'odd [refuse 500]', ...refusals]) {
+      const unclear = [408, 409].filter((status) => subject.rejectsWith?.includes(status) !== true);
+      const rejections = unclear.map((status) => `odd [reject ${status}]`);
+      for (const prompt of ['odd [html]', 'odd [500]', 'odd [reject 500]', ...rejections]) {
         const error = await caught(generate(request(prompt)));
 
         assert.ok(error instanceof ProviderUnknown, `${prompt}: ${inspect(error)}`);
@@ -102,7 +102,7 @@ export function describeProviderContract(subject: ContractSubject, more?: (bench
     });
 
     it('reports an unknown outcome when the response is too large', async () => {
-      const error = await caught(generate(request('much [huge answer]')));
+      const error = await caught(generate(request('much [huge response]')));
 
       assert.ok(error instanceof ProviderUnknown);
       assert.equal(error.code, 'BODY_TOO_LARGE');

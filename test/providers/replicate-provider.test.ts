@@ -9,7 +9,7 @@ const call = submitCall();
 
 describeProviderContract({ protocol: 'replicate', create: createReplicateProvider, isSynchronous: false }, (bench) => {
   it('creates a prediction of a version when the model names one', async () => {
-    for (const model of ['test/picture:5c7d5dc6', '5c7d5dc6']) {
+    for (const model of ['test/image:5c7d5dc6', '5c7d5dc6']) {
       const submission = await bench.provider.submit(bench.request('by version', { model }), call);
 
       assert.equal(submission.kind, 'job');

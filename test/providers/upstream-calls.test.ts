@@ -20,7 +20,7 @@ async function submit(answer: RequestListener, times = 1): Promise<unknown> {
   const server = createServer(answer).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1/`;
-  const upstream = { protocol: 'replicate', baseUrl, model: 'test/picture' };
+  const upstream = { protocol: 'replicate', baseUrl, model: 'test/image' };
   try {
     let outcome: unknown;
     for (let time = 0; time < times; time++) {
@@ -54,7 +54,7 @@ describe('a submit to an upstream', { timeout: 180_000 }, () => {
     });
 
     assert.deepEqual(outcome, { kind: 'job', jobId: 'job-1' });
-    assert.deepEqual(seen, ['/v1/models/test/picture/predictions', undefined]);
+    assert.deepEqual(seen, ['/v1/models/test/image/predictions', undefined]);
   });
 
   it('is of unknown outcome when a 503 contains a job id', async () => {

@@ -13,7 +13,7 @@ import { createUpstreamCalls } from '../../src/providers/upstream-calls.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { createSecretSource } from '../../src/upstreams/secrets.ts';
 import { submitCall } from './submit-call.ts';
-import { freePort } from './unreachable-places.ts';
+import { freePort } from './unreachable-servers.ts';
 
 const deps = { secrets: createSecretSource({ main: 'the-key' }), logger: silentLogger() };
 const calls = createUpstreamCalls('any', deps);

@@ -12,7 +12,7 @@ import type { DownloadCall, UpstreamFile } from '../../src/providers/provider.ts
 import { createUpstreamCalls } from '../../src/providers/upstream-calls.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { createSecretSource } from '../../src/upstreams/secrets.ts';
-import { freePort } from './unreachable-places.ts';
+import { freePort } from './unreachable-servers.ts';
 
 const { download } = createUpstreamCalls('any', {
   secrets: createSecretSource({ main: 'the-key' }),

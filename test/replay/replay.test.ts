@@ -15,8 +15,8 @@ import { silentLogger } from '../../src/telemetry/log.ts';
 import { BUILT_BUNDLE, bundleWorkflows } from '../../src/temporal/workflow-bundle.ts';
 import { historyTexts } from '../support/history-texts.ts';
 
-const FOLDER = packageFile('test/histories');
-const NAMES = (await readdir(FOLDER)).filter((name) => name.endsWith('.json')).toSorted();
+const DIRECTORY = packageFile('test/histories');
+const NAMES = (await readdir(DIRECTORY)).filter((name) => name.endsWith('.json')).toSorted();
 
 /** The histories that must be among them. */
 const REQUIRED = [
@@ -35,7 +35,7 @@ Runtime.install({
 });
 
 async function readHistory(name: string): Promise<unknown> {
-  return JSON.parse(await readFile(path.join(FOLDER, name), 'utf8'));
+  return JSON.parse(await readFile(path.join(DIRECTORY, name), 'utf8'));
 }
 
 async function replay(workflowBundle: WorkflowBundleOption, name: string): Promise<void> {

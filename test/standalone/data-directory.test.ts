@@ -5,15 +5,15 @@ import { afterEach, beforeEach, describe, it } from 'node:test';
 import { PACKAGE_ROOT } from '../../src/config/package-root.ts';
 import { resolveDataDirectory, openDataDirectory } from '../../src/standalone/data-directory.ts';
 import { readOrCreateSecrets } from '../../src/standalone/secrets.ts';
-import { temporaryFolder } from './fixtures/supervised.ts';
+import { temporaryDirectory } from './fixtures/supervised.ts';
 
 describe('the data directory', () => {
   let parent: string;
-  let folder: string;
+  let directory: string;
 
   beforeEach(async () => {
-    parent = await temporaryFolder();
-    folder = path.join(parent, 'data');
+    parent = await temporaryDirectory();
+    directory = path.join(parent, 'data');
   });
 
   afterEach(() => rm(parent, { recursive: true, force: true }));
@@ -25,20 +25,20 @@ describe('the data directory', () => {
   });
 
   it('is created for its owner alone, and can be opened again', async () => {
-    await (await openDataDirectory(folder)).release();
-    assert.equal((await stat(folder)).mode & 0o066, 0);
-    await (await openDataDirectory(folder)).release();
+    await (await openDataDirectory(directory)).release();
+    assert.equal((await stat(directory)).mode & 0o066, 0);
+    await (await openDataDirectory(directory)).release();
   });
 
   it('can be opened when an earlier start only created it', async () => {
-    await mkdir(folder);
-    await writeFile(path.join(folder, 'lock'), '');
-    await (await openDataDirectory(folder)).release();
+    await mkdir(directory);
+    await writeFile(path.join(directory, 'lock'), '');
+    await (await openDataDirectory(directory)).release();
   });
 
   it('is rejected while another process uses it', async () => {
-    const opened = await openDataDirectory(folder);
-    await assert.rejects(openDataDirectory(folder), {
+    const opened = await openDataDirectory(directory);
+    await assert.rejects(openDataDirectory(directory), {
       name: 'StandaloneError',
       message: /already running .*process \d+/,
     });
@@ -46,64 +46,64 @@ describe('the data directory', () => {
   });
 
   it('is rejected when another release made it, and stays unchanged', async () => {
-    await (await openDataDirectory(folder)).release();
-    await writeFile(path.join(folder, 'VERSION'), '99\n');
-    await assert.rejects(openDataDirectory(folder), {
+    await (await openDataDirectory(directory)).release();
+    await writeFile(path.join(directory, 'VERSION'), '99\n');
+    await assert.rejects(openDataDirectory(directory), {
       name: 'StandaloneError',
       message: /another release .*layout 99/,
     });
-    assert.equal(await readFile(path.join(folder, 'VERSION'), 'utf8'), '99\n');
+    assert.equal(await readFile(path.join(directory, 'VERSION'), 'utf8'), '99\n');
   });
 
   it('is rejected with a clear message when it is not a directory', async () => {
-    await writeFile(folder, '');
-    await assert.rejects(openDataDirectory(folder), { name: 'StandaloneError', message: /is not a folder/ });
+    await writeFile(directory, '');
+    await assert.rejects(openDataDirectory(directory), { name: 'StandaloneError', message: /is not a folder/ });
   });
 });
 
 describe('the secrets of an installation', () => {
-  let folder: string;
+  let directory: string;
 
   beforeEach(async () => {
-    folder = await temporaryFolder();
+    directory = await temporaryDirectory();
   });
 
-  afterEach(() => rm(folder, { recursive: true, force: true }));
+  afterEach(() => rm(directory, { recursive: true, force: true }));
 
   it('are created once, long, different from each other, and readable by their owner only', async () => {
-    const made = await readOrCreateSecrets(folder, false);
+    const made = await readOrCreateSecrets(directory, false);
     assert.equal(new Set(Object.values(made)).size, 4);
     for (const secret of Object.values(made)) assert.ok(String(secret).length >= 43);
-    assert.equal((await stat(path.join(folder, 'secrets.json'))).mode & 0o777, 0o600);
-    assert.deepEqual(await readOrCreateSecrets(folder, true), made);
+    assert.equal((await stat(path.join(directory, 'secrets.json'))).mode & 0o777, 0o600);
+    assert.deepEqual(await readOrCreateSecrets(directory, true), made);
   });
 
   it('of a directory from an earlier release are completed, and existing ones stay', async () => {
-    const { adminToken, ...earlier } = await readOrCreateSecrets(folder, false);
-    await writeFile(path.join(folder, 'secrets.json'), JSON.stringify(earlier));
+    const { adminToken, ...earlier } = await readOrCreateSecrets(directory, false);
+    await writeFile(path.join(directory, 'secrets.json'), JSON.stringify(earlier));
 
-    const completed = await readOrCreateSecrets(folder, true);
+    const completed = await readOrCreateSecrets(directory, true);
 
     assert.deepEqual({ ...completed, adminToken: undefined }, { ...earlier, adminToken: undefined });
     assert.notEqual(completed.adminToken, adminToken);
     assert.ok(completed.adminToken.length >= 43);
-    assert.deepEqual(await readOrCreateSecrets(folder, true), completed);
-    assert.equal((await stat(path.join(folder, 'secrets.json'))).mode & 0o777, 0o600);
+    assert.deepEqual(await readOrCreateSecrets(directory, true), completed);
+    assert.equal((await stat(path.join(directory, 'secrets.json'))).mode & 0o777, 0o600);
   });
 
   it('are not created again beside a database that the old ones opened', async () => {
-    await assert.rejects(readOrCreateSecrets(folder, true), { name: 'StandaloneError', message: /is missing/ });
+    await assert.rejects(readOrCreateSecrets(directory, true), { name: 'StandaloneError', message: /is missing/ });
   });
 
   it('are rejected when one of them is not a text', async () => {
-    const made = await readOrCreateSecrets(folder, false);
-    await writeFile(path.join(folder, 'secrets.json'), JSON.stringify({ ...made, adminToken: 7 }));
-    await assert.rejects(readOrCreateSecrets(folder, true), { name: 'StandaloneError', message: /is damaged/ });
+    const made = await readOrCreateSecrets(directory, false);
+    await writeFile(path.join(directory, 'secrets.json'), JSON.stringify({ ...made, adminToken: 7 }));
+    await assert.rejects(readOrCreateSecrets(directory, true), { name: 'StandaloneError', message: /is damaged/ });
   });
 
   it('are rejected when damaged, without being shown', async () => {
-    await writeFile(path.join(folder, 'secrets.json'), '{"urlSigningKey":"half of it');
-    await assert.rejects(readOrCreateSecrets(folder, true), (error: Error) => {
+    await writeFile(path.join(directory, 'secrets.json'), '{"urlSigningKey":"half of it');
+    await assert.rejects(readOrCreateSecrets(directory, true), (error: Error) => {
       assert.match(error.message, /is damaged/);
       assert.doesNotMatch(error.message, /half of it/);
       return true;

@@ -9,15 +9,15 @@ import { tryLock, withFileLock } from '../../src/standalone/file-lock.ts';
 import { readProcess } from '../../src/standalone/process-identity.ts';
 
 describe('a file lock', () => {
-  let folder: string;
+  let directory: string;
   let file: string;
 
   beforeEach(async () => {
-    folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-lock-'));
-    file = path.join(folder, 'lock');
+    directory = await mkdtemp(path.join(os.tmpdir(), 'darkroom-lock-'));
+    file = path.join(directory, 'lock');
   });
 
-  afterEach(() => rm(folder, { recursive: true, force: true }));
+  afterEach(() => rm(directory, { recursive: true, force: true }));
 
   it('is held by one process, which is named to the others, until it is released', async () => {
     const first = await tryLock(file);
@@ -28,7 +28,7 @@ describe('a file lock', () => {
     const second = await tryLock(file);
     assert.ok('release' in second);
     await second.release();
-    assert.deepEqual(await readdir(folder), []);
+    assert.deepEqual(await readdir(directory), []);
   });
 
   it('is taken over from a process that died', async () => {
@@ -58,13 +58,13 @@ describe('a file lock', () => {
     const events: string[] = [];
     const work = (name: string) => async (): Promise<void> => {
       events.push(`${name} begins`);
-      await readdir(folder);
+      await readdir(directory);
       events.push(`${name} ends`);
     };
     const waited: number[] = [];
     await Promise.all([
       withFileLock(file, work('one'), (pid) => waited.push(pid)),
-      withFileLock(path.join(folder, 'lock'), work('two'), (pid) => waited.push(pid)),
+      withFileLock(path.join(directory, 'lock'), work('two'), (pid) => waited.push(pid)),
     ]);
     const names = events.map((event) => event.split(' ')[0]);
     assert.equal(names[0], names[1]);

@@ -17,11 +17,11 @@ import { ProcessRecord } from '../../src/standalone/process-record.ts';
 import { letPass } from '../support/let-pass.ts';
 import { until } from '@darkroom/testing/until';
 
-let folder: string;
+let directory: string;
 before(async () => {
-  folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-hang-'));
+  directory = await mkdtemp(path.join(os.tmpdir(), 'darkroom-hang-'));
 });
-after(() => rm(folder, { recursive: true, force: true }));
+after(() => rm(directory, { recursive: true, force: true }));
 
 let part: Part | undefined;
 afterEach(() => part?.stop());
@@ -35,7 +35,7 @@ async function supervise(what: string): Promise<{ readonly reports: string[]; re
       title: 'The program',
       launch: async () => ({
         command: process.execPath,
-        args: [packageFile('test/standalone/fixtures/hanging.mjs'), folder, what],
+        args: [packageFile('test/standalone/fixtures/hanging.mjs'), directory, what],
         environment: { PATH: process.env['PATH'] },
         hasChannel: true,
       }),
@@ -44,8 +44,8 @@ async function supervise(what: string): Promise<{ readonly reports: string[]; re
       stopTimeoutMs: 5_000,
     },
     {
-      log: new LogFile(folder, what),
-      record: new ProcessRecord(folder),
+      log: new LogFile(directory, what),
+      record: new ProcessRecord(directory),
       onLine: (_part, line) => lines.push(line),
       report: (line) => reports.push(line),
       onGivenUp: (error) => assert.fail(error),
@@ -78,7 +78,7 @@ describe('a process whose event loop is blocked', () => {
   });
 
   it('is ended when it blocks on a reader of its own log, which loses the last lines as well', async (t) => {
-    const child = launch(t, [folder, 'unread']);
+    const child = launch(t, [directory, 'unread']);
 
     const [code, signal] = (await once(child, 'exit')) as [number | null, string | null];
 
@@ -87,7 +87,7 @@ describe('a process whose event loop is blocked', () => {
   });
 
   it('is not ended when a debugger may have stopped it', async (t) => {
-    const debugged = await mkdtemp(path.join(folder, 'debugged-'));
+    const debugged = await mkdtemp(path.join(directory, 'debugged-'));
     const child = launch(t, [debugged], ['--inspect=127.0.0.1:0']);
     await until('it stands still', () => existsSync(path.join(debugged, 'first-life')));
 

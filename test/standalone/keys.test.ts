@@ -45,8 +45,8 @@ describe('the keys that npm start gives to its roles', () => {
   });
 
   it('are read from files too, which no role reads again beside the variable', async () => {
-    const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-keys-'));
-    const file = path.join(folder, 'key');
+    const directory = await mkdtemp(path.join(os.tmpdir(), 'darkroom-keys-'));
+    const file = path.join(directory, 'key');
     await writeFile(file, `${OTHER}\n`);
 
     const keys = keysWith({ ENCRYPTION_KEY_FILE: file, ENCRYPTION_KEY_FALLBACKS_FILE: file });
@@ -57,6 +57,6 @@ describe('the keys that npm start gives to its roles', () => {
       ENCRYPTION_KEY_FILE: file,
       ENCRYPTION_KEY_FALLBACKS: `${OTHER},${OF_FILE.ENCRYPTION_KEY_FALLBACKS}`,
     });
-    await rm(folder, { recursive: true });
+    await rm(directory, { recursive: true });
   });
 });

@@ -13,7 +13,7 @@ import { adminCommandOf } from '../../src/config/admin-command.ts';
 import { readInstance } from '../../src/standalone/instance.ts';
 import type { Instance } from '../../src/standalone/instance.ts';
 import { readProcess } from '../../src/standalone/process-identity.ts';
-import { supervise, temporaryFolder } from './fixtures/supervised.ts';
+import { supervise, temporaryDirectory } from './fixtures/supervised.ts';
 import type { Supervised } from './fixtures/supervised.ts';
 
 const READY = 'Stop:  ';
@@ -41,7 +41,7 @@ async function livingOf(pids: Record<string, number>): Promise<string[]> {
 }
 
 describe('npm start', () => {
-  let folder: string;
+  let directory: string;
   let dataDir: string;
   let running: Supervised;
   let instance: Instance;
@@ -55,14 +55,14 @@ describe('npm start', () => {
   };
 
   before(async () => {
-    folder = await temporaryFolder();
-    dataDir = path.join(folder, 'data');
+    directory = await temporaryDirectory();
+    dataDir = path.join(directory, 'data');
     await start();
   });
 
   after(async () => {
     await running.stop();
-    await rm(folder, { recursive: true, force: true });
+    await rm(directory, { recursive: true, force: true });
   });
 
   it('prints the URLs, the first key and commands to paste', () => {
@@ -153,13 +153,13 @@ describe('npm start', () => {
 });
 
 describe('npm start that cannot continue', () => {
-  let folder: string;
+  let directory: string;
 
   before(async () => {
-    folder = await temporaryFolder();
+    directory = await temporaryDirectory();
   });
 
-  after(() => rm(folder, { recursive: true, force: true }));
+  after(() => rm(directory, { recursive: true, force: true }));
 
   it('names a port in use and the variable that changes it', async () => {
     const server = createServer();
@@ -167,14 +167,14 @@ describe('npm start that cannot continue', () => {
       server.listen(0, '127.0.0.1', resolve);
     });
     const { port } = server.address() as AddressInfo;
-    const rejected = supervise(path.join(folder, 'port'), { TEMPORAL_UI_PORT: String(port) });
+    const rejected = supervise(path.join(directory, 'port'), { TEMPORAL_UI_PORT: String(port) });
     assert.equal(await rejected.ended(), 1);
     server.close();
     assert.match(rejected.output(), new RegExp(`port ${port}, for Temporal's Web UI, is in use.*TEMPORAL_UI_PORT`));
   });
 
   it('starts only the database on request, and nothing else beside it', async () => {
-    const dataDir = path.join(folder, 'database-only');
+    const dataDir = path.join(directory, 'database-only');
     const alone = supervise(dataDir, {}, ['--database-only']);
     await alone.printed('Stop: Ctrl-C');
 
@@ -186,13 +186,13 @@ describe('npm start that cannot continue', () => {
     assert.deepEqual(Object.keys(await partPids(dataDir)), ['postgres']);
     assert.equal(await alone.stop(), 0);
 
-    const elsewhere = supervise(path.join(folder, 'elsewhere'), { DATABASE_URL: url }, ['--database-only']);
+    const elsewhere = supervise(path.join(directory, 'elsewhere'), { DATABASE_URL: url }, ['--database-only']);
     assert.equal(await elsewhere.ended(), 1);
     assert.match(elsewhere.output(), /DATABASE_URL names a PostgreSQL of your own/);
   });
 
   it('rejects a directory that contains something else', async () => {
-    const foreign = path.join(folder, 'foreign');
+    const foreign = path.join(directory, 'foreign');
     await mkdir(foreign);
     await writeFile(path.join(foreign, 'letter.txt'), 'dear all');
     const rejected = supervise(foreign);
@@ -202,10 +202,10 @@ describe('npm start that cannot continue', () => {
   });
 
   it('exits with the log of the step that failed, and resumes there the next time', async () => {
-    const dataDir = path.join(folder, 'step');
+    const dataDir = path.join(directory, 'step');
     const failed = supervise(dataDir, { FIXTURE_FAILS: 'migrate' });
     assert.equal(await failed.ended(), 1);
-    assert.match(failed.output(), /the step "migrate" failed[^]*the fixture was told not to migrate/);
+    assert.match(failed.output(), /the step "migrate" failed[^]*the fixture was configured not to migrate/);
 
     const repaired = supervise(dataDir, { TEMPORAL_NAMESPACE: 'north' });
     await repaired.printed('dk_live_shown_once');
@@ -214,10 +214,10 @@ describe('npm start that cannot continue', () => {
   });
 
   it('gives up on a process that dies five times, with its last log lines, and stops the others', async () => {
-    const dataDir = path.join(folder, 'deaths');
+    const dataDir = path.join(directory, 'deaths');
     const failed = supervise(dataDir, { FIXTURE_FAILS: 'api' });
     assert.equal(await failed.ended(), 1);
-    assert.match(failed.output(), /The API ended 5 times within a minute[^]*the fixture was told not to serve/);
+    assert.match(failed.output(), /The API ended 5 times within a minute[^]*the fixture was configured not to serve/);
     assert.deepEqual(await partPids(dataDir), {});
   });
 });

@@ -6,19 +6,19 @@ import { afterEach, beforeEach, describe, it } from 'node:test';
 import { TEMPORAL_CLI_VERSION, obtainTemporalCli } from '../../src/standalone/temporal-cli.ts';
 
 describe('the Temporal CLI', () => {
-  let folder: string;
+  let directory: string;
   const reported: string[] = [];
 
   beforeEach(async () => {
-    folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-cli-'));
+    directory = await mkdtemp(path.join(os.tmpdir(), 'darkroom-cli-'));
     reported.length = 0;
   });
 
-  afterEach(() => rm(folder, { recursive: true, force: true }));
+  afterEach(() => rm(directory, { recursive: true, force: true }));
 
   /** An executable that answers `--version` with this text. */
   const program = async (file: string, version: string): Promise<string> => {
-    const target = path.join(folder, file);
+    const target = path.join(directory, file);
     await mkdir(path.dirname(target), { recursive: true });
     await writeFile(target, `#!/bin/sh\necho '${version}'\n`);
     await chmod(target, 0o755);
@@ -29,7 +29,7 @@ describe('the Temporal CLI', () => {
   const obtain = (options: { cliPath?: string; searchPath?: string } = {}): Promise<string> =>
     obtainTemporalCli({
       cliPath: options.cliPath,
-      cacheDir: path.join(folder, 'cache'),
+      cacheDir: path.join(directory, 'cache'),
       environment: { PATH: options.searchPath ?? '' },
       report: (line) => reported.push(line),
       signal: AbortSignal.abort(),
@@ -41,13 +41,13 @@ describe('the Temporal CLI', () => {
   it('is the one that TEMPORAL_CLI_PATH names, before any other', async () => {
     const named = await program('named/temporal', CURRENT);
     await program('path/temporal', CURRENT);
-    assert.equal(await obtain({ cliPath: named, searchPath: path.join(folder, 'path') }), named);
+    assert.equal(await obtain({ cliPath: named, searchPath: path.join(directory, 'path') }), named);
   });
 
   it('is the one on the PATH, then the one in the cache', async () => {
     const onPath = await program('path/temporal', CURRENT);
     const cached = await program(CACHED, CURRENT);
-    assert.equal(await obtain({ searchPath: path.join(folder, 'path') }), onPath);
+    assert.equal(await obtain({ searchPath: path.join(directory, 'path') }), onPath);
     assert.equal(await obtain(), cached);
     assert.deepEqual(reported, []);
   });
@@ -56,13 +56,13 @@ describe('the Temporal CLI', () => {
     const cached = await program(CACHED, CURRENT);
     await program('old/temporal', 'temporal version 1.0.0 (Server 1.24.2, UI 2.30.0)');
     await program('other/temporal', 'a calendar');
-    assert.equal(await obtain({ searchPath: `${folder}/old:${folder}/other:${folder}/none` }), cached);
+    assert.equal(await obtain({ searchPath: `${directory}/old:${directory}/other:${directory}/none` }), cached);
   });
 
   it('rejects an unusable TEMPORAL_CLI_PATH instead of searching further', async () => {
     await program('path/temporal', CURRENT);
-    const searchPath = path.join(folder, 'path');
-    await assert.rejects(obtain({ cliPath: path.join(folder, 'none'), searchPath }), /no executable file/);
+    const searchPath = path.join(directory, 'path');
+    await assert.rejects(obtain({ cliPath: path.join(directory, 'none'), searchPath }), /no executable file/);
     const old = await program('old', 'temporal version 1.0.0 (Server 1.24.2, UI 2.30.0)');
     await assert.rejects(obtain({ cliPath: old, searchPath }), /too old/);
     await assert.rejects(obtain({ cliPath: await program('other', 'hello'), searchPath }), /not the Temporal CLI/);

@@ -51,8 +51,8 @@ export async function startAlteringRelay(port: number): Promise<AlteringRelay> {
 
 function headersOf({ rawHeaders }: IncomingMessage): Record<string, string> {
   const headers: Record<string, string> = {};
-  for (let place = 0; place + 1 < rawHeaders.length; place += 2) {
-    const [name = '', value = ''] = rawHeaders.slice(place, place + 2);
+  for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
+    const [name = '', value = ''] = rawHeaders.slice(index, index + 2);
     if (!OF_CONNECTION.has(name.toLowerCase())) headers[name] = value;
   }
   return headers;

@@ -22,8 +22,8 @@ export interface CallbackReceiver {
 
 /** Starts a receiver on a random port of the loopback; ready when this returns. */
 export async function startCallbackReceiver(): Promise<CallbackReceiver> {
-  const folder = await mkdtemp(path.join(tmpdir(), 'darkroom-callbacks-'));
-  const logFile = path.join(folder, 'received.jsonl');
+  const directory = await mkdtemp(path.join(tmpdir(), 'darkroom-callbacks-'));
+  const logFile = path.join(directory, 'received.jsonl');
   const program = packageModule('test/support/callback-receiver.ts');
   const child = spawn(process.execPath, [program, '--log', logFile, '--port', '0'], {
     cwd: PACKAGE_ROOT,
@@ -40,7 +40,7 @@ export async function startCallbackReceiver(): Promise<CallbackReceiver> {
       await once(child, 'exit');
     }
     const received = await parseLog(logFile);
-    await rm(folder, { recursive: true, force: true });
+    await rm(directory, { recursive: true, force: true });
     return received;
   };
   return {

@@ -20,7 +20,7 @@ describe('the callback receiver', () => {
     return response;
   }
 
-  it('answers as its path says', async () => {
+  it('responds as its path says', async () => {
     const statuses: number[] = [];
     for (const path of ['/ok', '/gone', '/status/418', '/slow/1', '/redirect', '/else', '/huge']) {
       statuses.push((await post(path)).status);

@@ -1,5 +1,5 @@
 /**
- * Loaded before a test file, or before the built program that a test starts: from here on nobody in that process waits
+ * Loaded before a test file, or before the built program that a test starts: from here on no one in that process waits
  * for a database connection while holding one.
  */
 import { existsSync } from 'node:fs';

@@ -163,7 +163,7 @@ export class Darkroom {
   readonly logFile: string;
   readonly #migrate: () => Promise<void>;
   readonly #closeNamespace: () => Promise<void>;
-  readonly #folder: string;
+  readonly #directory: string;
 
   constructor(parts: {
     apis: readonly Role[];
@@ -174,7 +174,7 @@ export class Darkroom {
     testDatabase: TestDatabase;
     installationId: string;
     logFile: string;
-    folder: string;
+    directory: string;
     migrate: () => Promise<void>;
     closeNamespace: () => Promise<void>;
   }) {
@@ -189,7 +189,7 @@ export class Darkroom {
     this.logFile = parts.logFile;
     this.#migrate = parts.migrate;
     this.#closeNamespace = parts.closeNamespace;
-    this.#folder = parts.folder;
+    this.#directory = parts.directory;
   }
 
   get url(): string {
@@ -225,13 +225,13 @@ export class Darkroom {
   }
 
   /** The directory where the worker stores the files of its current work. */
-  get scratchFolder(): string {
-    return path.join(this.#folder, 'scratch');
+  get scratchDirectory(): string {
+    return path.join(this.#directory, 'scratch');
   }
 
   /** The directory of the object store. */
-  get storeFolder(): string {
-    return path.join(this.#folder, 'store');
+  get storeDirectory(): string {
+    return path.join(this.#directory, 'store');
   }
 
   /** @throws {Error} a process had ended by itself: whatever the test observed, that is a bug. */
@@ -248,7 +248,7 @@ export class Darkroom {
     );
     await this.#closeNamespace();
     await this.testDatabase.close();
-    if (process.env['DARKROOM_TEST_KEEP'] === undefined) await rm(this.#folder, { recursive: true, force: true });
+    if (process.env['DARKROOM_TEST_KEEP'] === undefined) await rm(this.#directory, { recursive: true, force: true });
     const collapsed = roles.find((role) => role.collapse !== undefined);
     if (collapsed !== undefined) throw new Error(collapsed.collapse);
   }
@@ -256,24 +256,24 @@ export class Darkroom {
 
 /** Starts a Darkroom; the caller stops it. */
 export async function startDarkroom(options: DarkroomOptions = {}): Promise<Darkroom> {
-  const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-run-'));
+  const directory = await mkdtemp(path.join(os.tmpdir(), 'darkroom-run-'));
   const testDatabase = await createTestDatabase(undefined, options.databaseServer);
   const address = options.temporalAddress ?? temporalAddress();
   const namespace = options.namespace ?? (await createTestNamespace(address));
   const installationId = await readInstallationId(testDatabase.database);
   await ensureSchedules(namespace.client, installationId);
 
-  const logFile = path.join(folder, 'log');
+  const logFile = path.join(directory, 'log');
   const base: NodeJS.ProcessEnv = {
     PATH: process.env['PATH'],
     HOME: process.env['HOME'],
     DATABASE_URL: testDatabase.url,
     TEMPORAL_ADDRESS: address,
     TEMPORAL_NAMESPACE: namespace.name,
-    STORE_URL: `file://${path.join(folder, 'store')}`,
+    STORE_URL: `file://${path.join(directory, 'store')}`,
     URL_SIGNING_KEY: randomBytes(24).toString('hex'),
     ENCRYPTION_KEY: randomBytes(24).toString('hex'),
-    SCRATCH_DIR: path.join(folder, 'scratch'),
+    SCRATCH_DIR: path.join(directory, 'scratch'),
     LOG_LEVEL: 'info',
     SHUTDOWN_GRACE_SECONDS: '3',
     UPSTREAM_GRACE_SECONDS: '3',
@@ -290,13 +290,13 @@ export async function startDarkroom(options: DarkroomOptions = {}): Promise<Dark
     new Role(role, environment, logFile, undefined, options.isSupervised);
   const apis: Role[] = [];
   const urls: string[] = [];
-  for (let place = 0; place < (options.apis ?? 1); place++) {
+  for (let index = 0; index < (options.apis ?? 1); index++) {
     const port = await reservePort();
     urls.push(`http://127.0.0.1:${port}`);
     apis.push(roleOf('api', { ...base, ...(await metrics()), PORT: String(port), PUBLIC_URL: urls[0] }));
   }
   const workers: Role[] = [];
-  for (let place = 0; place < (options.workers ?? 1); place++) {
+  for (let index = 0; index < (options.workers ?? 1); index++) {
     workers.push(roleOf('worker', { ...base, ...(await metrics()), PUBLIC_URL: urls[0] }));
   }
   const darkroom = new Darkroom({
@@ -308,7 +308,7 @@ export async function startDarkroom(options: DarkroomOptions = {}): Promise<Dark
     testDatabase,
     installationId,
     logFile,
-    folder,
+    directory,
     closeNamespace: options.namespace === undefined ? namespace.close : () => Promise.resolve(),
     async migrate() {
       await promisify(execFile)(process.execPath, [...builtProgram(), 'migrate'], { env: base });

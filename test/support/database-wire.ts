@@ -7,7 +7,7 @@ export interface DatabaseWire {
   /** The server's URL through the wire. */
   readonly url: string;
   cut(): void;
-  mend(): void;
+  repair(): void;
   /**
    * Holds every query and response until `resume`. Connections are still established: a server whose disk stalls
    * accepts them, and a client that connects then waits longer than if it did not.
@@ -97,7 +97,7 @@ export async function startDatabaseWire(server: string): Promise<DatabaseWire> {
       isCut = true;
       for (const socket of open) socket.destroy();
     },
-    mend() {
+    repair() {
       isCut = false;
     },
     stall() {

@@ -1,6 +1,6 @@
 /**
- * Loaded into every test process. The runner ends a file that takes too long with SIGTERM; whatever that file had started
- * would then live on, servers in process groups of their own included, and take the machine from the files that follow.
+ * Loaded into every test process. The runner ends a file that takes too long with SIGTERM; whatever that file had
+ * started would then live on, servers in process groups of their own included, and slow down the files that follow.
  */
 import { readFileSync, readdirSync } from 'node:fs';
 
@@ -50,7 +50,7 @@ function kill(pid) {
   }
 }
 
-// The runner is told apart: it asks its test processes to end, and reports.
+// The runner is an exception: it asks its test processes to end, and reports.
 if (process.env['NODE_TEST_CONTEXT'] !== undefined) {
   process.once('SIGTERM', () => {
     for (const pid of descendantsOf(process.pid)) kill(pid);

@@ -18,7 +18,7 @@ export interface HealthCheckingProxy {
   readonly failures: readonly string[];
   /** How many requests each upstream received. */
   readonly sent: readonly number[];
-  isReady(place: number): boolean;
+  isReady(index: number): boolean;
   close(): Promise<void>;
 }
 
@@ -85,7 +85,7 @@ export async function startHealthCheckingProxy(upstreams: readonly string[]): Pr
     get sent() {
       return targets.map(({ sent }) => sent);
     },
-    isReady: (place) => targets[place]?.isReady === true,
+    isReady: (index) => targets[index]?.isReady === true,
     async close() {
       isClosed = true;
       const closed = new Promise<void>((resolve) => void server.close(() => resolve()));

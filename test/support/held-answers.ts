@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { drawPicture } from './test-provider/picture.ts';
+import { drawImage } from './test-provider/image.ts';
 
 /** @param earlier how many requests of the same path came before. @returns the status of the response. */
 export type Answer = (earlier: number) => number | Promise<number>;
@@ -34,7 +34,7 @@ export interface HeldAnswers {
 }
 
 export async function startHeldAnswers(): Promise<HeldAnswers> {
-  const picture = await drawPicture('held');
+  const image = await drawImage('held');
   const answers = new Map<string, Answer>();
   const counts = new Map<string, { asked: number; open: number; mostOpen: number }>();
   const server = createServer((request, response) => {
@@ -49,7 +49,7 @@ export async function startHeldAnswers(): Promise<HeldAnswers> {
     request.resume();
     void (async () => {
       const status = (await answers.get(path)?.(earlier)) ?? 204;
-      if (status === 200) response.writeHead(status, { 'content-type': 'image/png' }).end(picture);
+      if (status === 200) response.writeHead(status, { 'content-type': 'image/png' }).end(image);
       else response.writeHead(status).end();
     })();
   });

@@ -12,10 +12,10 @@ const run = promisify(execFile);
 
 describe('test files that share a process', () => {
   it('have their own suites, although a module that they share awaits at its top level', async () => {
-    const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-shared-'));
+    const directory = await mkdtemp(path.join(os.tmpdir(), 'darkroom-shared-'));
     try {
       const write = (name: string, lines: readonly string[]) =>
-        writeFile(path.join(folder, name), `${lines.join('\n')}\n`);
+        writeFile(path.join(directory, name), `${lines.join('\n')}\n`);
       await write('slow.mjs', ['await new Promise((resolve) => setTimeout(resolve, 50));']);
       const names = ['a', 'b', 'c'];
       for (const name of names) {
@@ -33,7 +33,7 @@ describe('test files that share a process', () => {
       // The tests of this run are not theirs: with this variable they would report to it.
       const { NODE_TEST_CONTEXT: _context, ...environment } = process.env;
 
-      const all = path.join(folder, 'all.mjs');
+      const all = path.join(directory, 'all.mjs');
       const { stdout } = await run(process.execPath, ['--test-reporter=tap', all], { env: environment });
 
       const suites = stdout.split('\n').filter((line) => line.includes('Subtest:') && !line.includes('runs'));
@@ -42,7 +42,7 @@ describe('test files that share a process', () => {
         names.flatMap((name) => [`# Subtest: ${name}`, `    # Subtest: part of ${name}`]),
       );
     } finally {
-      await rm(folder, { recursive: true, force: true });
+      await rm(directory, { recursive: true, force: true });
     }
   });
 });

@@ -29,7 +29,7 @@ export async function writeModelFiles(
   providerUrl: string,
   more: Readonly<Record<string, readonly TestUpstream[]>> = {},
 ): Promise<string> {
-  const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-models-'));
+  const directory = await mkdtemp(path.join(os.tmpdir(), 'darkroom-models-'));
   const usual = Object.fromEntries(UPSTREAM_PROTOCOLS.map((protocol) => [protocol, [{ protocol }]]));
   for (const [name, upstreams] of Object.entries({ ...usual, ...more })) {
     const definition = {
@@ -59,7 +59,7 @@ export async function writeModelFiles(
       typicalSeconds: 2,
       examples: [{ prompt: 'anything' }],
     };
-    await writeFile(path.join(folder, `${name}.json`), JSON.stringify(definition));
+    await writeFile(path.join(directory, `${name}.json`), JSON.stringify(definition));
   }
-  return folder;
+  return directory;
 }

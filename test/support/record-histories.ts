@@ -39,7 +39,7 @@ const RECORDINGS: readonly Recording[] = [
   { name: 'success', model: 'darkroom/scene', prompt: 'a lighthouse', keeps: 'task' },
   { name: 'success-by-job', model: 'test/tasks', prompt: 'a lighthouse [slow 1000]', keeps: 'task' },
   { name: 'provider-failure', model: 'test/replicate', prompt: 'a lighthouse [fail]', keeps: 'task' },
-  { name: 'provider-retry', model: 'test/replicate', prompt: 'a lighthouse [refuse-first 1]', keeps: 'task' },
+  { name: 'provider-retry', model: 'test/replicate', prompt: 'a lighthouse [reject-first 1]', keeps: 'task' },
   { name: 'outcome-unknown', model: 'test/openai', prompt: 'a lighthouse [drop]', keeps: 'task' },
   { name: 'cancel', model: 'test/replicate', prompt: 'a lighthouse [slow 60000]', cancelledAt: 'poll', keeps: 'task' },
   {

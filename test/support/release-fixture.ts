@@ -39,12 +39,12 @@ export interface ReleaseDatabase {
   close(): Promise<void>;
 }
 
-function folderOf(version: string): string {
+function directoryOf(version: string): string {
   return packageFile(path.join('test/fixtures/releases', version));
 }
 
 export async function readReleaseFixture(version: string): Promise<ReleaseFixture> {
-  return JSON.parse(await readFile(path.join(folderOf(version), 'fixture.json'), 'utf8')) as ReleaseFixture;
+  return JSON.parse(await readFile(path.join(directoryOf(version), 'fixture.json'), 'utf8')) as ReleaseFixture;
 }
 
 /** Creates a database of its own from the fixture, on the run's PostgreSQL. The caller closes it. */
@@ -57,7 +57,7 @@ export async function createReleaseDatabase(version: string): Promise<ReleaseDat
   const close = (): Promise<unknown> =>
     withClient(adminUrl(), (admin) => admin.query(`DROP DATABASE ${name} WITH (FORCE)`));
   try {
-    await withClient(url.href, (client) => load(client, folderOf(version), fixture));
+    await withClient(url.href, (client) => load(client, directoryOf(version), fixture));
   } catch (error) {
     await close();
     throw error;
@@ -71,9 +71,9 @@ export async function createReleaseDatabase(version: string): Promise<ReleaseDat
   };
 }
 
-async function load(client: pg.Client, folder: string, fixture: ReleaseFixture): Promise<void> {
+async function load(client: pg.Client, directory: string, fixture: ReleaseFixture): Promise<void> {
   await client.query('BEGIN');
-  await client.query(await readFile(path.join(folder, 'schema.sql'), 'utf8'));
+  await client.query(await readFile(path.join(directory, 'schema.sql'), 'utf8'));
   // node-pg-migrate's own table, which no migration creates.
   await client.query(
     'CREATE TABLE migrations (id serial PRIMARY KEY, name varchar(255) NOT NULL, run_on timestamp NOT NULL)',
@@ -82,7 +82,7 @@ async function load(client: pg.Client, folder: string, fixture: ReleaseFixture):
   await client.query('SET LOCAL session_replication_role = replica');
   for (const { table, columns } of fixture.tables) {
     const copy = client.query(copyFrom(`COPY ${table} (${columns.join(', ')}) FROM STDIN`));
-    await pipeline(createReadStream(path.join(folder, 'rows', `${table}.tsv`)), copy);
+    await pipeline(createReadStream(path.join(directory, 'rows', `${table}.tsv`)), copy);
   }
   for (const { name, lastValue } of fixture.sequences) {
     await client.query('SELECT setval($1::regclass, $2::bigint)', [name, lastValue]);

@@ -12,7 +12,7 @@ import { systemCode } from '../../src/standalone/standalone-error.ts';
 
 /** Up to the ports that systems assign to outgoing connections. */
 const ABOVE_RESERVED_PORTS = 32_768;
-const FOLDER = path.join(os.tmpdir(), `darkroom-test-ports-${os.userInfo().uid}`);
+const DIRECTORY = path.join(os.tmpdir(), `darkroom-test-ports-${os.userInfo().uid}`);
 
 const reserved = new Set<string>();
 process.once('exit', () => {
@@ -34,8 +34,8 @@ export async function reservePort(): Promise<number> {
 
 /** @returns whether this process has reserved it now. */
 function reserve(port: number): boolean {
-  const file = path.join(FOLDER, String(port));
-  mkdirSync(FOLDER, { recursive: true });
+  const file = path.join(DIRECTORY, String(port));
+  mkdirSync(DIRECTORY, { recursive: true });
   try {
     writeFileSync(file, String(process.pid), { flag: 'wx' });
   } catch (error) {

@@ -31,7 +31,7 @@ const FILE_TIMEOUT_MS = 1_800_000;
  * The directories with the slowest files: started first, so that none of them is still running when all others are
  * done.
  */
-const LONG_FOLDERS = [
+const LONG_DIRECTORIES = [
   'deploy',
   'faults',
   'web',
@@ -131,8 +131,8 @@ function nameOf(file: string): string {
 
 function longestFirst(files: readonly string[]): string[] {
   const indexOf = (file: string): number => {
-    const index = LONG_FOLDERS.indexOf(groupOf(file));
-    return index < 0 ? LONG_FOLDERS.length : index;
+    const index = LONG_DIRECTORIES.indexOf(groupOf(file));
+    return index < 0 ? LONG_DIRECTORIES.length : index;
   };
   return files.toSorted((a, b) => indexOf(a) - indexOf(b));
 }

@@ -32,19 +32,19 @@ export async function startServices(
   environment: NodeJS.ProcessEnv,
   report: (line: string) => void,
 ): Promise<TestServices> {
-  const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-test-'));
+  const directory = await mkdtemp(path.join(os.tmpdir(), 'darkroom-test-'));
   // Under root, PostgreSQL runs as another user, who needs access to the directory.
-  await chmod(folder, 0o711);
+  await chmod(directory, 0o711);
   const running: RunningProcess[] = [];
   const stop = async (): Promise<void> => {
     await Promise.all(running.map((server) => server.stop()));
-    await rm(folder, { recursive: true, force: true });
+    await rm(directory, { recursive: true, force: true });
   };
   try {
     const temporalCli = await obtainTemporalCli({ cliPath: environment['TEMPORAL_CLI_PATH'], environment, report });
     const [postgresPort, temporalPort] = [await reservePort(), await reservePort()];
     const cluster: Cluster = {
-      directory: path.join(folder, 'postgres'),
+      directory: path.join(directory, 'postgres'),
       port: postgresPort,
       password: 'only-for-tests',
       isDurable: false,

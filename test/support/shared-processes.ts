@@ -49,7 +49,7 @@ export interface TestProcesses {
 
 /** @param files sources below the root, in the order in which they are to start. */
 export async function shareProcesses(files: readonly string[]): Promise<TestProcesses> {
-  const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-test-processes-'));
+  const directory = await mkdtemp(path.join(os.tmpdir(), 'darkroom-test-processes-'));
   const modules: string[] = [];
   const sharing = new Map<string, string[]>();
   for (const file of files) {
@@ -60,12 +60,12 @@ export async function shareProcesses(files: readonly string[]): Promise<TestProc
   for (const [group, members] of sharing) {
     const count = Math.ceil(members.length / FILES_PER_PROCESS);
     for (let index = 0; index < count; index++) {
-      const module = path.join(folder, `${group}-${index + 1}.mjs`);
+      const module = path.join(directory, `${group}-${index + 1}.mjs`);
       await writeFile(module, moduleOf(members.filter((_, place) => place % count === index)));
       modules.push(module);
     }
   }
-  return { modules, close: () => rm(folder, { recursive: true, force: true }) };
+  return { modules, close: () => rm(directory, { recursive: true, force: true }) };
 }
 
 function moduleOf(files: readonly string[]): string {

@@ -16,14 +16,14 @@ export interface Delivery {
 }
 
 export interface VerificationCase {
-  /** The rest of the test's name: “takes …”, “refuses …”. */
+  /** The rest of the test's name: “accepts …”, “rejects …”. */
   readonly what: string;
   /**
    * The sender of the delivery: the account whose secret the receiver knows, one with another secret, or one without
    * any.
    */
   readonly sender: 'known' | 'stranger' | 'keyless';
-  readonly isTaken: boolean;
+  readonly isAccepted: boolean;
   /** The modification in transit; default: none. */
   readonly alter?: (delivery: Delivery) => Delivery;
 }
@@ -79,7 +79,7 @@ const altered = (text: string, replacement: string) => (delivery: Delivery) => {
 const resigned = (change: (signature: string) => string) => (delivery: Delivery) =>
   withHeaders(delivery, { [SIGNATURE]: change(headerOf(delivery, SIGNATURE)) });
 
-const TAKEN: readonly Omit<VerificationCase, 'isTaken' | 'sender'>[] = [
+const ACCEPTED: readonly Omit<VerificationCase, 'isAccepted' | 'sender'>[] = [
   { what: 'what was delivered, as it came' },
   {
     what: 'it with the names of its headers in small letters, as proxies write them',
@@ -93,7 +93,7 @@ const TAKEN: readonly Omit<VerificationCase, 'isTaken' | 'sender'>[] = [
   { what: 'one from a clock that is ahead', alter: (each) => signedAt(each, secondsFromNow(WITHIN_SECONDS)) },
 ];
 
-const REFUSED: readonly Omit<VerificationCase, 'isTaken' | 'sender'>[] = [
+const REJECTED: readonly Omit<VerificationCase, 'isAccepted' | 'sender'>[] = [
   { what: 'a body in which a word was altered', alter: altered('"success"', '"suckess"') },
   {
     what: 'a body to which a blank was added',
@@ -129,8 +129,8 @@ const REFUSED: readonly Omit<VerificationCase, 'isTaken' | 'sender'>[] = [
 ];
 
 export const VERIFICATION_CASES: readonly VerificationCase[] = [
-  ...TAKEN.map((each) => ({ ...each, sender: 'known', isTaken: true }) as const),
-  ...REFUSED.map((each) => ({ ...each, sender: 'known', isTaken: false }) as const),
-  { what: 'what is signed with a key that the receiver does not know', sender: 'stranger', isTaken: false },
-  { what: 'what is not signed', sender: 'keyless', isTaken: false },
+  ...ACCEPTED.map((each) => ({ ...each, sender: 'known', isAccepted: true }) as const),
+  ...REJECTED.map((each) => ({ ...each, sender: 'known', isAccepted: false }) as const),
+  { what: 'what is signed with a key that the receiver does not know', sender: 'stranger', isAccepted: false },
+  { what: 'what is not signed', sender: 'keyless', isAccepted: false },
 ];

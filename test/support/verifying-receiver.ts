@@ -24,7 +24,7 @@ import type { VerificationCase } from './verification-cases.ts';
 /** The settings that a receiver is started with. */
 export interface ReceiverSetting {
   /** The directory with its code, under the name in the code's first lines. */
-  readonly folder: string;
+  readonly directory: string;
   /** The secret that it knows. */
   readonly secret: string;
   readonly port: number;
@@ -48,16 +48,16 @@ interface ReceiverToTest {
 }
 
 const KEY_PATH = '/v1/account/webhook-key';
-const FOLDER = 'packages/dashboard/src/pages/webhooks/verification';
-const HOW = { true: 'takes', false: 'refuses' } as const;
+const DIRECTORY = 'packages/dashboard/src/pages/webhooks/verification';
+const HOW = { true: 'accepts', false: 'rejects' } as const;
 
 /** Starts a receiver that is a program of its own, in its directory and with its variables. */
 export function startReceiverProgram(
-  { folder, secret, port }: ReceiverSetting,
+  { directory, secret, port }: ReceiverSetting,
   [command = '', ...args]: readonly string[],
 ): RunningReceiver {
   const child = spawn(command, args, {
-    cwd: folder,
+    cwd: directory,
     env: { ...process.env, DARKROOM_WEBHOOK_SECRET: secret, PORT: String(port) },
     stdio: ['ignore', 'pipe', 'pipe'],
     // A group of its own: some commands run the receiver as a child of theirs.
@@ -88,7 +88,7 @@ export function describeReceiver(
   { skip = false, source, program = source, start }: ReceiverToTest,
 ): void {
   describe(`the receiver in ${language}`, { skip, timeout: 600_000 }, () => {
-    let folder: string;
+    let directory: string;
     let receiver: RunningReceiver | undefined;
     let relay: AlteringRelay;
     let directUrl: string;
@@ -97,8 +97,8 @@ export function describeReceiver(
     /** The tasks that it accepted. */
     const taken = new Set<string>();
     before(async () => {
-      folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-receiver-'));
-      await copyFile(packageFile(`${FOLDER}/${source}`), path.join(folder, program));
+      directory = await mkdtemp(path.join(os.tmpdir(), 'darkroom-receiver-'));
+      await copyFile(packageFile(`${DIRECTORY}/${source}`), path.join(directory, program));
       const port = await reservePort();
       directUrl = `http://127.0.0.1:${port}`;
       relay = await startAlteringRelay(port);
@@ -108,7 +108,7 @@ export function describeReceiver(
         stranger: await accountWith('a secret of somebody else, ü too'),
         keyless: await darkroom.createAccount(),
       };
-      receiver = await start({ folder, secret: RECEIVER_SECRET, port });
+      receiver = await start({ directory, secret: RECEIVER_SECRET, port });
       await until(
         () => `it listens; it said: ${receiver?.said() ?? ''}`,
         () =>
@@ -122,7 +122,7 @@ export function describeReceiver(
       await receiver?.stop();
       relay?.stop();
       await darkroom?.stop();
-      await rm(folder, { recursive: true, force: true });
+      await rm(directory, { recursive: true, force: true });
     });
 
     async function accountWith(secret: string): Promise<TestAccount> {
@@ -139,15 +139,15 @@ export function describeReceiver(
     /** Sends a test delivery, and checks Darkroom's report and the receiver's output against what is expected. */
     async function deliver({
       sender,
-      isTaken,
+      isAccepted,
       alter = (delivery) => delivery,
     }: Omit<VerificationCase, 'what'>): Promise<void> {
       relay.alter = alter;
       relay.last = undefined;
       const { status, delivered } = await sendTest(senders[sender], relay.url);
       const sent = (relay.last as AlteringRelay['last']) ?? assert.fail('nothing was sent');
-      assert.deepEqual([status, delivered], isTaken ? [204, true] : [401, false], receiver?.said());
-      if (!isTaken) return;
+      assert.deepEqual([status, delivered], isAccepted ? [204, true] : [401, false], receiver?.said());
+      if (!isAccepted) return;
       const { taskId } = JSON.parse(sent.body.toString('utf8')) as { readonly taskId: string };
       taken.add(taskId);
       await until(`the receiver reports ${taskId}`, () => reportedTasks().has(taskId));
@@ -164,7 +164,7 @@ export function describeReceiver(
     });
 
     for (const each of VERIFICATION_CASES) {
-      it(`${HOW[`${each.isTaken}`]} ${each.what}`, () => deliver(each));
+      it(`${HOW[`${each.isAccepted}`]} ${each.what}`, () => deliver(each));
     }
 
     it('accepts signatures of the previous key during a rotation, until that expires', async () => {
@@ -172,14 +172,14 @@ export function describeReceiver(
         assert.equal((await senders.known.client.send('POST', `${KEY_PATH}/rotate`)).status, 200);
       };
       await rotate();
-      await deliver({ sender: 'known', isTaken: true });
+      await deliver({ sender: 'known', isAccepted: true });
       await rotate();
-      await deliver({ sender: 'known', isTaken: false });
+      await deliver({ sender: 'known', isAccepted: false });
     });
 
     it('keeps running, and reports only the tasks that it accepted', async () => {
       senders = { ...senders, known: await accountWith(RECEIVER_SECRET) };
-      await deliver({ sender: 'known', isTaken: true });
+      await deliver({ sender: 'known', isAccepted: true });
       assert.deepEqual(reportedTasks(), taken);
     });
   });

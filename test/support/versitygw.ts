@@ -26,7 +26,7 @@ export interface S3Server {
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
   /** The directory whose subdirectories are the buckets. */
-  readonly folder: string;
+  readonly directory: string;
   stop(): Promise<void>;
 }
 
@@ -41,20 +41,20 @@ export function whyNoS3Server(): string | false {
 /** Starts a server with one bucket on a loopback port. The caller stops it. */
 export async function startS3Server(bucket: string): Promise<S3Server> {
   const executable = await obtainExecutable();
-  const folder = await mkdtemp(path.join(os.tmpdir(), 'versitygw-'));
-  await mkdir(path.join(folder, bucket));
+  const directory = await mkdtemp(path.join(os.tmpdir(), 'versitygw-'));
+  await mkdir(path.join(directory, bucket));
   const keys = { accessKeyId: 'test', secretAccessKey: randomBytes(20).toString('hex') };
   for (let attempt = 1; ; attempt++) {
     try {
-      const { endpoint, child } = await launch(executable, folder, keys);
+      const { endpoint, child } = await launch(executable, directory, keys);
       const stop = async (): Promise<void> => {
         await stopProcess(child);
-        await rm(folder, { recursive: true, force: true });
+        await rm(directory, { recursive: true, force: true });
       };
-      return { endpoint, region: 'us-east-1', ...keys, folder, stop };
+      return { endpoint, region: 'us-east-1', ...keys, directory, stop };
     } catch (error) {
       if (attempt < START_ATTEMPTS) continue;
-      await rm(folder, { recursive: true, force: true });
+      await rm(directory, { recursive: true, force: true });
       throw error;
     }
   }
@@ -70,9 +70,9 @@ function cachedExecutable(): string {
 export async function obtainExecutable(): Promise<string> {
   const executable = cachedExecutable();
   if (existsSync(executable)) return executable;
-  const folder = path.dirname(executable);
-  await mkdir(folder, { recursive: true });
-  const building = await mkdtemp(path.join(folder, 'building-'));
+  const directory = path.dirname(executable);
+  await mkdir(directory, { recursive: true });
+  const building = await mkdtemp(path.join(directory, 'building-'));
   try {
     process.stderr.write(`Building versitygw ${VERSION} with Go, once; this takes a minute or two.\n`);
     const env = { ...process.env, GOBIN: building };
@@ -92,19 +92,23 @@ interface Keys {
 
 async function launch(
   executable: string,
-  folder: string,
+  directory: string,
   keys: Keys,
 ): Promise<{ endpoint: string; child: ChildProcess }> {
   const port = await reservePort();
   const endpoint = `http://127.0.0.1:${port}`;
-  const child = spawn(executable, ['--port', `127.0.0.1:${port}`, '--quiet', '--health', '/health', 'posix', folder], {
-    env: {
-      PATH: process.env['PATH'],
-      ROOT_ACCESS_KEY_ID: keys.accessKeyId,
-      ROOT_SECRET_ACCESS_KEY: keys.secretAccessKey,
+  const child = spawn(
+    executable,
+    ['--port', `127.0.0.1:${port}`, '--quiet', '--health', '/health', 'posix', directory],
+    {
+      env: {
+        PATH: process.env['PATH'],
+        ROOT_ACCESS_KEY_ID: keys.accessKeyId,
+        ROOT_SECRET_ACCESS_KEY: keys.secretAccessKey,
+      },
+      stdio: ['ignore', 'pipe', 'pipe'],
     },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+  );
   let output = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (text: string) => {

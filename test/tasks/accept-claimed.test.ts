@@ -34,7 +34,7 @@ describe('a process that can deliver starts itself', () => {
 
     assert.ok(claimed?.kind === 'start_task');
     assert.equal(claimed.subjectId, taskId);
-    assert.equal(claimed.model, 'acme/pictures');
+    assert.equal(claimed.model, 'acme/images');
     assert.deepEqual(await counters(caller), { queued: 0, running: 1 });
     assert.deepEqual(await claimOutbox(room.database, 10), []);
     await removeOutbox(room.database, [claimed.id]);

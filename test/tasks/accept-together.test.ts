@@ -25,22 +25,22 @@ after(async () => {
 describe('many different concurrent creates', () => {
   it('each return the requested task, of the right account', async () => {
     const callers = await Promise.all(Array.from({ length: 3 }, () => room.newCaller()));
-    const wanted = Array.from({ length: 90 }, (_, place) => {
-      const caller = callers[place % callers.length] ?? assert.fail();
+    const wanted = Array.from({ length: 90 }, (_, index) => {
+      const caller = callers[index % callers.length] ?? assert.fail();
       const sent = body({
-        model: place % 4 === 0 ? 'acme/routed@fast' : 'acme/pictures',
-        input: { prompt: `{"${place}",\\ NULL 'quoted' \n ünï 🦊}` },
-        ...(place % 2 === 0 ? {} : { metadata: { place: `${place}`, edge: '{},"\\' } }),
-        ...(place % 3 === 0 ? { callback: { url: `https://example.com/${place}` } } : {}),
-        ...(place % 5 === 0 ? { timeoutSeconds: place + 1, storage: 'persistent' } : {}),
+        model: index % 4 === 0 ? 'acme/routed@fast' : 'acme/images',
+        input: { prompt: `{"${index}",\\ NULL 'quoted' \n ünï 🦊}` },
+        ...(index % 2 === 0 ? {} : { metadata: { index: `${index}`, edge: '{},"\\' } }),
+        ...(index % 3 === 0 ? { callback: { url: `https://example.com/${index}` } } : {}),
+        ...(index % 5 === 0 ? { timeoutSeconds: index + 1, storage: 'persistent' } : {}),
       });
-      return { caller, sent, key: place % 2 === 0 ? `key-${place}` : undefined };
+      return { caller, sent, key: index % 2 === 0 ? `key-${index}` : undefined };
     });
 
     const answers = await Promise.all(wanted.map(({ caller, sent, key }) => room.creator.create(caller, sent, key)));
 
     assert.equal(new Set(answers.map((answer) => answer.taskId)).size, 90);
-    for (const [place, { caller, sent, key }] of wanted.entries()) {
+    for (const [index, { caller, sent, key }] of wanted.entries()) {
       const [row] = await room.rows(
         `SELECT t.account_id, t.key_id, t.idempotency_key, t.model, t.route, t.input, t.metadata, t.storage,
                 t.timeout_seconds, c.url,
@@ -48,14 +48,14 @@ describe('many different concurrent creates', () => {
                 (SELECT amount_micro_usd FROM ledger_entries e WHERE e.kind = 'hold' AND e.reference = t.id
                     AND e.account_id = t.account_id) AS hold
            FROM tasks t LEFT JOIN callbacks c ON c.task_id = t.id WHERE t.id = $1`,
-        answers[place]?.taskId,
+        answers[index]?.taskId,
       );
       assert.deepEqual(row, {
         account_id: caller.accountId,
         key_id: caller.keyId,
         idempotency_key: key ?? null,
         model: sent['model'],
-        route: place % 4 === 0 ? 'fast' : null,
+        route: index % 4 === 0 ? 'fast' : null,
         input: sent['input'],
         metadata: sent['metadata'] ?? null,
         storage: sent['storage'] ?? 'temp',
@@ -73,25 +73,25 @@ describe('many different concurrent creates', () => {
     const { taskId } = await room.creator.create(caller, body(), used);
 
     const outcomes = await Promise.allSettled(
-      Array.from({ length: 50 }, (_, place) => {
-        if (place % 5 === 0) return room.creator.create(caller, body(), used);
-        if (place % 5 === 1) return room.creator.create(caller, body({ storage: 'temp' }), used);
-        if (place % 5 === 2) return room.creator.create(caller, body({ input: { prompt: '\0' } }), undefined);
-        if (place % 5 === 3) return room.creator.create(caller, body({ model: 'acme/none' }), undefined);
-        return room.creator.create(caller, body({ input: { prompt: `fox ${place}` } }), `fresh-${place}`);
+      Array.from({ length: 50 }, (_, index) => {
+        if (index % 5 === 0) return room.creator.create(caller, body(), used);
+        if (index % 5 === 1) return room.creator.create(caller, body({ storage: 'temp' }), used);
+        if (index % 5 === 2) return room.creator.create(caller, body({ input: { prompt: '\0' } }), undefined);
+        if (index % 5 === 3) return room.creator.create(caller, body({ model: 'acme/none' }), undefined);
+        return room.creator.create(caller, body({ input: { prompt: `fox ${index}` } }), `fresh-${index}`);
       }),
     );
 
-    for (const [place, outcome] of outcomes.entries()) {
+    for (const [index, outcome] of outcomes.entries()) {
       const wrong = [undefined, IdempotencyMismatchError, InvalidTaskError, ModelUnavailableError, undefined][
-        place % 5
+        index % 5
       ];
       if (wrong !== undefined) {
-        assert.ok(outcome.status === 'rejected' && outcome.reason instanceof wrong, String(place));
+        assert.ok(outcome.status === 'rejected' && outcome.reason instanceof wrong, String(index));
       } else {
-        assert.ok(outcome.status === 'fulfilled', String(place));
-        assert.equal(outcome.value.isReplay, place % 5 === 0);
-        assert.equal(outcome.value.taskId === taskId, place % 5 === 0);
+        assert.ok(outcome.status === 'fulfilled', String(index));
+        assert.equal(outcome.value.isReplay, index % 5 === 0);
+        assert.equal(outcome.value.taskId === taskId, index % 5 === 0);
       }
     }
     assert.equal((await room.account(caller)).heldMicroUsd, 11n * PRICE);
@@ -101,11 +101,11 @@ describe('many different concurrent creates', () => {
     const caller = await room.newCaller({ microUsd: 60_000n });
 
     const outcomes = await Promise.allSettled(
-      Array.from({ length: 24 }, (_, place) =>
+      Array.from({ length: 24 }, (_, index) =>
         room.creator.create(
           caller,
-          body({ input: { prompt: 'a fox', resolution: place % 2 === 0 ? '1k' : '2k' } }),
-          `price-${place}`,
+          body({ input: { prompt: 'a fox', resolution: index % 2 === 0 ? '1k' : '2k' } }),
+          `price-${index}`,
         ),
       ),
     );

@@ -104,8 +104,8 @@ describe('64 creates at once with one Idempotency-Key', () => {
     const key = newId('req');
 
     const answers = await Promise.allSettled(
-      Array.from({ length: 64 }, (_, place) =>
-        room.creator.create(caller, body({ input: { prompt: place % 2 === 0 ? 'a fox' : 'a hare' } }), key),
+      Array.from({ length: 64 }, (_, index) =>
+        room.creator.create(caller, body({ input: { prompt: index % 2 === 0 ? 'a fox' : 'a hare' } }), key),
       ),
     );
 
@@ -185,13 +185,13 @@ describe('a replay', () => {
   it('finds the task whatever the order of the fields and the spelling of the default route', async () => {
     const caller = await room.newCaller();
     const key = newId('req');
-    const sent = { model: 'acme/pictures', input: { prompt: 'a fox', resolution: '1k' }, metadata: { a: '1', b: '2' } };
+    const sent = { model: 'acme/images', input: { prompt: 'a fox', resolution: '1k' }, metadata: { a: '1', b: '2' } };
     const first = await room.creator.create(caller, sent, key);
 
     const turned = {
       metadata: { b: '2', a: '1' },
       input: { resolution: '1k', prompt: 'a fox' },
-      model: 'acme/pictures',
+      model: 'acme/images',
     };
     for (const same of [turned, { ...sent, route: '' }, { ...sent, route: 'default' }]) {
       assert.deepEqual(await room.creator.create(caller, same, key), { taskId: first.taskId, isReplay: true });

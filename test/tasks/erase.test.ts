@@ -11,7 +11,7 @@ import { settleTask } from '../../src/tasks/lifecycle/settle.ts';
 import { body, openTaskRoom } from './task-room.ts';
 import type { TaskRoom } from './task-room.ts';
 
-const CANARY = 'a canary that nobody may find';
+const CANARY = 'a canary that no one may find';
 
 describe('erasing a task', () => {
   let room: TaskRoom;

@@ -66,7 +66,7 @@ function listen(taskId: TaskId, from = 0, on: EventFeed = feed): Listening {
 }
 
 const seqs = ({ events }: Listening): number[] => events.map(({ seq }) => seq);
-const upTo = (last: number): number[] => Array.from({ length: last }, (_, place) => place + 1);
+const upTo = (last: number): number[] => Array.from({ length: last }, (_, index) => index + 1);
 
 /** Waits until a listener has received this many events. */
 function untilBrought(count: number, { events }: Listening): Promise<void> {
@@ -157,10 +157,10 @@ describe('subscribing to a task', () => {
     const tasks = await Promise.all(Array.from({ length: 24 }, newTask));
     const listeners: { readonly from: number; readonly listening: Listening }[] = [];
     await Promise.all(
-      tasks.map(async (taskId, place) => {
+      tasks.map(async (taskId, index) => {
         for (let event = 0; event < EVENTS; event++) {
-          if (event % 20 === place % 20) {
-            const from = place % 3 === 0 ? event : 0;
+          if (event % 20 === index % 20) {
+            const from = index % 3 === 0 ? event : 0;
             listeners.push({ from, listening: listen(taskId, from) });
           }
           if (event % 7 === 6) listen(taskId).stop();
@@ -242,14 +242,14 @@ describe('the feed itself', () => {
     proxy.cut();
     await happen(taskId);
     await happen(taskId);
-    await until('the feed meets the cut', () => proxy.refused > 0);
+    await until('the feed meets the cut', () => proxy.rejected > 0);
     // A listener that joins during the outage, and for which a poll has already failed.
     const other = await newTask();
     const late = listen(other, 0, own);
-    const rejected = proxy.refused;
-    await until('the feed meets the cut again', () => proxy.refused > rejected);
+    const rejectedBefore = proxy.rejected;
+    await until('the feed meets the cut again', () => proxy.rejected > rejectedBefore);
     assert.deepEqual([seqs(listening), seqs(late)], [[1], []]);
-    proxy.mend();
+    proxy.restore();
 
     await untilBrought(1, late);
 
@@ -268,7 +268,7 @@ describe('the feed itself', () => {
     const listening = [listen(taskId, 0, own), listen(taskId, 0, own)];
     own.close();
     const late = listen(taskId, 0, own);
-    await until('the late one is told of the end', () => late.ends > 0);
+    await until('the late one is notified of the end', () => late.ends > 0);
 
     assert.deepEqual(
       [...listening, late].map(({ ends }) => ends),
@@ -291,10 +291,10 @@ function milestone(): { reach(): void; readonly reached: Promise<void> } {
 
 interface Proxy {
   readonly url: string;
-  /** Connections that were refused while it was cut. */
-  readonly refused: number;
+  /** Connections that were rejected while it was cut. */
+  readonly rejected: number;
   cut(): void;
-  mend(): void;
+  restore(): void;
   close(): void;
 }
 
@@ -333,11 +333,11 @@ async function startProxy(target: URL): Promise<Proxy> {
   };
   return {
     url: url.href,
-    get refused() {
+    get rejected() {
       return rejected;
     },
     cut,
-    mend: () => {
+    restore: () => {
       isCut = false;
     },
     close() {

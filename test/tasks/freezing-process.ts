@@ -38,7 +38,7 @@ if (taskId === undefined) {
     keyId,
     idempotencyKey: undefined,
     fingerprint: { hash: Buffer.alloc(32), version: 1 },
-    model: 'acme/pictures',
+    model: 'acme/images',
     route: undefined,
     definitionHash: 'none',
     inputJson: '{}',

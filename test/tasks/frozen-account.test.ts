@@ -79,8 +79,8 @@ async function freeze(t: TestContext, statement: string, ...args: readonly strin
   };
 }
 
-for (const place of ['a create under a spend cap', 'a settlement'] as const) {
-  describe(`a process that is stopped inside ${place}`, () => {
+for (const step of ['a create under a spend cap', 'a settlement'] as const) {
+  describe(`a process that is stopped inside ${step}`, () => {
     it('does not block other accounts from creating, launching, settling and cancelling', async (t) => {
       const owner = await room.newCaller();
       const spendCaps = { totalMicroUsd: 1_000_000_000n };
@@ -91,7 +91,7 @@ for (const place of ['a create under a spend cap', 'a settlement'] as const) {
       assert.ok(settled);
       await claimOutbox(room.database, 1_000);
       const waiting = await work.create(owner, MANY);
-      const frozen = await (place === 'a settlement'
+      const frozen = await (step === 'a settlement'
         ? freeze(t, 'commit', owner.accountId, key.id, settled)
         : freeze(t, 'charge_spend_caps', owner.accountId, key.id));
 

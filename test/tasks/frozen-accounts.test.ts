@@ -84,10 +84,10 @@ describe('accounts whose rows stay locked', () => {
     /** Repeats a request until it is answered, as clients and activities do. */
     const ask = (request: () => Promise<unknown>): Promise<void> =>
       until('it is answered', async () => isOver || (await isAnswered(request)), 20);
-    const asked = frozen.flatMap((owner, place) => [
-      ...Array.from({ length: EACH }, () => ask(() => work.creator.create(capped[place] ?? owner, body(), undefined))),
-      ...(running[place] ?? []).map((taskId) => ask(() => work.settle(owner, taskId))),
-      ...(waiting[place] ?? []).map((taskId) => ask(() => work.cancel(owner, taskId))),
+    const asked = frozen.flatMap((owner, index) => [
+      ...Array.from({ length: EACH }, () => ask(() => work.creator.create(capped[index] ?? owner, body(), undefined))),
+      ...(running[index] ?? []).map((taskId) => ask(() => work.settle(owner, taskId))),
+      ...(waiting[index] ?? []).map((taskId) => ask(() => work.cancel(owner, taskId))),
     ]);
     const temporal = new HeldGateway();
     temporal.answersAtOnce = true;
@@ -158,7 +158,7 @@ describe('accounts whose rows stay locked', () => {
     });
     try {
       await until('two rows are waited for', () => waitedFor.length >= 2, 5);
-      assert.ok(waitedFor.slice(0, 2).includes(busy.accountId), 'both places are taken by accounts that stay locked');
+      assert.ok(waitedFor.slice(0, 2).includes(busy.accountId), 'both slots are taken by accounts that stay locked');
       await lockedForNow.release();
       await until('its task is launched', () => temporal.started.has(task));
       assert.ok(!waiting.some((taskId) => temporal.started.has(taskId)), 'the rows were free before it was');

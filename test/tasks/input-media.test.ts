@@ -6,9 +6,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { isAccepted, mediaOf, withTexts } from '../../src/tasks/record/input-media.ts';
 
-const picture = { type: 'string', contentMediaType: 'image/*' };
+const imageField = { type: 'string', contentMediaType: 'image/*' };
 
-function placesOf(schema: Record<string, unknown>, input: Record<string, unknown>): Record<string, string> {
+function mediaPathsOf(schema: Record<string, unknown>, input: Record<string, unknown>): Record<string, string> {
   return Object.fromEntries(mediaOf(schema, input).map(({ path, accepts }) => [path.join('.'), accepts.join()]));
 }
 
@@ -16,13 +16,13 @@ describe('the media of an input', () => {
   it('are found wherever the schema marks them: fields, arrays, choices and definitions', () => {
     const schema = {
       type: 'object',
-      $defs: { frame: { type: 'object', properties: { at: { type: 'number' }, image: picture } } },
+      $defs: { frame: { type: 'object', properties: { at: { type: 'number' }, image: imageField } } },
       properties: {
         prompt: { type: 'string' },
-        image_url: picture,
-        image_urls: { type: 'array', items: picture },
-        pair: { type: 'array', prefixItems: [picture, { type: 'string' }], items: { ...picture } },
-        either: { anyOf: [{ ...picture }, { type: 'string', contentMediaType: 'video/*' }, { type: 'array' }] },
+        image_url: imageField,
+        image_urls: { type: 'array', items: imageField },
+        pair: { type: 'array', prefixItems: [imageField, { type: 'string' }], items: { ...imageField } },
+        either: { anyOf: [{ ...imageField }, { type: 'string', contentMediaType: 'video/*' }, { type: 'array' }] },
         frames: { type: 'array', items: { $ref: '#/$defs/frame' } },
       },
     };
@@ -35,7 +35,7 @@ describe('the media of an input', () => {
       frames: [{ at: 0, image: 'g' }, { at: 1 }],
     };
 
-    assert.deepEqual(placesOf(schema, input), {
+    assert.deepEqual(mediaPathsOf(schema, input), {
       image_url: 'image/*',
       'image_urls.0': 'image/*',
       'image_urls.1': 'image/*',
@@ -47,7 +47,7 @@ describe('the media of an input', () => {
   });
 
   it('are none when a field is absent, of another type, or only named like one that an object inherits', () => {
-    const properties = { image_url: picture, constructor: picture, toString: picture };
+    const properties = { image_url: imageField, constructor: imageField, toString: imageField };
     for (const input of [
       {},
       { image_url: 1 },
@@ -55,13 +55,13 @@ describe('the media of an input', () => {
       { image_url: ['a'] },
       { image_url: { url: 'a' } },
     ]) {
-      assert.deepEqual(placesOf({ properties }, input), {}, JSON.stringify(input));
+      assert.deepEqual(mediaPathsOf({ properties }, input), {}, JSON.stringify(input));
     }
   });
 
   it('are finite in a schema that refers to itself', () => {
     const schema = { $ref: '#/$defs/a', $defs: { a: { $ref: '#/$defs/b' }, b: { $ref: '#/$defs/a' } } };
-    assert.deepEqual(placesOf(schema, { image_url: 'a' }), {});
+    assert.deepEqual(mediaPathsOf(schema, { image_url: 'a' }), {});
   });
 
   it('are replaced in a copy, whatever else the input contains', () => {

@@ -93,9 +93,9 @@ describe('a list', () => {
     status: fc.constantFrom(...TASK_STATUSES),
     metadata: fc.option(pairs),
     // Few seconds and fractions: many tasks are created in the same microsecond, like those of one commit.
-    createdMicros: fc.nat(8).map((place) => DAY_MICROS + place * 400_001),
+    createdMicros: fc.nat(8).map((index) => DAY_MICROS + index * 400_001),
   });
-  const time = fc.nat(4).map((place) => DAY_MICROS / 1_000_000 - 1 + place);
+  const time = fc.nat(4).map((index) => DAY_MICROS / 1_000_000 - 1 + index);
 
   it('has exactly the tasks that match every filter, newest first, whatever its pages and other accounts', async () => {
     const [caller, stranger] = [await room.newCaller(), await room.newCaller()];
@@ -321,8 +321,8 @@ describe('the statements', () => {
   it('read a page and not the account, although there are no statistics of the filter', async () => {
     const caller = await room.newCaller();
     const { accountId } = caller;
-    const frequent = Array.from({ length: 20_000 }, (_, place) =>
-      newRow({ metadata: { shop: 'north' }, createdMicros: DAY_MICROS + place }),
+    const frequent = Array.from({ length: 20_000 }, (_, index) =>
+      newRow({ metadata: { shop: 'north' }, createdMicros: DAY_MICROS + index }),
     );
     await write(caller, frequent);
     await room.rows('VACUUM ANALYZE tasks, task_metadata');

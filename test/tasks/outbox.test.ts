@@ -38,7 +38,7 @@ beforeEach(async () => {
 
 async function createTasks(caller: Caller, count: number): Promise<readonly TaskId[]> {
   const taskIds: TaskId[] = [];
-  for (let place = 0; place < count; place++) {
+  for (let index = 0; index < count; index++) {
     taskIds.push((await room.creator.create(caller, body(), undefined)).taskId);
   }
   return taskIds;

@@ -151,7 +151,7 @@ describe('pruning', () => {
   });
 
   it('deletes the oldest when there are too many', async () => {
-    for (let place = 0; place < 5; place++) await insert(0, `tk-svc-${place}`);
+    for (let index = 0; index < 5; index++) await insert(0, `tk-svc-${index}`);
 
     assert.equal(await pruneRepairs(room.database, silentLogger(), 2), 3);
     assert.deepEqual(

@@ -162,7 +162,7 @@ describe('idle tasks', () => {
   it('are those that have not changed for a while, page by page, each once', async () => {
     const caller = await room.newCaller();
     const created: TaskId[] = [];
-    for (let place = 0; place < 7; place++) {
+    for (let index = 0; index < 7; index++) {
       created.push((await room.creator.create(caller, body(), undefined)).taskId);
     }
     await room.rows(

@@ -34,10 +34,10 @@ async function launchedTask(caller: Caller, changes: Record<string, unknown> = {
   return taskId;
 }
 
-function output(place: number): ArchivedOutput {
+function output(index: number): ArchivedOutput {
   return {
     type: 'image',
-    objectKey: `outputs/${place}`,
+    objectKey: `outputs/${index}`,
     mimeType: 'image/png',
     sizeBytes: 3_000_000_000,
     sha256: 'ab'.repeat(32),
@@ -59,10 +59,10 @@ describe('16 different concurrent settlements of one task', () => {
     const caller = await room.newCaller();
     for (let round = 0; round < 5; round++) {
       const taskId = await launchedTask(caller, { callback: { url: 'https://example.com/hook' } });
-      const verdicts = Array.from({ length: 16 }, (_, place): Verdict => {
-        const reason = FAILURE_REASONS[place % FAILURE_REASONS.length] ?? 'cancelled';
-        if (place % 2 === 0) return { status: 'fail', reason };
-        return { status: 'success', outputs: [output(place)], capturedMicroUsd: BigInt(place) };
+      const verdicts = Array.from({ length: 16 }, (_, index): Verdict => {
+        const reason = FAILURE_REASONS[index % FAILURE_REASONS.length] ?? 'cancelled';
+        if (index % 2 === 0) return { status: 'fail', reason };
+        return { status: 'success', outputs: [output(index)], capturedMicroUsd: BigInt(index) };
       });
 
       const outcomes = await Promise.all(
@@ -79,7 +79,7 @@ describe('16 different concurrent settlements of one task', () => {
       const types = first.status === 'success' ? ['accepted', 'archived', 'settled'] : ['accepted', 'settled'];
       assert.deepEqual(
         events,
-        types.map((type, place) => ({ seq: place + 1, type })),
+        types.map((type, index) => ({ seq: index + 1, type })),
       );
       assert.deepEqual(await room.rows('SELECT kind FROM outbox WHERE subject_id = $1', taskId), [
         { kind: 'deliver_callback' },

@@ -54,7 +54,7 @@ describe('a deletion', () => {
     assert.equal(await storage.persistentBytes(caller), 9);
 
     const decisions = await Promise.all(
-      Array.from({ length: 8 }, (_, place) => storage.remove(caller, place % 2 === 0 ? ids : ids.toReversed())),
+      Array.from({ length: 8 }, (_, index) => storage.remove(caller, index % 2 === 0 ? ids : ids.toReversed())),
     );
 
     assert.deepEqual(decisions.flatMap(({ accepted }) => accepted).toSorted(), ids.toSorted());
@@ -96,7 +96,7 @@ describe('a deletion', () => {
 
     await Promise.all([
       storage.promote(caller, ids),
-      storage.remove(caller, ids.filter((_, place) => place % 3 === 0).toReversed()),
+      storage.remove(caller, ids.filter((_, index) => index % 3 === 0).toReversed()),
       ...ids.map((id) => finishPromotion(room.database, id, Date.now(), bytesAreThere)),
       storage.taskWithOutputs(caller, [7], 'persistent'),
       storage.promote(caller, ids.toReversed()),

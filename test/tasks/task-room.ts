@@ -11,7 +11,7 @@ import { topUp } from '../../src/billing/ledger.ts';
 import { createCatalogue } from '../../src/catalogue/catalogue.ts';
 import type { Catalogue } from '../../src/catalogue/catalogue.ts';
 import type { CatalogueModel } from '../../src/catalogue/text-definition.ts';
-import { compileViolation } from '../../src/catalogue/schema-validation.ts';
+import { compileParse } from '../../src/catalogue/schema-validation.ts';
 import type { Database } from '../../src/database/database.ts';
 import { readInstallationId } from '../../src/database/migrate.ts';
 import { newId } from '../../src/domain/ids.ts';
@@ -53,7 +53,7 @@ export interface TaskRoom {
 
 /** A body that the test model accepts. */
 export function body(changes: Record<string, unknown> = {}): Record<string, unknown> {
-  return { model: 'acme/pictures', input: { prompt: 'a fox' }, ...changes };
+  return { model: 'acme/images', input: { prompt: 'a fox' }, ...changes };
 }
 
 /** What a test adds to the catalogue. */
@@ -92,7 +92,7 @@ export async function openTaskRoom(
       signingKey: 'a signing key of at least 32 characters',
       lifetimeSeconds: 1800,
     }),
-    checkBody: compileViolation(CreateTaskSchema, 'invalid request'),
+    parseBody: compileParse(CreateTaskSchema, 'invalid request'),
   };
   const creator = createTaskCreator(creatorDependencies);
   let testStatements = 0;

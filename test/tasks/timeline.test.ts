@@ -213,7 +213,7 @@ describe('reading a timeline', () => {
         taskId,
         Array.from(
           { length: MAX_EVENTS_PER_PAGE + 5 },
-          (_, place) => ['callback_attempted', { attempt: place + 1 }] as const,
+          (_, index) => ['callback_attempted', { attempt: index + 1 }] as const,
         ),
       );
     });
@@ -224,7 +224,7 @@ describe('reading a timeline', () => {
     const rest = await readTimeline(room.database, taskId, caller.accountId, first.events.at(-1)?.seq ?? 0);
     assert.deepEqual(
       rest.events.map(({ seq, detail }) => [seq, detail?.['attempt']]),
-      Array.from({ length: 6 }, (_, place) => [MAX_EVENTS_PER_PAGE + 1 + place, MAX_EVENTS_PER_PAGE + place]),
+      Array.from({ length: 6 }, (_, index) => [MAX_EVENTS_PER_PAGE + 1 + index, MAX_EVENTS_PER_PAGE + index]),
     );
   });
 

@@ -153,8 +153,8 @@ describe('a status', () => {
       seen.push(await statusOf(taskId));
 
       assert.ok(isTerminal(seen.at(-1) ?? 'queued'));
-      for (const [place, status] of seen.entries()) {
-        const before = seen[place - 1] ?? 'queued';
+      for (const [index, status] of seen.entries()) {
+        const before = seen[index - 1] ?? 'queued';
         assert.ok(isTerminal(before) ? status === before : rank(status) >= rank(before), seen.join(' '));
       }
     }

@@ -62,15 +62,15 @@ it('logs and traces contain no secret and no private text, for requests that suc
     client.send(method, path, body, headers).catch(() => undefined);
 
   await send('PUT', '/v1/account/webhook-key', { secret: canary('a webhook secret') });
-  await send('PUT', '/v1/account/webhook-key', { secret: 'ü', other: canary('a refused webhook secret') });
+  await send('PUT', '/v1/account/webhook-key', { secret: 'ü', other: canary('a rejected webhook secret') });
   await send('POST', '/v1/account/webhook-key/test', { url: `${receiver.url}/ok/${canary('a tested address')}` });
 
   const taskIds: string[] = [];
-  const ways = ['', '[content]', '[fail]', '[drop]', '[404 file]', '[refuse-first 1]', '[slow 300]'];
-  for (const [place, model] of ['test/openai', 'test/replicate', 'test/tasks', 'darkroom/poster'].entries()) {
+  const ways = ['', '[content]', '[fail]', '[drop]', '[404 file]', '[reject-first 1]', '[slow 300]'];
+  for (const [index, model] of ['test/openai', 'test/replicate', 'test/tasks', 'darkroom/poster'].entries()) {
     for (const way of ways) {
       const label = `${model} ${way}`;
-      const path = ['/ok', '/status/500', '/redirect', '/gone'][place] ?? '/ok';
+      const path = ['/ok', '/status/500', '/redirect', '/gone'][index] ?? '/ok';
       const body = {
         model,
         input: { prompt: `${canary(`the prompt of ${label}`)} ${way}` },
@@ -86,7 +86,7 @@ it('logs and traces contain no secret and no private text, for requests that suc
   }
 
   // Rejected, each in its own way.
-  const odd = canary('a refused body');
+  const odd = canary('a rejected body');
   await send('POST', '/v1/tasks', { model: odd, input: { [odd]: odd } });
   await send('POST', '/v1/tasks', `{"input":"${odd}`);
   await send('POST', '/v1/tasks', {
@@ -141,8 +141,8 @@ it('logs and traces contain no secret and no private text, for requests that suc
     name: 'test_cut',
     text: 'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = current_database()',
   };
-  const busy = Array.from({ length: 20 }, (_, place) =>
-    send('POST', '/v1/tasks', { model: 'test/openai', input: { prompt: canary(`cut off ${place}`) } }),
+  const busy = Array.from({ length: 20 }, (_, index) =>
+    send('POST', '/v1/tasks', { model: 'test/openai', input: { prompt: canary(`cut off ${index}`) } }),
   );
   await darkroom.testDatabase.database.query(cut);
   await Promise.all(busy);

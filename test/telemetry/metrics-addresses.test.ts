@@ -10,7 +10,7 @@ import { ConfigurationError } from '../../src/config/environment.ts';
 import { claimPort } from '../../src/standalone/ports.ts';
 import { reservePort } from '../support/reserve-port.ts';
 import { readSettings } from '../../src/standalone/settings.ts';
-import { supervise, temporaryFolder } from '../standalone/fixtures/supervised.ts';
+import { supervise, temporaryDirectory } from '../standalone/fixtures/supervised.ts';
 import { Role } from '../support/darkroom.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 import type { TestDatabase } from '../support/test-database.ts';
@@ -69,8 +69,8 @@ describe('METRICS_PORT', () => {
     'under `npm start` is the port of the api, and the worker has the next one',
     { skip: process.platform !== 'linux' },
     async () => {
-      const folder = await temporaryFolder();
-      const dataDir = path.join(folder, 'data');
+      const directory = await temporaryDirectory();
+      const dataDir = path.join(directory, 'data');
       const port = await findTwoFreePorts();
       const running = supervise(dataDir, { METRICS_PORT: String(port) });
       try {
@@ -86,7 +86,7 @@ describe('METRICS_PORT', () => {
         assert.equal(await portOf(record.worker), String(port + 1));
       } finally {
         await running.stop();
-        await rm(folder, { recursive: true, force: true });
+        await rm(directory, { recursive: true, force: true });
       }
     },
   );
@@ -94,12 +94,12 @@ describe('METRICS_PORT', () => {
 
 describe('a worker that waits for Temporal', () => {
   let testDatabase: TestDatabase;
-  let folder: string;
+  let directory: string;
   let url: string;
   let worker: Role;
   before(async () => {
     testDatabase = await createTestDatabase();
-    folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-metrics-'));
+    directory = await mkdtemp(path.join(os.tmpdir(), 'darkroom-metrics-'));
     const port = await reservePort();
     url = `http://127.0.0.1:${port}`;
     const environment = {
@@ -107,10 +107,10 @@ describe('a worker that waits for Temporal', () => {
       PATH: process.env['PATH'],
       HOME: process.env['HOME'],
       DATABASE_URL: testDatabase.url,
-      STORE_URL: `file://${folder}/store`,
+      STORE_URL: `file://${directory}/store`,
       METRICS_PORT: String(port),
     };
-    worker = new Role('worker', environment, path.join(folder, 'log'));
+    worker = new Role('worker', environment, path.join(directory, 'log'));
     // It is never ready here.
     worker.start().catch(() => undefined);
     await until('the worker is there', () =>
@@ -123,7 +123,7 @@ describe('a worker that waits for Temporal', () => {
   after(async () => {
     await worker.kill('SIGTERM');
     await testDatabase.close();
-    await rm(folder, { recursive: true, force: true });
+    await rm(directory, { recursive: true, force: true });
   });
 
   it('is live, and reports that it is not ready and what is missing', async () => {

@@ -58,7 +58,7 @@ describe('the metrics of a process', () => {
 
   it('record the stages of a task, and not those that it did not reach', async () => {
     const metrics = createMetrics();
-    const ended = { model: 'acme/pictures', queuedSeconds: 2, totalSeconds: 9 } as const;
+    const ended = { model: 'acme/images', queuedSeconds: 2, totalSeconds: 9 } as const;
     metrics.tasks.settled({ ...ended, status: 'success', reason: null, handlingSeconds: 5, archivingSeconds: 2 });
     metrics.tasks.settled({
       ...ended,

@@ -109,7 +109,7 @@ describe('tasks that end without a worker', () => {
     return { accountId: caller.accountId, taskId };
   }
 
-  const failed = (reason: string): Labels => ({ model: 'acme/pictures', status: 'fail', reason });
+  const failed = (reason: string): Labels => ({ model: 'acme/images', status: 'fail', reason });
 
   it('are counted by the api that cancels them, once however often it is requested', async () => {
     const metrics = createMetrics();
@@ -121,7 +121,7 @@ describe('tasks that end without a worker', () => {
 
     assert.equal(await value(metrics, 'darkroom_tasks_settled_total', failed('cancelled')), 1);
     const stage = (name: string) =>
-      value(metrics, 'darkroom_task_stage_duration_seconds_count', { model: 'acme/pictures', stage: name });
+      value(metrics, 'darkroom_task_stage_duration_seconds_count', { model: 'acme/images', stage: name });
     assert.equal(await stage('queued'), 1);
     assert.equal(await stage('handling'), 0);
     assert.equal(await stage('total'), 1);

@@ -20,12 +20,12 @@ const HISTORY = 200_000;
 const FILL = [
   `INSERT INTO tasks (id, account_id, key_id, fingerprint, fingerprint_version, model, definition_hash, storage, status,
                       held_micro_usd, captured_micro_usd, created_at, queue_deadline_at, started_at, completed_at, updated_at)
-   SELECT 'old-' || n, 'acct', 'key', '\\x00', 1, 'acme/pictures', 'hash', 'temp', 'success', 10, 10,
+   SELECT 'old-' || n, 'acct', 'key', '\\x00', 1, 'acme/images', 'hash', 'temp', 'success', 10, 10,
           now() - interval '30 days' + n * interval '10 seconds', now(), now(), now(), now()
      FROM generate_series(1, ${HISTORY}) n`,
   `INSERT INTO tasks (id, account_id, key_id, fingerprint, fingerprint_version, model, definition_hash, storage, status,
                       held_micro_usd, created_at, queue_deadline_at, started_at, updated_at)
-   SELECT 'open-' || n, 'acct', 'key', '\\x00', 1, 'acme/pictures', 'hash', 'temp',
+   SELECT 'open-' || n, 'acct', 'key', '\\x00', 1, 'acme/images', 'hash', 'temp',
           (ARRAY['queued', 'handling', 'archiving'])[1 + n % 3], 1000, now() - n * interval '1 second', now(),
           now() - interval '7 seconds', now() - interval '3 seconds'
      FROM generate_series(1, 900) n`,
@@ -71,7 +71,7 @@ describe('the values that are read at a scrape', () => {
   before(async () => {
     testDatabase = await createTestDatabase();
     ({ database } = testDatabase);
-    for (const [place, text] of FILL.entries()) await database.query({ name: `fill_${place}`, text });
+    for (const [index, text] of FILL.entries()) await database.query({ name: `fill_${index}`, text });
   });
   after(() => testDatabase.close());
 

@@ -10,7 +10,7 @@ import { installTemporalRuntime, temporalLogger } from '../../src/temporal/runti
 import { temporalAddress } from '../support/test-namespace.ts';
 
 const HERE = { address: temporalAddress(), namespace: 'default', apiKey: undefined, tls: undefined };
-const NOBODY = { ...HERE, address: '127.0.0.1:1' };
+const UNREACHABLE = { ...HERE, address: '127.0.0.1:1' };
 
 /** The URLs that were requested, the last one last. */
 const asked: URL[] = [];
@@ -38,7 +38,7 @@ it('reports the cause in an error line of the SDK', () => {
 
 it('gives the SDK another port when its own was taken while it was disconnected', async () => {
   const runtime = await installTemporalRuntime(silentLogger(), true);
-  const rejection = await connectTemporal(NOBODY).catch((error: unknown) => error);
+  const rejection = await connectTemporal(UNREACHABLE).catch((error: unknown) => error);
   assert.ok(rejection instanceof Error);
   await runtime.recover(rejection);
   assert.equal(await runtime.readMetrics(), '');

@@ -137,10 +137,10 @@ describe('migrate with a private CA, a client certificate and an API key', () =>
   const API_KEY = 'a key of this run';
   let database: TestDatabase;
   let proxy: ForbiddingProxy;
-  let folder: string;
+  let directory: string;
   let credentials: NodeJS.ProcessEnv;
   before(async () => {
-    folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-credentials-'));
+    directory = await mkdtemp(path.join(os.tmpdir(), 'darkroom-credentials-'));
     const [server, client] = [makeCertificate('Temporal'), makeCertificate('an operator')];
     credentials = {
       TEMPORAL_API_KEY: API_KEY,
@@ -154,11 +154,11 @@ describe('migrate with a private CA, a client certificate and an API key', () =>
   after(async () => {
     proxy.close();
     await database.close();
-    await rm(folder, { recursive: true });
+    await rm(directory, { recursive: true });
   });
 
   async function written(name: string, text: string): Promise<string> {
-    const file = path.join(folder, name);
+    const file = path.join(directory, name);
     await writeFile(file, text);
     return file;
   }
@@ -212,15 +212,15 @@ describe('commands for Temporal Cloud', () => {
   const tls = { certificate: Buffer.from('a certificate'), key: Buffer.from('its key') };
   const byKey = {
     address: 'eu-west-1.aws.api.temporal.io:7233',
-    namespace: 'pictures.a1b2c',
+    namespace: 'images.a1b2c',
     apiKey: 'a key',
     tls: {},
   } as const;
-  const byCertificate = { ...byKey, address: 'pictures.a1b2c.tmprl.cloud:7233', apiKey: undefined, tls };
+  const byCertificate = { ...byKey, address: 'images.a1b2c.tmprl.cloud:7233', apiKey: undefined, tls };
 
   // The flags are those of temporalio/tcld, app/namespace.go: its default is mTLS on AWS, and mTLS needs the CA.
   it('create a namespace for the kind of credentials that are configured', () => {
-    const CREATE = 'tcld namespace create --namespace pictures --retention-days 30';
+    const CREATE = 'tcld namespace create --namespace images --retention-days 30';
     assert.equal(
       namespaceStep(byKey, 30).command,
       `${CREATE} --cloud-provider aws --region eu-west-1 --auth-method api_key`,
@@ -238,14 +238,14 @@ describe('commands for Temporal Cloud', () => {
   it('add search attributes to the namespace by its whole id', () => {
     assert.equal(
       searchAttributesStep(byCertificate, ['Model', 'Route']).command,
-      'tcld namespace search-attributes add --namespace pictures.a1b2c --search-attribute Model=Keyword --search-attribute Route=Keyword',
+      'tcld namespace search-attributes add --namespace images.a1b2c --search-attribute Model=Keyword --search-attribute Route=Keyword',
     );
   });
 
   it('rename a conflicting search attribute', () => {
     assert.equal(
       conflictStep(byKey, { name: 'Model', type: 'Text', expected: 'Keyword' }).command,
-      'tcld namespace search-attributes rename --namespace pictures.a1b2c --existing-name Model --new-name <name>',
+      'tcld namespace search-attributes rename --namespace images.a1b2c --existing-name Model --new-name <name>',
     );
   });
 

@@ -23,7 +23,7 @@ const MADE_BEFORE = {
   name: 'test_made_before',
   text: 'UPDATE installation SET had_shared_names = true, former_schedules_retired_at = NULL',
 };
-const NOTE = "the books are closed: it's the auditors' week";
+const NOTE = "the ledger is closed: it's the auditors' week";
 const FORMER = 'darkroom-meter-storage';
 
 describe('migrate after an upgrade', () => {

@@ -57,7 +57,7 @@ describe('schedules', () => {
         scheduleId,
         spec: { intervals: [{ every: '60 minutes' }] },
         action: { type: 'startWorkflow', workflowType: 'reconcile', taskQueue: 'media', args: [] },
-        state: scheduleId === 'darkroom-reconcile' ? {} : { paused: true, note: 'the books are closed' },
+        state: scheduleId === 'darkroom-reconcile' ? {} : { paused: true, note: 'the ledger is closed' },
       });
     }
     const former = client.schedule.getHandle('darkroom-reconcile');
@@ -80,7 +80,7 @@ describe('schedules', () => {
       [
         [false, ''],
         [true, 'the store is being moved'],
-        [true, 'the books are closed'],
+        [true, 'the ledger is closed'],
       ],
     );
     assert.deepEqual((await retireFormerSchedules(client, INSTALLATION)).deleted, []);

@@ -26,7 +26,7 @@ const isRejection = (field: string, problem: RegExp) => (error: unknown) =>
   problem.test(error.message);
 
 describe('the URLs of images that an upstream fetches', () => {
-  const REFUSED: readonly (readonly [string, RegExp])[] = [
+  const REJECTED: readonly (readonly [string, RegExp])[] = [
     ['https://10.0.0.5/a.png', /10\.0\.0\.5 is not a public address; the operator can allow it with EGRESS_ALLOW$/],
     ['https://[::1]/a.png', /::1 is not a public address/],
     ['https://2130706433/a.png', /127\.0\.0\.1 is not a public address/],
@@ -36,7 +36,7 @@ describe('the URLs of images that an upstream fetches', () => {
     ['https://example.com:8080/a.png', /port 8080 is not allowed; want 443/],
     ['http://example.com/a.png', /must be https/],
   ];
-  for (const [url, problem] of REFUSED) {
+  for (const [url, problem] of REJECTED) {
     it(`do not include ${url}`, async (t) => {
       const messages = [
         {

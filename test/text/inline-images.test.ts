@@ -21,7 +21,7 @@ import { openaiUpstream } from './upstream/upstream-bench.ts';
 describe('images by URL that are fetched for the upstream', () => {
   let upstream: TestUpstream;
   let served: ServedApp;
-  let pictures: Server;
+  let imageServer: Server;
   let base: string;
   let png: Buffer;
   let asked: string[] = [];
@@ -32,7 +32,7 @@ describe('images by URL that are fetched for the upstream', () => {
     png = await sharp({ create: { width: 8, height: 8, channels: 3, background: 'teal' } })
       .png()
       .toBuffer();
-    pictures = createServer((request, response) => {
+    imageServer = createServer((request, response) => {
       asked.push(request.url ?? '');
       if (request.url === '/page') response.setHeader('content-type', 'image/png').end('<!doctype html><p>no image');
       else if (request.url === '/large') response.end(Buffer.concat([png, Buffer.alloc(MAX_INLINED.bytes)]));
@@ -42,9 +42,9 @@ describe('images by URL that are fetched for the upstream', () => {
       else response.end(png);
     });
     await new Promise<void>((resolve) => {
-      pictures.listen(0, '127.0.0.1', resolve);
+      imageServer.listen(0, '127.0.0.1', resolve);
     });
-    base = `http://127.0.0.1:${(pictures.address() as AddressInfo).port}`;
+    base = `http://127.0.0.1:${(imageServer.address() as AddressInfo).port}`;
     upstream = await startTestUpstream();
     served = await serveApp({
       models: [textDefinition({ name: 'acme/eyes', upstreams: [openaiUpstream(upstream.baseUrl, { id: 'eyes' })] })],
@@ -58,8 +58,8 @@ describe('images by URL that are fetched for the upstream', () => {
   after(async () => {
     await served?.close();
     await upstream?.close();
-    pictures?.closeAllConnections();
-    pictures?.close();
+    imageServer?.closeAllConnections();
+    imageServer?.close();
   });
 
   const chat = (client: ApiClient, urls: readonly string[]) =>

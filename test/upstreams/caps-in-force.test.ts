@@ -196,19 +196,19 @@ describe('a published cap', () => {
     const upstream = workersAt(room.database, 3);
     const caps = [3, 1, 4, 2];
     await publish(upstream, 3);
-    const tasks = Array.from({ length: 120 }, (_, place) => taskOf(`acct_${place % 7}`));
+    const tasks = Array.from({ length: 120 }, (_, index) => taskOf(`acct_${index % 7}`));
     const jobs: Admission[] = [];
     let seen = 0;
-    for (const [place, task] of tasks.entries()) {
-      const cap = caps[Math.floor(place / 10) % caps.length] ?? assert.fail();
-      if (place % 10 === 0) await publish(upstream, cap);
+    for (const [index, task] of tasks.entries()) {
+      const cap = caps[Math.floor(index / 10) % caps.length] ?? assert.fail();
+      if (index % 10 === 0) await publish(upstream, cap);
       const before = jobs.length;
-      const isIn = (await upstream.enter(task, caps[place % caps.length])) === 'open';
+      const isIn = (await upstream.enter(task, caps[index % caps.length])) === 'open';
       if (isIn) jobs.push(task);
       jobs.push(...upstream.woken.slice(seen));
       seen = upstream.woken.length;
       assert.ok(jobs.length <= Math.max(cap, before), `${jobs.length} jobs, of which ${cap} are allowed`);
-      if (place % 3 > 0 && jobs.length > 0) await upstream.release(jobs.shift() ?? assert.fail());
+      if (index % 3 > 0 && jobs.length > 0) await upstream.release(jobs.shift() ?? assert.fail());
       jobs.push(...upstream.woken.slice(seen));
       seen = upstream.woken.length;
     }

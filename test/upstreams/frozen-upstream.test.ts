@@ -60,7 +60,7 @@ function startWorker(): Worker {
 }
 
 const tasksOf = (count: number): readonly Admission[] =>
-  Array.from({ length: count }, (_, place) => taskOf(`acct_${place}`));
+  Array.from({ length: count }, (_, index) => taskOf(`acct_${index}`));
 
 async function slotsOf({ name }: GatedUpstream): Promise<readonly string[]> {
   const rows = await room.rows<{ id: string }>('SELECT task_id AS id FROM upstream_slots WHERE upstream = $1', name);

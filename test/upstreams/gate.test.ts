@@ -72,8 +72,8 @@ describe('the gate of an upstream', () => {
     const there = upstream(3);
     const tasks = Array.from({ length: 24 }, newTaskId);
     const entries = await Promise.all(
-      tasks.map(async (taskId, place) => {
-        const gate = workers[place % workers.length] ?? assert.fail();
+      tasks.map(async (taskId, index) => {
+        const gate = workers[index % workers.length] ?? assert.fail();
         return { taskId, kind: await kindOf(gate.enter(there, { taskId, accountId: ACCOUNT })) };
       }),
     );

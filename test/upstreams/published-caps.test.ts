@@ -132,7 +132,7 @@ describe('an api', () => {
   });
 
   it('publishes the caps of all other upstreams while the row of one stays locked', async () => {
-    const [before, locked, behind] = ['a', 'b', 'c'].map((place) => `${newId('req')}-${place}`);
+    const [before, locked, behind] = ['a', 'b', 'c'].map((suffix) => `${newId('req')}-${suffix}`);
     assert.ok(before && locked && behind);
     const upstreams = [before, locked, behind];
     const publishAll = (cap: number): Promise<void> =>

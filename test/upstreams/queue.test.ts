@@ -93,13 +93,13 @@ describe('the queue of an upstream', () => {
       done.add(task.taskId);
       await upstream.release(task);
     };
-    const tasks = Array.from({ length: 60 }, (_, place) => taskOf(`acct_${place % 5}`));
+    const tasks = Array.from({ length: 60 }, (_, index) => taskOf(`acct_${index % 5}`));
     await Promise.all(
       tasks.map(async (task) => {
         if ((await upstream.enter(task)) === 'open') await work(task);
       }),
     );
-    for (let place = 0; place < upstream.woken.length; place++) await work(upstream.woken[place] ?? assert.fail());
+    for (let index = 0; index < upstream.woken.length; index++) await work(upstream.woken[index] ?? assert.fail());
 
     assert.equal(done.size, tasks.length);
     assert.ok(most <= 4, String(most));
@@ -131,16 +131,16 @@ describe('the queue of an upstream', () => {
       await room.rows(`UPDATE tasks SET status = 'handling', started_at = clock_timestamp() WHERE id = $1`, taskId);
       return { taskId, accountId: caller.accountId };
     };
-    const [refused, second, third] = [await create(), await create(), await create()];
-    await upstream.enter(refused);
+    const [rejected, second, third] = [await create(), await create(), await create()];
+    await upstream.enter(rejected);
     await upstream.enter(second);
     await upstream.enter(third);
 
-    await upstream.release(refused);
-    assert.equal(await upstream.enter(refused), 'full');
+    await upstream.release(rejected);
+    assert.equal(await upstream.enter(rejected), 'full');
     await upstream.release(second);
 
-    assert.deepEqual(upstream.woken, [second, refused]);
+    assert.deepEqual(upstream.woken, [second, rejected]);
   });
 
   it('skips ended tasks and those past their deadline, and deletes them', async () => {

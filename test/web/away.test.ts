@@ -48,7 +48,7 @@ describe('a dashboard whose service is unavailable', () => {
     paths = ACCOUNT_PAGES.filter(({ route }) => route !== undefined).map(({ path }) => path(shown));
   });
   // What one test breaks must not affect another.
-  afterEach(() => wire.mend());
+  afterEach(() => wire.repair());
   after(async () => {
     await browser?.close();
     await darkroom?.stop();
@@ -133,7 +133,7 @@ describe('a dashboard whose service is unavailable', () => {
       await expectNoViolations(page);
     }
 
-    wire.mend();
+    wire.repair();
 
     for (const { page } of windows) await expectWhole(page);
     await close();
@@ -160,7 +160,7 @@ describe('a dashboard whose service is unavailable', () => {
     await expectAlert(page, 'Temporarily unavailable');
     await expectNoViolations(page);
 
-    wire.mend();
+    wire.repair();
 
     await page.getByRole('heading', { level: 1, name: 'API keys' }).waitFor();
     await close();

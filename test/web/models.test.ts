@@ -8,9 +8,8 @@ import { createKey } from '../../src/accounts/keys.ts';
 import { loadModels } from '../../src/catalogue/load-models.ts';
 import { packageFile } from '../../src/config/package-root.ts';
 import { presentModel } from '../../src/presenters/model.ts';
-import { priceWords } from '../../packages/dashboard/src/pages/models/price-words.ts';
-import { samples } from '../../packages/dashboard/src/pages/models/samples.ts';
-import { pythonLiteral } from '../../packages/dashboard/src/pages/models/request-code.ts';
+import { priceWords } from '@darkroom/dashboard/price-words';
+import { samples } from '@darkroom/dashboard/samples';
 import { launchBrowser } from '../support/browser.ts';
 import { startDarkroom } from '../support/darkroom.ts';
 import { OPERATORS_MODEL, operatorsModel } from './support/operators-model.ts';
@@ -23,10 +22,10 @@ const browser = await launchBrowser();
 after(async () => {
   await browser.close();
   await darkroom.stop();
-  await rm(operators.folder, { recursive: true, force: true });
+  await rm(operators.directory, { recursive: true, force: true });
 });
 const account = await darkroom.createAccount();
-const models = await loadModels([packageFile('models'), operators.folder], PROTOCOLS);
+const models = await loadModels([packageFile('models'), operators.directory], PROTOCOLS);
 const open = (path: string, width = 1280) =>
   openSignedInPage(browser, { url: darkroom.url, key: account.client.key, path, width });
 
@@ -44,35 +43,6 @@ describe('a price in words', () => {
         assert.ok(said.includes(value), `${model.name}: ${value}`);
       for (const { factor } of pricing.factors ?? []) assert.ok(said.includes(factor), `${model.name}: ${factor}`);
     }
-  });
-
-  it('does not round, and prices a thousand characters instead of one', () => {
-    assert.deepEqual(priceWords({ unit: 'character', usd: '0.000015', text: { field: 'text' } }), {
-      short: '$0.015 per 1,000 characters',
-      lines: ['$0.015 per 1,000 characters', 'counted in “text”'],
-    });
-    assert.equal(priceWords({ unit: 'character', usd: '0.0150001' }).short, '$15.0001 per 1,000 characters');
-    assert.equal(priceWords({ unit: 'task', usd: '3' }).short, '$3.00 per task');
-    const byResolution = { field: 'resolution', usd: { '1K': '0.04', '2K': '0.08' } };
-    assert.deepEqual(priceWords({ unit: 'image', usd: '0.04', by: byResolution }), {
-      short: 'from $0.04 per image',
-      lines: ['$0.04 per image, resolution 1K', '$0.08 per image, resolution 2K'],
-    });
-    assert.equal(
-      priceWords({ unit: 'token', inputUsd: '0.05', outputUsd: '0.2' }).short,
-      '$0.05 in, $0.20 out per million tokens',
-    );
-  });
-});
-
-describe('a request in code', () => {
-  it('spells JSON as Python does', () => {
-    const literal = pythonLiteral({ a: [true, false, null], b: 'say "hi"\n', c: {}, d: 1.5 });
-
-    assert.equal(
-      literal,
-      '{\n    "a": [\n        True,\n        False,\n        None,\n    ],\n    "b": "say \\"hi\\"\\n",\n    "c": {},\n    "d": 1.5,\n}',
-    );
   });
 });
 

@@ -27,7 +27,7 @@ const browser = await launchBrowser();
 after(async () => {
   await browser.close();
   await darkroom.stop();
-  await rm(talker.folder, { recursive: true, force: true });
+  await rm(talker.directory, { recursive: true, force: true });
 });
 
 async function open(path: string, width?: number) {

@@ -17,7 +17,7 @@ const browser = await launchBrowser();
 after(async () => {
   await browser.close();
   await darkroom.stop();
-  await rm(operators.folder, { recursive: true, force: true });
+  await rm(operators.directory, { recursive: true, force: true });
 });
 
 async function open(path: string, options: { width?: number; colorScheme?: 'light' | 'dark' } = {}) {
@@ -65,7 +65,7 @@ describe('the form of a model', () => {
     await close();
   });
 
-  it('takes a file for a field of media, shows it, and sends its URL', async () => {
+  it('accepts a file for a media field, shows it, and sends its URL', async () => {
     const { page, close } = await open('/playground/darkroom/retouch');
     const image = await sharp({ create: { width: 320, height: 200, channels: 3, background: '#3a6ea5' } })
       .png()

@@ -169,13 +169,13 @@ describe('a session', () => {
             try {
               const answer = await fetch(${JSON.stringify(url)}, { credentials: 'include', ...options });
               outcomes.push(answer.type + ' ' + answer.status);
-            } catch (error) { outcomes.push('refused'); }
+            } catch (error) { outcomes.push('rejected'); }
           }
           return outcomes;
         })()`,
       );
       // The one that gets through is opaque to the page; only from outside its 401 is visible.
-      assert.deepEqual(tried, ['refused', 'refused', 'refused', 'refused', 'refused']);
+      assert.deepEqual(tried, ['rejected', 'rejected', 'rejected', 'rejected', 'rejected']);
 
       const answered = page.waitForResponse(`${darkroom.url}/session`);
       await page.evaluate(

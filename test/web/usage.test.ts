@@ -13,7 +13,7 @@ import { adjust } from '../../src/billing/ledger.ts';
 import type { AccountSchema } from '@darkroom/api/tasks/account';
 import type { WireLedger } from '@darkroom/api/tasks/ledger';
 import type { UsageSchema } from '@darkroom/api/tasks/usage';
-import { formatUsd } from '../../packages/dashboard/src/components/money.ts';
+import { formatUsd } from '@darkroom/dashboard/money';
 import { launchBrowser } from '../support/browser.ts';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom, TestAccount } from '../support/darkroom.ts';

@@ -219,12 +219,12 @@ describe('the webhooks of the dashboard', () => {
     await code.getByRole('tab', { name: 'JavaScript' }).click();
     await button(code, 'Copy').press('Enter');
     await until('it is copied', async () => (await clipboard(page)).includes('createHmac'));
-    const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-receiver-'));
-    await writeFile(path.join(folder, 'receiver.mjs'), await clipboard(page));
+    const directory = await mkdtemp(path.join(os.tmpdir(), 'darkroom-receiver-'));
+    await writeFile(path.join(directory, 'receiver.mjs'), await clipboard(page));
     await button(page, 'Create secret').press('Enter');
     await button(page, 'Copy the raw secret').press('Enter');
     await until('it is copied', async () => (await clipboard(page)) === (await keyOf(account)).secret);
-    const setting = { folder, secret: await clipboard(page), port: programsPort };
+    const setting = { directory, secret: await clipboard(page), port: programsPort };
     const program = startReceiverProgram(setting, [process.execPath, 'receiver.mjs']);
     const address = `http://127.0.0.1:${programsPort}/`;
     try {
@@ -243,7 +243,7 @@ describe('the webhooks of the dashboard', () => {
       assert.match(await sendTest(page, address), /HTTP 401.*check that it has this signing secret/s);
     } finally {
       await program.stop();
-      await rm(folder, { recursive: true, force: true });
+      await rm(directory, { recursive: true, force: true });
     }
     await opened.close();
   });

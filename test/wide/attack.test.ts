@@ -16,6 +16,6 @@ describe('an installation that is attacked', () => {
     t.diagnostic(summaryOf(campaign));
     assert.deepEqual(campaign.faults, []);
     assert.deepEqual(campaign.violations, []);
-    await rm(campaign.folder, { recursive: true, force: true });
+    await rm(campaign.directory, { recursive: true, force: true });
   });
 });

@@ -32,8 +32,8 @@ export interface CogServer {
 /** Starts it on a free port and waits until it accepts predictions. */
 export async function startCogServer(): Promise<CogServer> {
   const python = await obtainPackage(COG);
-  const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-cog-'));
-  const runs = path.join(folder, 'runs.log');
+  const directory = await mkdtemp(path.join(os.tmpdir(), 'darkroom-cog-'));
+  const runs = path.join(directory, 'runs.log');
   const port = await reservePort();
   const server = spawn(python, ['-m', 'cog.server.http', '--host', '127.0.0.1'], {
     cwd: packageFile('test/wide/cog-model'),
@@ -44,7 +44,7 @@ export async function startCogServer(): Promise<CogServer> {
       COG_PREDICT_TYPE_STUB: 'runner.py:Runner',
       RUNS_LOG: runs,
       PYTHONDONTWRITEBYTECODE: '1',
-      TMPDIR: folder,
+      TMPDIR: directory,
     },
     stdio: ['ignore', 'ignore', 'ignore'],
   });
@@ -57,7 +57,7 @@ export async function startCogServer(): Promise<CogServer> {
   const stop = async (): Promise<void> => {
     server.kill('SIGINT');
     await exited;
-    await rm(folder, { recursive: true, force: true });
+    await rm(directory, { recursive: true, force: true });
   };
   const deadline = Date.now() + START_TIMEOUT_MS;
   while ((await health()) !== 'READY') {

@@ -58,17 +58,17 @@ describe("the server of Cog's own package", { skip: whyNoCog(), timeout: 300_000
     });
 
     it('reads the media that are sent inside the input', async () => {
-      const folder = await mkdtemp(path.join(os.tmpdir(), 'cog-input-'));
-      const file = path.join(folder, 'picture');
+      const directory = await mkdtemp(path.join(os.tmpdir(), 'cog-input-'));
+      const file = path.join(directory, 'image');
       await writeFile(file, 'some bytes');
-      const work = request('with a picture', { image: 'upload:1' });
+      const work = request('with an image', { image: 'upload:1' });
       const media = new Map([['image', { mimeType: 'image/png', path: file }]]);
 
-      const [plain] = await filesOf(request('with a picture'));
+      const [plain] = await filesOf(request('with an image'));
       const [other] = await filesOf({ ...work, media });
 
       assert.notEqual(hexOf(other), hexOf(plain));
-      await rm(folder, { recursive: true });
+      await rm(directory, { recursive: true });
     });
 
     it('fails when the model raises an exception', async () => {
@@ -78,16 +78,16 @@ describe("the server of Cog's own package", { skip: whyNoCog(), timeout: 300_000
       assert.equal(error.reason, 'provider_error');
     });
 
-    it('refuses for a while when its slot is taken, and has stopped when the call was', async () => {
+    it('rejects work for a while when its slot is taken, and has stopped when the call was', async () => {
       const stop = new AbortController();
       const long = provider.submit(request('long', { seconds: 600 }), submitCall({ signal: stop.signal }));
       await untilRun('long', 'begins');
 
-      const refusal = await provider.submit(request('another'), submitCall()).catch((reason: unknown) => reason);
+      const rejection = await provider.submit(request('another'), submitCall()).catch((reason: unknown) => reason);
       stop.abort(new Error('stopped'));
 
-      assert.ok(refusal instanceof ProviderRejection);
-      assert.equal(refusal.reason, 'provider_unavailable');
+      assert.ok(rejection instanceof ProviderRejection);
+      assert.equal(rejection.reason, 'provider_unavailable');
       await assert.rejects(long, /stopped/);
       await untilRun('long', 'stopped');
       await untilFree();

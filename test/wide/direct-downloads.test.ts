@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { connectMcp } from '../clients/mcp-connection.ts';
-import { addressesIn, noise, picturesIn } from '../clients/mcp-pictures.ts';
+import { addressesIn, noise, imagesIn } from '../clients/mcp-images.ts';
 import { serveApp } from '../http/serve.ts';
 import type { ServedAccount, ServedApp } from '../http/serve.ts';
 import { startS3Server, whyNoS3Server } from '../support/versitygw.ts';
@@ -67,15 +67,15 @@ describe('a direct download', { skip: whyNoS3Server() }, () => {
     assert.equal(head.headers.get('content-length'), '1000');
   });
 
-  it('leaves the tools of /mcp their pictures, which the api makes small copies of', async () => {
-    const picture = await noise(300, 200);
-    const { taskId, url } = await storedOutput(picture.bytes);
+  it('leaves the tools of /mcp their images, which the api makes small copies of', async () => {
+    const image = await noise(300, 200);
+    const { taskId, url } = await storedOutput(image.bytes);
     const mcp = await connectMcp('http', served.url, account.client.key);
     try {
       for (const media of ['preview', 'full']) {
         const answer = await mcp.call('get_task', { task_id: taskId, media });
         assert.deepEqual(
-          picturesIn(answer).map(({ mimeType }) => mimeType),
+          imagesIn(answer).map(({ mimeType }) => mimeType),
           ['image/jpeg'],
         );
         assert.deepEqual(addressesIn(answer), [url]);
@@ -85,7 +85,7 @@ describe('a direct download', { skip: whyNoS3Server() }, () => {
     }
   });
 
-  it('is refused as ever when the URL is past its time, or the output was deleted', async () => {
+  it('is still rejected when the URL has expired, or the output was deleted', async () => {
     const { id, url } = await storedOutput(randomBytes(10));
     const other = await storedOutput(randomBytes(10));
     assert.equal((await account.client.send('DELETE', `/v1/storages/${id}`)).status, 200);

@@ -28,7 +28,7 @@ const EXCEPTIONS: readonly { readonly operations: readonly string[]; readonly wh
   },
   {
     operations: ['createChatCompletion', 'createResponse'],
-    why: 'what a model cannot do is refused by its parameter, and the response that one continues must be there',
+    why: 'what a model cannot do is rejected by its parameter, and the response that one continues must be there',
     toml: takes(400),
   },
   {
@@ -41,8 +41,8 @@ const EXCEPTIONS: readonly { readonly operations: readonly string[]; readonly wh
     why: 'starting_after needs stream, and what a response was made without cannot be included',
     toml: takes(400),
   },
-  { operations: ['previewOutput'], why: 'not every output is a picture', toml: takes(415) },
-  { operations: ['uploadFile'], why: 'random bytes are no picture', toml: takes(400, 415) },
+  { operations: ['previewOutput'], why: 'not every output is an image', toml: takes(415) },
+  { operations: ['uploadFile'], why: 'random bytes are not an image', toml: takes(400, 415) },
   {
     operations: ['estimateTask'],
     why: 'it lists what is wrong, with status 200',

@@ -46,26 +46,26 @@ interface Report {
 
 describe('the running service, asked by its own document', { skip: whyNoSchemathesis() }, () => {
   let python: string;
-  let folder: string;
+  let directory: string;
   let darkroom: Darkroom;
   let proxy: AddressProxy;
   before(async () => {
     python = await obtainSchemathesis();
-    folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-fuzz-'));
+    directory = await mkdtemp(path.join(os.tmpdir(), 'darkroom-fuzz-'));
     darkroom = await startDarkroom({ environment: { TRUSTED_PROXIES: '127.0.0.0/8' } });
     proxy = await startAddressProxy(darkroom.url);
   });
   after(async () => {
     await proxy?.close();
     await darkroom?.stop();
-    if (folder !== undefined) await rm(folder, { recursive: true, force: true });
+    if (directory !== undefined) await rm(directory, { recursive: true, force: true });
   });
 
   it('has a document that is one by the schema of OpenAPI 3.1 itself', async () => {
-    const document = path.join(folder, 'openapi.json');
+    const document = path.join(directory, 'openapi.json');
     await writeFile(document, await (await fetch(`${darkroom.url}/openapi.json`)).text());
-    const told = await promisify(execFile)(python, ['-c', VALIDATE, document]);
-    assert.equal(told.stdout, '');
+    const result = await promisify(execFile)(python, ['-c', VALIDATE, document]);
+    assert.equal(result.stdout, '');
     // This must be detected.
     await writeFile(document, JSON.stringify({ openapi: '3.1.0', info: { title: 'x' }, paths: { x: {} } }));
     assert.match((await promisify(execFile)(python, ['-c', VALIDATE, document])).stdout, /version/);
@@ -87,9 +87,9 @@ describe('the running service, asked by its own document', { skip: whyNoSchemath
   async function fuzz(...operations: readonly string[]): Promise<Report> {
     // One task at a time: most generated tasks are not worth rendering, and stay queued.
     const account = await darkroom.createAccount({ runningCap: 1, queueCap: 1_000_000, usd: 1_000_000_000n });
-    const config = path.join(folder, 'schemathesis.toml');
+    const config = path.join(directory, 'schemathesis.toml');
     await writeFile(config, fuzzConfiguration(await valuesOf(account)));
-    const reportFile = path.join(folder, 'report.json');
+    const reportFile = path.join(directory, 'report.json');
     const run = ['run', `${darkroom.url}/openapi.json`, '--url', proxy.url, ...operations];
     const header = ['--header', `Authorization: Bearer ${account.client.key}`];
     const generation = ['--max-examples', EXAMPLES, '--seed', SEED, '--generation-database', 'none'];
@@ -114,7 +114,7 @@ describe('the running service, asked by its own document', { skip: whyNoSchemath
     const [output] = task.output ?? [];
     assert.ok(output, JSON.stringify(task));
     const [token = '', name = ''] = new URL(output.url).pathname.split('/').slice(2);
-    const picture = await (await fetch(output.url)).arrayBuffer();
+    const image = await (await fetch(output.url)).arrayBuffer();
     const many = Array.from({ length: 20 }, (_, place) => place);
     const keyIds = many.map(async (place) => {
       const made = await client.send('POST', '/v1/account/keys', { name: `key ${place}`, scopes: ['tasks:read'] });
@@ -124,7 +124,7 @@ describe('the running service, asked by its own document', { skip: whyNoSchemath
     // One after the other: an account may send only a limited number at once.
     for (const _place of many) {
       const headers = { Authorization: `Bearer ${client.key}`, 'Content-Type': 'image/png' };
-      const made = await fetch(`${darkroom.url}/v1/files`, { method: 'POST', headers, body: picture });
+      const made = await fetch(`${darkroom.url}/v1/files`, { method: 'POST', headers, body: image });
       fileIds.push(((await made.json()) as { data: { id: string } }).data.id);
     }
     return {
@@ -140,7 +140,7 @@ describe('the running service, asked by its own document', { skip: whyNoSchemath
   }
 
   async function schemathesis(args: readonly string[]): Promise<string> {
-    const options = { cwd: folder, timeout: RUN_TIMEOUT_MS, maxBuffer: 1e9 };
+    const options = { cwd: directory, timeout: RUN_TIMEOUT_MS, maxBuffer: 1e9 };
     return new Promise((resolve) => {
       // Its exit code reports findings, and so does the report.
       execFile(python, ['-m', 'schemathesis.cli', ...args], options, (_, stdout, stderr) =>

@@ -9,7 +9,7 @@ import { text } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
 import { packageModule } from '../../src/config/package-root.ts';
 import type { Called } from '../clients/mcp-connection.ts';
-import { MAX_EVENT_BYTES, MAX_INLINE_BYTES, addressesIn, inlineBytes, picturesIn } from '../clients/mcp-pictures.ts';
+import { MAX_EVENT_BYTES, MAX_INLINE_BYTES, addressesIn, inlineBytes, imagesIn } from '../clients/mcp-images.ts';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom, TestAccount } from '../support/darkroom.ts';
 import { obtainPackage, whyNoPackage } from './python-environment.ts';
@@ -125,7 +125,7 @@ const CLIENTS: readonly PythonClient[] = [
   },
 ];
 
-interface Told {
+interface Report {
   readonly error?: string;
   readonly tools?: readonly string[];
   readonly made?: Called;
@@ -141,7 +141,7 @@ before(async () => {
 });
 after(() => darkroom?.stop());
 
-async function run(python: string, program: string, key: string): Promise<Told> {
+async function run(python: string, program: string, key: string): Promise<Report> {
   const given = {
     url: `${darkroom.url}/mcp`,
     headers: { Authorization: `Bearer ${key}` },
@@ -153,7 +153,7 @@ async function run(python: string, program: string, key: string): Promise<Told> 
   };
   const child = spawn(python, ['-c', SESSION + program], { stdio: ['pipe', 'pipe', 'inherit'] });
   child.stdin.end(JSON.stringify(given));
-  return JSON.parse(await text(child.stdout)) as Told;
+  return JSON.parse(await text(child.stdout)) as Report;
 }
 
 for (const each of CLIENTS) {
@@ -165,7 +165,7 @@ for (const each of CLIENTS) {
     });
 
     for (const [way, program] of Object.entries(each.programs)) {
-      it(`makes the default picture and receives the answer, over ${way}`, async () => {
+      it(`makes the default image and receives the answer, over ${way}`, async () => {
         const { error, tools = [], made, answers } = await run(python, program, account.client.key);
         assert.equal(error, undefined);
         assert.ok(made && answers);
@@ -174,7 +174,7 @@ for (const each of CLIENTS) {
         const original = Buffer.from(await (await fetch(address)).arrayBuffer());
         assert.ok(original.length * (4 / 3) > MAX_EVENT_BYTES, `${original.length}`);
         for (const [media, answer] of Object.entries(answers)) {
-          assert.equal(picturesIn(answer).length, media === 'none' ? 0 : 1, media);
+          assert.equal(imagesIn(answer).length, media === 'none' ? 0 : 1, media);
           assert.ok(inlineBytes(answer) <= MAX_INLINE_BYTES);
           assert.equal(addressesIn(answer).length, 1);
           const links = answer.content.filter(({ type }) => type === 'resource_link');
@@ -185,7 +185,7 @@ for (const each of CLIENTS) {
     }
 
     if (each.badKey === undefined) return;
-    it('is told of a key that is not valid', async () => {
+    it('is notified of an invalid key', async () => {
       const { error = '' } = await run(python, each.programs.http ?? '', 'nonsense');
       assert.match(error, each.badKey ?? /^$/);
     });

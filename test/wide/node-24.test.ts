@@ -18,21 +18,23 @@ const LAST_LINES = 100;
 const run = promisify(execFile);
 
 /** The release as published on npm, for machines that reach only the registry. @returns its executable. */
-async function obtainNode(folder: string): Promise<string> {
+async function obtainNode(directory: string): Promise<string> {
   const name = `node-${process.platform}-${process.arch}`;
-  await writeFile(path.join(folder, 'package.json'), JSON.stringify({ private: true }));
-  await run('npm', ['install', '--no-audit', '--no-fund', '--ignore-scripts', `${name}@${VERSION}`], { cwd: folder });
-  return path.join(folder, 'node_modules', name, 'bin/node');
+  await writeFile(path.join(directory, 'package.json'), JSON.stringify({ private: true }));
+  await run('npm', ['install', '--no-audit', '--no-fund', '--ignore-scripts', `${name}@${VERSION}`], {
+    cwd: directory,
+  });
+  return path.join(directory, 'node_modules', name, 'bin/node');
 }
 
 describe(`Node ${VERSION}`, { timeout: 1_200_000 }, () => {
-  let folder: string;
+  let directory: string;
   let node: string;
   before(async () => {
-    folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-node-'));
-    node = await obtainNode(folder);
+    directory = await mkdtemp(path.join(os.tmpdir(), 'darkroom-node-'));
+    node = await obtainNode(directory);
   });
-  after(() => rm(folder, { recursive: true, force: true }));
+  after(() => rm(directory, { recursive: true, force: true }));
 
   it('passes the end-to-end tests', async () => {
     assert.equal((await run(node, ['--version'])).stdout, `v${VERSION}\n`);

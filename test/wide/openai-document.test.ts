@@ -82,23 +82,23 @@ describe("OpenAI's document", { skip: whyNoPackage(SPECS) }, () => {
   });
   after(() => served.close());
 
-  async function judge(name: keyof typeof validators, path: string, body: object): Promise<void> {
+  async function check(name: keyof typeof validators, path: string, body: object): Promise<void> {
     const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' };
     const answer = await raw(served.url, 'POST', path, headers, Buffer.from(JSON.stringify(body)));
     assert.equal(answer.status, 200, answer.text);
-    const judged = JSON.parse(answer.text) as Record<string, unknown>;
-    for (const member of NULLABLE_SINCE) if (judged[member] === null) delete judged[member];
+    const checked = JSON.parse(answer.text) as Record<string, unknown>;
+    for (const member of NULLABLE_SINCE) if (checked[member] === null) delete checked[member];
     const validate = validators[name];
-    assert.ok(validate(judged), JSON.stringify(validate.errors?.slice(0, 5)));
+    assert.ok(validate(checked), JSON.stringify(validate.errors?.slice(0, 5)));
   }
 
-  it('refuses what is none of its answers', () => {
+  it('rejects what is not one of its responses', () => {
     for (const validate of Object.values(validators)) assert.equal(validate({ id: 'x' }), false);
   });
 
   for (const [what, changes] of Object.entries(CHATS)) {
-    it(`takes our chat completions: ${what}`, () =>
-      judge('CreateChatCompletionResponse', '/v1/chat/completions', {
+    it(`accepts our chat completions: ${what}`, () =>
+      check('CreateChatCompletionResponse', '/v1/chat/completions', {
         model: 'acme/text',
         messages: [{ role: 'user', content: ASK }],
         ...changes,
@@ -106,7 +106,7 @@ describe("OpenAI's document", { skip: whyNoPackage(SPECS) }, () => {
   }
 
   for (const [what, changes] of Object.entries(RESPONSES)) {
-    it(`takes our responses: ${what}`, () =>
-      judge('Response', '/v1/responses', { model: 'acme/text', input: ASK, ...changes }));
+    it(`accepts our responses: ${what}`, () =>
+      check('Response', '/v1/responses', { model: 'acme/text', input: ASK, ...changes }));
   }
 });

@@ -34,8 +34,8 @@ export async function findPhp(): Promise<Php> {
     };
   }
   try {
-    const folder = await obtainWasm();
-    return { missing: false, serve: (file, setting) => serveByWasm(folder, file, setting) };
+    const directory = await obtainWasm();
+    return { missing: false, serve: (file, setting) => serveByWasm(directory, file, setting) };
   } catch (error) {
     const why = error instanceof Error ? error.message.split('\n')[0] : String(error);
     return {
@@ -49,23 +49,23 @@ async function obtainWasm(): Promise<string> {
   const { name, version } = WASM;
   const base = process.env['XDG_CACHE_HOME'];
   const cache = base !== undefined && path.isAbsolute(base) ? base : path.join(os.homedir(), '.cache');
-  const folder = path.join(cache, 'darkroom', `php-wasm-${version}`);
-  if (existsSync(folder)) return folder;
-  await mkdir(path.dirname(folder), { recursive: true });
-  const building = await mkdtemp(`${folder}-building-`);
+  const directory = path.join(cache, 'darkroom', `php-wasm-${version}`);
+  if (existsSync(directory)) return directory;
+  await mkdir(path.dirname(directory), { recursive: true });
+  const building = await mkdtemp(`${directory}-building-`);
   try {
     process.stderr.write(`Installing ${name} ${version} from npm, once; it takes 70 MB.\n`);
     await writeFile(path.join(building, 'package.json'), JSON.stringify({ private: true }));
     const install = ['install', '--ignore-scripts', '--no-audit', '--no-fund', `${name}@${version}`];
     await promisify(execFile)('npm', install, { cwd: building, timeout: INSTALL_TIMEOUT_MS });
     // Atomically: another run may be doing the same.
-    await rename(building, folder).catch((error: unknown) => {
-      if (!existsSync(folder)) throw error;
+    await rename(building, directory).catch((error: unknown) => {
+      if (!existsSync(directory)) throw error;
     });
   } finally {
     await rm(building, { recursive: true, force: true });
   }
-  return folder;
+  return directory;
 }
 
 /** What we use of the packages, which are not installed when types are checked. */
@@ -82,7 +82,7 @@ interface WasmAnswer {
   readonly errors: string;
 }
 interface WasmPhp {
-  mkdir(folder: string): void;
+  mkdir(directory: string): void;
   writeFile(file: string, content: Uint8Array): void;
   exit(): void;
 }
@@ -103,7 +103,7 @@ interface Wasm {
 async function serveByWasm(
   packages: string,
   file: string,
-  { folder, secret, port }: ReceiverSetting,
+  { directory, secret, port }: ReceiverSetting,
 ): Promise<RunningReceiver> {
   const { resolve } = createRequire(path.join(packages, 'package.json'));
   const load = async (name: string): Promise<unknown> => import(pathToFileURL(resolve(name)).href);
@@ -111,7 +111,7 @@ async function serveByWasm(
   const { PHP, PHPRequestHandler, loadPHPRuntime } = (await load('@php-wasm/universal')) as Wasm;
   const php = new PHP(await loadPHPRuntime(await getPHPLoaderModule(), { ENV: { DARKROOM_WEBHOOK_SECRET: secret } }));
   php.mkdir('/app');
-  php.writeFile('/app/index.php', await readFile(path.join(folder, file)));
+  php.writeFile('/app/index.php', await readFile(path.join(directory, file)));
   const handler = new PHPRequestHandler({
     phpFactory: async () => php,
     documentRoot: '/app',

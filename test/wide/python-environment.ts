@@ -24,7 +24,7 @@ export interface PythonPackage {
 
 /** Why a package is not available here, for the `skip` of a test; false if it is. */
 export function whyNoPackage(wanted: PythonPackage): string | false {
-  if (existsSync(pythonOf(cachedFolder(wanted))) || findPython() !== undefined) return false;
+  if (existsSync(pythonOf(cachedDirectory(wanted))) || findPython() !== undefined) return false;
   const { name, version } = wanted;
   return `no ${name}: put Python ${LEAST_PYTHON.join('.')} or newer on the PATH, and version ${version} is installed from PyPI`;
 }
@@ -32,11 +32,11 @@ export function whyNoPackage(wanted: PythonPackage): string | false {
 /** @returns the Python that has it, in the environment's own `bin`. */
 export async function obtainPackage(wanted: PythonPackage): Promise<string> {
   const { name, version, constraints = [] } = wanted;
-  const folder = cachedFolder(wanted);
-  const python = pythonOf(folder);
+  const directory = cachedDirectory(wanted);
+  const python = pythonOf(directory);
   if (existsSync(python)) return python;
-  await mkdir(path.dirname(folder), { recursive: true });
-  const building = await mkdtemp(`${folder}-building-`);
+  await mkdir(path.dirname(directory), { recursive: true });
+  const building = await mkdtemp(`${directory}-building-`);
   try {
     process.stderr.write(`Installing ${name} ${version} from PyPI, once; this takes a minute or so.\n`);
     const run = promisify(execFile);
@@ -52,7 +52,7 @@ export async function obtainPackage(wanted: PythonPackage): Promise<string> {
     ];
     await run(pythonOf(building), install, { timeout: INSTALL_TIMEOUT_MS });
     // Atomically: another run may be doing the same. `python -m` works wherever the environment is moved.
-    await rename(building, folder).catch((error: unknown) => {
+    await rename(building, directory).catch((error: unknown) => {
       if (!existsSync(python)) throw error;
     });
   } finally {
@@ -61,7 +61,7 @@ export async function obtainPackage(wanted: PythonPackage): Promise<string> {
   return python;
 }
 
-function cachedFolder({ name, version }: PythonPackage): string {
+function cachedDirectory({ name, version }: PythonPackage): string {
   const base = process.env['XDG_CACHE_HOME'];
   const cache = base !== undefined && path.isAbsolute(base) ? base : path.join(os.homedir(), '.cache');
   return path.join(cache, 'darkroom', `${name}-${version}`);

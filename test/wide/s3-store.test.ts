@@ -93,7 +93,7 @@ if (reason !== false) {
 
     it('lists more objects than one answer of the server holds', async () => {
       const store = createS3Store({ ...server, bucket: BUCKET, prefix: 'many' });
-      const keys = Array.from({ length: 1050 }, (_, place) => `object-${place}`);
+      const keys = Array.from({ length: 1050 }, (_, index) => `object-${index}`);
       const queue = [...keys];
       await Promise.all(
         Array.from({ length: 20 }, async () => {
@@ -156,11 +156,11 @@ if (reason !== false) {
 
 /** The server stores an upload as a directory of that name, and its time is the directory's. */
 async function makeOld(server: S3Server, uploadId: string | undefined): Promise<void> {
-  const folders = await readdir(server.folder, { recursive: true });
-  const folder = folders.find((name) => path.basename(name) === uploadId);
-  assert.ok(folder, 'the server keeps the upload elsewhere');
+  const directories = await readdir(server.directory, { recursive: true });
+  const directory = directories.find((name) => path.basename(name) === uploadId);
+  assert.ok(directory, 'the server keeps the upload elsewhere');
   const longAgo = new Date(Date.now() - 25 * 60 * 60 * 1000);
-  await utimes(path.join(server.folder, folder), longAgo, longAgo);
+  await utimes(path.join(server.directory, directory), longAgo, longAgo);
 }
 
 async function countUploads(client: S3Client): Promise<number> {

@@ -35,7 +35,7 @@ try:
     verified = webhooks.Webhook(given["secret"]).verify(given["body"], given["headers"])
     print("ok " + verified["taskId"])
 except webhooks.WebhookVerificationError as error:
-    print("refused: " + str(error))
+    print("rejected: " + str(error))
 `;
 
 interface Given {
@@ -81,25 +81,25 @@ describe(
       return (await text(child.stdout)).trim();
     }
 
-    it('takes what was delivered', async () => {
+    it('accepts what was delivered', async () => {
       assert.equal(await verify(), `ok ${taskId}`);
     });
 
-    it('refuses a body that was altered', async () => {
+    it('rejects a body that was altered', async () => {
       const body = callback.body.replace('success', 'suckess');
-      assert.match(await verify({ body }), /^refused: No matching signature/);
+      assert.match(await verify({ body }), /^rejected: No matching signature/);
     });
 
-    it('refuses another key', async () => {
+    it('rejects another key', async () => {
       const other = `whsec_${Buffer.from('x'.repeat(32)).toString('base64')}`;
-      assert.match(await verify({ secret: other }), /^refused: No matching signature/);
+      assert.match(await verify({ secret: other }), /^rejected: No matching signature/);
     });
 
-    it('refuses one whose time was altered, and one that is sent again later as it was', async () => {
+    it('rejects one whose time was altered, and one that is sent again later as it was', async () => {
       const later = String(Number(callback.headers['webhook-timestamp']) + 1);
       const headers = { ...callback.headers, 'webhook-timestamp': later };
-      assert.match(await verify({ headers }), /^refused: No matching signature/);
-      assert.match(await verify({ aheadSeconds: 600 }), /^refused: Message timestamp too old/);
+      assert.match(await verify({ headers }), /^rejected: No matching signature/);
+      assert.match(await verify({ aheadSeconds: 600 }), /^rejected: Message timestamp too old/);
     });
   },
 );

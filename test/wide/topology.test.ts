@@ -43,14 +43,14 @@ describe('the topology of docker-compose.yml', { skip: reason }, () => {
     assert.equal(stdout.trim(), DYNAMIC_CONFIG);
   });
 
-  it('has the number of history shards that was asked for, which can never change', async () => {
+  it('has the number of history shards that was requested, which can never change', async () => {
     const { historyShardCount } = await connection.workflowService.getClusterInfo({});
     const wanted = composeEnvironment(['services', 'temporal', 'environment'], { TEMPORAL_DB_PASSWORD: 'any' });
 
     assert.equal(String(historyShardCount), wanted['NUM_HISTORY_SHARDS']);
   });
 
-  it('makes a picture, and lists its workflow by our search attributes', async () => {
+  it('makes an image, and lists its workflow by our search attributes', async () => {
     const account = JSON.parse(
       await topology.runProgram('admin', 'accounts', 'create', '--name', 'first', '--usd', '1', '--json'),
     ) as { account: string };

@@ -26,7 +26,7 @@ describeReceiver('Go', {
   async start(setting) {
     // The first build compiles all dependencies, which takes longer than any timeout here.
     await promisify(execFile)('go', ['build', '-o', 'built', 'receiver.go'], {
-      cwd: setting.folder,
+      cwd: setting.directory,
       timeout: BUILD_TIMEOUT_MS,
     });
     return startReceiverProgram(setting, ['go', 'run', 'receiver.go']);

@@ -27,7 +27,7 @@ import { startS3Server, whyNoS3Server } from '../support/versitygw.ts';
 import type { S3Server } from '../support/versitygw.ts';
 
 /** Mean difference of two images that show the same, 0 to 255: one is a still of an encoded video. */
-const SAME_PICTURE = 8;
+const SAME_IMAGE = 8;
 
 const notApart = whyNotApart();
 
@@ -133,17 +133,17 @@ describe('a worker on another machine', { skip: whyNoS3Server() }, () => {
     return assertApart();
   });
 
-  it('makes a picture', async () => {
-    const [picture] = await outputsOf('darkroom/scene', { prompt: 'a harbour at dawn', aspect_ratio: '16:9' });
+  it('makes an image', async () => {
+    const [image] = await outputsOf('darkroom/scene', { prompt: 'a harbour at dawn', aspect_ratio: '16:9' });
 
-    assert.equal(picture?.mimeType, 'image/png');
+    assert.equal(image?.mimeType, 'image/png');
   });
 
-  it('makes a film and its frames, and one that begins where that one ended', async () => {
+  it('makes a video and its frames, and one that begins where that one ended', async () => {
     const first = { prompt: 'waves at dusk, seagulls', duration: 2, resolution: '480p', seed: 2 };
-    const film = await outputsOf('darkroom/motion', first);
+    const video = await outputsOf('darkroom/motion', first);
     assert.deepEqual(
-      film.map(({ type, mimeType }) => [type, mimeType]),
+      video.map(({ type, mimeType }) => [type, mimeType]),
       [
         ['video', 'video/mp4'],
         ['first_frame', 'image/jpeg'],
@@ -152,18 +152,18 @@ describe('a worker on another machine', { skip: whyNoS3Server() }, () => {
       ],
     );
 
-    const second = { prompt: 'night falls', start_video: film[0]?.url, duration: 5, resolution: '480p' };
+    const second = { prompt: 'night falls', start_video: video[0]?.url, duration: 5, resolution: '480p' };
     const continued = await outputsOf('darkroom/continue', second);
 
     assert.deepEqual(
       continued.map(({ type }) => type),
-      film.map(({ type }) => type),
+      video.map(({ type }) => type),
     );
-    const [, , end] = film;
+    const [, , end] = video;
     const [, beginning] = continued;
     assert.ok(end && beginning);
-    assert.ok((await difference(end.bytes, beginning.bytes)) < SAME_PICTURE);
-    assert.ok((await difference(end.bytes, continued[2]?.bytes ?? Buffer.alloc(0))) > SAME_PICTURE);
+    assert.ok((await difference(end.bytes, beginning.bytes)) < SAME_IMAGE);
+    assert.ok((await difference(end.bytes, continued[2]?.bytes ?? Buffer.alloc(0))) > SAME_IMAGE);
   });
 
   it('speaks', async () => {
@@ -172,7 +172,7 @@ describe('a worker on another machine', { skip: whyNoS3Server() }, () => {
     assert.equal(speech?.mimeType, 'audio/mpeg');
   });
 
-  it('changes a picture that was uploaded', async () => {
+  it('changes an image that was uploaded', async () => {
     const response = await fetch(`${url}/v1/files`, {
       method: 'POST',
       headers: { Authorization: `Bearer ${client.key}`, 'Content-Type': 'image/png' },
@@ -186,7 +186,7 @@ describe('a worker on another machine', { skip: whyNoS3Server() }, () => {
     assertShape(edited);
   });
 
-  it('changes a picture that stands in the request', async () => {
+  it('changes an image that stands in the request', async () => {
     const image = `data:image/png;base64,${(await stripes()).toString('base64')}`;
 
     const [edited] = await outputsOf('darkroom/retouch', { prompt: 'black and white', image });
@@ -214,9 +214,9 @@ describe('a worker on another machine', { skip: whyNoS3Server() }, () => {
 
   it('keeps no file of what it did', async () => {
     for (const machine of [machines.generating, machines.archiving]) {
-      assert.deepEqual(await readdir(machine.scratchFolder), []);
+      assert.deepEqual(await readdir(machine.scratchDirectory), []);
       // A library creates an empty directory for data that it may never store.
-      const entries = await readdir(machine.temporaryFolder, { recursive: true, withFileTypes: true });
+      const entries = await readdir(machine.temporaryDirectory, { recursive: true, withFileTypes: true });
       const files = entries.filter((entry) => !entry.isDirectory());
       assert.deepEqual(files, []);
     }
@@ -230,15 +230,16 @@ describe('a worker on another machine', { skip: whyNoS3Server() }, () => {
       [roles.archiving, machines.archiving],
     ] as const;
     for (const [{ pid }, own] of running) {
-      const seen = (folder: string): Promise<readonly string[]> =>
-        readdir(path.join(`/proc/${pid}/root`, folder)).catch(() => []);
-      assert.ok((await seen(own.folder)).includes('app'));
-      assert.deepEqual(await seen(root), [path.basename(own.folder)]);
-      assert.deepEqual(await seen(server.folder), []);
+      const seen = (directory: string): Promise<readonly string[]> =>
+        readdir(path.join(`/proc/${pid}/root`, directory)).catch(() => []);
+      assert.ok((await seen(own.directory)).includes('app'));
+      assert.deepEqual(await seen(root), [path.basename(own.directory)]);
+      assert.deepEqual(await seen(server.directory), []);
       const mounts = (await readFile(`/proc/${pid}/mountinfo`, 'utf8')).split('\n').map((line) => line.split(' '));
       // The path of a mount is the fifth word, its options are the sixth.
-      const optionsOf = (place: string): string | undefined => mounts.findLast((words) => words[4] === place)?.[5];
-      for (const place of ['/', path.join(own.folder, 'app')]) assert.match(optionsOf(place) ?? '', /^ro\b/, place);
+      const optionsOf = (mountPoint: string): string | undefined =>
+        mounts.findLast((words) => words[4] === mountPoint)?.[5];
+      for (const place of ['/', path.join(own.directory, 'app')]) assert.match(optionsOf(place) ?? '', /^ro\b/, place);
     }
   }
 });
@@ -259,7 +260,7 @@ const SHAPE = { width: 320, height: 240 };
 async function stripes(): Promise<Buffer> {
   const { width, height } = SHAPE;
   const pixels = Buffer.alloc(width * height * 3);
-  for (let place = 0; place < pixels.length; place++) pixels[place] = (place * 7) % 251;
+  for (let index = 0; index < pixels.length; index++) pixels[index] = (index * 7) % 251;
   return sharp(pixels, { raw: { width, height, channels: 3 } })
     .png()
     .toBuffer();
@@ -275,7 +276,7 @@ async function difference(one: Buffer, other: Buffer): Promise<number> {
   const small = (bytes: Buffer): Promise<Buffer> =>
     sharp(bytes).resize(32, 18, { fit: 'fill' }).removeAlpha().raw().toBuffer();
   const [a, b] = [await small(one), await small(other)];
-  return a.reduce((sum, value, place) => sum + Math.abs(value - (b[place] ?? 0)), 0) / a.length;
+  return a.reduce((sum, value, index) => sum + Math.abs(value - (b[index] ?? 0)), 0) / a.length;
 }
 
 /** Which worker ran what: activities by their names, and the workflow itself with its local activities. */

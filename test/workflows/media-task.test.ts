@@ -84,7 +84,7 @@ describe('mediaTask', () => {
     const facts = {
       taskId: task.taskId,
       accountId: 'acct_lab',
-      model: 'lab/picture',
+      model: 'lab/image',
       route: 'fast',
       handlingSeconds: 60,
       archivingSeconds: 60,

@@ -100,7 +100,7 @@ export class WorkflowLab {
     const input: MediaTaskInput = {
       taskId,
       accountId: 'acct_lab',
-      model: 'lab/picture',
+      model: 'lab/image',
       handlingSeconds: 60,
       archivingSeconds: 60,
       ...facts,

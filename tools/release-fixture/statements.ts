@@ -49,7 +49,7 @@ const task = {
   keyId: '{keyId}',
   idempotencyKey: '{key}',
   fingerprint: { hash: '\\x00', version: 1 },
-  model: 'acme/pictures',
+  model: 'acme/images',
   route: 'default',
   definitionHash: 'none',
   inputJson: '{"prompt":"a lake"}',

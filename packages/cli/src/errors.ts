@@ -2,7 +2,7 @@
  * How a command can end, and the exit code for each case, for use by scripts. The only module that defines the codes.
  */
 import { CommanderError } from 'commander';
-import { factsOf } from '@darkroom/api/facts/error-kinds';
+import { ERROR_KINDS, factsOf } from '@darkroom/api/facts/error-kinds';
 import type { ErrorCategory } from '@darkroom/api/facts/error-kinds';
 import { ApiError, UnreachableError } from '@darkroom/api/client/api-client';
 
@@ -17,15 +17,29 @@ export const EXIT_CODES = {
   interrupted: 130,
 } as const;
 
+const DESCRIPTIONS: readonly (readonly [code: number, description: string])[] = [
+  [EXIT_CODES.fine, 'done'],
+  [EXIT_CODES.notDone, 'the task failed, or a part of the request could not be done'],
+  [EXIT_CODES.wrongUsage, `wrong usage, or input that the service rejects (${statusesOf('request')})`],
+  [EXIT_CODES.notAllowed, `not allowed: the API key, its scopes, or the account (${statusesOf('access')})`],
+  [EXIT_CODES.noMoney, `not enough money (${statusesOf('balance')})`],
+  [EXIT_CODES.unreachable, `the service cannot be reached, or fails (${statusesOf('service')}), also after waiting`],
+  [EXIT_CODES.interrupted, 'interrupted'],
+];
+
 /** As shown by `--help`. */
-export const EXIT_CODES_HELP = `Exit codes:
-  0    done
-  1    the task failed, or a part of the request could not be done
-  2    wrong usage, or input that the service rejects (400, 404, 413, 415, 422)
-  3    not allowed: the API key, its scopes, or the account (401, 403)
-  4    not enough money (402)
-  5    the service cannot be reached, or fails (429, 5xx), also after waiting
-  130  interrupted`;
+export const EXIT_CODES_HELP = [
+  'Exit codes:',
+  ...DESCRIPTIONS.map(([code, description]) => `  ${String(code).padEnd(3)}  ${description}`),
+].join('\n');
+
+/** The HTTP statuses of a category: `401, 403`. */
+function statusesOf(category: ErrorCategory): string {
+  const statuses = Object.values(ERROR_KINDS)
+    .filter((kind) => kind.category === category)
+    .map(({ status }) => (status >= 500 ? '5xx' : String(status)));
+  return [...new Set(statuses)].toSorted().join(', ');
+}
 
 /** The command line or the configuration is wrong: nothing was done. */
 export class UsageError extends Error {

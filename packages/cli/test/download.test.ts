@@ -18,7 +18,7 @@ import type { WireTask } from '@darkroom/api/tasks/task';
 const TASK_ID = 'tk-svc-5GHPJG2WW25S6576YWMQVAPVE3';
 const BYTES = randomBytes(300_000);
 
-type Serve = (request: IncomingMessage, response: ServerResponse, place: number) => void;
+type Serve = (request: IncomingMessage, response: ServerResponse, index: number) => void;
 
 let server: Server;
 let serve: Serve;
@@ -59,7 +59,7 @@ function task(): WireTask {
   };
   return {
     taskId: TASK_ID,
-    model: 'acme/pictures',
+    model: 'acme/images',
     status: 'success',
     created: 1_000_000_000,
     started: 1_000_000_001,
@@ -91,7 +91,7 @@ function sendSome(request: IncomingMessage, response: ServerResponse, count: num
 
 describe('a download', () => {
   it('resumes where the connection broke, as long as each attempt makes progress', async () => {
-    serve = (request, response, place) => sendSome(request, response, place < 6 ? 50_000 : BYTES.length);
+    serve = (request, response, index) => sendSome(request, response, index < 6 ? 50_000 : BYTES.length);
 
     const [saved] = await save();
 
@@ -103,9 +103,9 @@ describe('a download', () => {
   });
 
   it('starts again when the server does not support ranges', async () => {
-    serve = (request, response, place) => {
+    serve = (request, response, index) => {
       delete request.headers.range;
-      sendSome(request, response, place === 1 ? 100_000 : BYTES.length);
+      sendSome(request, response, index === 1 ? 100_000 : BYTES.length);
     };
 
     await save();
@@ -114,13 +114,13 @@ describe('a download', () => {
   });
 
   it('requests a new URL when the one it has is expired', async () => {
-    serve = (request, response, place) => {
+    serve = (request, response, index) => {
       if (request.url?.startsWith('/v1/') === true) {
         response.setHeader('Content-Type', 'application/json');
         response.end(JSON.stringify({ code: 200, message: 'success', data: task(), error_code: '' }));
         return;
       }
-      if (place > 1) return sendSome(request, response, BYTES.length);
+      if (index > 1) return sendSome(request, response, BYTES.length);
       response.writeHead(403, { 'Content-Type': 'application/json' });
       response.end(JSON.stringify({ code: 403, message: 'expired', data: null, error_code: 'URL_EXPIRED' }));
     };

@@ -1,10 +1,11 @@
 /** The exit code for every kind of error of the service. */
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
 import { describe, it } from 'node:test';
 import { ApiError, UnreachableError } from '@darkroom/api/client/api-client';
 import { ERROR_KINDS, factsOf } from '@darkroom/api/facts/error-kinds';
 import type { ErrorCategory, ErrorKind } from '@darkroom/api/facts/error-kinds';
-import { InterruptedError, NotDoneError, UsageError, exitCodeOf } from '../src/errors.ts';
+import { EXIT_CODES_HELP, InterruptedError, NotDoneError, UsageError, exitCodeOf } from '../src/errors.ts';
 
 const CODES: Readonly<Record<ErrorCategory, number>> = { request: 2, access: 3, balance: 4, service: 5 };
 
@@ -23,6 +24,19 @@ describe('the exit code', () => {
     );
 
     assert.deepEqual(codes, [3, 3, 2, 2, 5, 5]);
+  });
+
+  it('is listed with its statuses, in the help as on the page of the package', async () => {
+    const page = await readFile(new URL('../../README.md', import.meta.url), 'utf8');
+    const ofPage = page.matchAll(/^\| (\d+) .*\(([\dx, ]+)\)/gm);
+    const ofHelp = EXIT_CODES_HELP.matchAll(/^ +(\d+) .*\(([\dx, ]+)\)/gm);
+    const listed = Array.from(ofHelp, ([, code, statuses]) => [code, statuses]);
+
+    assert.deepEqual(
+      Array.from(ofPage, ([, code, statuses]) => [code, statuses]),
+      listed,
+    );
+    assert.equal(listed.length, 4);
   });
 
   it('of any other error has its own value', () => {

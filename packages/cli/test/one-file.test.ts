@@ -26,7 +26,7 @@ describe('the client in one file', () => {
     // This test is compiled to `dist/test`.
     await copyFile(fileURLToPath(new URL('../darkroom-cli.mjs', import.meta.url)), program);
     await chmod(program, 0o755);
-    environment = { PATH: process.env['PATH'], HOME: directory, DARKROOM_API_KEY: 'dk_live_nobody' };
+    environment = { PATH: process.env['PATH'], HOME: directory, DARKROOM_API_KEY: 'dk_live_unknown' };
   });
   after(() => rm(directory, { recursive: true }));
 

@@ -6,10 +6,21 @@ import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-export const REPOSITORY = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../../..');
-
 /** The list of all documents: the first page, and what the sidebar is made from. */
 export const INDEX = 'docs/README.md';
+
+export const REPOSITORY = findRepository();
+
+/** The sources are deeper in it when they are compiled for their tests. */
+function findRepository(): string {
+  let directory = path.dirname(fileURLToPath(import.meta.url));
+  while (!existsSync(path.join(directory, INDEX))) {
+    const parent = path.dirname(directory);
+    if (parent === directory) throw new Error(`There is no ${INDEX} above the guide.`);
+    directory = parent;
+  }
+  return directory;
+}
 
 /** The pictures that documents show and link to; they keep their names on the site. */
 export const SCREENSHOTS = 'docs/screenshots';

@@ -14,11 +14,11 @@ import { collected, colourAt, distance, frameColour, levelOf, pitchOf, tone, wri
 const RED = [200, 30, 40] as const;
 const BLUE = [30, 40, 200] as const;
 
-let folder: string;
+let directory: string;
 before(async () => {
-  folder = await mkdtemp(path.join(tmpdir(), 'decode-'));
+  directory = await mkdtemp(path.join(tmpdir(), 'decode-'));
 });
-after(() => rm(folder, { recursive: true }));
+after(() => rm(directory, { recursive: true }));
 
 /** Red on the left, blue on the right. */
 async function twoHalves(width: number, height: number): Promise<Sharp> {
@@ -33,7 +33,7 @@ async function twoHalves(width: number, height: number): Promise<Sharp> {
 
 describe('decoding an image', () => {
   async function stored(name: string, bytes: Buffer): Promise<string> {
-    const file = path.join(folder, name);
+    const file = path.join(directory, name);
     await writeFile(file, bytes);
     return file;
   }
@@ -109,7 +109,7 @@ describe('decoding an image', () => {
 
 describe('decoding audio', () => {
   it('copies mono to both channels at the same level, resamples to the requested rate, and stops at the requested length', async () => {
-    const file = path.join(folder, 'mono.wav');
+    const file = path.join(directory, 'mono.wav');
     const samples = [tone(440, 22_050, 2)];
     await writeAudio({ path: file, format: 'wav', inputRate: 22_050, sampleRate: 22_050, channels: 1, samples });
 
@@ -126,7 +126,7 @@ describe('decoding audio', () => {
 describe('decoding a video', () => {
   let video: string;
   before(async () => {
-    video = path.join(folder, `a "video"\n'of' ours.mp4`);
+    video = path.join(directory, `a "video"\n'of' ours.mp4`);
     await writeVideo({ path: video, width: 160, height: 96, fps: 12, frames: 24, quality: 'high' });
   });
 
@@ -169,7 +169,7 @@ describe('decoding a video', () => {
 
   it('covers the requested size without distortion, and applies the rotation of a phone', async () => {
     // A square in the middle of a wide video, and the same video with the display matrix of a phone held upright.
-    const wide = path.join(folder, 'wide.mp4');
+    const wide = path.join(directory, 'wide.mp4');
     const writer = await openVideo({ path: wide, width: 160, height: 80, fps: 10, quality: 'high' });
     const frame = await (await twoHalves(160, 80)).ensureAlpha().raw().toBuffer();
     await writer.write(frame);
@@ -178,7 +178,7 @@ describe('decoding a video', () => {
     const matrix = bytes.indexOf('tkhd') + 4 + 40;
     // Each is 16.16 except for the last of a row: a quarter turn clockwise.
     for (const [index, value] of [0, 1, 0, -1, 0].entries()) bytes.writeInt32BE(value * 65_536, matrix + index * 4);
-    const turned = path.join(folder, 'turned.mp4');
+    const turned = path.join(directory, 'turned.mp4');
     await writeFile(turned, bytes);
 
     const [upright] = await collected(
@@ -215,7 +215,7 @@ describe('decoding a video', () => {
   });
 
   it('creates the images that accompany a video', async () => {
-    const large = path.join(folder, 'large.mp4');
+    const large = path.join(directory, 'large.mp4');
     await writeVideo({ path: large, width: 640, height: 360, fps: 12, frames: 13, quality: 'high' });
 
     const { first, last, thumbnail } = await deriveFrames(large);

@@ -9,11 +9,11 @@ import { decodeAudio, openClip } from '../src/decode.ts';
 import { openVideo, writeAudio } from '../src/encode.ts';
 import { colourAt, distance, frameColour, levelOf, pitchOf, plain, tone, writeVideo } from './samples.ts';
 
-let folder: string;
+let directory: string;
 before(async () => {
-  folder = await mkdtemp(path.join(tmpdir(), 'encode-'));
+  directory = await mkdtemp(path.join(tmpdir(), 'encode-'));
 });
-after(() => rm(folder, { recursive: true }));
+after(() => rm(directory, { recursive: true }));
 
 /** The file as seen by a reader that shares nothing with our encoder. */
 async function read(file: string): Promise<Input> {
@@ -31,7 +31,7 @@ const AUDIO_FORMATS = [
 describe('writing audio', () => {
   for (const { format, sampleRate, mimeType, codec } of AUDIO_FORMATS) {
     it(`writes ${format} at the requested rate with the tones of the input, to the sample`, async () => {
-      const file = path.join(folder, `tones.${format}`);
+      const file = path.join(directory, `tones.${format}`);
       const samples = [tone(440, 48_000, 1.23), tone(660, 48_000, 1.23)];
       await writeAudio({ path: file, format, inputRate: 48_000, sampleRate, channels: 2, samples });
 
@@ -54,7 +54,7 @@ describe('writing audio', () => {
   }
 
   it('keeps frequencies below half the new rate, without aliasing from above it', async () => {
-    const file = path.join(folder, 'low.wav');
+    const file = path.join(directory, 'low.wav');
     const audio = { path: file, format: 'wav', inputRate: 48_000, sampleRate: 8000, channels: 1 } as const;
 
     await writeAudio({ ...audio, samples: [tone(3000, 48_000, 0.5)] });
@@ -67,7 +67,7 @@ describe('writing audio', () => {
   });
 
   it('writes the same bytes for the same samples, in one piece or in many', async () => {
-    const [whole, pieces] = [path.join(folder, 'whole.mp3'), path.join(folder, 'pieces.mp3')];
+    const [whole, pieces] = [path.join(directory, 'whole.mp3'), path.join(directory, 'pieces.mp3')];
     const samples = tone(500, 24_000, 1);
     async function* inPieces(): AsyncGenerator<readonly Float32Array[]> {
       for (let at = 0; at < samples.length; at += 777) yield [samples.subarray(at, at + 777)];
@@ -81,7 +81,7 @@ describe('writing audio', () => {
 
   it('respects the bit rate', async () => {
     const size = async (bitrateKbps: number): Promise<number> => {
-      const file = path.join(folder, 'rate.mp3');
+      const file = path.join(directory, 'rate.mp3');
       const samples = [tone(440, 44_100, 2)];
       await writeAudio({
         path: file,
@@ -100,7 +100,7 @@ describe('writing audio', () => {
 
   it('rejects rates that a format does not support, and channels of different lengths', async () => {
     const audio = {
-      path: path.join(folder, 'never'),
+      path: path.join(directory, 'never'),
       inputRate: 48_000,
       channels: 1,
       samples: [tone(1, 8000, 1)],
@@ -114,13 +114,13 @@ describe('writing audio', () => {
       writeAudio({ ...audio, format: 'wav', sampleRate: 8000, channels: 2, samples: uneven }),
       RangeError,
     );
-    assert.ok(!(await readdir(folder)).includes('never'));
+    assert.ok(!(await readdir(directory)).includes('never'));
   });
 });
 
 describe('writing a video', () => {
   it('writes every frame once, at its time and in its colour, as H.264 High that a player can start at once', async () => {
-    const file = path.join(folder, 'video.mp4');
+    const file = path.join(directory, 'video.mp4');
     await writeVideo({ path: file, width: 96, height: 64, fps: 24, frames: 25 });
 
     const input = await read(file);
@@ -150,7 +150,7 @@ describe('writing a video', () => {
   });
 
   it('adds the audio: cut when it is longer than the video, padded with silence when it is shorter', async () => {
-    const [long, short] = [path.join(folder, 'long.wav'), path.join(folder, 'short.wav')];
+    const [long, short] = [path.join(directory, 'long.wav'), path.join(directory, 'short.wav')];
     for (const [file, seconds] of [
       [long, 3],
       [short, 0.5],
@@ -159,7 +159,7 @@ describe('writing a video', () => {
       await writeAudio({ path: file, format: 'wav', inputRate: 48_000, sampleRate: 48_000, channels: 2, samples });
     }
     for (const audio of [long, short]) {
-      const file = path.join(folder, 'with-audio.mp4');
+      const file = path.join(directory, 'with-audio.mp4');
       await writeVideo({ path: file, width: 64, height: 64, fps: 10, frames: 11, audio: { path: audio } });
 
       const track = await (await read(file)).getPrimaryAudioTrack();
@@ -174,7 +174,7 @@ describe('writing a video', () => {
   });
 
   it('writes the same bytes for the same frames', async () => {
-    const files = ['one.mp4', 'two.mp4'].map((name) => path.join(folder, name));
+    const files = ['one.mp4', 'two.mp4'].map((name) => path.join(directory, name));
     for (const file of files) await writeVideo({ path: file, width: 64, height: 48, fps: 12, frames: 6 });
     const [one, two] = await Promise.all(files.map((file) => readFile(file)));
 
@@ -182,7 +182,7 @@ describe('writing a video', () => {
   });
 
   it('rejects odd sizes, invalid frame rates, and frames of another size', async () => {
-    const video = { path: path.join(folder, 'no.mp4'), width: 64, height: 64, fps: 24, quality: 'draft' } as const;
+    const video = { path: path.join(directory, 'no.mp4'), width: 64, height: 64, fps: 24, quality: 'draft' } as const;
 
     await assert.rejects(openVideo({ ...video, width: 63 }), RangeError);
     await assert.rejects(openVideo({ ...video, height: 5000 }), RangeError);
@@ -193,7 +193,7 @@ describe('writing a video', () => {
   });
 
   it('removes an aborted video', async () => {
-    const file = path.join(folder, 'aborted.mp4');
+    const file = path.join(directory, 'aborted.mp4');
     const writer = await openVideo({ path: file, width: 64, height: 64, fps: 24, quality: 'standard' });
     for (let index = 0; index < 3; index += 1) await writer.write(plain(64, 64, frameColour(index)));
     await writer.abort();
@@ -202,7 +202,7 @@ describe('writing a video', () => {
   });
 
   it('fails without hanging when the file cannot be written', async () => {
-    const file = path.join(folder, 'no-such-folder', 'video.mp4');
+    const file = path.join(directory, 'no-such-directory', 'video.mp4');
     const writer = await openVideo({ path: file, width: 640, height: 640, fps: 24, quality: 'standard' });
     await assert.rejects(async () => {
       for (let index = 0; index < 10; index += 1) await writer.write(plain(640, 640, frameColour(index)));

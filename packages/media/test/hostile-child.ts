@@ -111,7 +111,7 @@ async function run(request: Attack): Promise<Outcomes> {
     case 'read':
       return outcomesOf(request.paths, (file) => readFileSync(file));
     case 'list':
-      return Object.fromEntries(request.paths.map((folder) => [folder, readdirSync(folder).join()]));
+      return Object.fromEntries(request.paths.map((directory) => [directory, readdirSync(directory).join()]));
     case 'write':
       return outcomesOf(request.paths, (file) => appendFileSync(file, 'taken over'));
     case 'signal':

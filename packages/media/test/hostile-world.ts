@@ -25,7 +25,7 @@ interface Target {
 }
 
 export interface HostileWorld {
-  readonly folder: string;
+  readonly directory: string;
   /** Readable only by our user, like the files of the data directory. */
   readonly secret: string;
   readonly input: string;
@@ -45,17 +45,17 @@ export interface HostileWorld {
 }
 
 export async function openHostileWorld(): Promise<HostileWorld> {
-  const folder = await mkdtemp(path.join(tmpdir(), 'sandbox-'));
+  const directory = await mkdtemp(path.join(tmpdir(), 'sandbox-'));
   // The child may run as another user.
-  await chmod(folder, 0o755);
-  await mkdir(path.join(folder, 'data'));
-  const secret = path.join(folder, 'data/secrets.json');
+  await chmod(directory, 0o755);
+  await mkdir(path.join(directory, 'data'));
+  const secret = path.join(directory, 'data/secrets.json');
   await writeFile(secret, '{"encryptionKey":"hush"}', { mode: 0o600 });
-  const input = path.join(folder, 'given file');
+  const input = path.join(directory, 'given file');
   await writeFile(input, 'given');
   // A module of its own, so that the children of this world are identified by their command lines.
   const program = compiled('test/hostile-child.ts');
-  const entry = path.join(folder, 'hostile.mjs');
+  const entry = path.join(directory, 'hostile.mjs');
   await writeFile(entry, `import ${JSON.stringify(program)};`);
   const child = {
     module: entry,
@@ -63,12 +63,12 @@ export async function openHostileWorld(): Promise<HostileWorld> {
     maxMemoryMb: 250,
     readable: [program, input],
   };
-  const abstractName = `\0darkroom-${path.basename(folder)}`;
+  const abstractName = `\0darkroom-${path.basename(directory)}`;
   const tcp = createServer((socket) => socket.destroy()).listen(0, '127.0.0.1');
   const abstract = createServer((socket) => socket.destroy()).listen(abstractName);
   await Promise.all([once(tcp, 'listening'), once(abstract, 'listening')]);
   return {
-    folder,
+    directory,
     secret,
     input,
     child,
@@ -87,7 +87,7 @@ export async function openHostileWorld(): Promise<HostileWorld> {
     async close() {
       tcp.close();
       abstract.close();
-      await rm(folder, { recursive: true });
+      await rm(directory, { recursive: true });
     },
   };
 }

@@ -16,14 +16,14 @@ import { UndecodableMediaError } from '../src/undecodable-media-error.ts';
 import { CAN_SEE_PROCESSES, mediaChildren } from '@darkroom/testing/media-processes';
 import { collected, writeVideo } from './samples.ts';
 
-let folder: string;
+let directory: string;
 before(async () => {
-  folder = await mkdtemp(path.join(tmpdir(), 'hostile-'));
+  directory = await mkdtemp(path.join(tmpdir(), 'hostile-'));
 });
-after(() => rm(folder, { recursive: true }));
+after(() => rm(directory, { recursive: true }));
 
 async function stored(name: string, bytes: Buffer | string): Promise<string> {
-  const file = path.join(folder, name);
+  const file = path.join(directory, name);
   await writeFile(file, bytes);
   return file;
 }
@@ -51,7 +51,7 @@ async function assertRejected(
       assert.ok(error instanceof UndecodableMediaError, `${what}: ${String(error)}`);
       assert.match(error.message, words, what);
       assert.deepEqual(error.fault, { kind }, what);
-      assert.ok(!error.message.includes(folder), 'the message names no path');
+      assert.ok(!error.message.includes(directory), 'the message names no path');
       return true;
     },
     what,
@@ -112,7 +112,7 @@ describe('a playlist', () => {
     }).listen(0, '127.0.0.1');
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;
-    const video = path.join(folder, 'real.mp4');
+    const video = path.join(directory, 'real.mp4');
     await writeVideo({ path: video, width: 64, height: 64, fps: 12, frames: 2 });
     try {
       for (const [kind, address] of [
@@ -155,7 +155,7 @@ describe('a file beyond bounds', () => {
       'too_many_pixels',
     );
 
-    const video = path.join(folder, 'video.mp4');
+    const video = path.join(directory, 'video.mp4');
     await writeVideo({ path: video, width: 64, height: 64, fps: 12, frames: 2 });
     const bytes = await readFile(video);
     // The sample entry's own width and height.
@@ -163,7 +163,7 @@ describe('a file beyond bounds', () => {
     bytes.writeUInt16BE(30_000, entry);
     bytes.writeUInt16BE(30_000, entry + 2);
     await assertRejected(asVideo(await stored('absurd.mp4', bytes)), 'absurd', /4096 x 4096/, 'too_many_pixels');
-    await assertRejected(deriveFrames(path.join(folder, 'absurd.mp4')), 'absurd', /4096 x 4096/, 'too_many_pixels');
+    await assertRejected(deriveFrames(path.join(directory, 'absurd.mp4')), 'absurd', /4096 x 4096/, 'too_many_pixels');
   });
 
   it('is rejected when it lasts for hours', async () => {
@@ -196,7 +196,7 @@ describe('a file that ends too early', () => {
       .toBuffer();
     await assertRejected(asImage(await stored('cut.jpg', jpeg.subarray(0, jpeg.length / 2))), 'JPEG', /damaged/);
 
-    const video = path.join(folder, 'whole.mp4');
+    const video = path.join(directory, 'whole.mp4');
     await writeVideo({ path: video, width: 64, height: 64, fps: 12, frames: 12 });
     const bytes = await readFile(video);
     await assertRejected(asVideo(await stored('half.mp4', bytes.subarray(0, bytes.indexOf('mdat') / 2))), 'no index');

@@ -33,7 +33,7 @@ const ORDINARY_EVERY = 25;
 type Samples = readonly (readonly [name: string, bytes: Buffer])[];
 
 /** Small files of every format, and hostile ones without mutations. */
-async function samplesIn(folder: string): Promise<{ readonly ordinary: Samples; readonly hostile: Samples }> {
+async function samplesIn(directory: string): Promise<{ readonly ordinary: Samples; readonly hostile: Samples }> {
   const samples = new Map<string, Buffer>();
   const image = sharp({ create: { width: 64, height: 48, channels: 3, background: '#336699' } });
   for (const format of ['png', 'jpeg', 'webp', 'gif', 'avif'] as const) {
@@ -41,12 +41,12 @@ async function samplesIn(folder: string): Promise<{ readonly ordinary: Samples; 
   }
   const left = tone(440, 48_000, 1);
   for (const format of ['mp3', 'wav', 'flac', 'opus', 'aac'] as const) {
-    const file = path.join(folder, `audio.${format}`);
+    const file = path.join(directory, `audio.${format}`);
     const rates = { inputRate: 48_000, sampleRate: 48_000 };
     await writeAudio({ path: file, format, ...rates, channels: 1, samples: [left] });
     samples.set(format, await readFile(file));
   }
-  const video = path.join(folder, 'video.mp4');
+  const video = path.join(directory, 'video.mp4');
   await writeVideo({ path: video, width: 64, height: 64, fps: 10, frames: 12 });
   samples.set('mp4', await readFile(video));
   samples.set(
@@ -65,24 +65,24 @@ async function samplesIn(folder: string): Promise<{ readonly ordinary: Samples; 
 }
 
 describe('inspecting broken containers', () => {
-  let folder: string;
+  let directory: string;
   const inspector = createMediaInspector({ turns: AT_ONCE, fileMs: FILE_MS });
   before(async () => {
-    folder = await mkdtemp(path.join(tmpdir(), 'inspect-fuzz-'));
+    directory = await mkdtemp(path.join(tmpdir(), 'inspect-fuzz-'));
   });
   after(async () => {
     await inspector.close();
-    await rm(folder, { recursive: true });
+    await rm(directory, { recursive: true });
   });
 
   it(`reads or rejects each within its bounds, for ${SECONDS} s from seed ${SEED}`, async (t) => {
-    const { ordinary, hostile } = await samplesIn(folder);
+    const { ordinary, hostile } = await samplesIn(directory);
     const image = ordinary[0]?.[1] ?? assert.fail();
     const delay = monitorEventLoopDelay({ resolution: 10 });
     const rssBefore = process.memoryUsage.rss();
     const endsAt = performance.now() + SECONDS * 1_000;
     delay.enable();
-    const tally = { read: 0, refused: 0, killed: 0 };
+    const tally = { read: 0, rejected: 0, killed: 0 };
 
     let files = 0;
     const fuzz = async (stream: number): Promise<void> => {
@@ -99,7 +99,7 @@ describe('inspecting broken containers', () => {
           tally.read += 1;
         } catch (error) {
           assert.ok(error instanceof UnsupportedMediaError, `${where}: ${String(error)}`);
-          tally[error.problem === undefined ? 'refused' : 'killed'] += 1;
+          tally[error.problem === undefined ? 'rejected' : 'killed'] += 1;
         }
         assert.ok(performance.now() - startedAt < WITHIN_MS, where);
         if (number % ORDINARY_EVERY === 0) {

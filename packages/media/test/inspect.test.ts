@@ -30,11 +30,11 @@ const inspector = createMediaInspector({ turns: AT_ONCE, fileMs: 300_000 });
 after(() => inspector.close());
 
 describe('inspecting media', () => {
-  let folder: string;
+  let directory: string;
   before(async () => {
-    folder = await mkdtemp(path.join(tmpdir(), 'inspect-'));
+    directory = await mkdtemp(path.join(tmpdir(), 'inspect-'));
   });
-  after(() => rm(folder, { recursive: true }));
+  after(() => rm(directory, { recursive: true }));
 
   async function inspectStored(bytes: Uint8Array) {
     return await inspector.inspect('acc_test', sourceOf(bytes));
@@ -147,7 +147,7 @@ describe('inspecting media', () => {
         ['opus', 'audio/ogg', 'ogg'],
         ['aac', 'audio/mp4', 'm4a'],
       ] as const) {
-        const file = path.join(folder, `audio.${format}`);
+        const file = path.join(directory, `audio.${format}`);
         const audio = { path: file, format, inputRate: 48_000, sampleRate: 48_000, channels: 1 } as const;
         await writeAudio({ ...audio, samples: tones });
 
@@ -158,7 +158,7 @@ describe('inspecting media', () => {
     });
 
     it('reads the duration and the displayed size of a video from its tables alone', async () => {
-      const file = path.join(folder, 'video.mp4');
+      const file = path.join(directory, 'video.mp4');
       await writeVideo({ path: file, width: 96, height: 64, fps: 24, frames: 30 });
       const bytes = await readFile(file);
       const metadata = { mimeType: 'video/mp4', kind: 'video', extension: 'mp4', durationSeconds: 30 / 24 };
@@ -178,7 +178,7 @@ describe('inspecting media', () => {
     });
 
     it('reports an MP4 with audio only as audio', async () => {
-      const file = path.join(folder, 'general.m4a');
+      const file = path.join(directory, 'general.m4a');
       await writeAudio({
         path: file,
         format: 'aac',
@@ -225,7 +225,7 @@ describe('inspecting media', () => {
     }
 
     it('returns what it can read of broken ones, and never fails', async () => {
-      const file = path.join(folder, 'broken.mp4');
+      const file = path.join(directory, 'broken.mp4');
       await writeVideo({ path: file, width: 64, height: 64, fps: 12, frames: 3 });
       const video = await readFile(file);
       await fc.assert(

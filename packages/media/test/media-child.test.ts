@@ -23,15 +23,15 @@ import { plain, tone } from './samples.ts';
 const DECODE = { module: childModulePath('decode-child'), isUntrusted: true, maxMemoryMb: 1024 } as const;
 
 describe('a media child', { skip: !CAN_SEE_PROCESSES }, () => {
-  let folder: string;
+  let directory: string;
   /** A pipe without a writer: reading it never ends. */
   let endless: string;
   before(async () => {
-    folder = await mkdtemp(path.join(tmpdir(), 'media-child-'));
-    endless = path.join(folder, 'endless');
+    directory = await mkdtemp(path.join(tmpdir(), 'media-child-'));
+    endless = path.join(directory, 'endless');
     execFileSync('mkfifo', [endless]);
   });
-  after(() => rm(folder, { recursive: true }));
+  after(() => rm(directory, { recursive: true }));
 
   it('ends when the signal fires, and the call rejects with AbortError', async () => {
     for (const decode of [
@@ -60,7 +60,7 @@ describe('a media child', { skip: !CAN_SEE_PROCESSES }, () => {
   });
 
   it('ends when the thread that started it is terminated', async () => {
-    const thread = new Worker(compiled('test/encoding-thread.ts'), { workerData: folder });
+    const thread = new Worker(compiled('test/encoding-thread.ts'), { workerData: directory });
     await once(thread, 'message');
     await waitForChildren(1);
     await thread.terminate();
@@ -88,7 +88,7 @@ describe('a media child', { skip: !CAN_SEE_PROCESSES }, () => {
 
   it('ends when a video or audio encoding is aborted', async () => {
     const video = await openVideo({
-      path: path.join(folder, 'a.mp4'),
+      path: path.join(directory, 'a.mp4'),
       width: 64,
       height: 64,
       fps: 24,
@@ -106,7 +106,12 @@ describe('a media child', { skip: !CAN_SEE_PROCESSES }, () => {
         controller.abort();
       }
     }
-    const audio = { path: path.join(folder, 'a.wav'), format: 'wav', inputRate: 48_000, sampleRate: 48_000 } as const;
+    const audio = {
+      path: path.join(directory, 'a.wav'),
+      format: 'wav',
+      inputRate: 48_000,
+      sampleRate: 48_000,
+    } as const;
     const writing = writeAudio({ ...audio, channels: 1, samples: endlessly() }, controller.signal);
     await assert.rejects(writing, { name: 'AbortError' });
     await waitForChildren(0);
@@ -151,7 +156,7 @@ describe('a media child', { skip: !CAN_SEE_PROCESSES }, () => {
   });
 
   it("is ended when it exceeds its memory limit, which is the file's fault", async () => {
-    const file = path.join(folder, 'large.png');
+    const file = path.join(directory, 'large.png');
     await sharp({ create: { width: 6000, height: 6000, channels: 3, background: 'teal' } })
       .png()
       .toFile(file);
@@ -195,7 +200,7 @@ describe('a media child', { skip: !CAN_SEE_PROCESSES }, () => {
   });
 
   it("reports a crash of a decoder as the file's fault", async () => {
-    const module = path.join(folder, 'crash.mjs');
+    const module = path.join(directory, 'crash.mjs');
     await writeFile(module, "process.kill(process.pid, 'SIGSEGV');");
     const child = await MediaChild.start({ ...DECODE, module }, {});
 

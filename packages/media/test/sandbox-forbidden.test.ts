@@ -76,7 +76,7 @@ describe('an ordinary user', { skip: process.getuid?.() !== 0 }, () => {
   it('has the same sandbox: its child cannot read the files of that user', async () => {
     const NOBODY_UID = 65_534;
     const { input } = world;
-    const own = path.join(world.folder, 'data/own.json');
+    const own = path.join(world.directory, 'data/own.json');
     await writeFile(own, 'hush', { mode: 0o600 });
     await chown(own, NOBODY_UID, NOBODY_UID);
     const user = [`--reuid=${NOBODY_UID}`, `--regid=${NOBODY_UID}`, '--clear-groups'];
@@ -98,7 +98,7 @@ describe(
   { skip: process.getuid?.() !== 0 },
   () => {
     it('hides its environment from a child of the same user when namespaces are forbidden', async () => {
-      const unreadable = path.join(world.folder, 'node');
+      const unreadable = path.join(world.directory, 'node');
       await copyFile(process.execPath, unreadable);
       await chmod(unreadable, 0o711);
       const user = ['--reuid=65534', '--regid=65534', '--clear-groups'];

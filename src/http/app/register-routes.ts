@@ -154,18 +154,18 @@ function server(http: HttpContext, route: Route): Serve {
 
   async function answerWithin(ctx: Served, allowance: BodyAllowance | undefined): Promise<void> {
     // The media route's query is ignored: some players add one of their own.
-    const isStrict = route.answer.kind !== 'other' || route.query !== undefined;
+    const isStrict = route.response.kind !== 'other' || route.query !== undefined;
     const { query, prefixed } = isStrict
       ? readQuery(ctx.URL.searchParams, route.query, checkQuery, { prefix: route.queryPrefix, takesBrackets })
       : { query: {}, prefixed: {} };
-    const request = {
+    const request: Parameters<Route['handle']>[0] = {
       ctx,
       caller: ctx.state.caller,
       params: paramsOf(ctx),
       query,
       prefixed,
       ...(await bodyOf(ctx, allowance)),
-    } as unknown as RouteRequest<never, never>;
+    };
     const { caller } = ctx.state;
     const result =
       route.isExpensive === true && caller !== undefined
@@ -178,7 +178,7 @@ function server(http: HttpContext, route: Route): Serve {
     }
     // The response may repeat all of it, and is serialised where it is sent.
     await request.large?.nextTurn();
-    answerJson(ctx, route.answer.kind === 'data' ? success(result) : result);
+    answerJson(ctx, route.response.kind === 'data' ? success(result) : result);
     await request.large?.nextTurn();
   }
 

@@ -29,13 +29,13 @@ export const ROUTE_TAGS = [
 ] as const;
 
 /** The response with status 200. `data` is put into the envelope, `json` is not; the others are described in words. */
-export type RouteAnswer =
+export type RouteResponse =
   | { readonly kind: 'data'; readonly schema: TSchema; readonly example?: unknown }
   | { readonly kind: 'json'; readonly schema: TSchema; readonly example?: unknown }
   | { readonly kind: 'other'; readonly mimeTypes: readonly string[]; readonly description: string };
 
 /** An additional response: `schema` where it is JSON, `mimeTypes` where it is not, neither where it has no body. */
-export interface OtherAnswer {
+export interface OtherResponse {
   readonly description: string;
   readonly schema?: TSchema;
   readonly mimeTypes?: readonly string[];
@@ -73,7 +73,12 @@ export interface RouteRequest<Query, Body> {
   readonly large?: LargeBody;
 }
 
-export interface RouteSpec<Query extends TObject, Body extends TSchema> {
+/** A body whose schema the use case checks has been parsed, and is known to be an object. */
+type BodyOf<Body extends TSchema, IsCheckedLater extends boolean> = IsCheckedLater extends true
+  ? Readonly<Record<string, unknown>>
+  : Static<Body>;
+
+export interface RouteSpec<Query extends TObject, Body extends TSchema, IsCheckedLater extends boolean = boolean> {
   readonly method: RouteMethod;
   /** In the format of OpenAPI: `/v1/tasks/{taskId}`. `{modelName...}` takes slashes too. */
   readonly path: string;
@@ -99,24 +104,26 @@ export interface RouteSpec<Query extends TObject, Body extends TSchema> {
   readonly queryPrefix?: string;
   /** Request headers that this route uses, with a line for each. */
   readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: RouteBody & { readonly schema?: Body };
-  readonly answer: RouteAnswer;
+  readonly body?: RouteBody & { readonly schema?: Body; readonly isCheckedLater?: IsCheckedLater };
+  readonly response: RouteResponse;
   /** Response headers that this route sets, with a line for each. */
-  readonly answerHeaders?: Readonly<Record<string, string>>;
+  readonly responseHeaders?: Readonly<Record<string, string>>;
   /** Other responses that are not errors of the envelope, by status; under 200: another form of the same response. */
-  readonly otherAnswers?: Readonly<Record<number, OtherAnswer>>;
+  readonly otherResponses?: Readonly<Record<number, OtherResponse>>;
   /** Error codes in addition to those that every route of its kind can return. */
   readonly errors?: readonly ErrorCode[];
   /** @returns the content of the response; undefined where the handler has responded by itself. */
-  handle(request: RouteRequest<Static<Query>, Static<Body>>): Promise<unknown>;
+  handle(request: RouteRequest<Static<Query>, BodyOf<Body, IsCheckedLater>>): Promise<unknown>;
 }
 
 /** A route, whatever its query and body are. */
 export type Route = RouteSpec<TObject, TSchema> & { readonly changesState: boolean };
 
 /** Types a route by its own schemas. */
-export function defineRoute<Query extends TObject = TObject, Body extends TSchema = TSchema>(
-  spec: RouteSpec<Query, Body>,
-): Route {
+export function defineRoute<
+  Query extends TObject = TObject,
+  Body extends TSchema = TSchema,
+  IsCheckedLater extends boolean = false,
+>(spec: RouteSpec<Query, Body, IsCheckedLater>): Route {
   return { ...spec, changesState: spec.changesState ?? spec.method !== 'GET' };
 }

@@ -7,8 +7,8 @@ import type { Route } from '../app/route.ts';
 
 /** @returns the links of a route's success, by the operations that they lead to; empty where it creates nothing. */
 export function linksOf(route: Route, routes: readonly Route[]): OpenApiNode {
-  if (route.method !== 'POST' || route.answer.kind !== 'data') return {};
-  const { properties = {} } = route.answer.schema as { readonly properties?: object };
+  if (route.method !== 'POST' || route.response.kind !== 'data') return {};
+  const { properties = {} } = route.response.schema as { readonly properties?: object };
   const links = routes.flatMap(({ path, operationId }) => {
     const parameter = path.startsWith(`${route.path}/`) ? firstParameter(path.slice(route.path.length + 1)) : undefined;
     if (parameter === undefined) return [];

@@ -6,7 +6,7 @@ import { errorResponses, requestIdHeader } from './errors.ts';
 import { linksOf } from './links.ts';
 import type { OpenApiNode, OpenApiParts } from './parts.ts';
 import type { CreateTaskBody } from './create.ts';
-import type { OtherAnswer, Route } from '../app/route.ts';
+import type { OtherResponse, Route, RouteResponse } from '../app/route.ts';
 
 /** Request headers whose form is known; the others are any text. */
 const HEADER_SCHEMAS: Readonly<Record<string, OpenApiNode>> = {
@@ -145,48 +145,50 @@ function rawContent(mimeType: string): OpenApiNode {
 }
 
 function goodResponses(route: Route, parts: OpenApiParts, routes: readonly Route[]): OpenApiNode {
-  const { 200: alsoOk, ...others } = route.otherAnswers ?? {};
+  const { 200: alsoOk, ...others } = route.otherResponses ?? {};
   const headers = headersOf(route, parts);
   const links = linksOf(route, routes);
   const ok = {
-    description: [route.answer.kind === 'other' ? route.answer.description : 'Success.', alsoOk?.description]
+    description: [route.response.kind === 'other' ? route.response.description : 'Success.', alsoOk?.description]
       .filter(Boolean)
       .join(' '),
     headers,
-    content: { ...contentOf(route.answer, parts), ...contentOfOther(alsoOk, parts) },
+    content: { ...contentOf(route.response, parts), ...contentOfOther(alsoOk, parts) },
     ...(Object.keys(links).length === 0 ? {} : { links }),
   };
-  const isConditional = route.method === 'GET' && route.answer.kind !== 'other';
+  const isConditional = route.method === 'GET' && route.response.kind !== 'other';
   return {
     200: ok,
     ...(isConditional
       ? { 304: { description: 'Not modified: your copy (`If-None-Match`) is current.', headers } }
       : {}),
     ...Object.fromEntries(
-      Object.entries(others).map(([status, answer]) => {
-        const content = contentOfOther(answer, parts);
+      Object.entries(others).map(([status, response]) => {
+        const content = contentOfOther(response, parts);
         const hasContent = Object.keys(content).length > 0;
-        return [status, { description: answer.description, headers, ...(hasContent ? { content } : {}) }];
+        return [status, { description: response.description, headers, ...(hasContent ? { content } : {}) }];
       }),
     ),
   };
 }
 
-function contentOf(answer: Route['answer'], parts: OpenApiParts): OpenApiNode {
-  if (answer.kind === 'other') return Object.fromEntries(answer.mimeTypes.map((mimeType) => [mimeType, {}]));
-  const isEnveloped = answer.kind === 'data';
-  const schema = parts.schema(answer.schema);
+function contentOf(response: RouteResponse, parts: OpenApiParts): OpenApiNode {
+  if (response.kind === 'other') return Object.fromEntries(response.mimeTypes.map((mimeType) => [mimeType, {}]));
+  const isEnveloped = response.kind === 'data';
+  const schema = parts.schema(response.schema);
   return {
     'application/json': {
       schema: isEnveloped ? enveloped(schema) : schema,
-      ...(answer.example === undefined ? {} : { example: isEnveloped ? successOf(answer.example) : answer.example }),
+      ...(response.example === undefined
+        ? {}
+        : { example: isEnveloped ? successOf(response.example) : response.example }),
     },
   };
 }
 
-function contentOfOther(answer: OtherAnswer | undefined, parts: OpenApiParts): OpenApiNode {
-  if (answer?.schema !== undefined) return { 'application/json': { schema: parts.schema(answer.schema) } };
-  return Object.fromEntries((answer?.mimeTypes ?? []).map((mimeType) => [mimeType, {}]));
+function contentOfOther(response: OtherResponse | undefined, parts: OpenApiParts): OpenApiNode {
+  if (response?.schema !== undefined) return { 'application/json': { schema: parts.schema(response.schema) } };
+  return Object.fromEntries((response?.mimeTypes ?? []).map((mimeType) => [mimeType, {}]));
 }
 
 /** The envelope around the response data (contract §1). */
@@ -209,9 +211,9 @@ function headersOf(route: Route, parts: OpenApiParts): OpenApiNode {
   return {
     'X-Request-Id': requestIdHeader(parts),
     ...(hasKey ? rateLimitHeaders(parts) : {}),
-    ...(route.method === 'GET' && route.answer.kind !== 'other' ? { ETag: entityTagHeader(parts) } : {}),
+    ...(route.method === 'GET' && route.response.kind !== 'other' ? { ETag: entityTagHeader(parts) } : {}),
     ...Object.fromEntries(
-      Object.entries(route.answerHeaders ?? {}).map(([name, description]) => [name, { description, schema: text }]),
+      Object.entries(route.responseHeaders ?? {}).map(([name, description]) => [name, { description, schema: text }]),
     ),
   };
 }

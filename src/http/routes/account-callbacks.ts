@@ -26,7 +26,7 @@ export function accountCallbackRoutes(http: HttpContext): readonly Route[] {
       access: 'tasks:read',
       query: AccountCallbacksQuerySchema,
       isExpensive: true,
-      answer: { kind: 'data', schema: AccountCallbacksSchema },
+      response: { kind: 'data', schema: AccountCallbacksSchema },
       async handle({ caller, query }): Promise<Static<typeof AccountCallbacksSchema>> {
         const { cursor, size = DEFAULT_PAGE_SIZE, state: states, origin } = query;
         const receiver = origin === undefined ? undefined : originOf(origin);

@@ -34,8 +34,8 @@ export function accountRoutes(http: HttpContext): readonly Route[] {
       description:
         'Returns the balance, the limits and their usage. `callbackProblems` lists the receivers that currently fail to accept callbacks.',
       access: 'billing:read',
-      answer: { kind: 'data', schema: AccountSchema },
-      answerHeaders: {
+      response: { kind: 'data', schema: AccountSchema },
+      responseHeaders: {
         [`${http.config.callbacks.headerPrefix}-Callback-Failing`]:
           'The number of receivers of the account that fail to accept callbacks. Absent if there are none. Sent with every response to a key of the account.',
       },
@@ -61,7 +61,7 @@ export function accountRoutes(http: HttpContext): readonly Route[] {
       access: 'billing:read',
       query: LedgerQuerySchema,
       isExpensive: true,
-      answer: { kind: 'data', schema: LedgerSchema },
+      response: { kind: 'data', schema: LedgerSchema },
       handle: ({ caller, query }) => answerLedger(http, caller.accountId, query),
     }),
     defineRoute({
@@ -75,7 +75,7 @@ export function accountRoutes(http: HttpContext): readonly Route[] {
       access: 'billing:read',
       query: UsageQuerySchema,
       isExpensive: true,
-      answer: { kind: 'data', schema: UsageSchema },
+      response: { kind: 'data', schema: UsageSchema },
       async handle({ caller, query }) {
         const usageQuery = requireUsageQuery(http, query);
         return presentUsage(usageQuery, await readUsage(http.database, caller.accountId, usageQuery));

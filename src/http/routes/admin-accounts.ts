@@ -34,7 +34,7 @@ const DEFAULT_PAGE_SIZE = 20;
 
 const shared = { tag: 'Administration', access: 'operator' } as const;
 const one = { ...shared, params: ACCOUNT_PARAMS, errors: ['NOT_FOUND'] } as const;
-const accountAnswer = { kind: 'data', schema: AdminAccountSchema } as const;
+const accountResponse = { kind: 'data', schema: AdminAccountSchema } as const;
 
 export function adminAccountRoutes(http: HttpContext): readonly Route[] {
   const { database, webhookKeys } = http;
@@ -60,7 +60,7 @@ export function adminAccountRoutes(http: HttpContext): readonly Route[] {
       operationId: 'adminListAccounts',
       summary: 'List accounts',
       query: AccountPageQuerySchema,
-      answer: { kind: 'data', schema: AccountPageSchema },
+      response: { kind: 'data', schema: AccountPageSchema },
       async handle({ query: { size = DEFAULT_PAGE_SIZE, cursor, search } }) {
         if (cursor !== undefined && !/^[\w-]+$/.test(cursor)) {
           throw invalidRequest('invalid request: cursor: not one that this list gave');
@@ -88,7 +88,7 @@ export function adminAccountRoutes(http: HttpContext): readonly Route[] {
         schema: CreateAccountSchema,
         examples: { studio: { summary: 'With an initial balance', value: { name: 'studio', usd: '25' } } },
       },
-      answer: { kind: 'data', schema: CreatedAccountSchema },
+      response: { kind: 'data', schema: CreatedAccountSchema },
       async handle({ ctx, body: { name, usd, limits } }) {
         const amountMicroUsd = usd === undefined ? 0n : (parseUsd(usd) ?? 0n);
         const { account, webhookKey } = await database.transaction(async (transaction) => {
@@ -107,7 +107,7 @@ export function adminAccountRoutes(http: HttpContext): readonly Route[] {
       path: '/admin/accounts/{accountId}',
       operationId: 'adminGetAccount',
       summary: 'Get an account',
-      answer: accountAnswer,
+      response: accountResponse,
       handle: async ({ params }) => presentAdminAccount(await readAccount(database, idOf(params, 'accountId'))),
     }),
     defineRoute({
@@ -119,7 +119,7 @@ export function adminAccountRoutes(http: HttpContext): readonly Route[] {
       description:
         'Changes the name or the limits. Omitted fields stay unchanged. New rate limits apply within a second. Tasks that are already running above a lowered limit continue.',
       body: { kind: 'json', schema: UpdateAccountSchema },
-      answer: accountAnswer,
+      response: accountResponse,
       async handle({ ctx, params, body: { name, limits } }) {
         const accountId = idOf(params, 'accountId');
         const account = await database.transaction(async (transaction) => {
@@ -142,7 +142,7 @@ export function adminAccountRoutes(http: HttpContext): readonly Route[] {
       description:
         'Within a second, requests of the account are rejected with 403. Running tasks finish; queued tasks stay queued.',
       body: { kind: 'json', schema: SuspendAccountSchema, isOptional: true },
-      answer: accountAnswer,
+      response: accountResponse,
       handle: (request) => setSuspension(request, true, request.body.reason?.trim()),
     }),
     defineRoute({
@@ -152,7 +152,7 @@ export function adminAccountRoutes(http: HttpContext): readonly Route[] {
       operationId: 'adminResumeAccount',
       summary: 'Resume an account',
       description: 'Lifts the suspension and clears its reason.',
-      answer: accountAnswer,
+      response: accountResponse,
       handle: (request) => setSuspension(request, false),
     }),
   ];

@@ -33,7 +33,7 @@ export function adminKeyRoutes(http: HttpContext): readonly Route[] {
       operationId: 'adminListKeys',
       summary: 'List keys of an account',
       params: ACCOUNT_PARAMS,
-      answer: { kind: 'data', schema: KeyListSchema },
+      response: { kind: 'data', schema: KeyListSchema },
       async handle({ params }) {
         const { id } = await readAccount(database, idOf(params, 'accountId'));
         return { keys: await presentKeys(http, await listKeys(database, id)) };
@@ -48,7 +48,7 @@ export function adminKeyRoutes(http: HttpContext): readonly Route[] {
       description: 'The response contains the key, which is not shown again.',
       params: ACCOUNT_PARAMS,
       body: { kind: 'json', schema: CreateKeySchema },
-      answer: { kind: 'data', schema: CreatedKeySchema },
+      response: { kind: 'data', schema: CreatedKeySchema },
       async handle({ ctx, params, body }) {
         const accountId = idOf(params, 'accountId');
         checkNewKey(http, body);
@@ -67,7 +67,7 @@ export function adminKeyRoutes(http: HttpContext): readonly Route[] {
         'Creates a key with the same permissions. The response contains the key, which is not shown again. The old key continues to work during the overlap, but not beyond its own expiry.',
       params: KEY_PARAMS,
       body: { kind: 'json', schema: RotateKeySchema, isOptional: true },
-      answer: { kind: 'data', schema: CreatedKeySchema },
+      response: { kind: 'data', schema: CreatedKeySchema },
       async handle({ ctx, params, body }) {
         const keyId = idOf(params, 'keyId');
         const made = await database.transaction((transaction) =>
@@ -86,7 +86,7 @@ export function adminKeyRoutes(http: HttpContext): readonly Route[] {
       summary: 'Revoke a key',
       description: 'Cannot be undone. Takes effect in all processes within a second.',
       params: KEY_PARAMS,
-      answer: { kind: 'data', schema: RevokedKeySchema },
+      response: { kind: 'data', schema: RevokedKeySchema },
       async handle({ ctx, params }) {
         const keyId = idOf(params, 'keyId');
         if (!(await revokeKey(database, keyId))) throw new KeyNotFoundError(keyId);

@@ -54,7 +54,7 @@ export function adminLedgerRoutes(http: HttpContext): readonly Route[] {
       summary: 'Top up an account',
       description: 'Send a `reference` to make retries safe: a top-up with the same reference is never booked twice.',
       body: { kind: 'json', schema: TopUpSchema },
-      answer: { kind: 'data', schema: LedgerChangeSchema },
+      response: { kind: 'data', schema: LedgerChangeSchema },
       async handle({ ctx, params, body: { usd, reference } }) {
         const accountId = idOf(params, 'accountId');
         const amountMicroUsd = requireAmount(parseUsd(usd));
@@ -71,7 +71,7 @@ export function adminLedgerRoutes(http: HttpContext): readonly Route[] {
       summary: 'Adjust the balance of an account',
       description: 'Increases or decreases the balance. A decrease cannot exceed the available balance.',
       body: { kind: 'json', schema: AdjustSchema },
-      answer: { kind: 'data', schema: LedgerChangeSchema },
+      response: { kind: 'data', schema: LedgerChangeSchema },
       async handle({ ctx, params, body: { usd, reference, reason } }) {
         const accountId = idOf(params, 'accountId');
         const amountMicroUsd = requireAmount(parseSignedUsd(usd));
@@ -87,7 +87,7 @@ export function adminLedgerRoutes(http: HttpContext): readonly Route[] {
       operationId: 'adminListLedger',
       summary: 'List ledger entries of an account',
       query: LedgerQuerySchema,
-      answer: { kind: 'data', schema: LedgerSchema },
+      response: { kind: 'data', schema: LedgerSchema },
       async handle({ params, query }) {
         const { id } = await readAccount(database, idOf(params, 'accountId'));
         return answerLedger(http, id, query);
@@ -100,7 +100,7 @@ export function adminLedgerRoutes(http: HttpContext): readonly Route[] {
       operationId: 'adminGetUsage',
       summary: 'Get usage of an account',
       query: UsageQuerySchema,
-      answer: { kind: 'data', schema: AdminUsageSchema },
+      response: { kind: 'data', schema: AdminUsageSchema },
       async handle({ params, query }) {
         const { id } = await readAccount(database, idOf(params, 'accountId'));
         const usageQuery = requireUsageQuery(http, query);
@@ -119,7 +119,7 @@ export function adminLedgerRoutes(http: HttpContext): readonly Route[] {
       summary: 'Verify the ledger',
       description:
         'Checks that the ledgers of all accounts add up, in one snapshot of the database. Takes seconds for millions of entries.',
-      answer: { kind: 'data', schema: LedgerVerificationSchema },
+      response: { kind: 'data', schema: LedgerVerificationSchema },
       async handle() {
         verification ??= verifyLedger(database).finally(() => {
           verification = undefined;
@@ -137,7 +137,7 @@ export function adminLedgerRoutes(http: HttpContext): readonly Route[] {
       description:
         'Returns what the operator may have to pay without an account being charged. This includes tasks that failed or were cancelled after their provider received, or may have received, the work, less what their owners paid: timeouts, unknown outcomes, cancellations, and results without a usable file. It also includes text calls whose upstream reported more usage than was held (`hold_exceeded`).',
       query: OperatorCostsQuerySchema,
-      answer: { kind: 'data', schema: OperatorCostsSchema },
+      response: { kind: 'data', schema: OperatorCostsSchema },
       async handle({ query }) {
         const days = requireUsageQuery(http, query);
         return presentOperatorCosts(days, await readOperatorCosts(database, days));

@@ -26,7 +26,7 @@ export function adminOperationRoutes(http: HttpContext): readonly Route[] {
       path: '/admin/service',
       operationId: 'adminGetService',
       summary: 'Get the service URLs',
-      answer: { kind: 'data', schema: AdminServiceSchema },
+      response: { kind: 'data', schema: AdminServiceSchema },
       async handle() {
         return {
           baseUrl: `${http.urlSigner.publicUrl}/v1`,
@@ -42,7 +42,7 @@ export function adminOperationRoutes(http: HttpContext): readonly Route[] {
       summary: 'Get the state of upstreams',
       description:
         'Returns the state of the upstreams that tasks use, which is shared by all workers. The state of upstreams for text is kept by each API process and is available in its metrics.',
-      answer: { kind: 'data', schema: UpstreamsSchema },
+      response: { kind: 'data', schema: UpstreamsSchema },
       async handle() {
         const models = http.catalogue.models.filter((model) => !isTextModel(model));
         return presentUpstreams(await reportUpstreams(database), capsOf(models));
@@ -56,7 +56,7 @@ export function adminOperationRoutes(http: HttpContext): readonly Route[] {
       description: 'Omits everything the owner sent and the outputs themselves.',
       params: { taskId: 'The task id.' },
       errors: ['NOT_FOUND'],
-      answer: { kind: 'data', schema: AdminTaskSchema },
+      response: { kind: 'data', schema: AdminTaskSchema },
       async handle({ params: { taskId = '' } }) {
         if (!isTaskId(taskId)) throw notFound();
         const task = await readTask(database, taskId);

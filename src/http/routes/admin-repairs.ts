@@ -26,7 +26,7 @@ export function adminRepairRoutes({ database }: HttpContext): readonly Route[] {
       description:
         'Returns the repairs of all processes, newest first: tasks whose work had stopped and callbacks that were overdue. Repairs are kept for 30 days.',
       query: RepairListQuerySchema,
-      answer: { kind: 'data', schema: RepairListSchema },
+      response: { kind: 'data', schema: RepairListSchema },
       async handle({ query: { size = DEFAULT_PAGE_SIZE, cursor, kind } }) {
         const after = cursor === undefined ? undefined : requirePosition(cursor);
         const { repairs, hasMore } = await listRepairs(database, { size, after, kinds: kind });
@@ -40,7 +40,7 @@ export function adminRepairRoutes({ database }: HttpContext): readonly Route[] {
       path: '/admin/repairs/summary',
       operationId: 'adminGetRepairSummary',
       summary: 'Get a repair summary',
-      answer: { kind: 'data', schema: RepairSummarySchema },
+      response: { kind: 'data', schema: RepairSummarySchema },
       async handle() {
         const [tasks, counts] = await Promise.all([readTasksNeedingRepair(database), countRepairs(database)]);
         return presentRepairSummary(tasks, counts);

@@ -22,7 +22,7 @@ export function adminServiceRoutes(http: HttpContext): readonly Route[] {
       tag: 'Administration',
       summary: 'Get queue sizes',
       access: 'operator',
-      answer: { kind: 'data', schema: QueuesSchema },
+      response: { kind: 'data', schema: QueuesSchema },
       handle: () => readQueues(http.database, http.now()),
     }),
     defineRoute({
@@ -35,7 +35,7 @@ export function adminServiceRoutes(http: HttpContext): readonly Route[] {
         'Configure Prometheus with the operator token as its bearer token. The same metrics are available without a token on `METRICS_PORT`, which is the only place where a worker serves them.',
       access: 'operator',
       query: NO_QUERY,
-      answer: { kind: 'other', mimeTypes: ['text/plain'], description: 'The metrics in the Prometheus text format.' },
+      response: { kind: 'other', mimeTypes: ['text/plain'], description: 'The metrics in the Prometheus text format.' },
       async handle({ ctx }) {
         const text = await http.renderMetrics();
         ctx.status = 200;
@@ -54,7 +54,7 @@ export function adminServiceRoutes(http: HttpContext): readonly Route[] {
       description:
         'Returns the loaded models and the rejected model files of the process that handles the request. Each process reads the model files independently.',
       access: 'operator',
-      answer: { kind: 'data', schema: AdminCatalogueSchema },
+      response: { kind: 'data', schema: AdminCatalogueSchema },
       async handle() {
         return presentCatalogue(http.catalogue);
       },

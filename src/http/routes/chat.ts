@@ -16,7 +16,7 @@ import { CREATE_BODY_BYTES } from '../bodies/json-body.ts';
 import { defineRoute } from '../app/route.ts';
 import type { Route } from '../app/route.ts';
 import { prepareImages } from '../text/images.ts';
-import { TEXT_ANSWER_HEADERS, answerTextCall } from '../text/call.ts';
+import { TEXT_RESPONSE_HEADERS, answerTextCall } from '../text/call.ts';
 
 export function chatRoutes(http: HttpContext): readonly Route[] {
   return [
@@ -42,12 +42,12 @@ export function chatRoutes(http: HttpContext): readonly Route[] {
           },
         },
       },
-      answer: { kind: 'json', schema: ChatCompletionSchema },
-      otherAnswers: { 200: { description: 'With `stream`: server-sent events.', mimeTypes: ['text/event-stream'] } },
-      answerHeaders: TEXT_ANSWER_HEADERS,
+      response: { kind: 'json', schema: ChatCompletionSchema },
+      otherResponses: { 200: { description: 'With `stream`: server-sent events.', mimeTypes: ['text/event-stream'] } },
+      responseHeaders: TEXT_RESPONSE_HEADERS,
       errors: ['MODEL_UNAVAILABLE', 'INSUFFICIENT_BALANCE'],
       async handle(request) {
-        const body = checkChatBody(request.body as Readonly<Record<string, unknown>>);
+        const body = checkChatBody(request.body);
         const model = http.catalogue.resolveText(body.model);
         setDeprecationHeaders(request.ctx, model);
         await request.large?.nextTurn();

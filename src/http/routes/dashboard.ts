@@ -101,7 +101,7 @@ export function createDashboard(http: HttpContext, listener: 'public' | 'admin')
       summary: 'Get the dashboard',
       description: `The pages of the dashboard are at ${PAGES[listener].map((name) => `\`/${name}\``).join(', ')} and below.`,
       access: 'none',
-      answer: { kind: 'other', mimeTypes: ['text/html'], description: 'The page.' },
+      response: { kind: 'other', mimeTypes: ['text/html'], description: 'The page.' },
       async handle({ ctx }) {
         await answerPage(ctx, 200);
         return undefined;
@@ -115,12 +115,12 @@ export function createDashboard(http: HttpContext, listener: 'public' | 'admin')
       summary: 'Get a file of the dashboard',
       access: 'none',
       params: { file: 'The file name, as referenced by the page.' },
-      answer: {
+      response: {
         kind: 'other',
         mimeTypes: ['text/javascript', 'text/css', 'image/svg+xml', 'image/webp', 'video/mp4', 'audio/mpeg'],
         description: 'The file.',
       },
-      otherAnswers: { 304: { description: 'Not modified: your copy (`If-None-Match`) is current.' } },
+      otherResponses: { 304: { description: 'Not modified: your copy (`If-None-Match`) is current.' } },
       errors: ['NOT_FOUND'],
       async handle({ ctx, params }) {
         const name = params['file'] ?? '';

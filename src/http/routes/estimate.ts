@@ -32,12 +32,11 @@ export function estimateRoutes(http: HttpContext): readonly Route[] {
         isCheckedLater: true,
         needsFacts: true,
       },
-      answer: { kind: 'data', schema: EstimateSchema },
-      answerHeaders: DEPRECATION_HEADERS,
+      response: { kind: 'data', schema: EstimateSchema },
+      responseHeaders: DEPRECATION_HEADERS,
       errors: ['MODEL_UNAVAILABLE'],
       async handle({ ctx, caller, body, large }) {
-        const request = body as unknown as Readonly<Record<string, unknown>>;
-        const estimate = await estimateTask({ ...http, checkBody }, caller, request, large);
+        const estimate = await estimateTask({ ...http, checkBody }, caller, body, large);
         setDeprecationHeaders(ctx, estimate.model === undefined ? undefined : http.catalogue.find(estimate.model));
         return presentEstimate(estimate);
       },

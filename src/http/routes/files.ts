@@ -47,7 +47,7 @@ export function fileRoutes(http: HttpContext): readonly Route[] {
         description:
           'A form with exactly one file and no other fields, or the bytes themselves with any other content type.',
       },
-      answer: { kind: 'data', schema: FileSchema },
+      response: { kind: 'data', schema: FileSchema },
       errors: ['PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE', 'RATE_LIMITED'],
       async handle({ ctx, caller }) {
         const { accountId } = caller;
@@ -62,7 +62,7 @@ export function fileRoutes(http: HttpContext): readonly Route[] {
       summary: 'Get an uploaded file',
       access: 'storage:read',
       params: { fileId: 'The file id, as returned by `POST /v1/files`.' },
-      answer: { kind: 'data', schema: FileSchema },
+      response: { kind: 'data', schema: FileSchema },
       errors: ['NOT_FOUND'],
       async handle({ caller, params }) {
         return present(await readUpload(http.database, caller.accountId, fileIdOf(params), http.now()));
@@ -77,7 +77,7 @@ export function fileRoutes(http: HttpContext): readonly Route[] {
       description: 'The URLs of the file stop working immediately. Tasks that were created with it are not affected.',
       access: 'storage:write',
       params: { fileId: 'The file id, as returned by `POST /v1/files`.' },
-      answer: { kind: 'data', schema: DeletedFileSchema },
+      response: { kind: 'data', schema: DeletedFileSchema },
       errors: ['NOT_FOUND'],
       async handle({ caller, params }) {
         const id = fileIdOf(params);

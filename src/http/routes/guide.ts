@@ -64,8 +64,8 @@ export function createGuide(readFiles: () => Promise<StaticFiles | undefined> = 
       description:
         'Returns the start page of the documentation: guides, operations, reference and decisions, with a search.',
       access: 'none',
-      answer: { kind: 'other', mimeTypes: ['text/html'], description: 'The start page.' },
-      otherAnswers: { 304: { description: 'Not modified: your copy (`If-None-Match`) is current.' } },
+      response: { kind: 'other', mimeTypes: ['text/html'], description: 'The start page.' },
+      otherResponses: { 304: { description: 'Not modified: your copy (`If-None-Match`) is current.' } },
       errors: ['NOT_FOUND'],
       async handle({ ctx }) {
         await answer(ctx, START_PAGE);
@@ -81,12 +81,12 @@ export function createGuide(readFiles: () => Promise<StaticFiles | undefined> = 
       description: 'If the file does not exist, browsers receive the 404 as a page.',
       access: 'none',
       params: { file: 'The file name, as referenced by the pages.' },
-      answer: {
+      response: {
         kind: 'other',
         mimeTypes: ['text/html', 'text/javascript', 'text/css', 'application/json', 'image/webp'],
         description: 'The page or the file.',
       },
-      otherAnswers: { 304: { description: 'Not modified: your copy (`If-None-Match`) is current.' } },
+      otherResponses: { 304: { description: 'Not modified: your copy (`If-None-Match`) is current.' } },
       errors: ['NOT_FOUND'],
       async handle({ ctx, params }) {
         await answer(ctx, params['file'] ?? '');

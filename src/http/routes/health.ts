@@ -34,7 +34,7 @@ export function healthRoutes(http: HttpContext): readonly Route[] {
       summary: 'Check liveness',
       description: 'Returns 200 while this process is running.',
       access: 'none',
-      answer: { kind: 'json', schema: HealthSchema },
+      response: { kind: 'json', schema: HealthSchema },
       handle: async () => ({ status: 'ok' }),
     }),
     defineRoute({
@@ -46,8 +46,8 @@ export function healthRoutes(http: HttpContext): readonly Route[] {
       description:
         'Returns 200 if this process can serve requests: the database and the store are available and its clock is correct. Otherwise returns 503 with the same body.',
       access: 'none',
-      answer: { kind: 'json', schema: ReadinessSchema },
-      otherAnswers: { 503: { description: 'Not ready.', schema: ReadinessSchema } },
+      response: { kind: 'json', schema: ReadinessSchema },
+      otherResponses: { 503: { description: 'Not ready.', schema: ReadinessSchema } },
       async handle({ ctx }) {
         const [database, store] = await Promise.all([isDatabaseUp(), isStoreUp()]);
         const clock = http.clock.isRight();

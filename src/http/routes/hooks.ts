@@ -30,7 +30,7 @@ export function hookRoutes(http: HttpContext): readonly Route[] {
         upstream: 'The provider that sends the webhook.',
         token: 'The token that this service issued to the provider for one task.',
       },
-      answer: { kind: 'json', schema: ReceivedSchema },
+      response: { kind: 'json', schema: ReceivedSchema },
       errors: ['NOT_FOUND', 'PAYLOAD_TOO_LARGE', 'RATE_LIMITED', 'SERVICE_UNAVAILABLE'],
       async handle({ ctx, params }) {
         const { upstream = '', token = '' } = params;

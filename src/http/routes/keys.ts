@@ -26,7 +26,7 @@ export function keyRoutes(http: HttpContext): readonly Route[] {
       tag: 'Keys',
       summary: 'List keys',
       access: 'keys:manage',
-      answer: { kind: 'data', schema: KeyListSchema },
+      response: { kind: 'data', schema: KeyListSchema },
       async handle({ caller }) {
         return { keys: await presentKeys(http, await listKeys(http.database, caller.accountId)) };
       },
@@ -51,7 +51,7 @@ export function keyRoutes(http: HttpContext): readonly Route[] {
           },
         },
       },
-      answer: { kind: 'data', schema: CreatedKeySchema },
+      response: { kind: 'data', schema: CreatedKeySchema },
       errors: ['FORBIDDEN'],
       async handle({ caller, body }) {
         checkNewKey(http, body);
@@ -71,7 +71,7 @@ export function keyRoutes(http: HttpContext): readonly Route[] {
       budget: 'create',
       params,
       body: { kind: 'json', schema: RotateKeySchema, isOptional: true },
-      answer: { kind: 'data', schema: CreatedKeySchema },
+      response: { kind: 'data', schema: CreatedKeySchema },
       errors: ERRORS,
       async handle({ caller, params: { keyId = '' }, body }) {
         const made = await rotateKeyWith(http.database, caller, keyId, { now: http.now(), ...body });
@@ -89,7 +89,7 @@ export function keyRoutes(http: HttpContext): readonly Route[] {
         'Cannot be undone. Takes effect in all processes within a second. Keys that were created with this key remain valid. A key with this scope can always revoke itself.',
       access: 'keys:manage',
       params,
-      answer: { kind: 'data', schema: KeySchema },
+      response: { kind: 'data', schema: KeySchema },
       errors: ERRORS,
       async handle({ caller, params: { keyId = '' } }) {
         await revokeKeyWith(http.database, caller, keyId, http.now());

@@ -68,8 +68,8 @@ export function mcpRoutes(http: HttpContext): readonly Route[] {
           tools: { summary: 'List the tools', value: { jsonrpc: '2.0', id: 1, method: 'tools/list' } },
         },
       },
-      answer: { kind: 'json', schema: AnswerSchema },
-      otherAnswers: {
+      response: { kind: 'json', schema: AnswerSchema },
+      otherResponses: {
         200: { description: 'For a tool call: progress, then the result.', mimeTypes: ['text/event-stream'] },
         202: { description: 'The message was a notification, which has no response.' },
       },

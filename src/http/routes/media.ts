@@ -34,12 +34,12 @@ export function mediaRoutes(http: HttpContext): readonly Route[] {
         name: 'A readable file name. It has no effect on the response.',
       },
       headers: { Range: 'A single range of bytes.' },
-      answer: {
+      response: {
         kind: 'other',
         mimeTypes: MEDIA_TYPES,
         description: 'The bytes.',
       },
-      otherAnswers: {
+      otherResponses: {
         206: { description: 'The requested range.', mimeTypes: MEDIA_TYPES },
         307: { description: 'The file is served by the store itself (`DOWNLOADS=direct`): follow `Location`.' },
         304: { description: 'Not modified: your copy (`If-None-Match`) is current.' },

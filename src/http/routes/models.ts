@@ -21,7 +21,7 @@ export function modelRoutes(http: HttpContext): readonly Route[] {
       summary: 'List models',
       description: 'Returns the models that the key may use and that are not retired.',
       access: 'models:read',
-      answer: { kind: 'json', schema: ModelListSchema },
+      response: { kind: 'json', schema: ModelListSchema },
       async handle({ caller }) {
         const models = http.catalogue.available().filter(({ name }) => caller.models?.has(name) !== false);
         return { object: 'list', data: models.map(presentModel) };
@@ -35,8 +35,8 @@ export function modelRoutes(http: HttpContext): readonly Route[] {
       summary: 'Get a model',
       access: 'models:read',
       params: { modelName: 'The model name, as returned by `GET /v1/models`. Slashes may be percent-encoded.' },
-      answer: { kind: 'json', schema: ModelDetailSchema },
-      answerHeaders: DEPRECATION_HEADERS,
+      response: { kind: 'json', schema: ModelDetailSchema },
+      responseHeaders: DEPRECATION_HEADERS,
       errors: ['NOT_FOUND'],
       async handle({ ctx, caller, params }) {
         const definition = http.catalogue.available().find(({ name }) => name === params['modelName']);

@@ -51,7 +51,7 @@ export function outputPreviewRoutes(http: HttpContext): readonly Route[] {
         outputId: 'The `id` of an output of the task.',
       },
       query: PreviewQuery,
-      answer: { kind: 'other', mimeTypes: ['image/jpeg'], description: 'The preview.' },
+      response: { kind: 'other', mimeTypes: ['image/jpeg'], description: 'The preview.' },
       errors: ['NOT_FOUND', 'UNSUPPORTED_MEDIA_TYPE'],
       async handle({ ctx, caller, params, query }) {
         const { accountId } = caller;

@@ -48,7 +48,7 @@ export function referenceRoutes(http: HttpContext, others: readonly Route[]): re
       tag: 'Service',
       summary: 'Get this reference as an OpenAPI 3.1 document',
       access: 'none',
-      answer: { kind: 'json', schema: DocumentSchema },
+      response: { kind: 'json', schema: DocumentSchema },
       async handle({ ctx }) {
         ctx.set('Cache-Control', 'public, no-cache');
         // Public in itself: tools that run in a browser may read it.
@@ -63,8 +63,8 @@ export function referenceRoutes(http: HttpContext, others: readonly Route[]): re
       tag: 'Service',
       summary: 'Get this reference as a page',
       access: 'none',
-      answer: { kind: 'other', mimeTypes: ['text/html'], description: 'The page.' },
-      otherAnswers: { 304: { description: 'Not modified: your copy (`If-None-Match`) is current.' } },
+      response: { kind: 'other', mimeTypes: ['text/html'], description: 'The page.' },
+      otherResponses: { 304: { description: 'Not modified: your copy (`If-None-Match`) is current.' } },
       async handle({ ctx }) {
         protectPage(ctx);
         answerFile(ctx, PAGE, CACHE_REVALIDATED);
@@ -79,12 +79,12 @@ export function referenceRoutes(http: HttpContext, others: readonly Route[]): re
       summary: 'Get a file of the reference page',
       access: 'none',
       params: { file: 'The file name, as referenced by the page.' },
-      answer: {
+      response: {
         kind: 'other',
         mimeTypes: ['text/javascript', 'text/css', 'image/png'],
         description: 'The file.',
       },
-      otherAnswers: { 304: { description: 'Not modified: your copy (`If-None-Match`) is current.' } },
+      otherResponses: { 304: { description: 'Not modified: your copy (`If-None-Match`) is current.' } },
       errors: ['NOT_FOUND'],
       async handle({ ctx, params }) {
         const file = await pageFile(params['file'] ?? '');
@@ -108,7 +108,7 @@ export function adminReferenceRoutes(others: readonly Route[]): readonly Route[]
       tag: 'Administration',
       summary: 'Get this reference as an OpenAPI 3.1 document',
       access: 'operator',
-      answer: { kind: 'json', schema: DocumentSchema },
+      response: { kind: 'json', schema: DocumentSchema },
       async handle() {
         document ??= openApiDocument({
           title: 'Darkroom administration',

@@ -43,7 +43,7 @@ import { notFound } from '../app/errors.ts';
 import { defineRoute } from '../app/route.ts';
 import type { Route } from '../app/route.ts';
 import { prepareImages } from '../text/images.ts';
-import { TEXT_ANSWER_HEADERS, answerTextCall } from '../text/call.ts';
+import { TEXT_RESPONSE_HEADERS, answerTextCall } from '../text/call.ts';
 import { sendStoredStream } from '../text/stream.ts';
 
 const ResponseQuery = Type.Object(
@@ -126,13 +126,13 @@ export function responseRoutes(http: HttpContext): readonly Route[] {
           },
         },
       },
-      answer: { kind: 'json', schema: ResponseSchema },
-      otherAnswers: { 200: { description: 'With `stream`: server-sent events.', mimeTypes: ['text/event-stream'] } },
-      answerHeaders: TEXT_ANSWER_HEADERS,
+      response: { kind: 'json', schema: ResponseSchema },
+      otherResponses: { 200: { description: 'With `stream`: server-sent events.', mimeTypes: ['text/event-stream'] } },
+      responseHeaders: TEXT_RESPONSE_HEADERS,
       errors: ['MODEL_UNAVAILABLE', 'INSUFFICIENT_BALANCE'],
       async handle(request) {
         const { ctx, caller, large } = request;
-        const body = checkResponsesBody(request.body as Readonly<Record<string, unknown>>);
+        const body = checkResponsesBody(request.body);
         const model = http.catalogue.resolveText(body.model);
         setDeprecationHeaders(ctx, model);
         await large?.nextTurn();
@@ -190,8 +190,8 @@ export function responseRoutes(http: HttpContext): readonly Route[] {
       access: 'text:write',
       params: ID_PARAM,
       query: ResponseQuery,
-      answer: { kind: 'json', schema: ResponseSchema },
-      otherAnswers: { 200: { description: 'With `stream`: server-sent events.', mimeTypes: ['text/event-stream'] } },
+      response: { kind: 'json', schema: ResponseSchema },
+      otherResponses: { 200: { description: 'With `stream`: server-sent events.', mimeTypes: ['text/event-stream'] } },
       errors: ['NOT_FOUND', 'RESPONSE_IN_PROGRESS'],
       async handle({ ctx, caller, params, query }) {
         const { include, stream: isStreamed = false, starting_after: startingAfter } = query;
@@ -216,7 +216,7 @@ export function responseRoutes(http: HttpContext): readonly Route[] {
         'Deletes the input and the output of the response. Responses that continue it can no longer be continued.',
       access: 'text:write',
       params: ID_PARAM,
-      answer: {
+      response: {
         kind: 'json',
         schema: Type.Object({ id: Type.String(), object: Type.Literal('response'), deleted: Type.Literal(true) }),
       },
@@ -233,7 +233,7 @@ export function responseRoutes(http: HttpContext): readonly Route[] {
       access: 'text:write',
       params: ID_PARAM,
       query: InputItemsQuery,
-      answer: { kind: 'json', schema: InputItemsSchema },
+      response: { kind: 'json', schema: InputItemsSchema },
       errors: ['NOT_FOUND', 'RESPONSE_IN_PROGRESS'],
       handle: ({ caller, params, query }) =>
         listInputItems(http.database, caller.accountId, params['responseId'] ?? '', { ...query, now: http.now() }),

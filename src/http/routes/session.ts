@@ -75,7 +75,7 @@ export function sessionRoutes(http: HttpContext): readonly Route[] {
       access: 'none',
       headers,
       body: { kind: 'json', schema: SignInSchema },
-      answer: { kind: 'data', schema: SessionSchema },
+      response: { kind: 'data', schema: SessionSchema },
       errors: ['UNAUTHORIZED', 'FORBIDDEN', 'RATE_LIMITED'],
       async handle({ ctx, body }) {
         sessionCookie.requireDashboard(ctx.req);
@@ -103,7 +103,7 @@ export function sessionRoutes(http: HttpContext): readonly Route[] {
       description: 'Returns the account, the key and the permissions of the session. An API key is also accepted.',
       access: 'any',
       headers,
-      answer: { kind: 'data', schema: SessionSchema },
+      response: { kind: 'data', schema: SessionSchema },
       async handle({ ctx, caller }) {
         const secret = ctx.req.headers.authorization === undefined ? sessionCookie.read(ctx.req) : undefined;
         const session = secret === undefined ? undefined : await sessions.find(secret);
@@ -122,7 +122,7 @@ export function sessionRoutes(http: HttpContext): readonly Route[] {
       access: 'any',
       headers,
       query: EndSessionQuerySchema,
-      answer: { kind: 'data', schema: EndedSessionsSchema },
+      response: { kind: 'data', schema: EndedSessionsSchema },
       async handle({ ctx, caller, query }) {
         const secret = ctx.req.headers.authorization === undefined ? sessionCookie.read(ctx.req) : undefined;
         if (secret !== undefined) ctx.set('Set-Cookie', sessionCookie.set(undefined));

@@ -29,7 +29,7 @@ export function storageRoutes(http: HttpContext): readonly Route[] {
       tag: 'Stored outputs',
       access: 'storage:write',
       body: { kind: 'json', schema: OutputIdsSchema, examples: IDS_EXAMPLE },
-      answer: { kind: 'data', schema: StorageDecisionSchema },
+      response: { kind: 'data', schema: StorageDecisionSchema },
       async handle({ caller, body }) {
         return presentDecision(await remove(caller.accountId, body));
       },
@@ -46,7 +46,7 @@ export function storageRoutes(http: HttpContext): readonly Route[] {
       access: 'storage:read',
       query: StorageQuerySchema,
       isExpensive: true,
-      answer: { kind: 'data', schema: StorageListSchema },
+      response: { kind: 'data', schema: StorageListSchema },
       async handle({ caller, query }) {
         const { page = 1, size = 10, storage_tier: storageTier, taskId, type, status } = query;
         if ((page - 1) * size >= MAX_PAGED_OUTPUTS) {
@@ -69,7 +69,7 @@ export function storageRoutes(http: HttpContext): readonly Route[] {
         'Returns immediately. The `status` of an output is `pending` until its `storage_tier` is `persistent`. Persistent storage is metered daily.',
       access: 'storage:write',
       body: { kind: 'json', schema: OutputIdsSchema, examples: IDS_EXAMPLE },
-      answer: { kind: 'data', schema: StorageDecisionSchema },
+      response: { kind: 'data', schema: StorageDecisionSchema },
       async handle({ caller, body }) {
         const decision = await promoteOutputs(http.accountDatabase(caller.accountId), {
           accountId: caller.accountId,
@@ -103,7 +103,7 @@ export function storageRoutes(http: HttpContext): readonly Route[] {
       summary: 'Delete an output',
       access: 'storage:write',
       params: { outputId: 'The output id, as returned by `GET /v1/storages`.' },
-      answer: { kind: 'data', schema: StorageDecisionSchema },
+      response: { kind: 'data', schema: StorageDecisionSchema },
       async handle({ caller, params }) {
         const { outputId = '' } = params;
         // What cannot be an id need not be queried; the result is that for any other unknown one.

@@ -22,7 +22,7 @@ export function taskCallbackRoutes(http: HttpContext): readonly Route[] {
       summary: 'List callback attempts of a task',
       access: 'tasks:read',
       params: { taskId: 'The task id, as returned by `POST /v1/tasks`.' },
-      answer: { kind: 'data', schema: CallbackAttemptsSchema },
+      response: { kind: 'data', schema: CallbackAttemptsSchema },
       errors: ['NOT_FOUND'],
       async handle({ caller, params }) {
         const task = await readTask(http.database, taskIdOf(params), caller.accountId);
@@ -39,7 +39,7 @@ export function taskCallbackRoutes(http: HttpContext): readonly Route[] {
         'Restarts the schedule of attempts and returns the task. Has no effect while a delivery is in progress. Returns 400 if the task has not ended, was created without a callback, or its callback URL was erased.',
       access: 'tasks:write',
       params: { taskId: 'The task id, as returned by `POST /v1/tasks`.' },
-      answer: { kind: 'data', schema: TaskSchema },
+      response: { kind: 'data', schema: TaskSchema },
       errors: ['NOT_FOUND'],
       async handle({ ctx, caller, params }) {
         const taskId = taskIdOf(params);

@@ -44,8 +44,8 @@ export function taskDetailRoutes(http: HttpContext): readonly Route[] {
         Prefer:
           '`wait=N` waits up to N seconds, at most 30, for the status to change. For a task that has ended, the response is immediate.',
       },
-      answer: { kind: 'data', schema: TaskSchema },
-      answerHeaders: {
+      response: { kind: 'data', schema: TaskSchema },
+      responseHeaders: {
         ...DEPRECATION_HEADERS,
         'Preference-Applied':
           '`wait=N` with the accepted number of seconds, if the request has that preference and it was applied.',

@@ -50,8 +50,8 @@ export function taskEventRoutes(http: HttpContext): readonly Route[] {
         Accept: '`text/event-stream` for the live stream, otherwise JSON.',
         'Last-Event-ID': 'The `seq` of the last event that was received from a previous stream.',
       },
-      answer: { kind: 'data', schema: EventsSchema },
-      otherAnswers: {
+      response: { kind: 'data', schema: EventsSchema },
+      otherResponses: {
         200: {
           description: 'The live stream: `id` is the `seq`, `event` is the type and `data` is the event as JSON.',
           mimeTypes: ['text/event-stream'],

@@ -37,7 +37,7 @@ export function taskListRoutes(http: HttpContext): readonly Route[] {
       query: TaskListQuerySchema,
       queryPrefix: 'metadata.',
       isExpensive: true,
-      answer: { kind: 'data', schema: TaskListSchema },
+      response: { kind: 'data', schema: TaskListSchema },
       async handle({ caller, query, prefixed: metadata }): Promise<WireTaskList> {
         const { page = 1, size = 10, cursor, model, keyId, ids } = query;
         const problem = checkMetadata({ metadata }) ?? findUnstorableText({ model, keyId, ids, metadata });

@@ -38,15 +38,15 @@ export function taskRoutes(http: HttpContext): readonly Route[] {
         isCheckedLater: true,
         needsFacts: true,
       },
-      answer: { kind: 'data', schema: CreatedTaskSchema },
-      answerHeaders: DEPRECATION_HEADERS,
+      response: { kind: 'data', schema: CreatedTaskSchema },
+      responseHeaders: DEPRECATION_HEADERS,
       errors: ['MODEL_UNAVAILABLE', 'INSUFFICIENT_BALANCE', 'IDEMPOTENCY_KEY_MISMATCH'],
       async handle({ ctx, caller, body, large }) {
         const key = parseIdempotencyKey(ctx.req.headersDistinct['idempotency-key']);
         const budget = createBudget(caller);
         const { taskId, isReplay, claimed } = await http.taskCreator.create(
           caller,
-          body as Record<string, unknown>,
+          body,
           key,
           {
             take: () => http.rateLimiter.take(budget),
@@ -54,7 +54,8 @@ export function taskRoutes(http: HttpContext): readonly Route[] {
           },
           large,
         );
-        setDeprecationHeaders(ctx, http.catalogue.find(body.model));
+        const { model } = body;
+        if (typeof model === 'string') setDeprecationHeaders(ctx, http.catalogue.find(model));
         if (isReplay) ctx.set('Idempotent-Replay', 'true');
         else {
           ctx.state.createdTaskId = taskId;
@@ -73,8 +74,8 @@ export function taskRoutes(http: HttpContext): readonly Route[] {
         'Returns the current state of the task immediately. A task that is `queued` or `handling` ends as `fail` with `TASK_CANCELLED`. From `archiving` on, this has no effect.',
       access: 'tasks:write',
       params: { taskId: 'The task id, as returned by `POST /v1/tasks`.' },
-      answer: { kind: 'data', schema: TaskSchema },
-      answerHeaders: DEPRECATION_HEADERS,
+      response: { kind: 'data', schema: TaskSchema },
+      responseHeaders: DEPRECATION_HEADERS,
       errors: ['NOT_FOUND'],
       async handle({ ctx, caller, params }) {
         const taskId = taskIdOf(params);
@@ -100,7 +101,7 @@ export function taskRoutes(http: HttpContext): readonly Route[] {
         'The task must have ended. Permanently deletes the input, the metadata and the outputs. The id, model, times, costs and the `Idempotency-Key` remain, so that replays still work.',
       access: 'tasks:write',
       params: { taskId: 'The task id, as returned by `POST /v1/tasks`.' },
-      answer: { kind: 'data', schema: TaskSchema },
+      response: { kind: 'data', schema: TaskSchema },
       errors: ['NOT_FOUND'],
       async handle({ ctx, caller, params }) {
         const taskId = taskIdOf(params);

@@ -22,7 +22,7 @@ import { defineRoute } from '../app/route.ts';
 import type { Route } from '../app/route.ts';
 
 const PATH = '/v1/account/webhook-key';
-const answer = { kind: 'data', schema: WebhookKeySchema } as const;
+const response = { kind: 'data', schema: WebhookKeySchema } as const;
 
 export function webhookKeyRoutes(http: HttpContext): readonly Route[] {
   const { database, webhookKeys } = http;
@@ -45,7 +45,7 @@ export function webhookKeyRoutes(http: HttpContext): readonly Route[] {
       summary: 'Get the signing secret',
       description: `A callback carries \`${prefix}-Timestamp\` and \`${prefix}-Signature\`, the hexadecimal HMAC-SHA256 of the timestamp, a dot and the raw body, with the UTF-8 bytes of the secret as the key. The same delivery carries the headers of Standard Webhooks (\`webhook-id\`, \`webhook-timestamp\`, \`webhook-signature\`). For 24 hours after a secret was replaced, callbacks are also signed with the previous secret: in \`${prefix}-Signature-Previous\`, and as a second entry of \`webhook-signature\`.`,
       access: 'webhooks:manage',
-      answer,
+      response,
       handle: ({ ctx, caller }) => {
         ctx.set('Cache-Control', 'no-store');
         return readKey(caller.accountId);
@@ -61,7 +61,7 @@ export function webhookKeyRoutes(http: HttpContext): readonly Route[] {
         'For 24 hours, callbacks are signed with the previous secret in addition to the new one. Setting the current secret again has no effect.',
       access: 'webhooks:manage',
       body: { kind: 'json', schema: SetWebhookKeySchema },
-      answer,
+      response,
       handle: ({ caller, body }) => {
         const problem = findUnstorableText(body);
         if (problem !== undefined) throw violated(problem);
@@ -77,7 +77,7 @@ export function webhookKeyRoutes(http: HttpContext): readonly Route[] {
       description:
         'Generates a new secret. For 24 hours, callbacks are signed with the previous secret in addition to the new one.',
       access: 'webhooks:manage',
-      answer,
+      response,
       handle: ({ caller }) => replaceKey(caller.accountId, newWebhookSecret()),
     }),
     defineRoute({
@@ -88,7 +88,7 @@ export function webhookKeyRoutes(http: HttpContext): readonly Route[] {
       summary: 'Delete the signing secret',
       description: 'Callbacks are no longer signed. Also deletes a previous secret that is still in use.',
       access: 'webhooks:manage',
-      answer,
+      response,
       async handle({ caller }) {
         await database.transaction((transaction) => webhookKeys.remove(transaction, caller.accountId));
         return readKey(caller.accountId);
@@ -105,7 +105,7 @@ export function webhookKeyRoutes(http: HttpContext): readonly Route[] {
       access: 'webhooks:manage',
       budget: 'create',
       body: { kind: 'json', schema: TestDeliverySchema },
-      answer: { kind: 'data', schema: TestDeliveryResultSchema },
+      response: { kind: 'data', schema: TestDeliveryResultSchema },
       async handle({ caller, body: { url } }) {
         const checked = checkUrl(url, http.egressPolicy);
         if (!checked.ok) throw invalidRequest(`invalid request: url: ${checked.problem}`);

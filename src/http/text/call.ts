@@ -12,7 +12,7 @@ import { setTextLimitHeaders } from './limits.ts';
 import { sendTextStream } from './stream.ts';
 
 /** The rate limit headers of every text response, named as OpenAI's are. */
-export const TEXT_ANSWER_HEADERS = {
+export const TEXT_RESPONSE_HEADERS = {
   'x-ratelimit-limit-requests': 'The number of text calls that are allowed per minute.',
   'x-ratelimit-remaining-requests': 'The number of text calls that are allowed now.',
   'x-ratelimit-reset-requests': 'The time until the full limit is available again, for example `12s`.',

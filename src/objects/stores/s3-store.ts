@@ -187,7 +187,7 @@ class S3Store implements ObjectStore {
       for await (const page of pages) {
         for (const found of page.Contents ?? []) {
           const key = (found.Key ?? '').slice(this.#base.length);
-          if (!isObjectKey(key) || !found.LastModified) continue; // Not one of ours: a folder marker, a check.
+          if (!isObjectKey(key) || !found.LastModified) continue; // Not one of ours: a directory marker, a check.
           yield { key, sizeBytes: found.Size ?? 0, modifiedAt: found.LastModified };
         }
       }
@@ -240,14 +240,14 @@ class S3Store implements ObjectStore {
   }
 }
 
-function isStatus(error: unknown, status: number): boolean {
+function isStatus(error: unknown, status: number): error is S3ServiceException {
   return error instanceof S3ServiceException && error.$metadata.httpStatusCode === status;
 }
 
 /** A 404 is a missing object unless it says that the bucket is missing; errors of ours pass through. */
 function translate(operation: StoreOperation, key: string, error: unknown): unknown {
   if (error instanceof TypeError || error instanceof ObjectNotFoundError) return error;
-  const isMissing = isStatus(error, 404) && (error as S3ServiceException).name !== 'NoSuchBucket';
+  const isMissing = isStatus(error, 404) && error.name !== 'NoSuchBucket';
   const isReading = operation === 'head' || operation === 'read' || operation === 'delete';
   if (isMissing && isReading) return new ObjectNotFoundError(key, { cause: error });
   return new StoreUnavailableError(operation, { cause: error });

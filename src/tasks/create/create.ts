@@ -7,7 +7,7 @@ import type { Caller } from '../../accounts/authenticate.ts';
 import type { Catalogue } from '../../catalogue/catalogue.ts';
 import { limitsOf } from '../../catalogue/definition.ts';
 import { worstCaseCost } from '../../catalogue/price.ts';
-import type { FindViolation } from '../../catalogue/schema-validation.ts';
+import type { Parse } from '../../catalogue/schema-validation.ts';
 import type { Database } from '../../database/database.ts';
 import { newTaskId, taskIdForKey } from '../../domain/ids.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
@@ -25,18 +25,7 @@ import { validateMedia } from '../record/input-media.ts';
 import { findCallbackViolation, findMaxCostViolation, findTimeoutViolation } from './request-checks.ts';
 import { DarkroomError } from '../../domain/darkroom-error.ts';
 import type { Violation } from '@darkroom/api/facts/violation';
-
-/** A request body that has the form of @darkroom/api/tasks/create-task. */
-export interface CreateRequest {
-  readonly model: string;
-  readonly input: Readonly<Record<string, unknown>>;
-  readonly callback?: { readonly url: string; readonly when?: 'final' };
-  readonly route?: string;
-  readonly storage?: 'temp' | 'persistent';
-  readonly metadata?: Readonly<Record<string, string>>;
-  readonly maxCost?: string;
-  readonly timeoutSeconds?: number;
-}
+import type { CreateTaskBody } from '@darkroom/api/tasks/create-task';
 
 /** The request is well-formed and cannot be accepted; the message names the field (contract §1). */
 export class InvalidTaskError extends DarkroomError {
@@ -63,8 +52,8 @@ export interface CreateDependencies {
   readonly urlSigner: UrlSigner;
   /** Whether this process can deliver starts at this moment; absent: it never does. */
   readonly mayClaim?: () => boolean;
-  /** Checks the form of the body. */
-  readonly checkBody: FindViolation;
+  /** Validates the form of the body. */
+  readonly parseBody: Parse<CreateTaskBody>;
 }
 
 export interface TaskCreator {
@@ -92,7 +81,7 @@ export interface CreateBudget {
 }
 
 export function createTaskCreator(dependencies: CreateDependencies): TaskCreator {
-  const { database, catalogue, installationId, checkBody } = dependencies;
+  const { database, catalogue, installationId, parseBody } = dependencies;
   const acceptor = createAcceptor(
     dependencies.accountDatabase ?? (() => database),
     dependencies.mayClaim ?? (() => false),
@@ -142,8 +131,9 @@ export function createTaskCreator(dependencies: CreateDependencies): TaskCreator
     { fingerprint: print, unstorable }: BodyFacts,
     large: LargeBody | undefined,
   ): Promise<NewTask> {
-    assertValid(checkBody(body));
-    const request = body as unknown as CreateRequest;
+    const parsed = parseBody(body);
+    if (parsed.violation !== undefined) throw new InvalidTaskError(parsed.violation);
+    const request = parsed.value;
     const model = catalogue.resolve(request.model, request.route);
     requireModel(caller, model.definition.name);
     await large?.nextTurn();

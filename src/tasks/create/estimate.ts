@@ -15,11 +15,11 @@ import type { FindViolations } from '../../catalogue/schema-validation.ts';
 import type { Database } from '../../database/database.ts';
 import { factsOf } from '../record/body-facts.ts';
 import type { LargeBody } from '../record/body-facts.ts';
-import type { CreateRequest } from './create.ts';
 import { validateMedia } from '../record/input-media.ts';
 import type { MediaValidationDependencies } from '../record/input-media.ts';
 import { findCallbackViolation, findMaxCostViolation, findTimeoutViolation } from './request-checks.ts';
 import type { Violation } from '@darkroom/api/facts/violation';
+import type { CreateTaskBody } from '@darkroom/api/tasks/create-task';
 
 /** The estimate of a request. */
 export interface Estimate {
@@ -100,7 +100,7 @@ const NOTHING_KNOWN = {
 const VALIDATED_MEMBERS = ['model', 'input', 'callback', 'route', 'maxCost', 'timeoutSeconds'];
 
 /** The members of a body that are valid in themselves, whatever the others are. */
-function validPart(body: Readonly<Record<string, unknown>>, checkBody: FindViolations): Partial<CreateRequest> {
+function validPart(body: Readonly<Record<string, unknown>>, checkBody: FindViolations): Partial<CreateTaskBody> {
   const isValid = (name: string): boolean =>
     Object.hasOwn(body, name) && checkBody({ model: 'any', input: {}, [name]: body[name] }).length === 0;
   return Object.fromEntries(VALIDATED_MEMBERS.filter(isValid).map((name) => [name, body[name]]));
@@ -114,7 +114,7 @@ interface NamedModel {
 /** A wrong route is reported like any other error; the price does not depend on it. */
 function resolve(
   catalogue: Catalogue,
-  { model, route }: Partial<CreateRequest>,
+  { model, route }: Partial<CreateTaskBody>,
   report: (violation: Violation) => void,
 ): NamedModel | undefined {
   if (model === undefined) return undefined;
@@ -133,7 +133,7 @@ async function inputProblems(
   dependencies: MediaValidationDependencies,
   { accountId }: Caller,
   { checkInputAll, definition }: ResolvedModel,
-  input: CreateRequest['input'],
+  input: CreateTaskBody['input'],
 ): Promise<readonly Violation[]> {
   const problems = checkInputAll(input);
   if (problems.length > 0) return problems;

@@ -5,13 +5,13 @@
 import { formatUsd, parseUsd } from '../../domain/money.ts';
 import { checkUrl } from '../../egress/policy.ts';
 import type { EgressPolicy } from '../../egress/policy.ts';
-import type { CreateRequest } from './create.ts';
 import { violation } from '@darkroom/api/facts/violation';
 import type { Violation } from '@darkroom/api/facts/violation';
+import type { CreateTaskBody } from '@darkroom/api/tasks/create-task';
 
 /** Contract §2: https, and an address that is not literally private. Names are checked when connecting. */
 export function findCallbackViolation(
-  callback: CreateRequest['callback'],
+  callback: CreateTaskBody['callback'],
   policy: EgressPolicy,
 ): Violation | undefined {
   if (callback === undefined) return undefined;

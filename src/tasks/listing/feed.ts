@@ -8,6 +8,7 @@
  * poll failed or returned too many, it is read again from that listener's position.
  */
 import type { Queryable, Statement } from '../../database/database.ts';
+import { backoffMs } from '../../domain/backoff.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import type { TaskEvent } from '../record/timeline.ts';
@@ -162,9 +163,9 @@ export function createEventFeed({
       snapshot = undefined;
       return;
     }
-    const backoffMs = Math.min(POLL_INTERVAL_MS * 2 ** failures, MAX_BACKOFF_MS);
+    const intervalMs = backoffMs({ firstMs: POLL_INTERVAL_MS, maxMs: MAX_BACKOFF_MS }, failures);
     // More of them wait than one poll can serve.
-    const waitMs = failures === 0 && joining.size >= MAX_JOINING ? 0 : backoffMs;
+    const waitMs = failures === 0 && joining.size >= MAX_JOINING ? 0 : intervalMs;
     timer = setTimeout(() => void tick(), waitMs);
     timer.unref();
   };

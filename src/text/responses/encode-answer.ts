@@ -5,6 +5,7 @@
  * After an error, what is open stays open: a half-written call is never reported as done. The object of the failed
  * response shows what was generated until then.
  */
+import { formatEncodedEvent } from '../../domain/server-sent-event.ts';
 import type { AnswerEncoder } from '../encoder.ts';
 import { frameOf } from '../encoder.ts';
 import type { FinishReason } from '../events.ts';
@@ -86,7 +87,7 @@ export function createResponseEncoder(meta: ResponseMeta): AnswerEncoder {
       for (const type of ['response.created', 'response.in_progress']) {
         if (isStreamed) {
           const data = `{"type":"${type}","sequence_number":${sequence},"response":${text}}`;
-          frames.push(`event: ${type}\ndata: ${data}\n\n`);
+          frames.push(formatEncodedEvent(data, type));
         }
         note({ response });
       }

@@ -5,7 +5,6 @@
  */
 import type { BilledUsage } from '../tally.ts';
 import type { WireTool } from '@darkroom/api/openai/responses-request';
-import type { OutputItem } from './items.ts';
 
 /** A tool as it is echoed: every field has a value. */
 export type EchoedTool = Required<WireTool>;
@@ -42,7 +41,8 @@ export type IncompleteReason = 'max_output_tokens' | 'content_filter';
 /** The state of a response. */
 export interface ResponseState {
   readonly status: ResponseStatus;
-  readonly output: readonly OutputItem[];
+  /** Those of an upstream may be of kinds that are not created here. */
+  readonly output: readonly object[];
   /** Unix seconds; null unless it is completed. */
   readonly completedAt: number | null;
   readonly incompleteReason: IncompleteReason | null;

@@ -6,6 +6,7 @@
  * What would break clients is encoded again: calls without index or id, ends that OpenAI has no name for, and
  * reasoning in `reasoning`, which is in `reasoning_content` here, whichever upstream answers.
  */
+import { formatEncodedEvent } from '../../domain/server-sent-event.ts';
 import { wireUsage } from '../chat/encode-answer.ts';
 import { frameOf } from '../encoder.ts';
 import type { TextCall } from '../source.ts';
@@ -46,8 +47,8 @@ export class ChatFrames implements StreamReader<string> {
       created: call.createdAt,
       model: call.model.name,
     };
-    this.#head = `data: ${JSON.stringify(this.#meta).slice(0, -1)},"choices":`;
-    this.#tail = this.#includesUsage ? ',"usage":null}\n\n' : '}\n\n';
+    this.#head = `${JSON.stringify(this.#meta).slice(0, -1)},"choices":`;
+    this.#tail = this.#includesUsage ? ',"usage":null}' : '}';
   }
 
   get isOver(): boolean {
@@ -102,7 +103,7 @@ export class ChatFrames implements StreamReader<string> {
   }
 
   #around(choices: string): string {
-    return `${this.#head}${choices}${this.#tail}`;
+    return formatEncodedEvent(`${this.#head}${choices}${this.#tail}`);
   }
 
   /** @returns the calls put in order, if they arrived differently. */

@@ -4,6 +4,7 @@
  * very same characters, and has one JSON string between them, means the same with another text. Neither the parsing
  * nor the encoding of the frame has to be repeated.
  */
+import { formatEncodedEvent } from '../../domain/server-sent-event.ts';
 import type { ChoicePart } from './chat-choice.ts';
 import { findMember } from './json-member.ts';
 import type { Span } from './json-member.ts';
@@ -31,8 +32,8 @@ export class ChunkTemplate {
 
   /**
    * @param data a chunk's text. @param string the span of its text in it, quotes included.
-   * @param choices the span of its choices. @param head what a frame has before its choices. @param tail what it has
-   *   after them.
+   * @param choices the span of its choices. @param head what the data of a frame has before its choices. @param tail
+   *   what it has after them.
    */
   constructor(field: Field, data: string, string: Span, choices: Span, head: string, tail: string) {
     this.#field = field;
@@ -49,7 +50,7 @@ export class ChunkTemplate {
     const raw = data.slice(this.#before.length, end);
     const text = NOT_PLAIN.test(raw) ? decode(raw) : raw;
     if (text === undefined) return undefined;
-    return { field: this.#field, text, frame: this.#frameBefore + raw + this.#frameBehind };
+    return { field: this.#field, text, frame: formatEncodedEvent(this.#frameBefore + raw + this.#frameBehind) };
   }
 }
 

@@ -3,6 +3,7 @@
  * the few that carry the response object are encoded again with ours (responses-object.ts), and so are those whose
  * number is not the next one: contract §9 requires a `sequence_number` on each, and omitted events must not show.
  */
+import { formatEncodedEvent } from '../../domain/server-sent-event.ts';
 import { frameOf } from '../encoder.ts';
 import type { TextProblem } from '../encoder.ts';
 import { errorMembers } from '../responses/failure.ts';
@@ -103,9 +104,7 @@ export class ResponsesFrames implements StreamReader<string> {
     this.#count(type, json);
     this.#output.note(type, json);
     const isAsWritten = isAsNumbered && json['type'] === type && !data.includes('\n');
-    return isAsWritten
-      ? `event: ${type}\ndata: ${data}\n\n`
-      : frameOf({ ...json, type, sequence_number: number }, type);
+    return isAsWritten ? formatEncodedEvent(data, type) : frameOf({ ...json, type, sequence_number: number }, type);
   }
 
   #response(type: string, json: unknown): Members {

@@ -55,8 +55,7 @@ function objectOf(call: TextCall, output: readonly Members[], state: Omit<Respon
   const { id, createdAt, model, echo } = call;
   if (echo === undefined) throw new Error('a call of responses brings what its answer repeats');
   const head = { id, createdAt, model: model.name, echo };
-  // As the upstream has it: its items may be of kinds that are not created here.
-  return responseObject(head, { ...state, output: output as unknown as ResponseState['output'] });
+  return responseObject(head, { ...state, output });
 }
 
 function incompleteReason(details: unknown): 'max_output_tokens' | 'content_filter' {

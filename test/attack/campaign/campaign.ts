@@ -11,7 +11,7 @@ import { ask, statusOf } from '../../chaos/clients/ask.ts';
 import { askOnceMore } from '../../chaos/clients/once-more.ts';
 import type { Violation } from '../../chaos/evidence.ts';
 import { gather, readConnections } from '../../chaos/gather.ts';
-import { judgeAll } from '../../chaos/judges/judges.ts';
+import { checkInvariants } from '../../chaos/invariants/invariants.ts';
 import { openLedger, readLedger } from '../../chaos/ledger-file.ts';
 import { findLeftovers, untilQuiet } from '../../chaos/quiet.ts';
 import type { ClientLine } from '../../chaos/records.ts';
@@ -36,7 +36,7 @@ export interface AttackOptions {
 export interface AttackCampaign {
   readonly seed: number;
   readonly minutes: number;
-  readonly folder: string;
+  readonly directory: string;
   readonly latencies: readonly Latency[];
   readonly attacks: readonly AttackLine[];
   readonly memory: readonly MemorySample[];
@@ -77,15 +77,15 @@ export async function runAttackCampaign({ seed, minutes, report }: AttackOptions
   try {
     const script = (name: string, args: readonly string[]): Part => {
       const [file] = name.split(' ');
-      const log = `${world.folder}/${name}.log`;
+      const log = `${world.directory}/${name}.log`;
       const part = scriptPart(name, packageModule(`test/attack/campaign/${file}.ts`), args, log);
       scripts.push(part);
       return part;
     };
-    await script('name-server', ['--port', String(nameServerPort), '--log', `${world.folder}/names.jsonl`]).start();
+    await script('name-server', ['--port', String(nameServerPort), '--log', `${world.directory}/names.jsonl`]).start();
     const accounts = await openAccounts(world);
     const api = world.apiUrls.join(',');
-    const attackLog = `${world.folder}/attacks.jsonl`;
+    const attackLog = `${world.directory}/attacks.jsonl`;
     const attackers = Object.entries(ADDRESSES).map(([attacker, address]) => {
       const key = accounts.get(attacker)?.key;
       const args = ['--attacker', attacker, '--address', address, '--api', api, '--log', attackLog];
@@ -120,7 +120,7 @@ export async function runAttackCampaign({ seed, minutes, report }: AttackOptions
     // Their connections' requests are over, and they get no more orders.
     for (const attacker of attackers) await attacker.kill();
     const restarted = restartsOf(world, pids);
-    report(unrest === undefined ? 'all is quiet: judging' : 'it does not become quiet: judging all the same');
+    report(unrest === undefined ? 'all is quiet: checking' : 'it does not become quiet: checking all the same');
 
     const lines = await readLedger<ClientLine>(world.files.clients);
     const attacks = await readLedger<AttackLine>(attackLog);
@@ -135,7 +135,7 @@ export async function runAttackCampaign({ seed, minutes, report }: AttackOptions
     return {
       seed,
       minutes,
-      folder: world.folder,
+      directory: world.directory,
       latencies,
       attacks,
       memory: await memory,
@@ -146,7 +146,7 @@ export async function runAttackCampaign({ seed, minutes, report }: AttackOptions
         ...restarted,
       ],
       delays: validateLatencies(latencies),
-      violations: judgeAll(evidence),
+      violations: checkInvariants(evidence),
     };
   } finally {
     for (const part of scripts.toReversed()) await part.kill();

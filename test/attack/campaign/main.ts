@@ -20,7 +20,7 @@ const options = new Command('npm run attack --')
     10,
   )
   .option('--seed <number>', 'the same seed is the same files and the same pauses', count, 1)
-  .option('--keep', 'leaves the folder with all logs', false)
+  .option('--keep', 'leaves the directory with all logs', false)
   .parse()
   .opts();
 
@@ -30,12 +30,12 @@ const say = (line: string): void => {
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 
 const campaign = await runAttackCampaign({ seed: options.seed, minutes: options.minutes, report: say });
-const folder = packageFile('.cache/attack');
-await mkdir(folder, { recursive: true });
-const file = path.join(folder, `seed-${options.seed}.json`);
+const directory = packageFile('.cache/attack');
+await mkdir(directory, { recursive: true });
+const file = path.join(directory, `seed-${options.seed}.json`);
 const { attacks: _, memory: __, ...report } = campaign;
 await writeFile(file, `${JSON.stringify(report, undefined, 2)}\n`);
 process.stdout.write(`${summaryOf(campaign)}\n`);
-say(`The whole report: ${file}${options.keep ? `; the logs: ${campaign.folder}` : ''}`);
-if (!options.keep) await rm(campaign.folder, { recursive: true, force: true });
+say(`The whole report: ${file}${options.keep ? `; the logs: ${campaign.directory}` : ''}`);
+if (!options.keep) await rm(campaign.directory, { recursive: true, force: true });
 process.exit(isGood(campaign) ? 0 : 1);

@@ -23,7 +23,7 @@ function addressesOf(name: string): readonly string[] {
   if (name.endsWith('mixed.test')) return ADDRESSES;
   if (!name.endsWith('rebind.test')) return [];
   asked += 1;
-  return ADDRESSES.filter((_, place) => place === asked % ADDRESSES.length);
+  return ADDRESSES.filter((_, index) => index === asked % ADDRESSES.length);
 }
 
 const socket = createSocket('udp4');

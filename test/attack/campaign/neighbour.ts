@@ -1,6 +1,6 @@
 /**
  * The account next to the attackers, a process of its own: a client that creates, waits, downloads, lists, uploads
- * and requests text at a steady pace, and logs every request for the judges. The same lines contain how long each
+ * and requests text at a steady pace, and logs every request for the invariants. The same lines contain how long each
  * took.
  *
  * Usage: `node dist/test/attack/campaign/neighbour.js --account <name> --key <key> --api <url>,<url> --receiver <url>

@@ -25,7 +25,7 @@ export function summaryOf(campaign: AttackCampaign): string {
     ...[...grouped(attacks)].map(([attack, statuses]) => `  ${attack.padEnd(30)} ${statuses}`),
     'memory at most, in MB: the process itself, and its largest child',
     ...[...most(memory)].map(([part, text]) => `  ${part.padEnd(10)} ${text}`),
-    faults.length === 0 ? 'nobody noticed the attack' : `NOTICED: ${faults.length}`,
+    faults.length === 0 ? 'no one noticed the attack' : `NOTICED: ${faults.length}`,
     ...faults.slice(0, SHOWN).map((fault) => `  ${fault}`),
     violations.length === 0 ? 'every invariant of the fault campaign holds' : `VIOLATIONS: ${violations.length}`,
     ...violations.slice(0, SHOWN).map(({ invariant, subject, detail }) => `  ${invariant}\n    ${subject}: ${detail}`),

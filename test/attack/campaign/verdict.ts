@@ -1,6 +1,6 @@
 /**
- * The checks of an attack campaign, in addition to the judges of the fault campaign; pure, so that they can be shown
- * to fail.
+ * The checks of an attack campaign, in addition to the invariants of the fault campaign; pure, so that they can be
+ * shown to fail.
  */
 import type { ClientLine } from '../../chaos/records.ts';
 import type { AttackLine } from './attack-log.ts';

@@ -146,10 +146,10 @@ async function follow(
 async function readTask(
   options: ClientOptions,
   taskId: string,
-  place: number,
+  index: number,
 ): Promise<TaskAnswer | 'gone' | undefined> {
   const { account, apiKey: key, record } = options;
-  const answer = await ask({ url: `${apiOf(options, place)}/v1/tasks/${taskId}`, key });
+  const answer = await ask({ url: `${apiOf(options, index)}/v1/tasks/${taskId}`, key });
   const { begun, ended, outcome } = answer;
   const task = statusOf(outcome) === 200 ? (answer.data as TaskAnswer) : undefined;
   record({ kind: 'read', account, taskId, begun, ended, outcome, ...(task === undefined ? {} : { task }) });
@@ -189,8 +189,8 @@ export async function download(taskId: string, outputId: string, url: string): P
   }
 }
 
-function apiOf({ apiUrls }: ClientOptions, place: number): string {
-  return apiUrls[place % apiUrls.length] ?? '';
+function apiOf({ apiUrls }: ClientOptions, index: number): string {
+  return apiUrls[index % apiUrls.length] ?? '';
 }
 
 async function pause(ms: number, signal: AbortSignal): Promise<void> {

@@ -14,9 +14,9 @@ export async function createTask(
   { apiUrls, apiKey, receiverUrl, record }: CreateAttempt,
   wish: Wish,
   attempt: number,
-  place: number,
+  index: number,
 ): Promise<{ readonly status: number; readonly taskId: string | undefined }> {
-  const api = place % apiUrls.length;
+  const api = index % apiUrls.length;
   const answer = await ask({
     method: 'POST',
     url: `${apiUrls[api]}/v1/tasks`,

@@ -22,10 +22,10 @@ export interface OnceMore {
 
 export async function askOnceMore({ account, apiKey: key, apiUrls, record }: OnceMore): Promise<void> {
   await Promise.all(
-    TASK_MODELS.map(async (model, place) => {
-      const api = place % apiUrls.length;
+    TASK_MODELS.map(async (model, index) => {
+      const api = index % apiUrls.length;
       const tasksUrl = `${apiUrls[api]}/v1/tasks`;
-      const marker = `${ONCE_MORE}${account}-${place}-`;
+      const marker = `${ONCE_MORE}${account}-${index}-`;
       const wish = { account, key: marker, marker, model, prompt: `${marker} a lake`, callbackPath: undefined };
       const body = { model, input: { prompt: wish.prompt }, metadata: { marker } };
       const headers = { 'Idempotency-Key': marker };

@@ -1,7 +1,7 @@
 /**
  * What a client does when all is over and it finds that a task is gone whose id it received: it creates it again with
  * the same key (docs/decisions/0037). It only checks tasks that may have been lost; others that are gone are left to
- * the judges.
+ * the invariants.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { mayBeUndone } from '../losses.ts';

@@ -15,7 +15,7 @@ export interface TextCall {
 
 const TIMEOUT_MS = 30_000;
 /** The words in the prompt for the upstream (provider/text.ts), by the last digit of `ways`. */
-const WORDS = ['[break]', '[slow]', '[refuse]', '[slow]'];
+const WORDS = ['[break]', '[slow]', '[reject]', '[slow]'];
 /** Clients that leave in the middle. */
 const LEAVES = 3;
 const LEAVES_AFTER_MS = 1_500;

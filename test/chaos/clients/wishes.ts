@@ -12,7 +12,7 @@ const BEHAVIOURS: readonly (readonly [weight: number, words: string])[] = [
   [4, '[drop]'],
   [3, '[500]'],
   [3, '[html]'],
-  [4, '[refuse-first 1] [retry-after 1]'],
+  [4, '[reject-first 1] [retry-after 1]'],
   [3, '[content]'],
   [3, '[fail]'],
   [2, '[no output]'],

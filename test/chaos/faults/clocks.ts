@@ -29,13 +29,13 @@ export async function skewClock(world: World, { target, byMs, forMs }: ClockFaul
 
 async function clockComplaints(world: World, role: 'api' | 'worker'): Promise<number> {
   const logs = await Promise.all(
-    [1, 2].map((place) => readFile(`${world.folder}/${role}-${place}.log`, 'utf8').catch(() => '')),
+    [1, 2].map((index) => readFile(`${world.directory}/${role}-${index}.log`, 'utf8').catch(() => '')),
   );
   return logs.reduce((sum, log) => sum + (log.match(/the clock of this process is wrong/g)?.length ?? 0), 0);
 }
 
 /** The clock steps that processes of a role have reported, in milliseconds. */
 async function clockReports(world: World, role: 'api' | 'worker'): Promise<readonly number[]> {
-  const text = await readFile(`${world.folder}/${role}.clock.seen`, 'utf8').catch(() => '');
+  const text = await readFile(`${world.directory}/${role}.clock.seen`, 'utf8').catch(() => '');
   return text.split('\n').filter(Boolean).map(Number);
 }

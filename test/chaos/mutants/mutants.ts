@@ -1,15 +1,21 @@
 /**
  * Deliberate mistakes, each a small patch of the compiled program that breaks one invariant: a campaign on the mutant
- * must report the violation, or its judge does not work.
+ * must report the violation, or the check of its invariant does not work.
  */
 import type { Focus } from '../clients/client.ts';
-import type { Judge } from '../evidence.ts';
-import { oneClockDecides } from '../judges/clocks.ts';
-import { attemptsWithinSchedule, callbacksAgree, callbacksArrive } from '../judges/callbacks.ts';
-import { goneOnlyWhereLost, successStays } from '../judges/losses.ts';
-import { booksBalance, capturedWithinHeld, neverNegative, oneSettlement, textCallsArePaid } from '../judges/money.ts';
-import { outputsAreWhatWasMade } from '../judges/outputs.ts';
-import { noForbiddenConnection, noOrphans } from '../judges/remains.ts';
+import type { Invariant } from '../evidence.ts';
+import { oneClockDecides } from '../invariants/clocks.ts';
+import { attemptsWithinSchedule, callbacksAgree, callbacksArrive } from '../invariants/callbacks.ts';
+import { goneOnlyWhereLost, successStays } from '../invariants/losses.ts';
+import {
+  ledgerBalances,
+  capturedWithinHeld,
+  neverNegative,
+  oneSettlement,
+  textCallsArePaid,
+} from '../invariants/money.ts';
+import { outputsAreWhatWasMade } from '../invariants/outputs.ts';
+import { noForbiddenConnection, noOrphans } from '../invariants/remains.ts';
 import {
   everyTaskEnds,
   oneSubmitChain,
@@ -17,15 +23,15 @@ import {
   servesAgain,
   statusesMoveForward,
   terminalAnswersStay,
-} from '../judges/tasks.ts';
-import { deploysLoseNothing, eachItsOwnTasks, nobodyWaitsForAnother } from '../judges/trials.ts';
+} from '../invariants/tasks.ts';
+import { deploysLoseNothing, eachItsOwnTasks, noAccountWaitsForAnother } from '../invariants/trials.ts';
 import type { Fault } from '../schedule.ts';
 import type { Patch } from '../world/program-copy.ts';
 
 export interface Mutant {
   readonly name: string;
-  /** The judge that has to find it. */
-  readonly judge: Judge;
+  /** The invariant that it violates. */
+  readonly invariant: Invariant;
   readonly patches: readonly Patch[];
   /** The faults that reveal it; absent: none. */
   readonly plan?: readonly Fault[];
@@ -35,7 +41,7 @@ export interface Mutant {
 export const MUTANTS: readonly Mutant[] = [
   {
     name: 'unsettled',
-    judge: everyTaskEnds,
+    invariant: everyTaskEnds,
     patches: [
       {
         file: 'src/tasks/lifecycle/settle.js',
@@ -46,7 +52,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'discouraged',
-    judge: servesAgain,
+    invariant: servesAgain,
     patches: [
       {
         file: 'src/processes/launcher.js',
@@ -59,7 +65,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'moving-end',
-    judge: terminalAnswersStay,
+    invariant: terminalAnswersStay,
     patches: [
       {
         file: 'src/presenters/task.js',
@@ -70,7 +76,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'status-goes-back',
-    judge: statusesMoveForward,
+    invariant: statusesMoveForward,
     patches: [
       {
         file: 'src/presenters/task.js',
@@ -82,12 +88,12 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'key-forgotten',
-    judge: oneTaskPerKey,
+    invariant: oneTaskPerKey,
     patches: [{ file: 'src/http/middleware/idempotency-key.js', find: 'return key;', replace: 'return undefined;' }],
   },
   {
     name: 'submitted-again',
-    judge: oneSubmitChain,
+    invariant: oneSubmitChain,
     patches: [
       {
         file: 'src/providers/replicate/replicate-provider.js',
@@ -99,7 +105,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'now-and-then-gone',
-    judge: goneOnlyWhereLost,
+    invariant: goneOnlyWhereLost,
     patches: [
       {
         file: 'src/tasks/record/read.js',
@@ -110,7 +116,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'earlier-run-distrusted',
-    judge: successStays,
+    invariant: successStays,
     patches: [
       {
         file: 'src/generation/earlier-work.js',
@@ -124,7 +130,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'half-released',
-    judge: oneSettlement,
+    invariant: oneSettlement,
     patches: [
       {
         file: 'src/billing/ledger.js',
@@ -136,7 +142,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'failure-charged',
-    judge: capturedWithinHeld,
+    invariant: capturedWithinHeld,
     patches: [
       {
         file: 'src/tasks/lifecycle/settle.js',
@@ -148,7 +154,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'hold-kept',
-    judge: booksBalance,
+    invariant: ledgerBalances,
     patches: [
       {
         file: 'src/billing/ledger.js',
@@ -160,7 +166,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'overdrawn',
-    judge: neverNegative,
+    invariant: neverNegative,
     patches: [
       {
         file: 'src/presenters/ledger.js',
@@ -171,7 +177,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'other-bytes',
-    judge: outputsAreWhatWasMade,
+    invariant: outputsAreWhatWasMade,
     patches: [
       {
         file: 'src/generation/archive.js',
@@ -181,13 +187,13 @@ export const MUTANTS: readonly Mutant[] = [
     ],
   },
   {
-    name: 'refusal-is-delivery',
-    judge: callbacksArrive,
+    name: 'rejection-is-delivery',
+    invariant: callbacksArrive,
     patches: [{ file: 'activities/send-callback.js', find: 'httpStatus < 300', replace: 'httpStatus < 600' }],
   },
   {
     name: 'sent-twice',
-    judge: attemptsWithinSchedule,
+    invariant: attemptsWithinSchedule,
     patches: [
       {
         file: 'activities/send-callback.js',
@@ -198,7 +204,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'other-time-signed',
-    judge: callbacksAgree,
+    invariant: callbacksAgree,
     patches: [
       {
         file: 'src/callbacks/signing.js',
@@ -209,12 +215,12 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'stream-stops',
-    judge: textCallsArePaid,
+    invariant: textCallsArePaid,
     patches: [{ file: 'src/text/answer.js', find: 'yield DONE;', replace: '' }],
   },
   {
     name: 'slot-kept',
-    judge: noOrphans,
+    invariant: noOrphans,
     patches: [
       {
         file: 'src/billing/ledger.js',
@@ -226,7 +232,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'everywhere-allowed',
-    judge: noForbiddenConnection,
+    invariant: noForbiddenConnection,
     patches: [
       {
         file: 'src/egress/allow-list.js',
@@ -238,7 +244,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'one-lock-for-all',
-    judge: nobodyWaitsForAnother,
+    invariant: noAccountWaitsForAnother,
     patches: [
       {
         file: 'src/database/database.js',
@@ -250,7 +256,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'own-clock',
-    judge: oneClockDecides,
+    invariant: oneClockDecides,
     patches: [
       { file: 'src/database/database-clock.js', find: 'return Math.floor(row.ms);', replace: 'return Date.now();' },
     ],
@@ -259,7 +265,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'queues-shared',
-    judge: eachItsOwnTasks,
+    invariant: eachItsOwnTasks,
     patches: [
       {
         file: 'src/domain/workflow-ids.js',
@@ -279,7 +285,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'upstreams-cut-off',
-    judge: deploysLoseNothing,
+    invariant: deploysLoseNothing,
     patches: [
       {
         file: 'src/config/config.js',

@@ -58,10 +58,10 @@ export function openJobs(file: string, write: (line: ProviderLine) => void): Job
       return job?.protocol === protocol ? job : undefined;
     },
     findByKey: (idempotencyKey) => byKey.get(idempotencyKey),
-    isStillRefused(protocol, prompt) {
+    isStillRejected(protocol, prompt) {
       const count = (rejections.get(`${protocol} ${prompt}`) ?? 0) + 1;
       rejections.set(`${protocol} ${prompt}`, count);
-      return count <= readBehaviour(prompt).refuseFirst;
+      return count <= readBehaviour(prompt).rejectFirst;
     },
   };
 }

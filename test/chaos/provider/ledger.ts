@@ -18,7 +18,7 @@ export type ProviderLine =
   | {
       readonly kind: 'text';
       readonly marker: string;
-      readonly state: 'asked' | 'answered' | 'broken' | 'refused' | 'left';
+      readonly state: 'asked' | 'answered' | 'broken' | 'rejected' | 'left';
       readonly inputTokens?: number;
       readonly outputTokens?: number;
     }

@@ -13,7 +13,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import type { Job } from '../../support/test-provider/jobs.ts';
 import type { LogLine } from '../../support/test-provider/log.ts';
-import { drawPicture } from '../../support/test-provider/picture.ts';
+import { drawImage } from '../../support/test-provider/image.ts';
 import type { Incoming, Reply, Room } from '../../support/test-provider/protocol.ts';
 import { handleOpenAi } from '../../support/test-provider/openai.ts';
 import { handleReplicate } from '../../support/test-provider/replicate.ts';
@@ -109,7 +109,7 @@ async function sendFile(response: ServerResponse, job: Job | undefined): Promise
     return;
   }
   const [, pace] = DRIP.exec(job.prompt) ?? [];
-  const draw = pace === undefined ? drawPicture : drawNoise;
+  const draw = pace === undefined ? drawImage : drawNoise;
   const whole = hostileFile(job.prompt) ?? (await draw(job.prompt));
   const bytes = cutFileBytes > 0 ? whole.subarray(0, cutFileBytes) : whole;
   announce(job.id, job.prompt, bytes);
@@ -121,10 +121,10 @@ async function sendFile(response: ServerResponse, job: Job | undefined): Promise
 
 /** `[container 3]`: a file whose tables are designed to be expensive to read, whatever type it declares. */
 function hostileFile(prompt: string): Buffer | undefined {
-  const [, place] = /\[container (\d+)\]/.exec(prompt) ?? [];
-  if (place === undefined) return undefined;
+  const [, index] = /\[container (\d+)\]/.exec(prompt) ?? [];
+  if (index === undefined) return undefined;
   const makers = Object.values(HOSTILE_CONTAINERS);
-  return makers[Number(place) % makers.length]?.();
+  return makers[Number(index) % makers.length]?.();
 }
 
 function send(response: ServerResponse, reply: Reply): void {

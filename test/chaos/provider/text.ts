@@ -1,6 +1,6 @@
 /**
  * A text upstream in OpenAI's dialect: a few words for each call, streamed at a pace or whole, with the tokens that it
- * reports in the ledger. `[break]` in a prompt ends its stream in the middle, `[refuse]` is answered with 503, `[slow]`
+ * reports in the ledger. `[break]` in a prompt ends its stream in the middle, `[reject]` is answered with 503, `[slow]`
  * takes seconds.
  */
 import { once } from 'node:events';
@@ -29,13 +29,13 @@ export async function answerChat(
   const marker = MARKER.exec(prompt)?.[0] ?? 'none';
   const usage = { inputTokens: 20 + (prompt.length % 13), outputTokens: WORDS };
   write({ kind: 'text', marker, state: 'asked' });
-  if (prompt.includes('[refuse]')) {
-    write({ kind: 'text', marker, state: 'refused' });
+  if (prompt.includes('[reject]')) {
+    write({ kind: 'text', marker, state: 'rejected' });
     response.writeHead(503, { 'content-type': 'application/json', 'retry-after': '1' });
     response.end(JSON.stringify({ error: { message: 'The text of this provider.', type: 'server_error' } }));
     return;
   }
-  const told = {
+  const reportedUsage = {
     prompt_tokens: usage.inputTokens,
     completion_tokens: usage.outputTokens,
     total_tokens: usage.inputTokens + usage.outputTokens,
@@ -46,7 +46,7 @@ export async function answerChat(
     const message = { role: 'assistant', content: wordsOf(WORDS).join('') };
     const choices = [{ index: 0, message, finish_reason: 'stop' }];
     response.writeHead(200, { 'content-type': 'application/json' });
-    response.end(JSON.stringify({ ...common, object: 'chat.completion', choices, usage: told }));
+    response.end(JSON.stringify({ ...common, object: 'chat.completion', choices, usage: reportedUsage }));
     write({ kind: 'text', marker, state: 'answered', ...usage });
     return;
   }
@@ -70,7 +70,7 @@ export async function answerChat(
     await sleep(prompt.includes('[slow]') ? SLOW_PACE_MS : PACE_MS);
   }
   await say({ ...chunk, choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] });
-  await say({ ...chunk, choices: [], usage: told });
+  await say({ ...chunk, choices: [], usage: reportedUsage });
   await say('[DONE]');
   response.end();
   write({ kind: 'text', marker, state: 'answered', ...usage });

@@ -9,7 +9,7 @@ import { SCOPES } from '../../../src/accounts/api-key.ts';
 import { createKey } from '../../../src/accounts/keys.ts';
 import { createTask } from '../clients/create-task.ts';
 import type { PartName } from '../schedule.ts';
-import { isTelling, openProbes, describePeriod } from './probes.ts';
+import { isConclusive, openProbes, describePeriod } from './probes.ts';
 import { attemptOf, wishOf } from './trial.ts';
 import type { TrialResult, TrialRoom } from './trial.ts';
 
@@ -20,7 +20,7 @@ const REACHED_WITHIN_MS = 30_000;
 const ATTEMPTS = 4;
 const A_LOT_MICRO_USD = 100_000_000n;
 
-export async function freeze(room: TrialRoom, place: 'accept' | 'settlement', name: string): Promise<TrialResult> {
+export async function freeze(room: TrialRoom, point: 'accept' | 'settlement', name: string): Promise<TrialResult> {
   const { world } = room;
   const probes = await openProbes(room, name);
   const owner = await room.openAccount(`${name}-owner`);
@@ -37,11 +37,11 @@ export async function freeze(room: TrialRoom, place: 'accept' | 'settlement', na
     await locker.query('BEGIN');
     await locker.query('SELECT 1 FROM account_counters WHERE account_id = $1 FOR UPDATE', [owner.id]);
   };
-  const wish = wishOf(owner.name, place, 'chaos/keyed', '[slow 2000]');
+  const wish = wishOf(owner.name, point, 'chaos/keyed', '[slow 2000]');
   const attempt = attemptOf(room, { ...owner, key: capped.secret }, [frozenApi]);
   let asked: Promise<unknown> = Promise.resolve();
   let hasCome = false;
-  if (place === 'accept') {
+  if (point === 'accept') {
     await lock();
     // With one key: a busy api may not respond the first time.
     asked = (async () => {
@@ -56,12 +56,12 @@ export async function freeze(room: TrialRoom, place: 'accept' | 'settlement', na
     locker,
     `SELECT pid, application_name AS name FROM pg_stat_activity
       WHERE wait_event_type = 'Lock' AND pg_backend_pid() = ANY (pg_blocking_pids(pid)) AND application_name LIKE $1`,
-    [place === 'accept' ? 'api-1' : 'worker-%'],
+    [point === 'accept' ? 'api-1' : 'worker-%'],
   );
   hasCome = true;
   if (waiting === undefined) {
     await locker.end();
-    return { hasFired: false, evidence: `no process came to the ${place}` };
+    return { hasFired: false, evidence: `no process came to the ${point}` };
   }
   const part = world.part(waiting.name);
   // Work that Temporal gives to a stopped worker waits until that is noticed, whichever account it belongs to.
@@ -83,13 +83,13 @@ export async function freeze(room: TrialRoom, place: 'accept' | 'settlement', na
     const hasBegun = await isOpen();
     const during = await probes.measure(FREEZE_MS, otherApi);
     const hasStood = hasBegun && (await isOpen());
-    const hasFired = hasStood && isTelling(before, during);
+    const hasFired = hasStood && isConclusive(before, during);
     const evidence = `${waiting.name} stood in its transaction (${hasStood ? 'to the end' : 'not to the end'}); others before: ${describePeriod(before)}; meanwhile: ${describePeriod(during)}`;
     return hasFired
       ? {
           hasFired,
           evidence,
-          trial: { kind: 'waiting', what: `${waiting.name} stopped inside ${place}`, before, during },
+          trial: { kind: 'waiting', what: `${waiting.name} stopped inside ${point}`, before, during },
         }
       : { hasFired, evidence };
   } finally {

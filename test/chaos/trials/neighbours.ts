@@ -29,16 +29,16 @@ export async function neighbours(room: TrialRoom, name: string): Promise<TrialRe
       {
         isOurs: false,
         key: neighbour.account.key,
-        // Its tasks are not part of the campaign, whose judges know one installation.
+        // Its tasks are not part of the campaign, whose invariants know one installation.
         attempt: { ...attemptOf(room, neighbour.account, [neighbour.apiUrl]), record: () => undefined },
         owner: `${name}-neighbour`,
       },
     ];
     const tasks = await Promise.all(
       installations.flatMap(({ isOurs, key, attempt, owner }) =>
-        Array.from({ length: TASKS }, async (_, place) => {
-          const wish = wishOf(owner, place, TASK_MODELS[place % TASK_MODELS.length] ?? '', '[slow 1000]');
-          const { taskId } = await createTask(attempt, wish, 0, place);
+        Array.from({ length: TASKS }, async (_, index) => {
+          const wish = wishOf(owner, index, TASK_MODELS[index % TASK_MODELS.length] ?? '', '[slow 1000]');
+          const { taskId } = await createTask(attempt, wish, 0, index);
           const deadline = Date.now() + WITHIN_MS;
           let status = taskId === undefined ? 'not accepted' : 'queued';
           while (taskId !== undefined && !isTerminal(status) && Date.now() < deadline) {

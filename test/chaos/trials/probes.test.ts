@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { describe, it } from 'node:test';
 import { letPass } from '../../support/let-pass.ts';
-import { isTelling } from './probes.ts';
+import { isConclusive } from './probes.ts';
 import { readProcessorTime, waitsBetween } from './processor-waits.ts';
 import type { ProbedPeriod } from './trial.ts';
 
@@ -24,18 +24,18 @@ function period(tookMs: number, processorWaits = 0, count = 8): ProbedPeriod {
 
 describe('a period in which others were measured', () => {
   it('shows waiting beside one before it on a machine that was fast enough', () => {
-    assert.equal(isTelling(period(300), period(7_000)), true);
-    assert.equal(isTelling(period(300, 1), period(7_000, 1.6)), true);
-    assert.equal(isTelling(period(300, 1), period(7_000, 0.2)), true);
+    assert.equal(isConclusive(period(300), period(7_000)), true);
+    assert.equal(isConclusive(period(300, 1), period(7_000, 1.6)), true);
+    assert.equal(isConclusive(period(300, 1), period(7_000, 0.2)), true);
   });
 
   it('shows nothing where the machine was slow before, or too little was done', () => {
-    assert.equal(isTelling(period(4_000), period(7_000)), false);
-    assert.equal(isTelling(period(300, 0, 4), period(7_000)), false);
+    assert.equal(isConclusive(period(4_000), period(7_000)), false);
+    assert.equal(isConclusive(period(300, 0, 4), period(7_000)), false);
   });
 
   it('shows nothing where the machine was busier than before', () => {
-    assert.equal(isTelling(period(300, 0.5), period(7_000, 1)), false);
+    assert.equal(isConclusive(period(300, 0.5), period(7_000, 1)), false);
   });
 });
 

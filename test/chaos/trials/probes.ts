@@ -31,7 +31,7 @@ export interface Probes {
 /** @param name of the trial, which is part of the accounts' names. */
 export async function openProbes(room: TrialRoom, name: string): Promise<Probes> {
   const accounts = await Promise.all(
-    Array.from({ length: ACCOUNTS }, (_, place) => room.openAccount(`${name}-probe-${place}`)),
+    Array.from({ length: ACCOUNTS }, (_, index) => room.openAccount(`${name}-probe-${index}`)),
   );
   let number = 0;
   let calms = 0;
@@ -122,7 +122,7 @@ const BUSIER = 1.5;
 const GRANTED_WAITS = 0.2;
 
 /** Whether waiting can be detected: not on a machine that was too slow before, nor on one that was busier meanwhile. */
-export function isTelling(before: ProbedPeriod, during: ProbedPeriod): boolean {
+export function isConclusive(before: ProbedPeriod, during: ProbedPeriod): boolean {
   const { ms, took, done } = before;
   const isFast = PROBED_ACTIONS.every(
     (action) => done[action] >= LEAST_DONE && median(took[action]) <= ms * LARGEST_PART,

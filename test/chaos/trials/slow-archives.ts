@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createTask } from '../clients/create-task.ts';
 import { readLedger } from '../ledger-file.ts';
 import type { ProviderLine } from '../provider/ledger.ts';
-import { isTelling, openProbes, describePeriod } from './probes.ts';
+import { isConclusive, openProbes, describePeriod } from './probes.ts';
 import { attemptOf, wishOf } from './trial.ts';
 import type { TrialResult, TrialRoom } from './trial.ts';
 
@@ -30,12 +30,12 @@ export async function slowArchives(room: TrialRoom, name: string): Promise<Trial
   const [apiUrl = ''] = world.apiUrls;
   const before = await probes.measure(PROBED_MS, apiUrl);
   await Promise.all(
-    Array.from({ length: FILES }, (_, place) =>
+    Array.from({ length: FILES }, (_, index) =>
       createTask(
         attemptOf(room, owner),
-        wishOf(owner.name, place, 'chaos/keyed', `[drip-file ${BYTES_PER_SECOND}]`),
+        wishOf(owner.name, index, 'chaos/keyed', `[drip-file ${BYTES_PER_SECOND}]`),
         0,
-        place,
+        index,
       ),
     ),
   );
@@ -51,7 +51,7 @@ export async function slowArchives(room: TrialRoom, name: string): Promise<Trial
   await probes.untilCalm(CALM_WITHIN_MS);
   const begun = await count('file');
   const during = await probes.measure(PROBED_MS, apiUrl);
-  const hasFired = begun >= FETCHED && isTelling(before, during);
+  const hasFired = begun >= FETCHED && isConclusive(before, during);
   return {
     hasFired,
     evidence: `${begun} files came at ${BYTES_PER_SECOND} bytes a second, ${await count('file')} by the end; others before: ${describePeriod(before)}; meanwhile: ${describePeriod(during)}`,

@@ -24,8 +24,8 @@ export const TASK_MODELS = ['chaos/keyed', 'chaos/unkeyed', 'chaos/either'] as c
 /** A provider that answers a submit only with its result, and would accept it twice; not used by clients. */
 export const SYNCHRONOUS_MODEL = 'chaos/synchronous';
 
-export async function writeModels(folder: string, urls: { provider: string; text: string }): Promise<void> {
-  await mkdir(folder);
+export async function writeModels(directory: string, urls: { provider: string; text: string }): Promise<void> {
+  await mkdir(directory);
   for (const [name, protocols] of Object.entries(UPSTREAMS)) {
     const upstreams = protocols.map((protocol) => ({
       id: `${name}-${protocol}`,
@@ -34,7 +34,7 @@ export async function writeModels(folder: string, urls: { provider: string; text
       secret: 'chaos',
       model: 'owner/model',
     }));
-    await writeModel(folder, {
+    await writeModel(directory, {
       name: `chaos/${name}`,
       modality: 'image',
       routes: { default: { upstreams } },
@@ -50,7 +50,7 @@ export async function writeModels(folder: string, urls: { provider: string; text
       examples: [{ prompt: 'anything' }],
     });
   }
-  await writeModel(folder, {
+  await writeModel(directory, {
     name: TEXT_MODEL,
     modality: 'text',
     upstreams: [{ protocol: 'openai', baseUrl: `${urls.text}/text/v1`, secret: 'chaos', model: 'words' }],
@@ -62,7 +62,10 @@ export async function writeModels(folder: string, urls: { provider: string; text
   });
 }
 
-async function writeModel(folder: string, model: Readonly<Record<string, unknown>> & { name: string }): Promise<void> {
+async function writeModel(
+  directory: string,
+  model: Readonly<Record<string, unknown>> & { name: string },
+): Promise<void> {
   const document = { ownedBy: 'chaos', created: 1_763_683_200, description: 'For a campaign.', ...model };
-  await writeFile(path.join(folder, `${path.basename(model.name)}.json`), JSON.stringify(document));
+  await writeFile(path.join(directory, `${path.basename(model.name)}.json`), JSON.stringify(document));
 }

@@ -26,12 +26,12 @@ export interface Neighbour {
 }
 
 export interface NeighbourOptions {
-  readonly folder: string;
+  readonly directory: string;
   readonly program: string;
   readonly cluster: Cluster;
   readonly namespace: TestNamespace;
   readonly temporalAddress: string;
-  readonly modelsFolder: string;
+  readonly modelsDirectory: string;
   readonly providerUrl: string;
   /** Called with its processes, so that they end with the world. */
   readonly add: (part: Part) => Part;
@@ -41,8 +41,8 @@ const MICRO_USD = 10_000_000n;
 
 /** The caller must call `stop`. */
 export async function startNeighbour(options: NeighbourOptions): Promise<Neighbour> {
-  const { folder, program, cluster, namespace, temporalAddress, modelsFolder, providerUrl, add } = options;
-  const at = (name: string): string => path.join(folder, `neighbour-${name}`);
+  const { directory, program, cluster, namespace, temporalAddress, modelsDirectory, providerUrl, add } = options;
+  const at = (name: string): string => path.join(directory, `neighbour-${name}`);
   const testDatabase = await createTestDatabase(undefined, clusterUrl(cluster, 'postgres'));
   const { database } = testDatabase;
   const installationId = await readInstallationId(database);
@@ -57,7 +57,7 @@ export async function startNeighbour(options: NeighbourOptions): Promise<Neighbo
     DATABASE_URL: testDatabase.url,
     TEMPORAL_ADDRESS: temporalAddress,
     TEMPORAL_NAMESPACE: namespace.name,
-    MODELS_DIR: modelsFolder,
+    MODELS_DIR: modelsDirectory,
     SCRATCH_DIR: at('scratch'),
     UPSTREAM_CHAOS_KEY: NEIGHBOUR_KEY,
     PORT: String(port),

@@ -75,17 +75,17 @@ export interface S3Part {
 }
 
 /** An S3 server on a directory that outlives it. */
-export async function provideS3(folder: string, logFile: string): Promise<S3Part> {
+export async function provideS3(directory: string, logFile: string): Promise<S3Part> {
   const executable = await obtainExecutable();
   const port = await reservePort();
-  await mkdir(path.join(folder, S3_BUCKET), { recursive: true });
+  await mkdir(path.join(directory, S3_BUCKET), { recursive: true });
   const [accessKeyId, secretAccessKey] = ['chaos', randomBytes(20).toString('hex')];
   const address = `127.0.0.1:${port}`;
   const part = new Part({
     name: 's3',
     launch: () => ({
       command: executable,
-      args: ['--port', address, '--quiet', '--health', '/health', 'posix', folder],
+      args: ['--port', address, '--quiet', '--health', '/health', 'posix', directory],
       environment: { ...surroundings(), ROOT_ACCESS_KEY_ID: accessKeyId, ROOT_SECRET_ACCESS_KEY: secretAccessKey },
     }),
     ready: async (signal) => {
@@ -148,10 +148,10 @@ export function scriptPart(name: string, file: string, args: readonly string[], 
 }
 
 /** The keys of the objects below a directory: the same for a disk store and for the S3 server. */
-export async function filesOfStore(folder: string): Promise<readonly string[]> {
-  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
+export async function filesOfStore(directory: string): Promise<readonly string[]> {
+  const entries = await readdir(directory, { recursive: true, withFileTypes: true }).catch(() => []);
   return entries
     .filter((entry) => entry.isFile())
-    .map((entry) => path.relative(folder, path.join(entry.parentPath, entry.name)))
+    .map((entry) => path.relative(directory, path.join(entry.parentPath, entry.name)))
     .filter((key) => key.startsWith('outputs/') || key.startsWith('files/'));
 }

@@ -1,6 +1,6 @@
 /**
- * Loaded into the api and the workers of a campaign before anything else (`node --import`): it steps their clock by what
- * a file says, leaving the monotonic one alone, and writes down to which addresses they connect. The program knows
+ * Loaded into the api and the workers of a campaign before anything else (`node --import`): it steps their clock by
+ * what a file says, leaving the monotonic one alone, and logs to which addresses they connect. The program knows
  * nothing of it.
  */
 import { appendFileSync, readFileSync } from 'node:fs';
@@ -19,7 +19,7 @@ if (clockFile !== undefined) {
       if (found !== offsetMs) appendFileSync(`${clockFile}.seen`, `${found}\n`);
       offsetMs = found;
     } catch {
-      // Nobody has stepped it yet.
+      // No one has stepped it yet.
     }
   };
   look();

@@ -35,7 +35,7 @@ import { openLink } from './proxy.ts';
 import type { Link } from './proxy.ts';
 
 export interface World {
-  readonly folder: string;
+  readonly directory: string;
   /** Where clients reach the two api processes. */
   readonly apiUrls: readonly string[];
   readonly receiverUrl: string;
@@ -92,10 +92,10 @@ export async function openWorld(
   report: (line: string) => void,
   { hasProxies = true, environment: more = {}, preloads = [] }: WorldOptions = {},
 ): Promise<World> {
-  const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-chaos-'));
+  const directory = await mkdtemp(path.join(os.tmpdir(), 'darkroom-chaos-'));
   // Under root, PostgreSQL runs as another user, who needs access to the directory.
-  await chmod(folder, 0o711);
-  const at = (name: string): string => path.join(folder, name);
+  await chmod(directory, 0o711);
+  const at = (name: string): string => path.join(directory, name);
   const program = await copyProgram(at('program'), patches);
   const parts = new Map<string, Part>();
   const links = new Map<LinkName, Link[]>(LINKS.map((name) => [name, []]));
@@ -205,9 +205,9 @@ export async function openWorld(
   report('starting two api processes and two workers');
   await Promise.all(ROLES.map(async (name) => parts.get(name)?.start()));
 
-  const storeFolder = s3 === undefined ? at('store') : path.join(at('s3'), S3_BUCKET, 'objects');
+  const storeDirectory = s3 === undefined ? at('store') : path.join(at('s3'), S3_BUCKET, 'objects');
   return {
-    folder,
+    directory,
     apiUrls: clientLinks.map(urlOf),
     receiverUrl: urlOf(receiversLink),
     forbiddenUrl: `http://127.0.0.1:${forbiddenPort}`,
@@ -229,18 +229,18 @@ export async function openWorld(
     createAccount: (name, microUsd, limits) => createWorldAccount(testDatabase.database, name, microUsd, limits),
     startNeighbour: () =>
       startNeighbour({
-        folder,
+        directory,
         program,
         cluster,
         namespace,
         temporalAddress: `127.0.0.1:${port.temporal}`,
-        modelsFolder: at('models'),
+        modelsDirectory: at('models'),
         providerUrl: urlOf(providerLink),
         add,
       }),
-    storedObjects: () => filesOfStore(storeFolder),
+    storedObjects: () => filesOfStore(storeDirectory),
     ageFiles: async (byMs) => {
-      const objects = (await filesOfStore(storeFolder)).map((key) => path.join(storeFolder, key));
+      const objects = (await filesOfStore(storeDirectory)).map((key) => path.join(storeDirectory, key));
       const scratch = (await readdir(files.scratch)).map((name) => path.join(files.scratch, name));
       await Promise.all([...objects, ...scratch].map((file) => makeOlder(file, byMs)));
     },

@@ -22,18 +22,18 @@ export default async function liveOrDie({
   if (engine === 'uncaught') {
     await new Promise(() => {
       setImmediate(() => {
-        throw new Error('nobody catches this');
+        throw new Error('no one catches this');
       });
     });
   }
   if (engine === 'arguments') return { kind: 'rendered', files: process.execArgv.map((path) => ({ path })) };
-  if (engine === 'refuse')
+  if (engine === 'reject')
     return {
       kind: 'unusable_input',
       problem: 'image_urls.0: not an image',
       fault: { kind: 'undecodable', field: 'image_urls.0' },
     };
-  if (engine === 'tell') {
+  if (engine === 'report') {
     // Each is received before the next is sent: the pool listens only while the job runs.
     for (const [heard, fraction] of [0.25, 0.5].entries()) {
       progressPort.postMessage(fraction, []);

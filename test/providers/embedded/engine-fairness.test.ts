@@ -14,8 +14,8 @@ import type { EngineJob, RenderedFile } from '@darkroom/engines/engine';
 import { ShareExhaustedError } from '../../../src/limits/tenant-shares.ts';
 import { silentLogger } from '../../../src/telemetry/log.ts';
 
-const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-films-'));
-after(() => rm(folder, { recursive: true, force: true }));
+const directory = await mkdtemp(path.join(os.tmpdir(), 'darkroom-videos-'));
+after(() => rm(directory, { recursive: true, force: true }));
 
 const logger = silentLogger();
 const IMAGE: EngineJob = {
@@ -26,8 +26,8 @@ const IMAGE: EngineJob = {
   scratch: '',
 };
 
-async function filmJob(duration: number): Promise<EngineJob> {
-  const scratch = await mkdtemp(path.join(folder, 'fair-'));
+async function videoJob(duration: number): Promise<EngineJob> {
+  const scratch = await mkdtemp(path.join(directory, 'fair-'));
   const input = { prompt: 'the sea at night, birds', duration, resolution: '480p', draft: true };
   return { engine: 'film', input, fallbackSeed: 1, media: new Map(), scratch };
 }
@@ -49,18 +49,18 @@ async function digestOf([file]: readonly RenderedFile[]): Promise<string> {
 }
 
 /** A video that is known to be rendering once `begun` resolves. */
-function startFilm(pool: EnginePool, job: EngineJob, tenant: string, signal: AbortSignal) {
-  const told: number[] = [];
+function startVideo(pool: EnginePool, job: EngineJob, tenant: string, signal: AbortSignal) {
+  const reported: number[] = [];
   let begin = (): void => {};
   const begun = new Promise<void>((resolve) => (begin = resolve));
   const onProgress = (fraction: number): void => {
-    told.push(fraction);
+    reported.push(fraction);
     begin();
   };
   const result = pool.render(job, { tenant, signal, onProgress });
   // A failure after the test has ended is not unhandled.
   result.catch(() => {});
-  return { begun, told, result };
+  return { begun, reported, result };
 }
 
 describe('an account whose videos occupy every engine thread', () => {
@@ -69,21 +69,21 @@ describe('an account whose videos occupy every engine thread', () => {
       await withPool(threads, async (pool) => {
         const stop = new AbortController();
         let ended = 0;
-        const jobs = await Promise.all(Array.from({ length: threads + 3 }, () => filmJob(120)));
-        const films = jobs.map((job) => startFilm(pool, job, 'large', stop.signal));
-        const over = films.map(({ result }) => result.catch(() => {}).finally(() => (ended += 1)));
+        const jobs = await Promise.all(Array.from({ length: threads + 3 }, () => videoJob(120)));
+        const videos = jobs.map((job) => startVideo(pool, job, 'large', stop.signal));
+        const over = videos.map(({ result }) => result.catch(() => {}).finally(() => (ended += 1)));
         // One account that is alone has all threads.
-        await Promise.all(films.slice(0, threads).map(({ begun }) => begun));
+        await Promise.all(videos.slice(0, threads).map(({ begun }) => begun));
 
         for (let image = 0; image < 3; image++) {
           assert.equal((await pool.render(IMAGE, { tenant: 'small', signal: stop.signal })).length, 1);
         }
 
-        assert.equal(ended, 0, 'a film was over before an image of half a second');
-        for (const { told } of films) assert.ok((told.at(-1) ?? 0) < 0.9, `a film was at ${told.at(-1)}`);
+        assert.equal(ended, 0, 'a video was over before an image of half a second');
+        for (const { reported } of videos) assert.ok((reported.at(-1) ?? 0) < 0.9, `a video was at ${reported.at(-1)}`);
         assert.ok(
-          films.slice(threads).every(({ told }) => told.length === 0),
-          'a paused film goes before a new one',
+          videos.slice(threads).every(({ reported }) => reported.length === 0),
+          'a paused video goes before a new one',
         );
         stop.abort();
         await Promise.all(over);
@@ -96,28 +96,28 @@ describe('an account whose videos occupy every engine thread', () => {
       const { signal } = new AbortController();
       // Many times the minimum length of a turn (SLICE_MS), on a fast machine too.
       const seconds = 20;
-      const alone = await digestOf(await pool.render(await filmJob(seconds), { tenant: 'large', signal }));
-      const jobs = [await filmJob(seconds), await filmJob(seconds)] as const;
+      const alone = await digestOf(await pool.render(await videoJob(seconds), { tenant: 'large', signal }));
+      const jobs = [await videoJob(seconds), await videoJob(seconds)] as const;
       // Synchronously, so that the second waits before the first has begun, however slow this thread is.
-      const films = [startFilm(pool, jobs[0], 'large', signal), startFilm(pool, jobs[1], 'other', signal)] as const;
+      const videos = [startVideo(pool, jobs[0], 'large', signal), startVideo(pool, jobs[1], 'other', signal)] as const;
       const firstProgress = Promise.race([
-        films[1].begun.then(() => 'the second'),
-        films[0].result.then(() => 'the first'),
+        videos[1].begun.then(() => 'the second'),
+        videos[0].result.then(() => 'the first'),
       ]);
-      await films[0].begun;
+      await videos[0].begun;
       await pool.render(IMAGE, { tenant: 'small', signal });
 
       assert.equal(await firstProgress, 'the second', 'it did not wait for the whole of the first');
-      for (const { result } of films) assert.equal(await digestOf(await result), alone);
+      for (const { result } of videos) assert.equal(await digestOf(await result), alone);
     });
   });
 
   it('stops a paused video immediately, and gives its slot to the next', async () => {
     await withPool(1, async (pool) => {
       const [pausing, blocking] = [new AbortController(), new AbortController()];
-      const first = startFilm(pool, await filmJob(120), 'large', pausing.signal);
+      const first = startVideo(pool, await videoJob(120), 'large', pausing.signal);
       await first.begun;
-      const second = startFilm(pool, await filmJob(120), 'other', blocking.signal);
+      const second = startVideo(pool, await videoJob(120), 'other', blocking.signal);
       await second.begun;
       pausing.abort();
       await assert.rejects(first.result, { name: 'AbortError' });

@@ -144,10 +144,10 @@ describe('an engine pool whose threads report progress', () => {
         Atomics.store(heard, 0, reported.push(fraction));
         Atomics.notify(heard, 0);
       };
-      const work = { ...job({ heard }, 'tell'), scratch: '/some/folder' };
+      const work = { ...job({ heard }, 'report'), scratch: '/some/directory' };
       const files = await pool.render(work, { ...never(), onProgress });
 
-      assert.deepEqual(files, [{ path: '/some/folder/file' }]);
+      assert.deepEqual(files, [{ path: '/some/directory/file' }]);
       assert.deepEqual(reported, [0.25, 0.5]);
     } finally {
       await pool.close();
@@ -157,7 +157,7 @@ describe('an engine pool whose threads report progress', () => {
   it('rejects with the error when a file of the input cannot be used', async () => {
     const pool = createEnginePool({ threads: 1, logger, threadModule: DYING_THREAD });
     try {
-      await assert.rejects(pool.render(job({}, 'refuse'), never()), (error) => {
+      await assert.rejects(pool.render(job({}, 'reject'), never()), (error) => {
         assert.ok(error instanceof UnusableInputError);
         assert.match(error.message, /image_urls\.0: not an image/);
         assert.deepEqual(error.fault, { kind: 'undecodable', field: 'image_urls.0' });

@@ -4,16 +4,16 @@
  *
  * `[hold]` the work takes until the test releases it · `[hold-submit]` accepts at once, answers when the test releases
  * it · `[slow 3000]` the work takes that long (ms) · `[delay-submit 2000]` accepts at once, answers that much later ·
- * `[refuse 429]` rejects with that status · `[refuse-first 2]` rejects that many submits with 503, then accepts ·
+ * `[reject 429]` rejects with that status · `[reject-first 2]` rejects that many submits with 503, then accepts ·
  * `[content]` a content rejection in the provider's own form · `[fail]` the work fails · `[no output]` the work is
  * done without any output · `[html]` accepts, responds with a page · `[drop]` accepts, cuts the connection · `[500]`
  * accepts, responds with 500 · `[poll-fail 2]` answers that many polls with 500 · `[404 file]` the result's URL
  * returns 404 · `[bills 0.004]` billed although it was cancelled (tasks) · `[retry-after 2]` the Retry-After of
- * rejections (s) · `[huge answer]` accepts, and sends a response that declares 3 TB · `[odd types]` accepts, responds
+ * rejections (s) · `[huge response]` accepts, and sends a response that declares 3 TB · `[odd types]` accepts, responds
  * with fields of other types · `[odd-poll]` the same for polls · `[poll-after 600]` the delay that polls of a running
  * job request (s) · `[html-poll]` polls are answered with a page · `[hook-every 500]` calls back that often (ms)
  * while it works, and not only at the end · `[html file]` the result is a page · `[huge file]` the result declares 3
- * TB · `[file-redirect http://…]` the result redirects there · `[film]` the result is a video instead of an image ·
+ * TB · `[file-redirect http://…]` the result redirects there · `[video]` the result is a video instead of an image ·
  * `[cut-file 40]` only that many of its bytes are served, as if they were all · `[break-file 2]` the connection
  * breaks off in the middle of it that many times · `[silent-cancel]` a cancel is accepted, changes nothing and is
  * never answered (tasks).
@@ -25,10 +25,10 @@ export interface Behaviour {
   readonly isAnswerHeld: boolean;
   readonly workMs: number;
   readonly answerDelayMs: number;
-  readonly refuseStatus: number;
-  readonly refuseFirst: number;
+  readonly rejectStatus: number;
+  readonly rejectFirst: number;
   readonly pollFailures: number;
-  readonly isContentRefused: boolean;
+  readonly isContentRejected: boolean;
   readonly isFailing: boolean;
   readonly hasNoOutput: boolean;
   readonly answersHtml: boolean;
@@ -45,7 +45,7 @@ export interface Behaviour {
   readonly hasHtmlFile: boolean;
   readonly hasHugeFile: boolean;
   readonly fileRedirect: string | undefined;
-  readonly isFilm: boolean;
+  readonly isVideo: boolean;
   readonly cutFileBytes: number;
   readonly fileBreaks: number;
   readonly leavesCancelsUnanswered: boolean;
@@ -62,10 +62,10 @@ export function readBehaviour(prompt: string): Behaviour {
     isAnswerHeld: has('hold-submit'),
     workMs: number('slow'),
     answerDelayMs: number('delay-submit'),
-    refuseStatus: number('refuse'),
-    refuseFirst: number('refuse-first'),
+    rejectStatus: number('reject'),
+    rejectFirst: number('reject-first'),
     pollFailures: number('poll-fail'),
-    isContentRefused: has('content'),
+    isContentRejected: has('content'),
     isFailing: has('fail'),
     hasNoOutput: has('no output'),
     answersHtml: has('html'),
@@ -74,14 +74,14 @@ export function readBehaviour(prompt: string): Behaviour {
     hasNoFile: has('404 file'),
     answersPollsWithHtml: has('html-poll'),
     answersPollsWithOtherTypes: has('odd-poll'),
-    answersTooMuch: has('huge answer'),
+    answersTooMuch: has('huge response'),
     answersOtherTypes: has('odd types'),
     hookIntervalMs: number('hook-every'),
     pollAfterSeconds: number('poll-after'),
     retryAfterSeconds: number('retry-after'),
     hasHtmlFile: has('html file'),
     hasHugeFile: has('huge file'),
-    isFilm: has('film'),
+    isVideo: has('video'),
     cutFileBytes: number('cut-file'),
     fileBreaks: number('break-file'),
     leavesCancelsUnanswered: has('silent-cancel'),

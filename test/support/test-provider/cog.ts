@@ -4,7 +4,7 @@
  * one.
  */
 import { readBehaviour } from './behaviour.ts';
-import { drawPicture } from './picture.ts';
+import { drawImage } from './image.ts';
 import { answerSubmit, rejectionHeaders, textOf } from './protocol.ts';
 import type { Incoming, Reply, Room, Wording } from './protocol.ts';
 
@@ -43,11 +43,11 @@ export async function handleCog(room: Room, incoming: Incoming): Promise<Reply> 
 async function predict(room: Room, { abandoned, body }: Incoming, id: string, prompt: string): Promise<Reply> {
   const behaviour = readBehaviour(prompt);
   const reject = (status: number): Reply => {
-    room.log({ protocol: 'cog', kind: 'refused', prompt, status, idempotencyKey: id });
+    room.log({ protocol: 'cog', kind: 'rejected', prompt, status, idempotencyKey: id });
     return wording.error(status, 'other', prompt);
   };
-  if (behaviour.refuseStatus > 0) return reject(behaviour.refuseStatus);
-  if (room.jobs.isStillRefused('cog', prompt)) return reject(503);
+  if (behaviour.rejectStatus > 0) return reject(behaviour.rejectStatus);
+  if (room.jobs.isStillRejected('cog', prompt)) return reject(503);
 
   const fields = body['input'] as Readonly<Record<string, unknown>>;
   const job = room.jobs.create('cog', prompt, { idempotencyKey: id, fields });
@@ -57,12 +57,12 @@ async function predict(room: Room, { abandoned, body }: Incoming, id: string, pr
   await job.ended;
   const common = { id, logs: '', metrics: { predict_time: 0.1 } };
   if (job.state === 'cancelled') return { status: 200, json: { ...common, status: 'canceled' } };
-  const error = behaviour.isContentRefused
+  const error = behaviour.isContentRejected
     ? 'Exception: NSFW content detected'
     : 'CUDA out of memory at /src/predict.py';
-  if (behaviour.isFailing || behaviour.isContentRefused) {
+  if (behaviour.isFailing || behaviour.isContentRejected) {
     return { status: 200, json: { ...common, status: 'failed', error } };
   }
-  const output = [`data:image/png;base64,${(await drawPicture(prompt)).toString('base64')}`];
+  const output = [`data:image/png;base64,${(await drawImage(prompt)).toString('base64')}`];
   return { status: 200, json: { ...common, status: 'succeeded', output: behaviour.hasNoOutput ? null : output } };
 }

@@ -8,7 +8,7 @@ import { answerSubmit, OTHER_TYPES, rejectionHeaders, textOf } from './protocol.
 import type { Incoming, Reply, Room, Wording } from './protocol.ts';
 
 const ONE = /^(\/[\w-]+\/[\w-]+)\/requests\/([\w-]+)(?:\/(status|cancel))?$/;
-const TEXT = 'The text of this provider, which nobody may pass on.';
+const TEXT = 'The text of this provider, which no one may pass on.';
 
 const wording: Wording = {
   error(status, kind, prompt) {
@@ -27,12 +27,12 @@ export async function handleFal(room: Room, incoming: Incoming): Promise<Reply> 
   const prompt = textOf(body, 'prompt');
   const behaviour = readBehaviour(prompt);
   const reject = (status: number): Reply => {
-    room.log({ protocol: 'fal', kind: 'refused', prompt, status });
+    room.log({ protocol: 'fal', kind: 'rejected', prompt, status });
     return wording.error(status, 'other', prompt);
   };
   if (!path.startsWith('/test/')) return reject(404);
-  if (behaviour.refuseStatus > 0) return reject(behaviour.refuseStatus);
-  if (room.jobs.isStillRefused('fal', prompt)) return reject(503);
+  if (behaviour.rejectStatus > 0) return reject(behaviour.rejectStatus);
+  if (room.jobs.isStillRejected('fal', prompt)) return reject(503);
   const hookUrl = query.get('fal_webhook');
   const job = room.jobs.create('fal', prompt, { fields: body, ...(hookUrl === null ? {} : { hookUrl }) });
   return answerSubmit(
@@ -63,7 +63,7 @@ function oneRequest(room: Room, method: string, { id, what }: { id: string; what
 }
 
 function result(room: Room, job: Job): Reply {
-  if (job.behaviour.isContentRefused) return wording.error(422, 'content');
+  if (job.behaviour.isContentRejected) return wording.error(422, 'content');
   if (job.behaviour.isFailing) return { status: 500, json: { detail: 'CUDA out of memory at /src/predict.py' } };
   const image = { url: room.fileUrl(job), width: 64, height: 64, content_type: 'image/png' };
   return { status: 200, json: { images: job.behaviour.hasNoOutput ? [] : [image], seed: 7 } };

@@ -44,8 +44,8 @@ export interface Jobs {
   create(protocol: Protocol, prompt: string, details?: SubmitDetails): Job;
   find(protocol: Protocol, id: string): Job | undefined;
   findByKey(idempotencyKey: string): Job | undefined;
-  /** Counts a submit of a `[refuse-first N]` prompt; true while it is to be rejected. */
-  isStillRefused(protocol: Protocol, prompt: string): boolean;
+  /** Counts a submit of a `[reject-first N]` prompt; true while it is to be rejected. */
+  isStillRejected(protocol: Protocol, prompt: string): boolean;
 }
 
 export function createJobs(log: (line: Omit<LogLine, 'at'>) => void, holds: Holds): Jobs {
@@ -115,10 +115,10 @@ export function createJobs(log: (line: Omit<LogLine, 'at'>) => void, holds: Hold
 
     findByKey: (idempotencyKey) => byKey.get(idempotencyKey),
 
-    isStillRefused(protocol, prompt) {
+    isStillRejected(protocol, prompt) {
       const count = (rejections.get(`${protocol} ${prompt}`) ?? 0) + 1;
       rejections.set(`${protocol} ${prompt}`, count);
-      return count <= readBehaviour(prompt).refuseFirst;
+      return count <= readBehaviour(prompt).rejectFirst;
     },
   };
 }

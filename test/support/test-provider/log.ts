@@ -9,11 +9,11 @@ export const PROTOCOLS = ['openai', 'replicate', 'tasks', 'cog', 'fal', 'runway'
 export type Protocol = (typeof PROTOCOLS)[number];
 
 /**
- * `submit`: work was accepted, once per job. `replay`: a repeated idempotency key, no new work. `refused`: nothing
+ * `submit`: work was accepted, once per job. `replay`: a repeated idempotency key, no new work. `rejected`: nothing
  * was accepted. `finished`: the work ended by itself. `file`: a result was fetched. `hook`: a callback was sent, and
  * answered with `status`. `left`: the submitting client disconnected before the response.
  */
-export type LogKind = 'submit' | 'replay' | 'refused' | 'poll' | 'cancel' | 'finished' | 'file' | 'hook' | 'left';
+export type LogKind = 'submit' | 'replay' | 'rejected' | 'poll' | 'cancel' | 'finished' | 'file' | 'hook' | 'left';
 
 export interface LogLine {
   /** Unix milliseconds. */

@@ -17,12 +17,12 @@ import { createJobs } from './jobs.ts';
 import type { Job } from './jobs.ts';
 import { handleCog } from './cog.ts';
 import { handleFal } from './fal.ts';
-import { drawFilm } from './film.ts';
+import { drawVideo } from './video.ts';
 import { createHolds } from './holds.ts';
 import { createLog, PROTOCOLS } from './log.ts';
 import type { Protocol } from './log.ts';
 import { handleOpenAi } from './openai.ts';
-import { drawPicture } from './picture.ts';
+import { drawImage } from './image.ts';
 import type { Incoming, ReceivedFile, Reply, Room } from './protocol.ts';
 import { handleReplicate } from './replicate.ts';
 import { handleRunway } from './runway.ts';
@@ -83,7 +83,7 @@ async function sendFile(request: IncomingMessage, response: ServerResponse, job:
     response.writeHead(404).end();
     return;
   }
-  const { fileRedirect, hasHtmlFile, hasHugeFile, isFilm, cutFileBytes } = job.behaviour;
+  const { fileRedirect, hasHtmlFile, hasHugeFile, isVideo, cutFileBytes } = job.behaviour;
   const bearer = bearerOf(request);
   const credential = bearer === undefined ? {} : { bearer };
   log({ protocol: job.protocol, kind: 'file', jobId: job.id, prompt: job.prompt, ...credential });
@@ -96,9 +96,9 @@ async function sendFile(request: IncomingMessage, response: ServerResponse, job:
     response.writeHead(200, { 'content-type': 'image/png', 'content-length': 3e12 }).write('x');
     return;
   }
-  const whole = isFilm ? await drawFilm(job.prompt) : await drawPicture(job.prompt);
+  const whole = isVideo ? await drawVideo(job.prompt) : await drawImage(job.prompt);
   const bytes = cutFileBytes > 0 ? whole.subarray(0, cutFileBytes) : whole;
-  response.writeHead(200, { 'content-type': isFilm ? 'video/mp4' : 'image/png', 'content-length': bytes.length });
+  response.writeHead(200, { 'content-type': isVideo ? 'video/mp4' : 'image/png', 'content-length': bytes.length });
   if (job.fileBreaksLeft-- > 0) response.write(bytes.subarray(0, bytes.length / 2), () => response.destroy());
   else response.end(bytes);
 }

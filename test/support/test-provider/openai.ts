@@ -4,10 +4,10 @@
  */
 import { readBehaviour } from './behaviour.ts';
 import type { Job } from './jobs.ts';
-import { drawPicture } from './picture.ts';
+import { drawImage } from './image.ts';
 import { answerSubmit, OTHER_TYPES, rejectionHeaders, textOf } from './protocol.ts';
 import type { Incoming, Reply, Room, Wording } from './protocol.ts';
-import { drawSound } from './sound.ts';
+import { drawAudio } from './audio.ts';
 
 const ONE_VIDEO = /^\/videos\/([\w-]+)(\/content)?$/;
 
@@ -15,7 +15,7 @@ const wording: Wording = {
   error(status, kind, prompt) {
     const codes = { content: 'moderation_blocked', model: 'model_not_found', other: null };
     const type = kind === 'content' ? 'image_generation_user_error' : 'invalid_request_error';
-    const message = 'The text of this provider, which nobody may pass on.';
+    const message = 'The text of this provider, which no one may pass on.';
     return {
       status,
       json: { error: { code: codes[kind], message, param: null, type } },
@@ -54,13 +54,13 @@ async function accept(
 ): Promise<Reply> {
   const behaviour = readBehaviour(prompt);
   const reject = (status: number, kind: 'content' | 'model' | 'other' = 'other'): Reply => {
-    room.log({ protocol: 'openai', kind: 'refused', prompt, status });
+    room.log({ protocol: 'openai', kind: 'rejected', prompt, status });
     return wording.error(status, kind, prompt);
   };
   if (textOf(body, 'model') === 'missing-model') return reject(404, 'model');
-  if (behaviour.refuseStatus > 0) return reject(behaviour.refuseStatus);
-  if (room.jobs.isStillRefused('openai', prompt)) return reject(503);
-  if (behaviour.isContentRefused) return reject(400, 'content');
+  if (behaviour.rejectStatus > 0) return reject(behaviour.rejectStatus);
+  if (room.jobs.isStillRejected('openai', prompt)) return reject(503);
+  if (behaviour.isContentRejected) return reject(400, 'content');
   const received = files.map(({ field, mimeType, bytes }) => `${field} ${mimeType} ${bytes.length}`);
   return proceed(room.jobs.create('openai', prompt, { fields: body, ...(received.length === 0 ? {} : { received }) }));
 }
@@ -84,7 +84,7 @@ async function answer(
 
 async function imageOf(room: Room, { body }: Incoming, job: Job): Promise<Reply> {
   const isByUrl = textOf(body, 'response_format') === 'url';
-  const image = isByUrl ? { url: room.fileUrl(job) } : { b64_json: (await drawPicture(job.prompt)).toString('base64') };
+  const image = isByUrl ? { url: room.fileUrl(job) } : { b64_json: (await drawImage(job.prompt)).toString('base64') };
   return {
     status: 200,
     json: { created: Math.floor(job.createdAt / 1000), data: job.behaviour.hasNoOutput ? [] : [image] },
@@ -92,7 +92,7 @@ async function imageOf(room: Room, { body }: Incoming, job: Job): Promise<Reply>
 }
 
 async function speechOf(_room: Room, _incoming: Incoming, job: Job): Promise<Reply> {
-  const bytes = job.behaviour.hasNoOutput ? Buffer.alloc(0) : drawSound(job.prompt);
+  const bytes = job.behaviour.hasNoOutput ? Buffer.alloc(0) : drawAudio(job.prompt);
   return { status: 200, bytes, mimeType: 'audio/wav' };
 }
 

@@ -22,8 +22,8 @@ export interface TestProvider {
 
 /** Starts the provider on a free port and waits until it listens. It ends with our process in any case. */
 export async function startTestProvider(): Promise<TestProvider> {
-  const folder = await mkdtemp(path.join(tmpdir(), 'test-provider-'));
-  const logFile = path.join(folder, 'log.jsonl');
+  const directory = await mkdtemp(path.join(tmpdir(), 'test-provider-'));
+  const logFile = path.join(directory, 'log.jsonl');
   const main = packageModule('test/support/test-provider/main.ts');
   const child = spawn(process.execPath, [main, '--log', logFile, '--until-stdin-ends'], {
     cwd: packageFile('.'),
@@ -62,7 +62,7 @@ export async function startTestProvider(): Promise<TestProvider> {
     async stop() {
       child.kill('SIGTERM');
       await exited;
-      await rm(folder, { recursive: true, force: true });
+      await rm(directory, { recursive: true, force: true });
     },
   };
 }

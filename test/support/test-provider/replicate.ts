@@ -23,13 +23,13 @@ export async function handleReplicate(room: Room, incoming: Incoming): Promise<R
     const prompt = textOf(body['input'], 'prompt');
     const behaviour = readBehaviour(prompt);
     const reject = (status: number, kind: 'model' | 'other' = 'other'): Reply => {
-      room.log({ protocol: 'replicate', kind: 'refused', prompt, status });
+      room.log({ protocol: 'replicate', kind: 'rejected', prompt, status });
       return wording.error(status, kind, prompt);
     };
     const model = create[1] ?? textOf(body, 'version');
     if (model === '' || model === 'missing-model') return reject(422, 'model');
-    if (behaviour.refuseStatus > 0) return reject(behaviour.refuseStatus);
-    if (room.jobs.isStillRefused('replicate', prompt)) return reject(503);
+    if (behaviour.rejectStatus > 0) return reject(behaviour.rejectStatus);
+    if (room.jobs.isStillRejected('replicate', prompt)) return reject(503);
     const hookUrl = textOf(body, 'webhook');
     const job = room.jobs.create('replicate', prompt, hookUrl === '' ? {} : { hookUrl });
     return answerSubmit(job, { status: 201, json: { ...prediction(room, job), status: 'starting' } }, wording);
@@ -59,16 +59,16 @@ export async function handleReplicate(room: Room, incoming: Incoming): Promise<R
 }
 
 function prediction(room: Room, job: Job): Record<string, unknown> {
-  const { isFailing, isContentRefused, hasNoOutput } = job.behaviour;
+  const { isFailing, isContentRejected, hasNoOutput } = job.behaviour;
   const common = {
     id: job.id,
-    model: 'test/picture',
+    model: 'test/image',
     input: { prompt: job.prompt },
     created_at: new Date(job.createdAt),
   };
   if (job.state === 'running') return { ...common, status: 'processing', output: null, error: null };
   if (job.state === 'cancelled') return { ...common, status: 'canceled', output: null, error: null };
-  if (isContentRefused) {
+  if (isContentRejected) {
     const error = 'The input or output was flagged as sensitive. (E005)';
     return { ...common, status: 'failed', output: null, error };
   }

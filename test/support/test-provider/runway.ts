@@ -8,7 +8,7 @@ import { answerSubmit, OTHER_TYPES, rejectionHeaders, textOf } from './protocol.
 import type { Incoming, Reply, Room, Wording } from './protocol.ts';
 
 const ONE = /^\/tasks\/([\w-]+)$/;
-const TEXT = 'The text of this provider, which nobody may pass on.';
+const TEXT = 'The text of this provider, which no one may pass on.';
 
 const wording: Wording = {
   error(status, kind, prompt) {
@@ -25,12 +25,12 @@ export async function handleRunway(room: Room, incoming: Incoming): Promise<Repl
     const prompt = textOf(body, 'promptText');
     const behaviour = readBehaviour(prompt);
     const reject = (status: number, kind: 'model' | 'other' = 'other'): Reply => {
-      room.log({ protocol: 'runway', kind: 'refused', prompt, status });
+      room.log({ protocol: 'runway', kind: 'rejected', prompt, status });
       return wording.error(status, kind, prompt);
     };
     if (textOf(body, 'model') === 'missing-model') return reject(400, 'model');
-    if (behaviour.refuseStatus > 0) return reject(behaviour.refuseStatus);
-    if (room.jobs.isStillRefused('runway', prompt)) return reject(503);
+    if (behaviour.rejectStatus > 0) return reject(behaviour.rejectStatus);
+    if (room.jobs.isStillRejected('runway', prompt)) return reject(503);
     const job = room.jobs.create('runway', prompt, { fields: body });
     return answerSubmit(job, { status: 200, json: { id: job.id } }, wording);
   }
@@ -55,7 +55,7 @@ export async function handleRunway(room: Room, incoming: Incoming): Promise<Repl
 function task(room: Room, job: Job): Record<string, unknown> {
   const common = { id: job.id, createdAt: new Date(job.createdAt) };
   if (job.state === 'running') return { ...common, status: 'RUNNING', progress: 0.5 };
-  if (job.behaviour.isContentRefused)
+  if (job.behaviour.isContentRejected)
     return { ...common, status: 'FAILED', failure: TEXT, failureCode: 'SAFETY.INPUT.TEXT' };
   if (job.behaviour.isFailing) {
     return { ...common, status: 'FAILED', failure: 'CUDA out of memory at /src/predict.py', failureCode: 'INTERNAL' };

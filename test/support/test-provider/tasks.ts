@@ -8,7 +8,7 @@ const ONE = /^\/tasks\/([\w-]+)(\/cancel)?$/;
 
 const wording: Wording = {
   error(status, kind, prompt) {
-    const message = 'The text of this provider, which nobody may pass on.';
+    const message = 'The text of this provider, which no one may pass on.';
     const errorCode = kind === 'model' ? 'MODEL_UNAVAILABLE' : status === 429 ? 'RATE_LIMITED' : 'INVALID_REQUEST';
     return {
       status,
@@ -33,19 +33,19 @@ export async function handleTasks(room: Room, incoming: Incoming): Promise<Reply
     const known = key === undefined ? undefined : room.jobs.findByKey(key);
     if (known !== undefined) {
       if (known.prompt !== prompt) {
-        room.log({ protocol: 'tasks', kind: 'refused', prompt, status: 422, ...keyed });
+        room.log({ protocol: 'tasks', kind: 'rejected', prompt, status: 422, ...keyed });
         return { status: 422, json: { code: 422, message: '', data: null, error_code: 'IDEMPOTENCY_KEY_MISMATCH' } };
       }
       room.log({ protocol: 'tasks', kind: 'replay', jobId: known.id, prompt, ...keyed });
       return success({ taskId: known.id }, { 'idempotent-replay': 'true' });
     }
     const reject = (status: number, kind: 'model' | 'other' = 'other'): Reply => {
-      room.log({ protocol: 'tasks', kind: 'refused', prompt, status, ...keyed });
+      room.log({ protocol: 'tasks', kind: 'rejected', prompt, status, ...keyed });
       return wording.error(status, kind, prompt);
     };
     if (textOf(body, 'model') === 'missing-model') return reject(400, 'model');
-    if (behaviour.refuseStatus > 0) return reject(behaviour.refuseStatus);
-    if (room.jobs.isStillRefused('tasks', prompt)) return reject(503);
+    if (behaviour.rejectStatus > 0) return reject(behaviour.rejectStatus);
+    if (room.jobs.isStillRejected('tasks', prompt)) return reject(503);
     const job = room.jobs.create('tasks', prompt, { idempotencyKey: key });
     return answerSubmit(job, success({ taskId: job.id }), wording);
   }
@@ -85,12 +85,12 @@ function detail(room: Room, job: Job): Record<string, unknown> {
   const fail = (code: string, reason: string): Record<string, unknown> => ({
     ...common,
     status: 'fail',
-    error: { code, reason, message: 'The text of this provider, which nobody may pass on.' },
+    error: { code, reason, message: 'The text of this provider, which no one may pass on.' },
     ...billing,
   });
   if (job.state === 'running') return { ...common, status: 'handling', progress: 0.5 };
   if (job.state === 'cancelled') return fail('TASK_CANCELLED', 'cancelled');
-  if (job.behaviour.isContentRefused) return fail('TASK_FAILED', 'content_rejected');
+  if (job.behaviour.isContentRejected) return fail('TASK_FAILED', 'content_rejected');
   if (job.behaviour.isFailing) return fail('TASK_FAILED', 'provider_error');
   const url = room.fileUrl(job);
   const expireAt = common.created + 1800;

@@ -157,16 +157,16 @@ describe('a chat request', () => {
   it('is rejected by name for an invalid tool selection', () => {
     const tools = [TOOL];
     const named = (name: string) => ({ type: 'function', function: { name } });
-    const place = 'tool_choice.allowed_tools';
+    const param = 'tool_choice.allowed_tools';
     const cases: readonly (readonly [unknown, string, string])[] = [
-      [undefined, place, 'missing_required_parameter'],
-      [{ tools: [named('get_weather')] }, `${place}.mode`, 'missing_required_parameter'],
-      [{ mode: 'none', tools: [named('get_weather')] }, `${place}.mode`, 'invalid_value'],
-      [{ mode: 'auto' }, `${place}.tools`, 'invalid_value'],
-      [{ mode: 'auto', tools: [] }, `${place}.tools`, 'invalid_value'],
-      [{ mode: 'auto', tools: [named('other')] }, `${place}.tools.0.function.name`, 'invalid_value'],
-      [{ mode: 'auto', tools: [{ type: 'function', name: 'f' }] }, `${place}.tools.0.function.name`, 'invalid_value'],
-      [{ mode: 'auto', tools: [{ type: 'custom' }] }, `${place}.tools.0.type`, 'unsupported_parameter'],
+      [undefined, param, 'missing_required_parameter'],
+      [{ tools: [named('get_weather')] }, `${param}.mode`, 'missing_required_parameter'],
+      [{ mode: 'none', tools: [named('get_weather')] }, `${param}.mode`, 'invalid_value'],
+      [{ mode: 'auto' }, `${param}.tools`, 'invalid_value'],
+      [{ mode: 'auto', tools: [] }, `${param}.tools`, 'invalid_value'],
+      [{ mode: 'auto', tools: [named('other')] }, `${param}.tools.0.function.name`, 'invalid_value'],
+      [{ mode: 'auto', tools: [{ type: 'function', name: 'f' }] }, `${param}.tools.0.function.name`, 'invalid_value'],
+      [{ mode: 'auto', tools: [{ type: 'custom' }] }, `${param}.tools.0.type`, 'unsupported_parameter'],
     ];
     for (const [allowed, param, code] of cases) {
       const choice = { type: 'allowed_tools', ...(allowed === undefined ? {} : { allowed_tools: allowed }) };

@@ -145,7 +145,7 @@ describe('the client of OpenAI, for chat completions', () => {
       return true;
     });
     await assert.rejects(bad(strict, { temperature: 9 }), OpenAI.BadRequestError);
-    const unauthenticated = new OpenAI({ apiKey: 'dk_live_nobody', baseURL: `${served.url}/v1`, maxRetries: 0 });
+    const unauthenticated = new OpenAI({ apiKey: 'dk_live_unknown', baseURL: `${served.url}/v1`, maxRetries: 0 });
     await assert.rejects(bad(unauthenticated, {}), (error: unknown) => {
       assert.ok(error instanceof OpenAI.AuthenticationError);
       assert.equal(error.code, 'permission_denied');

@@ -158,7 +158,7 @@ export async function loadTokenizers(): Promise<ReadonlyMap<string, Count>> {
     import('gpt-tokenizer/bpeRanks/r50k_base'),
     import('gpt-tokenizer/bpeRanks/o200k_base'),
   ]);
-  const ideographs = Array.from({ length: IDEOGRAPHS }, (_, place) => String.fromCodePoint(FIRST_IDEOGRAPH + place));
+  const ideographs = Array.from({ length: IDEOGRAPHS }, (_, index) => String.fromCodePoint(FIRST_IDEOGRAPH + index));
   const known = new Set<unknown>(large.default);
   const words = ideographs.flatMap((one) => ideographs.map((other) => one + other)).filter((word) => !known.has(word));
   const encodings = {

@@ -187,21 +187,24 @@ describe('a live process', () => {
   it('sweeps others only after its own lease was unbroken for as long as theirs may last', async () => {
     const caller = await room.newCaller();
     const call = newTextCall(caller);
-    const [owner, judge] = [await openTextProcess(room), await openTextProcess(room)];
+    const [owner, sweeper] = [await openTextProcess(room), await openTextProcess(room)];
     await owner.ledger.hold(call);
     // As after an outage of the database: every lease has expired, and one process is back before the others.
     await owner.lapse();
-    await judge.lapse();
-    await room.rows(`UPDATE text_processes SET unbroken_since = now() - interval '1 h' WHERE id = $1`, judge.processId);
-    await judge.renew();
-    assert.equal(await sweepTextCalls(room.database, judge.processId), 0);
+    await sweeper.lapse();
+    await room.rows(
+      `UPDATE text_processes SET unbroken_since = now() - interval '1 h' WHERE id = $1`,
+      sweeper.processId,
+    );
+    await sweeper.renew();
+    assert.equal(await sweepTextCalls(room.database, sweeper.processId), 0);
     assert.equal((await readTextCall(room, call.id))?.settled_at, null);
 
     await owner.renew();
-    assert.equal(await judge.sweep(), 0);
+    assert.equal(await sweeper.sweep(), 0);
 
     owner.ledger.settle(settlementOf(call, 400n));
-    await Promise.all([owner.close(), judge.close()]);
+    await Promise.all([owner.close(), sweeper.close()]);
     assert.equal((await readTextCall(room, call.id))?.captured_micro_usd, 400n);
   });
 

@@ -33,7 +33,7 @@ after(async () => {
 });
 
 /** Available and held amounts, and how many calls are under way. */
-async function standing({ accountId }: Caller): Promise<readonly [bigint, bigint, number]> {
+async function balancesOf({ accountId }: Caller): Promise<readonly [bigint, bigint, number]> {
   const { availableMicroUsd, heldMicroUsd, textStreams } = await readAccount(room.database, accountId);
   return [availableMicroUsd, heldMicroUsd, textStreams];
 }
@@ -58,7 +58,7 @@ describe('a text call', () => {
 
     await process.ledger.hold(call);
 
-    assert.deepEqual(await standing(caller), [4_000n, 1_000n, 1]);
+    assert.deepEqual(await balancesOf(caller), [4_000n, 1_000n, 1]);
     const held = await readTextCall(room, call.id);
     assert.equal(held?.settled_at, null);
     assert.equal(held.process_id, process.processId);
@@ -67,7 +67,7 @@ describe('a text call', () => {
     process.ledger.settle(settlementOf(call, 123n, { isEstimated: true }));
     await process.ledger.flush();
 
-    assert.deepEqual(await standing(caller), [4_877n, 0n, 0]);
+    assert.deepEqual(await balancesOf(caller), [4_877n, 0n, 0]);
     assert.deepEqual(await entriesOf(room, call.id), [
       ['hold', 1_000n, 4_000n, 1_000n],
       ['capture', 123n, 4_000n, 877n],
@@ -154,7 +154,7 @@ describe('a text call', () => {
     process.ledger.settle(settlementOf(odd, -5n, { inputTokens: -1, cachedInputTokens: 4.5 }));
     await process.ledger.flush();
 
-    assert.deepEqual(await standing(caller), [9_000n, 0n, 0]);
+    assert.deepEqual(await balancesOf(caller), [9_000n, 0n, 0]);
     assert.equal((await readTextCall(room, dear.id))?.input_tokens, 2_147_483_647);
     assert.equal((await readTextCall(room, odd.id))?.cached_input_tokens, 0);
     await provesItself();
@@ -171,7 +171,7 @@ describe('a text call', () => {
     process.ledger.settle(settlementOf(call, 400n));
     await Promise.all([process.ledger.flush(), other.ledger.flush()]);
 
-    assert.deepEqual(await standing(caller), [4_900n, 0n, 0]);
+    assert.deepEqual(await balancesOf(caller), [4_900n, 0n, 0]);
     assert.equal((await entriesOf(room, call.id)).length, 3);
     await provesItself();
   });
@@ -190,7 +190,7 @@ describe('a text call', () => {
     other.ledger.settle(settlementOf(captured, 0n));
     await other.ledger.flush();
 
-    assert.deepEqual(await standing(caller), [1_000n, 3_000n, 1]);
+    assert.deepEqual(await balancesOf(caller), [1_000n, 3_000n, 1]);
     await provesItself();
   });
 
@@ -222,7 +222,7 @@ describe('a text call', () => {
     const key = await createKey(room.database, caller.accountId, { name: 'second', scopes: SCOPES });
     const calls = [newTextCall(caller), newTextCall({ ...caller, keyId: key.id }), newTextCall(caller)];
     for (const call of calls) await process.ledger.hold(call);
-    for (const [place, call] of calls.entries()) process.ledger.settle(settlementOf(call, BigInt(10 ** place)));
+    for (const [index, call] of calls.entries()) process.ledger.settle(settlementOf(call, BigInt(10 ** index)));
     await process.ledger.flush();
 
     const today = new Date().toISOString().slice(0, 10);
@@ -251,16 +251,16 @@ describe('many text calls of one account', () => {
     assert.deepEqual(new Set(await outcomesOf(calls)), new Set(['held']));
 
     assert.deepEqual(room.statements, ['move_text_money', 'move_text_money']);
-    assert.deepEqual(await standing(caller), [940_000n, 60_000n, 60]);
-    for (const [place, { id }] of calls.entries()) {
-      const held = BigInt(place + 1) * 1_000n;
+    assert.deepEqual(await balancesOf(caller), [940_000n, 60_000n, 60]);
+    for (const [index, { id }] of calls.entries()) {
+      const held = BigInt(index + 1) * 1_000n;
       assert.deepEqual(await entriesOf(room, id), [['hold', 1_000n, 1_000_000n - held, held]]);
     }
     for (const call of calls) process.ledger.settle(settlementOf(call, 10n));
     room.forgetStatements();
     await process.ledger.flush();
     assert.deepEqual(room.statements, ['move_text_money']);
-    assert.deepEqual(await standing(caller), [999_400n, 0n, 0]);
+    assert.deepEqual(await balancesOf(caller), [999_400n, 0n, 0]);
     await provesItself();
   });
 
@@ -282,7 +282,7 @@ describe('many text calls of one account', () => {
     assert.ok(poor instanceof InsufficientBalanceError && poorer instanceof InsufficientBalanceError);
     assert.deepEqual([poor.accountId, poor.availableMicroUsd, poor.neededMicroUsd], [caller.accountId, 1_000n, 4_000n]);
     assert.deepEqual([poorer.availableMicroUsd, poorer.neededMicroUsd], [0n, 1n]);
-    assert.deepEqual(await standing(caller), [0n, 9_000n, 4]);
+    assert.deepEqual(await balancesOf(caller), [0n, 9_000n, 4]);
     await provesItself();
   });
 
@@ -297,7 +297,7 @@ describe('many text calls of one account', () => {
       await process.ledger.hold(call);
     }
 
-    assert.deepEqual(await standing(caller), [0n, 1_000n, 1]);
+    assert.deepEqual(await balancesOf(caller), [0n, 1_000n, 1]);
   });
 
   it('that cost more than the maximum are rejected, without affecting others', async () => {
@@ -327,7 +327,7 @@ describe('many text calls of one account', () => {
     await assert.rejects(process.ledger.hold(newTextCall(caller)), InsufficientBalanceError);
     await assert.rejects(room.creator.create(caller, body(), undefined), InsufficientBalanceError);
 
-    assert.deepEqual(await standing(caller), [500n, 2n * PRICE + 1_000n, 1]);
+    assert.deepEqual(await balancesOf(caller), [500n, 2n * PRICE + 1_000n, 1]);
     await provesItself();
   });
 
@@ -346,7 +346,7 @@ describe('many text calls of one account', () => {
 
     assert.deepEqual(namesOf(outcomes), ['held', 'held', 'UniqueViolationError', 'held']);
     assert.ok(outcomes[2] instanceof UniqueViolationError);
-    assert.deepEqual(await standing(caller), [96_000n, 4_000n, 4]);
+    assert.deepEqual(await balancesOf(caller), [96_000n, 4_000n, 4]);
     await provesItself();
   });
 });
@@ -364,11 +364,11 @@ describe('the concurrency limit of text calls', () => {
     const outcomes = [...here, ...there];
     assert.equal(outcomes.filter((outcome) => outcome === 'held').length, 7);
     const rejections = outcomes.filter((outcome) => outcome !== 'held');
-    assert.ok(rejections.every((refusal) => refusal instanceof TooManyStreamsError && refusal.cap === 7));
-    assert.deepEqual((await standing(caller))[2], 7);
+    assert.ok(rejections.every((rejection) => rejection instanceof TooManyStreamsError && rejection.cap === 7));
+    assert.deepEqual((await balancesOf(caller))[2], 7);
 
     // Two end, and two more are accepted.
-    const held = calls.filter((_, place) => outcomes[place] === 'held');
+    const held = calls.filter((_, index) => outcomes[index] === 'held');
     for (const call of held.slice(0, 2)) process.ledger.settle(settlementOf(call, 1n));
     await process.ledger.flush();
     const more = await outcomesOf(
@@ -389,7 +389,7 @@ describe('the concurrency limit of text calls', () => {
     await assert.rejects(process.ledger.hold(newTextCall(caller)), TooManyStreamsError);
     await process.ledger.flush();
 
-    assert.equal((await standing(caller))[2], 0);
+    assert.equal((await balancesOf(caller))[2], 0);
     await provesItself();
   });
 });
@@ -414,10 +414,10 @@ describe('a key with spend caps', () => {
     const outcomes = await outcomesOf(Array.from({ length: 5 }, () => newTextCall(caller)));
 
     assert.deepEqual(namesOf(outcomes), ['held', 'held', 'held', 'SpendCapError', 'SpendCapError']);
-    const [, , , refusal] = outcomes;
-    assert.ok(refusal instanceof SpendCapError);
+    const [, , , rejection] = outcomes;
+    assert.ok(rejection instanceof SpendCapError);
     assert.deepEqual(
-      [refusal.period, refusal.capMicroUsd, refusal.leftMicroUsd, refusal.neededMicroUsd],
+      [rejection.period, rejection.capMicroUsd, rejection.leftMicroUsd, rejection.neededMicroUsd],
       ['total', 3_500n, 500n, 1_000n],
     );
     await provesItself();
@@ -462,11 +462,11 @@ describe('when the database is unavailable', () => {
     away.ledger.settle(settlementOf(call, 100n));
     await away.ledger.flush();
     await assert.rejects(away.ledger.hold(newTextCall(caller)), DatabaseUnavailableError);
-    assert.deepEqual(await standing(caller), [4_000n, 1_000n, 1]);
+    assert.deepEqual(await balancesOf(caller), [4_000n, 1_000n, 1]);
     away.wire.state = 'good';
 
-    await until('the call is settled', async () => (await standing(caller))[2] === 0);
-    assert.deepEqual(await standing(caller), [4_900n, 0n, 0]);
+    await until('the call is settled', async () => (await balancesOf(caller))[2] === 0);
+    assert.deepEqual(await balancesOf(caller), [4_900n, 0n, 0]);
     await away.close();
     await provesItself();
   });
@@ -480,11 +480,11 @@ describe('when the database is unavailable', () => {
     away.wire.state = 'deaf';
     away.ledger.settle(settlementOf(call, 100n));
     await away.ledger.flush();
-    assert.deepEqual(await standing(caller), [4_900n, 0n, 0]);
+    assert.deepEqual(await balancesOf(caller), [4_900n, 0n, 0]);
     away.wire.state = 'good';
     await away.close();
 
-    assert.deepEqual(await standing(caller), [4_900n, 0n, 0]);
+    assert.deepEqual(await balancesOf(caller), [4_900n, 0n, 0]);
     assert.equal((await entriesOf(room, call.id)).length, 3);
     await provesItself();
   });
@@ -501,12 +501,12 @@ describe('when the database is unavailable', () => {
 
     away.wire.state = 'deaf';
     assert.deepEqual(namesOf(await outcomesOf(calls, away)), Array(2).fill('DatabaseUnavailableError'));
-    for (const caller of [plain, capped]) assert.deepEqual(await standing(caller), [4_000n, 1_000n, 1]);
+    for (const caller of [plain, capped]) assert.deepEqual(await balancesOf(caller), [4_000n, 1_000n, 1]);
     away.wire.state = 'good';
 
     for (const caller of [plain, capped]) {
-      await until('nothing is held', async () => (await standing(caller))[2] === 0);
-      assert.deepEqual(await standing(caller), [5_000n, 0n, 0]);
+      await until('nothing is held', async () => (await balancesOf(caller))[2] === 0);
+      assert.deepEqual(await balancesOf(caller), [5_000n, 0n, 0]);
     }
     await away.close();
     await provesItself();
@@ -523,7 +523,7 @@ describe('when the database is unavailable', () => {
 
     await assert.rejects(process.ledger.hold(call), UniqueViolationError);
 
-    assert.deepEqual(await standing(caller), [5_000n, 0n, 0]);
+    assert.deepEqual(await balancesOf(caller), [5_000n, 0n, 0]);
     assert.equal((await readTextCall(room, call.id))?.process_id, null);
     assert.deepEqual(await entriesOf(room, call.id), []);
     await away.close();
@@ -540,10 +540,10 @@ describe('when the database is unavailable', () => {
 
     await away.close();
 
-    assert.deepEqual(await standing(caller), [4_000n, 1_000n, 1]);
+    assert.deepEqual(await balancesOf(caller), [4_000n, 1_000n, 1]);
     await away.lapse();
     await process.sweep();
-    assert.deepEqual(await standing(caller), [4_970n, 0n, 0]);
+    assert.deepEqual(await balancesOf(caller), [4_970n, 0n, 0]);
     await provesItself();
   });
 });
@@ -560,7 +560,7 @@ describe('the shutdown of a process', () => {
 
     await ending.close();
 
-    for (const caller of callers) assert.deepEqual(await standing(caller), [500_000n - 250n * 7n, 0n, 0]);
+    for (const caller of callers) assert.deepEqual(await balancesOf(caller), [500_000n - 250n * 7n, 0n, 0]);
     await provesItself();
   });
 });

@@ -140,7 +140,7 @@ describe('what functions answered', () => {
     assert.equal(await textOf([asked, ...result]), 'temp_c: 18, conditions: rain');
   });
 
-  it('is told function by function where there are several', async () => {
+  it('is listed function by function when there are several', async () => {
     const results = [...called('get_weather', '{}', 'rain'), ...called('get_time', '{}', '12:30')];
     assert.equal(await textOf([asked, ...results]), 'get_weather: rain\nget_time: 12:30');
   });
@@ -157,7 +157,7 @@ describe('what functions answered', () => {
 });
 
 describe('the form of an answer', () => {
-  it('counts as far as it is told to', async () => {
+  it('counts as far as the prompt says', async () => {
     assert.equal(await textOf('Count from 1 to 5.'), '1, 2, 3, 4, 5');
     assert.equal(await textOf('Count from 10 to 4 by 3, one per line.'), '10\n7\n4');
   });
@@ -231,7 +231,7 @@ describe('conversations of every kind', () => {
   });
 });
 
-describe('pictures', () => {
+describe('images', () => {
   const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==';
   const GIF = Buffer.from('474946383961050007008000', 'hex').toString('base64');
   const JPEG = Buffer.from('ffd8ffe000040000ffc0001108001e0028030122', 'hex').toString('base64');
@@ -249,7 +249,7 @@ describe('pictures', () => {
     ]);
   }
 
-  it('are told by kind and size', async () => {
+  it('are described by kind and size', async () => {
     assert.equal(await described(`data:image/png;base64,${PNG}`), 'A PNG image, 1 × 1 pixels, 70 bytes.');
     assert.match(await described(`data:image/gif;base64,${GIF}`), /^A GIF image, 5 × 7 pixels/);
     assert.match(await described(`data:image/jpeg;base64,${JPEG}`), /^A JPEG image, 40 × 30 pixels/);

@@ -47,7 +47,7 @@ describe('tokens', () => {
 });
 
 describe('the cap', () => {
-  it('is never passed, and is told', async () => {
+  it('is never exceeded, and is reported', async () => {
     const efforts = fc.constantFrom(undefined, 'none', 'low', 'high' as const);
     const caps = fc.integer({ min: 1, max: 120 });
     await fc.assert(
@@ -110,8 +110,8 @@ describe('stop sequences', () => {
     const text = 'one two three four five';
     const stops = fc.array(fc.tuple(fc.nat(22), fc.integer({ min: 1, max: 4 })), { minLength: 1, maxLength: 3 });
     await fc.assert(
-      fc.asyncProperty(stops, async (places) => {
-        const stop = places.map(([from, length]) => text.slice(from, from + length));
+      fc.asyncProperty(stops, async (ranges) => {
+        const stop = ranges.map(([from, length]) => text.slice(from, from + length));
         const said = await textOf(`Say exactly: ${text}`, { stop });
         assert.ok(text.startsWith(said));
         for (const sequence of stop) assert.ok(!said.includes(sequence));
@@ -142,7 +142,7 @@ describe('reasoning', () => {
     }
     const [byDefault, none, ...efforts] = lengths;
     assert.deepEqual([byDefault, none], [0, 0]);
-    for (const [place, length] of efforts.entries()) assert.ok(length > (efforts[place - 1] ?? 0));
+    for (const [index, length] of efforts.entries()) assert.ok(length > (efforts[index - 1] ?? 0));
   });
 
   it('comes first, and has nothing in it that clients take for a wrapper', async () => {
@@ -187,7 +187,7 @@ describe('the same request', () => {
 });
 
 describe('log probabilities', () => {
-  it('are told of each token, with its bytes', async () => {
+  it('are reported for each token, with its bytes', async () => {
     const { answer, usage } = await ask('Say exactly: héllo 🎉𓀀 wörld', { topLogprobs: 0 });
     assert.equal(answer.logprobs.length, usage.outputTokens);
     assert.equal(Buffer.from(answer.logprobs.flatMap(({ bytes }) => bytes ?? [])).toString(), answer.text);
@@ -231,7 +231,7 @@ describe('usage', () => {
     }
   });
 
-  it('tells what was read before as cached, in whole messages', async () => {
+  it('reports what was read before as cached, in whole messages', async () => {
     const source = createEmbeddedTextSource(threads);
     const system = says('system', 'You are a meticulous archivist. '.repeat(120));
     const first = [system, says('user', 'In one word, what is your role?')];
@@ -268,7 +268,7 @@ describe('a long answer', () => {
     assert.ok(turns > 10, `${turns} turns`);
   });
 
-  it('ends when nobody listens any more', async () => {
+  it('ends when no one listens any more', async () => {
     const abort = new AbortController();
     const opened = await createEmbeddedTextSource(threads).open(callOf(requestOf(ESSAY)), abort.signal);
     assert.ok(opened.kind === 'events');

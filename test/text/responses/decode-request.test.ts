@@ -39,7 +39,7 @@ function rejectionOf(body: Body, earlier = NOTHING_EARLIER): readonly [string | 
     assert.ok(error instanceof InvalidTextRequest, String(error));
     return [error.param, error.code];
   }
-  assert.fail('it was not refused');
+  assert.fail('it was not rejected');
 }
 
 function messagesOf(input: unknown, rest: Body = {}): readonly Message[] {

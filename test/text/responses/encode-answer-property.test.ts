@@ -23,8 +23,8 @@ const said: fc.Arbitrary<TextEvent> = fc.oneof(
   { weight: 3, arbitrary: word.map((value) => text(value)) },
   { weight: 2, arbitrary: word.map(reasoning) },
   { weight: 1, arbitrary: word.map(refusal) },
-  { weight: 3, arbitrary: fc.tuple(index, fc.constantFrom('f', 'g')).map(([place, name]) => call(place, name)) },
-  { weight: 5, arbitrary: fc.tuple(index, piece).map(([place, value]) => args(place, value)) },
+  { weight: 3, arbitrary: fc.tuple(index, fc.constantFrom('f', 'g')).map(([at, name]) => call(at, name)) },
+  { weight: 5, arbitrary: fc.tuple(index, piece).map(([at, value]) => args(at, value)) },
   { weight: 1, arbitrary: fc.constant<TextEvent>({ type: 'text', choice: 1, text: 'of another answer' }) },
 );
 const reason = fc.constantFrom<FinishReason[]>('stop', 'length', 'tool_calls', 'content_filter');
@@ -122,11 +122,11 @@ describe('a response of any events', () => {
       fc.property(fc.tuple(object, object, object), pieces, (wanted, cuts) => {
         const left = [...wanted];
         const events = [call(0, 'f'), call(1, 'f'), call(2, 'f')];
-        for (const [place, length] of cuts) {
-          events.push(args(place, (left[place] ?? '').slice(0, length)));
-          left[place] = (left[place] ?? '').slice(length);
+        for (const [at, length] of cuts) {
+          events.push(args(at, (left[at] ?? '').slice(0, length)));
+          left[at] = (left[at] ?? '').slice(length);
         }
-        left.forEach((rest, place) => events.push(args(place, rest)));
+        left.forEach((rest, at) => events.push(args(at, rest)));
 
         const { events: stream, answer } = answerOf([...events, finish('tool_calls')]);
 

@@ -271,7 +271,7 @@ describe('the stream of a response', () => {
 
   it('reports an error after ten events, and that the response failed', () => {
     const said: readonly TextEvent[] = [
-      ...Array.from({ length: 8 }, (_, place) => text(`${place} `)),
+      ...Array.from({ length: 8 }, (_, index) => text(`${index} `)),
       call(0, 'f'),
       args(0, '{"x'),
     ];

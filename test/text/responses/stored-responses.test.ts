@@ -178,7 +178,7 @@ describe('a stored response', () => {
       const save = async (id: string, now: number): Promise<void> =>
         saveResponse(long.database, { id, accountId: 'acc', previousId: undefined, now, response: { id }, input: [] });
       // More than one statement deletes at a time.
-      for (let place = 0; place < 503; place++) await save(`resp_old_${place}`, NOW - 31 * DAY_MS);
+      for (let index = 0; index < 503; index++) await save(`resp_old_${index}`, NOW - 31 * DAY_MS);
       await save('resp_new', NOW - 29 * DAY_MS);
 
       const pass = () => deleteExpiredResponses(long.database, { now: NOW, limit: 500 });
@@ -323,9 +323,9 @@ describe('a response in progress', () => {
 /** Responses that continue one another, oldest first. */
 async function chain(accountId: string, length: number): Promise<readonly string[]> {
   const ids: string[] = [];
-  for (let place = 0; place < length; place++) {
-    const said = [text(`a${place}`), finish('stop' as const)];
-    const { id } = await keep(accountId, { input: `q${place}`, previousId: ids.at(-1), said });
+  for (let index = 0; index < length; index++) {
+    const said = [text(`a${index}`), finish('stop' as const)];
+    const { id } = await keep(accountId, { input: `q${index}`, previousId: ids.at(-1), said });
     ids.push(id);
   }
   return ids;
@@ -340,7 +340,7 @@ describe('a conversation', () => {
 
     assert.deepEqual(
       words,
-      Array.from({ length: 50 }, (_, place) => [`user: q${place}`, `assistant: a${place}`]).flat(),
+      Array.from({ length: 50 }, (_, index) => [`user: q${index}`, `assistant: a${index}`]).flat(),
     );
     assert.equal(wordsOf(await continued(accountId, ids[9] ?? '')).length, 20);
   });

@@ -90,7 +90,7 @@ describe('a call of an upstream', { timeout: 240_000 }, () => {
     it('is not timed out because of a slow reader', async () => {
       model = { ...model, limits: { idleSeconds: 1 } };
       const holds = [gate(), gate()] as const;
-      upstream.script({ pace: (place) => holds[place - 2]?.passed ?? Promise.resolve() });
+      upstream.script({ pace: (index) => holds[index - 2]?.passed ?? Promise.resolve() });
       const opened = await open(bench.router, await chatCall(model, { stream: true }));
       assert.equal(opened.kind, 'frames');
       const pieces = opened.frames[Symbol.asyncIterator]();
@@ -127,7 +127,7 @@ describe('a call of an upstream', { timeout: 240_000 }, () => {
       for (const goes of ['abort', 'return'] as const) {
         const count = upstream.requests.length;
         upstream.script({
-          reply: { text: Array.from({ length: 50 }, (_, place) => ` word${place}`) },
+          reply: { text: Array.from({ length: 50 }, (_, index) => ` word${index}`) },
           silentAfter: 10,
         });
         const gone = new AbortController();

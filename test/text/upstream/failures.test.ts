@@ -216,7 +216,7 @@ describe('an upstream that misbehaves', { timeout: 240_000 }, () => {
     };
 
     it('a broken connection, an early end, an error or garbage end it with a failure, after the partial output', async () => {
-      const pieces = Array.from({ length: 10 }, (_, place) => ` word${place}`);
+      const pieces = Array.from({ length: 10 }, (_, index) => ` word${index}`);
       for (const behaviour of [{ breaksAfter: 10 }, { endsAfter: 10 }, { errorAfter: 10 }] satisfies Behaviour[]) {
         const { texts, error } = await broken({ reply: { text: pieces }, ...behaviour });
         assert.equal(error.reason, 'upstream_invalid');

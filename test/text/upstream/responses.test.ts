@@ -62,7 +62,7 @@ describe('responses of an upstream that has them', { timeout: 180_000 }, () => {
     );
     assert.deepEqual(
       events.map((event) => event['sequence_number']),
-      events.map((_, place) => place),
+      events.map((_, index) => index),
     );
     assert.deepEqual(
       types,
@@ -94,7 +94,7 @@ describe('responses of an upstream that has them', { timeout: 180_000 }, () => {
   it('has the whole response, after the last frame', async () => {
     let release = (): void => undefined;
     const released = new Promise<void>((resolve) => (release = resolve));
-    upstream.script({ pace: (place) => (place === 1 ? released : Promise.resolve()) });
+    upstream.script({ pace: (index) => (index === 1 ? released : Promise.resolve()) });
     const opened = await open(bench.router, await responsesCall(model, { stream: true }));
     assert.equal(opened.kind, 'frames');
     assert.equal(opened.whole?.(), undefined);
@@ -194,13 +194,13 @@ describe('responses of an upstream that has them', { timeout: 180_000 }, () => {
     for (const scripted of [
       events,
       responseEvents(HELLO).toSpliced(3, 0, { type: 'keepalive', sequence_number: 3 }),
-      responseEvents(HELLO).map((event, place) => ({ ...event, sequence_number: place * 2 })),
+      responseEvents(HELLO).map((event, index) => ({ ...event, sequence_number: index * 2 })),
     ]) {
       upstream.script({ events: scripted });
       const frames = await framesOf(bench.router, await responsesCall(model, { stream: true }));
       assert.deepEqual(
         frames.map((frame) => dataOf(frame)['sequence_number']),
-        frames.map((_, place) => place),
+        frames.map((_, index) => index),
       );
       assert.equal(frames.length, events.length);
     }
@@ -245,7 +245,7 @@ describe('a response that is passed on and interrupted', { timeout: 180_000 }, (
   });
 
   /** The events of a failing stream, and those that report the failure. */
-  const broken = async (behaviour: Behaviour): Promise<{ passed: readonly Json[]; told: readonly Json[] }> => {
+  const broken = async (behaviour: Behaviour): Promise<{ passed: readonly Json[]; reported: readonly Json[] }> => {
     upstream.script(behaviour);
     const opened = await open(bench.router, await responsesCall(model, { stream: true }));
     assert.equal(opened.kind, 'frames');
@@ -257,26 +257,26 @@ describe('a response that is passed on and interrupted', { timeout: 180_000 }, (
     );
     assert.ok(error instanceof TextFailure, String(error));
     assert.equal(opened.whole?.(), undefined);
-    return { passed: frames.map(dataOf), told: (opened.fail?.(PROBLEM) ?? []).map(dataOf) };
+    return { passed: frames.map(dataOf), reported: (opened.fail?.(PROBLEM) ?? []).map(dataOf) };
   };
   /** With sequence numbers, and without a final event. */
   const numbered = (...events: readonly Json[]): Behaviour => ({
-    events: [...responseEvents(HELLO).slice(0, 2), ...events, {}].map((event, place) => ({
+    events: [...responseEvents(HELLO).slice(0, 2), ...events, {}].map((event, index) => ({
       ...event,
-      sequence_number: place,
+      sequence_number: index,
     })),
     endsAfter: events.length + 2,
   });
-  const outputOf = (told: readonly Json[]): unknown => ((told.at(-1)?.['response'] ?? {}) as Json)['output'];
+  const outputOf = (reported: readonly Json[]): unknown => ((reported.at(-1)?.['response'] ?? {}) as Json)['output'];
 
   // Proves C9-13.
   it('continues the numbering, with an error and a failed response that has the partial output', async () => {
     for (const behaviour of [{ breaksAfter: 7 }, { endsAfter: 7 }, { errorAfter: 7 }] satisfies Behaviour[]) {
-      const { passed, told } = await broken(behaviour);
+      const { passed, reported } = await broken(behaviour);
 
       assert.equal(passed.length, 7);
-      const response = told[1]?.['response'] as Json;
-      assert.deepEqual(told, [
+      const response = reported[1]?.['response'] as Json;
+      assert.deepEqual(reported, [
         {
           type: 'error',
           sequence_number: 7,
@@ -309,19 +309,19 @@ describe('a response that is passed on and interrupted', { timeout: 180_000 }, (
           content: [{ type: 'output_text', text: 'Hello, wörld 🌍', annotations: [], logprobs: [] }],
         },
       ]);
-      const text = JSON.stringify(told);
+      const text = JSON.stringify(reported);
       for (const secret of ['vendor', 'secret', 'operator', upstream.host]) assert.ok(!text.includes(secret), secret);
     }
   });
 
   it('gives no number to the event of the upstream’s own failure', async () => {
     const failed = { ...response('failed', [], HELLO), error: { code: 'server_error', message: 'secret words' } };
-    const { passed, told } = await broken(numbered({ type: 'response.failed', response: failed }));
+    const { passed, reported } = await broken(numbered({ type: 'response.failed', response: failed }));
     assert.deepEqual(
-      [...passed, ...told].map((event) => event['sequence_number']),
+      [...passed, ...reported].map((event) => event['sequence_number']),
       [0, 1, 2, 3],
     );
-    assert.deepEqual(outputOf(told), []);
+    assert.deepEqual(outputOf(reported), []);
   });
 
   it('has completed items as reported, and open ones as far as they arrived', async () => {
@@ -329,8 +329,8 @@ describe('a response that is passed on and interrupted', { timeout: 180_000 }, (
     const done = { ...thoughts, summary: [{ type: 'summary_text', text: 'Hm. Yes.' }] };
     const call = { id: 'fc_1', type: 'function_call', status: 'in_progress', call_id: 'c1', name: 'f', arguments: '' };
     const logprob = { token: 'No', logprob: -0.5, bytes: [78, 111], top_logprobs: [] };
-    const item = (place: number): Json => ({ item_id: 'x', output_index: place });
-    const { told } = await broken(
+    const item = (index: number): Json => ({ item_id: 'x', output_index: index });
+    const { reported } = await broken(
       numbered(
         { type: 'response.output_item.added', output_index: 0, item: thoughts },
         { type: 'response.reasoning_summary_text.delta', ...item(0), summary_index: 0, delta: 'Hm.' },
@@ -354,7 +354,7 @@ describe('a response that is passed on and interrupted', { timeout: 180_000 }, (
       ),
     );
 
-    assert.deepEqual(outputOf(told), [
+    assert.deepEqual(outputOf(reported), [
       done,
       {
         ...thoughts,

@@ -30,8 +30,8 @@ function split(pieces: readonly Buffer[]): Event[] {
 }
 
 function cutAt(bytes: Buffer, cuts: readonly number[]): Buffer[] {
-  const places = [...new Set(cuts.map((cut) => cut % (bytes.length + 1)))].sort((a, b) => a - b);
-  return [0, ...places].map((from, index) => bytes.subarray(from, places[index] ?? bytes.length));
+  const offsets = [...new Set(cuts.map((cut) => cut % (bytes.length + 1)))].sort((a, b) => a - b);
+  return [0, ...offsets].map((from, index) => bytes.subarray(from, offsets[index] ?? bytes.length));
 }
 
 function unicode(letter: string): string {
@@ -98,11 +98,11 @@ describe('server-sent events', () => {
       { maxLength: 30 },
     );
     fc.assert(
-      fc.property(stream, cuts, (lines, places) => {
+      fc.property(stream, cuts, (lines, offsets) => {
         const text = lines.map(([field, value, end, isLast]) => `${field}${value}${end}${isLast ? end : ''}`).join('');
         const bytes = Buffer.from(text);
         const whole = split([bytes]);
-        assert.deepEqual(split(cutAt(bytes, places)), whole);
+        assert.deepEqual(split(cutAt(bytes, offsets)), whole);
         assert.deepEqual(split([...bytes].map((byte) => Buffer.from([byte]))), whole);
       }),
       { numRuns: 300 },
@@ -174,9 +174,9 @@ describe('a stream to the client', { timeout: 180_000 }, () => {
       const expected = read(reader(), [streamBytes({}, events)]);
       assert.ok(expected.length > 5);
       fc.assert(
-        fc.property(lineEnd, fc.boolean(), cuts, (end, comments, places) => {
+        fc.property(lineEnd, fc.boolean(), cuts, (end, comments, offsets) => {
           const bytes = streamBytes({ lineEnd: end, comments }, events);
-          assert.deepEqual(read(reader(), cutAt(bytes, places)), expected);
+          assert.deepEqual(read(reader(), cutAt(bytes, offsets)), expected);
         }),
         { numRuns: 100 },
       );
@@ -245,7 +245,7 @@ describe('a stream to the client', { timeout: 180_000 }, () => {
   it('is decoded to the events that it was encoded from', () => {
     const answer = fc.tuple(said(0), said(1), fc.option(usage, { nil: undefined }), cuts);
     fc.assert(
-      fc.property(answer, ([one, other, counted, places]) => {
+      fc.property(answer, ([one, other, counted, offsets]) => {
         const events = [...one, ...other];
         const encoder = createChatEncoder({
           id: 'x',
@@ -261,7 +261,7 @@ describe('a stream to the client', { timeout: 180_000 }, () => {
           'data: [DONE]\n\n',
         ];
         const expected: TextEvent[] = counted === undefined ? events : [...events, { type: 'usage', usage: counted }];
-        assert.deepEqual(read(new ChatEvents(2), cutAt(Buffer.from(frames.join('')), places)), expected);
+        assert.deepEqual(read(new ChatEvents(2), cutAt(Buffer.from(frames.join('')), offsets)), expected);
       }),
       { numRuns: 300 },
     );

@@ -41,7 +41,7 @@ export interface Behaviour {
   readonly comments?: boolean;
   readonly reasoningField?: 'reasoning' | 'reasoning_content';
   /** Awaited before each event. */
-  readonly pace?: (place: number) => Promise<void>;
+  readonly pace?: (index: number) => Promise<void>;
 }
 
 export interface Received {
@@ -66,7 +66,7 @@ export interface TestUpstream {
   /** The responses to the next requests, one after the other; the last one is used for all that follow. */
   script(...behaviours: readonly Behaviour[]): void;
   /** Waits until the client of a request has disconnected. */
-  gone(place?: number): Promise<void>;
+  gone(index?: number): Promise<void>;
   /** Ends keep-alive connections, as servers do with idle ones. */
   dropConnections(): void;
   close(): Promise<void>;
@@ -93,7 +93,7 @@ export async function startTestUpstream(): Promise<TestUpstream> {
     script(...scripted) {
       behaviours = scripted;
     },
-    gone: (place = 0) => until('the upstream’s client has gone', () => requests[place]?.isGone === true),
+    gone: (index = 0) => until('the upstream’s client has gone', () => requests[index]?.isGone === true),
     dropConnections: () => server.closeIdleConnections(),
     async close() {
       server.closeAllConnections();
@@ -182,12 +182,12 @@ function eventsOf(behaviour: Behaviour, { path, body }: Received): readonly unkn
 
 async function stream(behaviour: Behaviour, received: Received, outgoing: ServerResponse): Promise<void> {
   const events = eventsOf(behaviour, received);
-  for (const [place, event] of events.entries()) {
-    if (place === behaviour.silentAfter) return;
-    if (place === behaviour.endsAfter) break;
-    if (place === behaviour.breaksAfter) return void outgoing.destroy();
-    await behaviour.pace?.(place);
-    const isError = place === behaviour.errorAfter;
+  for (const [index, event] of events.entries()) {
+    if (index === behaviour.silentAfter) return;
+    if (index === behaviour.endsAfter) break;
+    if (index === behaviour.breaksAfter) return void outgoing.destroy();
+    await behaviour.pace?.(index);
+    const isError = index === behaviour.errorAfter;
     const said = isError
       ? { error: { message: 'secret-host.internal ran out of memory', type: 'server_error', code: 500 } }
       : event;

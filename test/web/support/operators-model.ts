@@ -13,10 +13,10 @@ const UPSTREAM = { protocol: 'replicate', baseUrl: 'http://127.0.0.1:9/v1', secr
 
 /** @returns the variables that a Darkroom with this model needs; the caller removes the directory. */
 export async function operatorsModel(): Promise<{
-  readonly folder: string;
+  readonly directory: string;
   readonly environment: Record<string, string>;
 }> {
-  const folder = await mkdtemp(path.join(os.tmpdir(), 'darkroom-operator-'));
+  const directory = await mkdtemp(path.join(os.tmpdir(), 'darkroom-operator-'));
   const now = Math.floor(Date.now() / 1000);
   const definition = {
     name: OPERATORS_MODEL,
@@ -57,6 +57,6 @@ export async function operatorsModel(): Promise<{
     retiresAt: now + 30 * 86_400,
     replacement: 'darkroom/scene',
   };
-  await writeFile(path.join(folder, 'old-painter.json'), JSON.stringify(definition));
-  return { folder, environment: { MODELS_DIR: folder, UPSTREAM_STUDIO_KEY: 'none' } };
+  await writeFile(path.join(directory, 'old-painter.json'), JSON.stringify(definition));
+  return { directory, environment: { MODELS_DIR: directory, UPSTREAM_STUDIO_KEY: 'none' } };
 }

@@ -1,4 +1,4 @@
-"""A small model for Cog: a picture in a colour that the prompt decides. It writes down when it begins, ends and is stopped."""
+"""A small model for Cog: an image in a colour that the prompt decides. It writes down when it begins, ends and is stopped."""
 
 import binascii
 import os
@@ -23,7 +23,7 @@ def chunk(kind: bytes, data: bytes) -> bytes:
     return struct.pack(">I", len(data)) + body + struct.pack(">I", binascii.crc32(body))
 
 
-def picture(seed: bytes) -> bytes:
+def draw_image(seed: bytes) -> bytes:
     colour = struct.pack(">I", binascii.crc32(seed))[:3]
     rows = b"".join(b"\0" + colour * SIZE for _ in range(SIZE))
     header = struct.pack(">IIBBBBB", SIZE, SIZE, 8, 2, 0, 0, 0)
@@ -35,7 +35,7 @@ class Runner(BaseRunner):
         self,
         prompt: str = Input(description="What to draw."),
         seconds: float = Input(default=0, description="How long it takes."),
-        image: Path = Input(default=None, description="A picture whose bytes decide the colour too."),
+        image: Path = Input(default=None, description="An image whose bytes decide the colour too."),
     ) -> list[Path]:
         note("begins", prompt)
         try:
@@ -47,7 +47,7 @@ class Runner(BaseRunner):
             raise
         if "[fail]" in prompt:
             raise ValueError("CUDA out of memory")
-        target = File(mkdtemp()) / "picture.png"
-        target.write_bytes(picture(prompt.encode() + (File(image).read_bytes() if image else b"")))
+        target = File(mkdtemp()) / "image.png"
+        target.write_bytes(draw_image(prompt.encode() + (File(image).read_bytes() if image else b"")))
         note("ends", prompt)
         return [Path(target)]

@@ -2,7 +2,7 @@
  * Darkroom's HTTP API as a program uses it: `fetch`, the envelope, typed errors, and event streams. The command line
  * and the MCP tools are built on it; it depends on neither.
  */
-import { kindOfResponse } from '../facts/error-kinds.ts';
+import { factsOf, kindOfResponse } from '../facts/error-kinds.ts';
 import type { ErrorKind } from '../facts/error-kinds.ts';
 import { readEvents } from './event-stream.ts';
 import type { ServerSentEvent } from './event-stream.ts';
@@ -52,6 +52,12 @@ export class ApiError extends Error {
   }
 }
 
+/** The error for a response that need not be requested, because its kind is known. */
+export function apiErrorOf(kind: ErrorKind, message = factsOf(kind).message): ApiError {
+  const { status, errorCode } = factsOf(kind);
+  return new ApiError(new Response(null, { status }), message, errorCode);
+}
+
 /** No complete response was received: the URL is wrong, nothing listens there, or the connection broke. */
 export class UnreachableError extends Error {
   override readonly name = 'UnreachableError';
@@ -82,8 +88,7 @@ export function createApiClient({ baseUrl, apiKey, fetch = globalThis.fetch }: A
   }
 
   async function request(url: string, method: string, options: RequestOptions, isOurs: boolean): Promise<Response> {
-    if (isOurs && leadsElsewhere(url))
-      throw new ApiError(new Response(null, { status: 404 }), 'not found', 'NOT_FOUND');
+    if (isOurs && leadsElsewhere(url)) throw apiErrorOf('not_found');
     const { body, headers = {}, signal } = options;
     const isJson = body !== undefined && !(body instanceof Blob);
     const sent = isJson ? JSON.stringify(body) : body;

@@ -3,6 +3,7 @@
  * `storage` names its unnamed tier parameter; `metadata`, `maxCost` and `timeoutSeconds` are additive.
  */
 import { Type } from 'typebox';
+import type { Static } from 'typebox';
 
 export const CreateTaskSchema = Type.Object(
   {
@@ -84,6 +85,8 @@ export const CreateTaskSchema = Type.Object(
   },
   { additionalProperties: false },
 );
+
+export type CreateTaskBody = Static<typeof CreateTaskSchema>;
 
 /** The `data` of the response (spec §2.2). */
 export const CreatedTaskSchema = Type.Object(

@@ -38,7 +38,7 @@ async function cancel(api: ApiClient, taskId: string, signal: AbortSignal): Prom
   try {
     return await api.call<WireTask>('POST', `/tasks/${encodeURIComponent(taskId)}/cancel`, { signal });
   } catch (error) {
-    if (error instanceof ApiError && error.status === 404) return undefined;
+    if (error instanceof ApiError && error.kind === 'not_found') return undefined;
     throw error;
   }
 }

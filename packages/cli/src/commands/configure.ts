@@ -46,6 +46,6 @@ async function tryOut(settings: Settings, cli: CliEnvironment, terminal: Termina
       return;
     }
     // A key without that scope, or a busy service: the key is valid all the same.
-    if (!(error instanceof ApiError) || error.status === 401 || error.status === 404) throw error;
+    if (!(error instanceof ApiError) || error.kind === 'unauthenticated' || error.kind === 'not_found') throw error;
   }
 }

@@ -20,7 +20,8 @@ import type { OpenSession, Session } from '../session.ts';
 import { shellWord } from '../shell-word.ts';
 import { facts } from '../table.ts';
 import { failureOf } from '../task-text.ts';
-import { ApiError } from '@darkroom/api/client/api-client';
+import { apiErrorOf } from '@darkroom/api/client/api-client';
+import type { ApiError } from '@darkroom/api/client/api-client';
 import type { WireEstimate } from '@darkroom/api/tasks/estimate';
 import type { WireTask } from '@darkroom/api/tasks/task';
 
@@ -89,15 +90,12 @@ async function estimate({ api, terminal, isJson, signal }: Session, body: TaskRe
     for (const line of lines) terminal.print(line);
   }
   if (answer.errors.length > 0) throw new UsageError(answer.errors.join('\n'));
-  if (answer.balanceSufficient === false) throw new InsufficientEstimate(answer);
+  if (answer.balanceSufficient === false) throw insufficientBalance(answer);
 }
 
 /** A create would be rejected for an insufficient balance: the same exit code. */
-class InsufficientEstimate extends ApiError {
-  constructor({ maxCost, currency }: WireEstimate) {
-    const answer = new Response(null, { status: 402 });
-    super(answer, `the balance does not cover ${String(maxCost)} ${currency}`, 'INSUFFICIENT_BALANCE');
-  }
+function insufficientBalance({ maxCost, currency }: WireEstimate): ApiError {
+  return apiErrorOf('insufficient_balance', `the balance does not cover ${String(maxCost)} ${currency}`);
 }
 
 async function createOnly(session: Session, request: TaskRequest, options: RunOptions): Promise<void> {

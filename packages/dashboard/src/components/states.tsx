@@ -51,7 +51,7 @@ function titleOf(error: Error): string {
   if (!(error instanceof ApiError)) return texts.somethingBroke;
   if (error.kind === 'account_suspended') return texts.suspended;
   if (error.status === 403) return texts.notAllowed;
-  if (error.status === 404) return texts.notFound;
+  if (error.kind === 'not_found') return texts.notFound;
   if (error.status === 429) return texts.tooMuch;
   if (error.status === 503) return texts.unavailable;
   return error.status >= 500 ? texts.serviceFailed : texts.rejected;

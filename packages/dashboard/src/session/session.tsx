@@ -22,7 +22,7 @@ async function readSession(): Promise<Session | null> {
   try {
     return await api.call<Session>('GET', '/session');
   } catch (error) {
-    if (error instanceof ApiError && error.status === 401) return null;
+    if (error instanceof ApiError && error.kind === 'unauthenticated') return null;
     throw error;
   }
 }

@@ -62,6 +62,6 @@ export function SignInPage() {
 
 /** The service distinguishes links that are unknown, expired or used; of a key it reports only that it is invalid. */
 function messageOf(error: Error, isByLink: boolean): string {
-  const isInvalid = error instanceof ApiError && error.status === 401;
+  const isInvalid = error instanceof ApiError && error.kind === 'unauthenticated';
   return isInvalid && !isByLink ? texts.invalidKey : error.message;
 }

@@ -1,9 +1,7 @@
 /** The texts of the operator's pages about the service and single tasks. */
 import type { RepairKind } from '@darkroom/api/facts/repair-kind';
 import type { UpstreamCondition } from '@darkroom/api/admin/admin-service';
-
-const counted = (count: number, one: string, many: string): string =>
-  count === 1 ? `1 ${one}` : `${count.toLocaleString('en')} ${many}`;
+import { counted } from './counted.ts';
 
 const upstreamStates: Readonly<Record<UpstreamCondition, string>> = {
   open: 'healthy',

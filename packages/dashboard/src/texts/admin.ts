@@ -1,8 +1,6 @@
 /** The texts of the operator's pages about accounts. */
 import { ledgerKinds } from './usage.ts';
-
-const counted = (count: number, one: string, many: string): string =>
-  count === 1 ? `1 ${one}` : `${count.toLocaleString('en')} ${many}`;
+import { counted } from './counted.ts';
 
 export const texts = {
   operator: 'Operator',

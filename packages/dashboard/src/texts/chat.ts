@@ -1,6 +1,7 @@
 /** The texts of conversations with text models. */
+import { counted } from './counted.ts';
 
-const tokens = (amount: number): string => `${amount.toLocaleString('en')} ${amount === 1 ? 'token' : 'tokens'}`;
+const tokens = (amount: number): string => counted(amount, 'token', 'tokens');
 
 export const texts = {
   conversation: 'Conversation',

@@ -2,6 +2,8 @@
  * Texts that are used on more than one page. Every page has its own file in this directory; text for people is not
  * written anywhere else.
  */
+import { counted } from './counted.ts';
+
 export const texts = {
   product: 'Darkroom',
   loading: 'Loading',
@@ -35,8 +37,7 @@ export const texts = {
   signedInWith: (keyName: string) => `Signed in with the key “${keyName}”`,
   signOut: 'Sign out',
   signOutEverywhere: 'Sign out everywhere',
-  signedOutEverywhere: (sessions: number) =>
-    sessions === 1 ? 'Signed out of 1 session.' : `Signed out of ${sessions} sessions.`,
+  signedOutEverywhere: (sessions: number) => `Signed out of ${counted(sessions, 'session', 'sessions')}.`,
   lightTheme: 'Light theme',
   darkTheme: 'Dark theme',
   apiReference: 'API reference',

@@ -1,5 +1,6 @@
 /** The texts of the keys page, and of an account's keys as operators see them. */
 import type { Scope } from '@darkroom/api/facts/scopes';
+import { counted } from './counted.ts';
 
 /** What each scope allows, in plain words. */
 const scopes: Readonly<Record<Scope, string>> = {
@@ -21,9 +22,6 @@ const scopeGroups: readonly { readonly name: string; readonly scopes: readonly S
   { name: 'Storage', scopes: ['storage:write', 'storage:read'] },
   { name: 'Account', scopes: ['billing:read', 'webhooks:manage', 'keys:manage', 'dashboard'] },
 ];
-
-const counted = (amount: number, one: string, several: string): string =>
-  amount === 1 ? `1 ${one}` : `${amount.toLocaleString('en')} ${several}`;
 
 export const texts = {
   title: 'API keys',

@@ -1,5 +1,6 @@
 /** The texts of the models: their list, and each model's page. */
 import type { WireModel } from '@darkroom/api/tasks/model';
+import { counted } from './counted.ts';
 
 const TOKENS = {
   input: 'input tokens',
@@ -29,7 +30,7 @@ export const texts = {
   clear: 'Show all models',
   none: 'No models',
   noneHint: 'Your key does not have access to any models, or the operator has not added any.',
-  found: (models: number) => (models === 1 ? '1 model' : `${models} models`),
+  found: (models: number) => counted(models, 'model', 'models'),
   routes: (count: number) => `${count} routes`,
   tryIt: 'Try it',
   tryModel: (name: string) => `Try ${name}`,

@@ -1,7 +1,5 @@
 /** The texts of the overview. */
-
-const count = (amount: number, one: string, several: string): string =>
-  amount === 1 ? `1 ${one}` : `${amount.toLocaleString('en')} ${several}`;
+import { counted } from './counted.ts';
 
 export const texts = {
   title: (name: string) => `Welcome, ${name}`,
@@ -35,8 +33,8 @@ export const texts = {
   balance: 'Available balance',
   held: (usd: string) => `${usd} on hold`,
   running: 'Running',
-  queued: (tasks: number) => `${count(tasks, 'task', 'tasks')} queued`,
-  runningNow: (tasks: number) => count(tasks, 'task', 'tasks'),
+  queued: (tasks: number) => `${counted(tasks, 'task', 'tasks')} queued`,
+  runningNow: (tasks: number) => counted(tasks, 'task', 'tasks'),
   total: 'Total tasks',
   toUsage: 'Usage and ledger',
   toTasks: 'View all tasks',
@@ -50,7 +48,7 @@ export const texts = {
   outputOf: (model: string, when: string) => `${model}, generated ${when}`,
   failingTitle: 'Webhook deliveries are failing',
   failing: (origin: string, exhausted: number) =>
-    `${origin} is not accepting deliveries, and ${count(exhausted, 'callback has', 'callbacks have')} run out of attempts. Failing since`,
+    `${origin} is not accepting deliveries, and ${counted(exhausted, 'callback has', 'callbacks have')} run out of attempts. Failing since`,
   failingReduced: 'Each callback gets a single attempt until one is delivered.',
   toWebhooks: 'View deliveries',
   suspended: 'This account is suspended',

@@ -1,7 +1,5 @@
 /** The texts of the playground: forms, runs and conversations. */
-
-const count = (amount: number, one: string, several: string): string =>
-  amount === 1 ? `1 ${one}` : `${amount.toLocaleString('en')} ${several}`;
+import { counted } from './counted.ts';
 
 export const texts = {
   title: 'Playground',
@@ -28,7 +26,7 @@ export const texts = {
   example: 'Use an example',
   run: 'Run',
   runHint: 'Or press Ctrl + Enter',
-  invalid: (fields: number) => `${count(fields, 'field needs', 'fields need')} your attention.`,
+  invalid: (fields: number) => `${counted(fields, 'field needs', 'fields need')} your attention.`,
   noEstimate: 'Fill in the form to see the price.',
   estimating: 'Estimating the cost…',
   costs: (usd: string) => `Costs ${usd}`,
@@ -79,7 +77,7 @@ export const texts = {
   outputGone: 'The outputs have been deleted.',
   created: 'Task created',
   createdHint: 'Your key cannot read tasks, so the result cannot be shown here.',
-  done: (outputs: number, usd: string) => `Success: ${count(outputs, 'output', 'outputs')}, ${usd}.`,
+  done: (outputs: number, usd: string) => `Success: ${counted(outputs, 'output', 'outputs')}, ${usd}.`,
   fields: {
     notSet: 'Not set',
     otherNumber: (label: string) => `${label}, as a number`,
@@ -98,20 +96,20 @@ export const texts = {
     previewAlt: (label: string, number: number) => `${label} ${number}`,
     noUpload: 'Your key cannot upload files (scope storage:write). Enter a URL instead.',
     uploadFailed: (reason: string) => `Upload failed: ${reason}`,
-    full: (most: number) => `At most ${count(most, 'file', 'files')}.`,
+    full: (most: number) => `At most ${counted(most, 'file', 'files')}.`,
     tooLarge: 'Files larger than 100 MB cannot be uploaded.',
   },
   errors: {
     required: 'This field is required.',
-    tooShort: (least: number) => `Enter at least ${count(least, 'character', 'characters')}.`,
-    tooLong: (most: number) => `Enter at most ${count(most, 'character', 'characters')}.`,
+    tooShort: (least: number) => `Enter at least ${counted(least, 'character', 'characters')}.`,
+    tooLong: (most: number) => `Enter at most ${counted(most, 'character', 'characters')}.`,
     tooSmall: (least: number) => `Must be at least ${least}.`,
     tooLarge: (most: number) => `Must be at most ${most}.`,
     above: (bound: number) => `Must be greater than ${bound}.`,
     below: (bound: number) => `Must be less than ${bound}.`,
     multipleOf: (step: number) => `Must be a multiple of ${step}.`,
-    tooFew: (least: number) => `Add at least ${count(least, 'item', 'items')}.`,
-    tooMany: (most: number) => `Add at most ${count(most, 'item', 'items')}.`,
+    tooFew: (least: number) => `Add at least ${counted(least, 'item', 'items')}.`,
+    tooMany: (most: number) => `Add at most ${counted(most, 'item', 'items')}.`,
     notUnique: 'Items must be unique.',
     notChoice: 'Select one of the options.',
     wrongType: (type: string) => `Must be of type ${type}.`,

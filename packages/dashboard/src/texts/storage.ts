@@ -1,7 +1,8 @@
 /** The texts of stored outputs. */
 import type { StorageRejection } from '../api/storage.ts';
+import { counted } from './counted.ts';
 
-const outputs = (count: number): string => (count === 1 ? '1 output' : `${count.toLocaleString('en')} outputs`);
+const outputs = (count: number): string => counted(count, 'output', 'outputs');
 
 export const texts = {
   title: 'Storage',

@@ -1,6 +1,5 @@
 /** The texts of tasks: their list, and one of them. */
-const counted = (count: number, one: string, many: string): string =>
-  count === 1 ? `1 ${one}` : `${count.toLocaleString('en')} ${many}`;
+import { counted } from './counted.ts';
 
 const ATTEMPT_ERRORS = { tls: 'TLS error', timeout: 'timed out', unreachable: 'unreachable' } as const;
 

@@ -1,8 +1,6 @@
 /** The texts of the usage page. */
 import type { LedgerKind } from '@darkroom/api/facts/ledger-kinds';
-
-const counted = (amount: number, one: string, several: string): string =>
-  `${amount.toLocaleString('en')} ${amount === 1 ? one : several}`;
+import { counted } from './counted.ts';
 
 /** Also of the operator's ledger. */
 export const ledgerKinds: Readonly<Record<LedgerKind, string>> = {

@@ -1,8 +1,6 @@
 /** The texts of the webhooks page. */
 import type { Attempt, DeliveryState, TestDelivery } from '../api/webhooks.ts';
-
-const count = (amount: number, one: string, several: string): string =>
-  amount === 1 ? `1 ${one}` : `${amount.toLocaleString('en')} ${several}`;
+import { counted } from './counted.ts';
 
 type Failure = Pick<TestDelivery, 'status' | 'errorClass'>;
 
@@ -61,7 +59,7 @@ export const texts = {
   failing: {
     title: 'Deliveries are failing',
     of: (origin: string, exhausted: number) =>
-      `${origin} is not accepting deliveries, and ${count(exhausted, 'callback has', 'callbacks have')} run out of attempts.`,
+      `${origin} is not accepting deliveries, and ${counted(exhausted, 'callback has', 'callbacks have')} run out of attempts.`,
     last: (failure: Failure) => `Last response: ${response(failure)}.`,
     since: 'Failing since',
     reduced: 'Because it has been failing for a long time, each callback gets a single attempt until one is delivered.',
@@ -160,7 +158,7 @@ export const texts = {
     noMatchHint: 'Select another status or endpoint.',
     noneSoFar: 'No attempts match so far. Older attempts have not been searched yet.',
     older: 'Show older attempts',
-    shown: (attempts: number) => `${count(attempts, 'attempt', 'attempts')} shown`,
+    shown: (attempts: number) => `${counted(attempts, 'attempt', 'attempts')} shown`,
     states: deliveryStates,
     outcome: response,
   },

@@ -109,7 +109,10 @@ function fit(context: Context, text: string, box: TextBox, style: LetteringStyle
  */
 export function requireLetterable(texts: readonly string[]): void {
   if (texts.every(isLetterable)) return;
-  throw new UnusableInputError('prompt: no available font can draw a quoted text', inputFault('unlettered', 'prompt'));
+  throw new UnusableInputError(
+    'prompt: no font of this engine has letters for a text in quotes',
+    inputFault('unlettered', 'prompt'),
+  );
 }
 
 /**

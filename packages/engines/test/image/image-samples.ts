@@ -9,15 +9,15 @@ import type { EngineFile, EngineInput } from '../../src/engine.ts';
 import type { Pixels } from '../../src/image/finish/pixels.ts';
 import { ENGINES } from '../../src/registry.ts';
 
-const folder = mkdtempSync(path.join(os.tmpdir(), 'darkroom-images-'));
+const directory = mkdtempSync(path.join(os.tmpdir(), 'darkroom-images-'));
 // Not in a hook, which would belong to the first of several files that share this process.
-process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
+process.on('exit', () => rmSync(directory, { recursive: true, force: true }));
 let files = 0;
 
 /** Writes a file for an engine to read. @returns its path. */
 export async function fileOf(bytes: Uint8Array): Promise<string> {
   files += 1;
-  const file = path.join(folder, `${files}`);
+  const file = path.join(directory, `${files}`);
   await writeFile(file, bytes);
   return file;
 }
@@ -39,7 +39,7 @@ export async function renderAll(
   const { seed = 1, media = {} } = options;
   const run = ENGINES.get(engine);
   assert.ok(run);
-  const rendered = await run({ input, seed, media: await mediaOf(media), scratch: folder, progress() {} });
+  const rendered = await run({ input, seed, media: await mediaOf(media), scratch: directory, progress() {} });
   return await Promise.all(
     rendered.map(async (file) => ('bytes' in file ? Buffer.from(file.bytes) : await readFile(file.path))),
   );

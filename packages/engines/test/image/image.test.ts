@@ -127,7 +127,7 @@ describe('the scene engine', () => {
       assert.ok(bare);
       for (const [index, image] of lettered.entries()) {
         assert.ok((await difference(bare, image, 0, 0.4)) > 3, `no lettering ${index}${style}`);
-        assert.ok((await difference(bare, image, 0.55, 1)) < 0.01, `another picture ${index}${style}`);
+        assert.ok((await difference(bare, image, 0.55, 1)) < 0.01, `another image ${index}${style}`);
       }
     }
   });

@@ -15,17 +15,17 @@ import type { Recording } from './listening.ts';
 const NAMES = ['C', 'C#', 'D', 'Eb', 'E', 'F', 'F#', 'G', 'Ab', 'A', 'Bb', 'B'];
 
 describe('the engine song', () => {
-  let folder = '';
+  let directory = '';
   before(async () => {
-    folder = await mkdtemp(path.join(tmpdir(), 'song-'));
+    directory = await mkdtemp(path.join(tmpdir(), 'song-'));
   });
   after(async () => {
-    await rm(folder, { recursive: true, force: true });
+    await rm(directory, { recursive: true, force: true });
   });
 
   /** Renders in a directory of its own. @returns the path of the file. */
   async function render(input: Record<string, unknown>, seed = 1, reported: number[] = []): Promise<string> {
-    const scratch = await mkdtemp(path.join(folder, 'job-'));
+    const scratch = await mkdtemp(path.join(directory, 'job-'));
     const files = await renderSong({
       input,
       seed,

@@ -8,10 +8,10 @@ import path from 'node:path';
 import { after } from 'node:test';
 
 /** A new empty directory, removed after the test file. */
-export async function scratchFolder(): Promise<string> {
-  const folder = await mkdtemp(path.join(tmpdir(), 'darkroom-sound-'));
-  after(() => rm(folder, { recursive: true, force: true }));
-  return folder;
+export async function scratchDirectory(): Promise<string> {
+  const directory = await mkdtemp(path.join(tmpdir(), 'darkroom-sound-'));
+  after(() => rm(directory, { recursive: true, force: true }));
+  return directory;
 }
 
 /** The content of a 16-bit WAV file. */

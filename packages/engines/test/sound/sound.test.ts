@@ -11,7 +11,7 @@ import { ALL_THINGS } from '../../src/sound/lexicon.ts';
 import { Piece } from '../../src/sound/piece.ts';
 import { readingOf, renderSound } from '../../src/sound/sound.ts';
 import { decodeAudio } from '@darkroom/media/decode';
-import { centroidOf, flatnessOf, levelOf, levelsOf, onsetsOf, readWav, scratchFolder, topsOf } from './measuring.ts';
+import { centroidOf, flatnessOf, levelOf, levelsOf, onsetsOf, readWav, scratchDirectory, topsOf } from './measuring.ts';
 
 const RATE = 48_000;
 
@@ -29,7 +29,7 @@ function soundOf(prompt: string, seconds: number, seed = 1): readonly [Float32Ar
 }
 
 async function soundFile(input: Record<string, unknown>, seed = 1): Promise<string> {
-  const scratch = await scratchFolder();
+  const scratch = await scratchDirectory();
   const [file] = await renderSound({ input, seed, media: new Map(), scratch, progress: () => {} });
   assert.ok(file !== undefined && 'path' in file);
   assert.deepEqual(await readdir(scratch), [path.basename(file.path)], 'only the sound is left behind');

@@ -11,7 +11,7 @@ import { renderSpeech } from '../../src/speech/speech.ts';
 import { VOICE_NAMES } from '../../src/speech/voices.ts';
 import { decodeAudio } from '@darkroom/media/decode';
 import { UnusableInputError } from '../../src/unusable-input-error.ts';
-import { bandLevel, levelOf, medianPitch, powerAbove, readWav, scratchFolder } from '../sound/measuring.ts';
+import { bandLevel, levelOf, medianPitch, powerAbove, readWav, scratchDirectory } from '../sound/measuring.ts';
 import type { Wav } from '../sound/measuring.ts';
 
 const LINE = 'We were away.';
@@ -20,7 +20,7 @@ async function spokenFile(
   input: Record<string, unknown>,
   progress: (fraction: number) => void = () => {},
 ): Promise<string> {
-  const [file] = await renderSpeech({ input, seed: 1, media: new Map(), scratch: await scratchFolder(), progress });
+  const [file] = await renderSpeech({ input, seed: 1, media: new Map(), scratch: await scratchDirectory(), progress });
   assert.ok(file !== undefined && 'path' in file);
   return file.path;
 }

@@ -11,14 +11,14 @@ import { planVideo } from '../../src/video/video.ts';
 import { createLook } from '../../src/video/look.ts';
 import { hex } from '../../src/image/colour.ts';
 import { lastFrameOf } from '@darkroom/media/decode';
-import { clip, difference, folder, meanColour, mediaOf, quarters, sample } from './video-samples.ts';
+import { clip, difference, directory, meanColour, mediaOf, quarters, sample } from './video-samples.ts';
 
 const RED = [230, 30, 30] as const;
 const BLUE = [30, 40, 230] as const;
 
 describe('videos that begin with an image', () => {
   it('begin with exactly that image, and then move', async () => {
-    const image_url = await quarters('picture.png', 640, 480);
+    const image_url = await quarters('image.png', 640, 480);
     for (const prompt of ['pan right', 'push in, rain, night falls']) {
       const [first, ...rest] = await sample({ prompt, image_url: 'x', duration: 4 }, { media: { image_url } });
       const given = await sharp(image_url)
@@ -102,7 +102,7 @@ describe('videos that are cut from clips', () => {
 
   it('have the audio of the input', async () => {
     const video = await clip('silent.mp4', RED, 1);
-    const tone = path.join(folder, 'tone.wav');
+    const tone = path.join(directory, 'tone.wav');
     await writeFile(tone, sineWav(1));
     const input = { prompt: 'slow', duration: 3, reference_video_urls: ['a'], resolution: '720p' };
     const media = mediaOf({ 'reference_video_urls.0': video, 'reference_audio_urls.0': tone });
@@ -127,8 +127,8 @@ describe('the look of a video', () => {
 
 describe('files that cannot be used', () => {
   it('are rejected with their path in the input', async () => {
-    const text = path.join(folder, 'text.txt');
-    await writeFile(text, 'no picture, no film, no sound');
+    const text = path.join(directory, 'text.txt');
+    await writeFile(text, 'no image, no video, no audio');
     const video = await clip('good.mp4', RED, 1);
     for (const [input, media, position] of [
       [{ image_url: 'x' }, { image_url: text }, 'image_url'],

@@ -8,9 +8,9 @@ import { renderFrames } from '../../src/video/video-rendering.ts';
 import type { EngineFile, EngineInput } from '../../src/engine.ts';
 import { openVideo } from '@darkroom/media/encode';
 
-export const folder = mkdtempSync(path.join(os.tmpdir(), 'darkroom-videos-'));
+export const directory = mkdtempSync(path.join(os.tmpdir(), 'darkroom-videos-'));
 // Not in a hook, which would belong to the first of several files that share this process.
-process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
+process.on('exit', () => rmSync(directory, { recursive: true, force: true }));
 
 type Media = Readonly<Record<string, string>>;
 
@@ -83,7 +83,7 @@ export function meanColour({ rgba }: Pick<Sample, 'rgba'>): [number, number, num
 
 /** An image of four parts of different colours that meet off its centre. @returns its path. */
 export async function quarters(name: string, width: number, height: number): Promise<string> {
-  const file = path.join(folder, name);
+  const file = path.join(directory, name);
   const [x, y] = [Math.round(width * 0.4), Math.round(height * 0.35)];
   const part = (background: string, left: number, top: number) => ({
     input: {
@@ -106,7 +106,7 @@ export async function quarters(name: string, width: number, height: number): Pro
 
 /** A clip that changes from one grey of a colour to a brighter one. @returns its path. */
 export async function clip(name: string, colour: readonly [number, number, number], seconds: number): Promise<string> {
-  const file = path.join(folder, name);
+  const file = path.join(directory, name);
   const [width, height, fps] = [160, 90, 12];
   const writer = await openVideo({ path: file, width, height, fps, quality: 'standard' });
   const frames = Math.round(seconds * fps);

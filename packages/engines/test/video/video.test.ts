@@ -8,7 +8,7 @@ import path from 'node:path';
 import { describe, it } from 'node:test';
 import { planVideo, renderVideo } from '../../src/video/video.ts';
 import { openClip } from '@darkroom/media/decode';
-import { difference, folder, sample } from './video-samples.ts';
+import { difference, directory, sample } from './video-samples.ts';
 import type { EngineInput } from '../../src/engine.ts';
 
 const LAKE = { prompt: 'a mountain lake with a red canoe, noon', duration: 2 };
@@ -128,7 +128,7 @@ describe('videos of scenes', () => {
 
 describe('the video file', () => {
   async function render(input: EngineInput): Promise<Awaited<ReturnType<typeof openClip>> & { frameCount: number }> {
-    const scratch = await mkdtemp(path.join(folder, 'work-'));
+    const scratch = await mkdtemp(path.join(directory, 'work-'));
     const reported: number[] = [];
     const [file] = await renderVideo({
       input,

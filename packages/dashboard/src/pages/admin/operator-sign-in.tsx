@@ -46,6 +46,6 @@ export function OperatorSignIn(props: {
 
 /** A token with invalid characters is rejected before it is sent. */
 function messageOf(error: Error): string {
-  const isWrong = error instanceof TypeError || (error instanceof ApiError && error.status === 401);
+  const isWrong = error instanceof TypeError || (error instanceof ApiError && error.kind === 'unauthenticated');
   return isWrong ? words.wrong : error.message;
 }

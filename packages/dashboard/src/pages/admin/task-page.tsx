@@ -22,7 +22,7 @@ const { task: words } = texts;
 
 export default function TaskPage({ taskId }: { readonly taskId: string }) {
   const { data: task, error, refetch } = useAdminTask(taskId);
-  const isUnknown = error instanceof ApiError && error.status === 404;
+  const isUnknown = error instanceof ApiError && error.kind === 'not_found';
   return (
     <>
       <Anchor component={Link} href="/service" size="sm">

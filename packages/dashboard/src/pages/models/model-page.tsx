@@ -26,7 +26,7 @@ import { SchemaTable } from './schema-table.tsx';
 export default function ModelPage({ name }: { readonly name: string }) {
   const mayRead = useMay('models:read');
   const { data: model, error, refetch } = useModel(mayRead ? name : undefined);
-  const isUnknown = error instanceof ApiError && error.status === 404;
+  const isUnknown = error instanceof ApiError && error.kind === 'not_found';
   return (
     <>
       <Anchor component={Link} href="/models" size="sm" c="inherit" underline="always">

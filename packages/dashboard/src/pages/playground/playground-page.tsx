@@ -82,7 +82,7 @@ function Loaded({ name }: { readonly name: string }) {
     );
   }
   if (error === null) return <LoadingState />;
-  if (error instanceof ApiError && error.status === 404) {
+  if (error instanceof ApiError && error.kind === 'not_found') {
     return (
       <EmptyState icon={<IconQuestionMark size={32} aria-hidden />} title={texts.noSuchModel}>
         {texts.noSuchModelHint}

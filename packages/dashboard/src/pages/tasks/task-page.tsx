@@ -60,7 +60,7 @@ function ReadableTask({ taskId }: { readonly taskId: string }) {
       </>
     );
   }
-  const isUnknown = error instanceof ApiError && error.status === 404;
+  const isUnknown = error instanceof ApiError && error.kind === 'not_found';
   return (
     <>
       <PageHeader title={texts.task}>{taskId}</PageHeader>

@@ -1,0 +1,24 @@
+/** A price in words. That the words of every model are complete is in test/web/models.test.ts. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { priceWords } from '../src/pages/models/price-words.ts';
+
+describe('a price in words', () => {
+  it('does not round, and prices a thousand characters instead of one', () => {
+    assert.deepEqual(priceWords({ unit: 'character', usd: '0.000015', text: { field: 'text' } }), {
+      short: '$0.015 per 1,000 characters',
+      lines: ['$0.015 per 1,000 characters', 'counted in “text”'],
+    });
+    assert.equal(priceWords({ unit: 'character', usd: '0.0150001' }).short, '$15.0001 per 1,000 characters');
+    assert.equal(priceWords({ unit: 'task', usd: '3' }).short, '$3.00 per task');
+    const byResolution = { field: 'resolution', usd: { '1K': '0.04', '2K': '0.08' } };
+    assert.deepEqual(priceWords({ unit: 'image', usd: '0.04', by: byResolution }), {
+      short: 'from $0.04 per image',
+      lines: ['$0.04 per image, resolution 1K', '$0.08 per image, resolution 2K'],
+    });
+    assert.equal(
+      priceWords({ unit: 'token', inputUsd: '0.05', outputUsd: '0.2' }).short,
+      '$0.05 in, $0.20 out per million tokens',
+    );
+  });
+});
