@@ -32,5 +32,5 @@ export interface ActivityContext extends GenerationContext {
   /** Queries Temporal for the condition of a task's workflow. */
   describeTask(taskId: TaskId): Promise<WorkflowState>;
   /** Sends one heartbeat of an attempt and waits until Temporal has recorded it; false: the attempt has ended. */
-  recordHeartbeat(taskToken: Uint8Array, details: object): Promise<boolean>;
+  recordHeartbeat(taskToken: Uint8Array, details: object | undefined): Promise<boolean>;
 }

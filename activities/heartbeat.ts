@@ -18,8 +18,14 @@ const HEARTBEAT_INTERVAL_MS = 3_000;
  * Runs an activity and sends heartbeats from its beginning to its end, whatever it waits for: without them an activity
  * would time out while a database hangs, and run at the same time as its own retry. Local activities send none, because
  * Temporal's SDK would log a warning for each.
+ *
+ * @param recordFirst sends the first heartbeat, for an activity that announces something by a heartbeat of its own: one
+ *   of the SDK, whose end cannot be waited for, could arrive after the announcement and erase it.
  */
-export async function heartbeating<T>(activity: () => Promise<T>): Promise<T> {
+export async function heartbeating<T>(
+  activity: () => Promise<T>,
+  recordFirst?: ActivityContext['recordHeartbeat'],
+): Promise<T> {
   const context = Context.current();
   if (context.info.isLocal) return activity();
   const { heartbeatDetails } = context.info as { readonly heartbeatDetails?: object };
@@ -29,7 +35,12 @@ export async function heartbeating<T>(activity: () => Promise<T>): Promise<T> {
   const timer = setInterval(beat, HEARTBEAT_INTERVAL_MS);
   try {
     // The first heartbeat at once: an activity that was cancelled while it waited learns of it without delay.
-    beat();
+    if (recordFirst === undefined) beat();
+    else
+      firstBeats.set(
+        context,
+        recordFirst(context.info.taskToken, attached.get(context)).catch(() => false),
+      );
     return await activity();
   } catch (error) {
     // An attempt that failed before sending states so again. Only at its end, because a late heartbeat could overwrite
@@ -54,7 +65,10 @@ export function currentAttempt({ recordHeartbeat }: Pick<ActivityContext, 'recor
     isLocal: info.isLocal,
     earlierDetails: info.heartbeatDetails,
     heartbeat: attachTo(context),
-    recordHeartbeat: (details) => recordHeartbeat(info.taskToken, details),
+    async recordHeartbeat(details) {
+      await firstBeats.get(context);
+      return recordHeartbeat(info.taskToken, details);
+    },
   };
 }
 
@@ -82,3 +96,6 @@ function attachTo(context: Context): Attempt['heartbeat'] {
 }
 
 const attached = new WeakMap<Context, object>();
+
+/** First heartbeats that did not go through the SDK. They never reject. */
+const firstBeats = new WeakMap<Context, Promise<unknown>>();

@@ -77,7 +77,7 @@ export interface WorkflowGateway {
    *
    * @returns false if the attempt has ended: it timed out, and another one may be running.
    */
-  recordHeartbeat(taskToken: Uint8Array, details: object): Promise<boolean>;
+  recordHeartbeat(taskToken: Uint8Array, details: object | undefined): Promise<boolean>;
 }
 
 /** @param installationId whose workers have to do the work. */

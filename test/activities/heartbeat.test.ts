@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { asyncLocalStorage } from '@temporalio/activity';
 import type { Context } from '@temporalio/activity';
-import { heartbeating } from '../../activities/heartbeat.ts';
+import { currentAttempt, heartbeating } from '../../activities/heartbeat.ts';
 import { DatabaseUnavailableError } from '../../src/database/database.ts';
 
 /** Runs a function as one attempt of an activity. @param beats the details of its heartbeats. */
@@ -53,5 +53,44 @@ describe('details that an attempt attached to its heartbeats', () => {
     await inAttempt(() => heartbeating(() => Promise.resolve()), beats, { unsentBy: 1 }, 2);
 
     assert.deepEqual(beats, [undefined]);
+  });
+});
+
+describe('the first heartbeat of an attempt that announces its work', () => {
+  it('does not go through the SDK, and is recorded before the announcement is sent', async () => {
+    const beats: unknown[] = [];
+    const recorded: unknown[] = [];
+    let release = (): void => assert.fail('no heartbeat was sent');
+    const recordHeartbeat = async (_token: Uint8Array, details: object | undefined): Promise<boolean> => {
+      if (details === undefined) await new Promise<void>((resolve) => (release = resolve));
+      recorded.push(details);
+      return true;
+    };
+    const announcement = { place: 0, refusals: 0 };
+
+    await inAttempt(
+      () =>
+        heartbeating(async () => {
+          const announced = currentAttempt({ recordHeartbeat }).recordHeartbeat(announcement);
+          await new Promise(setImmediate);
+          assert.deepEqual(recorded, []);
+          release();
+          assert.equal(await announced, true);
+        }, recordHeartbeat),
+      beats,
+    );
+
+    assert.deepEqual([recorded, beats], [[undefined, announcement], []]);
+  });
+
+  it('does not prevent the announcement when it cannot be recorded', async () => {
+    const recordHeartbeat = (_token: Uint8Array, details: object | undefined): Promise<boolean> =>
+      details === undefined ? Promise.reject(new Error('no answer')) : Promise.resolve(true);
+
+    await inAttempt(() =>
+      heartbeating(async () => {
+        assert.equal(await currentAttempt({ recordHeartbeat }).recordHeartbeat({}), true);
+      }, recordHeartbeat),
+    );
   });
 });
