@@ -16,6 +16,7 @@ export const MODULES = [
   'workflows',
   'src/config',
   'src/telemetry',
+  'src/schema',
   'src/database',
   'src/limits',
   'src/egress',

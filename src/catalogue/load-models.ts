@@ -12,7 +12,7 @@ import { findUpstreamProblem } from './protocol.ts';
 import type { Protocol } from './protocol.ts';
 import { findPricingProblem } from './price-proof.ts';
 import { worstCaseCost } from './price.ts';
-import { compileCheck } from './schema-validation.ts';
+import { compileCheck } from '../schema/schema-validation.ts';
 import { TextModelDefinitionSchema } from './text-definition.ts';
 import type { CatalogueModel, TextModelDefinition } from './text-definition.ts';
 import { findTextModelProblem } from './text-proof.ts';

@@ -5,7 +5,7 @@
  */
 import { ZERO, add, decimalOf, multiply, roundUpToMicroUsd, smallerOf } from '../domain/money.ts';
 import type { Decimal } from '../domain/money.ts';
-import { countCodePoints } from './code-points.ts';
+import { countCodePoints } from '../schema/code-points.ts';
 import type { ModelDefinition } from './definition.ts';
 
 export type Pricing = ModelDefinition['pricing'];

@@ -7,7 +7,7 @@ import { createKeyUse } from '../accounts/key-use.ts';
 import { createOpenAnswers } from '../accounts/open-answers.ts';
 import { createSessions } from '../accounts/sessions.ts';
 import type { Catalogue } from '../catalogue/catalogue.ts';
-import { compileParse } from '../catalogue/schema-validation.ts';
+import { compileParse } from '../schema/schema-validation.ts';
 import type { HttpContext } from '../http/app/context.ts';
 import { createBodyAllowances } from '../http/bodies/body-allowance.ts';
 import { createBodyThreads } from '../http/bodies/body-threads.ts';

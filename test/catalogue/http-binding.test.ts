@@ -5,7 +5,7 @@ import { describe, it } from 'node:test';
 import { modelDefinitionSchema } from '../../src/catalogue/definition.ts';
 import type { ModelDefinition, Upstream } from '../../src/catalogue/definition.ts';
 import { findUpstreamProblem } from '../../src/catalogue/protocol.ts';
-import { compileCheck } from '../../src/catalogue/schema-validation.ts';
+import { compileCheck } from '../../src/schema/schema-validation.ts';
 import { packageFile } from '../../src/config/package-root.ts';
 import type { HttpBinding, HttpUpstream } from '../../src/providers/http/binding.ts';
 import { PROTOCOLS } from '../../src/providers/protocols.ts';

@@ -9,7 +9,7 @@ import { withDefaults } from '../../src/catalogue/input-defaults.ts';
 import { loadModels } from '../../src/catalogue/load-models.ts';
 import { isMediaModel } from '../../src/catalogue/text-definition.ts';
 import { worstCaseCost } from '../../src/catalogue/price.ts';
-import { compileCheck } from '../../src/catalogue/schema-validation.ts';
+import { compileCheck } from '../../src/schema/schema-validation.ts';
 import { packageFile } from '../../src/config/package-root.ts';
 import { PROTOCOLS } from '../../src/providers/protocols.ts';
 

@@ -1,7 +1,7 @@
 /** `POST /v1/tasks/estimate` (contract §4): what a create would cost, and all that is wrong with it. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { compileCheck } from '../../src/catalogue/schema-validation.ts';
+import { compileCheck } from '../../src/schema/schema-validation.ts';
 import { EstimateSchema } from '@darkroom/api/tasks/estimate';
 import type { WireEstimate } from '@darkroom/api/tasks/estimate';
 import { definition } from '../catalogue/definitions.ts';

@@ -1,7 +1,7 @@
 /** `GET /v1/models` and `GET /v1/models/{id}`, and what the API reports about deprecated models (contract §8). */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
-import { compileCheck } from '../../src/catalogue/schema-validation.ts';
+import { compileCheck } from '../../src/schema/schema-validation.ts';
 import { ModelDetailSchema, ModelListSchema } from '@darkroom/api/tasks/model';
 import { definition } from '../catalogue/definitions.ts';
 import type { ApiAnswer } from '../support/api-client.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import fc from 'fast-check';
-import { compileCheck } from '../../src/catalogue/schema-validation.ts';
+import { compileCheck } from '../../src/schema/schema-validation.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
 import { encodeCursor } from '../../src/http/app/cursor.ts';
 import { claimOutbox } from '../../src/tasks/outbox/outbox.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createCatalogue } from '../../src/catalogue/catalogue.ts';
 import { loadModels } from '../../src/catalogue/load-models.ts';
-import { compileCheck } from '../../src/catalogue/schema-validation.ts';
+import { compileCheck } from '../../src/schema/schema-validation.ts';
 import { packageFile } from '../../src/config/package-root.ts';
 import { CreateTaskSchema } from '@darkroom/api/tasks/create-task';
 import { PROTOCOLS } from '../../src/providers/protocols.ts';

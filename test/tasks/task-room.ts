@@ -11,7 +11,7 @@ import { topUp } from '../../src/billing/ledger.ts';
 import { createCatalogue } from '../../src/catalogue/catalogue.ts';
 import type { Catalogue } from '../../src/catalogue/catalogue.ts';
 import type { CatalogueModel } from '../../src/catalogue/text-definition.ts';
-import { compileParse } from '../../src/catalogue/schema-validation.ts';
+import { compileParse } from '../../src/schema/schema-validation.ts';
 import type { Database } from '../../src/database/database.ts';
 import { readInstallationId } from '../../src/database/migrate.ts';
 import { newId } from '../../src/domain/ids.ts';

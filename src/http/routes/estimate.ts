@@ -1,7 +1,7 @@
 /**
  * `POST /v1/tasks/estimate`: what a create would cost, and everything that is wrong with it (contract §4).
  */
-import { compileViolations } from '../../catalogue/schema-validation.ts';
+import { compileViolations } from '../../schema/schema-validation.ts';
 import { estimateTask } from '../../tasks/create/estimate.ts';
 import { CreateTaskSchema } from '@darkroom/api/tasks/create-task';
 import { EstimateSchema } from '@darkroom/api/tasks/estimate';

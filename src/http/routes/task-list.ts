@@ -1,7 +1,7 @@
 /**
  * `GET /v1/tasks`: the account's tasks by filter, by page and by cursor (contract §3).
  */
-import { compileViolation } from '../../catalogue/schema-validation.ts';
+import { compileViolation } from '../../schema/schema-validation.ts';
 import { Type } from 'typebox';
 import { MAX_PAGED_TASKS } from '../../tasks/listing/list-filter.ts';
 import { createTaskLister } from '../../tasks/listing/list.ts';

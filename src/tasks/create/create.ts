@@ -7,7 +7,7 @@ import type { Caller } from '../../accounts/authenticate.ts';
 import type { Catalogue } from '../../catalogue/catalogue.ts';
 import { limitsOf } from '../../catalogue/definition.ts';
 import { worstCaseCost } from '../../catalogue/price.ts';
-import type { Parse } from '../../catalogue/schema-validation.ts';
+import type { Parse } from '../../schema/schema-validation.ts';
 import type { Database } from '../../database/database.ts';
 import { newTaskId, taskIdForKey } from '../../domain/ids.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';

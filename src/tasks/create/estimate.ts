@@ -11,7 +11,7 @@ import type { Catalogue, ResolvedModel } from '../../catalogue/catalogue.ts';
 import { limitsOf } from '../../catalogue/definition.ts';
 import { quote } from '../../catalogue/price.ts';
 import type { Pricing, Quote } from '../../catalogue/price.ts';
-import type { FindViolations } from '../../catalogue/schema-validation.ts';
+import type { FindViolations } from '../../schema/schema-validation.ts';
 import type { Database } from '../../database/database.ts';
 import { factsOf } from '../record/body-facts.ts';
 import type { LargeBody } from '../record/body-facts.ts';

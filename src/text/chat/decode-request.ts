@@ -4,7 +4,7 @@
  * left to features.ts.
  */
 import type { ReasoningEffort } from '@darkroom/api/facts/text-options';
-import { compileViolation } from '../../catalogue/schema-validation.ts';
+import { compileViolation } from '../../schema/schema-validation.ts';
 import type { TextModelDefinition } from '../../catalogue/text-definition.ts';
 import { allowedTools } from '../allowed-tools.ts';
 import type { AllowedToolsForm, ToolRules } from '../allowed-tools.ts';

@@ -3,7 +3,7 @@
  * what the response object repeats. Everything that contradicts itself, or that no model here could honour, is
  * rejected with the field and the reason; what this particular model cannot do is left to features.ts.
  */
-import { compileViolation } from '../../catalogue/schema-validation.ts';
+import { compileViolation } from '../../schema/schema-validation.ts';
 import type { TextModelDefinition } from '../../catalogue/text-definition.ts';
 import { given, reasoningEffortOf, schemaFormat } from '../parameters.ts';
 import type { FunctionTool, OutputFormat, TextRequest } from '../request.ts';

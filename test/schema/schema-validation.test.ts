@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { compileCheck, compileViolations } from '../../src/catalogue/schema-validation.ts';
+import { compileCheck, compileViolations } from '../../src/schema/schema-validation.ts';
 
 /** Field families of spec §2.5, each as some model has it. */
 const INPUT = {

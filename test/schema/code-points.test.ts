@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { countCodePoints } from '../../src/catalogue/code-points.ts';
+import { countCodePoints } from '../../src/schema/code-points.ts';
 
 describe('the length of a text', () => {
   it('is the number of its code points', () => {
