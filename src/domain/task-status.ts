@@ -1,15 +1,8 @@
-import { TASK_STATUSES, isTerminal } from '@darkroom/api/facts/task-status';
+import { isTerminal } from '@darkroom/api/facts/task-status';
 import type { TaskStatus } from '@darkroom/api/facts/task-status';
 
 export { TASK_STATUSES, TERMINAL_STATUSES, isTerminal } from '@darkroom/api/facts/task-status';
 export type { TaskStatus, TerminalStatus } from '@darkroom/api/facts/task-status';
-
-/** Whether a task may go from one state to another: forward only, and to `fail` from anywhere that is not terminal. */
-export function canMove(from: TaskStatus, to: TaskStatus): boolean {
-  if (isTerminal(from)) return false;
-  if (to === 'fail') return true;
-  return TASK_STATUSES.indexOf(to) === TASK_STATUSES.indexOf(from) + 1;
-}
 
 /**
  * What is known about the workflow behind a task; `unknown` if Temporal was not queried or did not respond.
