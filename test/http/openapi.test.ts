@@ -167,7 +167,7 @@ describe('/openapi.json', () => {
     try {
       const isListed = async (): Promise<boolean> => {
         const { components } = JSON.parse((await raw(aging.url, 'GET', '/openapi.json')).text) as Document;
-        assert.ok('Input.acme.pictures' in components.schemas);
+        assert.ok('Input.acme.images' in components.schemas);
         return 'Input.acme.old' in components.schemas;
       };
       assert.equal(await isListed(), true);
