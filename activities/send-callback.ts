@@ -92,7 +92,7 @@ export function createSendCallback(
   };
 
   /**
-   * A signing key that cannot be decrypted concerns only its account: its deliveries are retried, and operators see
+   * A signing secret that cannot be decrypted concerns only its account: its deliveries are retried, and operators see
    * it. The next attempt is recorded, as after one that was made: otherwise the repair would consider the delivery
    * lost.
    */
@@ -106,7 +106,7 @@ export function createSendCallback(
       await recordFailingItem({ database, metrics: metrics.passes }, 'webhook_key', accountId, error);
       const delayMs = nextKeyAttemptMs(Context.current().info.attempt);
       await postponeAttempt(database, taskId, delayMs);
-      throw comeAgain(error.name, 'the signing key cannot be decrypted', delayMs);
+      throw comeAgain(error.name, 'the signing secret cannot be decrypted', delayMs);
     }
   }
 

@@ -1,6 +1,6 @@
 /**
- * The webhook signing key of an account (spec §5.5): its own secret or one generated here, encrypted at rest, and
- * replaced with an overlap in which both keys sign (contract §6: 24 h).
+ * The webhook signing secret of an account (spec §5.5): its own or one generated here, encrypted at rest, and
+ * replaced with an overlap in which both secrets sign (contract §6: 24 h).
  */
 import type { Database, Queryable, Statement } from '../database/database.ts';
 import { lockAccount } from './accounts.ts';
@@ -10,26 +10,26 @@ import type { SecretCounts } from './stored-secrets.ts';
 
 export { WEBHOOK_SECRET_LENGTH } from '@darkroom/api/facts/limits';
 
-/** How long the previous secret also signs, in milliseconds. Contract §6: "During rotation both keys sign for 24 h". */
+/** How long the previous secret also signs, in milliseconds (contract §6: "a rotation of 24 h"). */
 const OVERLAP_MS = 24 * 3_600_000;
 
-/** The key of an account as its owner sees it. */
+/** The signing secret of an account as its owner sees it. */
 export interface WebhookKey {
   readonly secret: string;
   readonly createdAt: Date;
-  /** Until when the previous key signs too; undefined if none does. */
+  /** Until when the previous secret signs too; undefined if none does. */
   readonly previousExpiresAt: Date | undefined;
 }
 
 /** `now` is in milliseconds since 1970: what signs depends on it, and a test advances it. */
 export interface WebhookKeys {
   /**
-   * The secrets that sign at this moment: the current one first; none if the account has no key.
+   * The secrets that sign at this moment: the current one first; none if the account has no secret.
    *
    * @throws {WrongEncryptionKeyError} what is stored was encrypted with a key that was not given.
    */
   activeSecrets(database: Queryable, accountId: string, now: number): Promise<readonly string[]>;
-  /** @returns undefined if the account has no key. */
+  /** @returns undefined if the account has no secret. */
   read(database: Queryable, accountId: string, now: number): Promise<WebhookKey | undefined>;
   /**
    * Makes a secret the account's current one. The previous one also signs for 24 h. A secret that is already the
@@ -40,7 +40,7 @@ export interface WebhookKeys {
   replace(transaction: Queryable, accountId: string, secret: string, now: number): Promise<void>;
   /** Which keys decrypt what is stored: of the oldest and the newest 500 secrets. */
   countByKey(database: Database): Promise<SecretCounts>;
-  /** Removes the key, and the previous one too: callbacks are not signed from now on. */
+  /** Removes the secret, and the previous one too: callbacks are not signed from now on. */
   remove(transaction: Queryable, accountId: string): Promise<void>;
 }
 

@@ -10,7 +10,7 @@ import { createKey } from '../accounts/keys.ts';
 import { createSignInLink } from '../accounts/sign-in-links.ts';
 import { createWebhookKeys } from '../accounts/webhook-key.ts';
 import { topUp } from '../billing/ledger.ts';
-import { createFirstSigningKey } from '../callbacks/first-signing-key.ts';
+import { createFirstSigningSecret } from '../callbacks/first-signing-secret.ts';
 import { loadDatabaseConfig, loadEncryptionKeys } from '../config/config.ts';
 import { readDatabaseTime } from '../database/database-clock.ts';
 import { openDatabase } from '../database/database.ts';
@@ -44,7 +44,7 @@ export async function runFirstRun(environment: NodeJS.ProcessEnv): Promise<void>
       }
       const accountId = await createAccount(transaction, 'first', LIMITS);
       await topUp(transaction, accountId, STARTING_BALANCE_MICRO_USD, `first-run-${accountId}`);
-      await createFirstSigningKey(transaction, webhookKeys, accountId);
+      await createFirstSigningSecret(transaction, webhookKeys, accountId);
       const key = await createKey(transaction, accountId, { name: 'first', scopes: SCOPES });
       const signInSecret = await newSignInSecret(transaction, key.id);
       return { accountId, apiKey: key.secret, balanceUsd: formatUsd(STARTING_BALANCE_MICRO_USD), signInSecret };

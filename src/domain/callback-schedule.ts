@@ -29,13 +29,13 @@ export function nextCallbackDelayMs(
 }
 
 /**
- * The delays of attempts that lack the signing key, in milliseconds. Once an operator has restored the key, no delivery
- * waits longer than a quarter of an hour.
+ * The delays of attempts that lack the signing secret, in milliseconds. Once an operator has restored the encryption
+ * key, no delivery waits longer than a quarter of an hour.
  */
 const KEY_ATTEMPTS: Backoff = { firstMs: 60_000, maxMs: 900_000 };
 
 /**
- * When a delivery retries a signing key that could not be decrypted: after a minute, and then twice as long each
+ * When a delivery retries a signing secret that could not be decrypted: after a minute, and then twice as long each
  * time. No attempt of the schedule is used up.
  *
  * @param attempt how often it has tried by now, from 1.

@@ -1,5 +1,5 @@
 /**
- * The webhook signing key as its account sees it (contract §6, §7), and the content and the result of a test
+ * The webhook signing secret as its account sees it (contract §6, §7), and the content and the result of a test
  * delivery.
  */
 import type { WebhookKey } from '../accounts/webhook-key.ts';

@@ -11,7 +11,7 @@ import { createWebhookKeys } from '../../accounts/webhook-key.ts';
 import { topUp } from '../../billing/ledger.ts';
 import { recordAdjustment, recordTopUp } from '../../billing/operator-entries.ts';
 import type { LedgerChange } from '../../billing/operator-entries.ts';
-import { createFirstSigningKey } from '../../callbacks/first-signing-key.ts';
+import { createFirstSigningSecret } from '../../callbacks/first-signing-secret.ts';
 import { adminCommandOf } from '../../config/admin-command.ts';
 import { loadEncryptionKeys } from '../../config/config.ts';
 import type { Database } from '../../database/database.ts';
@@ -32,7 +32,7 @@ import type { OnInstallation } from './installation.ts';
 import { presentAccount } from './print.ts';
 
 export function accountCommands(group: Group, onInstallation: OnInstallation): void {
-  limitOptions(group.command('create').description('create an account and the key that signs its callbacks'))
+  limitOptions(group.command('create').description('create an account and its signing secret for callbacks'))
     .requiredOption('--name <name>', 'what to call it')
     .option('--usd <amount>', 'starting balance, decimal USD')
     .action(
@@ -43,7 +43,7 @@ export function accountCommands(group: Group, onInstallation: OnInstallation): v
         const { id, printed } = await database.transaction(async (transaction) => {
           const id = await createAccount(transaction, known, limitsOf(limits));
           if (amountMicroUsd > 0n) await topUp(transaction, id, amountMicroUsd, newId('topup'));
-          const { secret, whsec } = await createFirstSigningKey(transaction, webhookKeys, id);
+          const { secret, whsec } = await createFirstSigningSecret(transaction, webhookKeys, id);
           const account = presentAccount(await readAccount(transaction, id));
           return { id, printed: { ...account, webhookSecret: secret, whsec } };
         });

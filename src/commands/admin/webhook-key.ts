@@ -1,4 +1,4 @@
-/** `admin webhook-key`: the key that signs an account's callbacks (contract §6). */
+/** `admin webhook-key`: the secret that signs an account's callbacks (contract §6). */
 import { WEBHOOK_SECRET_LENGTH, createWebhookKeys } from '../../accounts/webhook-key.ts';
 import type { WebhookKeys } from '../../accounts/webhook-key.ts';
 import { newWebhookSecret, toWhsec } from '../../callbacks/signing.ts';
@@ -12,7 +12,7 @@ import { readDatabaseTime } from '../../database/database-clock.ts';
 export function webhookKeyCommands(group: Group, onInstallation: OnInstallation): void {
   group
     .command('show')
-    .description('show the signing keys in force, the current one first')
+    .description('show the active signing secrets, the current one first')
     .option(...ACCOUNT)
     .action(
       onInstallation(async (installation, { account }) => {
@@ -25,18 +25,18 @@ export function webhookKeyCommands(group: Group, onInstallation: OnInstallation)
     );
   group
     .command('set')
-    .description('set a signing key of your own; the old one signs beside it for 24 h')
+    .description('set your own signing secret; the old one also signs for 24 h')
     .option(...ACCOUNT)
     .requiredOption('--secret <secret>', '16 to 256 characters')
     .action(onInstallation((installation, { account, secret }) => replace(installation, account, secret)));
   group
     .command('rotate')
-    .description('make a new signing key; the old one signs beside it for 24 h')
+    .description('create a new signing secret; the old one also signs for 24 h')
     .option(...ACCOUNT)
     .action(onInstallation((installation, { account }) => replace(installation, account, newWebhookSecret())));
   group
     .command('delete')
-    .description('take the signing key away at once, an old one too: callbacks are not signed any more')
+    .description('delete the signing secret and the previous one at once; callbacks are no longer signed')
     .option(...ACCOUNT)
     .action(
       onInstallation(async (installation, { account }) => {

@@ -10,7 +10,7 @@ import {
   updateLimits,
 } from '../../accounts/accounts.ts';
 import { topUp } from '../../billing/ledger.ts';
-import { createFirstSigningKey } from '../../callbacks/first-signing-key.ts';
+import { createFirstSigningSecret } from '../../callbacks/first-signing-secret.ts';
 import { newId } from '../../domain/ids.ts';
 import { parseUsd } from '../../domain/money.ts';
 import {
@@ -94,7 +94,7 @@ export function adminAccountRoutes(http: HttpContext): readonly Route[] {
         const { account, webhookKey } = await database.transaction(async (transaction) => {
           const accountId = await createAccount(transaction, name, limitsOf(limits));
           if (amountMicroUsd > 0n) await topUp(transaction, accountId, amountMicroUsd, newId('topup'));
-          const key = await createFirstSigningKey(transaction, webhookKeys, accountId);
+          const key = await createFirstSigningSecret(transaction, webhookKeys, accountId);
           return { account: await readAccount(transaction, accountId), webhookKey: key };
         });
         logChange(http, ctx, 'create account', { accountId: account.id, usd });

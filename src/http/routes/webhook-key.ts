@@ -1,5 +1,5 @@
 /**
- * `/v1/account/webhook-key`: the key that signs the account's callbacks (spec §5.5, contract §6, §7).
+ * `/v1/account/webhook-key`: the secret that signs the account's callbacks (spec §5.5, contract §6, §7).
  */
 import { recordReceiverAnswer } from '../../accounts/callback-receivers.ts';
 import { newWebhookSecret } from '../../callbacks/signing.ts';

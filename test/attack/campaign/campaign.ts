@@ -200,7 +200,7 @@ async function openAccounts(world: World): Promise<ReadonlyMap<string, WorldAcco
     const put = { method: 'PUT', url: `${world.apiUrls[0]}/v1/account/webhook-key`, key: account.key, body };
     const { outcome } = await ask(put);
     if (statusOf(outcome) !== 200)
-      throw new Error(`the webhook key of ${name} was not taken: ${JSON.stringify(outcome)}`);
+      throw new Error(`the signing secret of ${name} was rejected: ${JSON.stringify(outcome)}`);
     accounts.set(name, account);
   }
   return accounts;

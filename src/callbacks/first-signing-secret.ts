@@ -8,18 +8,18 @@ import { readDatabaseTime } from '../database/database-clock.ts';
 import type { Queryable } from '../database/database.ts';
 import { newWebhookSecret, toWhsec } from './signing.ts';
 
-/** A signing secret in both formats, as the responses about the webhook key show it. */
-export interface FirstSigningKey {
+/** A signing secret in both formats, as the responses about the webhook secret show it. */
+export interface FirstSigningSecret {
   readonly secret: string;
   readonly whsec: string;
 }
 
 /** @param accountId an account that has no signing secret yet. */
-export async function createFirstSigningKey(
+export async function createFirstSigningSecret(
   transaction: Queryable,
   webhookKeys: Pick<WebhookKeys, 'replace'>,
   accountId: string,
-): Promise<FirstSigningKey> {
+): Promise<FirstSigningSecret> {
   const secret = newWebhookSecret();
   await webhookKeys.replace(transaction, accountId, secret, await readDatabaseTime(transaction));
   return { secret, whsec: toWhsec(secret) };
