@@ -212,7 +212,7 @@ const revoke: Statement = {
           WHERE id = $1 AND ($2::text IS NULL OR account_id = $2) RETURNING id`,
 };
 
-/** Revokes a key for ever. @param accountId as in `readKey`. @returns whether there was such a key. */
+/** Revokes a key permanently. @param accountId as in `readKey`. @returns whether there was such a key. */
 export async function revokeKey(database: Queryable, keyId: string, accountId?: string): Promise<boolean> {
   if (!isApiKeyId(keyId)) return false;
   const rows = await database.query(revoke, [keyId, accountId ?? null]);

@@ -73,7 +73,7 @@ describe('the help of admin', { concurrency: 2 }, () => {
       assert.equal(code, 0);
       assert.equal(stderr, '');
       assert.match(stdout, /^Usage: npm run admin -- keys create \[options\]\n\ncreate a key; it is shown once\n/);
-      assert.match(stdout, /--name <name> +what to call it \(default: "key"\)/);
+      assert.match(stdout, /--name <name> +name of the key \(default: "key"\)/);
       assert.match(stdout, /--scopes <scopes\.\.\.> +default: all \(choices: "tasks:read", "tasks:write",/);
       assert.match(stdout, /--json +print JSON/);
     }

@@ -11,7 +11,7 @@ export const EXIT_CODES = {
   notDone: 1,
   wrongUsage: 2,
   notAllowed: 3,
-  noMoney: 4,
+  insufficientBalance: 4,
   unreachable: 5,
   /** 128 + SIGINT, as in shells. */
   interrupted: 130,
@@ -22,7 +22,7 @@ const DESCRIPTIONS: readonly (readonly [code: number, description: string])[] = 
   [EXIT_CODES.notDone, 'the task failed, or a part of the request could not be done'],
   [EXIT_CODES.wrongUsage, `wrong usage, or input that the service rejects (${statusesOf('request')})`],
   [EXIT_CODES.notAllowed, `not allowed: the API key, its scopes, or the account (${statusesOf('access')})`],
-  [EXIT_CODES.noMoney, `not enough money (${statusesOf('balance')})`],
+  [EXIT_CODES.insufficientBalance, `insufficient balance (${statusesOf('balance')})`],
   [EXIT_CODES.unreachable, `the service cannot be reached, or fails (${statusesOf('service')}), also after waiting`],
   [EXIT_CODES.interrupted, 'interrupted'],
 ];
@@ -73,6 +73,6 @@ export function exitCodeOf(error: unknown): number {
 const CATEGORY_EXIT_CODES: Readonly<Record<ErrorCategory, number>> = {
   request: EXIT_CODES.wrongUsage,
   access: EXIT_CODES.notAllowed,
-  balance: EXIT_CODES.noMoney,
+  balance: EXIT_CODES.insufficientBalance,
   service: EXIT_CODES.unreachable,
 };

@@ -33,7 +33,7 @@ import { presentAccount } from './print.ts';
 
 export function accountCommands(group: Group, onInstallation: OnInstallation): void {
   limitOptions(group.command('create').description('create an account and its signing secret for callbacks'))
-    .requiredOption('--name <name>', 'what to call it')
+    .requiredOption('--name <name>', 'name of the account')
     .option('--usd <amount>', 'starting balance, decimal USD')
     .action(
       onInstallation(async ({ database, environment }, { name, usd, ...limits }) => {
@@ -90,9 +90,11 @@ export function accountCommands(group: Group, onInstallation: OnInstallation): v
         return { account, adjusted: formatUsd(amountMicroUsd), ...presentLedgerChange(booked) };
       }),
     );
-  limitOptions(group.command('limits').description('change what an account may do; what is not named stays'))
+  limitOptions(
+    group.command('limits').description('change the name or limits of an account; what is not given stays as it is'),
+  )
     .argument('<account>')
-    .option('--name <name>', 'what to call it from now on')
+    .option('--name <name>', 'new name')
     .action(
       onInstallation(async ({ database }, account, { name, ...options }, command) => {
         const limits = limitsOf(options);
@@ -108,15 +110,15 @@ export function accountCommands(group: Group, onInstallation: OnInstallation): v
     );
   group
     .command('suspend')
-    .description('reject its requests; running tasks finish, queued tasks stay queued')
+    .description('suspend an account: its requests are rejected, running tasks finish, queued tasks stay queued')
     .argument('<account>')
-    .option('--reason <text>', 'why, for operators: the account never sees it')
+    .option('--reason <text>', 'reason, for operators only: the account never sees it')
     .action(
       onInstallation(({ database }, account, { reason }) => suspend(database, account, true, readReason(reason))),
     );
   group
     .command('resume')
-    .description('serve it again')
+    .description('resume an account')
     .argument('<account>')
     .action(onInstallation(({ database }, account) => suspend(database, account, false)));
 }

@@ -11,9 +11,9 @@ const MAX_LISTED = 10_000;
 export function failingItemsCommand(command: Group, onInstallation: OnInstallation): void {
   command
     .summary('items that a pass could not process')
-    .description('list the objects, tasks and accounts that a pass failed to deal with, the longest failing first')
-    .addOption(new Option('--kind <kind>', 'of this kind alone').choices(FAILING_KINDS))
-    .option('--limit <number>', 'how many', wholeNumber(1, MAX_LISTED), 100)
+    .description('list the objects, tasks and accounts that a pass failed to process, the longest failing first')
+    .addOption(new Option('--kind <kind>', 'only this kind').choices(FAILING_KINDS))
+    .option('--limit <number>', 'maximum number of items', wholeNumber(1, MAX_LISTED), 100)
     .action(
       onInstallation(async ({ database }, { kind, limit }) => {
         const items = await listFailingItems(database, { kind, limit });

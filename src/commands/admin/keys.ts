@@ -20,12 +20,12 @@ export function keyCommands(group: Group, onInstallation: OnInstallation): void 
     .command('create')
     .description('create a key; it is shown once')
     .option(...ACCOUNT)
-    .option('--name <name>', 'what to call it', 'key')
+    .option('--name <name>', 'name of the key', 'key')
     .addOption(listOption('--scopes <scopes...>', 'default: all', SCOPES))
     .option('--models <models...>', 'models it may use, without routes; default: all', listOf)
     .option('--expires <time>', '2027-01-31, 2027-01-31T12:00:00Z or 30d; default: never')
     .option('--cap-day <amount>', 'decimal USD that may be spent with it per UTC day')
-    .option('--cap-total <amount>', 'decimal USD that may be spent with it altogether')
+    .option('--cap-total <amount>', 'decimal USD that may be spent with it in total')
     .action(
       onInstallation(async ({ database }, { account, name, scopes, models, expires, capDay, capTotal }) => {
         const rights = {
@@ -75,7 +75,7 @@ export function keyCommands(group: Group, onInstallation: OnInstallation): void 
     );
   group
     .command('revoke')
-    .description('revoke a key for ever, by its id')
+    .description('revoke a key permanently, by its id')
     .argument('<key>')
     .action(
       onInstallation(async ({ database }, key) => {

@@ -21,12 +21,12 @@ const TO = ['--to <day>', 'last UTC day; default: today'] as const;
 export function ledgerCommands(group: Group, onInstallation: OnInstallation): void {
   group
     .command('list')
-    .description('list what was booked for an account, newest first')
+    .description('list the ledger entries of an account, newest first')
     .option(...ACCOUNT)
     .option('--size <number>', `entries, at most ${MAX_ENTRIES}`, wholeNumber(1, MAX_ENTRIES), 20)
-    .option('--cursor <cursor>', 'nextCursor of the page before')
+    .option('--cursor <cursor>', '`nextCursor` of the previous page')
     .addOption(listOption('--kind <kinds...>', 'any of them', LEDGER_KINDS))
-    .option('--key <key>', 'booked for requests of this key')
+    .option('--key <key>', 'entries for requests of this key')
     .option('--reference <reference>', 'a task, a payment, storage:<account>:<day>')
     .action(
       onInstallation(async ({ database }, { account, size, cursor, kind, key, reference }) => {
@@ -52,7 +52,7 @@ export function ledgerCommands(group: Group, onInstallation: OnInstallation): vo
     );
   group
     .command('verify')
-    .description('prove that all money adds up; exits with 1 where it does not')
+    .description('verify the ledger; exits with 1 if it does not add up')
     .action(
       onInstallation(async ({ database }) => {
         const violations = await verifyLedger(database);
@@ -63,7 +63,7 @@ export function ledgerCommands(group: Group, onInstallation: OnInstallation): vo
   group
     .command('costs')
     .description(
-      'sum up what you may have to pay although no account was charged: time-outs, unknown outcomes, cancelled and empty tasks, text calls beyond their holds',
+      'report what providers may bill although no account was charged: timeouts, unknown outcomes, cancelled and empty tasks, text calls beyond their holds',
     )
     .option(...FROM)
     .option(...TO)
@@ -77,8 +77,8 @@ export function ledgerCommands(group: Group, onInstallation: OnInstallation): vo
 
 export function usageCommand(command: Group, onInstallation: OnInstallation): void {
   command
-    .summary('what was captured, by day, model and key')
-    .description('sum up what was captured of an account, and what its text calls cost beyond their holds')
+    .summary('captured amounts, by day, model and key')
+    .description('report the captured amounts of an account, and what its text calls cost beyond their holds')
     .option(...ACCOUNT)
     .option(...FROM)
     .option(...TO)

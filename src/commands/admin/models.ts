@@ -11,7 +11,7 @@ export function modelCommands(group: Group): void {
   group
     .command('check')
     .description('read the model files of a directory as the api would, and report what is wrong with them')
-    .argument('<folder>', 'what MODELS_DIR would be')
+    .argument('<folder>', 'directory with model files')
     .action((directory, _options, command) => checkModelDirectory(directory, command.optsWithGlobals().json === true));
 }
 

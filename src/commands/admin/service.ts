@@ -21,7 +21,7 @@ export function queuesCommand(command: Group, onInstallation: OnInstallation): v
 export function adminTokenCommands(group: Group, environment: NodeJS.ProcessEnv): void {
   group
     .command('show')
-    .description('show what the admin listener takes as Authorization: Bearer')
+    .description('show the admin token (Authorization: Bearer of the admin listener)')
     .action(async (_options, command) => {
       const { json, dataDir } = command.optsWithGlobals();
       const directory = resolveDataDirectory(dataDir, environment);

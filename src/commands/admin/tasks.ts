@@ -39,7 +39,7 @@ export function taskCommands(group: Group, onInstallation: OnInstallation): void
 export function outputCommands(group: Group, onInstallation: OnInstallation): void {
   group
     .command('delete')
-    .description('take an output away from its readers at once; its bytes are deleted within minutes')
+    .description('delete an output; its URLs stop working at once, its bytes are deleted within minutes')
     .argument('<output>')
     .action(
       onInstallation(async ({ database }, output) => {

@@ -32,7 +32,7 @@ export function addStorageCommand(program: Command, open: OpenSession): void {
   filtered(storage.command('list'))
     .description('list outputs, the newest first')
     .option('--status <status>', 'only those: available, pending or deleted')
-    .option('--limit <number>', 'at most so many', count, DEFAULT_LIMIT)
+    .option('--limit <number>', 'maximum number of results', count, DEFAULT_LIMIT)
     .action(async (options: StorageFilters & { status?: string; limit: number }) => {
       const { terminal, isJson, ...session } = await open();
       const { total, items } = await listOutputs(session, options, options.limit);

@@ -29,7 +29,7 @@ export function addTasksCommand(program: Command, open: OpenSession): void {
     .option('--status <status>', 'only tasks in this state; may be repeated', collect)
     .option('--model <model>', 'only tasks of this model')
     .option('--metadata <key=value>', 'only tasks with this label; may be repeated', collect)
-    .option('--limit <number>', 'at most so many', count, DEFAULT_LIMIT)
+    .option('--limit <number>', 'maximum number of results', count, DEFAULT_LIMIT)
     .option('-o, --output <directory>', 'with a task id: save its outputs there')
     .action(async (taskId: string | undefined, options: ListOptions) => {
       const session = await open();
