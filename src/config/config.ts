@@ -290,7 +290,7 @@ function readTemporal(read: EnvironmentReader): TemporalConfig {
     key: read.text('TEMPORAL_TLS_KEY_FILE'),
   };
   if ((files.certificate === '') !== (files.key === '')) {
-    read.report('TEMPORAL_TLS_CERT_FILE and TEMPORAL_TLS_KEY_FILE go together');
+    read.report('TEMPORAL_TLS_CERT_FILE and TEMPORAL_TLS_KEY_FILE: set both or neither');
   }
   const apiKey = read.text('TEMPORAL_API_KEY') || undefined;
   const usesTls = read.boolean('TEMPORAL_TLS') || apiKey !== undefined || files.ca !== '' || files.certificate !== '';

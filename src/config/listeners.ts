@@ -73,7 +73,7 @@ function readListener(read: EnvironmentReader, name: 'HOST' | 'ADMIN_HOST'): Omi
   const certificateFile = read.text('TLS_CERT_FILE');
   const keyFile = read.text('TLS_KEY_FILE');
   const hasTls = certificateFile !== '' && keyFile !== '';
-  if ((certificateFile === '') !== (keyFile === '')) read.report('TLS_CERT_FILE and TLS_KEY_FILE go together');
+  if ((certificateFile === '') !== (keyFile === '')) read.report('TLS_CERT_FILE and TLS_KEY_FILE: set both or neither');
   const proxies = read.list('TRUSTED_PROXIES');
   if (!isLoopback(host) && !hasTls && proxies.length === 0) {
     read.report(
@@ -90,7 +90,7 @@ function readListener(read: EnvironmentReader, name: 'HOST' | 'ADMIN_HOST'): Omi
   };
 }
 
-/** The only source of the URLs that are handed out (contract, "Conventions"). */
+/** The only source of returned URLs (contract, "Conventions"). */
 export function publicUrlOf({ publicUrl, tls, host, port }: HttpConfig): string {
   return publicUrl ?? `${tls === undefined ? 'http' : 'https'}://${hostInUrl(host)}:${port}`;
 }

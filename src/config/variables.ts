@@ -26,7 +26,7 @@ export const VARIABLES = {
   PUBLIC_URL: {
     kind: 'text',
     fallback: '',
-    help: 'The only source of the URLs handed out, without a path, e.g. https://api.example.com. Default: the loopback listener; required elsewhere.',
+    help: 'The only source of returned URLs, without a path, e.g. https://api.example.com. Default: the loopback listener; required elsewhere.',
   },
   TLS_CERT_FILE: {
     kind: 'text',
@@ -44,7 +44,7 @@ export const VARIABLES = {
     fallback: '10000',
     minimum: 0,
     maximum: 1_000_000,
-    help: 'Connections each listener of the api has open at most; further connections are closed at once. 0: no limit.',
+    help: 'Maximum open connections per listener of the api; further connections are closed at once. 0: no limit.',
   },
   MAX_CONNECTIONS_PER_ADDRESS: {
     kind: 'integer',
@@ -58,7 +58,7 @@ export const VARIABLES = {
     fallback: '600',
     minimum: 10,
     maximum: 1_000_000,
-    help: 'Megabytes of JSON bodies an account may send per minute, counted before they are read; a value counts as 100 bytes at least. Beyond them: 429.',
+    help: 'Megabytes of JSON bodies an account may send per minute, counted before they are read; a value counts as at least 100 bytes. Beyond them: 429.',
   },
   BODY_MB_IN_FLIGHT: {
     kind: 'integer',
@@ -102,7 +102,7 @@ export const VARIABLES = {
     fallback: '10',
     minimum: 2,
     maximum: 500,
-    help: 'Connections each process opens at most.',
+    help: 'Maximum database connections per process.',
   },
   TEMPORAL_ADDRESS: { kind: 'text', help: 'Temporal frontend, host:port.' },
   TEMPORAL_NAMESPACE: { kind: 'text', fallback: 'default', help: 'Temporal namespace.' },
@@ -175,7 +175,7 @@ export const VARIABLES = {
     fallback: '1800',
     minimum: 60,
     maximum: 86400,
-    help: 'How long a download URL lives at least.',
+    help: 'Minimum lifetime of a download URL.',
   },
   MODELS_DIR: {
     kind: 'text',
@@ -276,13 +276,13 @@ export const VARIABLES = {
     fallback: '900',
     minimum: 0,
     maximum: 86_400,
-    help: 'How long a worker waits after SIGTERM for upstreams that answer a submit only with its result: what is cut off was paid for and is lost. Everything else is handed back after SHUTDOWN_GRACE_SECONDS. As long as the slowest of them takes; whoever stops the process must wait longer (terminationGracePeriodSeconds, stop_grace_period).',
+    help: 'How long a worker waits after SIGTERM for upstreams that answer a submit only with its result, because work that is cut off is paid for and lost; everything else is handed back after SHUTDOWN_GRACE_SECONDS. Set it to as long as the slowest of these upstreams takes, and let whatever stops the process wait longer (terminationGracePeriodSeconds, stop_grace_period).',
   },
   LOG_LEVEL: {
     kind: 'choice',
     fallback: 'info',
     choices: ['trace', 'debug', 'info', 'warn', 'error', 'silent'],
-    help: 'Least level logged.',
+    help: 'Minimum log level.',
   },
   LOG_FORMAT: {
     kind: 'choice',
@@ -326,26 +326,26 @@ export const VARIABLES = {
     fallback: '7233',
     minimum: 0,
     maximum: 65535,
-    help: 'Port of the embedded Temporal server (`npm start`).',
+    help: 'Port of the Temporal server that `npm start` runs.',
   },
   TEMPORAL_UI_PORT: {
     kind: 'integer',
     fallback: '8233',
     minimum: 0,
     maximum: 65535,
-    help: 'Port of the embedded Temporal Web UI (`npm start`).',
+    help: 'Port of the Temporal Web UI that `npm start` runs.',
   },
   TEMPORAL_CLI_PATH: {
     kind: 'text',
     fallback: '',
-    help: 'A `temporal` executable to use for the embedded server (`npm start`).',
+    help: 'A `temporal` executable for the Temporal server that `npm start` runs.',
   },
   POSTGRES_PORT: {
     kind: 'integer',
     fallback: '0',
     minimum: 0,
     maximum: 65535,
-    help: 'Port of the embedded PostgreSQL (`npm start`); 0 picks a free one.',
+    help: 'Port of the PostgreSQL that `npm start` runs; 0 picks a free one.',
   },
 } as const satisfies Record<string, Variable>;
 

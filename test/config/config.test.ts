@@ -170,8 +170,8 @@ describe('the configuration', () => {
 
   it('rejects half of a pair, an unknown queue, and an invalid schedule or header', () => {
     const cases: [NodeJS.ProcessEnv, RegExp][] = [
-      [{ TLS_CERT_FILE: '/c' }, /^TLS_CERT_FILE and TLS_KEY_FILE go together$/],
-      [{ TEMPORAL_TLS_KEY_FILE: FILE }, /^TEMPORAL_TLS_CERT_FILE and TEMPORAL_TLS_KEY_FILE go together$/],
+      [{ TLS_CERT_FILE: '/c' }, /^TLS_CERT_FILE and TLS_KEY_FILE: set both or neither$/],
+      [{ TEMPORAL_TLS_KEY_FILE: FILE }, /^TEMPORAL_TLS_CERT_FILE and TEMPORAL_TLS_KEY_FILE: set both or neither$/],
       [{ TEMPORAL_TLS_CA_FILE: '/nowhere/ca.pem' }, /^TEMPORAL_TLS_CA_FILE: the file cannot be read$/],
       [
         { WORKER_QUEUES: 'media,video' },

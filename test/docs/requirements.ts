@@ -262,7 +262,7 @@ export const SECTIONS: readonly RequirementSection[] = [
       {
         number: 'C0-9',
         title: 'PUBLIC_URL',
-        text: 'the only source of URLs handed out, never `Host`; required off loopback',
+        text: 'the only source of returned URLs, never `Host`; required off loopback',
       },
       { number: 'C0-10', title: 'names', text: 'JSON in camelCase unless a name is given' },
       { number: 'C0-11', title: 'times', text: 'Unix seconds, integers' },

@@ -1,7 +1,7 @@
 /**
  * Checks a request before its headers and its target are used: requests that two programs on the way, a proxy and
  * this one, could read differently are rejected (RFC 9112 §3.2). `Host` itself means nothing here: `PUBLIC_URL` is
- * the only source of the URLs that are handed out (contract, "Conventions").
+ * the only source of returned URLs (contract, "Conventions").
  */
 import type { Context } from 'koa';
 import { RequestError, invalidRequest } from '../app/errors.ts';

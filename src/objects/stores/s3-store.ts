@@ -59,7 +59,7 @@ export function createS3Store(options: S3StoreOptions): ObjectStore {
     throw new TypeError('the prefix must be segments of [A-Za-z0-9._-] joined by /');
   }
   if ((options.accessKeyId === undefined) !== (options.secretAccessKey === undefined)) {
-    throw new TypeError('the access key id and the secret access key go together');
+    throw new TypeError('set both or neither of the access key id and the secret access key');
   }
   return new S3Store(options);
 }
