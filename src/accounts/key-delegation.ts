@@ -43,7 +43,7 @@ export function createKeyWith(database: Database, caller: Caller, rights: KeyRig
     requireWithin(own, rights);
     await requireCapsWithin(transaction, own, rights.spendCaps ?? {});
     if (own.spendCapIds.length >= MAX_INHERITED_CAPS && rights.spendCaps !== undefined) {
-      throw new KeyChangeRejectedError(`${MAX_INHERITED_CAPS} spend caps above one another are the most there can be`);
+      throw new KeyChangeRejectedError(`a key can inherit at most ${MAX_INHERITED_CAPS} spend caps`);
     }
     const [row] = await transaction.query<{ keys: number }>(countKeys, [caller.accountId, new Date(now)]);
     if ((row?.keys ?? 0) >= MAX_KEYS) {
@@ -103,9 +103,7 @@ async function requireMayChange(transaction: Queryable, caller: Caller, keyId: s
   const target = await readKey(transaction, keyId, caller.accountId);
   requireWithin(own, target);
   if (own.spendCapIds.some((capId) => !target.spendCapIds.includes(capId))) {
-    throw new ForbiddenError(
-      'the spend caps of this key do not hold for that key, so that it cannot be changed with it',
-    );
+    throw new ForbiddenError('a key can only change keys to which its own spend caps apply');
   }
 }
 
@@ -114,23 +112,27 @@ type Extent = Pick<KeyListing, 'scopes'> & {
   readonly expiresAt?: Date | undefined;
 };
 
+const OWN_MODELS_ONLY = 'a key can only grant models that it may use itself';
+
 /** @throws {ForbiddenError} naming the first right that goes beyond. */
 function requireWithin(own: KeyListing, wanted: Extent): void {
   const scope = wanted.scopes.find((each) => !own.scopes.includes(each));
-  if (scope !== undefined) throw new ForbiddenError(`this key lacks the scope ${scope}, which that key would have`);
+  if (scope !== undefined) {
+    throw new ForbiddenError(`this key lacks the scope ${scope}; a key can only grant scopes that it has itself`);
+  }
   if (own.models !== undefined) {
     if (wanted.models === undefined) {
-      throw new ForbiddenError('this key may not use every model, and that key might');
+      throw new ForbiddenError(`this key may not use every model; ${OWN_MODELS_ONLY}: set \`models\``);
     }
     const model = wanted.models.find((each) => own.models?.includes(each) === false);
     if (model !== undefined) {
-      throw new ForbiddenError(`this key may not use the model ${model}, which that key might`);
+      throw new ForbiddenError(`this key may not use the model ${model}; ${OWN_MODELS_ONLY}`);
     }
   }
   if (own.expiresAt === undefined) return;
   if (wanted.expiresAt === undefined || wanted.expiresAt > own.expiresAt) {
     const seconds = Math.floor(own.expiresAt.getTime() / 1000);
-    throw new ForbiddenError(`this key expires at ${seconds}, and that key would live longer`);
+    throw new ForbiddenError(`this key expires at ${seconds}; a key cannot grant a later \`expiresAt\` or none`);
   }
 }
 
@@ -148,7 +150,7 @@ async function requireCapsWithin(transaction: Queryable, own: KeyListing, wanted
     const more = wanted[field];
     if (cap !== undefined && more !== undefined && more > cap) {
       throw new ForbiddenError(
-        `this key may spend ${formatUsd(cap)} USD ${period}, and that key might spend ${formatUsd(more)} USD`,
+        `this key may spend ${formatUsd(cap)} USD ${period}; a key cannot grant more: got ${formatUsd(more)} USD`,
       );
     }
   }

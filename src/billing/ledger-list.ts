@@ -7,6 +7,7 @@ import type { Queryable, Statement } from '../database/database.ts';
 import { LEDGER_KINDS } from '@darkroom/api/facts/ledger-kinds';
 import type { LedgerKind } from '@darkroom/api/facts/ledger-kinds';
 import { DarkroomError } from '../domain/darkroom-error.ts';
+import { UNKNOWN_CURSOR } from '../domain/unknown-cursor.ts';
 
 export { LEDGER_KINDS } from '@darkroom/api/facts/ledger-kinds';
 export type { LedgerKind } from '@darkroom/api/facts/ledger-kinds';
@@ -47,7 +48,7 @@ export class UnknownLedgerEntryError extends DarkroomError {
   override readonly param = 'cursor';
 
   constructor() {
-    super('not one that this list gave');
+    super(UNKNOWN_CURSOR);
   }
 
   override get publicMessage(): string {

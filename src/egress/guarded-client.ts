@@ -159,7 +159,8 @@ export function createEgress(options: EgressOptions): Egress {
   async function post(url: string, options: PostOptions) {
     const { accountId, headers, body, timeoutMs, maxResponseBytes, signal } = options;
     for (const name of Object.keys(headers)) {
-      if (CREDENTIAL_HEADERS.has(name.toLowerCase())) throw new TypeError(`${name} is never sent to a stranger`);
+      if (CREDENTIAL_HEADERS.has(name.toLowerCase()))
+        throw new TypeError(`${name}: credential headers are sent only to hosts of upstreams`);
     }
     const deadline = begin(timeoutMs, signal);
     let answer: Answer | undefined;

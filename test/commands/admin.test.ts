@@ -511,7 +511,7 @@ describe('admin ledger, usage and queues', () => {
     assert.deepEqual(await ask('ledger', 'verify'), { holds: true, violations: [] });
 
     await assertRejected(
-      /--cursor: not one that this list gave/,
+      /--cursor: unknown cursor: use the `nextCursor` of the previous page/,
       'ledger',
       'list',
       '--account',

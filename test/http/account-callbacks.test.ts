@@ -179,7 +179,7 @@ describe('the callback attempts of an account', () => {
   it('are rejected with the validation error', async () => {
     const { client } = await served.newAccount();
     for (const [query, message] of [
-      ['?cursor=x', /cursor: not one/],
+      ['?cursor=x', /cursor: unknown cursor/],
       ['?state=waiting', /state/],
       ['?origin=example.com', /origin: pattern: got "/],
       ['?origin=https://example.com/hook', /origin: pattern: got "/],

@@ -31,9 +31,9 @@ describe('a key', () => {
       [{ scopes: ['tasks:write', 'billing:read'] }, /lacks the scope billing:read/],
       [{ models: ['acme/images', 'acme/free'] }, /may not use the model acme\/free/],
       [{ models: undefined }, /may not use every model/],
-      [{ expiresAt: clock.nowMs / 1000 + 101 }, /would live longer/],
-      [{ expiresAt: 0 }, /would live longer/],
-      [{ expiresAt: undefined }, /would live longer/],
+      [{ expiresAt: clock.nowMs / 1000 + 101 }, /cannot grant a later `expiresAt` or none/],
+      [{ expiresAt: 0 }, /cannot grant a later `expiresAt` or none/],
+      [{ expiresAt: undefined }, /cannot grant a later `expiresAt` or none/],
       [{ spendCaps: { day: '1.000001' } }, /may spend 1 USD a day/],
       [{ spendCaps: { total: '2.000001' } }, /may spend 2 USD in total/],
     ] as const) {

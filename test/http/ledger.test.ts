@@ -133,7 +133,8 @@ describe('the ledger', () => {
 
     assert.deepEqual((await ledger(other.client, `reference=${taskId}`)).entries, []);
     const answer = await get(other.client, `/v1/account/ledger?cursor=${nextCursor}`);
-    assert.deepEqual([answer.status, answer.message], [400, 'invalid request: cursor: not one that this list gave']);
+    const unknown = 'invalid request: cursor: unknown cursor: use the `nextCursor` of the previous page';
+    assert.deepEqual([answer.status, answer.message], [400, unknown]);
   });
 
   it('rejects an invalid query, naming what is wrong', async () => {
@@ -141,12 +142,12 @@ describe('the ledger', () => {
     const long = 'x'.repeat(2_001);
     for (const [query, message] of [
       ['cursor=', /^invalid request: cursor: minLength/],
-      ['cursor=x', /^invalid request: cursor: not one that this list gave$/],
-      ['cursor=%00', /^invalid request: cursor: not one/],
-      [`cursor=${Buffer.from('hold:').toString('base64url')}`, /^invalid request: cursor: not one/],
-      [`cursor=${Buffer.from('hold:a\0b').toString('base64url')}`, /^invalid request: cursor: not one/],
-      [`cursor=${Buffer.from('__proto__:a').toString('base64url')}`, /^invalid request: cursor: not one/],
-      [`cursor=${Buffer.from('hold:nothing').toString('base64url')}`, /^invalid request: cursor: not one/],
+      ['cursor=x', /^invalid request: cursor: unknown cursor: use the `nextCursor` of the previous page$/],
+      ['cursor=%00', /^invalid request: cursor: unknown cursor/],
+      [`cursor=${Buffer.from('hold:').toString('base64url')}`, /^invalid request: cursor: unknown cursor/],
+      [`cursor=${Buffer.from('hold:a\0b').toString('base64url')}`, /^invalid request: cursor: unknown cursor/],
+      [`cursor=${Buffer.from('__proto__:a').toString('base64url')}`, /^invalid request: cursor: unknown cursor/],
+      [`cursor=${Buffer.from('hold:nothing').toString('base64url')}`, /^invalid request: cursor: unknown cursor/],
       [`cursor=${long}`, /^invalid request: cursor: maxLength: got 2001, want 2000$/],
       ['size=ten', /^invalid request: size: type: got string, want integer$/],
       ['size=NaN', /^invalid request: size: type: got string, want integer$/],

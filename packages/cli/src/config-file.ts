@@ -43,7 +43,7 @@ export async function readConfigFile(file: string): Promise<ConfigFile | undefin
   try {
     const stats = await handle.stat();
     const { mode, uid } = stats;
-    if (!stats.isFile()) throw new UsageError(`${file} is no file`);
+    if (!stats.isFile()) throw new UsageError(`${file} is not a file`);
     if (process.platform !== 'win32') {
       if ((mode & OTHERS) !== 0) {
         throw new UsageError(`${file} holds an API key and is open to others; run: chmod 600 '${file}'`);
@@ -62,17 +62,17 @@ function parse(file: string, text: string): ConfigFile {
   try {
     content = JSON.parse(text);
   } catch {
-    throw new UsageError(`${file} is not JSON; configure writes it anew`);
+    throw new UsageError(`${file} is not JSON; run configure to write it again`);
   }
   if (typeof content !== 'object' || content === null || Array.isArray(content)) {
-    throw new UsageError(`${file} is not a JSON object; configure writes it anew`);
+    throw new UsageError(`${file} is not a JSON object; run configure to write it again`);
   }
   const config: { -readonly [Name in keyof ConfigFile]: ConfigFile[Name] } = {};
   for (const [name, value] of Object.entries(content)) {
     if (name !== 'baseUrl' && name !== 'apiKey') {
       throw new UsageError(`${file}: there is no setting of the name ${JSON.stringify(name)}`);
     }
-    if (typeof value !== 'string') throw new UsageError(`${file}: ${name} is not a text`);
+    if (typeof value !== 'string') throw new UsageError(`${file}: ${name} is not a string`);
     config[name] = value;
   }
   return config;

@@ -45,7 +45,7 @@ export async function uploadFiles(
 /** Opens a file that is read while it is sent. */
 async function openFile(file: string): Promise<Blob> {
   try {
-    if (!(await stat(file)).isFile()) throw new Error('it is no file');
+    if (!(await stat(file)).isFile()) throw new Error('it is not a file');
     return await openAsBlob(file);
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : (error as Error).message;

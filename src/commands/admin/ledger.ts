@@ -5,6 +5,7 @@ import { USAGE_GROUPS, readUsage } from '../../billing/usage.ts';
 import type { UsageGroup, UsageQuery } from '../../billing/usage.ts';
 import { verifyLedger } from '../../billing/verify.ts';
 import { presentOperatorCosts } from '../../presenters/admin.ts';
+import { UNKNOWN_CURSOR } from '../../domain/unknown-cursor.ts';
 import { presentLedger, readLedgerCursor } from '../../presenters/ledger.ts';
 import { presentAdminUsage, usageQueryOf } from '../../presenters/usage.ts';
 import { AdminError } from './admin-error.ts';
@@ -32,7 +33,7 @@ export function ledgerCommands(group: Group, onInstallation: OnInstallation): vo
       onInstallation(async ({ database }, { account, size, cursor, kind, key, reference }) => {
         const after = cursor === undefined ? undefined : readLedgerCursor(cursor);
         if (cursor !== undefined && after === undefined) {
-          throw new AdminError('--cursor: not one that this list gave');
+          throw new AdminError(`--cursor: ${UNKNOWN_CURSOR}`);
         }
         const accountId = await onlyAccount(database, account);
         const { entries, hasMore } = await listLedger(database, accountId, {

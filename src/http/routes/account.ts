@@ -17,6 +17,7 @@ import { rangeProblem } from '@darkroom/api/tasks/query-range';
 import { UsageQuerySchema, UsageSchema } from '@darkroom/api/tasks/usage';
 import { presentUsage, usageQueryOf } from '../../presenters/usage.ts';
 import type { HttpContext } from '../app/context.ts';
+import { unknownCursor } from '../app/cursor.ts';
 import { invalidRequest } from '../app/errors.ts';
 import { defineRoute } from '../app/route.ts';
 import type { Route } from '../app/route.ts';
@@ -114,6 +115,6 @@ export function requireUsageQuery(http: HttpContext, query: Static<typeof UsageQ
 
 function requireLedgerPosition(cursor: string) {
   const position = readLedgerCursor(cursor);
-  if (position === undefined) throw invalidRequest('invalid request: cursor: not one that this list gave');
+  if (position === undefined) throw unknownCursor();
   return position;
 }

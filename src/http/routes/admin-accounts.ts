@@ -26,7 +26,7 @@ import { limitsOf, presentAdminAccount } from '../../presenters/admin-account.ts
 import type { WireAdminAccount } from '@darkroom/api/admin/admin-account';
 import { ACCOUNT_PARAMS, idOf, logChange } from '../middleware/admin-request.ts';
 import type { HttpContext } from '../app/context.ts';
-import { invalidRequest } from '../app/errors.ts';
+import { unknownCursor } from '../app/cursor.ts';
 import { defineRoute } from '../app/route.ts';
 import type { Route, RouteRequest } from '../app/route.ts';
 
@@ -63,7 +63,7 @@ export function adminAccountRoutes(http: HttpContext): readonly Route[] {
       response: { kind: 'data', schema: AccountPageSchema },
       async handle({ query: { size = DEFAULT_PAGE_SIZE, cursor, search } }) {
         if (cursor !== undefined && !/^[\w-]+$/.test(cursor)) {
-          throw invalidRequest('invalid request: cursor: not one that this list gave');
+          throw unknownCursor();
         }
         const accounts = await listAccountPage(database, size + 1, { after: cursor, search });
         const shown = accounts.slice(0, size);

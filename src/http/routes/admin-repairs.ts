@@ -5,8 +5,7 @@ import { readTasksNeedingRepair } from '../../tasks/record/overdue.ts';
 import { RepairListQuerySchema, RepairListSchema, RepairSummarySchema } from '@darkroom/api/admin/admin-repairs';
 import { presentRepairList, presentRepairSummary } from '../../presenters/admin-repairs.ts';
 import type { HttpContext } from '../app/context.ts';
-import { decodeCursor, encodeCursor } from '../app/cursor.ts';
-import { invalidRequest } from '../app/errors.ts';
+import { decodeCursor, encodeCursor, unknownCursor } from '../app/cursor.ts';
 import { defineRoute } from '../app/route.ts';
 import type { Route } from '../app/route.ts';
 
@@ -52,6 +51,6 @@ export function adminRepairRoutes({ database }: HttpContext): readonly Route[] {
 /** @throws {RequestError} 400: this list did not return such a cursor. */
 function requirePosition(cursor: string): RepairPosition {
   const { createdMicros, id } = decodeCursor(cursor);
-  if (!ID.test(id)) throw invalidRequest('invalid request: cursor: not one that this list gave');
+  if (!ID.test(id)) throw unknownCursor();
   return { createdMicros, id: BigInt(id) };
 }

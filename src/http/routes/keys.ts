@@ -116,7 +116,7 @@ export function checkNewKey(http: HttpContext, { models, expiresAt = 0 }: Create
 async function presentOne(http: HttpContext, { accountId }: Caller, keyId: string): Promise<WireKey> {
   const key = await readKey(http.database, keyId, accountId);
   const [presented] = await presentKeys(http, [key]);
-  if (presented === undefined) throw new Error('one key is presented as one');
+  if (presented === undefined) throw new Error('presentKeys did not return the key');
   return presented;
 }
 

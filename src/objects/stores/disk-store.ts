@@ -189,7 +189,8 @@ class DiskStore implements ObjectStore {
       const file = path.join(partial, written);
       try {
         await writeDurably(file, Buffer.from(written));
-        if ((await readFile(file, 'utf8')) !== written) throw new Error('the disk gave back other bytes');
+        if ((await readFile(file, 'utf8')) !== written)
+          throw new Error('the disk read back different bytes than were written');
       } finally {
         await rm(file, { force: true });
       }

@@ -207,7 +207,7 @@ class S3Store implements ObjectStore {
       writtenAt = answer.LastModified;
       const text = await answer.Body?.transformToString();
       await this.#client.send(new DeleteObjectCommand(target));
-      if (text !== written) throw new Error('the server gave back other bytes');
+      if (text !== written) throw new Error('the server read back different bytes than were written');
     } catch (error) {
       throw new StoreUnavailableError('check', { cause: error });
     }

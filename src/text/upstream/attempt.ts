@@ -230,7 +230,7 @@ class Attempt implements Receiver {
   #endWhole(): void {
     try {
       const { plan } = this.#options;
-      if (plan.kind !== 'whole') throw new Error('a stream was read as a whole');
+      if (plan.kind !== 'whole') throw new Error('a whole answer was read with the plan of a stream');
       const answer = plan.read(parse(this.#received.take().toString('utf8')));
       this.#finish();
       this.#resolve(answer);

@@ -53,7 +53,7 @@ export function failedResponse(call: TextCall, output: readonly Members[], probl
 
 function objectOf(call: TextCall, output: readonly Members[], state: Omit<ResponseState, 'output'>): Members {
   const { id, createdAt, model, echo } = call;
-  if (echo === undefined) throw new Error('a call of responses brings what its answer repeats');
+  if (echo === undefined) throw new Error('a call of the Responses API has no `echo`');
   const head = { id, createdAt, model: model.name, echo };
   return responseObject(head, { ...state, output });
 }

@@ -84,7 +84,7 @@ export interface ApiClient {
 export function createApiClient({ baseUrl, apiKey, fetch = globalThis.fetch }: ApiClientOptions): ApiClient {
   const base = baseUrl.replace(/\/+$/, '');
   if (apiKey !== undefined && !/^[\x21-\x7e]+$/.test(apiKey)) {
-    throw new TypeError('the API key has characters that no key has');
+    throw new TypeError('the API key contains invalid characters');
   }
 
   async function request(url: string, method: string, options: RequestOptions, isOurs: boolean): Promise<Response> {

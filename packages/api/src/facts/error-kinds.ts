@@ -238,7 +238,7 @@ export const ERROR_KINDS = {
   configuration_invalid: {
     ...FAULT,
     isRetryable: false,
-    description: 'The configuration is not valid; a restart without a change is of no use.',
+    description: 'The configuration is invalid; fix the configuration before restarting.',
   },
   /** Something outside the configuration needs the operator. The message states what to do. */
   operator_action_required: {
@@ -256,7 +256,7 @@ export const ERROR_KINDS = {
     isRetryable: true,
     retryAfterSeconds: 2,
     isMessagePublic: false,
-    description: 'Something that the request needs is away at this moment.',
+    description: 'A dependency is temporarily unavailable.',
     message: 'the service is not available at this moment; retry with the same Idempotency-Key',
   },
 } as const satisfies Readonly<Record<string, ErrorKindFacts>>;
