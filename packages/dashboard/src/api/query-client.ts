@@ -15,7 +15,7 @@ const REFETCH_AFTER_MS = 5_000;
 const UNAVAILABLE = new Set([502, 503, 504]);
 
 /** Whether the service seems to be unavailable. */
-export function isAway(error: unknown): boolean {
+export function isUnavailable(error: unknown): boolean {
   return error instanceof UnreachableError || (error instanceof ApiError && UNAVAILABLE.has(error.status));
 }
 

@@ -5,7 +5,7 @@ import { Alert, Button, Center, Code, Group, Loader, Stack, Text, Title } from '
 import { IconAlertTriangle, IconPlugConnectedX } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
 import { ApiError, UnreachableError } from '../api/api.ts';
-import { isAway } from '../api/query-client.ts';
+import { isUnavailable } from '../api/query-client.ts';
 import { texts } from '../texts/common.ts';
 
 export function LoadingState() {
@@ -20,7 +20,7 @@ export function LoadingState() {
 export function ErrorState({ error, onRetry }: { readonly error: Error; readonly onRetry?: () => void }) {
   // A proxy in between reports that the service is unavailable, with a message that is not ours.
   const isOffline =
-    error instanceof UnreachableError || (error instanceof ApiError && error.errorCode === '' && isAway(error));
+    error instanceof UnreachableError || (error instanceof ApiError && error.errorCode === '' && isUnavailable(error));
   const requestId = error instanceof ApiError ? error.requestId : undefined;
   return (
     <Alert

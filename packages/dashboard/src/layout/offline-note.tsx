@@ -6,7 +6,7 @@ import { Alert } from '@mantine/core';
 import { IconPlugConnectedX } from '@tabler/icons-react';
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useRef, useSyncExternalStore } from 'react';
-import { isAway, isReadInParts } from '../api/query-client.ts';
+import { isUnavailable, isReadInParts } from '../api/query-client.ts';
 import { texts } from '../texts/common.ts';
 
 export function OfflineNote() {
@@ -18,7 +18,7 @@ export function OfflineNote() {
       let lastFailureAt = 0;
       for (const { state } of client.getQueryCache().getAll()) {
         lastAnswerAt = Math.max(lastAnswerAt, state.dataUpdatedAt);
-        if (isAway(state.fetchFailureReason) || isAway(state.error)) {
+        if (isUnavailable(state.fetchFailureReason) || isUnavailable(state.error)) {
           lastFailureAt = Math.max(lastFailureAt, state.errorUpdatedAt, 1);
         }
       }
