@@ -4,7 +4,7 @@
  */
 import { css } from './colour.ts';
 import type { Colour } from './colour.ts';
-import { inputFault } from '@darkroom/api/facts/input-fault';
+import { faultMessage, inputFault } from '@darkroom/api/facts/input-fault';
 import { UnusableInputError } from '../unusable-input-error.ts';
 import { drawableText, fontOf, isLetterable } from './fonts.ts';
 import type { Weight } from './fonts.ts';
@@ -109,10 +109,8 @@ function fit(context: Context, text: string, box: TextBox, style: LetteringStyle
  */
 export function requireLetterable(texts: readonly string[]): void {
   if (texts.every(isLetterable)) return;
-  throw new UnusableInputError(
-    'prompt: no font of this engine has letters for a text in quotes',
-    inputFault('unlettered', 'prompt'),
-  );
+  const fault = inputFault('unlettered', 'prompt');
+  throw new UnusableInputError(faultMessage(fault), fault);
 }
 
 /**
