@@ -5,7 +5,7 @@
 import { Context } from '@temporalio/activity';
 import { isLasting, isStatedUnsent, stateUnsent } from '../src/generation/announcement.ts';
 import type { Attempt } from '../src/generation/attempt.ts';
-import { untilStopped } from '../src/generation/until-stopped.ts';
+import { runUntilStopped } from '../src/generation/run-until-stopped.ts';
 import type { ActivityContext } from './context.ts';
 
 /**
@@ -77,7 +77,7 @@ export function untilWorkerStops<T>(
   { stopping }: Pick<ActivityContext, 'stopping'>,
   pass: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  return untilStopped(cancellationOf(Context.current()), { deadlineAt: null, stopping }, pass);
+  return runUntilStopped(cancellationOf(Context.current()), { deadlineAt: null, stopping }, pass);
 }
 
 function cancellationOf(context: Context): Pick<Attempt, 'signal' | 'isCancelRequested'> {

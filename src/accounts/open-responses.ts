@@ -16,7 +16,7 @@ import type { Caller } from './authenticate.ts';
 /** Why a response was ended: the error that the next request of the same caller gets. */
 export type AccessEnded = UnauthenticatedError | AccountSuspendedError;
 
-export interface OpenAnswers {
+export interface OpenResponses {
   /**
    * Has a response ended once its caller no longer has access.
    *
@@ -64,13 +64,13 @@ interface Open {
 }
 
 /** @param now milliseconds since 1970. */
-export function createOpenAnswers(options: {
+export function createOpenResponses(options: {
   readonly database: Queryable;
   readonly logger: Logger;
   readonly now: () => number;
   /** Notified of each key whose responses have ended: what is cached of it is no longer true. */
   readonly forget: (keyId: string) => void;
-}): OpenAnswers {
+}): OpenResponses {
   const { database, logger, now, forget } = options;
   const open = new Map<string, Open>();
   let timer: NodeJS.Timeout | undefined;

@@ -57,8 +57,8 @@ export function isSecret(text: string): boolean {
   return SECRET.test(text);
 }
 
-const removeOver: Statement = {
-  name: 'remove_sessions_that_are_over',
+const deleteExpired: Statement = {
+  name: 'delete_expired_sessions',
   text: 'DELETE FROM dashboard_sessions WHERE expires_at <= $1',
 };
 const removeOldest: Statement = {
@@ -104,7 +104,7 @@ export function createSessions(database: Database, now: () => number): Sessions 
       const beganAt = new Date(now());
       const expiresAt = new Date(beganAt.getTime() + SESSION_SECONDS * 1000);
       const secret = newSecret();
-      await transaction.query(removeOver, [beganAt]);
+      await transaction.query(deleteExpired, [beganAt]);
       await transaction.query(removeOldest, [keyId, MAX_SESSIONS_OF_KEY - 1]);
       await transaction.query(insertSession, [hashSecret(secret), keyId, beganAt, expiresAt]);
       return { keyId, secret, expiresAt };

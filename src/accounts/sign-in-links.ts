@@ -14,8 +14,8 @@ export interface NewSignInLink {
   readonly expiresAt: Date;
 }
 
-const removeOver: Statement = {
-  name: 'remove_sign_in_links_that_are_over',
+const deleteExpired: Statement = {
+  name: 'delete_expired_sign_in_links',
   text: 'DELETE FROM sign_in_links WHERE expires_at <= $1',
 };
 const insertLink: Statement = {
@@ -35,7 +35,7 @@ const redeemLink: Statement = {
 export async function createSignInLink(database: Queryable, keyId: string, now: number): Promise<NewSignInLink> {
   const secret = newSecret();
   const expiresAt = new Date(now + SIGN_IN_LINK_SECONDS * 1000);
-  await database.query(removeOver, [new Date(now)]);
+  await database.query(deleteExpired, [new Date(now)]);
   await database.query(insertLink, [hashSecret(secret), keyId, expiresAt]);
   return { secret, expiresAt };
 }

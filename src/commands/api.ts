@@ -7,7 +7,7 @@ import { prepareMediaSandbox } from '../processes/media-sandbox.ts';
 import { watchForHang } from '../processes/hang-watch.ts';
 import { createLogger } from '../telemetry/log.ts';
 import { installTemporalRuntime } from '../temporal/runtime.ts';
-import { announceReady, onHangUp, untilAskedToStop } from './process-lifecycle.ts';
+import { announceReady, onHangUp, waitForStopSignal } from './process-lifecycle.ts';
 import { checkStoredSecrets } from './check-stored-secrets.ts';
 import { waitForDatabase } from './wait-for-database.ts';
 import { warnOfUnknownVariables } from './warn-of-unknown-variables.ts';
@@ -18,7 +18,7 @@ export async function runApi(environment: NodeJS.ProcessEnv): Promise<void> {
   const config = loadConfig(environment);
   watchForHang('api', config.hangMs);
   const runtime = await installTemporalRuntime(logger, config.metrics !== undefined);
-  const stop = untilAskedToStop(logger);
+  const stop = waitForStopSignal(logger);
   const foundation = createFoundation(config, logger, 'api');
   const stopped = new AbortController();
   void stop.then(() => stopped.abort());

@@ -20,7 +20,7 @@ export function announceReady(detail: Readonly<Record<string, string>> = {}): vo
  *
  * @returns the reason. A signal that arrives more than a second later ends the process at once.
  */
-export function untilAskedToStop(logger: Logger): Promise<string> {
+export function waitForStopSignal(logger: Logger): Promise<string> {
   return new Promise((resolve) => {
     let requestedAt: number | undefined;
     const requestStop = (reason: string): void => {

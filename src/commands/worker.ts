@@ -20,7 +20,7 @@ import { temporalClient } from '../temporal/connection.ts';
 import { installTemporalRuntime } from '../temporal/runtime.ts';
 import { loadWorkflowBundle } from '../temporal/workflow-bundle.ts';
 import { createWorkflowGateway } from '../temporal/workflow-gateway.ts';
-import { announceReady, untilAskedToStop } from './process-lifecycle.ts';
+import { announceReady, waitForStopSignal } from './process-lifecycle.ts';
 import { checkStoredSecrets } from './check-stored-secrets.ts';
 import { warnOfUnknownVariables } from './warn-of-unknown-variables.ts';
 
@@ -33,7 +33,7 @@ export async function runWorker(environment: NodeJS.ProcessEnv): Promise<void> {
   const config = loadConfig(environment);
   watchForHang('worker', config.hangMs);
   const runtime = await installTemporalRuntime(logger, config.metrics !== undefined);
-  const stop = untilAskedToStop(logger);
+  const stop = waitForStopSignal(logger);
   const foundation = createFoundation(config, logger, 'worker');
   // Before the engines' threads are started, which receive its result.
   await prepareMediaSandbox(foundation);

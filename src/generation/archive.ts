@@ -26,7 +26,7 @@ import { generationOfThisRun } from './earlier-work.ts';
 import { GenerationFailure, permanentFailure, retryableFailure } from './failure.ts';
 import { attemptKey } from './stage-files.ts';
 import { routesOf } from './task-route.ts';
-import { untilStopped } from './until-stopped.ts';
+import { runUntilStopped } from './run-until-stopped.ts';
 import { finishGeneration } from './wait.ts';
 
 type ArchiveInput = Pick<MediaTaskInput, 'taskId' | 'handlingSeconds' | 'archivingSeconds'>;
@@ -103,7 +103,7 @@ async function archiveProduced(
   if (generation?.state !== 'produced' || generation.files.length === 0) throw permanentFailure('no_output');
   const { files, upstreamIndex } = generation;
   const causes = { deadlineAt: task.archivingDeadlineAt, stopping: context.stopping };
-  return untilStopped(attempt, causes, async (signal, { deadline }) => {
+  return runUntilStopped(attempt, causes, async (signal, { deadline }) => {
     const outputs: ArchivedOutput[] = [];
     for (const [position, file] of files.entries()) {
       const output = await archiveUnlessMissing(context, { attempt, task, upstreamIndex, position, file }, signal);

@@ -28,7 +28,7 @@ export interface StopSignals {
  * @param work receives a signal that fires whenever it is to stop. Work that must not be cut off for some of these
  *   reasons uses one of the others.
  */
-export async function untilStopped<T>(
+export async function runUntilStopped<T>(
   attempt: Pick<Attempt, 'signal' | 'isCancelRequested'>,
   { deadlineAt, stopping, ending }: StopCauses,
   work: (signal: AbortSignal, others: StopSignals) => Promise<T>,

@@ -2,7 +2,7 @@
  * A tenant's share of the slots that a worker has for activities of one kind. A task that gets no slot waits in
  * Temporal and not here, where it would hold that very slot: its attempt ends at once, and another one comes later.
  */
-import { createReturnTimes } from '../limits/return-times.ts';
+import { createRetryDelays } from '../limits/retry-delays.ts';
 import { createTenantShares } from '../limits/tenant-shares.ts';
 import type { TenantShareOptions } from '../limits/tenant-shares.ts';
 import { retryableFailure } from './failure.ts';
@@ -37,7 +37,7 @@ export interface SlotShares {
 
 export function createSlotShares({ longestReturnMs, ...options }: SlotShareOptions): SlotShares {
   const shares = createTenantShares(options);
-  const returns = createReturnTimes({
+  const returns = createRetryDelays({
     firstMs: FIRST_RETURN_MS,
     longestMs: longestReturnMs,
     perSecond: RETURNS_PER_SECOND,

@@ -2,7 +2,7 @@ import type { WorkingTask } from '../tasks/lifecycle/transitions.ts';
 import type { Attempt } from './attempt.ts';
 import type { GenerationContext } from './context.ts';
 import type { TaskRoute } from './task-route.ts';
-import type { StopSignals } from './until-stopped.ts';
+import type { StopSignals } from './run-until-stopped.ts';
 
 /** One attempt to submit a task. */
 export interface SubmitAttempt extends Attempt {

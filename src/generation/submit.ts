@@ -23,8 +23,8 @@ import { acquireProviderSlot } from './submit-to-upstream.ts';
 import { submitWithFallback } from './submit-with-fallback.ts';
 import { routesOf } from './task-route.ts';
 import type { TaskRoute } from './task-route.ts';
-import { untilStopped } from './until-stopped.ts';
-import type { StopSignals } from './until-stopped.ts';
+import { runUntilStopped } from './run-until-stopped.ts';
+import type { StopSignals } from './run-until-stopped.ts';
 
 /** Runs one attempt of the submit. */
 export async function submitGeneration(
@@ -80,7 +80,7 @@ async function submit(submitting: Submitting, hasSlot: boolean): Promise<SubmitR
     );
   };
   const { stopping, ending } = context;
-  return untilStopped(attempt, { deadlineAt: task.deadlineAt, stopping, ending }, work).catch(
+  return runUntilStopped(attempt, { deadlineAt: task.deadlineAt, stopping, ending }, work).catch(
     async (error: unknown) => {
       const fault = error instanceof GenerationFailure ? error.fault : undefined;
       // Before the failure, which ends the task: the settlement that follows reports it to the owner.
@@ -158,5 +158,5 @@ async function acquireSlotBeforeHandling(
   if (task.status !== 'queued' || task.isCancelRequested) return undefined;
   const [route] = await routesOf(context, task);
   const causes = { deadlineAt: null, stopping: context.stopping };
-  return route && untilStopped(attempt, causes, (signal) => acquireProviderSlot(route, task.accountId, signal));
+  return route && runUntilStopped(attempt, causes, (signal) => acquireProviderSlot(route, task.accountId, signal));
 }

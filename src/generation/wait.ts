@@ -20,7 +20,7 @@ import { releaseUpstreamSlot } from './release-upstream-slot.ts';
 import { stageFiles } from './stage-files.ts';
 import { routeAt } from './task-route.ts';
 import type { TaskRoute } from './task-route.ts';
-import { untilStopped } from './until-stopped.ts';
+import { runUntilStopped } from './run-until-stopped.ts';
 
 /** Runs one attempt of the wait. */
 export async function awaitGeneration(
@@ -56,7 +56,7 @@ export async function finishGeneration(
       const { jobId } = generation;
       const { deadlineAt } = task;
       const { stopping } = context;
-      const files = await untilStopped(attempt, { deadlineAt, stopping }, (signal) =>
+      const files = await runUntilStopped(attempt, { deadlineAt, stopping }, (signal) =>
         waitForJob({ context, attempt, task, route, signal }, jobId),
       );
       produced = { state: 'produced', jobId, upstreamIndex: generation.upstreamIndex, files };

@@ -6,23 +6,23 @@
  */
 import { backoffMs } from '../domain/backoff.ts';
 
-export interface ReturnTimesOptions {
+export interface RetryDelaysOptions {
   /** Spread up to twice that. */
   readonly firstMs: number;
   /** The longest interval of a task that is denied repeatedly, as long as few others are. */
   readonly longestMs: number;
-  /** The number of returns per second, of all tenants together. */
+  /** The number of retries per second, of all tenants together. */
   readonly perSecond: number;
-  /** Milliseconds, steady; for tests. */
+  /** Milliseconds, monotonic; for tests. */
   readonly now?: () => number;
 }
 
-export interface ReturnTimes {
+export interface RetryDelays {
   /** @param attempt from 1. @returns whole milliseconds. */
   delayMs(tenant: string, attempt: number): number;
 }
 
-export function createReturnTimes(options: ReturnTimesOptions): ReturnTimes {
+export function createRetryDelays(options: RetryDelaysOptions): RetryDelays {
   const { firstMs, longestMs, perSecond, now = () => performance.now() } = options;
   /** When the last of each tenant retries. */
   const lasts = new Map<string, number>();

@@ -4,7 +4,7 @@
  */
 import { createAuthenticator } from '../accounts/authenticate.ts';
 import { createKeyUse } from '../accounts/key-use.ts';
-import { createOpenAnswers } from '../accounts/open-answers.ts';
+import { createOpenResponses } from '../accounts/open-responses.ts';
 import { createSessions } from '../accounts/sessions.ts';
 import type { Catalogue } from '../catalogue/catalogue.ts';
 import { compileParse } from '../schema/schema-validation.ts';
@@ -18,7 +18,7 @@ import { createExpensiveReads } from '../http/middleware/expensive-reads.ts';
 import { createSessionCookie } from '../http/middleware/session-cookie.ts';
 import { UPLOAD_BOUNDS } from '../http/bodies/upload-body.ts';
 import type { UploadBounds } from '../http/bodies/upload-body.ts';
-import { createWaitingAnswers } from '../http/middleware/waiting-answers.ts';
+import { createWaitingResponses } from '../http/middleware/waiting-responses.ts';
 import { createPreviewTurns } from '../limits/preview-turns.ts';
 import { createLeasedRateLimiter } from '../limits/leased-rate-limiter.ts';
 import { createTurns } from '../limits/turns.ts';
@@ -61,7 +61,7 @@ export function createHttpContext(
     ...hooks,
     catalogue,
     rateLimiter,
-    waitingAnswers: createWaitingAnswers(config.http.maxConnections, foundation.metrics.shares),
+    waitingResponses: createWaitingResponses(config.http.maxConnections, foundation.metrics.shares),
     imageFetches: createImageFetches(foundation.metrics.shares),
     previews: createPreviewMaker(createPreviewTurns(foundation.metrics.shares)),
     expensiveReads: createExpensiveReads(config.database.poolSize, foundation.metrics.shares),
@@ -79,7 +79,7 @@ export function createHttpContext(
     feed: createEventFeed({ database, logger: foundation.logger }),
     eventStreams: createEventStreams(now),
     sessions,
-    openAnswers: createOpenAnswers({
+    openResponses: createOpenResponses({
       database,
       logger: foundation.logger,
       now,

@@ -99,7 +99,7 @@ export function startLauncher(dependencies: LauncherDependencies): Launcher {
   /** Not by the wall clock, which may be set back and block it for hours. */
   let pausedUntil = -Infinity;
   /** Temporal seems to be unavailable. */
-  let isAway = false;
+  let isTemporalUnavailable = false;
   let succeededAt = -Infinity;
   /**
    * When a delivery failed and none has succeeded since: until those that had begun before have ended, it is open
@@ -137,7 +137,7 @@ export function startLauncher(dependencies: LauncherDependencies): Launcher {
   const claimable = (): number => {
     if (isClosing || isPaused() || doubtedAt !== undefined) return 0;
     const claimed = underWay.size + ahead.length;
-    if (isAway) return claimed <= 1 ? 1 : 0;
+    if (isTemporalUnavailable) return claimed <= 1 ? 1 : 0;
     if (isSlow) return Math.ceil(Math.max(MAX_IN_FLIGHT - claimed, 0) / 2);
     const room = MAX_IN_FLIGHT + MAX_AHEAD - claimed;
     return room < MAX_AHEAD / 2 ? 0 : Math.min(room, MAX_IN_FLIGHT);
@@ -154,7 +154,7 @@ export function startLauncher(dependencies: LauncherDependencies): Launcher {
   /** Claims as long as there are rows to claim and room for them; without room, `wantsAnother` stays set. */
   const claimWhileThereIs = async (): Promise<void> => {
     try {
-      if (isAway) tryUndelivered();
+      if (isTemporalUnavailable) tryUndelivered();
       for (let limit = claimable(); wantsAnother && limit > 0; limit = claimable()) {
         wantsAnother = false;
         const items = await claimOutbox(database, limit, claimLocked);
@@ -223,7 +223,7 @@ export function startLauncher(dependencies: LauncherDependencies): Launcher {
 
   const deliverOne = async (item: OutboxItem): Promise<void> => {
     const begunAt = performance.now();
-    const isTrial = isAway;
+    const isTrial = isTemporalUnavailable;
     try {
       if (await deliver(item)) {
         delivered.push(item.id);
@@ -232,14 +232,14 @@ export function startLauncher(dependencies: LauncherDependencies): Launcher {
       succeededAt = performance.now();
       doubtedAt = undefined;
       isSlow = succeededAt - begunAt > SLOW_MS;
-      if (isAway && isTrial) recover();
+      if (isTemporalUnavailable && isTrial) recover();
     } catch (error) {
       report(item, error);
       if (!suspects.has(item.id)) remember(item);
       if (failed.size < MAX_UNDELIVERED) failed.add(item.id);
       // If another row was delivered meanwhile, the failure is specific to this row: the others do not wait.
       if (succeededAt >= begunAt) return;
-      if (isAway) pause();
+      if (isTemporalUnavailable) pause();
       else doubtedAt ??= performance.now();
     }
   };
@@ -267,7 +267,7 @@ export function startLauncher(dependencies: LauncherDependencies): Launcher {
   };
 
   const pause = (): void => {
-    isAway = true;
+    isTemporalUnavailable = true;
     pausedUntil = performance.now() + PAUSE_AFTER_FAILURE_MS;
     for (const next of ahead.splice(0)) remember(next);
   };
@@ -278,7 +278,7 @@ export function startLauncher(dependencies: LauncherDependencies): Launcher {
 
   /** Temporal is back: rows that were not delivered meanwhile are due at once. */
   const recover = (): void => {
-    isAway = false;
+    isTemporalUnavailable = false;
     suspects = failed;
     failed = new Set();
     const ids = [...undelivered.keys()];

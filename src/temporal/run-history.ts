@@ -24,21 +24,21 @@ const LOCAL_ACTIVITY = 'core_local_activity';
 const WORK: readonly string[] = ['submitGeneration', 'awaitGeneration', 'archiveOutputs'];
 
 /** The results of activities by name, the last result of each. */
-type Answers = ReadonlyMap<string, Fields>;
+type Results = ReadonlyMap<string, Fields>;
 
 export function readRunHistory({ events }: History): RunRecord {
   const all = events ?? [];
   const names = namesOf(all);
-  const answers = answersOf(all, names);
+  const results = resultsOf(all, names);
   const input = fieldsOf(all[0]?.workflowExecutionStartedEventAttributes?.input);
-  const submitted = answers.get('submitGeneration') ?? {};
+  const submitted = results.get('submitGeneration') ?? {};
   const files =
-    archivedFiles(answers.get('archiveOutputs')) ?? filesOf(answers.get('awaitGeneration')) ?? filesOf(submitted);
+    archivedFiles(results.get('archiveOutputs')) ?? filesOf(results.get('awaitGeneration')) ?? filesOf(submitted);
   const job = jobOf(submitted);
   const upstreamIndex = numberOf(submitted['place']) ?? job?.upstreamIndex;
   const sent = sentBeforeLoss(all, names);
   return {
-    outcome: outcomeOf(all, names, answers),
+    outcome: outcomeOf(all, names, results),
     files,
     job,
     mayHaveSubmitted: mayHaveSubmitted(all, names, submitted, sent),
@@ -58,17 +58,17 @@ function namesOf(events: readonly HistoryEvent[]): ReadonlyMap<string, string> {
   );
 }
 
-function answersOf(events: readonly HistoryEvent[], names: ReadonlyMap<string, string>): Answers {
-  const answers = new Map<string, Fields>();
+function resultsOf(events: readonly HistoryEvent[], names: ReadonlyMap<string, string>): Results {
+  const results = new Map<string, Fields>();
   for (const event of events) {
     const { activityTaskCompletedEventAttributes: completed } = event;
-    if (completed != null) answers.set(names.get(String(completed.scheduledEventId)) ?? '', fieldsOf(completed.result));
+    if (completed != null) results.set(names.get(String(completed.scheduledEventId)) ?? '', fieldsOf(completed.result));
     const marker = event.markerRecordedEventAttributes;
     if (marker?.markerName !== LOCAL_ACTIVITY || marker.failure != null) continue;
     const name = textOf(fieldsOf(marker.details?.['data'])['activity_type']);
-    if (name !== undefined) answers.set(name, fieldsOf(marker.details?.['result']));
+    if (name !== undefined) results.set(name, fieldsOf(marker.details?.['result']));
   }
-  return answers;
+  return results;
 }
 
 /**
@@ -78,16 +78,16 @@ function answersOf(events: readonly HistoryEvent[], names: ReadonlyMap<string, s
 function outcomeOf(
   events: readonly HistoryEvent[],
   names: ReadonlyMap<string, string>,
-  answers: Answers,
+  results: Results,
 ): RunOutcome | undefined {
   const last = events.at(-1);
   if (last?.workflowExecutionCompletedEventAttributes != null) return { status: 'success' };
-  if (last?.workflowExecutionCanceledEventAttributes != null) return failed('cancelled', answers);
+  if (last?.workflowExecutionCanceledEventAttributes != null) return failed('cancelled', results);
   const failure = last?.workflowExecutionFailedEventAttributes?.failure?.applicationFailureInfo;
-  if (failure?.type === TASK_NOT_FOUND) return failed(failureOf(events, names), answers);
-  if (failure != null) return failed(failure.type, answers);
-  const { status, reason } = answers.get('settleTask') ?? {};
-  return status === 'success' ? { status } : failed(reason, answers);
+  if (failure?.type === TASK_NOT_FOUND) return failed(failureOf(events, names), results);
+  if (failure != null) return failed(failure.type, results);
+  const { status, reason } = results.get('settleTask') ?? {};
+  return status === 'success' ? { status } : failed(reason, results);
 }
 
 function failureOf(events: readonly HistoryEvent[], names: ReadonlyMap<string, string>): unknown {
@@ -98,10 +98,10 @@ function failureOf(events: readonly HistoryEvent[], names: ReadonlyMap<string, s
   return undefined;
 }
 
-function failed(reason: unknown, answers: Answers): RunOutcome | undefined {
+function failed(reason: unknown, results: Results): RunOutcome | undefined {
   if (!isFailureReason(reason)) return undefined;
   if (reason !== 'cancelled') return { status: 'fail', reason };
-  const stopped = answers.get('cancelGeneration') ?? {};
+  const stopped = results.get('cancelGeneration') ?? {};
   const [billedUsd, finishedFiles] = [textOf(stopped['billedUsd']), numberOf(stopped['finishedFiles'])];
   return {
     status: 'fail',

@@ -10,7 +10,7 @@ import type { Database, Queryable } from '../database/database.ts';
 import type { TaskId } from '../domain/workflow-ids.ts';
 import type { UpstreamDatabase } from '../limits/upstream-database.ts';
 import type { Logger } from '../telemetry/log.ts';
-import { createDepartures } from './departures.ts';
+import { createSlotReleases } from './slot-releases.ts';
 import {
   MAX_ADMISSIONS,
   admitWaiting,
@@ -179,7 +179,7 @@ export function createUpstreamGate({
     return isIn ? { kind: 'open' } : { kind: 'full', waitedMs };
   };
 
-  const depart = (name: string, taskIds: readonly TaskId[]): Promise<readonly Admission[]> => {
+  const releaseAll = (name: string, taskIds: readonly TaskId[]): Promise<readonly Admission[]> => {
     const work = async (transaction: Queryable): Promise<void> => {
       for (const taskId of taskIds) {
         await leaveQueue(transaction, name, taskId);
@@ -188,13 +188,13 @@ export function createUpstreamGate({
     };
     return change(name, work, { isLeaving: true });
   };
-  const departures = createDepartures({ depart, logger });
+  const releases = createSlotReleases({ releaseAll, logger });
 
   const release = (upstream: GatedUpstream, taskId: TaskId): Promise<void> =>
     quietly(upstream, async () => {
       const { name, concurrency } = upstream;
       if (concurrency === undefined && !mayHaveSlots(await stateOf(name))) return;
-      await departures.release(name, taskId);
+      await releases.release(name, taskId);
     });
 
   const tidy = (name: string): Promise<readonly Admission[]> =>
@@ -207,7 +207,7 @@ export function createUpstreamGate({
     release,
 
     async enter(upstream, task) {
-      await departures.recall(upstream.name, task.taskId);
+      await releases.withdraw(upstream.name, task.taskId);
       const state = await stateOf(upstream.name);
       const waitMs = Math.max(state.pausedMs, Math.min(state.openMs, BROKEN_WAIT_MS));
       if (waitMs > 0) return { kind: 'closed', waitMs };

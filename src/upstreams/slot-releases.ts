@@ -17,23 +17,23 @@ const MAX_TOGETHER = 20;
 /** The maximum number of tasks of one upstream whose slots wait to be released. The sweep releases those beyond it. */
 const MAX_PENDING = 10_000;
 
-export interface Departures {
+export interface SlotReleases {
   /**
    * Returns once the task has left, or if the database was not available: then it is retried. Throws any other error.
    */
   release(upstream: string, taskId: TaskId): Promise<void>;
-  /** The task is back: it keeps what it has there. */
-  recall(upstream: string, taskId: TaskId): Promise<void>;
+  /** The task is back: a release that has not been written is withdrawn, and it keeps what it has there. */
+  withdraw(upstream: string, taskId: TaskId): Promise<void>;
 }
 
-export function createDepartures({
-  depart,
+export function createSlotReleases({
+  releaseAll,
   logger,
 }: {
   /** Removes tasks from the upstream, all of them or none. */
-  readonly depart: (upstream: string, taskIds: readonly TaskId[]) => Promise<unknown>;
+  readonly releaseAll: (upstream: string, taskIds: readonly TaskId[]) => Promise<unknown>;
   readonly logger: Logger;
-}): Departures {
+}): SlotReleases {
   /** Tasks that have yet to leave, by upstream. */
   const pending = new Map<string, Set<TaskId>>();
   const retrying = new Map<string, Promise<void>>();
@@ -42,7 +42,7 @@ export function createDepartures({
   const retry = async (upstream: string, tasks: Set<TaskId>): Promise<boolean> => {
     const together = [...tasks].slice(0, MAX_TOGETHER);
     try {
-      await depart(upstream, together);
+      await releaseAll(upstream, together);
     } catch (err) {
       if (err instanceof DatabaseUnavailableError) return true;
       logger.warn({ err, upstream, tasks: tasks.size }, 'releasing slots failed; the sweep will release them');
@@ -77,14 +77,14 @@ export function createDepartures({
   return {
     async release(upstream, taskId) {
       try {
-        await depart(upstream, [taskId]);
+        await releaseAll(upstream, [taskId]);
       } catch (err) {
         if (!(err instanceof DatabaseUnavailableError)) throw err;
         addPending(upstream, taskId, err);
       }
     },
-    async recall(upstream, taskId) {
-      // If its departure is being written at this moment, the task has left before it comes back.
+    async withdraw(upstream, taskId) {
+      // If its release is being written at this moment, the task has left before it comes back.
       if (pending.get(upstream)?.delete(taskId) === true) await retrying.get(upstream);
     },
   };

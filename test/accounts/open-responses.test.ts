@@ -5,7 +5,7 @@ import { setSuspended } from '../../src/accounts/accounts.ts';
 import { createAuthenticator } from '../../src/accounts/authenticate.ts';
 import type { Caller } from '../../src/accounts/authenticate.ts';
 import { createKey, revokeKey } from '../../src/accounts/keys.ts';
-import { createOpenAnswers } from '../../src/accounts/open-answers.ts';
+import { createOpenResponses } from '../../src/accounts/open-responses.ts';
 import { createSessions } from '../../src/accounts/sessions.ts';
 import { DatabaseUnavailableError } from '../../src/database/database.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
@@ -21,7 +21,7 @@ const sessions = createSessions(database, now);
 /** Keys to remove from the cache. */
 const forgotten: string[] = [];
 const forget = (keyId: string): void => void forgotten.push(keyId);
-const openAnswers = createOpenAnswers({ database, logger: silentLogger(), now, forget });
+const openResponses = createOpenResponses({ database, logger: silentLogger(), now, forget });
 
 /** A caller with a key of its own account. */
 async function newCaller(expiresAt?: Date): Promise<Caller> {
@@ -34,28 +34,28 @@ async function newCaller(expiresAt?: Date): Promise<Caller> {
 /** Opens a response. @returns the reasons for which it was ended. */
 function open(caller: Caller): { readonly reasons: string[]; readonly close: () => void } {
   const reasons: string[] = [];
-  return { reasons, close: openAnswers.register(caller, ({ name }) => reasons.push(name)) };
+  return { reasons, close: openResponses.register(caller, ({ name }) => reasons.push(name)) };
 }
 
 describe('a check of open responses', () => {
   it('closes those of a revoked or expired key once, and no others', async () => {
     const [revoked, expiring, good] = [await newCaller(), await newCaller(new Date(clock + 1_000)), await newCaller()];
     const [ofRevoked, alsoOfRevoked, ofExpiring, ofGood] = [open(revoked), open(revoked), open(expiring), open(good)];
-    await openAnswers.check();
-    assert.equal(openAnswers.count(), 4);
+    await openResponses.check();
+    assert.equal(openResponses.count(), 4);
 
     await revokeKey(database, revoked.keyId);
     clock += 1_000;
-    await openAnswers.check();
-    await openAnswers.check();
+    await openResponses.check();
+    await openResponses.check();
 
     for (const { reasons } of [ofRevoked, alsoOfRevoked, ofExpiring])
       assert.deepEqual(reasons, ['UnauthenticatedError']);
     assert.deepEqual(ofGood.reasons, []);
     assert.deepEqual(forgotten.toSorted(), [revoked.keyId, expiring.keyId].toSorted());
-    assert.equal(openAnswers.count(), 1);
+    assert.equal(openResponses.count(), 1);
     for (const { close } of [ofRevoked, alsoOfRevoked, ofExpiring, ofGood]) close();
-    assert.equal(openAnswers.count(), 0);
+    assert.equal(openResponses.count(), 0);
   });
 
   it('closes those of a suspended account with that reason, and as revoked when the key is revoked too', async () => {
@@ -66,7 +66,7 @@ describe('a check of open responses', () => {
     }
     await revokeKey(database, both.keyId);
 
-    await openAnswers.check();
+    await openResponses.check();
 
     assert.deepEqual(
       answers.map(({ reasons }) => reasons),
@@ -85,18 +85,18 @@ describe('a check of open responses', () => {
     const [ofEnded, ofKept, ofKey] = [open(ended.caller), open(kept.caller), open(key)];
 
     await sessions.end(ended.secret);
-    await openAnswers.check();
+    await openResponses.check();
     assert.deepEqual([ofEnded.reasons, ofKept.reasons, ofKey.reasons], [['UnauthenticatedError'], [], []]);
 
     clock = kept.expiresAt.getTime();
-    await openAnswers.check();
+    await openResponses.check();
     assert.deepEqual([ofKept.reasons, ofKey.reasons], [['UnauthenticatedError'], []]);
     ofKey.close();
   });
 
   it('checks two thousand callers in one statement', async () => {
     let statements = 0;
-    const counted = createOpenAnswers({
+    const counted = createOpenResponses({
       forget,
       database: {
         query: (statement, values) => {
@@ -121,7 +121,7 @@ describe('a check of open responses', () => {
 
   it('closes none while the database is unavailable', async () => {
     const away = unreachableDatabase();
-    const answers = createOpenAnswers({ database: away, logger: silentLogger(), now, forget });
+    const answers = createOpenResponses({ database: away, logger: silentLogger(), now, forget });
     const close = answers.register(await newCaller(), () => assert.fail('nothing is known of it'));
 
     await assert.rejects(answers.check(), DatabaseUnavailableError);

@@ -15,7 +15,7 @@ import { until } from '@darkroom/testing/until';
  * seconds.
  */
 const PROGRAM = `
-  const { untilAskedToStop } = await import(${JSON.stringify(packageModule('src/commands/process-lifecycle.ts'))});
+  const { waitForStopSignal } = await import(${JSON.stringify(packageModule('src/commands/process-lifecycle.ts'))});
   const write = (text) => process.stdout.write(text + '\\n');
   const logger = { info: (_fields, message) => write(message), warn: (_fields, message) => write(message) };
   const now = performance.now.bind(performance);
@@ -24,7 +24,7 @@ const PROGRAM = `
     write('later');
   });
   setInterval(() => {}, 1_000);
-  const stop = untilAskedToStop(logger);
+  const stop = waitForStopSignal(logger);
   write('ready');
   await stop;
   setInterval(() => write('going on'), 20);`;

@@ -69,7 +69,7 @@ async function opened(
 
 const question = { messages: [{ role: 'user', content: 'Write a long essay about the sea.' }] };
 
-interface OpenAnswersOfTest {
+interface OpenResponsesOfTest {
   readonly taskId: string;
   readonly events: EventSourceReader;
   readonly poll: Promise<Ended>;
@@ -86,7 +86,7 @@ async function callsUnderWay({ id }: TestAccount): Promise<number> {
 }
 
 /** Everything that one key can have open at one process. */
-async function openAll(account: TestAccount): Promise<OpenAnswersOfTest> {
+async function openAll(account: TestAccount): Promise<OpenResponsesOfTest> {
   const { body } = await account.client.create({ model: 'darkroom/scene', input: { prompt: 'a lake' } });
   const { taskId } = body.data;
   const place = `/v1/tasks/${taskId}`;
@@ -121,7 +121,7 @@ async function openAll(account: TestAccount): Promise<OpenAnswersOfTest> {
 }
 
 /** Asserts that all of them have ended, each in the form of its protocol. */
-async function assertAllEnd(open: OpenAnswersOfTest, account: TestAccount, status: 401 | 403): Promise<void> {
+async function assertAllEnd(open: OpenResponsesOfTest, account: TestAccount, status: 401 | 403): Promise<void> {
   const begun = performance.now();
   const [chat, whole, response, tool, poll] = await Promise.all([
     open.chat,

@@ -14,7 +14,7 @@ import { PreviewTooSlowError } from '@darkroom/media/preview';
 import { UnsupportedMediaError } from '@darkroom/media/inspect';
 import Koa from 'koa';
 import { retryable } from '../../activities/failures.ts';
-import { AdminError, explained } from '../../src/commands/admin/admin-error.ts';
+import { AdminError, explainError } from '../../src/commands/admin/admin-error.ts';
 import { packageFile } from '../../src/config/package-root.ts';
 import { DarkroomError } from '../../src/domain/darkroom-error.ts';
 import { RequestError, problemOf } from '../../src/http/app/errors.ts';
@@ -118,7 +118,7 @@ describe('every kind of error', () => {
     it(`${kind} is for the operator of an admin command if a request can be changed`, () => {
       const error = new ModuleError(kind);
 
-      const shown = explained(error);
+      const shown = explainError(error);
 
       assert.equal(shown instanceof AdminError, facts.category === 'request');
       assert.equal((shown as Error).message, INSIDE);

@@ -202,13 +202,13 @@ describe('a stored response that is streamed', { timeout: 120_000 }, () => {
     answer.once('close', () => {
       isCut ||= !answer.complete;
     });
-    assert.equal(served.http.openAnswers.count(), 1);
+    assert.equal(served.http.openResponses.count(), 1);
 
     await revokeKey(served.room.database, other.id);
-    await served.http.openAnswers.check();
+    await served.http.openResponses.check();
     answer.resume();
     await until('the stream is cut', () => Promise.resolve(isCut));
-    await until('nothing is open', () => Promise.resolve(served.http.openAnswers.count() === 0));
+    await until('nothing is open', () => Promise.resolve(served.http.openResponses.count() === 0));
   });
 
   // Proves C1-15.

@@ -60,7 +60,7 @@ describe('a text call whose client disconnects before the response', () => {
     const gone = new Promise<unknown>((resolve, reject) => {
       server = createServer((request, res) => {
         const http = {
-          openAnswers: { register: () => () => {} },
+          openResponses: { register: () => () => {} },
           stopSignal: new AbortController().signal,
           textAnswers: {
             answer: (_caller: unknown, _ask: unknown, { signal }: AbortController) =>

@@ -51,6 +51,6 @@ describe('long-poll responses', () => {
 
     stop.abort();
     for (const stream of streams) await (await stream).text().catch(() => undefined);
-    await until('all are given back', () => served.http.waitingAnswers.usage().inUse === 0);
+    await until('all are given back', () => served.http.waitingResponses.usage().inUse === 0);
   });
 });

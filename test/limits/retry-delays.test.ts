@@ -1,13 +1,13 @@
 /** When callers come back that found no free share. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createReturnTimes } from '../../src/limits/return-times.ts';
+import { createRetryDelays } from '../../src/limits/retry-delays.ts';
 
 const options = { firstMs: 1_000, longestMs: 10_000, perSecond: 100 };
 
 describe('retries of requests that were denied a share', () => {
   it('happen after one to two seconds, and ever later, after ten at most', () => {
-    const { delayMs } = createReturnTimes(options);
+    const { delayMs } = createRetryDelays(options);
 
     for (const [attempt, least, most] of [
       [1, 1_000, 2_000],
@@ -21,7 +21,7 @@ describe('retries of requests that were denied a share', () => {
   });
 
   it('are paced per second, however many they are', () => {
-    const { delayMs } = createReturnTimes({ ...options, now: () => 0 });
+    const { delayMs } = createRetryDelays({ ...options, now: () => 0 });
     const delays = Array.from({ length: 5_000 }, () => delayMs('ac-one', 1));
 
     for (let from = 2_000; from < 50_000; from += 1_000) {
@@ -33,7 +33,7 @@ describe('retries of requests that were denied a share', () => {
 
   it('wait behind those of the same tenant, and not behind all that another tenant has', () => {
     let now = 0;
-    const { delayMs } = createReturnTimes({ ...options, now: () => now });
+    const { delayMs } = createRetryDelays({ ...options, now: () => now });
     for (let count = 0; count < 5_000; count++) delayMs('ac-many', 1);
 
     assert.ok(delayMs('ac-few', 1) <= 2_000);

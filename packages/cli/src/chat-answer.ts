@@ -42,8 +42,8 @@ export async function* streamAnswer(
 
 function* partsOf({ choices = [] }: ChatCompletionChunk): Generator<ChatPart> {
   for (const { delta = {}, finish_reason: reason } of choices) {
-    const { content, reasoning_content: thought, refusal } = delta;
-    if (thought) yield { kind: 'reasoning', text: thought };
+    const { content, reasoning_content: reasoning, refusal } = delta;
+    if (reasoning) yield { kind: 'reasoning', text: reasoning };
     if (content) yield { kind: 'text', text: content };
     if (refusal) yield { kind: 'refusal', text: refusal };
     if (reason) yield { kind: 'finish', reason };

@@ -12,7 +12,7 @@ export class AdminError extends DarkroomError {
 }
 
 /** @returns the same error, or one that explains how the operator resolves it, with the option at fault before it. */
-export function explained(error: unknown): unknown {
+export function explainError(error: unknown): unknown {
   if (error instanceof WrongEncryptionKeyError) {
     return new AdminError(
       `${error.message}: add it to ENCRYPTION_KEY_FALLBACKS, or, where it is lost, delete the secret and set a new one`,

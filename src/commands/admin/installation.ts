@@ -8,7 +8,7 @@ import type { Database } from '../../database/database.ts';
 import { resolveDataDirectory } from '../../standalone/data-directory.ts';
 import { readInstance } from '../../standalone/instance.ts';
 import { silentLogger } from '../../telemetry/log.ts';
-import { AdminError, explained } from './admin-error.ts';
+import { AdminError, explainError } from './admin-error.ts';
 import { print } from './print.ts';
 
 export interface OpenInstallation {
@@ -34,7 +34,7 @@ export function createRunner(environment: NodeJS.ProcessEnv, readOptions: () => 
       try {
         print(await work(installation, ...parameters), json === true);
       } catch (error) {
-        throw explained(error);
+        throw explainError(error);
       } finally {
         await installation.database.close();
       }

@@ -4,7 +4,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Authenticator } from '../../accounts/authenticate.ts';
 import type { KeyUse } from '../../accounts/key-use.ts';
-import type { OpenAnswers } from '../../accounts/open-answers.ts';
+import type { OpenResponses } from '../../accounts/open-responses.ts';
 import type { Sessions } from '../../accounts/sessions.ts';
 import type { WebhookKeys } from '../../accounts/webhook-key.ts';
 import type { Catalogue } from '../../catalogue/catalogue.ts';
@@ -59,7 +59,7 @@ export interface HttpContext {
   readonly keyUse: KeyUse;
   readonly sessions: Sessions;
   /** Open responses, ended once their caller loses access. */
-  readonly openAnswers: OpenAnswers;
+  readonly openResponses: OpenResponses;
   readonly sessionCookie: SessionCookie;
   readonly rateLimiter: RateLimiter;
   /** Limits of request bodies, by account. */
@@ -71,7 +71,7 @@ export interface HttpContext {
   /** The turns in which this process works on large bodies. */
   readonly turns: Turns;
   /** Responses that wait for something to happen, by account. */
-  readonly waitingAnswers: TenantShares;
+  readonly waitingResponses: TenantShares;
   /** Images of text requests that are being fetched, by account. */
   readonly imageFetches: TenantShares;
   /** Makes small copies of outputs, in child processes. */

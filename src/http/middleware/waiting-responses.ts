@@ -12,7 +12,7 @@ import type { ShareMetrics } from '../../telemetry/metrics-shares.ts';
 const RETRY_SECONDS = 5;
 
 /** @param maxConnections of the listener; 0: no limit, and so none here either. */
-export function createWaitingAnswers(maxConnections: number, metrics?: ShareMetrics): TenantShares {
+export function createWaitingResponses(maxConnections: number, metrics?: ShareMetrics): TenantShares {
   return createTenantShares({
     resource: 'waiting_answers',
     ...(maxConnections > 0 ? { capacity: maxConnections, leavesFree: true } : {}),
@@ -26,7 +26,7 @@ export function createWaitingAnswers(maxConnections: number, metrics?: ShareMetr
  *
  * @throws {ShareExhaustedError}
  */
-export async function holdUntilClosed(
+export async function holdShareUntilClosed(
   shares: TenantShares,
   accountId: string,
   response: ServerResponse,

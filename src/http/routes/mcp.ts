@@ -22,7 +22,7 @@ import { CREATE_BODY_BYTES } from '../bodies/json-body.ts';
 import type { RequestState } from '../app/request-state.ts';
 import { AnswerSchema, MessagesSchema } from '@darkroom/api/mcp/json-rpc';
 import { defineRoute } from '../app/route.ts';
-import { holdUntilClosed } from '../middleware/waiting-answers.ts';
+import { holdShareUntilClosed } from '../middleware/waiting-responses.ts';
 import type { Route } from '../app/route.ts';
 
 /**
@@ -78,7 +78,7 @@ export function mcpRoutes(http: HttpContext): readonly Route[] {
         // A session of the dashboard is not a key: pages do not call tools.
         if (ctx.req.headers.authorization === undefined) throw new UnauthenticatedError();
         requireOwnOrigin(ctx, origin);
-        await holdUntilClosed(http.waitingAnswers, caller.accountId, ctx.res);
+        await holdShareUntilClosed(http.waitingResponses, caller.accountId, ctx.res);
         const server = createMcpServer({
           api: clientOf(ctx, large?.nextTurn),
           mayWait: () => http.isReady(),
@@ -96,7 +96,7 @@ export function mcpRoutes(http: HttpContext): readonly Route[] {
           return undefined;
         }
         let cut: NodeJS.Timeout | undefined;
-        const unregister = http.openAnswers.register(caller, () => {
+        const unregister = http.openResponses.register(caller, () => {
           cut = setTimeout(() => ctx.res.destroy(), GRACE_MS);
         });
         const closed = new Promise<undefined>((resolve) => {

@@ -57,7 +57,7 @@ export function taskDetailRoutes(http: HttpContext): readonly Route[] {
         const seconds = ctx.method === 'HEAD' ? undefined : preferredWait(ctx.get('Prefer'));
         let task = await readTask(http.database, taskId, caller.accountId);
         // Where as many wait as may, this one is answered at once: a preference may be ignored (RFC 7240 §2).
-        const lease = seconds === undefined ? 'none' : http.waitingAnswers.tryTake(caller.accountId);
+        const lease = seconds === undefined ? 'none' : http.waitingResponses.tryTake(caller.accountId);
         if (seconds !== undefined && typeof lease !== 'string') {
           ctx.set('Preference-Applied', `wait=${seconds}`);
           if (isTerminal(task.status)) lease.release();

@@ -16,7 +16,7 @@ import type { ServerSentEvent } from '../../domain/server-sent-event.ts';
 import type { EventStream } from '../streams/event-stream.ts';
 import type { RequestState } from '../app/request-state.ts';
 import { defineRoute } from '../app/route.ts';
-import { holdUntilClosed } from '../middleware/waiting-answers.ts';
+import { holdShareUntilClosed } from '../middleware/waiting-responses.ts';
 import type { Route } from '../app/route.ts';
 import { taskIdOf } from './task-response.ts';
 
@@ -73,7 +73,7 @@ export function taskEventRoutes(http: HttpContext): readonly Route[] {
           ctx.set('Cache-Control', 'no-store');
           return undefined;
         }
-        await holdUntilClosed(http.waitingAnswers, caller.accountId, ctx.res);
+        await holdShareUntilClosed(http.waitingResponses, caller.accountId, ctx.res);
         stream(http, ctx, caller, taskId, part);
         return undefined;
       },
@@ -113,7 +113,7 @@ function stream(
 
 /** Ends silently where the caller loses access: clients of such streams reconnect, and get the reason then. */
 function follow(http: HttpContext, caller: Caller, taskId: TaskId, after: number, events: EventStream): () => void {
-  const unregister = http.openAnswers.register(caller, () => events.end());
+  const unregister = http.openResponses.register(caller, () => events.end());
   const unsubscribe = http.feed.subscribe(taskId, after, {
     onEvent(event) {
       events.send([sse(event)]);

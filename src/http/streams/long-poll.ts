@@ -72,7 +72,7 @@ const STATUS_AFTER: Readonly<Record<string, TaskStatus>> = {
  * @throws {UnauthenticatedError} @throws {AccountSuspendedError} since the wait began.
  */
 export function waitForStatusChange(
-  { feed, openAnswers }: Pick<HttpContext, 'feed' | 'openAnswers'>,
+  { feed, openResponses }: Pick<HttpContext, 'feed' | 'openResponses'>,
   caller: Caller,
   taskId: TaskId,
   status: TaskStatus,
@@ -100,7 +100,7 @@ export function waitForStatusChange(
       },
       onEnd: finish,
     });
-    const unregister = openAnswers.register(caller, (reason) => {
+    const unregister = openResponses.register(caller, (reason) => {
       reject(reason);
       finish();
     });

@@ -35,7 +35,7 @@ export async function answerTextCall(
   const onClose = (): void => gone.abort();
   const onStop = (): void => gone.abort(http.stopSignal.reason);
   let cut: NodeJS.Timeout | undefined;
-  const unregister = http.openAnswers.register(caller, (reason) => {
+  const unregister = http.openResponses.register(caller, (reason) => {
     gone.abort(reason);
     cut = setTimeout(() => ctx.res.destroy(), GRACE_MS);
   });

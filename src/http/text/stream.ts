@@ -8,7 +8,7 @@ import type { Caller } from '../../accounts/authenticate.ts';
 import { DONE } from '../../text/encoder.ts';
 import type { HttpContext } from '../app/context.ts';
 import type { RequestState } from '../app/request-state.ts';
-import { holdUntilClosed } from '../middleware/waiting-answers.ts';
+import { holdShareUntilClosed } from '../middleware/waiting-responses.ts';
 
 /** Contract §4: "a comment `: keep-alive` after 15 s of silence". */
 const SILENCE_MS = 15_000;
@@ -55,12 +55,12 @@ export async function sendTextStream(
  * @throws {ShareExhaustedError} nothing was sent.
  */
 export async function sendStoredStream(
-  http: Pick<HttpContext, 'openAnswers' | 'waitingAnswers'>,
+  http: Pick<HttpContext, 'openResponses' | 'waitingResponses'>,
   { ctx, caller }: { readonly ctx: ParameterizedContext<RequestState>; readonly caller: Caller },
   frames: Iterable<string>,
 ): Promise<void> {
-  await holdUntilClosed(http.waitingAnswers, caller.accountId, ctx.res);
-  const unregister = http.openAnswers.register(caller, () => ctx.res.destroy());
+  await holdShareUntilClosed(http.waitingResponses, caller.accountId, ctx.res);
+  const unregister = http.openResponses.register(caller, () => ctx.res.destroy());
   try {
     await sendTextStream(ctx, ctx.method === 'HEAD' ? nothing() : framesToTheEnd(frames));
   } finally {

@@ -197,12 +197,12 @@ type Further = Pick<TaskFilter, 'model' | 'keyId' | 'statuses' | 'metadata'>;
 
 /** The filters that the lead does not cover. */
 function furtherThan(lead: Lead, { model, keyId, statuses, metadata }: TaskFilter): Further {
-  const isTold = lead.by === 'metadata' && metadata !== undefined && Object.keys(metadata).length === 1;
+  const isCovered = lead.by === 'metadata' && metadata !== undefined && Object.keys(metadata).length === 1;
   return {
     ...(model === undefined || lead.by === 'model' ? {} : { model }),
     ...(keyId === undefined || lead.by === 'key' ? {} : { keyId }),
     ...(statuses === undefined || lead.by === 'status' ? {} : { statuses }),
-    ...(metadata === undefined || isTold ? {} : { metadata }),
+    ...(metadata === undefined || isCovered ? {} : { metadata }),
   };
 }
 

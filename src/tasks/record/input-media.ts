@@ -43,9 +43,9 @@ export function mediaOf(schema: Input, input: Input): readonly MediaField[] {
     if (!isRecord(node) || value === undefined || depth > MAX_SCHEMA_DEPTH) return;
     const { contentMediaType, properties, items, prefixItems, allOf, anyOf, oneOf, $ref } = node;
     if (typeof contentMediaType === 'string' && typeof value === 'string') {
-      const place = path.join('.');
-      const earlier = found.get(place);
-      found.set(place, {
+      const position = path.join('.');
+      const earlier = found.get(position);
+      found.set(position, {
         path,
         value,
         accepts: [...(earlier?.accepts ?? []), contentMediaType],
@@ -58,7 +58,7 @@ export function mediaOf(schema: Input, input: Input): readonly MediaField[] {
     if (typeof $ref === 'string') visit(definitionOf(schema, $ref), value, path, depth + 1);
     if (Array.isArray(value)) {
       const first = Array.isArray(prefixItems) ? prefixItems : [];
-      value.forEach((each, place) => visit(first[place] ?? items, each, [...path, String(place)], depth + 1));
+      value.forEach((each, index) => visit(first[index] ?? items, each, [...path, String(index)], depth + 1));
     } else if (isRecord(value) && isRecord(properties)) {
       for (const [name, property] of Object.entries(properties)) {
         if (Object.hasOwn(value, name)) visit(property, value[name], [...path, name], depth + 1);

@@ -205,7 +205,7 @@ class Attempt implements Receiver {
     this.#open(stream);
     // With pieces available the reader does not wait, and if it does wait, this was a sign of life.
     if (stream.queue.isWaiting) this.#clock.wait();
-    else this.#clock.rest();
+    else this.#clock.pause();
     if (!stream.plan.reader.isOver || this.#state === 'over') return;
     stream.queue.end();
     this.#finish();

@@ -44,7 +44,7 @@ export class CallClock {
   }
 
   /** The reader does not wait for the upstream. */
-  rest(): void {
+  pause(): void {
     this.#waitingSince = undefined;
   }
 

@@ -46,8 +46,8 @@ export class PartialOutput {
   readonly #done = new Map<number, Members>();
   readonly #open = new Map<number, OpenItem>();
 
-  /** Processes one event of the stream. */
-  note(type: string, json: Members): void {
+  /** Records one event of the stream. */
+  record(type: string, json: Members): void {
     const index = numberIn(json, 'output_index');
     const { item, delta } = json;
     if (isObject(item)) {

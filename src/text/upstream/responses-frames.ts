@@ -102,7 +102,7 @@ export class ResponsesFrames implements StreamReader<string> {
       );
     }
     this.#count(type, json);
-    this.#output.note(type, json);
+    this.#output.record(type, json);
     const isAsWritten = isAsNumbered && json['type'] === type && !data.includes('\n');
     return isAsWritten ? formatEncodedEvent(data, type) : frameOf({ ...json, type, sequence_number: number }, type);
   }

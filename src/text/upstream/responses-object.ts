@@ -66,9 +66,9 @@ function incompleteReason(details: unknown): 'max_output_tokens' | 'content_filt
 /** Counts the content of an output's items, for upstreams that report no usage. */
 export function tallyOutput(output: readonly Members[], { tally }: TextCall): void {
   for (const item of output) {
-    const isThought = item['type'] === 'reasoning';
+    const isReasoning = item['type'] === 'reasoning';
     for (const value of textsIn(item)) {
-      if (isThought) tally.addReasoning(value);
+      if (isReasoning) tally.addReasoning(value);
       else tally.addOutput(value);
     }
   }

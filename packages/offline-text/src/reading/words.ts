@@ -22,8 +22,8 @@ const NUMBER_WORDS = ['zero', 'one', 'two', 'three', 'four', 'five', 'six', 'sev
 
 /** A number as digits or as a word up to ten; undefined: neither. */
 export function numberFrom(text: string): number | undefined {
-  const place = NUMBER_WORDS.indexOf(text.toLowerCase());
-  if (place >= 0) return place;
+  const index = NUMBER_WORDS.indexOf(text.toLowerCase());
+  if (index >= 0) return index;
   const value = Number(text.replaceAll(',', ''));
   return text === '' || !Number.isFinite(value) ? undefined : value;
 }
