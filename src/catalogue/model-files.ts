@@ -5,6 +5,7 @@
 import { readFile, readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { DarkroomError } from '../domain/darkroom-error.ts';
+import { errorCodeOf } from '../domain/error-code.ts';
 
 /** A model file, or a directory of them, that cannot be used. */
 export class ModelFileError extends DarkroomError {
@@ -97,6 +98,6 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 function unreadable(file: string, error: unknown): ModelFileError {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  const code = errorCodeOf(error) ?? '';
   return new ModelFileError(file, REASONS[code] ?? `cannot be read (${code})`, { cause: error });
 }

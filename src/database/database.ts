@@ -7,6 +7,7 @@ import type { DatabaseConfig } from '../config/config.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { watchConnectionWaits } from './connection-waits.ts';
 import { DarkroomError } from '../domain/darkroom-error.ts';
+import { errorCodeOf } from '../domain/error-code.ts';
 
 /** One statement, prepared under its name once per connection. */
 export interface Statement {
@@ -203,7 +204,7 @@ const ACCESS_DENIED_SQLSTATES = new Set(['28000', '28P01', '3D000']);
 
 function translate(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof DatabaseUnavailableError) return error;
-  const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
+  const code = errorCodeOf(error) ?? '';
   if (code === UNIQUE_VIOLATION) {
     const constraint = 'constraint' in error && typeof error.constraint === 'string' ? error.constraint : '';
     return new UniqueViolationError(constraint, { cause: error });

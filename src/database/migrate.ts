@@ -9,6 +9,7 @@ import { PG_MIGRATE_LOCK_ID, runner } from 'node-pg-migrate';
 import pg from 'pg';
 import { packageFile } from '../config/package-root.ts';
 import { backoffMs } from '../domain/backoff.ts';
+import { errorCodeOf } from '../domain/error-code.ts';
 import { newId } from '../domain/ids.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { Database, Statement } from './database.ts';
@@ -176,7 +177,8 @@ async function releaseMigrationLock(client: pg.Client): Promise<void> {
 
 /** 55P03: no lock within `lock_timeout`. 40P01: a deadlock, of which it was the victim. */
 function isLockFailure(error: unknown): error is Error {
-  return error instanceof Error && 'code' in error && (error.code === '55P03' || error.code === '40P01');
+  const code = errorCodeOf(error);
+  return code === '55P03' || code === '40P01';
 }
 
 function lockError(cause: Error, afterMs: number, blockers: readonly Blocker[]): MigrationLockError {

@@ -3,6 +3,7 @@
  * cookies, credentials or caches, and follows redirects only for a download.
  */
 import type { Readable } from 'node:stream';
+import { errorCodeOf } from '../domain/error-code.ts';
 import { ShareExhaustedError } from '../limits/tenant-shares.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { ShareMetrics } from '../telemetry/metrics-shares.ts';
@@ -259,7 +260,7 @@ function obstacleOf(error: unknown): Obstacle | undefined {
     const problem = 'the host does not have a public address; the operator can allow it with EGRESS_ALLOW';
     return { problem, isPassing: false };
   }
-  const code = (error as NodeJS.ErrnoException).code ?? '';
+  const code = errorCodeOf(error) ?? '';
   if (code === CONNECTION_REFUSED) return undefined;
   if (NO_SUCH_NAME.has(code)) return { problem: 'the host does not exist', isPassing: false };
   return { problem: 'the host could not be resolved in time', isPassing: true };

@@ -8,6 +8,7 @@
  * policy classifies what a name resolves to at each connection.
  */
 import { Resolver } from 'node:dns/promises';
+import { errorCodeOf } from '../domain/error-code.ts';
 import { createTenantShares } from '../limits/tenant-shares.ts';
 import type { ShareMetrics } from '../telemetry/metrics-shares.ts';
 import { EgressError } from './egress-error.ts';
@@ -124,7 +125,7 @@ function addressesOf(answers: readonly PromiseSettledResult<readonly string[]>[]
   if (addresses.length > MAX_ADDRESSES) throw new Error(`the name has more than ${MAX_ADDRESSES} addresses`);
   if (addresses.length > 0) return addresses;
   const failures = answers.flatMap((answer) => (answer.status === 'rejected' ? [answer.reason as Error] : []));
-  const isLate = failures.some((failure) => LATE_CODES.has((failure as NodeJS.ErrnoException).code ?? ''));
+  const isLate = failures.some((failure) => LATE_CODES.has(errorCodeOf(failure) ?? ''));
   if (isLate) throw new EgressError('timeout', 'no name server answered in time', { cause: failures[0] });
   throw failures[0] ?? new Error('the name has no address');
 }

@@ -142,9 +142,13 @@ function violationOf(error: ErrorObject, prefix: ViolationPrefix): Violation {
   const field = fieldInRequest(prefix, name);
   const { keyword } = error;
   if (keyword === 'additionalProperties') {
-    return { message: `additional properties not allowed: ${name}`, field, keyword };
+    const problem = 'additional properties not allowed';
+    return { message: `${problem}: ${name}`, problem, field, keyword };
   }
-  if (keyword === 'required') return { message: `${prefix}: missing property: ${name}`, field, keyword };
+  if (keyword === 'required') {
+    const problem = 'missing property';
+    return { message: `${prefix}: ${problem}: ${name}`, problem, field, keyword };
+  }
   return violation(prefix, name, keyword, `${keyword}: got ${got(error)}, want ${want(error)}`);
 }
 

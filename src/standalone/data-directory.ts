@@ -5,7 +5,8 @@
 import { chmod, mkdir, open, readFile, readdir, rename, statfs } from 'node:fs/promises';
 import path from 'node:path';
 import { DEFAULT_DATA_DIRECTORY } from '../config/admin-command.ts';
-import { StandaloneError, systemCode } from './standalone-error.ts';
+import { errorCodeOf } from '../domain/error-code.ts';
+import { StandaloneError } from './standalone-error.ts';
 import { tryLock } from './file-lock.ts';
 
 /** An opened data directory: locked for other processes until it is released. */
@@ -79,7 +80,7 @@ export async function explainFailure(error: unknown, directory: string): Promise
 }
 
 function explainStorageError(error: unknown, directory: string): unknown {
-  switch (systemCode(error)) {
+  switch (errorCodeOf(error)) {
     case 'ENOSPC':
     case 'EDQUOT':
       return diskFull(directory, error);

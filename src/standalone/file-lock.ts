@@ -4,7 +4,7 @@
 import { randomUUID } from 'node:crypto';
 import { link, readFile, rename, rm, unlink, writeFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
-import { systemCode } from './standalone-error.ts';
+import { errorCodeOf } from '../domain/error-code.ts';
 import { isSameProcess, readProcess } from './process-identity.ts';
 
 interface Holder {
@@ -30,7 +30,7 @@ export async function tryLock(file: string): Promise<FileLock | { readonly heldB
         await link(draft, file);
         return { release: () => unlink(file).catch(() => undefined) };
       } catch (error) {
-        if (systemCode(error) !== 'EEXIST') throw error;
+        if (errorCodeOf(error) !== 'EEXIST') throw error;
       }
       const holder = await readHolder(file);
       if (holder !== undefined && (await isSameProcess(holder))) return { heldBy: holder.pid };

@@ -4,7 +4,8 @@
  */
 import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
-import { StandaloneError, systemCode } from './standalone-error.ts';
+import { errorCodeOf } from '../domain/error-code.ts';
+import { StandaloneError } from './standalone-error.ts';
 
 const LOOPBACK = '127.0.0.1';
 
@@ -30,7 +31,7 @@ export async function findFreePort(host = LOOPBACK): Promise<number> {
     try {
       return await tryPort(port, host);
     } catch (error) {
-      if (systemCode(error) !== 'EADDRINUSE') throw error;
+      if (errorCodeOf(error) !== 'EADDRINUSE') throw error;
     }
   }
   return tryPort(0, host);
@@ -47,13 +48,13 @@ export async function claimPort(wanted: number, purpose: string, variable: strin
   try {
     return wanted === 0 ? await findFreePort(host) : await tryPort(wanted, host);
   } catch (error) {
-    const code = systemCode(error);
+    const code = errorCodeOf(error);
     const problem =
       code === 'EADDRINUSE'
         ? 'is in use by another program'
         : code === 'EACCES'
           ? 'may not be used by this user'
-          : `cannot be used on ${host} (${code === '' ? String(error) : code})`;
+          : `cannot be used on ${host} (${code ?? String(error)})`;
     throw new StandaloneError(
       `port ${wanted}, for ${purpose}, ${problem}. Set ${variable} to another port (0 picks a free one).`,
       { cause: error },

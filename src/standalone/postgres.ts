@@ -11,7 +11,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import pg from 'pg';
-import { StandaloneError, systemCode } from './standalone-error.ts';
+import { errorCodeOf } from '../domain/error-code.ts';
+import { StandaloneError } from './standalone-error.ts';
 import { killGroup } from './launch.ts';
 import type { Launch } from './launch.ts';
 import { readProcess } from './process-identity.ts';
@@ -143,7 +144,7 @@ function hasPid(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    return systemCode(error) === 'EPERM';
+    return errorCodeOf(error) === 'EPERM';
   }
 }
 

@@ -5,8 +5,9 @@
 import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
+import { errorCodeOf } from '../domain/error-code.ts';
 import { writeFileAtomically } from './data-directory.ts';
-import { StandaloneError, systemCode } from './standalone-error.ts';
+import { StandaloneError } from './standalone-error.ts';
 
 export interface InstallationSecrets {
   /** `URL_SIGNING_KEY`: without it existing download URLs stop working. */
@@ -60,7 +61,7 @@ export async function readOrCreateSecrets(directory: string, hasDatabase: boolea
 export async function readSecrets(directory: string): Promise<StoredSecrets | undefined> {
   const file = path.join(directory, SECRETS_FILE);
   const text = await readFile(file, 'utf8').catch((error: unknown) => {
-    if (systemCode(error) === 'ENOENT') return undefined;
+    if (errorCodeOf(error) === 'ENOENT') return undefined;
     throw error;
   });
   return text === undefined ? undefined : parseSecrets(text, file);

@@ -8,8 +8,3 @@ export class StandaloneError extends DarkroomError {
   override readonly name = 'StandaloneError';
   override readonly kind = 'operator_action_required';
 }
-
-/** The system's code of an error (`ENOSPC`, `EACCES`), or `''`. */
-export function systemCode(error: unknown): string {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
-}

@@ -2,12 +2,13 @@
  * `npm start`: runs a whole installation on this machine until it is stopped or cannot continue.
  */
 import { parseArgs } from 'node:util';
+import { errorCodeOf } from '../domain/error-code.ts';
 import { ConfigurationError } from '../config/environment.ts';
 import { unknownVariables } from '../config/unknown-variables.ts';
 import { packageModule } from '../config/package-root.ts';
 import { announce } from './announce.ts';
 import { explainFailure, resolveDataDirectory, openDataDirectory } from './data-directory.ts';
-import { StandaloneError, systemCode } from './standalone-error.ts';
+import { StandaloneError } from './standalone-error.ts';
 import { Installation } from './installation.ts';
 import { shortenLogLine } from './log-lines.ts';
 import { readSettings } from './settings.ts';
@@ -164,7 +165,7 @@ function onStopSignals(onStop: () => void, onForce: () => void): () => void {
 /** What the user reads: our own errors as they are, all others with their stack, because they are bugs. */
 function messageOf(error: unknown): string {
   if (error instanceof StandaloneError || error instanceof ConfigurationError) return error.message;
-  if (systemCode(error).startsWith('ERR_PARSE_ARGS'))
+  if (errorCodeOf(error)?.startsWith('ERR_PARSE_ARGS') === true)
     return `${error instanceof Error ? error.message : String(error)}
 See npm start -- --help.`;
   return error instanceof Error ? (error.stack ?? error.message) : String(error);

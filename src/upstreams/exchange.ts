@@ -11,6 +11,7 @@
 import { Readable } from 'node:stream';
 import { Agent } from 'undici';
 import type { Dispatcher } from 'undici';
+import { errorCodeOf } from '../domain/error-code.ts';
 import { createConnector } from '../egress/defer-socket-end.ts';
 
 export interface OutgoingRequest {
@@ -131,6 +132,6 @@ function start(agent: Agent, request: OutgoingRequest, receiver: Receiver): Runn
 
 /** The code of an error of Node or undici; its message may contain a URL and is dropped. */
 function codeOf(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  return typeof code === 'string' && /^[A-Z0-9_]{1,64}$/.test(code) ? code : 'FAILED';
+  const code = errorCodeOf(error);
+  return code !== undefined && /^[A-Z0-9_]{1,64}$/.test(code) ? code : 'FAILED';
 }

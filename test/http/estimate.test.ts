@@ -178,6 +178,18 @@ describe('the estimate of an invalid request', () => {
     assert.deepEqual([model, route], ['acme/video', null]);
   });
 
+  it('states each error also without its field, for a page that shows it there', async () => {
+    const { errors, violations } = await estimate(video({ duration: 31, size: 1 }));
+
+    assert.deepEqual(
+      violations.map(({ message, problem, field }) => [message, problem, field]),
+      [
+        [errors[0], 'additional properties not allowed', 'input.size'],
+        [errors[1], 'maximum: got 31, want 30', 'input.duration'],
+      ],
+    );
+  });
+
   it('has a price when the errors do not affect it', async () => {
     const { maxCost, errors } = await estimate(video({ prompt: 7, colour: 'red', duration: 10 }));
 

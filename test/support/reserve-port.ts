@@ -8,7 +8,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { ABOVE_FREE_PORTS, tryPort } from '../../src/standalone/ports.ts';
-import { systemCode } from '../../src/standalone/standalone-error.ts';
+import { errorCodeOf } from '../../src/domain/error-code.ts';
 
 /** Up to the ports that systems assign to outgoing connections. */
 const ABOVE_RESERVED_PORTS = 32_768;
@@ -27,7 +27,7 @@ export async function reservePort(): Promise<number> {
     try {
       return await tryPort(port, '127.0.0.1');
     } catch (error) {
-      if (systemCode(error) !== 'EADDRINUSE') throw error;
+      if (errorCodeOf(error) !== 'EADDRINUSE') throw error;
     }
   }
 }
@@ -39,7 +39,7 @@ function reserve(port: number): boolean {
   try {
     writeFileSync(file, String(process.pid), { flag: 'wx' });
   } catch (error) {
-    if (systemCode(error) !== 'EEXIST') throw error;
+    if (errorCodeOf(error) !== 'EEXIST') throw error;
     if (!isHeld(file)) rmSync(file, { force: true });
     return false;
   }
@@ -53,6 +53,6 @@ function isHeld(file: string): boolean {
     const pid = Number(readFileSync(file, 'utf8'));
     return pid === 0 || process.kill(pid, 0);
   } catch (error) {
-    return !['ENOENT', 'ESRCH'].includes(systemCode(error));
+    return !['ENOENT', 'ESRCH'].includes(errorCodeOf(error) ?? '');
   }
 }

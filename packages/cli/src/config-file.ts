@@ -6,6 +6,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, open, rename, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import { errorCodeOf } from './error-code.ts';
 import { UsageError } from './errors.ts';
 import type { CliEnvironment } from './cli-environment.ts';
 
@@ -36,9 +37,9 @@ export async function readConfigFile(file: string): Promise<ConfigFile | undefin
   try {
     handle = await open(file, 'r');
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    const code = errorCodeOf(error);
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
-    throw new UsageError(`${file} cannot be read (${String(code)})`, { cause: error });
+    throw new UsageError(`${file} cannot be read (${code ?? String(error)})`, { cause: error });
   }
   try {
     const stats = await handle.stat();

@@ -3,7 +3,7 @@
  * Idempotency-Key, for which the service returns the same task (spec §4.1).
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ApiError, UnreachableError } from '@darkroom/api/client/api-client';
+import { UnreachableError, isOutcomeUnknown, isRetryRequested, isRetryable } from '@darkroom/api/client/api-client';
 import type { ApiClient } from '@darkroom/api/client/api-client';
 
 /** The body of `POST /tasks`. */
@@ -37,16 +37,18 @@ const RESEND_WAITS_MS = [1_000, 2_000, 4_000, 8_000, 16_000];
 export async function createTask(api: ApiClient, request: TaskRequest, options: CreateOptions): Promise<string> {
   const { idempotencyKey, signal, say } = options;
   const headers = { 'Idempotency-Key': idempotencyKey };
+  let mayExist = false;
   for (let attempt = 0; ; attempt++) {
     try {
       const { taskId } = await api.call<{ readonly taskId: string }>('POST', '/tasks', { body: request, headers });
       return taskId;
     } catch (error) {
-      if (signal.aborted || !isOutcomeUnknown(error)) throw error;
-      // A 503 has already been waited for and retried (retrying-client.ts).
-      const isTriedOut = error instanceof ApiError && error.status === 503;
-      const waitMs = isTriedOut ? undefined : RESEND_WAITS_MS[attempt];
+      if (signal.aborted || !isRetryable(error)) throw error;
+      mayExist ||= isOutcomeUnknown(error);
+      // A retry that the service requests has already been waited for (retrying-client.ts).
+      const waitMs = isRetryRequested(error) ? undefined : RESEND_WAITS_MS[attempt];
       if (waitMs === undefined) {
+        if (!mayExist) throw error;
         const message = `${(error as Error).message}; it is unknown whether the task was created: the same command with --idempotency-key ${idempotencyKey} continues it, or creates it`;
         throw new UnreachableError(message, { cause: error });
       }
@@ -54,10 +56,4 @@ export async function createTask(api: ApiClient, request: TaskRequest, options: 
       await sleep(waitMs, undefined, { signal });
     }
   }
-}
-
-/** Whether the service may have accepted the request nevertheless. */
-function isOutcomeUnknown(error: unknown): boolean {
-  if (error instanceof UnreachableError) return true;
-  return error instanceof ApiError && (error.status >= 500 || error.status === 408 || error.status === 409);
 }

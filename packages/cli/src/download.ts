@@ -188,6 +188,7 @@ function isOfFileSystem(error: unknown): boolean {
   return error instanceof Error && 'syscall' in error && error.syscall === 'write';
 }
 
+/** Not by the table of kinds: the file may be at a host of its own, whose 4xx say nothing about ours. */
 function isWorthAnother(error: unknown): boolean {
   return error instanceof UnreachableError || (error instanceof ApiError && (error.status >= 500 || isExpired(error)));
 }

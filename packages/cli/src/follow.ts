@@ -4,7 +4,7 @@
  * a connection that died silently, only makes this slower.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ApiError, UnreachableError } from '@darkroom/api/client/api-client';
+import { isRetryable } from '@darkroom/api/client/api-client';
 import type { ApiClient } from '@darkroom/api/client/api-client';
 import { isTerminal } from '@darkroom/api/facts/task-status';
 import type { WireTask } from '@darkroom/api/tasks/task';
@@ -161,7 +161,7 @@ async function pollUntilTerminal(
       if (isTerminal(task.status)) return task;
       await events.untilEvent(pollIntervalMs);
     } catch (error) {
-      if (signal.aborted || !isPassing(error)) throw error;
+      if (signal.aborted || !isRetryable(error)) throw error;
       awaySince ??= Date.now();
       if (Date.now() - awaySince > giveUpMs) throw error;
       if (retryMs === FIRST_RETRY_MS) watcher.onRemark?.(`${(error as Error).message}; retrying`);
@@ -170,11 +170,4 @@ async function pollUntilTerminal(
     }
     signal.throwIfAborted();
   }
-}
-
-/** Whether the next attempt may well succeed. */
-function isPassing(error: unknown): boolean {
-  return (
-    error instanceof UnreachableError || (error instanceof ApiError && (error.status >= 500 || error.status === 429))
-  );
 }

@@ -14,6 +14,7 @@ import { addRunCommand } from './commands/run.ts';
 import { addStorageCommand } from './commands/storage.ts';
 import { addTasksCommand } from './commands/tasks.ts';
 import { addWatchCommand } from './commands/watch.ts';
+import { errorCodeOf } from './error-code.ts';
 import { EXIT_CODES, EXIT_CODES_HELP, InterruptedError, NotDoneError, UsageError, exitCodeOf } from './errors.ts';
 import { openSession } from './session.ts';
 import { createTerminal } from './terminal.ts';
@@ -107,7 +108,7 @@ function isJson({ args }: CliEnvironment): boolean {
 }
 
 function isAbort(error: unknown): boolean {
-  return error instanceof Error && (error.name === 'AbortError' || ('code' in error && error.code === 'EPIPE'));
+  return (error instanceof Error && error.name === 'AbortError') || errorCodeOf(error) === 'EPIPE';
 }
 
 function reportError(error: unknown, cli: CliEnvironment, terminal: Terminal): void {

@@ -6,6 +6,7 @@ import { readFile } from 'node:fs/promises';
 import { ApiError, modelPath } from '@darkroom/api/client/api-client';
 import type { ApiClient } from '@darkroom/api/client/api-client';
 import type { TaskRequest } from './create-task.ts';
+import { errorCodeOf } from './error-code.ts';
 import { UsageError } from './errors.ts';
 import { assignInput } from './input-values.ts';
 import { pairs } from './session.ts';
@@ -54,7 +55,7 @@ async function readInput(file: string, cli: CliEnvironment): Promise<Readonly<Re
   try {
     content = file === '-' ? await readStdin(cli) : await readFile(file, 'utf8');
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+    const code = errorCodeOf(error) ?? String(error);
     throw new UsageError(`--input ${file} cannot be read: ${code}`, { cause: error });
   }
   let input: unknown;

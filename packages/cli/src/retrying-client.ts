@@ -3,7 +3,7 @@
  * does so, within limits and with a message. A request without an answer times out.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ApiError, UnreachableError } from '@darkroom/api/client/api-client';
+import { UnreachableError, isRetryRequested } from '@darkroom/api/client/api-client';
 import type { ApiClient, RequestOptions } from '@darkroom/api/client/api-client';
 
 /** If the answer does not state how long. */
@@ -40,9 +40,10 @@ export function createRetryingClient(client: ApiClient, { signal, say }: RetryOp
         lastMessage = '';
         return answer;
       } catch (error) {
-        const seconds = waitOf(error);
-        if (seconds === undefined || waited + seconds > LONGEST_WAIT_SECONDS) throw error;
-        const { message, status } = error as ApiError;
+        if (!isRetryRequested(error)) throw error;
+        const { message, status, retryAfterSeconds = DEFAULT_WAIT_SECONDS } = error;
+        const seconds = Math.max(1, retryAfterSeconds);
+        if (waited + seconds > LONGEST_WAIT_SECONDS) throw error;
         if (message !== lastMessage) say(`${message} (${status}); retrying in ${seconds} s`);
         lastMessage = message;
         await sleep(seconds * 1000, undefined, { signal });
@@ -83,9 +84,4 @@ export function createRetryingClient(client: ApiClient, { signal, say }: RetryOp
     get: (path, options = {}) => withRetries(() => client.get(path, { ...options, signal: eitherSignal(options) })),
     fetch: (url, options = {}) => withRetries(() => client.fetch(url, { ...options, signal: eitherSignal(options) })),
   };
-}
-
-function waitOf(error: unknown): number | undefined {
-  if (!(error instanceof ApiError) || (error.status !== 429 && error.status !== 503)) return undefined;
-  return Math.max(1, error.retryAfterSeconds ?? DEFAULT_WAIT_SECONDS);
 }

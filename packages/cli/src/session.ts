@@ -6,6 +6,7 @@ import path from 'node:path';
 import { InvalidArgumentError } from 'commander';
 import { createApiClient } from '@darkroom/api/client/api-client';
 import type { ApiClient } from '@darkroom/api/client/api-client';
+import { errorCodeOf } from './error-code.ts';
 import { UsageError } from './errors.ts';
 import { createRetryingClient } from './retrying-client.ts';
 import { readSettings } from './settings.ts';
@@ -39,7 +40,7 @@ export async function prepareDirectory(directory: string): Promise<string> {
     await createDirectory(absolute);
     await access(absolute, constants.W_OK);
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+    const code = errorCodeOf(error) ?? String(error);
     throw new UsageError(`outputs cannot be saved in ${directory}: ${code}`, { cause: error });
   }
   return absolute;
@@ -53,7 +54,7 @@ async function createDirectory(directory: string): Promise<void> {
   try {
     await mkdir(directory);
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    const code = errorCodeOf(error);
     if (code === 'EEXIST' && (await stat(directory)).isDirectory()) return;
     if (code !== 'ENOENT' || (await exists(path.dirname(directory)))) throw error;
     await createDirectory(path.dirname(directory));

@@ -42,10 +42,8 @@ export function costOf({ completed, billing }: WireTask): string {
 /** Why a task failed. */
 export function failureOf({ error }: WireTask): string {
   if (error === undefined) return 'the task failed';
-  // Most messages begin with the field.
-  const isNamed = error.field === undefined || error.message.startsWith(`${error.field}: `);
-  const suffix = isNamed ? '' : ` (${error.field})`;
-  return `${error.code}: ${error.message}${suffix}`;
+  // If there is a field, the message begins with it (contract §3.2).
+  return `${error.code}: ${error.message}`;
 }
 
 /** One line of a timeline. */

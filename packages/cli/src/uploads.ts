@@ -5,6 +5,7 @@ import { openAsBlob } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { ApiClient } from '@darkroom/api/client/api-client';
+import { errorCodeOf } from './error-code.ts';
 import { UsageError } from './errors.ts';
 import { FileValue } from './input-values.ts';
 
@@ -48,7 +49,7 @@ async function openFile(file: string): Promise<Blob> {
     if (!(await stat(file)).isFile()) throw new Error('it is not a file');
     return await openAsBlob(file);
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : (error as Error).message;
+    const code = errorCodeOf(error) ?? (error as Error).message;
     throw new UsageError(`@${file} cannot be read: ${code}`, { cause: error });
   }
 }

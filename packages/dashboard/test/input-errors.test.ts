@@ -1,7 +1,7 @@
 /** What the playground shows about an input before it is sent: each error, once, at its field. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { inputErrors } from '../src/pages/playground/input-errors.ts';
+import { inputErrors, serviceErrors } from '../src/pages/playground/input-errors.ts';
 
 const SCHEMA = {
   type: 'object',
@@ -45,5 +45,36 @@ describe('the validation errors of an input', () => {
   it('name missing fields', () => {
     assert.deepEqual(messagesFor({}).length, 1);
     assert.match(messagesFor({})[0] ?? '', /^prompt: /);
+  });
+});
+
+describe('the validation errors of the service', () => {
+  const notFound = {
+    message: 'invalid input: image_urls.1: not found',
+    problem: 'not found',
+    field: 'input.image_urls.1',
+    keyword: 'url',
+  };
+
+  it('are shown at their fields, without repeating the field', () => {
+    assert.deepEqual(serviceErrors(SCHEMA, [notFound], []), {
+      fields: [{ path: ['image_urls', '1'], message: 'not found' }],
+      others: [],
+    });
+  });
+
+  it('are left out where the form has found an error itself', () => {
+    const known = [{ path: ['image_urls'], message: 'Too many.' }];
+
+    assert.deepEqual(serviceErrors(SCHEMA, [notFound], known), { fields: [], others: [] });
+  });
+
+  it('are shown whole where the form does not have the field', () => {
+    const others = [
+      { message: 'invalid request: callback.url: not public', problem: 'not public', field: 'callback.url' },
+      { message: 'additional properties not allowed: seed', field: 'input.seed' },
+    ].map((each) => ({ ...each, keyword: 'a' }));
+
+    assert.deepEqual(serviceErrors(SCHEMA, others, []), { fields: [], others: others.map(({ message }) => message) });
   });
 });

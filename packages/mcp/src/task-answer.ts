@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CallToolResult, ContentBlock } from '@modelcontextprotocol/sdk/types.js';
-import { ApiError, UnreachableError } from '@darkroom/api/client/api-client';
+import { ApiError, UnreachableError, isRetryRequested } from '@darkroom/api/client/api-client';
 import type { ApiClient } from '@darkroom/api/client/api-client';
 import type { MediaChoice } from './fields.ts';
 import { MAX_RESULT_BYTES, resultBytes } from './tool-result.ts';
@@ -206,14 +206,17 @@ async function download(
     return bytes.length <= mostBytes ? bytes : undefined;
   } catch (error) {
     signal.throwIfAborted();
-    if (late.aborted || isTemporary(error)) return LATE;
+    if (late.aborted || isRetryRequested(error)) return LATE;
     // `fetch` throws a TypeError for a body that breaks off.
     if (error instanceof ApiError || error instanceof UnreachableError || error instanceof TypeError) return undefined;
     throw error;
   }
 }
 
-/** Retries when the service requests it: several concurrent calls request more images than are made at a time. */
+/**
+ * Retries when the service requests it: several concurrent calls request more images than are made at a time. After any
+ * other failure the link of the image is enough, and the answer does not wait for it.
+ */
 async function withRetries<T>(
   attempt: () => Promise<T>,
   { signal, mayWait }: { readonly signal: AbortSignal; readonly mayWait: () => boolean },
@@ -222,12 +225,8 @@ async function withRetries<T>(
     try {
       return await attempt();
     } catch (error) {
-      if (!isTemporary(error) || !mayWait()) throw error;
+      if (!isRetryRequested(error) || !mayWait()) throw error;
       await sleep(Math.max(1, error.retryAfterSeconds ?? RETRY_SECONDS) * 1000, undefined, { signal });
     }
   }
-}
-
-function isTemporary(error: unknown): error is ApiError {
-  return error instanceof ApiError && (error.status === 429 || error.status === 503);
 }

@@ -6,7 +6,7 @@ import type { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import type { RequestHandlerExtra } from '@modelcontextprotocol/sdk/shared/protocol.js';
 import type { CallToolResult, ServerNotification, ServerRequest } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
-import { ApiError, UnreachableError } from '@darkroom/api/client/api-client';
+import { isOutcomeUnknown } from '@darkroom/api/client/api-client';
 import type { ApiClient } from '@darkroom/api/client/api-client';
 import {
   ANSWER_WITHIN_MS,
@@ -178,8 +178,7 @@ async function create(
     const headers = { 'Idempotency-Key': key };
     return (await api.call<{ readonly taskId: string }>('POST', '/tasks', { body, headers, signal })).taskId;
   } catch (error) {
-    const isUnknown = error instanceof UnreachableError || (error instanceof ApiError && error.status >= 500);
-    if (!isUnknown) throw error;
+    if (!isOutcomeUnknown(error)) throw error;
     return toolError(
       `${messageOf(error)}\nIt is unknown whether the task was created. To retry safely, call generate with the same model and input and idempotency_key "${key}".`,
     );

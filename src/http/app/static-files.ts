@@ -6,6 +6,7 @@ import { readFile, readdir } from 'node:fs/promises';
 import path from 'node:path';
 import etag from 'etag';
 import type { ParameterizedContext } from 'koa';
+import { errorCodeOf } from '../../domain/error-code.ts';
 
 /** The compressed forms of a file, the smallest first: the encoding a browser may accept, and its file name suffix. */
 const ENCODINGS = [
@@ -40,7 +41,7 @@ export function createStaticFiles(directory: string): () => Promise<StaticFiles 
   return () => {
     files ??= readFiles(directory).catch((error: unknown) => {
       files = undefined;
-      if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+      if (errorCodeOf(error) === 'ENOENT') return undefined;
       throw error;
     });
     return files;

@@ -7,6 +7,7 @@
 import { randomUUID } from 'node:crypto';
 import { lstat, mkdir, open, opendir, readdir, realpath, rm, rmdir, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { errorCodeOf } from '../../domain/error-code.ts';
 import { isObjectKey } from './object-key.ts';
 
 const PARTIAL = '~partial';
@@ -185,6 +186,5 @@ function isNotThere(error: unknown): boolean {
 
 /** The system's name for an error, as `ENOENT`; undefined for errors that are not the system's. */
 export function codeOf(error: unknown): string | undefined {
-  const isSystemError = error instanceof Error && 'syscall' in error && 'code' in error;
-  return isSystemError && typeof error.code === 'string' ? error.code : undefined;
+  return error instanceof Error && 'syscall' in error ? errorCodeOf(error) : undefined;
 }

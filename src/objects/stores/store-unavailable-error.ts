@@ -3,6 +3,7 @@
  * credentials. Separate from the port because only stores throw it; callers respond with 503 or retry later.
  */
 import { DarkroomError } from '../../domain/darkroom-error.ts';
+import { errorCodeOf } from '../../domain/error-code.ts';
 
 /** What a store was doing when it failed. */
 export type StoreOperation = 'put' | 'head' | 'read' | 'delete' | 'list' | 'check';
@@ -22,5 +23,5 @@ export class StoreUnavailableError extends DarkroomError {
 /** A short, safe word for what happened (`ENOSPC`, `AccessDenied`): messages of the system hold paths and hosts. */
 function codeOf(cause: unknown): string {
   if (!(cause instanceof Error)) return 'unknown error';
-  return 'code' in cause && typeof cause.code === 'string' ? cause.code : cause.name;
+  return errorCodeOf(cause) ?? cause.name;
 }

@@ -63,6 +63,26 @@ export class UnreachableError extends Error {
   override readonly name = 'UnreachableError';
 }
 
+/** Whether the same request can succeed later; for a response, the table of kinds decides. */
+export function isRetryable(error: unknown): boolean {
+  return error instanceof UnreachableError || (error instanceof ApiError && factsOf(error.kind).isRetryable);
+}
+
+/**
+ * Whether the service requests that the same request be sent later. Not a 502 or 504 of a gateway: it is as retryable
+ * as a 503, but nobody requests a retry.
+ */
+export function isRetryRequested(error: unknown): error is ApiError {
+  if (!(error instanceof ApiError)) return false;
+  const { status, retryAfterSeconds } = factsOf(error.kind);
+  return error.status === status && retryAfterSeconds !== undefined;
+}
+
+/** Whether the request may have been carried out although it failed: it is sent again only if that does no harm. */
+export function isOutcomeUnknown(error: unknown): error is ApiError | UnreachableError {
+  return error instanceof UnreachableError || (error instanceof ApiError && factsOf(error.kind).status >= 500);
+}
+
 export interface ApiClient {
   readonly baseUrl: string;
   /**

@@ -2,6 +2,8 @@
 export interface Violation {
   /** The message for people; it includes the field. */
   readonly message: string;
+  /** The message without its beginning and the field, for a place that shows the field. Absent: it cannot do without. */
+  readonly problem?: string;
   /** The dotted position in the request: `input.image_urls.2`; '' for the whole of it. */
   readonly field: string;
   /** The violated keyword of JSON Schema, or our own name for a rule that no schema states: `unique`, `url`. */
@@ -14,7 +16,7 @@ export type ViolationPrefix = 'invalid input' | 'invalid request' | 'invalid mod
 /** @param problem what is wrong with the field. */
 export function violation(prefix: ViolationPrefix, field: string, keyword: string, problem: string): Violation {
   const position = field === '' ? '' : `${field}: `;
-  return { message: `${prefix}: ${position}${problem}`, field: fieldInRequest(prefix, field), keyword };
+  return { message: `${prefix}: ${position}${problem}`, problem, field: fieldInRequest(prefix, field), keyword };
 }
 
 /** @param field its position in the part of the request that the prefix names. */

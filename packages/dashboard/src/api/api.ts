@@ -6,7 +6,7 @@
 import { ApiError, createApiClient } from '@darkroom/api/client/api-client';
 import type { ApiClient } from '@darkroom/api/client/api-client';
 
-export { ApiError, UnreachableError } from '@darkroom/api/client/api-client';
+export { ApiError, UnreachableError, isOutcomeUnknown, isRetryable } from '@darkroom/api/client/api-client';
 
 type Listener = (error: ApiError) => void;
 const listeners = new Set<Listener>();

@@ -3,7 +3,7 @@
  * retried.
  */
 import { QueryClient } from '@tanstack/react-query';
-import { ApiError, UnreachableError } from './api.ts';
+import { ApiError, UnreachableError, isRetryable } from './api.ts';
 
 const MOST_TRIES = 3;
 /** The longest delay requested by the service for which retries stay silent, without an error on the page. */
@@ -12,16 +12,10 @@ const MOST_SILENT_SECONDS = 5;
  * A failed query is repeated at this interval while the page is visible, unless the service requests a longer delay.
  */
 const REFETCH_AFTER_MS = 5_000;
-const UNAVAILABLE = new Set([502, 503, 504]);
 
 /** Whether the service seems to be unavailable. */
 export function isUnavailable(error: unknown): boolean {
-  return error instanceof UnreachableError || (error instanceof ApiError && UNAVAILABLE.has(error.status));
-}
-
-/** Whether a retry may help. */
-export function mayRetry(error: unknown): boolean {
-  return !(error instanceof ApiError) || error.status === 429 || error.status >= 500;
+  return error instanceof UnreachableError || (error instanceof ApiError && error.kind === 'unavailable');
 }
 
 /** @param attempt from 0. @returns milliseconds: the delay that the service requests, otherwise doubled each time. */
@@ -33,7 +27,7 @@ export function retryDelayMs(attempt: number, error: unknown): number {
 /** Whether to retry without showing the error. */
 function isTriedSilently(failures: number, error: unknown): boolean {
   const patienceSeconds = error instanceof ApiError ? (error.retryAfterSeconds ?? 0) : 0;
-  return failures < MOST_TRIES && mayRetry(error) && patienceSeconds <= MOST_SILENT_SECONDS;
+  return failures < MOST_TRIES && isRetryable(error) && patienceSeconds <= MOST_SILENT_SECONDS;
 }
 
 /**
@@ -57,7 +51,7 @@ export function createQueryClient(): QueryClient {
         retryDelay: retryDelayMs,
         // A page that showed an error recovers by itself.
         refetchInterval: ({ state: { data, error } }) => {
-          if (error === null || !mayRetry(error) || isReadInParts(data)) return false;
+          if (error === null || !isRetryable(error) || isReadInParts(data)) return false;
           return Math.max(REFETCH_AFTER_MS, retryDelayMs(0, error));
         },
       },

@@ -7,8 +7,7 @@ import { useEffect } from 'react';
 import type { Static } from 'typebox';
 import type { CallbackAttemptsSchema } from '@darkroom/api/tasks/callback';
 import type { EventsSchema } from '@darkroom/api/tasks/event';
-import { api } from './api.ts';
-import { mayRetry } from './query-client.ts';
+import { api, isRetryable } from './api.ts';
 import { isOver } from './tasks.ts';
 import type { Task } from './tasks.ts';
 
@@ -40,7 +39,7 @@ export function useTask(taskId: string) {
     queryKey: detailKey(taskId),
     queryFn: ({ signal }) => api.call<Task>('GET', pathOf(taskId), { query: { include: 'input' }, signal }),
     refetchInterval: ({ state: { data, error } }) => {
-      if (error !== null && !mayRetry(error)) return false;
+      if (error !== null && !isRetryable(error)) return false;
       if (data === undefined || !isOver(data.status)) return RUNNING_EVERY_MS;
       return isDelivering(data) || data.callback?.state === 'waiting' ? CALLBACK_EVERY_MS : OVER_EVERY_MS;
     },
@@ -112,7 +111,7 @@ async function followEvents(taskId: string, signal: AbortSignal, { lastSeq, onEv
       for await (const { data } of stream) onEvent(JSON.parse(data) as TaskEvent);
     } catch (error) {
       // The detail shows the error on the page.
-      if (signal.aborted || !mayRetry(error)) return;
+      if (signal.aborted || !isRetryable(error)) return;
     }
     await new Promise((resolve) => setTimeout(resolve, STREAM_AGAIN_MS));
   }

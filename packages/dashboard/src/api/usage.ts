@@ -8,8 +8,8 @@ import type { LedgerKind } from '@darkroom/api/facts/ledger-kinds';
 import type { LedgerEntrySchema, WireLedger } from '@darkroom/api/tasks/ledger';
 import type { UsageSchema } from '@darkroom/api/tasks/usage';
 import { ACCOUNT_QUERY } from './account.ts';
-import { ApiError, api } from './api.ts';
-import { mayRetry, retryDelayMs } from './query-client.ts';
+import { ApiError, api, isRetryable } from './api.ts';
+import { retryDelayMs } from './query-client.ts';
 
 export type Usage = Static<typeof UsageSchema>;
 export type LedgerEntry = Static<typeof LedgerEntrySchema>;
@@ -137,8 +137,8 @@ async function readPagePatiently(
     try {
       return await readPage(filter, EXPORT_PAGE_SIZE, cursor, signal);
     } catch (error) {
-      const isLimit = error instanceof ApiError && error.status === 429;
-      if (signal.aborted || !mayRetry(error) || (!isLimit && failures === MOST_FAILURES)) throw error;
+      const isLimit = error instanceof ApiError && error.kind === 'rate_limited';
+      if (signal.aborted || !isRetryable(error) || (!isLimit && failures === MOST_FAILURES)) throw error;
       const waitMs = retryDelayMs(failures, error);
       if (!isLimit) failures++;
       onWait(Math.ceil(waitMs / 1000), isLimit);

@@ -4,6 +4,7 @@
 import { Alert, Button, Center, Code, Group, Loader, Stack, Text, Title } from '@mantine/core';
 import { IconAlertTriangle, IconPlugConnectedX } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
+import { factsOf } from '@darkroom/api/facts/error-kinds';
 import { ApiError, UnreachableError } from '../api/api.ts';
 import { isUnavailable } from '../api/query-client.ts';
 import { texts } from '../texts/common.ts';
@@ -49,12 +50,13 @@ export function ErrorState({ error, onRetry }: { readonly error: Error; readonly
 
 function titleOf(error: Error): string {
   if (!(error instanceof ApiError)) return texts.somethingBroke;
-  if (error.kind === 'account_suspended') return texts.suspended;
-  if (error.status === 403) return texts.notAllowed;
-  if (error.kind === 'not_found') return texts.notFound;
-  if (error.status === 429) return texts.tooMuch;
-  if (error.status === 503) return texts.unavailable;
-  return error.status >= 500 ? texts.serviceFailed : texts.rejected;
+  const { kind } = error;
+  if (kind === 'account_suspended') return texts.suspended;
+  if (kind === 'forbidden' || kind === 'url_expired') return texts.notAllowed;
+  if (kind === 'not_found') return texts.notFound;
+  if (kind === 'rate_limited') return texts.tooMuch;
+  if (kind === 'unavailable') return texts.unavailable;
+  return factsOf(kind).status >= 500 ? texts.serviceFailed : texts.rejected;
 }
 
 /** There is nothing here yet: describes what would be here, and the first step. */

@@ -8,7 +8,7 @@ import { useState } from 'react';
 import type { FormEvent } from 'react';
 import { useTopUp } from '../../api/admin.ts';
 import type { Account } from '../../api/admin.ts';
-import { ApiError, UnreachableError } from '../../api/api.ts';
+import { ApiError, isOutcomeUnknown } from '../../api/api.ts';
 import { Dialog } from '../../components/dialog.tsx';
 import { formatUsd } from '../../components/money.ts';
 import { ErrorState } from '../../components/states.tsx';
@@ -42,7 +42,7 @@ export function TopUpDialog({ account, onClose }: { readonly account: Account; r
           onClose();
         },
         onError(error) {
-          if (error instanceof UnreachableError || (error instanceof ApiError && error.status >= 500)) {
+          if (isOutcomeUnknown(error)) {
             setLost({ usd: amount, reference: named });
           } else if (lost?.reference === named && lost.usd === amount && isUsedReference(error)) {
             notify(words.doneBefore);

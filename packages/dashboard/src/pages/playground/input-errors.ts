@@ -114,20 +114,14 @@ export function serviceErrors(
   const namesWithError = new Set(known.map(({ path: [name] }) => name));
   const fields: FieldError[] = [];
   const others: string[] = [];
-  for (const { message, field } of violations) {
+  for (const { message, problem = message, field } of violations) {
     const [root, ...path] = field.split('.');
     const [name] = path;
     if (root !== 'input' || name === undefined || !Object.hasOwn(schema.properties ?? {}, name)) others.push(message);
     // The form itself reports a missing field, at the field.
-    else if (!namesWithError.has(name)) fields.push({ path, message: withoutField(message, path) });
+    else if (!namesWithError.has(name)) fields.push({ path, message: problem });
   }
   return { fields, others };
-}
-
-/** The message for a position that shows which field it is about. */
-function withoutField(message: string, path: readonly string[]): string {
-  const beginning = `invalid input: ${path.join('.')}: `;
-  return message.startsWith(beginning) ? message.slice(beginning.length) : message;
 }
 
 /** @param pointer `#/image_urls/2`. */

@@ -15,7 +15,7 @@ import { BusyButton } from '../../components/busy-button.tsx';
 import { IconAlertTriangle, IconBulb, IconPlayerPlayFilled, IconRotate } from '@tabler/icons-react';
 import { useMemo, useRef, useState } from 'react';
 import type { FormEvent, KeyboardEvent } from 'react';
-import { mayRetry } from '../../api/query-client.ts';
+import { isRetryable } from '../../api/api.ts';
 import { useEstimate } from '../../api/estimate.ts';
 import type { ModelDetail } from '../../api/models.ts';
 import { pressFor, useCreateTask } from '../../api/tasks-run.ts';
@@ -124,7 +124,7 @@ export function RequestForm({ model, draft: state }: { readonly model: ModelDeta
             {create.error === null ? null : (
               <ErrorState
                 error={create.error}
-                {...(mayRetry(create.error) && create.variables !== undefined
+                {...(isRetryable(create.error) && create.variables !== undefined
                   ? { onRetry: () => create.variables !== undefined && create.mutate(create.variables) }
                   : {})}
               />
