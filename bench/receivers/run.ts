@@ -137,7 +137,7 @@ async function finishTasks(port: number, account: BenchAccount, callback: string
     while (performance.now() < end) {
       const begun = performance.now();
       const taskId = await createTask(connection, account, callback);
-      await untilSuccess(connection, account, taskId);
+      await waitForSuccess(connection, account, taskId);
       latencies.push(performance.now() - begun);
     }
   };
@@ -153,7 +153,7 @@ async function createTask(connection: KeepAliveConnection, account: BenchAccount
   return (JSON.parse(answer.body) as { data: { taskId: string } }).data.taskId;
 }
 
-async function untilSuccess(connection: KeepAliveConnection, account: BenchAccount, taskId: string): Promise<void> {
+async function waitForSuccess(connection: KeepAliveConnection, account: BenchAccount, taskId: string): Promise<void> {
   for (;;) {
     const request = `GET /v1/tasks/${taskId} HTTP/1.1\r\n${headersOf(account)}Prefer: wait=30\r\n\r\n`;
     const { body } = await connection.request(request);
@@ -182,16 +182,16 @@ async function gather(database: Database, port: number, account: BenchAccount, p
     }
   };
   await Promise.all(Array.from({ length: CREATING_CONNECTIONS }, create));
-  await untilNone(database, account, COUNT_OPEN);
+  await waitForNone(database, account, COUNT_OPEN);
 }
 
 /** Ends the crowd's deliveries: running attempts end by themselves, and no other follows. */
 async function disperse(database: Database, account: BenchAccount): Promise<void> {
   await database.query(STOP_CALLBACKS, [account.accountId]);
-  await untilNone(database, account, COUNT_ATTEMPTS_UNDER_WAY);
+  await waitForNone(database, account, COUNT_ATTEMPTS_UNDER_WAY);
 }
 
-async function untilNone(database: Database, account: BenchAccount, count: typeof COUNT_OPEN): Promise<void> {
+async function waitForNone(database: Database, account: BenchAccount, count: typeof COUNT_OPEN): Promise<void> {
   for (;;) {
     const [row] = await database.query<{ count: number }>(count, [account.accountId]);
     if (row?.count === 0) return;

@@ -120,7 +120,7 @@ export class Stage {
     await sleep(STARTS_UNDER_WAY_MS);
     await this.#replaceTemporal();
     await Promise.all([this.run('ours', ONE_START), this.run('raw', ONE_START)]);
-    await this.#untilOutboxIsEmpty(database);
+    await this.#waitForOutboxIsEmpty(database);
     await this.#terminateOurs(database);
     await emptyTables(database);
   }
@@ -216,7 +216,7 @@ export class Stage {
     await this.#temporal.readyWhen((signal) => waitForTemporal(this.#temporalAddress, signal));
   }
 
-  async #untilOutboxIsEmpty(database: Database): Promise<void> {
+  async #waitForOutboxIsEmpty(database: Database): Promise<void> {
     const deadline = Date.now() + READY_WITHIN_MS;
     for (;;) {
       const [row] = await database.query<{ waiting: number }>(COUNT_OUTBOX);

@@ -90,7 +90,7 @@ async function measure({ database, temporal, port, pids }: Service): Promise<voi
   const ids = idsOf(made);
   const spans = await spansOf(database, ids);
   const tally = await tallyActivities(temporal, ids);
-  const small = await untilOver(database, smallTasks);
+  const small = await waitForOver(database, smallTasks);
   const smallSpans = await spansOf(database, smallTasks);
 
   const inTurn = wallSeconds / made.reduce((sum, _, index) => sum + (aloneSeconds[index % SCENES] ?? 0), 0);
@@ -166,7 +166,7 @@ function spansOf(database: Database, ids: readonly string[]): Promise<readonly S
 }
 
 /** Waits until all of them have ended. @returns how many succeeded. */
-async function untilOver(database: Database, ids: readonly string[]): Promise<number> {
+async function waitForOver(database: Database, ids: readonly string[]): Promise<number> {
   for (;;) {
     const [row] = await database.query<{ open: number; succeeded: number }>(countTasks, [ids]);
     if (row?.open === 0) return row.succeeded;

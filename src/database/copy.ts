@@ -1,5 +1,5 @@
 /**
- * Copies all of an installation's database into another, empty one: from the embedded PostgreSQL to one of the
+ * Copies all of an installation's database into another, empty one: from that of `npm start` to one of the
  * operator's, and from one major release of PostgreSQL to the next, which cannot read each other's files. Rows are
  * transferred as text, which every release reads; the target gets its schema from the migrations and not from the
  * source.

@@ -13,6 +13,7 @@ import { BlockedError, HandshakeError } from './egress-error.ts';
 import type { ResolveName } from './name-resolver.ts';
 import { mayConnect } from './policy.ts';
 import type { EgressPolicy, Target } from './policy.ts';
+import { unlessAborted } from '../domain/unless-aborted.ts';
 
 /** The settings of a connection. */
 export interface ConnectSettings {
@@ -67,7 +68,8 @@ async function resolveName(name: string, target: Target, settings: ConnectSettin
   const { accountId, signal, policy } = settings;
   const named = { name, port: target.port, isPlainHttp: target.isPlainHttp };
   const resolving = settings.resolve(name, { accountId, signal, mayBeGranted: mayBeGranted(policy.allow, named) });
-  return untilAborted(resolving, signal);
+  // The caller is not held up by a resolver that takes its time to stop.
+  return unlessAborted(resolving, signal);
 }
 
 async function connectToFirst(addresses: readonly string[], port: number, signal: AbortSignal): Promise<Socket> {
@@ -127,15 +129,5 @@ function startTls(socket: Socket, target: Target, settings: ConnectSettings): Pr
     secure.on('error', (error) => reject(new HandshakeError('the TLS handshake failed', { cause: error })));
     secure.once('close', () => reject(new HandshakeError('the connection was closed during the TLS handshake')));
     secure.once('secureConnect', () => resolve(secure));
-  });
-}
-
-/** The caller is not held up by a resolver that takes its time to stop. */
-function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const abort = (): void => reject(signal.reason as Error);
-    if (signal.aborted) abort();
-    signal.addEventListener('abort', abort, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
   });
 }

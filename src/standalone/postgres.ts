@@ -208,7 +208,7 @@ async function findPrograms(): Promise<{ initdb: string; postgres: string }> {
     return { initdb: found.initdb, postgres: found.postgres };
   } catch (error) {
     throw new StandaloneError(
-      `there is no embedded PostgreSQL for this machine (${name}): set DATABASE_URL to a PostgreSQL of your own`,
+      `there is no PostgreSQL package for this machine (${name}): set DATABASE_URL to a PostgreSQL of your own`,
       { cause: error },
     );
   }

@@ -9,6 +9,7 @@ import { killGroup, launchProcess } from './launch.ts';
 import type { Launch } from './launch.ts';
 import type { LogFile } from './log-files.ts';
 import type { ReadyMessage } from './part.ts';
+import { unlessAborted } from '../domain/unless-aborted.ts';
 
 /** A long-running role. */
 export type ServingRole = 'api' | 'worker';
@@ -37,7 +38,7 @@ export interface RoleAddresses {
 
 /** Waits for a serving role's ready message, and for the API's own `/readyz` if we can request it. */
 export async function waitForRole(announced: Promise<ReadyMessage>, signal: AbortSignal): Promise<RoleAddresses> {
-  const { url, adminUrl } = await untilAborted(announced, signal);
+  const { url, adminUrl } = await unlessAborted(announced, signal);
   // HTTPS with a certificate for a public name could not be verified on loopback.
   if (url?.startsWith('http://') === true) {
     while (!(await answersReady(url, signal))) await delay(100, undefined, { signal });
@@ -96,12 +97,4 @@ export async function runRole(
   if (code === 0) return output;
   const lines = log.lastLines.map((line) => `  ${line}`).join('\n');
   throw new StandaloneError(`the step "${role}" failed. Its last log lines (${log.path}):\n${lines}`);
-}
-
-async function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  signal.throwIfAborted();
-  return new Promise((resolve, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
-    promise.then(resolve, reject);
-  });
 }

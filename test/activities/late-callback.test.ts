@@ -14,7 +14,7 @@ import type { Database } from '../../src/database/database.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { letPass } from '../support/let-pass.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 import { body, openTaskRoom } from '../tasks/task-room.ts';
 import type { TaskRoom } from '../tasks/task-room.ts';
 
@@ -127,9 +127,9 @@ describe('a callback attempt', () => {
     return { type, nonRetryable, retryDelayMs: msOptionalToNumber(nextRetryDelay) };
   }
 
-  async function untilRecorded(taskId: TaskId): Promise<CallbackRecord> {
+  async function waitForRecorded(taskId: TaskId): Promise<CallbackRecord> {
     let record: CallbackRecord | undefined;
-    await until('the attempt is recorded', async () => {
+    await waitFor('the attempt is recorded', async () => {
       record = await readCallback(room.database, taskId);
       return typeof record?.attempts[0]?.durationMs === 'number';
     });
@@ -192,7 +192,7 @@ describe('a callback attempt', () => {
       null,
       'it waited for its record',
     );
-    const record = await untilRecorded(taskId);
+    const record = await waitForRecorded(taskId);
     assert.equal(record.state, 'pending');
 
     const early = await attempt(taskId, {});
@@ -219,7 +219,7 @@ describe('a callback attempt', () => {
       nonRetryable: false,
       retryDelayMs: 60_000,
     });
-    assert.equal((await untilRecorded(taskId)).state, 'delivered');
+    assert.equal((await waitForRecorded(taskId)).state, 'delivered');
     assert.deepEqual(await attempt(taskId, {}), { sent: 0, outcome: { state: 'nothing_to_send' } });
   });
 

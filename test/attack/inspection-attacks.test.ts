@@ -15,7 +15,7 @@ import { createDiskStore } from '../../src/objects/stores/disk-store.ts';
 import type { ObjectStore } from '../../src/objects/stores/object-store.ts';
 import { UnsupportedMediaError, createMediaInspector } from '@darkroom/media/inspect';
 import type { MediaMetadata, MediaInspector } from '@darkroom/media/inspect';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 import { ENDLESS, HOSTILE_CONTAINERS, mp4 } from '@darkroom/testing/hostile-containers';
 import { CAN_SEE_PROCESSES, mediaChildren, waitForChildren } from '@darkroom/testing/media-processes';
 
@@ -125,7 +125,7 @@ describe('inspecting a hostile file', () => {
         );
       }),
     );
-    await until('a file of each of the three was rejected', () => messages.length >= 3);
+    await waitFor('a file of each of the three was rejected', () => messages.length >= 3);
 
     for (let count = 0; count < 3; count += 1)
       await shared.inspect('acc_other', storedSource(store, 'image', image.length));
@@ -161,7 +161,7 @@ describe('inspecting a hostile file', () => {
       /closed/,
     );
     const waiting = assert.rejects(closing.inspect('acc_other', storedSource(slow, 'image', image.length)), /closed/);
-    await until('the file is read', () => mediaChildren().length > before);
+    await waitFor('the file is read', () => mediaChildren().length > before);
 
     await closing.close();
     await Promise.all([underWay, waiting]);

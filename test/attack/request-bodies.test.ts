@@ -11,7 +11,7 @@ import type { Client } from '../http/raw-socket.ts';
 import { serveApp } from '../http/serve.ts';
 import type { ServedAccount, ServedApp } from '../http/serve.ts';
 import { liveBuffers } from '../support/live-buffers.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 import { longestPause } from './event-loop.ts';
 
 const MB = 1_000_000;
@@ -48,7 +48,7 @@ async function bytesHeld(): Promise<number> {
 }
 
 async function answered(client: Client, what: string): Promise<string> {
-  await until(what, () => client.heard().includes('\r\n\r\n') || client.isClosed());
+  await waitFor(what, () => client.heard().includes('\r\n\r\n') || client.isClosed());
   return client.heard();
 }
 
@@ -62,7 +62,7 @@ describe('request bodies that never end', () => {
     const clients = Array.from({ length: 60 }, () => begin('/v1/tasks', headersOf(hostile)));
     const chunk = `${(500_000).toString(16)}\r\n${'{"a":"'.padEnd(500_000, 'A')}\r\n`;
     for (const client of clients) client.socket.write(chunk);
-    await until('each is held or rejected', async () => {
+    await waitFor('each is held or rejected', async () => {
       const rejected = clients.filter((client) => client.heard().includes(' 429 ')).length;
       return rejected > 0 && (await bytesHeld()) + rejected * 500_000 > 29 * MB;
     });
@@ -75,7 +75,7 @@ describe('request bodies that never end', () => {
     assert.equal(created.status, 200);
 
     for (const client of clients) client.socket.destroy();
-    await until('everything is given back', async () => (await bytesHeld()) === 0);
+    await waitFor('everything is given back', async () => (await bytesHeld()) === 0);
     assert.equal((await raw(served.url, 'POST', '/v1/tasks', headersOf(hostile), large)).status, 200);
   });
 
@@ -83,12 +83,12 @@ describe('request bodies that never end', () => {
     const headers = { 'content-type': 'application/json', 'x-darkroom-dashboard': '1' };
     const clients = Array.from({ length: 20 }, () => begin('/session', headers, 250_000));
     for (const client of clients) client.socket.write('{"key":"'.padEnd(240_000, 'A'));
-    await until('some are rejected', () => clients.some((client) => client.heard() !== ''));
+    await waitFor('some are rejected', () => clients.some((client) => client.heard() !== ''));
 
     assert.ok((await bytesHeld()) <= 2 * MB);
     assert.match(clients.find((client) => client.heard() !== '')?.heard() ?? '', /^HTTP\/1\.1 429 /);
     for (const client of clients) client.socket.destroy();
-    await until('everything is given back', async () => (await bytesHeld()) === 0);
+    await waitFor('everything is given back', async () => (await bytesHeld()) === 0);
   });
 });
 
@@ -99,17 +99,17 @@ describe('a body in chunks of one byte', () => {
     const account = await served.newAccount();
     const client = begin('/v1/tasks', headersOf(account));
     client.socket.write('6\r\n{"a":"\r\n');
-    await until('it has begun', async () => (await bytesHeld()) > 0);
+    await waitFor('it has begun', async () => (await bytesHeld()) > 0);
     const before = liveBuffers();
 
     client.socket.write('1\r\nx\r\n'.repeat(CHUNKS));
-    await until('all of it is held', async () => (await bytesHeld()) >= CHUNKS);
+    await waitFor('all of it is held', async () => (await bytesHeld()) >= CHUNKS);
 
     const more = liveBuffers() - before;
     assert.ok(more < 100, `${more} buffers more`);
     assert.ok((await bytesHeld()) <= 2 * CHUNKS, `${await bytesHeld()} bytes are held`);
     client.socket.destroy();
-    await until('everything is given back', async () => (await bytesHeld()) === 0);
+    await waitFor('everything is given back', async () => (await bytesHeld()) === 0);
   });
 
   it('is read like any other', async () => {
@@ -127,7 +127,7 @@ describe('the byte limit per minute', () => {
   it('is charged before bytes are read, for estimates too, and an account over its limit gets 429', async () => {
     const account = await served.newAccount();
     const announced = Array.from({ length: 12 }, () => begin('/v1/tasks/estimate', headersOf(account), 9 * MB));
-    await until('what is beyond them is rejected', () => announced.some((client) => client.heard() !== ''));
+    await waitFor('what is beyond them is rejected', () => announced.some((client) => client.heard() !== ''));
 
     const heard = announced.find((client) => client.heard() !== '')?.heard() ?? '';
     assert.match(heard, /^HTTP\/1\.1 429 [^]*Retry-After: \d+[^]*too many bytes/i);
@@ -143,7 +143,7 @@ describe('the byte limit per minute', () => {
     assert.equal((await estimate(account, many)).status, 200);
     let sent = many.length;
     // However slow the machine is: each counts as 4.4 MB, and the account gets 1.7 MB more per second.
-    await until('an account that has none left is rejected', async () => {
+    await waitFor('an account that has none left is rejected', async () => {
       sent += many.length;
       return (await estimate(account, many)).status === 429;
     });

@@ -9,7 +9,7 @@ import { newTaskId } from '../../src/domain/ids.ts';
 import { startDarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';
 import type { DarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';
 import type { TestAccount } from '../support/darkroom.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 
 /** A worker that gave them all its slots would need half a minute for them. */
 const CROWD = 500;
@@ -29,7 +29,7 @@ describe('a crowd of deliveries to a receiver that hangs', () => {
    */
   async function gather(account: TestAccount): Promise<void> {
     const taskId = await outside.create(account, FAILING);
-    await account.client.untilTerminal(taskId);
+    await account.client.waitForTerminal(taskId);
     const url = `${outside.receiver.url}/hang`;
     await outside.darkroom.testDatabase.database.query(
       {
@@ -70,13 +70,13 @@ describe('a crowd of deliveries to a receiver that hangs', () => {
     const [crowd, other] = [await darkroom.createAccount(), await darkroom.createAccount()];
     // Another account's finished task, so that only its delivery has to be awaited.
     const taskId = await outside.create(other, { ...FAILING, callback: { url: `${receiver.url}/ok/other` } });
-    await other.client.until(taskId, ({ callback }) => callback?.state === 'delivered');
+    await other.client.waitFor(taskId, ({ callback }) => callback?.state === 'delivered');
     await gather(crowd);
-    await until('the crowd holds what it may', async () => (await attemptsOf(crowd.id)).most >= CALLBACK_SLOTS / 2);
+    await waitFor('the crowd holds what it may', async () => (await attemptsOf(crowd.id)).most >= CALLBACK_SLOTS / 2);
 
     const again = await other.client.send('POST', `/v1/tasks/${taskId}/callback/redeliver`);
     assert.equal(again.status, 200);
-    await other.client.until(taskId, ({ callback }) => callback?.state === 'delivered' && callback.attempts === 2);
+    await other.client.waitFor(taskId, ({ callback }) => callback?.state === 'delivered' && callback.attempts === 2);
 
     const { begun, most } = await attemptsOf(crowd.id);
     assert.ok(begun < CROWD, `all ${begun} of the crowd came first`);

@@ -8,7 +8,7 @@ import type { WireAccount } from '@darkroom/api/tasks/account';
 import { startDarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';
 import type { DarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';
 import type { TestAccount } from '../support/darkroom.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 
 const OVER_AND_DONE = ['delivered', 'exhausted', 'stopped'];
 const HEADER = 'x-darkroom-callback-failing';
@@ -32,7 +32,7 @@ describe('an account whose receiver fails', () => {
       input: { prompt: 'a boat' },
       callback: { url: `${outside.receiver.url}${path}` },
     });
-    const task = await account.client.until(taskId, ({ callback }) => OVER_AND_DONE.includes(callback?.state ?? ''));
+    const task = await account.client.waitFor(taskId, ({ callback }) => OVER_AND_DONE.includes(callback?.state ?? ''));
     const { state = '', attempts = 0 } = task.callback ?? {};
     return { taskId, state, attempts };
   }
@@ -44,7 +44,7 @@ describe('an account whose receiver fails', () => {
 
   /** The header in a response to another request; a key is cached for a second. */
   const waitForProblemCount = (account: TestAccount, value: string | undefined): Promise<void> =>
-    until(`responses report ${value}`, async () => {
+    waitFor(`responses report ${value}`, async () => {
       const { headers } = await account.client.send('GET', '/v1/tasks');
       return (headers.get(HEADER) ?? undefined) === value;
     });
@@ -106,7 +106,7 @@ describe('an account whose receiver fails', () => {
 
     const again = await account.client.send('POST', `/v1/tasks/${taskId}/callback/redeliver`);
     assert.equal(again.status, 200);
-    await account.client.until(taskId, ({ callback }) => callback?.state === 'exhausted' && callback.attempts === 2);
+    await account.client.waitFor(taskId, ({ callback }) => callback?.state === 'exhausted' && callback.attempts === 2);
     assert.equal((await outside.callbacksOf(taskId)).length, 2);
 
     assert.equal((await deliver(account, '/ok/again')).attempts, 1);

@@ -38,7 +38,7 @@ describe('the published verifier of Standard Webhooks', () => {
       metadata: { note: 'grün ✓' },
       callback: { url: `${outside.receiver.url}/ok/verified` },
     });
-    const [callback] = await outside.untilCalledBack(taskId);
+    const [callback] = await outside.waitForCalledBack(taskId);
     assert.ok(callback);
     return { callback, headers: callback.headers as Record<string, string>, taskId };
   }

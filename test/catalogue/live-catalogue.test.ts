@@ -16,7 +16,7 @@ import { openLiveCatalogue } from '../../src/catalogue/live-catalogue.ts';
 import type { LiveCatalogue, LiveCatalogueOptions } from '../../src/catalogue/live-catalogue.ts';
 import { ModelFileError } from '../../src/catalogue/load-models.ts';
 import { letPass } from '../support/let-pass.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 import { definition } from './definitions.ts';
 import { PROTOCOLS } from '../../src/providers/protocols.ts';
 
@@ -77,13 +77,13 @@ describe('a catalogue that follows its files', () => {
     assert.deepEqual(names(catalogue), ['a']);
 
     await put('b.json', text({ name: 'b' }));
-    await until('b is there', () => names(catalogue).includes('b'));
+    await waitFor('b is there', () => names(catalogue).includes('b'));
 
     await put('a.json', text({ name: 'a', description: 'Other words.' }));
-    await until('a is another', () => catalogue.find('a')?.description === 'Other words.');
+    await waitFor('a is another', () => catalogue.find('a')?.description === 'Other words.');
 
     await unlink(at('a.json'));
-    await until('a is gone', () => !names(catalogue).includes('a'));
+    await waitFor('a is gone', () => !names(catalogue).includes('a'));
     assert.throws(() => catalogue.resolve('a', undefined), ModelUnavailableError);
     assert.deepEqual(names(catalogue), ['b']);
     assert.deepEqual(pinned, ['a', 'b', 'a']);
@@ -109,11 +109,11 @@ describe('a catalogue that follows its files', () => {
     };
     const catalogue = await open({ definitions: { pin } });
     await put('a.json', text({ name: 'a' }));
-    await until('it is being pinned', () => asked.length === 1);
+    await waitFor('it is being pinned', () => asked.length === 1);
 
     assert.throws(() => catalogue.resolve('a', undefined), ModelUnavailableError);
     letPin();
-    await until('it is there', () => names(catalogue).includes('a'));
+    await waitFor('it is there', () => names(catalogue).includes('a'));
     assert.equal(catalogue.resolve('a', undefined).hash, definitionHash(definition({ name: 'a' })));
   });
 
@@ -124,11 +124,13 @@ describe('a catalogue that follows its files', () => {
     };
     const catalogue = await open({ definitions: { pin }, pollMs: 50 });
     await put('a.json', text({ name: 'a' }));
-    await until('the failure is logged', () => logged.some(({ msg }) => msg === 'loading changed model files failed'));
+    await waitFor('the failure is logged', () =>
+      logged.some(({ msg }) => msg === 'loading changed model files failed'),
+    );
     assert.deepEqual(names(catalogue), []);
 
     isAway = false;
-    await until('it is there', () => names(catalogue).includes('a'));
+    await waitFor('it is there', () => names(catalogue).includes('a'));
   });
 
   it('does not recompile a schema that has not changed', async () => {
@@ -137,7 +139,7 @@ describe('a catalogue that follows its files', () => {
     const { checkInput, definition: before } = catalogue.resolve('a', undefined);
 
     await put('b.json', text({ name: 'b' }));
-    await until('b is there', () => names(catalogue).includes('b'));
+    await waitFor('b is there', () => names(catalogue).includes('b'));
 
     assert.equal(catalogue.resolve('a', undefined).checkInput, checkInput);
     assert.equal(catalogue.find('a'), before);
@@ -149,7 +151,7 @@ describe('a catalogue that follows its files', () => {
     const other = await open({ pollMs: 20 });
 
     await put('a.json', text({ name: 'a' }));
-    await until('another one sees the file', () => names(other).includes('a'));
+    await waitFor('another one sees the file', () => names(other).includes('a'));
 
     assert.deepEqual(names(catalogue), []);
   });
@@ -169,7 +171,7 @@ describe('an invalid file', () => {
     await put('b.json', text({ name: 'b', typicalSeconds: -1 }));
     await put('a.json', text({ name: 'a', description: 'Good, and taken up alone.' }));
     await put('c.json', '{\n  "name": "c",\n  "modality" "image"\n}');
-    await until('both are rejected', () => catalogue.state().rejected?.problems.length === 2);
+    await waitFor('both are rejected', () => catalogue.state().rejected?.problems.length === 2);
 
     const [first, second] = catalogue.state().rejected?.problems ?? [];
     assert.deepEqual(first?.file, at('b.json'));
@@ -189,7 +191,7 @@ describe('an invalid file', () => {
 
     await put('b.json', text({ name: 'b' }));
     await unlink(at('c.json'));
-    await until('all is taken up', () => names(catalogue).join() === 'a,b');
+    await waitFor('all is taken up', () => names(catalogue).join() === 'a,b');
     assert.equal(catalogue.state().rejected, undefined);
     assert.deepEqual(pinned, ['a', 'a', 'b']);
   });
@@ -202,15 +204,15 @@ describe('an invalid file', () => {
 
     await put('a.json', '{');
     await put('b.json', text({ name: 'b', description: 'Another.' }));
-    await until('b is taken up', () => catalogue.find('b')?.description === 'Another.');
+    await waitFor('b is taken up', () => catalogue.find('b')?.description === 'Another.');
     assert.equal(catalogue.find('a')?.description, 'For tests.');
     await put('c.json', text({ name: 'c' }));
-    await until('c is taken up', () => names(catalogue).includes('c'));
+    await waitFor('c is taken up', () => names(catalogue).includes('c'));
     assert.deepEqual(names(catalogue), ['a', 'b', 'c']);
-    await until('both changes were counted', () => unreadableFiles >= 2);
+    await waitFor('both changes were counted', () => unreadableFiles >= 2);
 
     await unlink(at('a.json'));
-    await until('a is gone', () => names(catalogue).join() === 'b,c');
+    await waitFor('a is gone', () => names(catalogue).join() === 'b,c');
     assert.equal(catalogue.state().rejected, undefined);
   });
 
@@ -220,7 +222,7 @@ describe('an invalid file', () => {
 
     await put('a.json', text({ name: 'b', created: 1 }));
     await put('c.json', text({ name: 'c', replacement: 'nowhere' }));
-    await until('both are rejected', () => catalogue.state().rejected?.problems.length === 2);
+    await waitFor('both are rejected', () => catalogue.state().rejected?.problems.length === 2);
 
     assert.deepEqual(names(catalogue), ['b']);
     assert.equal(catalogue.find('b')?.created, definition().created);
@@ -229,14 +231,14 @@ describe('an invalid file', () => {
   it('is reported once, however often it is read', async () => {
     const catalogue = await open({ pollMs: 20 });
     await put('a.json', '{');
-    await until('it is rejected', () => catalogue.state().rejected !== undefined);
+    await waitFor('it is rejected', () => catalogue.state().rejected !== undefined);
     const { rejected } = catalogue.state();
     assert.equal(errorLines().length, 1);
 
     // Found by a later poll, after several that found nothing new.
     await letPass(200);
     await put('b.json', '[]');
-    await until('the other is rejected too', () => catalogue.state().rejected !== rejected);
+    await waitFor('the other is rejected too', () => catalogue.state().rejected !== rejected);
 
     assert.equal(errorLines().length, 3);
   });
@@ -246,12 +248,12 @@ describe('an invalid file', () => {
     const catalogue = await open();
 
     await put('b.json', text({ created: 1 }));
-    await until('it is rejected', () => catalogue.state().rejected !== undefined);
+    await waitFor('it is rejected', () => catalogue.state().rejected !== undefined);
     assert.match(catalogue.state().rejected?.problems[0]?.problem ?? '', /^name: .*a\.json has acme\/images already$/);
     assert.equal(catalogue.find('acme/images')?.created, definition().created);
 
     await unlink(at('a.json'));
-    await until('the other is taken up', () => catalogue.find('acme/images')?.created === 1);
+    await waitFor('the other is taken up', () => catalogue.find('acme/images')?.created === 1);
     assert.equal(catalogue.state().rejected, undefined);
   });
 
@@ -260,7 +262,7 @@ describe('an invalid file', () => {
 
     await mkdir(at('directory.json'));
     await symlink(at('nowhere'), at('link.json'));
-    await until('both are rejected', () => catalogue.state().rejected?.problems.length === 2);
+    await waitFor('both are rejected', () => catalogue.state().rejected?.problems.length === 2);
 
     assert.deepEqual(
       catalogue.state().rejected?.problems.map(({ problem }) => problem),
@@ -283,7 +285,7 @@ describe('a change of the files', () => {
     await unlink(at('a.json'));
     await letPass(20);
     await put('a.json', after);
-    await until('it is taken up', () => catalogue.find('a')?.description === 'After.');
+    await waitFor('it is taken up', () => catalogue.find('a')?.description === 'After.');
 
     assert.deepEqual(errorLines(), []);
     assert.deepEqual(pinned, ['a', 'a']);
@@ -304,7 +306,7 @@ describe('a change of the files', () => {
     await symlink('..2', at('..data_tmp'));
     await rename(at('..data_tmp'), at('..data'));
     await rm(at('..1'), { recursive: true });
-    await until('the second is taken up', () => catalogue.find('a')?.description === 'Second.');
+    await waitFor('the second is taken up', () => catalogue.find('a')?.description === 'Second.');
 
     assert.deepEqual(errorLines(), []);
   });
@@ -320,7 +322,7 @@ describe('a change of the files', () => {
 
     await symlink('green', at('next'));
     await rename(at('next'), at('current'));
-    await until('green is there', () => names(catalogue).join() === 'green');
+    await waitFor('green is there', () => names(catalogue).join() === 'green');
   });
 
   it('may be a file that is removed and restored: the same model is available again', async () => {
@@ -329,9 +331,9 @@ describe('a change of the files', () => {
     const { hash } = catalogue.resolve('a', undefined);
 
     await rename(at('a.json'), at('a.json~'));
-    await until('it is gone', () => names(catalogue).length === 0);
+    await waitFor('it is gone', () => names(catalogue).length === 0);
     await rename(at('a.json~'), at('a.json'));
-    await until('it is back', () => names(catalogue).length === 1);
+    await waitFor('it is back', () => names(catalogue).length === 1);
 
     assert.equal(catalogue.resolve('a', undefined).hash, hash);
   });
@@ -343,7 +345,7 @@ describe('a change of the files', () => {
     const catalogue = await open({ directories: [own], pollMs: 50 });
 
     await rename(own, at('elsewhere'));
-    await until('it is missed', () => catalogue.state().rejected !== undefined);
+    await waitFor('it is missed', () => catalogue.state().rejected !== undefined);
     assert.deepEqual(
       catalogue.state().rejected?.problems.map(({ message }) => message),
       [`${own}: there is no such file or directory`],
@@ -352,7 +354,7 @@ describe('a change of the files', () => {
 
     await mkdir(own);
     await put('own/b.json', text({ name: 'b' }));
-    await until('it is back', () => names(catalogue).join() === 'b');
+    await waitFor('it is back', () => names(catalogue).join() === 'b');
     assert.equal(catalogue.state().rejected, undefined);
   });
 
@@ -363,7 +365,7 @@ describe('a change of the files', () => {
     await symlink('user@host.1', at('.#b.json'));
     await writeFile(at('a.json~'), '{');
     await put('a.json', text({ name: 'a' }));
-    await until('the model is there', () => names(catalogue).join() === 'a');
+    await waitFor('the model is there', () => names(catalogue).join() === 'a');
 
     assert.equal(catalogue.state().rejected, undefined);
   });

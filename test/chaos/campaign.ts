@@ -10,7 +10,7 @@ import { gather, readConnections } from './gather.ts';
 import { checkInvariants } from './invariants/invariants.ts';
 import { openLedger, readLedger } from './ledger-file.ts';
 import type { Mutant } from './mutants/mutants.ts';
-import { findLeftovers, untilQuiet } from './quiet.ts';
+import { findLeftovers, waitForIdle } from './quiet.ts';
 import { lossesOf, unsettledTimesOf } from './losses.ts';
 import { createRandom } from '@darkroom/testing/random';
 import type { ClientLine } from './records.ts';
@@ -109,7 +109,7 @@ export async function runCampaign(options: CampaignOptions): Promise<Campaign> {
     clearTimeout(timer);
     const losses = lossesOf(faults);
     const quietWithinMs = mutant === undefined ? QUIET_WITHIN_MS : MUTANT_QUIET_WITHIN_MS;
-    const first = await untilQuiet(world, quietWithinMs);
+    const first = await waitForIdle(world, quietWithinMs);
     const repeated = await Promise.all(
       [...accounts].map(async ([account, { key }]) =>
         repeatLostKeys({
@@ -124,7 +124,7 @@ export async function runCampaign(options: CampaignOptions): Promise<Campaign> {
       ),
     );
     const hasRepeated = repeated.some((count) => count > 0);
-    const unrest = hasRepeated ? await untilQuiet(world, quietWithinMs) : first;
+    const unrest = hasRepeated ? await waitForIdle(world, quietWithinMs) : first;
     const quietAfterMs = unrest === undefined ? Date.now() - healedAt : undefined;
     report(unrest === undefined ? 'all is quiet: checking' : 'it does not become quiet: checking all the same');
     await Promise.all(

@@ -25,7 +25,7 @@ const COUNT_UNREST: Statement = {
 const LOOK_MS = 1_000;
 
 /** @returns what was still under way at the deadline; undefined: nothing. */
-export async function untilQuiet(world: World, withinMs: number): Promise<Unrest | undefined> {
+export async function waitForIdle(world: World, withinMs: number): Promise<Unrest | undefined> {
   const deadline = Date.now() + withinMs;
   for (;;) {
     const [unrest] = await world.testDatabase.database.query<Unrest>(COUNT_UNREST).catch(() => []);

@@ -10,7 +10,7 @@ import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom, TestAccount } from '../support/darkroom.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 import { CLI_PROGRAM, RunningCli, runCliProcess } from './cli-process.ts';
 
 let darkroom: Darkroom;
@@ -43,7 +43,7 @@ async function json<Result>(args: readonly string[], stdin = ''): Promise<Result
 /** A task that has succeeded. */
 async function made(model: string, input: object, metadata: Readonly<Record<string, string>> = {}) {
   const { body } = await account.client.create({ model, input, metadata });
-  const task = await account.client.untilTerminal(body.data.taskId);
+  const task = await account.client.waitForTerminal(body.data.taskId);
   assert.equal(task.status, 'success', JSON.stringify(task));
   return task;
 }
@@ -107,7 +107,7 @@ describe('storage', () => {
     assert.equal(promoted.code, 1);
     assert.equal(promoted.stdout, `${id}  promotion started\n`);
     assert.equal(promoted.stderr, 'out_none: not_owned\n');
-    await until('the output is persistent', async () => (await list()).items[0]?.storage_tier === 'persistent');
+    await waitFor('the output is persistent', async () => (await list()).items[0]?.storage_tier === 'persistent');
 
     const directory = path.join(home, 'stored');
     const byId = await cli(['storage', 'download', id, '-o', directory]);
@@ -130,7 +130,7 @@ describe('balance', () => {
   it("shows the available balance, the holds and today's spending", async () => {
     const other = await darkroom.createAccount({ usd: 1_000_000n });
     const { body } = await other.client.create({ model: 'darkroom/scene', input: { prompt: 'x' } });
-    await other.client.untilTerminal(body.data.taskId);
+    await other.client.waitForTerminal(body.data.taskId);
 
     const { stdout, code } = await runCliProcess(['balance'], { environment: environment(other.client.key) });
 
@@ -222,7 +222,7 @@ describe('the command line', () => {
     assert.match(stdout, new RegExp(`^${taskId}  .*cancelled$`, 'm'));
     assert.match(stderr, /there is no such task: tk-svc-none/);
     assert.match(stderr, new RegExp(`too late to cancel: ${over.taskId}`));
-    assert.equal((await account.client.untilTerminal(taskId)).error?.code, 'TASK_CANCELLED');
+    assert.equal((await account.client.waitForTerminal(taskId)).error?.code, 'TASK_CANCELLED');
     assert.equal((await cli(['cancel', 'tk-svc-none', '..'])).code, 2);
   });
 

@@ -5,7 +5,7 @@ import { spawn } from 'node:child_process';
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { packageFile } from '../../src/config/package-root.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 
 /** The built program: from source it takes a second to start, and these tests start it about a hundred times. */
 export const CLI_PROGRAM = packageFile('packages/cli/dist/src/main.js');
@@ -47,8 +47,8 @@ export class RunningCli {
   }
 
   /** Waits until stderr contains a match. */
-  async untilSaid(what: RegExp): Promise<void> {
-    await until(
+  async waitForOutput(what: RegExp): Promise<void> {
+    await waitFor(
       () => `stderr with ${what.source}:\n${this.#stderr}`,
       () => what.test(this.#stderr),
     );

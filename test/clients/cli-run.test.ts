@@ -241,8 +241,8 @@ describe('a run of the command line', () => {
     const args = ['run', 'test/replicate', 'prompt=again [fail]', '--retry'];
     const running = new RunningCli(args, { environment: environmentOf(account) });
 
-    await running.untilSaid(/retrying as a new task in 5 s/);
-    await running.untilSaid(/retrying as a new task in 15 s/);
+    await running.waitForOutput(/retrying as a new task in 5 s/);
+    await running.waitForOutput(/retrying as a new task in 15 s/);
     running.child.kill('SIGINT');
     const { code } = await running.ended;
 
@@ -271,7 +271,7 @@ describe('a run of the command line', () => {
     const account = await outside.darkroom.createAccount();
     const args = ['run', 'test/replicate', 'prompt=long [slow 600000]', '-o', await newDirectory()];
     const running = new RunningCli(args, { environment: environmentOf(account) });
-    await running.untilSaid(/handling/);
+    await running.waitForOutput(/handling/);
 
     running.child.kill('SIGINT');
     const { code, stderr, stdout } = await running.ended;
@@ -297,7 +297,7 @@ describe('a run of the command line', () => {
 
     const args = ['run', 'test/openai', 'prompt=second', '--no-wait'];
     const rejected = new RunningCli(args, { environment: environmentOf(account) });
-    await rejected.untilSaid(/\(429\)/);
+    await rejected.waitForOutput(/\(429\)/);
     await outside.provider.release('full');
     const { code, stdout, stderr } = await rejected.ended;
 
@@ -329,10 +329,10 @@ describe('a run of the command line', () => {
     const directory = await newDirectory();
     const args = ['run', 'test/replicate', 'prompt=away [hold]', '-o', directory];
     const running = new RunningCli(args, { environment: environmentOf(account) });
-    await running.untilSaid(/handling/);
+    await running.waitForOutput(/handling/);
 
     await api.kill();
-    await running.untilSaid(/; retrying/);
+    await running.waitForOutput(/; retrying/);
     await api.start();
     await outside.provider.release('away');
     const { code, stderr, stdout } = await running.ended;

@@ -6,7 +6,7 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import type { RequestOptions } from '@modelcontextprotocol/sdk/shared/protocol.js';
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import { packageModule } from '../../src/config/package-root.ts';
-import { GIVE_UP_MS } from '@darkroom/testing/until';
+import { GIVE_UP_MS } from '@darkroom/testing/wait-for';
 
 export const WAYS = ['stdio', 'http'] as const;
 

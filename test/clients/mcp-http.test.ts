@@ -9,7 +9,7 @@ import { serveApp } from '../http/serve.ts';
 import type { ServedAccount, ServedApp } from '../http/serve.ts';
 import { body as taskBody } from '../tasks/task-room.ts';
 import { startDarkroom } from '../support/darkroom.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 import { connectMcp, jsonOf, taskIdIn } from './mcp-connection.ts';
 
 const LIST = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
@@ -168,7 +168,7 @@ describe('/mcp', () => {
     const headers = { Authorization: `Bearer ${other.client.key}` };
     assert.equal((await ask(toolCall('list_tasks'), headers)).status, 200);
     await account.client.send('DELETE', `/v1/account/keys/${other.id}`);
-    await until('it is rejected', async () => (await ask(toolCall('list_tasks'), headers)).status === 401);
+    await waitFor('it is rejected', async () => (await ask(toolCall('list_tasks'), headers)).status === 401);
   });
 
   it('stops waiting when its client disconnects', async () => {
@@ -192,14 +192,14 @@ describe('/mcp', () => {
     assert.match(response.headers.get('content-type') ?? '', /^text\/event-stream/);
     const first = await response.body?.getReader().read();
     assert.match(new TextDecoder().decode(first?.value), /notifications\/progress/);
-    await until('it is waited for', () => served.http.feed.count() === 1);
+    await waitFor('it is waited for', () => served.http.feed.count() === 1);
     const reads = (): number => served.notified.considered.filter((id) => id === taskId).length;
     const readsBefore = reads();
     gone.abort();
 
     // Between two requests of a call that continues, there is no listener for a moment.
     let looks = 0;
-    await until('no one waits any more', () => {
+    await waitFor('no one waits any more', () => {
       looks = served.http.feed.count() === 0 ? looks + 1 : 0;
       return looks === 10;
     });
@@ -270,7 +270,7 @@ describe('/mcp of several processes', () => {
       const seen: unknown[] = [];
       const onprogress = (progress: unknown): void => void seen.push(progress);
       const waiting = first.call('get_task', { task_id: taskId, wait_seconds: 60 }, { onprogress });
-      await until('it waits', () => seen.length > 0);
+      await waitFor('it waits', () => seen.length > 0);
       const ended = darkroom.apis[0]?.kill('SIGTERM');
       const answer = await waiting;
       await ended;

@@ -73,7 +73,7 @@ before(async () => {
   account = await darkroom.createAccount();
   const input = { prompt: 'a lighthouse at dusk' };
   taskId = (await account.client.create({ model: 'darkroom/scene', input })).body.data.taskId;
-  const { output: [original] = [] } = await account.client.untilTerminal(taskId);
+  const { output: [original] = [] } = await account.client.waitForTerminal(taskId);
   assert.ok(original && original.sizeBytes * (4 / 3) > MAX_EVENT_BYTES, `${original?.sizeBytes}`);
 });
 after(() => darkroom.stop());

@@ -6,7 +6,7 @@ import { createKey } from '../../src/accounts/keys.ts';
 import { startDarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';
 import type { DarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';
 import type { TestAccount } from '../support/darkroom.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 import { WAYS, connectMcp, jsonOf, taskIdIn } from './mcp-connection.ts';
 import type { McpConnection } from './mcp-connection.ts';
 import { MAX_EVENT_BYTES, MAX_INLINE_BYTES, inlineBytes, imagesIn } from './mcp-images.ts';
@@ -113,7 +113,7 @@ for (const way of WAYS) {
 
     it('return a small image itself', async () => {
       const made = await mcp.call('generate', { model: 'test/tasks', input: { prompt: 'a boat' }, wait_seconds: 0 });
-      const [output] = (await account.client.untilTerminal(taskIdIn(made))).output ?? [];
+      const [output] = (await account.client.waitForTerminal(taskIdIn(made))).output ?? [];
       assert.ok(output && output.sizeBytes <= 150_000, `${output?.sizeBytes}`);
       const { content } = await mcp.call('get_task', { task_id: taskIdIn(made) });
       const image = content.find(({ type }) => type === 'image');
@@ -125,7 +125,7 @@ for (const way of WAYS) {
     it('return a failed task as an error, in the words of the API', async () => {
       const input = { prompt: 'a boat [fail]' };
       const made = await mcp.call('generate', { model: 'test/tasks', input, wait_seconds: 60 });
-      const { error } = await account.client.untilTerminal(taskIdIn(made));
+      const { error } = await account.client.waitForTerminal(taskIdIn(made));
       assert.ok(error);
       const answer = made.text.includes('"fail"')
         ? made
@@ -149,14 +149,14 @@ for (const way of WAYS) {
       const waiting = mcp.call('generate', { ...slow, wait_seconds: 60 }, { onprogress });
       const listed = async (): Promise<{ taskId: string }[]> =>
         jsonOf<{ tasks: { taskId: string }[] }>(await mcp.call('list_tasks', { status: ['handling'], size: 1 })).tasks;
-      await until('the task is handled and progress was reported twice', async () => {
+      await waitFor('the task is handled and progress was reported twice', async () => {
         return seen.length >= 2 && (await listed()).length === 1;
       });
       const [task] = await listed();
       assert.ok(task);
       await mcp.call('cancel_task', { task_id: task.taskId });
       const answer = await waiting;
-      await account.client.untilTerminal(task.taskId);
+      await account.client.waitForTerminal(task.taskId);
       const last = await mcp.call('get_task', { task_id: task.taskId });
       assert.match(last.text, /^TASK_CANCELLED: /);
       assert.equal(taskIdIn(answer), task.taskId);
@@ -177,7 +177,7 @@ for (const way of WAYS) {
         const query = { status: ['queued', 'handling'], model: 'test/tasks' };
         return jsonOf<{ tasks: { taskId: string }[] }>(await mcp.call('list_tasks', query)).tasks[0]?.taskId;
       };
-      await until('there is a task', async () => (await find()) !== undefined);
+      await waitFor('there is a task', async () => (await find()) !== undefined);
       given.abort();
       await gone;
 
@@ -185,7 +185,7 @@ for (const way of WAYS) {
       assert.ok(taskId);
       const cancelled = await mcp.call('cancel_task', { task_id: taskId });
       assert.equal(cancelled.isError, false, cancelled.text);
-      assert.equal((await account.client.untilTerminal(taskId)).error?.code, 'TASK_CANCELLED');
+      assert.equal((await account.client.waitForTerminal(taskId)).error?.code, 'TASK_CANCELLED');
     });
 
     it('reject unknown arguments by name, and pass on errors of the API', async () => {

@@ -9,7 +9,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { packageFile } from '../../src/config/package-root.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 
 /** Replaces npm: reports that it started, runs until it is released or ended, and writes what npm writes last. */
 const NPM = `
@@ -60,7 +60,7 @@ describe('an interrupted installation', () => {
 
   it('ends npm too, and is started again by the next command', async () => {
     const { child, said } = start();
-    await until('npm works', async () => (await begun()).length === 1);
+    await waitFor('npm works', async () => (await begun()).length === 1);
     child.kill('SIGTERM');
     await once(child, 'close');
 
@@ -69,22 +69,22 @@ describe('an interrupted installation', () => {
     assert.match(said(), /The installation was interrupted; the next start begins it again/);
     assert.ok(!isInstalled());
     start();
-    await until('npm works again', async () => (await begun()).length === 2);
+    await waitFor('npm works again', async () => (await begun()).length === 2);
   });
 
   it('is waited for when npm continues without it, instead of starting another beside it', async () => {
     const { child } = start();
-    await until('npm works', async () => (await begun()).length === 1);
+    await waitFor('npm works', async () => (await begun()).length === 1);
     child.kill('SIGKILL');
     // Not 'close': npm still holds its stderr.
     await once(child, 'exit');
 
     const { said } = start();
     const [npm = 0] = await begun();
-    await until('it waits', () => said().includes(`(process ${npm}) is installing or building; waiting for it`));
+    await waitFor('it waits', () => said().includes(`(process ${npm}) is installing or building; waiting for it`));
     assert.equal((await begun()).length, 1);
     await appendFile(path.join(clone, 'go-on'), '');
-    await until('it goes on', isInstalled);
+    await waitFor('it goes on', isInstalled);
     assert.equal((await begun()).length, 1);
   });
 

@@ -8,7 +8,7 @@ import { once } from 'node:events';
 import { describe, it } from 'node:test';
 import type { TestContext } from 'node:test';
 import { packageModule } from '../../src/config/package-root.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 
 /**
  * A process that continues after the stop request, and reports it; a message of any kind advances its clock by two
@@ -41,7 +41,7 @@ async function start(test: TestContext): Promise<Stubborn> {
   test.after(() => child.kill('SIGKILL'));
   let output = '';
   child.stdout?.setEncoding('utf8').on('data', (text: string) => (output += text));
-  await until('it listens', () => output.includes('ready'));
+  await waitFor('it listens', () => output.includes('ready'));
   return { child, output: () => output };
 }
 
@@ -52,10 +52,10 @@ describe('stopping a process', () => {
     child.kill('SIGTERM');
     child.kill('SIGINT');
     child.kill('SIGTERM');
-    await until('it was asked', () => output().includes('stopping'));
+    await waitFor('it was asked', () => output().includes('stopping'));
     child.disconnect();
     const written = output().length;
-    await until('it goes on', () => output().slice(written).split('going on').length > 10);
+    await waitFor('it goes on', () => output().slice(written).split('going on').length > 10);
 
     assert.equal(child.exitCode, null);
     assert.equal(output().replaceAll('going on\n', ''), 'ready\nstopping\n');
@@ -65,9 +65,9 @@ describe('stopping a process', () => {
     const { child, output } = await start(t);
 
     child.kill('SIGTERM');
-    await until('it was asked', () => output().includes('stopping'));
+    await waitFor('it was asked', () => output().includes('stopping'));
     child.send('later');
-    await until('it is later', () => output().includes('later'));
+    await waitFor('it is later', () => output().includes('later'));
     child.kill('SIGTERM');
 
     const [code] = (await once(child, 'exit')) as [number];

@@ -38,7 +38,7 @@ async function main(): Promise<number> {
   const upBegun = Date.now();
   say('Starting docker-compose.yml …');
   await stack.compose('up', '--detach', '--no-build');
-  const client = await untilReady(stack);
+  const client = await waitForReady(stack);
   toUndo.push(() => client.close());
   const readyMs = Date.now() - upBegun;
   say(`Ready after ${seconds(readyMs)}.`);
@@ -65,7 +65,7 @@ async function main(): Promise<number> {
 const READY_TIMEOUT_MS = 5 * 60_000;
 
 /** Compose waits for a service's dependencies; the proxy, which is last, has to respond. */
-async function untilReady(stack: Stack): Promise<ContainerClient> {
+async function waitForReady(stack: Stack): Promise<ContainerClient> {
   const deadline = Date.now() + READY_TIMEOUT_MS;
   for (;;) {
     try {

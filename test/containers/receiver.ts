@@ -35,7 +35,7 @@ export async function startReceiver(engine: Engine): Promise<() => Promise<void>
   const confined = ['--read-only', '--cap-drop', 'ALL', '--security-opt', 'no-new-privileges'];
   const program = ['--entrypoint', 'node', IMAGE, '--eval', PROGRAM];
   await engine.docker(['run', '--detach', '--init', '--name', NAME, '--network', network, ...confined, ...program]);
-  await untilLogged(engine, (lines) => (lines.includes('listening') ? true : undefined));
+  await waitForLogged(engine, (lines) => (lines.includes('listening') ? true : undefined));
   return async () => {
     await engine.docker(['rm', '--force', '--volumes', NAME]);
   };
@@ -43,13 +43,13 @@ export async function startReceiver(engine: Engine): Promise<() => Promise<void>
 
 /** The first callback that reached it. */
 export function firstCallback(engine: Engine): Promise<LoggedCallback> {
-  return untilLogged(engine, (lines) => {
+  return waitForLogged(engine, (lines) => {
     const line = lines.find((text) => text.startsWith('{'));
     return line === undefined ? undefined : (JSON.parse(line) as LoggedCallback);
   });
 }
 
-async function untilLogged<T>(engine: Engine, find: (lines: readonly string[]) => T | undefined): Promise<T> {
+async function waitForLogged<T>(engine: Engine, find: (lines: readonly string[]) => T | undefined): Promise<T> {
   const deadline = Date.now() + TIMEOUT_MS;
   for (;;) {
     const found = find((await engine.docker(['logs', NAME])).split('\n'));

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createBatches } from '../../src/database/batches.ts';
 import type { Batches } from '../../src/database/batches.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 
 interface Desk {
   readonly batches: Batches<string>;
@@ -89,7 +89,7 @@ describe('deferred work', () => {
     const { batches, begun } = openDesk();
 
     batches.addLater('one', 'x', 1);
-    await until('it goes', () => begun.length > 0, 1);
+    await waitFor('it goes', () => begun.length > 0, 1);
 
     assert.deepEqual(begun, ['one:x']);
   });

@@ -21,7 +21,7 @@ import { createReleaseDatabase } from '../support/release-fixture.ts';
 import type { ReleaseDatabase } from '../support/release-fixture.ts';
 import { startReleaseLoad } from '../support/release-load.ts';
 import type { ReleaseLoad } from '../support/release-load.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 
 const VERSION = '0.1.0';
 const LOCK_TIMEOUT_MS = 300;
@@ -88,7 +88,7 @@ describe('migrating during operation', () => {
 
   async function hasRounds(running: ReleaseLoad, rounds: number): Promise<void> {
     const before = new Map(running.answered);
-    await until('the old statements are answered', () =>
+    await waitFor('the old statements are answered', () =>
       [...running.answered].every(([name, count]) => count >= (before.get(name) ?? 0) + rounds),
     );
   }
@@ -104,7 +104,7 @@ describe('migrating during operation', () => {
   /** The session that builds the index and waits for the reader, once there is one. */
   async function buildingPid(): Promise<number> {
     let pid = 0;
-    await until('the index waits for the reader', async () => {
+    await waitFor('the index waits for the reader', async () => {
       const [row] = await database.query<{ pid: number }>({
         name: 'building',
         text: `SELECT pid FROM pg_stat_activity
@@ -129,7 +129,7 @@ describe('migrating during operation', () => {
     });
     migrating.catch(() => undefined);
     for (let tries = 1; tries <= 2; tries++) {
-      await until('the migration has given way', () => retries.length >= tries);
+      await waitFor('the migration has given way', () => retries.length >= tries);
       await hasRounds(running, ROUNDS);
     }
     await reader.query('COMMIT');

@@ -11,7 +11,7 @@ import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom, TestAccount } from '../support/darkroom.ts';
 import { createTestNamespace } from '../support/test-namespace.ts';
 import type { TestNamespace } from '../support/test-namespace.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 
 const BEFORE_UPGRADE = { name: 'test_made_before', text: 'UPDATE installation SET had_shared_names = true' };
 
@@ -21,7 +21,7 @@ async function startedBefore({ temporal }: Darkroom, account: TestAccount): Prom
   const { taskId } = body.data;
   assert.ok(isTaskId(taskId));
   const handle = temporal.workflow.getHandle(taskId);
-  await until('its workflow is there', () =>
+  await waitFor('its workflow is there', () =>
     handle.describe().then(
       () => true,
       () => false,
@@ -57,19 +57,19 @@ describe('tasks that an earlier release started', () => {
 
   it('are done by this one, which then stops polling the former names', async () => {
     const ids = [await startedBefore(darkroom, account), await startedBefore(darkroom, account)];
-    await until('Temporal lists them', isWorkLeft);
+    await waitFor('Temporal lists them', isWorkLeft);
 
     await darkroom.workers[0]?.start();
 
-    for (const id of ids) assert.equal((await account.client.untilTerminal(id)).status, 'success');
-    await until('the worker leaves them', () => hasLogged(darkroom, 'no work left on queues with former names'));
+    for (const id of ids) assert.equal((await account.client.waitForTerminal(id)).status, 'success');
+    await waitFor('the worker leaves them', () => hasLogged(darkroom, 'no work left on queues with former names'));
     assert.equal(await isWorkLeft(), false);
   });
 
   it('are also found when they begin later, beside this release', async () => {
     const id = await startedBefore(darkroom, account);
 
-    assert.equal((await account.client.untilTerminal(id)).status, 'success');
+    assert.equal((await account.client.waitForTerminal(id)).status, 'success');
   });
 });
 
@@ -88,7 +88,7 @@ describe('tasks of an installation that still uses the former names', () => {
     ofNeighbour = await neighbour.createAccount();
     await keepWorkOnFormerQueues(upgraded);
     await upgraded.workers[0]?.start();
-    await until('it serves the former names', () => hasLogged(upgraded, 'serving queues with former names'));
+    await waitFor('it serves the former names', () => hasLogged(upgraded, 'serving queues with former names'));
   });
   after(async () => {
     await Promise.all([upgraded?.stop(), neighbour?.stop()]);
@@ -112,7 +112,7 @@ describe('tasks of an installation that still uses the former names', () => {
   it('are left by an upgraded worker to the one that has their rows', async () => {
     const taken = await startedBefore(neighbour, ofNeighbour);
     const handle = namespace.client.workflow.getHandle(taken);
-    await until('the upgraded worker has tried it', async () => {
+    await waitFor('the upgraded worker has tried it', async () => {
       const { raw, status } = await handle.describe();
       return status.name !== 'RUNNING' || (raw.pendingActivities ?? []).some(({ attempt }) => Number(attempt) > 1);
     });
@@ -120,10 +120,10 @@ describe('tasks of an installation that still uses the former names', () => {
 
     await neighbour.workers[0]?.start();
 
-    assert.equal((await ofNeighbour.client.untilTerminal(taken)).status, 'success');
+    assert.equal((await ofNeighbour.client.waitForTerminal(taken)).status, 'success');
     for (let count = 0; count < 4; count++) {
       const next = await startedBefore(neighbour, ofNeighbour);
-      assert.equal((await ofNeighbour.client.untilTerminal(next)).status, 'success');
+      assert.equal((await ofNeighbour.client.waitForTerminal(next)).status, 'success');
     }
   });
 });

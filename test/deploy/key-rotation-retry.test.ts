@@ -17,7 +17,7 @@ import { text } from 'node:stream/consumers';
 import sharp from 'sharp';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom, TestAccount } from '../support/darkroom.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 
 const OLD = randomBytes(24).toString('hex');
 const NEW = randomBytes(24).toString('hex');
@@ -149,7 +149,7 @@ describe('a submit that is retried after its URL signing key was replaced', () =
 
   it('sends the same request as the first attempt, with valid URLs', async () => {
     const taskIds = [await create('test/tasks'), await create('test/http')];
-    await until('both were submitted', () => taskIds.every((taskId) => upstream.bodiesOf(taskId).length > 0));
+    await waitFor('both were submitted', () => taskIds.every((taskId) => upstream.bodiesOf(taskId).length > 0));
     const [worker, api] = [...darkroom.workers, ...darkroom.apis];
 
     await worker?.kill();
@@ -157,7 +157,7 @@ describe('a submit that is retried after its URL signing key was replaced', () =
     for (const role of [api, worker]) await role?.start({ URL_SIGNING_KEY: NEW, URL_SIGNING_KEY_FALLBACKS: OLD });
     upstream.isMute = false;
 
-    const tasks = await Promise.all(taskIds.map((taskId) => account.client.untilTerminal(taskId)));
+    const tasks = await Promise.all(taskIds.map((taskId) => account.client.waitForTerminal(taskId)));
     const sentOf = taskIds.map((taskId) => upstream.bodiesOf(taskId));
     assert.ok(sentOf.every(({ length }) => length > 1));
     assert.deepEqual(

@@ -13,7 +13,7 @@ import { startDarkroomWithUpstreams } from '../support/darkroom-with-upstreams.t
 import type { DarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';
 import { startHealthCheckingProxy } from '../support/health-checking-proxy.ts';
 import type { HealthCheckingProxy } from '../support/health-checking-proxy.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 
 const REQUEST_EVERY_MS = 40;
 /** Maximum requests at a time: an overloaded slow machine fails requests without any restart. */
@@ -61,11 +61,11 @@ describe('rotating the keys under load', () => {
     signing = await darkroom.createAccount();
     replacing = await darkroom.createAccount();
     proxy = await startHealthCheckingProxy(darkroom.urls);
-    await until('both apis are ready', () => proxy.isReady(0) && proxy.isReady(1));
+    await waitFor('both apis are ready', () => proxy.isReady(0) && proxy.isReady(1));
     secret = await replaceSecret(signing);
     await replaceSecret(replacing);
     taskId = await outside.create(signing, { model: 'test/openai', input: { prompt: 'a boat' } });
-    await signing.client.untilTerminal(taskId);
+    await signing.client.waitForTerminal(taskId);
   });
   after(async () => {
     await proxy?.close();
@@ -167,7 +167,7 @@ describe('rotating the keys under load', () => {
     for (const [place, api] of apis.entries()) {
       await api.kill('SIGTERM');
       await api.start(keys);
-      await until('the balancer has it back', () => proxy.isReady(place));
+      await waitFor('the balancer has it back', () => proxy.isReady(place));
       await createWithCallback();
     }
   }
@@ -181,7 +181,7 @@ describe('rotating the keys under load', () => {
 
   async function hasRounds(loading: { rounds(): number }): Promise<void> {
     const before = loading.rounds();
-    await until('requests of all kinds were answered', () => loading.rounds() >= before + ROUNDS);
+    await waitFor('requests of all kinds were answered', () => loading.rounds() >= before + ROUNDS);
   }
 
   it('fails no request, and signs every callback', async (t) => {
@@ -208,7 +208,7 @@ describe('rotating the keys under load', () => {
     assert.deepEqual(failed, []);
     assert.ok(urls.size >= 2, 'URLs of both keys were opened');
     for (const id of calledBack) {
-      const [received] = await outside.untilCalledBack(id);
+      const [received] = await outside.waitForCalledBack(id);
       const timestamp = String(received?.headers['x-darkroom-timestamp']);
       const signature = createHmac('sha256', secret).update(`${timestamp}.${received?.body}`).digest('hex');
       assert.equal(received?.headers['x-darkroom-signature'], signature);

@@ -117,7 +117,7 @@ async function startAll(
     const program = [...builtProgram(), ...args];
     return (await run(process.execPath, program, { env: roleEnvironment })).stdout;
   };
-  await untilItSucceeds(() => runProgram('migrate'), checkTemporal);
+  await waitForSuccess(() => runProgram('migrate'), checkTemporal);
   const roles = (['api', 'worker'] as const).map(
     (role) => new Role(role, roleEnvironment, path.join(directory, `${role}.log`)),
   );
@@ -230,7 +230,7 @@ async function startTemporal(
     if (server.exitCode !== null) throw new Error(`the Temporal server ended:\n${output}`);
   };
   // Like the health check of compose.
-  await untilItSucceeds(() => canConnect(Number(environment['FRONTEND_GRPC_PORT'])), check);
+  await waitForSuccess(() => canConnect(Number(environment['FRONTEND_GRPC_PORT'])), check);
   return check;
 }
 
@@ -244,7 +244,7 @@ async function canConnect(port: number): Promise<void> {
 }
 
 /** Retries as `restart: on-failure` and a health check do. */
-async function untilItSucceeds<T>(attempt: () => Promise<T>, check: () => void = () => {}): Promise<T> {
+async function waitForSuccess<T>(attempt: () => Promise<T>, check: () => void = () => {}): Promise<T> {
   const deadline = Date.now() + START_TIMEOUT_MS;
   for (;;) {
     try {

@@ -18,7 +18,7 @@ import { startTestProvider } from '../support/test-provider/process.ts';
 import type { TestProvider } from '../support/test-provider/process.ts';
 import { isTerminal } from '@darkroom/api/facts/task-status';
 import type { TaskStatus } from '@darkroom/api/facts/task-status';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 
 /** 50 requests per second, if the machine is fast enough. */
 const REQUEST_EVERY_MS = 20;
@@ -87,7 +87,7 @@ describe('a rolling restart under load', () => {
     });
     account = await darkroom.createAccount({ runningCap: 1_000, queueCap: 10_000 });
     proxy = await startHealthCheckingProxy(darkroom.urls);
-    await until('both apis are ready', () => proxy.isReady(0) && proxy.isReady(1));
+    await waitFor('both apis are ready', () => proxy.isReady(0) && proxy.isReady(1));
   });
   after(async () => {
     await proxy?.close();
@@ -127,12 +127,12 @@ describe('a rolling restart under load', () => {
    */
   async function occupy(worker: Role): Promise<string> {
     let taskId = '';
-    await until('the worker waits for a task that lasts', async () => {
+    await waitFor('the worker waits for a task that lasts', async () => {
       const prompt = 'a lake [slow 45000] [delay-submit 1500]';
       const text = await ask('POST', '/v1/tasks', { model: 'test/tasks', input: { prompt } });
       ({ taskId } = (JSON.parse(text) as { data: { taskId: string } }).data);
       tasks.push(taskId);
-      await account.client.until(taskId, ({ status }) => status === 'handling');
+      await account.client.waitFor(taskId, ({ status }) => status === 'handling');
       return isWorkedOnBy(worker, darkroom, taskId, 'awaitGeneration');
     });
     return taskId;
@@ -196,7 +196,7 @@ describe('a rolling restart under load', () => {
     try {
       for (const [place, api] of darkroom.apis.entries()) {
         await restart(api);
-        await until('the balancer has it back', () => proxy.isReady(place));
+        await waitFor('the balancer has it back', () => proxy.isReady(place));
       }
       for (const worker of darkroom.workers) {
         occupying.push(await occupy(worker));
@@ -211,7 +211,7 @@ describe('a rolling restart under load', () => {
     assert.deepEqual(proxy.failures, []);
     assert.deepEqual(failed, []);
     // The tasks are read from the apis themselves: the client alternates between them.
-    const ends = await Promise.all(tasks.map((taskId) => account.client.untilTerminal(taskId)));
+    const ends = await Promise.all(tasks.map((taskId) => account.client.waitForTerminal(taskId)));
     assert.deepEqual(
       ends.filter(({ status }) => status !== 'success').map(({ taskId, error }) => ({ taskId, error })),
       [],

@@ -5,7 +5,7 @@ import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom, TestAccount } from '../support/darkroom.ts';
 import { createTestNamespace } from '../support/test-namespace.ts';
 import type { TestNamespace } from '../support/test-namespace.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 
 const SCENE = { model: 'darkroom/scene', input: { prompt: 'two piers' } };
 
@@ -36,7 +36,7 @@ describe('two installations in one namespace', () => {
   it('do not touch each other’s tasks', async () => {
     await idle.workers[0]?.kill('SIGTERM');
     const waiting = await create(ofIdle);
-    await until('its workflow is there', () =>
+    await waitFor('its workflow is there', () =>
       isBegun(waiting).then(
         () => true,
         () => false,
@@ -44,13 +44,13 @@ describe('two installations in one namespace', () => {
     );
 
     for (let count = 0; count < 3; count++) {
-      const task = await ofWorking?.client.untilTerminal(await create(ofWorking));
+      const task = await ofWorking?.client.waitForTerminal(await create(ofWorking));
       assert.equal(task?.status, 'success');
     }
 
     assert.equal(await isBegun(waiting), false);
     await idle.workers[0]?.start();
-    assert.equal((await ofIdle?.client.untilTerminal(waiting))?.status, 'success');
+    assert.equal((await ofIdle?.client.waitForTerminal(waiting))?.status, 'success');
   });
 
   it('each have schedules of their own, whose passes run on their own workers', async () => {
@@ -59,7 +59,7 @@ describe('two installations in one namespace', () => {
       const schedule = namespace.client.schedule.getHandle(`${installationId}-maintain`);
       await schedule.trigger();
       let pass: string | undefined;
-      await until('a pass has begun', async () => {
+      await waitFor('a pass has begun', async () => {
         pass = (await schedule.describe()).info.recentActions.at(-1)?.action.workflow.workflowId;
         return pass !== undefined;
       });

@@ -12,7 +12,7 @@ import type { Darkroom, Role, TestAccount } from '../support/darkroom.ts';
 import { writeModelFiles } from '../support/model-files.ts';
 import { startTestProvider } from '../support/test-provider/process.ts';
 import type { TestProvider } from '../support/test-provider/process.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 
 /** Longer than the heartbeat timeout (10 s) and than the grace time of everything else. */
 const ANSWER_MS = 14_000;
@@ -65,7 +65,7 @@ describe('a deploy while upstreams work', () => {
     const ids = await Promise.all(
       Array.from({ length: TASKS }, (_, index) => create('test/openai', `${tag} ${index} [slow ${ANSWER_MS}]`)),
     );
-    await until('the provider works on each', async () => (await submits(tag)).every((count) => count === 1));
+    await waitFor('the provider works on each', async () => (await submits(tag)).every((count) => count === 1));
     return ids;
   }
 
@@ -80,7 +80,7 @@ describe('a deploy while upstreams work', () => {
       await worker.start();
     }
 
-    const ends = await Promise.all(ids.map((taskId) => account.client.untilTerminal(taskId)));
+    const ends = await Promise.all(ids.map((taskId) => account.client.waitForTerminal(taskId)));
     assert.deepEqual(
       ends.map(({ status, error }) => error?.reason ?? status),
       Array.from({ length: TASKS }, () => 'success'),
@@ -97,17 +97,17 @@ describe('a deploy while upstreams work', () => {
     await other.kill('SIGTERM');
     const ids = await beginAll('lake');
     const job = await create('test/tasks', 'a job [slow 600000]');
-    await account.client.until(job, ({ status }) => status === 'handling');
-    await until('the ending worker waits for the job', () => isWaitedForBy(ending, job));
+    await account.client.waitFor(job, ({ status }) => status === 'handling');
+    await waitFor('the ending worker waits for the job', () => isWaitedForBy(ending, job));
 
     const ended = ending.kill('SIGTERM');
     await other.start();
-    await until('the other one waits for the job', () => isWaitedForBy(other, job));
+    await waitFor('the other one waits for the job', () => isWaitedForBy(other, job));
     const late = await create('test/openai', 'a late one');
-    assert.equal((await account.client.untilTerminal(late)).status, 'success');
+    assert.equal((await account.client.waitForTerminal(late)).status, 'success');
     await ended;
 
-    const ends = await Promise.all(ids.map((taskId) => account.client.untilTerminal(taskId)));
+    const ends = await Promise.all(ids.map((taskId) => account.client.waitForTerminal(taskId)));
     assert.ok(ends.every(({ status }) => status === 'success'));
     assert.deepEqual(
       await submits('lake'),
@@ -123,12 +123,12 @@ describe('a deploy while upstreams work', () => {
     await ending.kill('SIGTERM');
     await ending.start({ UPSTREAM_GRACE_SECONDS: '4' });
     const taskId = await create('test/openai', 'reef 0 [slow 600000]');
-    await until('the provider works on it', async () => (await submits('reef'))[0] === 1);
+    await waitFor('the provider works on it', async () => (await submits('reef'))[0] === 1);
 
     assert.equal(await ending.kill('SIGTERM'), 0);
 
     await other.start();
-    assert.equal((await account.client.untilTerminal(taskId)).error?.reason, 'outcome_unknown');
+    assert.equal((await account.client.waitForTerminal(taskId)).error?.reason, 'outcome_unknown');
     assert.equal((await submits('reef'))[0], 1);
     await ending.start({ UPSTREAM_GRACE_SECONDS: '300' });
   });

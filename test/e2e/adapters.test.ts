@@ -18,7 +18,7 @@ import type { LogLine, Protocol } from '../support/test-provider/log.ts';
 import { drawImage } from '../support/test-provider/image.ts';
 import { startTestProvider } from '../support/test-provider/process.ts';
 import type { TestProvider } from '../support/test-provider/process.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 import { findBinding } from '../../src/providers/http/binding.ts';
 import { PROTOCOLS } from '../../src/providers/protocols.ts';
 
@@ -131,12 +131,12 @@ describe('an adapter', () => {
         return { kind, prompt, taskId: await create(kind, prompt) };
       }),
     );
-  const untilAllSubmitted = async (started: readonly Started[]): Promise<void> => {
+  const waitForAllSubmitted = async (started: readonly Started[]): Promise<void> => {
     for (const { prompt } of started) {
-      await until(`${prompt} is handed over`, async () => (await submitsOf(prompt)).length > 0, POLL_MS);
+      await waitFor(`${prompt} is handed over`, async () => (await submitsOf(prompt)).length > 0, POLL_MS);
     }
   };
-  const finish = ({ taskId }: Started): Promise<ApiTask> => account.client.untilTerminal(taskId);
+  const finish = ({ taskId }: Started): Promise<ApiTask> => account.client.waitForTerminal(taskId);
 
   it('returns the file that the upstream made, after one submit', async () => {
     for (const one of await createAll('alone', '[slow 100]')) {
@@ -164,7 +164,7 @@ describe('an adapter', () => {
 
   it('gets one submit, or several under one key, when the worker is killed before the response', async () => {
     const started = await createAll('during', '[hold-submit]');
-    await untilAllSubmitted(started);
+    await waitForAllSubmitted(started);
     await worker.kill();
     await provider.release('during');
     await worker.start();
@@ -184,9 +184,9 @@ describe('an adapter', () => {
 
   it('polls the same job again when the worker is killed while it waits', async () => {
     const started = await createAll('after', '[hold]');
-    await untilAllSubmitted(started);
+    await waitForAllSubmitted(started);
     const jobs = started.filter(({ kind }) => kind.afterKill === 'job');
-    await untilPolled(jobs, linesOf);
+    await waitForPolled(jobs, linesOf);
     await worker.kill();
     await provider.release('after');
     await worker.start();
@@ -211,12 +211,12 @@ interface Started {
 }
 
 /** Waits until each job was polled: its id is recorded by then. */
-async function untilPolled(
+async function waitForPolled(
   jobs: readonly Started[],
   linesOf: (prompt: string) => Promise<readonly LogLine[]>,
 ): Promise<void> {
   const isPolled = async (prompt: string) => (await linesOf(prompt)).some(({ kind }) => kind === 'poll');
-  for (const { prompt } of jobs) await until(`${prompt} is asked about`, () => isPolled(prompt), POLL_MS);
+  for (const { prompt } of jobs) await waitFor(`${prompt} is asked about`, () => isPolled(prompt), POLL_MS);
 }
 
 function modelOf({ name, far, upstream, inputOf }: Kind, providerUrl: string): Readonly<Record<string, unknown>> {

@@ -72,7 +72,7 @@ describe('callbacks', { concurrency: true }, () => {
       input: { prompt },
       callback: { url: path.startsWith('http') ? path : `${outside.receiver.url}${path}` },
     });
-    const task = await owner.client.until(taskId, ({ callback }) => OVER_AND_DONE.includes(callback?.state ?? ''));
+    const task = await owner.client.waitFor(taskId, ({ callback }) => OVER_AND_DONE.includes(callback?.state ?? ''));
     const attempts = await outside.darkroom.testDatabase.database.query<Attempt>(
       {
         name: 'test_attempts',
@@ -239,7 +239,7 @@ describe('callbacks', { concurrency: true }, () => {
   it('shows no callback, and starts no delivery, when none was requested', async () => {
     const taskId = await outside.create(account, { model: 'test/openai', input: { prompt: 'a boat' } });
 
-    const task = await account.client.untilTerminal(taskId);
+    const task = await account.client.waitForTerminal(taskId);
     assert.equal(task.callback, undefined);
     await assert.rejects(outside.darkroom.temporal.workflow.getHandle(`callback-${taskId}`).describe(), {
       name: 'WorkflowNotFoundError',

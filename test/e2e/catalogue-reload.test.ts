@@ -13,7 +13,7 @@ import { reservePort } from '../support/reserve-port.ts';
 import { definition } from '../catalogue/definitions.ts';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom } from '../support/darkroom.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 
 const ADMIN_TOKEN = 'an-admin-token-of-at-least-32-characters';
 const NAME = 'own/colours';
@@ -79,17 +79,17 @@ describe('a model file', () => {
     assert.doesNotMatch(await formsInReference(), /own\/new/);
 
     await put('new.json', model({ name: 'own/new' }));
-    await until('it is listed', async () => (await client.send('GET', '/v1/models/own/new')).status === 200);
+    await waitFor('it is listed', async () => (await client.send('GET', '/v1/models/own/new')).status === 200);
 
     assert.match(JSON.stringify((await client.send('GET', '/v1/models')).body), /"own\/new"/);
     assert.match(await formsInReference(), /"own\/new"/);
     const created = await client.create(body);
     assert.equal(created.status, 200);
-    const task = await client.untilTerminal(created.body.data.taskId);
+    const task = await client.waitForTerminal(created.body.data.taskId);
     assert.equal(task.status, 'success');
 
     await unlink(path.join(directory, 'new.json'));
-    await until('it is gone', async () => (await client.send('GET', '/v1/models/own/new')).status === 404);
+    await waitFor('it is gone', async () => (await client.send('GET', '/v1/models/own/new')).status === 404);
     assert.equal((await client.create(body)).body.error_code, 'MODEL_UNAVAILABLE');
     assert.equal((await client.get(created.body.data.taskId)).body.data.status, 'success');
   });
@@ -101,18 +101,18 @@ describe('a model file', () => {
     const hash = await hashOf(NAME);
 
     await put('colours.json', model({ pricing: { unit: 'image', usd: '0.5' }, routes: GONE }));
-    await until('it is another', async () => (await hashOf(NAME)) !== hash);
+    await waitFor('it is another', async () => (await hashOf(NAME)) !== hash);
     const dearer = await client.send('POST', '/v1/tasks/estimate', body);
     await unlink(path.join(directory, 'colours.json'));
-    await until('it is gone', async () => (await hashOf(NAME)) === undefined);
+    await waitFor('it is gone', async () => (await hashOf(NAME)) === undefined);
     await updateLimits(darkroom.testDatabase.database, id, { runningCap: 5 });
 
-    const task = await client.untilTerminal(before.body.data.taskId);
+    const task = await client.waitForTerminal(before.body.data.taskId);
     assert.equal((dearer.body.data as unknown as { maxCost: string }).maxCost, '0.5');
     assert.equal(task.status, 'success');
     assert.equal(task.billing.captured, '0.01');
     await put('colours.json', model());
-    await until('it is what it was', async () => (await hashOf(NAME)) === hash);
+    await waitFor('it is what it was', async () => (await hashOf(NAME)) === hash);
   });
 
   it('that is invalid is reported to operators, and the previous catalogue stays', async () => {
@@ -120,7 +120,7 @@ describe('a model file', () => {
     const file = path.join(directory, 'colours.json');
 
     await put('colours.json', { ...model(), typicalSeconds: 'soon' });
-    await until('it is rejected', async () => (await catalogue()).refused !== null);
+    await waitFor('it is rejected', async () => (await catalogue()).refused !== null);
 
     assert.deepEqual((await catalogue()).refused?.problems, [
       { file, problem: 'invalid model file: typicalSeconds: type: got string, want number' },
@@ -132,7 +132,7 @@ describe('a model file', () => {
     assert.equal((await client.create({ model: NAME, input: { prompt: 'a' } })).status, 200);
 
     await put('colours.json', model());
-    await until('it is repaired', async () => (await catalogue()).refused === null);
+    await waitFor('it is repaired', async () => (await catalogue()).refused === null);
   });
 });
 

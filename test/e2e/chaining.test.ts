@@ -159,7 +159,7 @@ describe('chaining', () => {
   async function run(model: string, input: Record<string, unknown>): Promise<ApiTask> {
     const created = await account.client.create({ model, input });
     assert.equal(created.status, 200, JSON.stringify(created.body));
-    return account.client.untilTerminal(created.body.data.taskId);
+    return account.client.waitForTerminal(created.body.data.taskId);
   }
 
   async function outputOf(task: ApiTask): Promise<{ url: string; bytes: Buffer }> {
@@ -242,7 +242,7 @@ describe('chaining', () => {
     const deleted = await account.client.send('DELETE', `/v1/files/${file.id}`);
     assert.equal(deleted.status, 200);
     const { taskId } = created.body.data;
-    await outputOf(await account.client.untilTerminal(taskId));
+    await outputOf(await account.client.waitForTerminal(taskId));
 
     const submitted = outside.submitted.find(({ idempotencyKey }) => idempotencyKey === taskId);
     const [own = '', foreign] = submitted?.input.image_urls ?? [];

@@ -32,7 +32,7 @@ describe('an image as a data URL', () => {
 
       const created = await client.create(body(await image(kind)));
       assert.equal(created.status, 200, created.body.message);
-      const task = await client.untilTerminal(created.body.data.taskId);
+      const task = await client.waitForTerminal(created.body.data.taskId);
       assert.equal(task.status, 'success', JSON.stringify(task.error));
       const [output] = task.output ?? [];
       const bytes = Buffer.from(await (await fetch(output?.url ?? '')).arrayBuffer());
@@ -57,7 +57,7 @@ describe('an image as a data URL', () => {
       assert.match(rejected.body.message, /^invalid input: image: pattern: got "data:/);
     }
     const lying = await client.create(body('data:image/png;base64,bm8gcGljdHVyZQ=='));
-    const task = await client.untilTerminal(lying.body.data.taskId);
+    const task = await client.waitForTerminal(lying.body.data.taskId);
     assert.equal(task.error?.reason, 'input_invalid');
     assert.equal(task.billing.captured, '0');
   });

@@ -36,12 +36,12 @@ describe('the history of a task', { concurrency: AT_ONCE }, () => {
         : { callback: { url: `${outside.receiver.url}${options.callbackPath}?${canary}` } }),
     });
     if (options.isCancelled === true) {
-      await outside.untilProvider(canary, 'poll');
+      await outside.waitForProvider(canary, 'poll');
       await account.client.send('POST', `/v1/tasks/${taskId}/cancel`);
     }
     const isOver = (state: string | undefined): boolean =>
       state === undefined || ['delivered', 'exhausted', 'stopped'].includes(state);
-    const task = await account.client.until(
+    const task = await account.client.waitFor(
       taskId,
       ({ status, callback }) => ['success', 'fail'].includes(status) && isOver(callback?.state),
     );

@@ -23,7 +23,7 @@ describe('an image from one HTTP call', () => {
     assert.equal(created.status, 200, JSON.stringify(created.body));
     assert.match(created.body.data.taskId, /^tk-svc-[0-9A-HJKMNP-TV-Z]{26}$/);
 
-    const task = await client.untilTerminal(created.body.data.taskId);
+    const task = await client.waitForTerminal(created.body.data.taskId);
     assert.equal(task.status, 'success', JSON.stringify(task));
     const [output] = task.output ?? [];
     assert.ok(output);

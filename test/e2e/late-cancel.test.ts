@@ -8,7 +8,7 @@ import { after, before, describe, it } from 'node:test';
 import { startDarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';
 import type { DarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';
 import { MODEL_PRICE } from '../support/model-files.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 
 const BILLS = '[bills 0.004]';
 /** It is polled once while it works, and not again before the cancel. */
@@ -45,7 +45,7 @@ describe('a cancel that comes after the upstream has finished', { concurrency: C
     const { client } = await outside.darkroom.createAccount();
     for (const lateCancel of ['full', 'free']) {
       await outside.changePricing(`late-${lateCancel}`, { lateCancel });
-      await until(`${lateCancel} is in force`, async () => {
+      await waitFor(`${lateCancel} is in force`, async () => {
         const { body } = await client.send('GET', '/v1/models');
         return JSON.stringify(body).includes(`"lateCancel":"${lateCancel}"`);
       });
@@ -60,14 +60,14 @@ describe('a cancel that comes after the upstream has finished', { concurrency: C
       const marker = `marker-${randomUUID()}`;
       const input = { prompt: `${marker} ${FINISHES_UNSEEN} ${behaviour}` };
       const taskId = await outside.create(account, { model: `test/late-${lateCancel}`, input });
-      await outside.untilProvider(marker, 'poll');
+      await outside.waitForProvider(marker, 'poll');
       await outside.provider.release(marker);
-      await outside.untilProvider(marker, 'finished');
+      await outside.waitForProvider(marker, 'finished');
       assert.equal((await account.client.get(taskId)).body.data.status, 'handling');
 
       await account.client.send('POST', `/v1/tasks/${taskId}/cancel`);
 
-      const task = await account.client.untilTerminal(taskId);
+      const task = await account.client.waitForTerminal(taskId);
       assert.equal(task.error?.code, 'TASK_CANCELLED');
       assert.equal(task.billing.captured, captured);
       const costs = await outside.darkroom.testDatabase.database.query<{ atMost: bigint }>(SELECT_COST, [taskId]);

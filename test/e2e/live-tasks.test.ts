@@ -6,7 +6,7 @@ import type { DarkroomWithUpstreams } from '../support/darkroom-with-upstreams.t
 import type { TestAccount } from '../support/darkroom.ts';
 import { openEventSource } from '../http/event-source.ts';
 import type { ApiTask } from '../support/api-client.ts';
-import { GIVE_UP_MS } from '@darkroom/testing/until';
+import { GIVE_UP_MS } from '@darkroom/testing/wait-for';
 
 const REDELIVERIES = 12;
 
@@ -27,7 +27,7 @@ describe('watching a task', { concurrency: true }, () => {
     });
 
   /** Polls without a pause, so that the next request meets a delivery that is just closing. */
-  async function untilDelivered(taskId: string, attempts: number): Promise<ApiTask> {
+  async function waitForDelivered(taskId: string, attempts: number): Promise<ApiTask> {
     const deadline = Date.now() + GIVE_UP_MS;
     for (;;) {
       const { data } = (await account.client.get(taskId)).body;
@@ -75,11 +75,11 @@ describe('watching a task', { concurrency: true }, () => {
   it('redelivers the callback whenever its owner requests it, also at the moment a delivery ends', async () => {
     const taskId = await create('a boat', '/ok/again');
     for (let deliveries = 1; deliveries <= REDELIVERIES; deliveries++) {
-      await untilDelivered(taskId, deliveries);
+      await waitForDelivered(taskId, deliveries);
       const { status } = await account.client.send('POST', `/v1/tasks/${taskId}/callback/redeliver`);
       assert.equal(status, 200);
     }
-    const task = await untilDelivered(taskId, REDELIVERIES + 1);
+    const task = await waitForDelivered(taskId, REDELIVERIES + 1);
 
     assert.equal(task.status, 'success');
     const received = await outside.callbacksOf(taskId);

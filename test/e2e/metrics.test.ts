@@ -16,7 +16,7 @@ import type { DatabaseWire } from '../support/database-wire.ts';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom, TestAccount } from '../support/darkroom.ts';
 import { adminUrl } from '../support/test-database.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 import { everyMetric } from '../telemetry/every-metric.ts';
 import { parseExposition, scrape } from '../telemetry/exposition.ts';
 import type { Exposition } from '../telemetry/exposition.ts';
@@ -63,7 +63,7 @@ describe('the metrics of a running service', () => {
     const created = await account.client.create({ ...BODY, ...more });
     assert.equal(created.status, 200, JSON.stringify(created.body));
     const { taskId } = created.body.data;
-    const task = await account.client.untilTerminal(taskId);
+    const task = await account.client.waitForTerminal(taskId);
     assert.equal(task.status, 'success', JSON.stringify(task));
     return taskId;
   }
@@ -106,7 +106,10 @@ describe('the metrics of a running service', () => {
   it('count the results of callbacks and egress', async () => {
     await runTask({ callback: { url: `${receiverUrl}/ok` } });
     await runTask({ callback: { url: `${receiverUrl}/gone` } });
-    await until('both are over', async () => (await scrape(worker)).value('darkroom_callback_deliveries_total') === 2);
+    await waitFor(
+      'both are over',
+      async () => (await scrape(worker)).value('darkroom_callback_deliveries_total') === 2,
+    );
     const seen = await scrape(worker);
 
     assert.equal(seen.value('darkroom_callback_deliveries_total', { state: 'delivered' }), 1);
@@ -118,13 +121,13 @@ describe('the metrics of a running service', () => {
   });
 
   it('report dependencies up, workers running and nothing held for long', async () => {
-    await until('the figures of the quiet service', async () => {
+    await waitFor('the figures of the quiet service', async () => {
       const seen = await scrape(worker);
       return seen.value('darkroom_tasks_open') === 0 && seen.value('darkroom_outbox_rows') === 0;
     });
     for (const url of [api, worker]) {
       for (const name of ['darkroom_database_up', 'darkroom_store_up', 'darkroom_temporal_up']) {
-        await until(`${name} of ${url}`, async () => (await scrape(url)).value(name) === 1);
+        await waitFor(`${name} of ${url}`, async () => (await scrape(url)).value(name) === 1);
       }
       const seen = await scrape(url);
       assert.equal(seen.value('darkroom_holds_open_micro_usd'), 0);
@@ -143,7 +146,7 @@ describe('the metrics of a running service', () => {
       const polls = async () => (await scrape(worker)).value('temporal_num_pollers', { ...labels, task_queue: queue });
       // There is none between one poll and the next.
       let seen = 0;
-      await until(`the worker polls ${queue}`, async () => {
+      await waitFor(`the worker polls ${queue}`, async () => {
         seen = (await polls()) ?? 0;
         return seen > 0;
       });
@@ -215,15 +218,15 @@ describe('the metrics of a running service', () => {
   it('are served while the database is down, report that, and recover with it', async () => {
     wire.cut();
     for (const url of [api, worker]) {
-      await until(
+      await waitFor(
         'the database is seen to be away',
         async () => (await scrape(url)).value('darkroom_database_up') === 0,
       );
       const seen = await scrape(url);
-      await until('Temporal is still there', async () => (await scrape(url)).value('darkroom_temporal_up') === 1);
+      await waitFor('Temporal is still there', async () => (await scrape(url)).value('darkroom_temporal_up') === 1);
       assert.equal(seen.families.has('darkroom_http_requests_total'), true);
       // An unknown value is not exported.
-      await until('old figures go', async () => (await scrape(url)).value('darkroom_tasks_open') === undefined);
+      await waitFor('old figures go', async () => (await scrape(url)).value('darkroom_tasks_open') === undefined);
     }
     const probe = await fetch(`${worker}/readyz`);
     assert.equal(probe.status, 503);
@@ -231,9 +234,9 @@ describe('the metrics of a running service', () => {
     assert.equal((await fetch(`${worker}/healthz`)).status, 200);
 
     wire.repair();
-    await until('the database is seen again', async () => (await scrape(worker)).value('darkroom_database_up') === 1);
-    await until('the worker is ready', async () => (await fetch(`${worker}/readyz`)).status === 200);
-    await until('figures are back', async () => (await scrape(worker)).value('darkroom_tasks_open') === 0);
+    await waitFor('the database is seen again', async () => (await scrape(worker)).value('darkroom_database_up') === 1);
+    await waitFor('the worker is ready', async () => (await fetch(`${worker}/readyz`)).status === 200);
+    await waitFor('figures are back', async () => (await scrape(worker)).value('darkroom_tasks_open') === 0);
     await runTask();
   });
 
@@ -265,6 +268,6 @@ describe('the metrics of a running service', () => {
     assert.ok(seen.includes(503), JSON.stringify(seen));
     assert.ok(!seen.slice(firstBad).includes(200));
     await role?.start();
-    await until('it is ready again', async () => (await ready().catch(() => 0)) === 200);
+    await waitFor('it is ready again', async () => (await ready().catch(() => 0)) === 200);
   });
 });

@@ -46,7 +46,7 @@ describe('a video of an upstream', () => {
     const prompt = `${randomUUID()} a harbour ${behaviour}`;
     const created = await account.client.create({ model, input: { prompt, duration: 2 } });
     assert.equal(created.status, 200, JSON.stringify(created.body));
-    const task = await account.client.untilTerminal(created.body.data.taskId);
+    const task = await account.client.waitForTerminal(created.body.data.taskId);
     assert.deepEqual(await verifyLedger(darkroom.testDatabase.database), []);
     return { prompt, task };
   }

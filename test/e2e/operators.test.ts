@@ -13,7 +13,7 @@ import { startDarkroomWithUpstreams } from '../support/darkroom-with-upstreams.t
 import type { DarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';
 import type { TestAccount } from '../support/darkroom.ts';
 import { temporalAddress } from '../support/test-namespace.ts';
-import { GIVE_UP_MS, until } from '@darkroom/testing/until';
+import { GIVE_UP_MS, waitFor } from '@darkroom/testing/wait-for';
 
 /** Between an operator's action and its effect on a task that is read: a few seconds, on a busy machine more. */
 const SEEN_WITHIN_MS = 60_000;
@@ -43,7 +43,7 @@ describe('an operator with the Temporal CLI', { concurrency: true }, () => {
       input: { prompt: `${marker} [slow 600000]` },
       callback: { url: `${outside.receiver.url}/ok/operators` },
     });
-    await outside.untilProvider(marker, 'poll');
+    await outside.waitForProvider(marker, 'poll');
     assert.equal((await account.client.get(taskId)).body.data.status, 'handling');
     return { account, taskId, marker };
   }
@@ -51,7 +51,7 @@ describe('an operator with the Temporal CLI', { concurrency: true }, () => {
   /** The task when it has ended, which it does soon. */
   async function seenInTime(account: TestAccount, taskId: string): Promise<ApiTask> {
     const begun = performance.now();
-    const task = await account.client.untilTerminal(taskId);
+    const task = await account.client.waitForTerminal(taskId);
     const tookMs = performance.now() - begun;
     assert.ok(tookMs <= SEEN_WITHIN_MS, `seen after ${tookMs} ms`);
     return task;
@@ -72,11 +72,11 @@ describe('an operator with the Temporal CLI', { concurrency: true }, () => {
     assert.equal(task.error?.code, 'TASK_FAILED');
     assert.equal(task.error.reason, 'terminated');
     await outside.assertSettled(account);
-    const received = await outside.untilCalledBack(taskId);
+    const received = await outside.waitForCalledBack(taskId);
     assert.equal(received.length, 1);
     assert.match(received[0]?.body ?? '', /"reason":"terminated"/);
     // Its own workflow can no longer notify the provider.
-    await outside.untilProvider(marker, 'cancel');
+    await outside.waitForProvider(marker, 'cancel');
     assert.deepEqual(await repairsOf(taskId), [['settled', 'handling']]);
   });
 
@@ -85,7 +85,7 @@ describe('an operator with the Temporal CLI', { concurrency: true }, () => {
     await temporalCli('workflow', 'terminate', '--workflow-id', taskId, '--reason', 'by accident');
 
     // The repair skips a task that changed in the last seconds; its own schedule would come within a minute.
-    await until('the repair settles the task', async () => {
+    await waitFor('the repair settles the task', async () => {
       await temporalCli('schedule', 'trigger', '--schedule-id', `${outside.darkroom.installationId}-maintain`);
       return (await outside.callbacksOf(taskId)).length > 0;
     });
@@ -104,7 +104,7 @@ describe('an operator with the Temporal CLI', { concurrency: true }, () => {
     assert.equal(task.error?.code, 'TASK_CANCELLED');
     assert.equal(task.error.reason, 'cancelled');
     await outside.assertSettled(account);
-    const received = await outside.untilCalledBack(taskId);
+    const received = await outside.waitForCalledBack(taskId);
     assert.equal(received.length, 1);
     assert.match(received[0]?.body ?? '', /"code":"TASK_CANCELLED"/);
   });
@@ -113,23 +113,23 @@ describe('an operator with the Temporal CLI', { concurrency: true }, () => {
     const account = await outside.darkroom.createAccount();
     const succeeding = await outside.create(account, { model: 'test/openai', input: { prompt: 'a boat' } });
     const failing = await outside.create(account, { model: 'test/openai', input: { prompt: 'a boat [content]' } });
-    await account.client.untilTerminal(succeeding);
-    await account.client.untilTerminal(failing);
+    await account.client.waitForTerminal(succeeding);
+    await account.client.waitForTerminal(failing);
 
     const list = async (query: string): Promise<readonly string[]> => {
       const listed: unknown = JSON.parse(await temporalCli('workflow', 'list', '--query', query, '-o', 'json'));
       return (listed as { execution: { workflowId: string } }[]).map(({ execution }) => execution.workflowId);
     };
     // Lists lag a little behind (Temporal's visibility is eventual).
-    const untilListed = (query: string, taskId: string): Promise<void> =>
-      until(`${query} lists the task alone`, async () => {
+    const waitForListed = (query: string, taskId: string): Promise<void> =>
+      waitFor(`${query} lists the task alone`, async () => {
         const ids = await list(query);
         return ids.length === 1 && ids[0] === taskId;
       });
 
-    await untilListed(`TaskStatus="success" AND AccountId="${account.id}"`, succeeding);
-    await untilListed(`TaskStatus="fail" AND AccountId="${account.id}" AND Model="test/openai"`, failing);
-    await untilListed(`ErrorCode="TASK_FAILED" AND AccountId="${account.id}"`, failing);
+    await waitForListed(`TaskStatus="success" AND AccountId="${account.id}"`, succeeding);
+    await waitForListed(`TaskStatus="fail" AND AccountId="${account.id}" AND Model="test/openai"`, failing);
+    await waitForListed(`ErrorCode="TASK_FAILED" AND AccountId="${account.id}"`, failing);
     assert.deepEqual(await list('AccountId="acct_nobody"'), []);
   });
 });

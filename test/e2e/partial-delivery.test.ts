@@ -102,7 +102,7 @@ describe('a provider that delivers another number than requested', { concurrency
     const input = { prompt: String(delivered), n: ASKED };
     const { status, body } = await account.client.create({ model: 'test/several', input });
     assert.equal(status, 200, JSON.stringify(body));
-    const task = await account.client.untilTerminal(body.data.taskId);
+    const task = await account.client.waitForTerminal(body.data.taskId);
     assert.deepEqual(await verifyLedger(darkroom.testDatabase.database), []);
     return task;
   }

@@ -51,7 +51,7 @@ describe('a task of an upstream', { concurrency: AT_ONCE }, () => {
   /** Runs a task until it ends. */
   async function run(protocol: Parameters<typeof start>[0], behaviour: string, more?: object): Promise<Finished> {
     const { account, marker, taskId } = await start(protocol, behaviour, more);
-    const task = await account.client.untilTerminal(taskId);
+    const task = await account.client.waitForTerminal(taskId);
     await outside.assertSettled(account);
     return { task, log: await outside.providerLog(marker) };
   }
@@ -125,29 +125,29 @@ describe('a task of an upstream', { concurrency: AT_ONCE }, () => {
     it(`${protocol}: fails as TASK_TIMEOUT when the provider takes longer than the timeout of the caller`, async () => {
       const { account, marker, taskId } = await start(protocol, '[slow 600000]', { timeoutSeconds: 2 });
 
-      const task = await account.client.untilTerminal(taskId);
+      const task = await account.client.waitForTerminal(taskId);
       assert.equal(task.status, 'fail');
       assert.equal(task.error?.code, 'TASK_TIMEOUT');
       assert.equal(task.error.reason, 'timed_out');
       assert.deepEqual(task.billing, RELEASED);
       await outside.assertSettled(account);
-      if (protocol !== 'openai') await outside.untilProvider(marker, 'cancel');
+      if (protocol !== 'openai') await outside.waitForProvider(marker, 'cancel');
     });
 
     // Proves C4-2.
     it(`${protocol}: fails as TASK_CANCELLED, without a charge, when it is cancelled while the provider works`, async () => {
       const { account, marker, taskId } = await start(protocol, '[slow 600000]');
-      await outside.untilProvider(marker, 'submit');
+      await outside.waitForProvider(marker, 'submit');
 
       const answer = await account.client.send('POST', `/v1/tasks/${taskId}/cancel`);
       assert.equal(answer.status, 200);
-      const task = await account.client.untilTerminal(taskId);
+      const task = await account.client.waitForTerminal(taskId);
       assert.equal(task.status, 'fail');
       assert.equal(task.error?.code, 'TASK_CANCELLED');
       assert.deepEqual(task.billing, RELEASED);
       await outside.assertSettled(account);
       // A synchronous interface has no request for it: there the job ends with the connection.
-      if (protocol !== 'openai') await outside.untilProvider(marker, 'cancel');
+      if (protocol !== 'openai') await outside.waitForProvider(marker, 'cancel');
     });
   }
 
@@ -178,13 +178,13 @@ describe('a task of an upstream', { concurrency: AT_ONCE }, () => {
   for (const protocol of ['replicate', 'tasks'] as const) {
     it(`${protocol}: stops the job at the provider when it is cancelled before the submit was answered`, async () => {
       const { account, marker, taskId } = await start(protocol, '[delay-submit 4000] [slow 600000]');
-      await outside.untilProvider(marker, 'submit');
+      await outside.waitForProvider(marker, 'submit');
 
       await account.client.send('POST', `/v1/tasks/${taskId}/cancel`);
-      const task = await account.client.untilTerminal(taskId);
+      const task = await account.client.waitForTerminal(taskId);
 
       assert.equal(task.error?.code, 'TASK_CANCELLED');
-      await outside.untilProvider(marker, 'cancel');
+      await outside.waitForProvider(marker, 'cancel');
     });
   }
 
@@ -200,10 +200,10 @@ describe('a task of an upstream', { concurrency: AT_ONCE }, () => {
         model: 'test/tasks',
         input: { prompt: `${marker} [slow 600000] [bills ${billed}]` },
       });
-      await outside.untilProvider(marker, 'poll');
+      await outside.waitForProvider(marker, 'poll');
       await account.client.send('POST', `/v1/tasks/${taskId}/cancel`);
 
-      const task = await account.client.untilTerminal(taskId);
+      const task = await account.client.waitForTerminal(taskId);
 
       assert.equal(task.error?.code, 'TASK_CANCELLED');
       assert.equal(task.billing.captured, captured);
@@ -214,14 +214,14 @@ describe('a task of an upstream', { concurrency: AT_ONCE }, () => {
 
   it('ends as cancelled when the work is done before Temporal receives the accepted cancel', async () => {
     const { account, marker, taskId } = await start('replicate', '[slow 1500]');
-    await outside.untilProvider(marker, 'submit');
+    await outside.waitForProvider(marker, 'submit');
     // What accepting a cancel writes, except for the notification of Temporal: in this test it never comes.
     await outside.darkroom.testDatabase.database.query(
       { name: 'test_accept_cancel', text: 'UPDATE tasks SET cancel_requested_at = now() WHERE id = $1' },
       [taskId],
     );
 
-    const task = await account.client.untilTerminal(taskId);
+    const task = await account.client.waitForTerminal(taskId);
     assert.equal(task.status, 'fail');
     assert.equal(task.error?.code, 'TASK_CANCELLED');
     assert.deepEqual(task.billing, RELEASED);
@@ -231,13 +231,13 @@ describe('a task of an upstream', { concurrency: AT_ONCE }, () => {
 
   it('captures what the provider bills for work that was done when its cancel was accepted', async () => {
     const { account, marker, taskId } = await start('tasks', '[slow 1500] [bills 0.004]');
-    await outside.untilProvider(marker, 'submit');
+    await outside.waitForProvider(marker, 'submit');
     await outside.darkroom.testDatabase.database.query(
       { name: 'test_accept_cancel', text: 'UPDATE tasks SET cancel_requested_at = now() WHERE id = $1' },
       [taskId],
     );
 
-    const task = await account.client.untilTerminal(taskId);
+    const task = await account.client.waitForTerminal(taskId);
 
     assert.equal(task.error?.code, 'TASK_CANCELLED');
     assert.equal(task.billing.captured, '0.004');

@@ -13,7 +13,7 @@ import { openEventSource } from '../http/event-source.ts';
 import type { EventSourceReader } from '../http/event-source.ts';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom, TestAccount } from '../support/darkroom.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 
 /** Sends a token every 5 s. */
 const ENDLESS = textDefinition({
@@ -91,7 +91,7 @@ async function openAll(account: TestAccount): Promise<OpenResponsesOfTest> {
   const { taskId } = body.data;
   const place = `/v1/tasks/${taskId}`;
   const events = await openEventSource(`${here}${place}/events`, account.client.key);
-  await events.until(1);
+  await events.waitFor(1);
   const text = { model: 'acme/endless', max_tokens: 500, ...question };
   const asked = { model: 'acme/endless', max_output_tokens: 500, input: 'Write a long essay.', stream: true };
   const call = { name: 'get_task', arguments: { task_id: taskId, wait_seconds: 120 } };
@@ -108,7 +108,7 @@ async function openAll(account: TestAccount): Promise<OpenResponsesOfTest> {
       { Accept: 'application/json, text/event-stream' },
     ),
   ];
-  await until('the text calls are under way', async () => (await callsUnderWay(account)) === 3);
+  await waitFor('the text calls are under way', async () => (await callsUnderWay(account)) === 3);
   return {
     taskId,
     events,
@@ -141,7 +141,7 @@ async function assertAllEnd(open: OpenResponsesOfTest, account: TestAccount, sta
   assert.match(tool.text, /"isError":true/);
 
   // What was delivered is charged, and nothing is held.
-  await until('the text calls are settled', async () => (await callsUnderWay(account)) === 0);
+  await waitFor('the text calls are settled', async () => (await callsUnderWay(account)) === 0);
   const paid = await darkroom.testDatabase.database.query<{ captured: bigint }>(
     { name: 'test_paid', text: 'SELECT captured_micro_usd AS captured FROM text_calls WHERE account_id = $1' },
     [account.id],
@@ -222,11 +222,11 @@ describe('open responses', () => {
     const ended = await fetch(`${elsewhere}/session`, { method: 'DELETE', headers: session });
     assert.equal(ended.status, 200);
 
-    await until('the stream of the session has ended', isOver);
+    await waitFor('the stream of the session has ended', isOver);
     assert.equal(isOtherOver(), false);
     const statusOf = async (headers: Record<string, string>): Promise<number> =>
       (await fetch(`${here}/session`, { headers })).status;
-    await until('this process has forgotten the session', async () => (await statusOf(session)) === 401);
+    await waitFor('this process has forgotten the session', async () => (await statusOf(session)) === 401);
     assert.equal(await statusOf(other), 200);
   });
 });

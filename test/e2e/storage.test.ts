@@ -7,7 +7,7 @@ import { listStored } from '../http/stored-outputs.ts';
 import { scheduleIds } from '../../src/temporal/schedules.ts';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom } from '../support/darkroom.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 
 describe('a promotion in a complete installation', () => {
   let darkroom: Darkroom;
@@ -20,7 +20,7 @@ describe('a promotion in a complete installation', () => {
   it('is accepted immediately and persistent soon, by a workflow that can be found by the output id', async () => {
     const { client } = await darkroom.createAccount();
     const created = await client.create({ model: 'darkroom/scene', input: { prompt: 'a lighthouse at sunset' } });
-    const task = await client.untilTerminal(created.body.data.taskId);
+    const task = await client.waitForTerminal(created.body.data.taskId);
     const [output] = task.output ?? [];
     assert.ok(output);
 
@@ -30,7 +30,7 @@ describe('a promotion in a complete installation', () => {
 
     const decisions = answers.map(({ body }) => body.data as unknown as { accepted: readonly string[] });
     assert.equal(decisions.filter(({ accepted }) => accepted.length === 1).length, 1);
-    await until('the output is persistent', async () => {
+    await waitFor('the output is persistent', async () => {
       const [item] = (await listStored({ client })).items;
       return item?.storage_tier === 'persistent' && item.status === 'available' && item.retainUntil === 0;
     });
@@ -50,7 +50,7 @@ describe('a promotion in a complete installation', () => {
     for (const id of scheduleIds(darkroom.installationId)) {
       const handle = darkroom.temporal.schedule.getHandle(id);
       await handle.trigger();
-      await until(`${id} ends well`, async () => {
+      await waitFor(`${id} ends well`, async () => {
         const { info } = await handle.describe();
         const [action] = info.recentActions;
         if (action === undefined) return false;

@@ -25,7 +25,7 @@ import type { AppWithClock } from '../http/stored-outputs.ts';
 import { body } from '../tasks/task-room.ts';
 import { startMaintenanceWorker } from '../support/maintenance-worker.ts';
 import type { MaintenanceWorker } from '../support/maintenance-worker.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 import '../support/quiet-temporal.ts';
 
 const MINUTE_MS = 60_000;
@@ -129,7 +129,7 @@ describe('a stored output', () => {
     const { id, key, end } = await stored(account);
     await account.client.send('POST', '/v1/storages/promote', [id]);
     launcher.wake();
-    await until('the output is persistent', async () => {
+    await waitFor('the output is persistent', async () => {
       const [item] = (await listStored(account)).items;
       return item?.storage_tier === 'persistent';
     });
@@ -276,7 +276,7 @@ describe('a stored output', () => {
 
     await app.later(3 * MINUTE_MS, async () => {
       assert.equal((await expire()).requested, 1);
-      await until('the output is persistent', async () => {
+      await waitFor('the output is persistent', async () => {
         const [item] = (await listStored(account)).items;
         return item?.storage_tier === 'persistent' && item.status === 'available';
       });

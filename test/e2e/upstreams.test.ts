@@ -8,7 +8,7 @@ import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import type { ApiTask } from '../support/api-client.ts';
 import { startDarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 import type { DarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';
 import type { TestAccount } from '../support/darkroom.ts';
 import type { LogLine } from '../support/test-provider/log.ts';
@@ -62,7 +62,7 @@ describe('an upstream that tasks share', { concurrency: true }, () => {
   }
 
   async function end({ account, taskId }: Started): Promise<ApiTask> {
-    const task = await account.client.untilTerminal(taskId);
+    const task = await account.client.waitForTerminal(taskId);
     await outside.assertSettled(account);
     return task;
   }
@@ -95,9 +95,9 @@ describe('an upstream that tasks share', { concurrency: true }, () => {
 
   it('gives the slot of a cancelled task to the next, which was not rejected while it waited', async () => {
     const first = await start('single', '[slow 600000]');
-    await outside.untilProvider(first.marker, 'submit');
+    await outside.waitForProvider(first.marker, 'submit');
     const second = await start('single', '');
-    await until('the second task is begun', async () => {
+    await waitFor('the second task is begun', async () => {
       const { body } = await second.account.client.get(second.taskId);
       return body.data.status === 'handling';
     });
@@ -113,7 +113,7 @@ describe('an upstream that tasks share', { concurrency: true }, () => {
 
   it('gets no requests from any task for as long as its Retry-After says', async () => {
     const first = await start('busy', '[reject-first 1] [retry-after 4]');
-    await outside.untilProvider(first.marker, 'rejected');
+    await outside.waitForProvider(first.marker, 'rejected');
     const others = await Promise.all([start('busy', ''), start('busy', '')]);
     for (const task of [first, ...others]) assert.equal((await end(task)).status, 'success');
 
@@ -141,7 +141,7 @@ describe('an upstream that tasks share', { concurrency: true }, () => {
 
   it('is followed by the next of its route after a definite rejection', async () => {
     const task = await start('spared', '[slow 600000]');
-    await outside.untilProvider(task.marker, 'poll');
+    await outside.waitForProvider(task.marker, 'poll');
     await task.account.client.send('POST', `/v1/tasks/${task.taskId}/cancel`);
 
     assert.equal((await end(task)).error?.code, 'TASK_CANCELLED');

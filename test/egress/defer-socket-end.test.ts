@@ -16,7 +16,7 @@ import { createServer as createTlsServer } from 'node:tls';
 import { createUpstreamDownload } from '../../src/providers/upstream-download.ts';
 import { createExchanges } from '../../src/upstreams/exchange.ts';
 import { letPass } from '../support/let-pass.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 import { AMPLE_MS, BOUNDED, CERTIFICATE, KEY, egressOf } from './loopback.ts';
 
 /** A body in one piece is read completely before the reader's own buffer is full; larger ones are not. */
@@ -118,7 +118,7 @@ async function readTextLate(test: TestContext, ending: Ending, onFreshConnection
   );
   await begun;
   await Promise.race([ending.hasEnded, letPass(100)]);
-  await until('the exchange is over', () => (running.resume(), ended !== undefined), 1);
+  await waitFor('the exchange is over', () => (running.resume(), ended !== undefined), 1);
   if (ended instanceof Error) throw ended;
   return Buffer.concat(chunks);
 }

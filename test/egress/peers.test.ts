@@ -84,9 +84,11 @@ describe('the connections of a complete installation', () => {
 
   async function finish(body: { model: string; input: object; callback?: object }): Promise<string> {
     const taskId = await outside.create(account, body);
-    const task = await account.client.untilTerminal(taskId);
+    const task = await account.client.waitForTerminal(taskId);
     if (body.callback === undefined) return task.status;
-    const settled = await account.client.until(taskId, ({ callback }) => OVER_AND_DONE.includes(callback?.state ?? ''));
+    const settled = await account.client.waitFor(taskId, ({ callback }) =>
+      OVER_AND_DONE.includes(callback?.state ?? ''),
+    );
     return `${task.status}, ${settled.callback?.state}`;
   }
 

@@ -9,7 +9,7 @@ import { startDarkroomWithUpstreams } from '../support/darkroom-with-upstreams.t
 import type { DarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';
 import type { TestAccount } from '../support/darkroom.ts';
 import { letPass } from '../support/let-pass.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 
 const MODELS = {
   turns: [{ protocol: 'tasks', id: 'turns', concurrency: 1 }],
@@ -31,15 +31,15 @@ describe('tasks that wait for a capped upstream', { concurrency: true }, () => {
   /** Ends the upstream's only job. */
   async function end(account: TestAccount, taskId: string): Promise<void> {
     await account.client.send('POST', `/v1/tasks/${taskId}/cancel`);
-    assert.equal((await account.client.untilTerminal(taskId)).error?.code, 'TASK_CANCELLED');
+    assert.equal((await account.client.waitForTerminal(taskId)).error?.code, 'TASK_CANCELLED');
   }
 
   /** The prompts in the order in which the upstream received them. */
   const submitted = async (marker: string): Promise<readonly string[]> =>
     (await outside.providerLog(marker)).filter(({ kind }) => kind === 'submit').map(({ prompt }) => prompt ?? '');
 
-  const untilWaiting = (model: keyof typeof MODELS, count: number): Promise<void> =>
-    until(`${count} tasks wait for ${model}`, async () => {
+  const waitForWaiters = (model: keyof typeof MODELS, count: number): Promise<void> =>
+    waitFor(`${count} tasks wait for ${model}`, async () => {
       const rows = await outside.darkroom.testDatabase.database.query(
         { name: 'test_waiting', text: 'SELECT 1 FROM upstream_waits WHERE upstream = $1' },
         [model],
@@ -61,7 +61,7 @@ describe('tasks that wait for a capped upstream', { concurrency: true }, () => {
     const marker = `marker-${randomUUID()}`;
     const [busy, other] = [await outside.darkroom.createAccount(), await outside.darkroom.createAccount()];
     const first = await start(busy, 'turns', `${marker} first [slow 600000]`);
-    await outside.untilProvider(marker, 'submit');
+    await outside.waitForProvider(marker, 'submit');
     const tasks: (readonly [TestAccount, string])[] = [];
     for (const [account, name] of [
       [busy, 'busy-1'],
@@ -70,12 +70,12 @@ describe('tasks that wait for a capped upstream', { concurrency: true }, () => {
       [other, 'other-1'],
     ] as const) {
       tasks.push([account, await start(account, 'turns', `${marker} ${name}`)]);
-      await untilWaiting('turns', tasks.length);
+      await waitForWaiters('turns', tasks.length);
     }
 
     await end(busy, first);
     for (const [account, taskId] of tasks) {
-      const task = await account.client.untilTerminal(taskId);
+      const task = await account.client.waitForTerminal(taskId);
       assert.equal(task.status, 'success', JSON.stringify(task));
     }
 
@@ -93,14 +93,14 @@ describe('tasks that wait for a capped upstream', { concurrency: true }, () => {
     const marker = `marker-${randomUUID()}`;
     const account = await outside.darkroom.createAccount();
     const first = await start(account, 'waits', `${marker} first [slow 600000]`);
-    await outside.untilProvider(marker, 'submit');
+    await outside.waitForProvider(marker, 'submit');
     const waiting = await start(account, 'waits', `${marker} second`);
-    await untilWaiting('waits', 1);
+    await waitForWaiters('waits', 1);
     // A task that polled repeatedly would have done so by then.
     await letPass(10_000);
     await end(account, first);
 
-    assert.equal((await account.client.untilTerminal(waiting)).status, 'success');
+    assert.equal((await account.client.waitForTerminal(waiting)).status, 'success');
 
     assert.equal(await submitsOf(waiting), 2);
     const started = (await eventsOf(waiting)).flatMap((event) => event.activityTaskStartedEventAttributes ?? []);
@@ -112,20 +112,20 @@ describe('tasks that wait for a capped upstream', { concurrency: true }, () => {
     const marker = `marker-${randomUUID()}`;
     const account = await outside.darkroom.createAccount();
     const first = await start(account, 'leaves', `${marker} first [slow 600000]`);
-    await outside.untilProvider(marker, 'submit');
+    await outside.waitForProvider(marker, 'submit');
     const cancelled = await start(account, 'leaves', `${marker} cancelled`);
-    await untilWaiting('leaves', 1);
+    await waitForWaiters('leaves', 1);
     await end(account, cancelled);
-    await untilWaiting('leaves', 0);
+    await waitForWaiters('leaves', 0);
     // Far longer than it takes to enter the queue.
     const late = await start(account, 'leaves', `${marker} late`, { timeoutSeconds: 20 });
-    await untilWaiting('leaves', 1);
-    assert.equal((await account.client.untilTerminal(late)).error?.code, 'TASK_TIMEOUT');
-    await untilWaiting('leaves', 0);
+    await waitForWaiters('leaves', 1);
+    assert.equal((await account.client.waitForTerminal(late)).error?.code, 'TASK_TIMEOUT');
+    await waitForWaiters('leaves', 0);
 
     await end(account, first);
     const last = await start(account, 'leaves', `${marker} last`);
-    assert.equal((await account.client.untilTerminal(last)).status, 'success');
+    assert.equal((await account.client.waitForTerminal(last)).status, 'success');
     const order = await submitted(marker);
     assert.equal(order.length, 2, order.join());
     await outside.assertSettled(account);
@@ -135,15 +135,15 @@ describe('tasks that wait for a capped upstream', { concurrency: true }, () => {
     const marker = `marker-${randomUUID()}`;
     const account = await outside.darkroom.createAccount();
     const first = await start(account, 'raised', `${marker} first [slow 600000]`);
-    await outside.untilProvider(marker, 'submit');
+    await outside.waitForProvider(marker, 'submit');
     const waiting: string[] = [];
     for (const name of ['second', 'third']) {
       waiting.push(await start(account, 'raised', `${marker} ${name} [slow 600000]`));
-      await untilWaiting('raised', waiting.length);
+      await waitForWaiters('raised', waiting.length);
     }
 
     await outside.changeUpstream('raised', { concurrency: 3 });
-    await until('the new cap is in force', async () => {
+    await waitFor('the new cap is in force', async () => {
       const [row] = await outside.darkroom.testDatabase.database.query<{ cap: number }>({
         name: 'test_cap_in_force',
         text: `SELECT cap FROM upstream_states WHERE upstream = 'raised'`,
@@ -152,10 +152,10 @@ describe('tasks that wait for a capped upstream', { concurrency: true }, () => {
     });
     const newcomer = await start(account, 'raised', `${marker} newcomer`);
 
-    await until('three jobs are under way', async () => (await submitted(marker)).length === 3);
-    await untilWaiting('raised', 1);
+    await waitFor('three jobs are under way', async () => (await submitted(marker)).length === 3);
+    await waitForWaiters('raised', 1);
     for (const taskId of [...waiting, first]) await end(account, taskId);
-    assert.equal((await account.client.untilTerminal(newcomer)).status, 'success');
+    assert.equal((await account.client.waitForTerminal(newcomer)).status, 'success');
     const order = (await submitted(marker)).map((prompt) => prompt.split(' ')[1]);
     assert.deepEqual([order[0], order[3]], ['first', 'newcomer'], order.join());
     assert.deepEqual(new Set(order.slice(1, 3)), new Set(['second', 'third']));

@@ -28,7 +28,7 @@ describe('an account with more videos than a worker has slots', () => {
     }
 
     const created = await small.client.create({ model: 'darkroom/scene', input: { prompt: 'a red fox' } });
-    const task = await small.client.untilTerminal(created.body.data.taskId);
+    const task = await small.client.waitForTerminal(created.body.data.taskId);
 
     assert.equal(task.status, 'success');
     const [row] = await darkroom.testDatabase.database.query<{ done: number }>(

@@ -32,7 +32,7 @@ describe('an account with five thousand tasks waiting', () => {
     const before = await doneBy(large.id);
 
     const created = await small.client.create(request);
-    const task = await small.client.untilTerminal(created.body.data.taskId);
+    const task = await small.client.waitForTerminal(created.body.data.taskId);
 
     assert.equal(task.status, 'success');
     const during = (await doneBy(large.id)) - before;

@@ -10,7 +10,7 @@ import type { DatabaseWire } from '../support/database-wire.ts';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom, Role } from '../support/darkroom.ts';
 import { adminUrl } from '../support/test-database.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 
 describe('an api that is started before its database', () => {
   let wire: DatabaseWire;
@@ -37,7 +37,7 @@ describe('an api that is started before its database', () => {
       () => 'ready',
       (error: unknown) => error,
     );
-    await until('it says that it waits', async () =>
+    await waitFor('it says that it waits', async () =>
       (await readFile(darkroom.logFile, 'utf8')).slice(length).includes('waiting for PostgreSQL'),
     );
     return { started };

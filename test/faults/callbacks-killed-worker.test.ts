@@ -25,12 +25,12 @@ describe('a callback whose worker is killed', () => {
       input: { prompt: 'a boat' },
       callback: { url: `${receiver.url}/slow/4000` },
     });
-    await outside.untilCalledBack(taskId);
+    await outside.waitForCalledBack(taskId);
     await worker.kill();
     await worker.start();
 
     // Temporal notices a dead attempt by its timeout, 20 s (workflows/activity-options.ts).
-    const task = await account.client.until(taskId, ({ callback }) => callback?.state === 'delivered');
+    const task = await account.client.waitFor(taskId, ({ callback }) => callback?.state === 'delivered');
     assert.deepEqual(task.callback, { state: 'delivered', attempts: 2, nextAttempt: 0 });
     assert.equal(task.status, 'success');
     assert.equal((await outside.callbacksOf(taskId)).length, 2);

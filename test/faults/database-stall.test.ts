@@ -17,7 +17,7 @@ import { createGate, startHeldAnswers } from '../support/held-answers.ts';
 import type { HeldAnswers } from '../support/held-answers.ts';
 import { letPass } from '../support/let-pass.ts';
 import { adminUrl } from '../support/test-database.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 
 /** Longer than the heartbeat timeout of 10 s, and shorter than the 15 s after which the database ends a statement. */
 const STALL_MS = 13_000;
@@ -65,7 +65,7 @@ it('a submit that waits for the database at its very beginning is not started a 
   await worker.kill('SIGTERM');
   const taskId = await world.create(account, { model: 'test/openai', input: { prompt: 'a stalled lake' } });
   const workflow = darkroom.temporal.workflow.getHandle(taskId);
-  await until('its workflow exists', () =>
+  await waitFor('its workflow exists', () =>
     workflow.describe().then(
       () => true,
       () => false,
@@ -79,14 +79,14 @@ it('a submit that waits for the database at its very beginning is not started a 
   await locker.query('BEGIN');
   await locker.query('SELECT 1 FROM tasks WHERE id = $1 FOR UPDATE', [taskId]);
   await worker.start();
-  await until('a worker has its submit', async () => (await pending())?.lastStartedTime != null);
+  await waitFor('a worker has its submit', async () => (await pending())?.lastStartedTime != null);
   await letPass(STALL_MS);
   // An attempt that waits too long for the row ends before the next one starts.
   const lastFailure = (await pending())?.lastFailure;
   assert.equal(lastFailure?.timeoutFailureInfo ?? null, null, 'an attempt was taken for dead');
   await locker.end();
 
-  assert.equal((await account.client.untilTerminal(taskId)).status, 'success');
+  assert.equal((await account.client.waitForTerminal(taskId)).status, 'success');
   assert.equal((await world.providerLog('a stalled lake')).filter(({ kind }) => kind === 'submit').length, 1);
 });
 
@@ -117,22 +117,22 @@ it('a stall of 22 s under every activity leads to one submit, one settlement, an
   await locker.query('BEGIN');
   await locker.query('SELECT 1 FROM tasks WHERE id = $1 FOR UPDATE', [begun]);
   await worker?.start();
-  await untilLocked(`%SET status = 'handling'%`);
+  await waitForLock(`%SET status = 'handling'%`);
   await create('settling', 'test/replicate', `[file-redirect ${held.url}/settled]`, locked);
-  await until('a file is asked for', () => held.asked('/settled') > 0);
+  await waitFor('a file is asked for', () => held.asked('/settled') > 0);
   await locker.query('SELECT 1 FROM account_counters WHERE account_id = $1 FOR UPDATE', [locked.id]);
   locking.open();
-  await untilLocked('%UPDATE account_counters%held_micro_usd%');
+  await waitForLock('%UPDATE account_counters%held_micro_usd%');
   await create('archiving', 'test/replicate', `[file-redirect ${held.url}/archived]`);
-  await until('another file is asked for', () => held.asked('/archived') > 0);
+  await waitFor('another file is asked for', () => held.asked('/archived') > 0);
   const again = await create('again', 'test/openai');
   await create('recorded', 'test/openai');
-  await until('both are called back', () => held.asked('/again') > 0 && held.asked('/recorded') > 0);
+  await waitFor('both are called back', () => held.asked('/again') > 0 && held.asked('/recorded') > 0);
   await create('awaited', 'test/tasks', `[slow ${JOB_MS}]`);
   await create('submitted', 'test/replicate', `[delay-submit ${JOB_MS}]`);
-  await Promise.all([world.untilProvider('a awaited', 'poll'), world.untilProvider('a submitted', 'submit')]);
+  await Promise.all([world.waitForProvider('a awaited', 'poll'), world.waitForProvider('a submitted', 'submit')]);
   finishing.open();
-  await until('its first attempt is recorded', () => isFinished(again));
+  await waitFor('its first attempt is recorded', () => isFinished(again));
 
   wire.stall();
   stalling.open();
@@ -142,7 +142,7 @@ it('a stall of 22 s under every activity leads to one submit, one settlement, an
   wire.resume();
 
   for (const [name, { taskId, owner }] of tasks) {
-    const task = await owner.client.until(taskId, ({ callback }) => callback?.state === 'delivered');
+    const task = await owner.client.waitFor(taskId, ({ callback }) => callback?.state === 'delivered');
     assert.equal(task.status, 'success', name);
     const submits = (await world.providerLog(`a ${name} pier`)).filter(({ kind }) => kind === 'submit');
     assert.equal(submits.length, 1, `submits of ${name}`);
@@ -155,8 +155,8 @@ it('a stall of 22 s under every activity leads to one submit, one settlement, an
 });
 
 /** Waits until a statement of a process waits for a row. @param pattern of its text, in LIKE syntax. */
-async function untilLocked(pattern: string): Promise<void> {
-  await until(`${pattern} waits`, async () => (await direct.query(SELECT_WAITING, [pattern])).length > 0);
+async function waitForLock(pattern: string): Promise<void> {
+  await waitFor(`${pattern} waits`, async () => (await direct.query(SELECT_WAITING, [pattern])).length > 0);
 }
 
 async function isFinished(taskId: string): Promise<boolean> {

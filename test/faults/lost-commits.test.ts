@@ -14,7 +14,7 @@ import type { DarkroomWithUpstreams } from '../support/darkroom-with-upstreams.t
 import type { TestAccount } from '../support/darkroom.ts';
 import { MODEL_PRICE, UPSTREAM_PROTOCOLS } from '../support/model-files.ts';
 import { keepRows } from '../support/older-database.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 
 /** One create request, which may be sent again. */
 interface Sent {
@@ -90,20 +90,20 @@ describe('a task whose commits the database has lost', () => {
       const sent = await prepare(`test/${protocol}`);
       const before = await keepRows(outside.darkroom.testDatabase);
       const { taskId } = await send(sent);
-      const first = await sent.account.client.untilTerminal(taskId);
-      await outside.untilCalledBack(taskId);
+      const first = await sent.account.client.waitForTerminal(taskId);
+      await outside.waitForCalledBack(taskId);
       const { runId } = await runOf(taskId);
 
       await before.putBack();
-      await until('the task is gone', async () => (await sent.account.client.get(taskId)).status === 404);
+      await waitFor('the task is gone', async () => (await sent.account.client.get(taskId)).status === 404);
       const again = await send(sent);
-      const task = await sent.account.client.untilTerminal(taskId);
+      const task = await sent.account.client.waitForTerminal(taskId);
 
       assert.deepEqual(again, { taskId, isReplay: false });
       assert.notEqual((await runOf(taskId)).runId, runId);
       await assertSucceededOnce(sent, task);
       assert.equal(task.output?.[0]?.sha256, first.output?.[0]?.sha256);
-      await until('the second callback', async () => (await announced(taskId)).length === 2);
+      await waitFor('the second callback', async () => (await announced(taskId)).length === 2);
       assert.deepEqual(await announced(taskId), ['success', 'success']);
     });
 
@@ -111,7 +111,7 @@ describe('a task whose commits the database has lost', () => {
       const sent = await prepare(`test/${protocol}`, '[slow 4000]');
       const before = await keepRows(outside.darkroom.testDatabase);
       const { taskId } = await send(sent);
-      await outside.untilProvider(sent.marker, 'submit');
+      await outside.waitForProvider(sent.marker, 'submit');
 
       await before.putBack();
       const failure = await failureOf(taskId);
@@ -122,7 +122,7 @@ describe('a task whose commits the database has lost', () => {
       assert.equal((await sent.account.client.get(taskId)).status, 404);
 
       await send(sent);
-      await assertSucceededOnce(sent, await sent.account.client.untilTerminal(taskId));
+      await assertSucceededOnce(sent, await sent.account.client.waitForTerminal(taskId));
     });
   }
 
@@ -132,7 +132,7 @@ describe('a task whose commits the database has lost', () => {
     await worker?.kill('SIGTERM');
     const before = await keepRows(outside.darkroom.testDatabase);
     const { taskId } = await send(sent);
-    await until('the workflow is there', async () => (await runOf(taskId).catch(() => undefined)) !== undefined);
+    await waitFor('the workflow is there', async () => (await runOf(taskId).catch(() => undefined)) !== undefined);
     await before.putBack();
     await worker?.start();
 
@@ -141,7 +141,7 @@ describe('a task whose commits the database has lost', () => {
     assert.equal(await submits(sent), 0);
 
     await send(sent);
-    await assertSucceededOnce(sent, await sent.account.client.untilTerminal(taskId));
+    await assertSucceededOnce(sent, await sent.account.client.waitForTerminal(taskId));
   });
 
   it('succeeds again when it had succeeded since it was accepted, although no client repeats it', async () => {
@@ -149,15 +149,15 @@ describe('a task whose commits the database has lost', () => {
     const [worker] = outside.darkroom.workers;
     await worker?.kill('SIGTERM');
     const { taskId } = await send(sent);
-    await until('the workflow is there', async () => (await runOf(taskId).catch(() => undefined)) !== undefined);
+    await waitFor('the workflow is there', async () => (await runOf(taskId).catch(() => undefined)) !== undefined);
     const queued = await keepRows(outside.darkroom.testDatabase);
     await worker?.start();
-    await sent.account.client.untilTerminal(taskId);
-    await outside.untilCalledBack(taskId);
+    await sent.account.client.waitForTerminal(taskId);
+    await outside.waitForCalledBack(taskId);
 
     await queued.putBack();
 
-    await assertSucceededOnce(sent, await sent.account.client.untilTerminal(taskId));
+    await assertSucceededOnce(sent, await sent.account.client.waitForTerminal(taskId));
     assert.ok(!(await announced(taskId)).includes('fail'));
   });
 
@@ -165,15 +165,15 @@ describe('a task whose commits the database has lost', () => {
     it(`succeeds again when it had succeeded since ${protocol} accepted it`, async () => {
       const sent = await prepare(`test/${protocol}`, '[hold]');
       const { taskId } = await send(sent);
-      await outside.untilProvider(sent.marker, 'poll');
+      await outside.waitForProvider(sent.marker, 'poll');
       const handling = await keepRows(outside.darkroom.testDatabase);
       await outside.provider.release(sent.marker);
-      await sent.account.client.untilTerminal(taskId);
-      await outside.untilCalledBack(taskId);
+      await sent.account.client.waitForTerminal(taskId);
+      await outside.waitForCalledBack(taskId);
 
       await handling.putBack();
 
-      await assertSucceededOnce(sent, await sent.account.client.untilTerminal(taskId));
+      await assertSucceededOnce(sent, await sent.account.client.waitForTerminal(taskId));
       assert.ok(!(await announced(taskId)).includes('fail'));
     });
   }
@@ -181,29 +181,29 @@ describe('a task whose commits the database has lost', () => {
   it('succeeds again although a cancel reaches its next run first', async () => {
     const sent = await prepare('test/replicate', '[hold]');
     const { taskId } = await send(sent);
-    await outside.untilProvider(sent.marker, 'poll');
+    await outside.waitForProvider(sent.marker, 'poll');
     const handling = await keepRows(outside.darkroom.testDatabase);
     await outside.provider.release(sent.marker);
-    await sent.account.client.untilTerminal(taskId);
-    await outside.untilCalledBack(taskId);
+    await sent.account.client.waitForTerminal(taskId);
+    await outside.waitForCalledBack(taskId);
     const [worker] = outside.darkroom.workers;
     await worker?.kill('SIGTERM');
 
     await handling.putBack();
-    await until('it has another run', async () => {
+    await waitFor('it has another run', async () => {
       // Reading it causes its repair.
       await sent.account.client.get(taskId);
       return (await runOf(taskId)).status === 'RUNNING';
     });
     const cancel = await sent.account.client.send('POST', `/v1/tasks/${taskId}/cancel`);
     assert.equal(cancel.status, 200);
-    await until('that is to be cancelled', async () => {
+    await waitFor('that is to be cancelled', async () => {
       const { events } = await outside.darkroom.temporal.workflow.getHandle(taskId).fetchHistory();
       return events?.some((event) => event.workflowExecutionCancelRequestedEventAttributes != null) === true;
     });
     await worker?.start();
 
-    await assertSucceededOnce(sent, await sent.account.client.untilTerminal(taskId));
+    await assertSucceededOnce(sent, await sent.account.client.waitForTerminal(taskId));
     assert.ok(!(await announced(taskId)).includes('fail'));
   });
 
@@ -214,22 +214,22 @@ describe('a task whose commits the database has lost', () => {
     const archived = await database.transaction(async (transaction) => {
       // As long as the account is locked, none of it is settled.
       await transaction.query(LOCK_COUNTERS, [sent.account.id]);
-      await outside.untilProvider(sent.marker, 'file');
-      await until('it is archiving', async () => {
+      await outside.waitForProvider(sent.marker, 'file');
+      await waitFor('it is archiving', async () => {
         const [row] = await transaction.query<{ status: string }>(SELECT_STATUS, [taskId]);
         return row?.status === 'archiving';
       });
       return keepRows(outside.darkroom.testDatabase);
     });
-    const first = await sent.account.client.untilTerminal(taskId);
-    await outside.untilCalledBack(taskId);
+    const first = await sent.account.client.waitForTerminal(taskId);
+    await outside.waitForCalledBack(taskId);
 
     await archived.putBack();
-    await until('the database is back', async () => {
+    await waitFor('the database is back', async () => {
       const rows = await database.query(PASS_DEADLINES, [taskId]).catch(() => []);
       return rows.length === 1;
     });
-    const task = await sent.account.client.untilTerminal(taskId);
+    const task = await sent.account.client.waitForTerminal(taskId);
 
     await assertSucceededOnce(sent, task);
     assert.equal(task.output?.[0]?.sha256, first.output?.[0]?.sha256);
@@ -240,9 +240,9 @@ describe('a task whose commits the database has lost', () => {
   it('stays unchanged when none of its commits is lost', async () => {
     const sent = await prepare('test/replicate');
     const { taskId } = await send(sent);
-    await sent.account.client.untilTerminal(taskId);
-    await outside.untilCalledBack(taskId);
-    await until('the callback is recorded', async () => {
+    await sent.account.client.waitForTerminal(taskId);
+    await outside.waitForCalledBack(taskId);
+    await waitFor('the callback is recorded', async () => {
       const { body } = await sent.account.client.get(taskId);
       return body.data.callback?.state === 'delivered';
     });
@@ -250,7 +250,7 @@ describe('a task whose commits the database has lost', () => {
     const { runId } = await runOf(taskId);
 
     await (await keepRows(outside.darkroom.testDatabase)).putBack();
-    await until('it answers', async () => (await sent.account.client.get(taskId)).status === 200);
+    await waitFor('it answers', async () => (await sent.account.client.get(taskId)).status === 200);
 
     const { body: now } = await sent.account.client.get(taskId);
     assert.deepEqual({ ...now.data, output: [] }, { ...settled.data, output: [] });
@@ -261,14 +261,14 @@ describe('a task whose commits the database has lost', () => {
   it('fails again as it had failed', async () => {
     const sent = await prepare('test/replicate', '[hold] [fail]');
     const { taskId } = await send(sent);
-    await outside.untilProvider(sent.marker, 'poll');
+    await outside.waitForProvider(sent.marker, 'poll');
     const handling = await keepRows(outside.darkroom.testDatabase);
     await outside.provider.release(sent.marker);
-    const first = await sent.account.client.untilTerminal(taskId);
-    await outside.untilCalledBack(taskId);
+    const first = await sent.account.client.waitForTerminal(taskId);
+    await outside.waitForCalledBack(taskId);
 
     await handling.putBack();
-    const task = await sent.account.client.untilTerminal(taskId);
+    const task = await sent.account.client.waitForTerminal(taskId);
 
     assert.deepEqual(task.error, first.error);
     assert.equal(task.error?.reason, 'provider_error');
@@ -280,15 +280,15 @@ describe('a task whose commits the database has lost', () => {
     const sent = await prepare('test/tasks', '[slow 600000] [bills 0.004]');
     const before = await keepRows(outside.darkroom.testDatabase);
     const { taskId } = await send(sent);
-    await outside.untilProvider(sent.marker, 'poll');
+    await outside.waitForProvider(sent.marker, 'poll');
     await sent.account.client.send('POST', `/v1/tasks/${taskId}/cancel`);
-    assert.equal((await sent.account.client.untilTerminal(taskId)).billing.captured, '0.004');
-    await outside.untilCalledBack(taskId);
+    assert.equal((await sent.account.client.waitForTerminal(taskId)).billing.captured, '0.004');
+    await outside.waitForCalledBack(taskId);
 
     await before.putBack();
-    await until('the task is gone', async () => (await sent.account.client.get(taskId)).status === 404);
+    await waitFor('the task is gone', async () => (await sent.account.client.get(taskId)).status === 404);
     await send(sent);
-    const task = await sent.account.client.untilTerminal(taskId);
+    const task = await sent.account.client.waitForTerminal(taskId);
 
     assert.deepEqual([task.error?.code, task.billing.captured], ['TASK_CANCELLED', '0.004']);
     await outside.assertSettled(sent.account);
@@ -298,15 +298,15 @@ describe('a task whose commits the database has lost', () => {
     const sent = await prepare('test/replicate', '[reject-first 1] [retry-after 4] [delay-submit 600000]');
     const { taskId } = await send(sent);
     const { database } = outside.darkroom.testDatabase;
-    await until('it was rejected once', async () => (await database.query(SELECT_REJECTIONS, [taskId])).length === 1);
+    await waitFor('it was rejected once', async () => (await database.query(SELECT_REJECTIONS, [taskId])).length === 1);
     const rejected = await keepRows(outside.darkroom.testDatabase);
-    await outside.untilProvider(sent.marker, 'submit');
+    await outside.waitForProvider(sent.marker, 'submit');
     const [worker] = outside.darkroom.workers;
     await worker?.kill('SIGKILL');
 
     await rejected.putBack();
     await worker?.start();
-    const task = await sent.account.client.untilTerminal(taskId);
+    const task = await sent.account.client.waitForTerminal(taskId);
 
     assert.deepEqual([task.status, task.error?.reason, task.billing.captured], ['fail', 'outcome_unknown', '0']);
     assert.equal(await submits(sent), 1);
@@ -319,7 +319,7 @@ describe('a task whose commits the database has lost', () => {
   }
 
   async function assertUnknown(sent: Sent, taskId: string, submitted: number): Promise<void> {
-    const task = await sent.account.client.untilTerminal(taskId);
+    const task = await sent.account.client.waitForTerminal(taskId);
     assert.deepEqual([task.status, task.error?.reason, task.billing.captured], ['fail', 'outcome_unknown', '0']);
     const log = await outside.providerLog(sent.marker);
     assert.equal(log.filter(({ kind }) => kind === 'submit').length, submitted);
@@ -335,11 +335,11 @@ describe('a task whose commits the database has lost', () => {
       const sent = await prepare(model, behaviour);
       const before = await keepRows(outside.darkroom.testDatabase);
       const { taskId } = await send(sent);
-      await sent.account.client.untilTerminal(taskId);
-      await outside.untilCalledBack(taskId);
+      await sent.account.client.waitForTerminal(taskId);
+      await outside.waitForCalledBack(taskId);
 
       await before.putBack();
-      await until('the task is gone', async () => (await sent.account.client.get(taskId)).status === 404);
+      await waitFor('the task is gone', async () => (await sent.account.client.get(taskId)).status === 404);
       assert.equal((await send(otherThan(sent))).taskId, taskId);
 
       await assertUnknown(sent, taskId, submitted);
@@ -354,7 +354,7 @@ describe('a task whose commits the database has lost', () => {
       const sent = await prepare('test/tasks', '[delay-submit 600000]');
       const before = await keepRows(outside.darkroom.testDatabase);
       const { taskId } = await send(sent);
-      await outside.untilProvider(sent.marker, 'submit');
+      await outside.waitForProvider(sent.marker, 'submit');
       const [worker] = outside.darkroom.workers;
       await worker?.kill('SIGKILL');
       await before.putBack();
@@ -363,7 +363,7 @@ describe('a task whose commits the database has lost', () => {
         await failureOf(taskId);
       }
 
-      await until('the database is back', async () => (await sent.account.client.get(taskId)).status === 404);
+      await waitFor('the database is back', async () => (await sent.account.client.get(taskId)).status === 404);
       assert.equal((await send(otherThan(sent))).taskId, taskId);
       if (!isRunOver) await worker?.start();
 

@@ -30,7 +30,7 @@ for (const model of ['test/openai', 'test/replicate']) {
     const taskId = await world.create(account, { model, input: { prompt: `a lost lake of ${model}` } });
     await lost;
 
-    const task = await account.client.untilTerminal(taskId);
+    const task = await account.client.waitForTerminal(taskId);
     assert.equal(task.status, 'success', JSON.stringify(task));
     const log = await world.providerLog(`a lost lake of ${model}`);
     assert.equal(log.filter(({ kind }) => kind === 'submit').length, 1);

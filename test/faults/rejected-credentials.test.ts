@@ -10,7 +10,7 @@ import type { Darkroom } from '../support/darkroom.ts';
 import { startForbiddingProxy } from '../support/forbidding-proxy.ts';
 import type { ForbiddingProxy } from '../support/forbidding-proxy.ts';
 import { temporalAddress } from '../support/test-namespace.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 import { scrape } from '../telemetry/exposition.ts';
 
 let proxy: ForbiddingProxy;
@@ -36,7 +36,7 @@ it('is logged as an error and counted, beside the tasks that wait, until the cre
     input: { prompt: 'a mill', resolution: '1k' },
   });
 
-  await until('the alerts have what they go by', async () => {
+  await waitFor('the alerts have what they go by', async () => {
     const seen = await scrape(api);
     const rejected = seen.value('darkroom_outbox_refused_total', { kind: 'connection' }) ?? 0;
     const age = seen.value('darkroom_outbox_oldest_age_seconds', { kind: 'start_task' }) ?? 0;
@@ -50,10 +50,10 @@ it('is logged as an error and counted, beside the tasks that wait, until the cre
   assert.match(errors[0] ?? '', /"reason":"permission_denied".*tasks are accepted and wait.* rejects our credentials/);
 
   const starting = darkroom.workers.map((role) => role.start({ TEMPORAL_ADDRESS: proxy.address }));
-  await until('the worker says so too', async () =>
+  await waitFor('the worker says so too', async () =>
     /the worker waits for Temporal: .* rejects our credentials/.test(await readFile(darkroom.logFile, 'utf8')),
   );
   proxy.forbid();
   await Promise.all(starting);
-  assert.equal((await account.client.untilTerminal(body.data.taskId)).status, 'success');
+  assert.equal((await account.client.waitForTerminal(body.data.taskId)).status, 'success');
 });

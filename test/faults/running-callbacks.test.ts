@@ -18,7 +18,7 @@ import { serveApp } from '../http/serve.ts';
 import type { ServedAccount, ServedApp } from '../http/serve.ts';
 import { startMaintenanceWorker } from '../support/maintenance-worker.ts';
 import type { MaintenanceWorker } from '../support/maintenance-worker.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 import { body } from '../tasks/task-room.ts';
 import '../support/quiet-temporal.ts';
 
@@ -66,14 +66,14 @@ describe('a running delivery', () => {
 
     await deliverOutbox(worker);
 
-    await until('the account is listed', async () => {
+    await waitFor('the account is listed', async () => {
       const items = await listFailingItems(served.room.database, { kind: 'webhook_key', limit: 10 });
       return items.some(({ id }) => id === account.id);
     });
     const { pendingActivities = [] } = (await worker.client.workflow.getHandle(callbackWorkflowId(taskId)).describe())
       .raw;
     assert.equal(pendingActivities?.length, 1);
-    await until('the next attempt is planned', async () => {
+    await waitFor('the next attempt is planned', async () => {
       const [row] = await served.room.rows<{ inSeconds: number }>(
         `SELECT extract(epoch FROM next_attempt_at - now())::float8 AS "inSeconds" FROM callbacks WHERE task_id = $1`,
         taskId,

@@ -7,7 +7,7 @@ import { after, before, describe, it } from 'node:test';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom, TestAccount } from '../support/darkroom.ts';
 import { SlowServer } from '../support/slow-server.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 
 /** More than the worker has slots with one engine thread. */
 const MANY = 8;
@@ -37,21 +37,21 @@ describe('slow inputs', () => {
       const image_url = `${outside.url}/slow/${index}.png`;
       taskIds.push(await create(slow, 'darkroom/poster', { prompt: '"ONE"', image_url }));
     }
-    await until('two of the account are fetched', () => outside.open === 2);
+    await waitFor('two of the account are fetched', () => outside.open === 2);
 
-    const task = await other.client.untilTerminal(await create(other, 'darkroom/scene', { prompt: 'a lighthouse' }));
+    const task = await other.client.waitForTerminal(await create(other, 'darkroom/scene', { prompt: 'a lighthouse' }));
     assert.equal(task.status, 'success', JSON.stringify(task));
-    const own = await slow.client.untilTerminal(await create(slow, 'darkroom/scene', { prompt: 'a lighthouse' }));
+    const own = await slow.client.waitForTerminal(await create(slow, 'darkroom/scene', { prompt: 'a lighthouse' }));
     assert.equal(own.status, 'success', JSON.stringify(own));
     assert.equal(outside.mostOpen, 2);
 
     for (const taskId of taskIds) await slow.client.send('POST', `/v1/tasks/${taskId}/cancel`);
     for (const taskId of taskIds) {
-      const ended = await slow.client.untilTerminal(taskId);
+      const ended = await slow.client.waitForTerminal(taskId);
       assert.equal(ended.error?.reason, 'cancelled');
       assert.equal(ended.billing.captured, '0');
     }
-    await until('no connection is left open', () => outside.open === 0);
+    await waitFor('no connection is left open', () => outside.open === 0);
   });
 
   it('fail their tasks after the second timeout, and leave the engine to others', async () => {
@@ -61,12 +61,12 @@ describe('slow inputs', () => {
     for (const url of urls) {
       taskIds.push(await create(silent, 'darkroom/poster', { prompt: '"ONE"', image_url: `${outside.url}${url}` }));
     }
-    await until('both are fetched', () => urls.every((url) => outside.asked.includes(url)));
+    await waitFor('both are fetched', () => urls.every((url) => outside.asked.includes(url)));
 
-    const task = await other.client.untilTerminal(await create(other, 'darkroom/scene', { prompt: 'a lighthouse' }));
+    const task = await other.client.waitForTerminal(await create(other, 'darkroom/scene', { prompt: 'a lighthouse' }));
     assert.equal(task.status, 'success', JSON.stringify(task));
     for (const taskId of taskIds) {
-      const ended = await silent.client.untilTerminal(taskId);
+      const ended = await silent.client.waitForTerminal(taskId);
       assert.equal(ended.status, 'fail');
       assert.equal(ended.error?.reason, 'input_unreachable');
       assert.equal(ended.billing.captured, '0');

@@ -7,7 +7,7 @@ import { after, before, describe, it } from 'node:test';
 import { startDarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';
 import type { DarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';
 import { SlowServer } from '../support/slow-server.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 
 /** More than a worker has slots for archiving and other short work (src/generation/archiving-slots.ts: 40). */
 const MANY = 50;
@@ -35,11 +35,11 @@ describe('slow outputs', () => {
     for (let count = 0; count < MANY; count++) {
       await outside.create(hostile, { model: 'test/replicate', input: { prompt } });
     }
-    await until('the account holds its share', () => slow.open === SHARE);
+    await waitFor('the account holds its share', () => slow.open === SHARE);
 
     for (let count = 0; count < 3; count++) {
       const taskId = await outside.create(other, { model: 'test/replicate', input: { prompt: 'a lighthouse' } });
-      const task = await other.client.untilTerminal(taskId);
+      const task = await other.client.waitForTerminal(taskId);
       assert.equal(task.status, 'success', JSON.stringify(task));
     }
 
@@ -54,7 +54,7 @@ describe('slow outputs', () => {
         await outside.create(account, { model: 'test/replicate', input: { prompt } });
       }
     }
-    await until('hardly a slot is free', () => slow.open >= ALMOST_ALL);
+    await waitFor('hardly a slot is free', () => slow.open >= ALMOST_ALL);
     const { installationId, temporal } = outside.darkroom;
 
     const other = await outside.darkroom.createAccount();
@@ -62,10 +62,10 @@ describe('slow outputs', () => {
       model: 'test/replicate',
       input: { prompt: 'a pier [slow 60000]' },
     });
-    await outside.untilProvider('a pier', 'submit');
+    await outside.waitForProvider('a pier', 'submit');
     await other.client.send('POST', `/v1/tasks/${cancelled}/cancel`);
-    assert.equal((await other.client.untilTerminal(cancelled)).error?.reason, 'cancelled');
-    await outside.untilProvider('a pier', 'cancel');
+    assert.equal((await other.client.waitForTerminal(cancelled)).error?.reason, 'cancelled');
+    await outside.waitForProvider('a pier', 'cancel');
     await temporal.schedule.getHandle(`${installationId}-maintain`).trigger();
 
     assert.ok(slow.open >= ALMOST_ALL, `${slow.open} are open`);

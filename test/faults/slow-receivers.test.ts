@@ -39,7 +39,7 @@ describe('a receiver that', { concurrency: true }, () => {
       input: { prompt: 'a boat' },
       callback: { url: `${outside.receiver.url}${path}` },
     });
-    const task = await account.client.until(taskId, ({ callback }) =>
+    const task = await account.client.waitFor(taskId, ({ callback }) =>
       ['delivered', 'exhausted'].includes(callback?.state ?? ''),
     );
     const { body } = await account.client.send('GET', `/v1/tasks/${taskId}/callback/attempts`);

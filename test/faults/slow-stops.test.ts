@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { startDarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';
 import type { DarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 
 /** One more than a worker has slots for stop requests, and once had for all short work. */
 const MANY = 41;
@@ -31,20 +31,20 @@ describe('stop requests without a response', () => {
     }
     const asked = async (kind: 'submit' | 'cancel'): Promise<number> =>
       (await outside.providerLog('a boat')).filter((line) => line.kind === kind).length;
-    await until('all are under way', async () => (await asked('submit')) === MANY);
+    await waitFor('all are under way', async () => (await asked('submit')) === MANY);
     const billed = await outside.create(other, {
       model: 'test/tasks',
       input: { prompt: 'a pier [slow 300000] [bills 0.004]' },
     });
-    await outside.untilProvider('a pier', 'submit');
+    await outside.waitForProvider('a pier', 'submit');
 
     const cancelledAt = performance.now();
     await Promise.all(silent.map((taskId) => hostile.client.send('POST', `/v1/tasks/${taskId}/cancel`)));
-    await until('the account has its share', async () => (await asked('cancel')) >= SHARE);
+    await waitFor('the account has its share', async () => (await asked('cancel')) >= SHARE);
     await other.client.send('POST', `/v1/tasks/${billed}/cancel`);
-    const task = await other.client.untilTerminal(billed);
+    const task = await other.client.waitForTerminal(billed);
     const made = await outside.create(other, { model: 'test/replicate', input: { prompt: 'a lighthouse' } });
-    assert.equal((await other.client.untilTerminal(made)).status, 'success');
+    assert.equal((await other.client.waitForTerminal(made)).status, 'success');
 
     assert.equal(task.error?.reason, 'cancelled');
     assert.equal(task.billing.captured, '0.004');

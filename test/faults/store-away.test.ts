@@ -39,12 +39,12 @@ describe('a store that is unavailable until the deadline', () => {
     const { client } = await darkroom.createAccount();
     const { storeDirectory } = darkroom;
     const first = await client.create({ model: 'test/patient', input: { prompt: 'grey' } });
-    assert.equal((await client.untilTerminal(first.body.data.taskId)).status, 'success');
+    assert.equal((await client.waitForTerminal(first.body.data.taskId)).status, 'success');
     await rename(storeDirectory, `${storeDirectory}-away`);
     await writeFile(storeDirectory, 'no directory');
     const created = await client.create({ model: 'test/hasty', input: { prompt: 'grey' } });
 
-    const failed = await client.untilTerminal(created.body.data.taskId);
+    const failed = await client.waitForTerminal(created.body.data.taskId);
 
     assert.equal(failed.status, 'fail');
     assert.equal(failed.error?.code, 'STORAGE_UNAVAILABLE');
@@ -53,7 +53,7 @@ describe('a store that is unavailable until the deadline', () => {
     await rm(storeDirectory);
     await rename(`${storeDirectory}-away`, storeDirectory);
     const again = await client.create({ model: 'test/patient', input: { prompt: 'grey' } });
-    assert.equal((await client.untilTerminal(again.body.data.taskId)).status, 'success');
+    assert.equal((await client.waitForTerminal(again.body.data.taskId)).status, 'success');
     assert.deepEqual(await verifyLedger(darkroom.testDatabase.database), []);
   });
 });

@@ -16,7 +16,7 @@ import type { LogLine } from '../support/test-provider/log.ts';
 import { startTestProvider } from '../support/test-provider/process.ts';
 import type { TestProvider } from '../support/test-provider/process.ts';
 import { temporalAddress } from '../support/test-namespace.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 
 /** Much longer than a heartbeat may be missing (10 s), and than the next attempt takes to start. */
 const ANSWER_MS = 32_000;
@@ -65,11 +65,11 @@ describe('a worker that cannot reach Temporal while upstreams work', () => {
         return body.data.taskId;
       }),
     );
-    await until('the provider has each of them', async () => (await submitsOf(words)).length === ids.length);
+    await waitFor('the provider has each of them', async () => (await submitsOf(words)).length === ids.length);
     link.set('half-open');
     await other.start();
     for (const taskId of ids) {
-      await until('the other worker has it', () => isWorkedOnBy(other, darkroom, taskId, 'submitGeneration'));
+      await waitFor('the other worker has it', () => isWorkedOnBy(other, darkroom, taskId, 'submitGeneration'));
     }
     return ids;
   }
@@ -78,7 +78,7 @@ describe('a worker that cannot reach Temporal while upstreams work', () => {
     const ids = await begin('harbour');
     link.set('pass');
 
-    const ends = await Promise.all(ids.map((taskId) => account.client.untilTerminal(taskId)));
+    const ends = await Promise.all(ids.map((taskId) => account.client.waitForTerminal(taskId)));
     assert.deepEqual(
       ends.map(({ status, error }) => error?.reason ?? status),
       MODELS.map(() => 'success'),
@@ -91,8 +91,8 @@ describe('a worker that cannot reach Temporal while upstreams work', () => {
     link.set('pass');
     assert.equal((await account.client.send('POST', `/v1/tasks/${taskId}/cancel`)).status, 200);
 
-    assert.equal((await account.client.untilTerminal(taskId)).error?.reason, 'cancelled');
-    await until('the upstream was left before it had answered', async () => {
+    assert.equal((await account.client.waitForTerminal(taskId)).error?.reason, 'cancelled');
+    await waitFor('the upstream was left before it had answered', async () => {
       const log = await provider.readLog();
       return log.some(({ kind, prompt }) => kind === 'left' && prompt?.includes('quay 0') === true);
     });

@@ -18,7 +18,7 @@ import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom } from '../support/darkroom.ts';
 import { writeModelFiles } from '../support/model-files.ts';
 import { startTestProvider } from '../support/test-provider/process.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 
 const DAY_MS = 86_400_000;
 /** Long compared with a quick task on a busy machine: that one must finish while the other is awaited. */
@@ -101,21 +101,21 @@ describe('a worker whose clock is briefly wrong', () => {
         const create = async (prompt: string): Promise<string> =>
           (await client.create({ model: 'test/openai', input: { prompt } })).body.data.taskId;
         const slow = await create(`a pier [slow ${SLOW_ANSWER_MS}]`);
-        await until('the provider works on it', async () => (await submits()) === 1);
+        await waitFor('the provider works on it', async () => (await submits()) === 1);
 
         await shift(60_000);
-        await until('the worker has stopped', async () => !(await readinessOf(metrics)).parts.clock);
+        await waitFor('the worker has stopped', async () => !(await readinessOf(metrics)).parts.clock);
         await shift(0);
-        await until('the worker is ready', async () => (await readinessOf(metrics)).status === 200);
+        await waitFor('the worker is ready', async () => (await readinessOf(metrics)).status === 200);
         const quick = await create('a lake');
-        assert.equal((await client.untilTerminal(quick)).status, 'success');
+        assert.equal((await client.waitForTerminal(quick)).status, 'success');
 
         const rows = await darkroom.testDatabase.database.query<{ status: string }>(
           { name: 'test_status_of_slow_task', text: 'SELECT status FROM tasks WHERE id = $1' },
           [slow],
         );
         assert.deepEqual(rows, [{ status: 'handling' }]);
-        assert.equal((await client.untilTerminal(slow)).status, 'success');
+        assert.equal((await client.waitForTerminal(slow)).status, 'success');
         assert.equal(await submits(), 1);
       });
     } finally {
@@ -137,22 +137,22 @@ for (const [name, shiftMs] of Object.entries(SHIFTS)) {
         assert.deepEqual(await rolesFoundWrong(darkroom), new Set(['api']));
         await assertShownWrong(metrics, shiftMs);
         // The worker's clock is right.
-        await until('the worker is ready', async () => (await readinessOf(ofWorker)).status === 200);
+        await waitFor('the worker is ready', async () => (await readinessOf(ofWorker)).status === 200);
 
         // Clients that still send requests to it are served, with times and signatures that are valid elsewhere.
         const { client } = await darkroom.createAccount();
         const created = await client.create({ model: 'darkroom/scene', input: { prompt: 'a lighthouse' } });
-        const [output] = (await client.untilTerminal(created.body.data.taskId)).output ?? [];
+        const [output] = (await client.waitForTerminal(created.body.data.taskId)).output ?? [];
         assert.ok(output !== undefined, 'the task has no output');
         assert.ok(Math.abs(output.expireAt * 1000 - Date.now()) < DAY_MS, String(output.expireAt));
         assert.equal((await fetch(output.url)).status, 200);
 
         await shift(0);
-        await until('the api is ready', async () => (await readinessOf(darkroom.url)).status === 200);
+        await waitFor('the api is ready', async () => (await readinessOf(darkroom.url)).status === 200);
         assert.match(await (await fetch(`${metrics}/metrics`)).text(), /^darkroom_clock_wrong 0$/m);
 
         await shift(shiftMs);
-        await until('the api is not ready', async () => (await readinessOf(darkroom.url)).status === 503);
+        await waitFor('the api is not ready', async () => (await readinessOf(darkroom.url)).status === 503);
       });
     });
   });
@@ -181,18 +181,18 @@ for (const [name, shiftMs] of Object.entries(SHIFTS)) {
           );
           return rows[0]?.status;
         };
-        await until('Temporal has the task', async () => {
+        await waitFor('Temporal has the task', async () => {
           const { database } = darkroom.testDatabase;
           return (await database.query({ name: 'test_outbox', text: 'SELECT 1 FROM outbox' })).length === 0;
         });
         assert.equal(await statusOf(), 'queued');
 
         await shift(0);
-        await until('the worker is ready', async () => (await readiness()).status === 200);
-        await until('the task is done', async () => (await statusOf()) === 'success');
+        await waitFor('the worker is ready', async () => (await readiness()).status === 200);
+        await waitFor('the task is done', async () => (await statusOf()) === 'success');
 
         await shift(shiftMs);
-        await until('the worker has stopped', async () => {
+        await waitFor('the worker has stopped', async () => {
           const { parts } = await readiness();
           return !parts.clock && Object.values(parts.queues).every((isServed) => !isServed);
         });
@@ -218,7 +218,7 @@ for (const [name, shiftMs] of Object.entries(SHIFTS)) {
         const done = async (storage: string): Promise<string> => {
           const request = { model: 'darkroom/scene', input: { prompt: 'a lighthouse' }, storage };
           const { taskId } = (await client.create(request)).body.data;
-          await until('the task is done', async () => {
+          await waitFor('the task is done', async () => {
             const [task] = await rows<{ status: string }>('SELECT status FROM tasks WHERE id = $1', taskId);
             return task?.status === 'success';
           });

@@ -7,7 +7,7 @@ import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 import type { Caller } from '../../src/accounts/authenticate.ts';
 import { createPinnedDefinitions } from '../../src/catalogue/pinned-definitions.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
@@ -44,7 +44,7 @@ const FETCH_MS = 20;
 /** A simulated download: it takes a while, and ends when it is aborted. */
 async function fetched(signal: AbortSignal): Promise<void> {
   const endAt = performance.now() + FETCH_MS;
-  await until('the file has come', () => signal.aborted || performance.now() > endAt, 1);
+  await waitFor('the file has come', () => signal.aborted || performance.now() > endAt, 1);
   signal.throwIfAborted();
 }
 
@@ -280,7 +280,7 @@ describe('videos that take long to decode', () => {
       }),
     );
     const { usage } = bench.frameDecoders;
-    await until('each has a slot or none', () => rejected + usage().waiting === videos.length);
+    await waitFor('each has a slot or none', () => rejected + usage().waiting === videos.length);
     return {
       rejected,
       waiting: usage().waiting,

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 import { waitForLiveSubmit, startMarkingSubmitLive } from '../../src/generation/live-submit.ts';
 import type { LiveSubmit } from '../../src/generation/live-submit.ts';
 import { cancelTask } from '../../src/tasks/lifecycle/cancel.ts';
@@ -62,7 +62,7 @@ describe('a submit that goes on after its attempt', () => {
   it('is waited for, and the next attempt continues with its result', async () => {
     const { task, found, stop } = await begin();
     const first = await readIntentMark(room.database, task.id);
-    await until('it has shown that it lives', async () => {
+    await waitFor('it has shown that it lives', async () => {
       const mark = await readIntentMark(room.database, task.id);
       return mark !== undefined && mark.markedAt !== first?.markedAt;
     });
@@ -77,7 +77,7 @@ describe('a submit that goes on after its attempt', () => {
     const { task, found, stop } = await begin();
     await age(task, 60);
     const old = await readIntentMark(room.database, task.id);
-    await until('it shows that it lives again', async () => {
+    await waitFor('it shows that it lives again', async () => {
       const mark = await readIntentMark(room.database, task.id);
       return mark !== undefined && mark.markedAt !== old?.markedAt;
     });
@@ -145,7 +145,7 @@ describe('a submit that goes on after its attempt', () => {
   it('ends when its task was cancelled, although Temporal has ended its attempt', async () => {
     const { task, unwanted, end } = await begin();
     await cancelTask(room.database, task.accountId, task.id, 7);
-    await until('it is not wanted', () => unwanted.aborted);
+    await waitFor('it is not wanted', () => unwanted.aborted);
     await end();
   });
 
@@ -153,7 +153,7 @@ describe('a submit that goes on after its attempt', () => {
     const { task, unwanted, end } = await begin(new AbortController().signal);
     const first = await readIntentMark(room.database, task.id);
     await cancelTask(room.database, task.accountId, task.id, 7);
-    await until('it was marked after the cancel', async () => {
+    await waitFor('it was marked after the cancel', async () => {
       const mark = await readIntentMark(room.database, task.id);
       return mark !== undefined && mark.markedAt !== first?.markedAt;
     });

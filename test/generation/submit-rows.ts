@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 import type { ModelDefinition } from '../../src/catalogue/definition.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
 import type { GenerationContext } from '../../src/generation/context.ts';
@@ -169,7 +169,7 @@ export async function runRow(
     sent[upstream - 1] = (sent[upstream - 1] ?? 0) + 1;
     if (upstream === 2) return accepted(upstreams);
     // Whatever else may stop a submit, its deadline does.
-    if (row.isPastDeadline) await until('the deadline stops it', () => call.signal.aborted, 20);
+    if (row.isPastDeadline) await waitFor('the deadline stops it', () => call.signal.aborted, 20);
     if (row.isCancelled) await cancel();
     throw errorOf(row.outcome);
   });
@@ -220,7 +220,7 @@ async function beginRow(
 }
 
 function waitForDeadline({ deadlineAt }: WorkingTask): Promise<void> {
-  return until('the deadline has passed', () => performance.now() > (deadlineAt ?? Infinity) + 50, 20);
+  return waitFor('the deadline has passed', () => performance.now() > (deadlineAt ?? Infinity) + 50, 20);
 }
 
 function accepted({ areSynchronous }: Upstreams): Submission {

@@ -8,7 +8,7 @@ import { settleTask } from '../../src/tasks/lifecycle/settle.ts';
 import { claimOutbox } from '../../src/tasks/outbox/outbox.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
 import { ApiClient } from '../support/api-client.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 import { PRICE, body } from '../tasks/task-room.ts';
 import { errorOf, raw } from './raw-request.ts';
 import { ADMIN_TOKEN, serveAdmin } from './serve-admin.ts';
@@ -242,9 +242,9 @@ describe('accounts', () => {
 
     assert.equal((await admin.ask<Account>('POST', `${path}/suspend`)).body.data.status, 'suspended');
     assert.equal((await admin.ask<Account>('POST', `${path}/suspend`)).body.data.status, 'suspended');
-    await untilStatus(client, 403);
+    await waitForStatus(client, 403);
     assert.equal((await admin.ask<Account>('POST', `${path}/resume`)).body.data.status, 'active');
-    await untilStatus(client, 200);
+    await waitForStatus(client, 200);
   });
 
   it('are suspended for a reason that operators read and the account does not, until they are resumed', async () => {
@@ -263,14 +263,14 @@ describe('accounts', () => {
     assert.equal(await reasonOf(), 'charged back twice', 'suspending it again without a word keeps it');
     const { body: page } = await admin.ask<{ accounts: Account[] }>('GET', `/admin/accounts?search=${accountId}`);
     assert.equal(page.data.accounts[0]?.suspensionReason, 'charged back twice');
-    await untilStatus(client, 403);
+    await waitForStatus(client, 403);
     const rejected = await client.send('GET', '/v1/account');
     assert.doesNotMatch(JSON.stringify(rejected.body), /charged|twice|reason/i);
     await admin.ask('POST', `${path}/suspend`, { reason: 'and once more' });
     assert.equal(await reasonOf(), 'and once more');
 
     assert.ok(!('suspensionReason' in (await admin.ask('POST', `${path}/resume`)).body.data));
-    await untilStatus(client, 200);
+    await waitForStatus(client, 200);
     assert.ok(!JSON.stringify((await client.send('GET', '/v1/account')).body).includes('suspensionReason'));
     await admin.ask('POST', `${path}/suspend`);
     assert.equal(await reasonOf(), undefined, 'an old reason does not come back');
@@ -278,8 +278,8 @@ describe('accounts', () => {
 });
 
 /** A key's rights are cached for a second. */
-function untilStatus(client: ApiClient, status: number): Promise<void> {
-  return until(`the answer is ${status}`, async () => (await client.send('GET', '/v1/account')).status === status);
+function waitForStatus(client: ApiClient, status: number): Promise<void> {
+  return waitFor(`the answer is ${status}`, async () => (await client.send('GET', '/v1/account')).status === status);
 }
 
 describe('money', () => {

@@ -13,7 +13,7 @@ import type { ApiBody, ApiTask } from '../support/api-client.ts';
 import { body } from '../tasks/task-room.ts';
 import { makeCertificate } from '../support/test-certificate.ts';
 import { letPass } from '../support/let-pass.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 import { errorOf, raw } from './raw-request.ts';
 import { open } from './raw-socket.ts';
 import type { Client } from './raw-socket.ts';
@@ -36,7 +36,7 @@ const REQUEST = 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n';
 /** Whether a request on it is answered, or it is closed without a byte. */
 async function isServed(client: Client): Promise<boolean> {
   client.socket.write(REQUEST);
-  await until('an answer or the end', () => client.heard() !== '' || client.isClosed());
+  await waitFor('an answer or the end', () => client.heard() !== '' || client.isClosed());
   return client.heard().startsWith('HTTP/1.1 200 ');
 }
 
@@ -50,7 +50,7 @@ async function largeOutput(served: ServedApp): Promise<string> {
     const asking = open(served.url);
     const head = `${start} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer ${client.key}\r\n`;
     asking.socket.write(`${head}Content-Type: application/json\r\nContent-Length: ${sent.length}\r\n\r\n${sent}`);
-    await until('it is answered', () => asking.isClosed());
+    await waitFor('it is answered', () => asking.isClosed());
     return (JSON.parse(asking.heard().split('\r\n\r\n')[1] ?? '') as ApiBody).data;
   };
   const { taskId } = await ask('POST /v1/tasks', JSON.stringify(body()));
@@ -81,7 +81,7 @@ describe('connections', () => {
         // Open connections are not affected, and one that ends makes room.
         assert.ok(await isServed(first[0] ?? assert.fail()));
         first[1]?.socket.destroy();
-        await until('there is room again', () => isServed(open(url)));
+        await waitFor('there is room again', () => isServed(open(url)));
       });
     });
 
@@ -91,7 +91,7 @@ describe('connections', () => {
         for (const client of first) assert.ok(await isServed(client));
         assert.equal(await isServed(open(url, '127.0.0.3')), false);
         first[0]?.socket.destroy();
-        await until('there is room again', () => isServed(open(url, '127.0.0.3')));
+        await waitFor('there is room again', () => isServed(open(url, '127.0.0.3')));
       });
     });
   }
@@ -111,9 +111,9 @@ describe('connections', () => {
     await withApp({ environment: { MAX_CONNECTIONS_PER_ADDRESS: '1' }, listening: { logger } }, async ({ url }) => {
       assert.ok(await isServed(open(url)));
       const rejected = Array.from({ length: 60 }, () => open(url));
-      await until('all are closed', () => rejected.every((client) => client.isClosed()));
+      await waitFor('all are closed', () => rejected.every((client) => client.isClosed()));
       const closedCount = (): number => lines.reduce((sum, { closed }) => sum + (closed?.ofOneAddress ?? 0), 0);
-      await until(
+      await waitFor(
         () => `all are reported; so far ${closedCount()}`,
         () => closedCount() === 60,
       );
@@ -150,7 +150,7 @@ describe('a slow client', () => {
           client.socket.write(begin);
           await drip(client, 'x'.repeat(5_000));
         }
-        await until(`the one that sends ${what} is cut`, () => client.isClosed());
+        await waitFor(`the one that sends ${what} is cut`, () => client.isClosed());
         assert.match(client.heard(), /^HTTP\/1\.1 408 [^]*did not arrive in time/, what);
       }
     });
@@ -162,7 +162,7 @@ describe('a slow client', () => {
       const client = open(url.replace('https', 'http'));
       // The beginning of a ClientHello.
       await drip(client, '\x16\x03\x01\x02');
-      await until('it is cut', () => client.isClosed());
+      await waitFor('it is cut', () => client.isClosed());
       assert.equal(client.heard(), '');
       assert.ok(await isServed(open(url)));
     });
@@ -175,15 +175,15 @@ describe('a slow client', () => {
         const ask = `GET ${await largeOutput(served)} HTTP/1.1\r\nHost: x\r\n\r\n`;
         const slow = open(served.url);
         slow.socket.write(ask);
-        await until('it begins to read', () => slow.heard() !== '');
+        await waitFor('it begins to read', () => slow.heard() !== '');
         slow.socket.pause();
         const steady = open(served.url);
         steady.socket.write(ask);
-        await until('the other one has it all', () => steady.heard().length > LARGE);
+        await waitFor('the other one has it all', () => steady.heard().length > LARGE);
         assert.equal(steady.isClosed(), false);
         // A client that does not read does not notice the end either: sending a byte to the closed connection shows
         // it.
-        await until('the slow one is cut', () => {
+        await waitFor('the slow one is cut', () => {
           if (!slow.isClosed()) slow.socket.write('x');
           return slow.isClosed();
         });

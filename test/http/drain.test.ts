@@ -14,7 +14,7 @@ import { after, before, describe, it } from 'node:test';
 import { textDefinition } from '../catalogue/definitions.ts';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom, Role, TestAccount } from '../support/darkroom.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 import { openEventSource } from './event-source.ts';
 
 /** One that a process ends during, and one that never ends in a test. */
@@ -114,12 +114,12 @@ describe('an api process that is stopped', () => {
       const { body: created } = await account.client.create({ model: 'darkroom/scene', input: { prompt: 'a lake' } });
       const taskPath = `/v1/tasks/${created.data.taskId}`;
       const events = await openEventSource(`${darkroom.url}${taskPath}/events`, account.client.key);
-      await events.until(1);
+      await events.waitFor(1);
       const waiting = account.client.send('GET', taskPath, undefined, { Prefer: 'wait=30' });
       const stream = await begunStream(started, 'acme/slow', 80);
 
       const ended = api.kill('SIGTERM');
-      await until('it says that it drains', () => isDraining(darkroom.url));
+      await waitFor('it says that it drains', () => isDraining(darkroom.url));
       const last = await kept('/healthz');
       assert.deepEqual([last.status, last.headers.connection], [200, 'close']);
       const late = await account.client.create({ model: 'darkroom/scene', input: { prompt: 'a lake' } });
@@ -146,7 +146,7 @@ describe('an api process that is stopped', () => {
     try {
       const stream = await begunStream(started, 'acme/endless', 400);
       const whole = textCall(started, 'acme/endless', 400, false);
-      await until('both calls are under way', async () => {
+      await waitFor('both calls are under way', async () => {
         const [row] = await darkroom.testDatabase.database.query<{ open: number }>({
           name: 'test_open_text_calls',
           text: 'SELECT count(*)::integer AS open FROM text_calls WHERE settled_at IS NULL',

@@ -2,7 +2,7 @@
  * A reader of server-sent events as the WHATWG standard describes one: lines, fields, an event at each empty line. It
  * stores everything that arrived, comments too, for the tests.
  */
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 
 export interface ReceivedEvent {
   readonly id: string;
@@ -18,7 +18,7 @@ export interface EventSourceReader {
   /** Whether the server ended the stream. */
   readonly isOver: boolean;
   /** Waits until this many events have arrived. @throws {Error} they never come, or the stream ended before. */
-  until(count: number): Promise<void>;
+  waitFor(count: number): Promise<void>;
   /** Waits until the server has ended the stream. */
   ended(): Promise<void>;
   /** Disconnects in the middle. */
@@ -51,8 +51,8 @@ export async function openEventSource(
     get isOver() {
       return isOver;
     },
-    async until(count) {
-      await until(
+    async waitFor(count) {
+      await waitFor(
         () => `${count} events; there are ${events.length}`,
         () => {
           if (events.length >= count) return true;
@@ -62,7 +62,7 @@ export async function openEventSource(
       );
     },
     async ended() {
-      await until('the end of the stream', () => isOver);
+      await waitFor('the end of the stream', () => isOver);
     },
     leave: () => gone.abort(),
   };

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import pg from 'pg';
 import { body } from '../tasks/task-room.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 import { serveApp } from './serve.ts';
 import type { ServedApp } from './serve.ts';
 
@@ -31,7 +31,7 @@ describe('slow list requests', () => {
     await locking.query('BEGIN');
     await locking.query('LOCK TABLE task_metadata IN ACCESS EXCLUSIVE MODE');
     const lists = Array.from({ length: MANY }, () => hostile.client.send('GET', '/v1/tasks?metadata.a=b'));
-    await until('the share is in use', () => served.http.expensiveReads.usage().waiting === MANY - SHARE);
+    await waitFor('the share is in use', () => served.http.expensiveReads.usage().waiting === MANY - SHARE);
 
     const read = await other.client.send('GET', `/v1/tasks/${created.body.data.taskId}`);
     const summed = await other.client.send('GET', '/v1/account/usage');

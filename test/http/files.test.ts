@@ -9,7 +9,7 @@ import { after, before, describe, it } from 'node:test';
 import sharp from 'sharp';
 import { ACCOUNT_UPLOAD_BYTES, MAX_UPLOAD_BYTES, expireFiles } from '../../src/objects/uploads.ts';
 import { letPass } from '../support/let-pass.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 import { open } from './raw-socket.ts';
 import type { Client } from './raw-socket.ts';
 import { errorOf, raw } from './raw-request.ts';
@@ -216,17 +216,17 @@ describe('an upload', () => {
         const socket = connect(Number(port), hostname);
         socket.write(`${head}Content-Type: ${type}\r\nContent-Length: 5000000\r\n\r\n`);
         socket.write(body);
-        await untilUnfinished(1);
+        await waitForUnfinished(1);
         socket.destroy();
-        await untilUnfinished(0);
+        await waitForUnfinished(0);
       }
     });
   });
 
   /** Waits until this many files of the store are being written. */
-  function untilUnfinished(count: number): Promise<void> {
+  function waitForUnfinished(count: number): Promise<void> {
     const partial = path.join(directory, '~partial');
-    return until(`${count} files are being written`, async () => (await readdir(partial)).length === count);
+    return waitFor(`${count} files are being written`, async () => (await readdir(partial)).length === count);
   }
 
   it('needs the scope storage:write, and has a rate limit of its own', async () => {
@@ -311,7 +311,7 @@ describe('the connection of an upload', () => {
     })();
 
     for (const client of clients) {
-      await until('the upload is given up', () => client.isClosed());
+      await waitFor('the upload is given up', () => client.isClosed());
       const [head = '', body = ''] = client.heard().split('\r\n\r\n');
       assert.match(head, /^HTTP\/1\.1 408 [^]*connection: close/i);
       const { code, error_code: errorCode, message, data } = JSON.parse(body) as Record<string, unknown>;
@@ -340,7 +340,7 @@ describe('the connection of an upload', () => {
       slow.socket.write(Buffer.alloc(1_000));
       await letPass(100);
     }
-    await until('the slow upload is answered', () => slow.isClosed());
+    await waitFor('the slow upload is answered', () => slow.isClosed());
     assert.match(slow.heard(), /^HTTP\/1\.1 200 /);
 
     const largest = Buffer.concat([MP4_HEAD, Buffer.alloc(MAX_UPLOAD_BYTES - MP4_HEAD.length)]);

@@ -12,7 +12,7 @@ import { publicRoutes } from '../../src/http/app/public-routes.ts';
 import type { Route } from '../../src/http/app/route.ts';
 import { readOpenTextHolds } from '../../src/text/money/open-holds.ts';
 import type { RpcFailure } from '@darkroom/api/mcp/json-rpc';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 import { edgeNumber, edgeText, edgeValue } from './edge-values.ts';
 import { requestOf, send } from './route-requests.ts';
 import type { Parts, World } from './route-requests.ts';
@@ -175,7 +175,7 @@ function messageOf({ status, text }: { status: number; text: string }, form: Err
 
 /** A text call may be settled after its response has ended: all earlier ones are waited for. */
 async function moneyOf(accountId: string): Promise<unknown> {
-  await until('every text call is settled', async () => {
+  await waitFor('every text call is settled', async () => {
     await world.served.text.ledger.flush();
     return (await readOpenTextHolds(world.served.room.database)).count === 0;
   });

@@ -42,7 +42,7 @@ describe('the log', () => {
   // Proves S4.1-4, S7-6, C1-4, C1-21.
   it('contains no key, prompt, body or signed URL, for requests that succeed or fail', async () => {
     const created = await account.client.create({ model: 'darkroom/scene', input: { prompt: PROMPT } });
-    const { output } = await account.client.untilTerminal(created.body.data.taskId);
+    const { output } = await account.client.waitForTerminal(created.body.data.taskId);
     const url = output?.[0]?.url ?? assert.fail('no output');
     assert.equal((await fetch(url)).status, 200);
     const token = new URL(url).pathname.split('/')[2] ?? '';

@@ -9,7 +9,7 @@ import { settleTask } from '../../src/tasks/lifecycle/settle.ts';
 import { addEvent, lockTask } from '../../src/tasks/record/timeline.ts';
 import { beginArchiving, beginHandling } from '../../src/tasks/lifecycle/transitions.ts';
 import type { ApiAnswer } from '../support/api-client.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 import { body } from '../tasks/task-room.ts';
 import { serveApp } from './serve.ts';
 import type { ServedAccount, ServedApp } from './serve.ts';
@@ -38,13 +38,13 @@ function get(taskId: string, prefer: string, on: ServedAccount = account): Promi
 /** Sends a request that waits, and returns once it does. */
 async function waiting(taskId: string, prefer: string): Promise<{ readonly answer: Promise<ApiAnswer> }> {
   const answer = get(taskId, prefer);
-  await untilWaiting(1);
+  await waitForWaiters(1);
   return { answer };
 }
 
 /** Waits until this many requests wait. */
-function untilWaiting(count: number, { http }: ServedApp = served): Promise<void> {
-  return until(
+function waitForWaiters(count: number, { http }: ServedApp = served): Promise<void> {
+  return waitFor(
     () => `${count} requests wait; ${http.feed.count()} do`,
     () => http.feed.count() === count,
   );
@@ -187,7 +187,7 @@ describe('a read that waits', () => {
   it('returns the same response to many clients at the same time', async () => {
     const taskId = await createTask();
     const answers = Array.from({ length: 40 }, () => get(taskId, 'wait=30'));
-    await untilWaiting(40);
+    await waitForWaiters(40);
     const begun = Date.now();
     await beginHandling(served.room.database, taskId, 60);
 
@@ -204,10 +204,10 @@ describe('a read that waits', () => {
       signal: gone.signal,
     });
     const reads = (): number => served.room.statements.filter((name) => name === 'select_task_detail').length;
-    await untilWaiting(1);
+    await waitForWaiters(1);
     gone.abort();
     await assert.rejects(request);
-    await untilWaiting(0);
+    await waitForWaiters(0);
     // Another reader is the first of the feed now, and is served.
     const { answer } = await waiting(taskId, 'wait=30');
     await beginHandling(served.room.database, taskId, 60);
@@ -221,7 +221,7 @@ describe('a read that waits', () => {
     const owner = await leaving.newAccount();
     const { body: created } = await owner.client.create(body());
     const answer = get(created.data.taskId, 'wait=30', owner);
-    await untilWaiting(1, leaving);
+    await waitForWaiters(1, leaving);
 
     leaving.http.feed.close();
 
@@ -275,7 +275,7 @@ describe('a read with include=input', () => {
   it('returns it after waiting, too', async () => {
     const taskId = await createTask();
     const answer = account.client.send('GET', `/v1/tasks/${taskId}?include=input`, undefined, { Prefer: 'wait=30' });
-    await untilWaiting(1);
+    await waitForWaiters(1);
     await beginHandling(served.room.database, taskId, 60);
 
     const { body: answered } = await answer;

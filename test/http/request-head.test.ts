@@ -1,7 +1,7 @@
 /** Request heads that two programs could read differently: on a real socket, exactly as written. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 import { open } from './raw-socket.ts';
 import { serveApp } from './serve.ts';
 import type { ServedApp } from './serve.ts';
@@ -16,7 +16,7 @@ after(() => served.close());
 async function answerTo(text: string): Promise<string> {
   const client = open(served.url);
   client.socket.write(text);
-  await until('the connection is closed', () => client.isClosed());
+  await waitFor('the connection is closed', () => client.isClosed());
   return client.heard();
 }
 

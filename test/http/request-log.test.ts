@@ -4,7 +4,7 @@ import { Writable } from 'node:stream';
 import { after, before, describe, it } from 'node:test';
 import { pino } from 'pino';
 import { body } from '../tasks/task-room.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 import { open } from './raw-socket.ts';
 import { raw } from './raw-request.ts';
 import type { RawAnswer } from './raw-request.ts';
@@ -43,7 +43,7 @@ after(() => admin.close());
 /** The line of one request, which has its own id. */
 async function lineOf(requestId: string): Promise<Line> {
   const found = () => lines.filter((line) => line['requestId'] === requestId);
-  await until(`the line of ${requestId}`, () => found().length > 0);
+  await waitFor(`the line of ${requestId}`, () => found().length > 0);
   assert.equal(found().length, 1);
   return found()[0] ?? {};
 }
@@ -129,7 +129,7 @@ describe('a completed request', () => {
     const headers = { ...key(), 'Content-Type': 'application/json', 'X-Request-Id': 'request-of-tool' };
     await raw(admin.served.url, 'POST', '/mcp', headers, JSON.stringify(call));
     const found = () => lines.filter(({ requestId }) => requestId === 'request-of-tool');
-    await until('both lines', () => found().length === 2);
+    await waitFor('both lines', () => found().length === 2);
     assert.deepEqual(
       found().map(({ route, status, isAborted }) => [route, status, isAborted]),
       [
@@ -156,7 +156,7 @@ describe('a streamed request', () => {
     const head = [`GET /v1/tasks/${taskId}/events HTTP/1.1`, 'Host: x', `X-Request-Id: ${requestId}`];
     const rest = [`Authorization: Bearer ${account.client.key}`, 'Accept: text/event-stream', 'Connection: close'];
     client.socket.write([...head, ...rest, '', ''].join('\r\n'));
-    await until('the stream has begun', () => client.heard().includes('accepted'));
+    await waitFor('the stream has begun', () => client.heard().includes('accepted'));
     return client;
   }
 
@@ -165,7 +165,7 @@ describe('a streamed request', () => {
     const client = await openStream('request-of-stream', taskId);
     assert.ok(!lines.some(({ requestId }) => requestId === 'request-of-stream'));
     await admin.served.succeed(taskId, Buffer.from('bytes'));
-    await until('the stream is over', () => client.isClosed());
+    await waitFor('the stream is over', () => client.isClosed());
 
     const line = await lineOf('request-of-stream');
     assert.deepEqual([line['status'], line['taskId'], line['isAborted']], [200, taskId, undefined]);
@@ -183,7 +183,7 @@ describe('a streamed request', () => {
     const waiting = open(admin.served.url);
     const head = [`GET /v1/tasks/${taskId} HTTP/1.1`, 'Host: x', 'X-Request-Id: request-of-gone', 'Prefer: wait=30'];
     waiting.socket.write([...head, `Authorization: Bearer ${account.client.key}`, '', ''].join('\r\n'));
-    await until('it waits', async () =>
+    await waitFor('it waits', async () =>
       (await admin.served.http.metrics.registry.metrics()).includes(`${IN_USE}{resource="waiting_answers"} 1\n`),
     );
     waiting.socket.destroy();

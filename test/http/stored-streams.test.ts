@@ -11,7 +11,7 @@ import OpenAI from 'openai';
 import { revokeKey } from '../../src/accounts/keys.ts';
 import { newTextCallId } from '../../src/domain/ids.ts';
 import { textDefinition } from '../catalogue/definitions.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 import { HELLO, responseEvents } from '../text/upstream/scripted-answers.ts';
 import type { Json } from '../text/upstream/scripted-answers.ts';
 import { startTestUpstream } from '../text/upstream/test-upstream.ts';
@@ -207,8 +207,8 @@ describe('a stored response that is streamed', { timeout: 120_000 }, () => {
     await revokeKey(served.room.database, other.id);
     await served.http.openResponses.check();
     answer.resume();
-    await until('the stream is cut', () => Promise.resolve(isCut));
-    await until('nothing is open', () => Promise.resolve(served.http.openResponses.count() === 0));
+    await waitFor('the stream is cut', () => Promise.resolve(isCut));
+    await waitFor('nothing is open', () => Promise.resolve(served.http.openResponses.count() === 0));
   });
 
   // Proves C1-15.

@@ -9,7 +9,7 @@ import { settleTask } from '../../src/tasks/lifecycle/settle.ts';
 import { addEvents, lockTask } from '../../src/tasks/record/timeline.ts';
 import type { NewEvent } from '../../src/tasks/record/timeline.ts';
 import { beginHandling } from '../../src/tasks/lifecycle/transitions.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 import { body } from '../tasks/task-room.ts';
 import { openEventSource } from './event-source.ts';
 import type { EventSourceReader } from './event-source.ts';
@@ -66,9 +66,9 @@ async function list(taskId: string, query = ''): Promise<readonly WireEvent[]> {
 const typesOf = ({ events }: EventSourceReader): string[] => events.map(({ event }) => event);
 
 /** Waits until the app has this many open streams. */
-function untilStreams(count: number): Promise<void> {
+function waitForStreams(count: number): Promise<void> {
   const { eventStreams } = served.http;
-  return until(
+  return waitFor(
     () => `${count} streams; there are ${eventStreams.count()}`,
     () => eventStreams.count() === count,
   );
@@ -152,10 +152,10 @@ describe('the stream of events', () => {
     assert.equal(stream.headers.get('x-accel-buffering'), 'no');
     assert.ok(stream.headers.get('x-request-id') !== null);
     assert.ok(stream.headers.get('x-ratelimit-limit') !== null);
-    await stream.until(1);
+    await stream.waitFor(1);
 
     await begin(taskId);
-    await stream.until(2);
+    await stream.waitFor(2);
     assert.equal(stream.isOver, false);
     await end(taskId);
     await stream.ended();
@@ -261,26 +261,26 @@ describe('the stream of events', () => {
     assert.equal(response.status, 200);
     assert.match(response.headers.get('content-type') ?? '', /^text\/event-stream/);
     assert.equal(await response.text(), '');
-    await untilStreams(0);
+    await waitForStreams(0);
   });
 
   // Proves C4-18.
   it('sends a comment after 15 s of silence, and not before', async () => {
     const taskId = await createTask();
     const stream = await watch(taskId);
-    await stream.until(1);
+    await stream.waitFor(1);
 
     nowMs += 14_000;
     served.http.eventStreams.keepAlive();
     await begin(taskId);
-    await stream.until(2);
+    await stream.waitFor(2);
     assert.deepEqual(stream.comments, []);
     // The event reset the interval.
     nowMs += 14_000;
     served.http.eventStreams.keepAlive();
     nowMs += 1_000;
     served.http.eventStreams.keepAlive();
-    await until('there is a comment', () => stream.comments.length > 0);
+    await waitFor('there is a comment', () => stream.comments.length > 0);
     served.http.eventStreams.keepAlive();
     await end(taskId);
     await stream.ended();
@@ -292,15 +292,15 @@ describe('the stream of events', () => {
   it('forgets a client that disconnects', async () => {
     const taskId = await createTask();
     const streams = await Promise.all([watch(taskId), watch(taskId)]);
-    await Promise.all(streams.map((stream) => stream.until(1)));
+    await Promise.all(streams.map((stream) => stream.waitFor(1)));
     assert.equal(served.http.eventStreams.count(), 2);
 
     streams[0]?.leave();
-    await untilStreams(1);
+    await waitForStreams(1);
     await begin(taskId);
-    await streams[1]?.until(2);
+    await streams[1]?.waitFor(2);
     streams[1]?.leave();
-    await untilStreams(0);
+    await waitForStreams(0);
   });
 
   it('disconnects a client that does not read, and buffers nothing for it', async () => {
@@ -314,7 +314,7 @@ describe('the stream of events', () => {
     socket.write(
       `GET ${pathOf(taskId)} HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\nAuthorization: Bearer ${account.client.key}\r\n\r\n`,
     );
-    await untilStreams(1);
+    await waitForStreams(1);
 
     // More than any system buffers for a connection.
     const large = 'x'.repeat(200_000);
@@ -324,7 +324,7 @@ describe('the stream of events', () => {
         Array.from({ length: 10 }, () => ['restarted', { large }] as const),
       );
     }
-    await untilStreams(0);
+    await waitForStreams(0);
     socket.resume();
     await closed;
   });
@@ -336,7 +336,7 @@ describe('when the process is stopped', () => {
     const owner = await leaving.newAccount();
     const { body: created } = await owner.client.create(body());
     const stream = await openEventSource(`${leaving.url}${pathOf(created.data.taskId)}`, owner.client.key);
-    await stream.until(1);
+    await stream.waitFor(1);
 
     leaving.http.feed.close();
     await stream.ended();

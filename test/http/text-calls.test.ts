@@ -6,7 +6,7 @@ import { connect } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { verifyLedger } from '../../src/billing/verify.ts';
 import { textDefinition } from '../catalogue/definitions.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 import { raw } from './raw-request.ts';
 import type { RawAnswer } from './raw-request.ts';
 import { chatBody } from './route-requests.ts';
@@ -52,7 +52,7 @@ async function callsOf({ id }: ServedAccount): Promise<readonly CallRow[]> {
 /** The calls of an account, once all of them are settled. */
 async function settledCalls(of: ServedAccount, count: number): Promise<readonly CallRow[]> {
   let calls: readonly CallRow[] = [];
-  await until(`${count} calls are settled`, async () => {
+  await waitFor(`${count} calls are settled`, async () => {
     calls = await callsOf(of);
     return calls.length === count && calls.every(({ captured }) => captured !== null);
   });

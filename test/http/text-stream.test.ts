@@ -10,7 +10,7 @@ import type { HttpContext } from '../../src/http/app/context.ts';
 import type { RequestState } from '../../src/http/app/request-state.ts';
 import { answerTextCall } from '../../src/http/text/call.ts';
 import { sendTextStream } from '../../src/http/text/stream.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 
 let server: Server | undefined;
 afterEach(() => {
@@ -107,7 +107,7 @@ describe('an open text response', () => {
     );
     /** Lets some time pass after an event, and then sends the next one. */
     const after = async (word: string, milliseconds: number, count: number): Promise<void> => {
-      await until(`${word} is there`, () => text().endsWith(`data: ${word}\n\n`) && releases.length === count);
+      await waitFor(`${word} is there`, () => text().endsWith(`data: ${word}\n\n`) && releases.length === count);
       assert.equal(intervals.length, 1);
       intervals[0]?.pass(milliseconds);
       releases[count - 1]?.();

@@ -10,7 +10,7 @@ import { verifyLedger } from '../../src/billing/verify.ts';
 import type { TextUpstream } from '../../src/catalogue/text-definition.ts';
 import { countTextTokens, loadTokenizer } from '../../src/text/tokens.ts';
 import { textDefinition } from '../catalogue/definitions.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 import { HELLO, USAGE } from '../text/upstream/scripted-answers.ts';
 import type { Json } from '../text/upstream/scripted-answers.ts';
 import { startTestUpstream } from '../text/upstream/test-upstream.ts';
@@ -138,7 +138,7 @@ interface CallRow {
 /** The calls of the account once all of them are settled; the ledger is correct then. */
 async function settledCalls(count: number): Promise<readonly CallRow[]> {
   let calls: readonly CallRow[] = [];
-  await until(`${count} calls are settled`, async () => {
+  await waitFor(`${count} calls are settled`, async () => {
     calls = await served.room.rows<CallRow>(
       `SELECT captured_micro_usd AS captured, input_tokens AS input, output_tokens AS output,
               is_estimated AS "isEstimated"
@@ -394,7 +394,7 @@ describe('an upstream that sends Retry-After', { timeout: 240_000 }, () => {
   it('gets requests again after that', async () => {
     first.script({ status: 429, headers: { 'retry-after': '1' }, body: {} }, {});
     assert.equal((await post(CHAT, bodyOf(CHAT, 'acme/hurried'))).status, 503);
-    await until(
+    await waitFor(
       'the upstream is asked again',
       async () => (await post(CHAT, bodyOf(CHAT, 'acme/hurried'))).status === 200,
     );

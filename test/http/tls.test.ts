@@ -17,7 +17,7 @@ import { reservePort } from '../support/reserve-port.ts';
 import { Role, startDarkroom } from '../support/darkroom.ts';
 import { makeCertificate } from '../support/test-certificate.ts';
 import type { TestCertificate } from '../support/test-certificate.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 import { ADMIN_TOKEN, serveAdmin } from './serve-admin.ts';
 import { serveApp } from './serve.ts';
 import type { ServedApp } from './serve.ts';
@@ -170,7 +170,7 @@ describe('a certificate whose files change', () => {
       const next = makeCertificate('new');
       await replace(files.TLS_CERT_FILE, next.cert);
       await replace(files.TLS_KEY_FILE, next.key);
-      await until('the new certificate is served', async () => (await servedName(served.url)) === 'new');
+      await waitFor('the new certificate is served', async () => (await servedName(served.url)) === 'new');
       assert.equal(await ask(existing), 'HTTP/1.1 200 OK');
       assert.equal(existing.getPeerCertificate().subject.CN, 'old');
       existing.destroy();
@@ -193,7 +193,7 @@ describe('a certificate whose files change', () => {
       assert.equal(await servedName(served.url), 'before');
       await symlink(path.dirname(later.TLS_CERT_FILE), path.join(mount, '..data_new'));
       await rename(path.join(mount, '..data_new'), path.join(mount, '..data'));
-      await until('the new certificate is served', async () => (await servedName(served.url)) === 'later');
+      await waitFor('the new certificate is served', async () => (await servedName(served.url)) === 'later');
     } finally {
       await served.close();
     }
@@ -218,7 +218,7 @@ describe('a certificate whose files change', () => {
         if (cert === undefined) await rm(files.TLS_CERT_FILE);
         else await replace(files.TLS_CERT_FILE, cert);
         if (key !== undefined) await replace(files.TLS_KEY_FILE, key);
-        await until(
+        await waitFor(
           () => `the log reports ${what}; it has ${JSON.stringify(problems())}`,
           () =>
             problems()
@@ -229,7 +229,7 @@ describe('a certificate whose files change', () => {
       }
       assert.doesNotMatch(JSON.stringify(lines), /BEGIN|garbage/);
       await replace(files.TLS_CERT_FILE, next.cert);
-      await until('the pair is served', async () => (await servedName(served.url)) === 'next');
+      await waitFor('the pair is served', async () => (await servedName(served.url)) === 'next');
     } finally {
       await served.close();
     }
@@ -254,7 +254,7 @@ describe('an api process with TLS', () => {
       await replace(files.TLS_CERT_FILE, next.cert);
       await replace(files.TLS_KEY_FILE, next.key);
       process.kill(role.pid, 'SIGHUP');
-      await until('the new certificate is served', async () => (await servedName(url)) === 'two');
+      await waitFor('the new certificate is served', async () => (await servedName(url)) === 'two');
       assert.equal(role.collapse, undefined);
     } finally {
       await role.kill('SIGTERM');

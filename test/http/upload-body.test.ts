@@ -16,7 +16,7 @@ import { receiveUpload } from '../../src/http/bodies/upload-body.ts';
 import type { UploadBounds } from '../../src/http/bodies/upload-body.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { letPass } from '../support/let-pass.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 import { open } from './raw-socket.ts';
 
 const BOUNDS = { maxBytes: 1_000, idleMs: 60_000, paceMs: 60_000, minBytesPerSecond: 1, wholeMs: 60_000 };
@@ -76,7 +76,7 @@ function announce(port: number, length: number): { socket: Socket; heard(text: s
   return {
     socket,
     async heard(text) {
-      await until(
+      await waitFor(
         () => `hearing ${text}; heard only ${JSON.stringify(answered)}`,
         () => answered.includes(text),
       );
@@ -241,7 +241,7 @@ describe('a form', () => {
     const chunk = `${(100_000).toString(16)}\r\n${'x'.repeat(100_000)}\r\n`;
     client.socket.write(chunk + chunk);
 
-    await until('it is rejected', () => client.heard().includes('\r\n\r\n'));
+    await waitFor('it is rejected', () => client.heard().includes('\r\n\r\n'));
     assert.match(client.heard(), /^HTTP\/1\.1 413 /);
     client.socket.destroy();
   });

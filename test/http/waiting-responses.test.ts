@@ -1,7 +1,7 @@
 /** Responses that wait: those of one account leave connections to all others. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 import { body } from '../tasks/task-room.ts';
 import { errorOf, raw } from './raw-request.ts';
 import { serveApp } from './serve.ts';
@@ -51,6 +51,6 @@ describe('long-poll responses', () => {
 
     stop.abort();
     for (const stream of streams) await (await stream).text().catch(() => undefined);
-    await until('all are given back', () => served.http.waitingResponses.usage().inUse === 0);
+    await waitFor('all are given back', () => served.http.waitingResponses.usage().inUse === 0);
   });
 });

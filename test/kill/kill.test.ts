@@ -12,7 +12,7 @@ import type { Darkroom, Role, TestAccount } from '../support/darkroom.ts';
 import { writeModelFiles } from '../support/model-files.ts';
 import { startTestProvider } from '../support/test-provider/process.ts';
 import type { TestProvider } from '../support/test-provider/process.ts';
-import { GIVE_UP_MS, until } from '@darkroom/testing/until';
+import { GIVE_UP_MS, waitFor } from '@darkroom/testing/wait-for';
 import { startKillableServices } from './killable-services.ts';
 import type { KillableServices } from './killable-services.ts';
 import { createMany, createOne, validateTasks } from './workload.ts';
@@ -59,8 +59,8 @@ describe('kill -9 with many tasks in flight', () => {
   });
 
   /** Waits until part of the round's work is at the provider, so that a kill interrupts it. */
-  const untilProviderIsBusy = (round: string): Promise<void> =>
-    until(`the provider works on the ${round} round`, async () => {
+  const waitForBusyProvider = (round: string): Promise<void> =>
+    waitFor(`the provider works on the ${round} round`, async () => {
       const submits = (await provider.readLog()).filter(
         (line) => line.kind === 'submit' && line.prompt?.includes(`marker-${round}-`),
       );
@@ -68,22 +68,22 @@ describe('kill -9 with many tasks in flight', () => {
     });
 
   /** Waits until the worker finishes tasks again. */
-  const untilSomeAreOver = async (accepted: readonly Accepted[]): Promise<void> => {
-    await Promise.any(accepted.map(({ taskId }) => account.client.untilTerminal(taskId)));
+  const waitForSomeTerminal = async (accepted: readonly Accepted[]): Promise<void> => {
+    await Promise.any(accepted.map(({ taskId }) => account.client.waitForTerminal(taskId)));
   };
 
-  const untilApiAnswers = (status: number): Promise<void> =>
-    until(`the api answers ${status}`, async () => {
+  const waitForApi = (status: number): Promise<void> =>
+    waitFor(`the api answers ${status}`, async () => {
       const answer = await account.client.get('tk-svc-00000000000000000000000000');
       return answer.status === status;
     });
 
   it('loses nothing when the worker is killed mid-generation, twice', async (t) => {
     const accepted = await createMany(account, receiver, 'worker', TASKS);
-    await untilProviderIsBusy('worker');
+    await waitForBusyProvider('worker');
     await worker.kill();
     await worker.start();
-    await untilSomeAreOver(accepted);
+    await waitForSomeTerminal(accepted);
     await worker.kill();
     await worker.start();
 
@@ -92,7 +92,7 @@ describe('kill -9 with many tasks in flight', () => {
 
   it('loses nothing when the api is killed between commit and start', async (t) => {
     const creating = createMany(account, receiver, 'api', TASKS);
-    const waiting = await untilOutboxHolds(darkroom, 4);
+    const waiting = await waitForOutbox(darkroom, 4);
     await api.kill();
     t.diagnostic(`${waiting} accepted tasks were not launched when the api was killed`);
     await api.start();
@@ -104,7 +104,7 @@ describe('kill -9 with many tasks in flight', () => {
   // Proves C2-16.
   it('accepts tasks while the Temporal server is down, and runs each once when it is back', async (t) => {
     const before = await createMany(account, receiver, 'temporal', TASKS);
-    await untilProviderIsBusy('temporal');
+    await waitForBusyProvider('temporal');
     await services.temporal.kill();
 
     const created = await Promise.all(
@@ -119,7 +119,7 @@ describe('kill -9 with many tasks in flight', () => {
 
   it('runs every open task to its end when Temporal comes back empty, and submits nothing twice', async (t) => {
     const open = await createMany(account, receiver, 'forgotten', TASKS);
-    await untilProviderIsBusy('forgotten');
+    await waitForBusyProvider('forgotten');
     await services.temporal.kill();
     await services.forgetTemporal();
     const queued = await Promise.all(
@@ -128,7 +128,7 @@ describe('kill -9 with many tasks in flight', () => {
 
     // A worker without a namespace to poll gives up after a minute, and its supervisor restarts it.
     await services.temporal.start();
-    await until('the worker was started again', () => worker.hasEndedByItself);
+    await waitFor('the worker was started again', () => worker.hasEndedByItself);
     // As docs/operations/outages.md describes for operators.
     await darkroom.migrate();
 
@@ -137,9 +137,9 @@ describe('kill -9 with many tasks in flight', () => {
 
   it('loses nothing when PostgreSQL is stopped immediately', async (t) => {
     const creating = createMany(account, receiver, 'postgres', TASKS);
-    await untilProviderIsBusy('postgres');
+    await waitForBusyProvider('postgres');
     await services.postgres.kill();
-    await untilApiAnswers(503);
+    await waitForApi(503);
     await services.postgres.start();
 
     t.diagnostic(JSON.stringify(await validateTasks(darkroom, account, await creating, provider, receiver)));
@@ -149,7 +149,7 @@ describe('kill -9 with many tasks in flight', () => {
 /**
  * Polls without a pause until accepted tasks are in the outbox, where they stay only for a moment. @returns how many.
  */
-async function untilOutboxHolds(darkroom: Darkroom, wanted: number): Promise<number> {
+async function waitForOutbox(darkroom: Darkroom, wanted: number): Promise<number> {
   const deadline = Date.now() + GIVE_UP_MS;
   for (;;) {
     const [row] = await darkroom.testDatabase.database.query<{ waiting: number }>({

@@ -13,7 +13,7 @@ import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom, Role, TestAccount } from '../support/darkroom.ts';
 import { createGate } from '../support/held-answers.ts';
 import type { Gate } from '../support/held-answers.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 import { startTestUpstream } from '../text/upstream/test-upstream.ts';
 import type { TestUpstream } from '../text/upstream/test-upstream.ts';
 
@@ -105,7 +105,7 @@ describe('an api process with many open text calls', () => {
 
   async function validateCalls(account: TestAccount, ends: readonly string[]): Promise<readonly CallRow[]> {
     let calls: readonly CallRow[] = [];
-    await until('every call is settled', async () => {
+    await waitFor('every call is settled', async () => {
       calls = await callsOf(account);
       return calls.every(({ settled }) => settled);
     });
@@ -144,7 +144,7 @@ describe('an api process with many open text calls', () => {
     process.kill(roleAt(1).pid, 'SIGSTOP');
     let settledMeanwhile = 0;
     try {
-      await until('the other has settled its calls', async () => {
+      await waitFor('the other has settled its calls', async () => {
         settledMeanwhile = (await callsOf(account)).filter(({ settled }) => settled).length;
         return settledMeanwhile === STREAMS / 2;
       });

@@ -8,7 +8,7 @@ import type { ApiTask } from '../support/api-client.ts';
 import type { CallbackReceiver } from '../support/callback-receiver-process.ts';
 import type { Darkroom, TestAccount } from '../support/darkroom.ts';
 import type { TestProvider } from '../support/test-provider/process.ts';
-import { GIVE_UP_MS, until } from '@darkroom/testing/until';
+import { GIVE_UP_MS, waitFor } from '@darkroom/testing/wait-for';
 
 /** The model of each kind, and whether a submit of it may be sent twice. */
 const KINDS = [
@@ -84,7 +84,7 @@ export async function validateTasks(
   receiver: CallbackReceiver,
 ): Promise<TaskCounts> {
   const tasks: ApiTask[] = [];
-  for (const { taskId } of accepted) tasks.push(await account.client.untilTerminal(taskId));
+  for (const { taskId } of accepted) tasks.push(await account.client.waitForTerminal(taskId));
 
   for (const [index, task] of tasks.entries()) {
     const { isRepeatable, model } = accepted[index] ?? assert.fail();
@@ -129,7 +129,7 @@ const LOG_POLL_MS = 250;
 async function callbacksOf(receiver: CallbackReceiver, accepted: readonly Accepted[]): Promise<Map<string, number>> {
   let counts = new Map<string, number>();
   const missing = (): readonly string[] => [...counts].flatMap(([taskId, count]) => (count === 0 ? [taskId] : []));
-  await until(
+  await waitFor(
     () => `every task is called back; these are not: ${missing().join(', ')}`,
     async () => {
       counts = new Map(accepted.map(({ taskId }) => [taskId, 0]));

@@ -118,10 +118,10 @@ describe('the order of modules', () => {
 
     assert.deepEqual(
       await lint({
-        'src/text/a.ts': `import '@darkroom/testing/until';`,
-        'packages/media/src/a.ts': `import '@darkroom/testing/until';`,
-        'packages/media/test/a.test.ts': `import '@darkroom/testing/until';`,
-        'test/a.test.ts': `import '@darkroom/testing/until';`,
+        'src/text/a.ts': `import '@darkroom/testing/wait-for';`,
+        'packages/media/src/a.ts': `import '@darkroom/testing/wait-for';`,
+        'packages/media/test/a.test.ts': `import '@darkroom/testing/wait-for';`,
+        'test/a.test.ts': `import '@darkroom/testing/wait-for';`,
       }),
       { 'src/text/a.ts': problem, 'packages/media/src/a.ts': problem },
     );

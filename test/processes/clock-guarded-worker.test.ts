@@ -7,7 +7,7 @@ import type { Queryable } from '../../src/database/database.ts';
 import { startClockGuardedWorker } from '../../src/processes/clock-guarded-worker.ts';
 import type { RunningWorker } from '../../src/processes/worker.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 
 const NOW = Date.parse('2026-11-23T12:00:00Z');
 const QUEUES = ['media', 'waiting'] as const;
@@ -69,10 +69,10 @@ async function guarded() {
     async wrongForAMoment(): Promise<void> {
       const newest = made.at(started.length - 1);
       await made.setAhead(11_000);
-      await until('the worker takes no more work', () => newest.isShutDown);
+      await waitFor('the worker takes no more work', () => newest.isShutDown);
       await made.setAhead(0);
     },
-    untilStarted: (count: number): Promise<void> => until(`${count} were started`, () => started.length === count),
+    waitForStarted: (count: number): Promise<void> => waitFor(`${count} were started`, () => started.length === count),
   };
   const worker = await startClockGuardedWorker({
     clock,
@@ -102,10 +102,10 @@ const settled = (): Promise<void> => new Promise((resolve) => void setImmediate(
 
 describe('a worker that is guarded by its clock', () => {
   it('accepts work again as soon as its clock is right, while work in progress is still waited for', async () => {
-    const { worker, at, wrongForAMoment, untilStarted } = await guarded();
+    const { worker, at, wrongForAMoment, waitForStarted } = await guarded();
 
     await wrongForAMoment();
-    await untilStarted(2);
+    await waitForStarted(2);
 
     assert.equal(at(0).hasEnded, false);
     assert.deepEqual(new Set(worker.running().values()), new Set([true]));
@@ -121,7 +121,7 @@ describe('a worker that is guarded by its clock', () => {
     const { worker, at, setAhead, started } = await guarded();
 
     await setAhead(-11_000);
-    await until('it has stopped', () => at(0).isShutDown);
+    await waitFor('it has stopped', () => at(0).isShutDown);
     await settled();
 
     assert.equal(started.length, 1);
@@ -133,9 +133,9 @@ describe('a worker that is guarded by its clock', () => {
 
   it('ends when it is stopped once all that drain have ended', async () => {
     const made = await guarded();
-    const { worker, at, wrongForAMoment, untilStarted } = made;
+    const { worker, at, wrongForAMoment, waitForStarted } = made;
     await wrongForAMoment();
-    await untilStarted(2);
+    await waitForStarted(2);
 
     worker.shutdown();
     assert.equal(at(1).isShutDown, true);
@@ -149,16 +149,16 @@ describe('a worker that is guarded by its clock', () => {
   });
 
   it('waits for one that drains when there are three, and then accepts work', async () => {
-    const { worker, started, at, wrongForAMoment, untilStarted } = await guarded();
+    const { worker, started, at, wrongForAMoment, waitForStarted } = await guarded();
     for (const count of [2, 3, 4]) {
       await wrongForAMoment();
-      await untilStarted(Math.min(count, 3));
+      await waitForStarted(Math.min(count, 3));
     }
     await settled();
     assert.equal(started.length, 3);
 
     at(1).end();
-    await untilStarted(4);
+    await waitForStarted(4);
 
     assert.deepEqual(new Set(worker.running().values()), new Set([true]));
     worker.shutdown();
@@ -168,12 +168,12 @@ describe('a worker that is guarded by its clock', () => {
 
   it('fails in order when one that drains fails', async () => {
     const made = await guarded();
-    const { worker, at, wrongForAMoment, untilStarted } = made;
+    const { worker, at, wrongForAMoment, waitForStarted } = made;
     await wrongForAMoment();
-    await untilStarted(2);
+    await waitForStarted(2);
 
     at(0).fail('it is stuck');
-    await until('the other one is shut down', () => at(1).isShutDown);
+    await waitFor('the other one is shut down', () => at(1).isShutDown);
     assert.equal(made.hasFinished, false);
     at(1).end();
 
@@ -188,7 +188,7 @@ describe('a worker that is guarded by its clock', () => {
     assert.equal(made.started.length, 1);
 
     made.failsToStart = false;
-    await made.untilStarted(2);
+    await made.waitForStarted(2);
 
     made.at(0).end();
     made.worker.shutdown();

@@ -1,7 +1,7 @@
 /** The launcher when Temporal rejects a row, or fails while the machine's clock is set. */
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 import { createPinnedDefinitions } from '../../src/catalogue/pinned-definitions.ts';
 import { newTaskId } from '../../src/domain/ids.ts';
 import { startLauncher } from '../../src/processes/launcher.ts';
@@ -41,12 +41,12 @@ it('counts what Temporal rejects permanently apart from what fails', async () =>
   };
   try {
     launcher.wake(item);
-    await until('the failure is noticed', () => answers.length === 1);
+    await waitFor('the failure is noticed', () => answers.length === 1);
     assert.equal(await rejectedCount(), 0);
 
     launcher.wake(item);
 
-    await until('the rejection is counted', async () => (await rejectedCount()) === 1);
+    await waitFor('the rejection is counted', async () => (await rejectedCount()) === 1);
   } finally {
     await launcher.close();
   }
@@ -60,11 +60,11 @@ it('pauses briefly after a failure, and no longer when the clock is set back mea
   const launcher = startLauncher({ database, gateway: away, definitions, tracing: NO_TRACES, logger: silentLogger() });
   try {
     launcher.wake(stopOf(1n));
-    await until('the failure is noticed', () => !launcher.hasRoom(), 1);
+    await waitFor('the failure is noticed', () => !launcher.hasRoom(), 1);
 
     clock.mock.restore();
 
-    await until('it goes on', () => launcher.hasRoom());
+    await waitFor('it goes on', () => launcher.hasRoom());
     assert.ok(launcher.hasRoom());
   } finally {
     await launcher.close();

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { countActivities, runWorkers } from '../../src/processes/worker-run.ts';
 import type { RunnableWorker } from '../../src/processes/worker-run.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 
 /** Longer than any test: whatever waits for it hangs. */
 const FOREVER_MS = 600_000;
@@ -94,7 +94,7 @@ describe('the Temporal workers of a process', () => {
     const execution = activity();
     workers[0].fail();
 
-    await until('what can be handed back is', handedBack);
+    await waitFor('what can be handed back is', handedBack);
     assert.equal(failure(), undefined);
     end();
     await execution;

@@ -24,7 +24,7 @@ describeProviderContract(
     ignoresModel: true,
   },
   (bench) => {
-    const { provider, request, caught, linesOf, untilLogged } = bench;
+    const { provider, request, caught, linesOf, waitForLogged } = bench;
 
     it('reports a temporary rejection when the container has no free slot', async () => {
       const error = await caught(provider.submit(request('full [reject 409]'), call));
@@ -38,7 +38,7 @@ describeProviderContract(
     it('waits for the prediction of an earlier attempt to end, and only then starts another', async () => {
       const work = request('twice [slow 400]');
       const earlier = provider.submit(work, call);
-      await untilLogged('twice [slow 400]', 'submit');
+      await waitForLogged('twice [slow 400]', 'submit');
 
       const submission = await provider.submit(work, call);
 
@@ -51,7 +51,7 @@ describeProviderContract(
     it('stops the prediction at the container when the call is aborted', async () => {
       const stop = new AbortController();
       const work = provider.submit(request('stopped [slow 600000]'), submitCall({ signal: stop.signal }));
-      await untilLogged('stopped [slow 600000]', 'submit');
+      await waitForLogged('stopped [slow 600000]', 'submit');
       stop.abort(new Error('stopped'));
 
       assert.match(String(await caught(work)), /stopped/);

@@ -23,7 +23,7 @@ import type { LogLine, Protocol } from '../support/test-provider/log.ts';
 import { drawImage } from '../support/test-provider/image.ts';
 import { startTestProvider } from '../support/test-provider/process.ts';
 import type { TestProvider } from '../support/test-provider/process.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 import { submitCall } from './submit-call.ts';
 
 /** One adapter, or one of its interfaces, and its capabilities. */
@@ -64,7 +64,7 @@ export interface ContractBench {
   /** Runs work that must fail, and returns the error, searched for what it must not contain. */
   caught(work: Promise<unknown>): Promise<unknown>;
   /** Waits until the provider has logged a line of this kind about a prompt. */
-  untilLogged(prompt: string, kind: LogLine['kind']): Promise<void>;
+  waitForLogged(prompt: string, kind: LogLine['kind']): Promise<void>;
 }
 
 const KEY = 'key-that-must-stay-secret';
@@ -144,9 +144,9 @@ export function createContractRig(subject: ContractSubject): ContractRig {
       }
       return error;
     },
-    async untilLogged(prompt, kind) {
+    async waitForLogged(prompt, kind) {
       const isLogged = async () => (await bench.linesOf(prompt)).some((line) => line.kind === kind);
-      await until(`the provider logs ${kind} of ${prompt}`, isLogged, POLL_MS);
+      await waitFor(`the provider logs ${kind} of ${prompt}`, isLogged, POLL_MS);
     },
   };
   const { provider } = bench;
@@ -160,7 +160,7 @@ export function createContractRig(subject: ContractSubject): ContractRig {
       state = await provider.poll(work, jobId, call);
       return state.kind === 'done';
     };
-    await until(`the job ${jobId} is done`, isDone, POLL_MS);
+    await waitFor(`the job ${jobId} is done`, isDone, POLL_MS);
     return filesOf(state);
   };
 

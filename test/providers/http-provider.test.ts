@@ -67,7 +67,7 @@ describeProviderContract(
       const work = bench.request('forbidden [content]');
       const submission = await bench.provider.submit(work, call);
       assert.ok(submission.kind === 'job');
-      await bench.untilLogged('forbidden [content]', 'finished');
+      await bench.waitForLogged('forbidden [content]', 'finished');
 
       const error = await bench.caught(bench.provider.poll(work, submission.jobId, call));
 

@@ -12,7 +12,7 @@ const call = submitCall();
 
 /** The cases of adapters whose submit returns a job. */
 export function describeJobs(bench: ContractBench): void {
-  const { provider, request, caught, untilLogged } = bench;
+  const { provider, request, caught, waitForLogged } = bench;
 
   const submitJob = async (work: GenerationRequest): Promise<string> => {
     const submission = await provider.submit(work, call);
@@ -30,7 +30,7 @@ export function describeJobs(bench: ContractBench): void {
   it('fails with provider_error when the job fails', async () => {
     const work = request('broken [fail]');
     const jobId = await submitJob(work);
-    await untilLogged('broken [fail]', 'finished');
+    await waitForLogged('broken [fail]', 'finished');
 
     const error = await caught(provider.poll(work, jobId, call));
 
@@ -51,7 +51,7 @@ export function describeJobs(bench: ContractBench): void {
   it('reports that it is too late to cancel a job that is done', async () => {
     const work = request('done');
     const jobId = await submitJob(work);
-    await untilLogged('done', 'finished');
+    await waitForLogged('done', 'finished');
 
     assert.equal((await provider.cancel(work, jobId, call)).outcome, 'too_late');
     assert.equal((await provider.poll(work, jobId, call)).kind, 'done');
@@ -60,7 +60,7 @@ export function describeJobs(bench: ContractBench): void {
   it('can be polled again when a poll or a cancel got no response', async () => {
     const work = request('flaky [poll-fail 1]');
     const jobId = await submitJob(work);
-    await untilLogged('flaky [poll-fail 1]', 'finished');
+    await waitForLogged('flaky [poll-fail 1]', 'finished');
     const gone = { ...work, upstream: { ...work.upstream, baseUrl: `http://127.0.0.1:${await freePort()}/v1` } };
     const nameless = { ...work, upstream: { ...work.upstream, secret: 'nowhere' } };
 

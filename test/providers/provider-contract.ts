@@ -133,7 +133,7 @@ export function describeProviderContract(subject: ContractSubject, more?: (bench
 
       await provider.submit(request('called back'), submitCall({ hookUrl }));
 
-      await bench.untilLogged('called back', 'hook');
+      await bench.waitForLogged('called back', 'hook');
     });
 
     it('reports a missing file when the upstream names it and does not have it', async () => {
@@ -183,7 +183,7 @@ export function describeProviderContract(subject: ContractSubject, more?: (bench
     it('stops immediately, with the reason of the signal, when it is aborted while waiting for the response', async () => {
       const stop = new AbortController();
       const work = provider.submit(request('endless [delay-submit 600000]'), submitCall({ signal: stop.signal }));
-      await bench.untilLogged('endless [delay-submit 600000]', 'submit');
+      await bench.waitForLogged('endless [delay-submit 600000]', 'submit');
       const reason = new Error('stopped');
       stop.abort(reason);
 

@@ -15,7 +15,7 @@ import { Part } from '../../src/standalone/part.ts';
 import { HUNG_EXIT_CODE } from '../../src/processes/hang-watch.ts';
 import { ProcessRecord } from '../../src/standalone/process-record.ts';
 import { letPass } from '../support/let-pass.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 
 let directory: string;
 before(async () => {
@@ -68,7 +68,7 @@ describe('a process whose event loop is blocked', () => {
   it('is ended and restarted; its log shows where it was blocked, and its supervisor logs the reason', async () => {
     const { reports, lines } = await supervise('hangs');
 
-    await until('it runs again', () => reports.includes('The program runs again.'));
+    await waitFor('it runs again', () => reports.includes('The program runs again.'));
 
     assert.match(reports[0] ?? '', /ended unexpectedly \(its event loop was blocked; its log shows where\)/);
     const line = lines.find((each) => each.includes('the event loop was blocked')) ?? assert.fail(lines.join('\n'));
@@ -89,7 +89,7 @@ describe('a process whose event loop is blocked', () => {
   it('is not ended when a debugger may have stopped it', async (t) => {
     const debugged = await mkdtemp(path.join(directory, 'debugged-'));
     const child = launch(t, [debugged], ['--inspect=127.0.0.1:0']);
-    await until('it stands still', () => existsSync(path.join(debugged, 'first-life')));
+    await waitFor('it stands still', () => existsSync(path.join(debugged, 'first-life')));
 
     // Three times as long as the loop may be blocked: the time itself is what is tested.
     await letPass(8_000);

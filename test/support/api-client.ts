@@ -3,7 +3,7 @@
  * headers for the tests.
  */
 import type { Violation } from '@darkroom/api/facts/violation';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 
 export interface ApiAnswer {
   readonly status: number;
@@ -87,10 +87,10 @@ export class ApiClient {
   }
 
   /** Polls until a task satisfies the condition. @throws {Error} it never does; with the last response. */
-  async until(taskId: string, condition: (task: ApiTask) => boolean): Promise<ApiTask> {
+  async waitFor(taskId: string, condition: (task: ApiTask) => boolean): Promise<ApiTask> {
     let answer = await this.get(taskId);
     const isSo = (): boolean => answer.status === 200 && condition(answer.body.data);
-    await until(
+    await waitFor(
       () => `another ${taskId} than ${JSON.stringify(answer.body)}`,
       async () => {
         if (isSo()) return true;
@@ -102,7 +102,7 @@ export class ApiClient {
   }
 
   /** Polls until a task has ended. */
-  untilTerminal(taskId: string): Promise<ApiTask> {
-    return this.until(taskId, (task) => task.status === 'success' || task.status === 'fail');
+  waitForTerminal(taskId: string): Promise<ApiTask> {
+    return this.waitFor(taskId, (task) => task.status === 'success' || task.status === 'fail');
   }
 }

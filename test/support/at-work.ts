@@ -1,7 +1,7 @@
 /** Which worker is processing a task, according to Temporal. */
 import type { Activities } from '../../workflows/contracts.ts';
 import type { Darkroom, Role } from './darkroom.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 
 /**
  * Waits until a worker runs a given activity of a task that is being handled. The activity is a parameter, because
@@ -16,7 +16,7 @@ export async function isWorkedOnBy(
   activity: keyof Activities,
 ): Promise<boolean> {
   let identity = '';
-  await until(`a worker has ${activity} of ${taskId} in hand`, async () => {
+  await waitFor(`a worker has ${activity} of ${taskId} in hand`, async () => {
     const { raw } = await darkroom.temporal.workflow.getHandle(taskId).describe();
     identity =
       raw.pendingActivities?.find(({ activityType }) => activityType?.name === activity)?.lastWorkerIdentity ?? '';

@@ -5,7 +5,7 @@
 import chromium from '@sparticuz/chromium';
 import { chromium as playwright } from 'playwright-core';
 import type { Browser } from 'playwright-core';
-import { GIVE_UP_MS } from '@darkroom/testing/until';
+import { GIVE_UP_MS } from '@darkroom/testing/wait-for';
 
 /**
  * Starts a headless browser. The caller closes it. The package's own arguments are left out: they are made for

@@ -5,7 +5,7 @@ import { after, before, describe, it } from 'node:test';
 import type { ReceivedCallback } from './callback-receiver.ts';
 import { startCallbackReceiver } from './callback-receiver-process.ts';
 import type { CallbackReceiver } from './callback-receiver-process.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 
 describe('the callback receiver', () => {
   let receiver: CallbackReceiver;
@@ -53,7 +53,7 @@ describe('the callback receiver', () => {
     assert.equal(first?.headers['content-type'], 'text/plain;charset=UTF-8');
     const hung = async (): Promise<ReceivedCallback | undefined> =>
       (await receiver.readLog()).find((entry) => entry.path === '/hang/x');
-    await until('the request without an answer is written down', async () => (await hung()) !== undefined);
+    await waitFor('the request without an answer is written down', async () => (await hung()) !== undefined);
     assert.equal((await hung())?.headers['x-test'], 'yes');
     socket.destroy();
     await once(socket, 'close');

@@ -17,7 +17,7 @@ import type { TestUpstream } from './model-files.ts';
 import { startTestProvider } from './test-provider/process.ts';
 import type { LogLine } from './test-provider/log.ts';
 import type { TestProvider } from './test-provider/process.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 
 /** The interval between two reads of a log, which is read completely. */
 const LOG_POLL_MS = 100;
@@ -71,12 +71,12 @@ export class DarkroomWithUpstreams {
   }
 
   /** Waits until the provider has logged a line of this kind. */
-  async untilProvider(marker: string, kind: LogLine['kind']): Promise<void> {
+  async waitForProvider(marker: string, kind: LogLine['kind']): Promise<void> {
     const isThere = async (): Promise<boolean> => {
       const log = await this.providerLog(marker);
       return log.some((line) => line.kind === kind);
     };
-    await until(`the provider has a ${kind} of ${marker}`, isThere, LOG_POLL_MS);
+    await waitFor(`the provider has a ${kind} of ${marker}`, isThere, LOG_POLL_MS);
   }
 
   /** What reached the receiver for one task. */
@@ -86,9 +86,9 @@ export class DarkroomWithUpstreams {
   }
 
   /** Waits until a task's callback was received. @returns everything received for it so far. */
-  async untilCalledBack(taskId: string): Promise<readonly ReceivedCallback[]> {
+  async waitForCalledBack(taskId: string): Promise<readonly ReceivedCallback[]> {
     const isThere = async (): Promise<boolean> => (await this.callbacksOf(taskId)).length > 0;
-    await until(`${taskId} is called back`, isThere, LOG_POLL_MS);
+    await waitFor(`${taskId} is called back`, isThere, LOG_POLL_MS);
     return this.callbacksOf(taskId);
   }
 

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { describe, it } from 'node:test';
 import { packageFile } from '../../src/config/package-root.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 
 /** Starts a process that leads a group of its own, like the servers of a test, prints its id and then hangs. */
 const HANGING_FILE = `
@@ -29,7 +29,7 @@ describe('a test file that is ended because it times out', { skip: process.platf
     const [code] = (await ended) as [number | null];
 
     assert.equal(code, 143);
-    await until('what it had started is gone', () => !isRunning(server));
+    await waitFor('what it had started is gone', () => !isRunning(server));
   });
 });
 

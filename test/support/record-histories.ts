@@ -19,7 +19,7 @@ import { startDarkroomWithUpstreams } from './darkroom-with-upstreams.ts';
 import type { DarkroomWithUpstreams } from './darkroom-with-upstreams.ts';
 import type { TestAccount } from './darkroom.ts';
 import { startServices } from './services.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 
 interface Recording {
   /** The file's name, without its extension. */
@@ -127,7 +127,7 @@ async function record(outside: DarkroomWithUpstreams, recording: Recording): Pro
   if (recording.isQueued === true) {
     const prompt = 'in the way [slow 3000]';
     await outside.create(account, { model: recording.model, input: { prompt } });
-    await outside.untilProvider(prompt, 'submit');
+    await outside.waitForProvider(prompt, 'submit');
   }
   const taskId = await outside.create(account, {
     model: recording.model,
@@ -137,10 +137,10 @@ async function record(outside: DarkroomWithUpstreams, recording: Recording): Pro
       : { callback: { url: `${outside.receiver.url}${recording.callbackPath}` } }),
   });
   if (recording.cancelledAt !== undefined) {
-    await outside.untilProvider(recording.prompt, recording.cancelledAt);
+    await outside.waitForProvider(recording.prompt, recording.cancelledAt);
     await account.client.send('POST', `/v1/tasks/${taskId}/cancel`);
   }
-  await account.client.until(
+  await account.client.waitFor(
     taskId,
     ({ status, callback }) =>
       ['success', 'fail'].includes(status) && !['waiting', 'pending'].includes(callback?.state ?? ''),
@@ -157,7 +157,7 @@ async function keptWorkflow(account: TestAccount, taskId: string, { keeps }: Rec
   const [output] = (await account.client.get(taskId)).body.data.output ?? [];
   const outputId = output?.id ?? '';
   await account.client.send('POST', '/v1/storages/promote', [outputId]);
-  await until('the output is persistent', async () => {
+  await waitFor('the output is persistent', async () => {
     const { body } = await account.client.send('GET', '/v1/storages?storage_tier=persistent');
     return (body.data as unknown as { total: number }).total === 1;
   });

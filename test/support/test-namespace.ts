@@ -7,7 +7,7 @@ import { Client } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { prepareNamespace } from '../../src/temporal/prepare-namespace.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 
 export interface TestNamespace {
   readonly name: string;
@@ -34,7 +34,7 @@ export async function createTestNamespace(address = temporalAddress()): Promise<
   await prepareNamespace(connection, { address, namespace: name, apiKey: undefined, tls: undefined }, silentLogger());
   const client = new Client({ connection, namespace: name, identity: 'test' });
   // A new namespace is not known to every part of the server at once.
-  await until(`the namespace ${name} is known`, () =>
+  await waitFor(`the namespace ${name} is known`, () =>
     client.workflow.count().then(
       () => true,
       () => false,

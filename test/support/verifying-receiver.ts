@@ -17,7 +17,7 @@ import { startAlteringRelay } from './altering-relay.ts';
 import type { AlteringRelay } from './altering-relay.ts';
 import { startDarkroom } from './darkroom.ts';
 import type { Darkroom, TestAccount } from './darkroom.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 import { RECEIVER_SECRET, VERIFICATION_CASES } from './verification-cases.ts';
 import type { VerificationCase } from './verification-cases.ts';
 
@@ -109,7 +109,7 @@ export function describeReceiver(
         keyless: await darkroom.createAccount(),
       };
       receiver = await start({ directory, secret: RECEIVER_SECRET, port });
-      await until(
+      await waitFor(
         () => `it listens; it said: ${receiver?.said() ?? ''}`,
         () =>
           fetch(directUrl).then(
@@ -150,7 +150,7 @@ export function describeReceiver(
       if (!isAccepted) return;
       const { taskId } = JSON.parse(sent.body.toString('utf8')) as { readonly taskId: string };
       taken.add(taskId);
-      await until(`the receiver reports ${taskId}`, () => reportedTasks().has(taskId));
+      await waitFor(`the receiver reports ${taskId}`, () => reportedTasks().has(taskId));
     }
 
     const reportedTasks = (): ReadonlySet<string> =>
@@ -159,7 +159,7 @@ export function describeReceiver(
     it('accepts what Darkroom sends directly', async () => {
       const { delivered } = await sendTest(senders.known, directUrl);
       assert.ok(delivered, receiver?.said());
-      await until('the receiver reports the test delivery', () => reportedTasks().size === 1);
+      await waitFor('the receiver reports the test delivery', () => reportedTasks().size === 1);
       for (const taskId of reportedTasks()) taken.add(taskId);
     });
 

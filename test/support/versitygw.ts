@@ -12,7 +12,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { reservePort } from './reserve-port.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 
 const VERSION = 'v1.8.0';
 const MODULE = `github.com/versity/versitygw/cmd/versitygw@${VERSION}`;
@@ -125,7 +125,7 @@ async function launch(
 }
 
 function waitForHealth(url: string, child: ChildProcess): Promise<void> {
-  return until('it gives a sign of life', () => {
+  return waitFor('it gives a sign of life', () => {
     if (child.exitCode !== null || child.signalCode !== null) throw new Error('it ended');
     return fetch(url).then(
       async (answer) => {

@@ -13,7 +13,7 @@ import { addEvent, addEvents, lockTask } from '../../src/tasks/record/timeline.t
 import type { TaskEvent } from '../../src/tasks/record/timeline.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { adminUrl } from '../support/test-database.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 import { body, openTaskRoom } from './task-room.ts';
 import type { TaskRoom } from './task-room.ts';
 
@@ -69,8 +69,8 @@ const seqs = ({ events }: Listening): number[] => events.map(({ seq }) => seq);
 const upTo = (last: number): number[] => Array.from({ length: last }, (_, index) => index + 1);
 
 /** Waits until a listener has received this many events. */
-function untilBrought(count: number, { events }: Listening): Promise<void> {
-  return until(
+function waitForEvents(count: number, { events }: Listening): Promise<void> {
+  return waitFor(
     () => `${count} events; there are ${events.length}`,
     () => events.length >= count,
   );
@@ -83,7 +83,7 @@ describe('subscribing to a task', () => {
     await happen(taskId);
     await happen(taskId, 'erased');
 
-    await untilBrought(3, listening);
+    await waitForEvents(3, listening);
     listening.stop();
 
     assert.deepEqual(
@@ -103,7 +103,7 @@ describe('subscribing to a task', () => {
     const listening = listen(taskId, 2);
     await happen(taskId);
 
-    await untilBrought(1, listening);
+    await waitForEvents(1, listening);
     listening.stop();
 
     assert.deepEqual(seqs(listening), [3]);
@@ -112,12 +112,12 @@ describe('subscribing to a task', () => {
   it('delivers the same to several subscribers, and nothing after one has unsubscribed', async () => {
     const taskId = await newTask();
     const [first, second, gone] = [listen(taskId), listen(taskId), listen(taskId)];
-    await untilBrought(1, gone);
+    await waitForEvents(1, gone);
     gone.stop();
     gone.stop();
     await happen(taskId);
 
-    await Promise.all([untilBrought(2, first), untilBrought(2, second)]);
+    await Promise.all([waitForEvents(2, first), waitForEvents(2, second)]);
     first.stop();
     second.stop();
 
@@ -138,13 +138,13 @@ describe('subscribing to a task', () => {
     await written.reached;
     for (let time = 0; time < 3; time++) {
       await happen(late);
-      await untilBrought(time + 1, ofLate);
+      await waitForEvents(time + 1, ofLate);
     }
     assert.deepEqual(seqs(ofEarly), []);
     mayCommit.reach();
     await held;
 
-    await untilBrought(1, ofEarly);
+    await waitForEvents(1, ofEarly);
     ofEarly.stop();
     ofLate.stop();
 
@@ -171,7 +171,7 @@ describe('subscribing to a task', () => {
 
     const isAtItsEnd = ({ listening }: (typeof listeners)[number]): boolean =>
       listening.events.at(-1)?.seq === EVENTS + 1;
-    await until('every listener has the last event', () => listeners.every(isAtItsEnd));
+    await waitFor('every listener has the last event', () => listeners.every(isAtItsEnd));
 
     for (const { from, listening } of listeners) {
       listening.stop();
@@ -191,7 +191,7 @@ describe('subscribing to a task', () => {
     });
     const listening = listen(taskId);
 
-    await untilBrought(2_501, listening);
+    await waitForEvents(2_501, listening);
     listening.stop();
 
     assert.deepEqual(seqs(listening), upTo(2_501));
@@ -215,17 +215,17 @@ describe('the feed itself', () => {
     const taskId = await newTask();
 
     const listening = [listen(taskId, 0, idle), listen(taskId, 0, busy)];
-    await until('the idle one asks', () => asked.idle >= 2);
+    await waitFor('the idle one asks', () => asked.idle >= 2);
     listening[0]?.stop();
     const askedBefore = asked.idle;
     const busyBefore = asked.busy;
-    await until('the busy one goes on asking', () => asked.busy >= busyBefore + 4);
+    await waitFor('the busy one goes on asking', () => asked.busy >= busyBefore + 4);
     assert.equal(asked.idle, askedBefore);
 
     // A new listener gets what happened meanwhile.
     await happen(taskId);
     const again = listen(taskId, 1, idle);
-    await untilBrought(1, again);
+    await waitForEvents(1, again);
     idle.close();
     busy.close();
     await Promise.all([idleDatabase.close(), busyDatabase.close()]);
@@ -237,25 +237,25 @@ describe('the feed itself', () => {
     const own = createEventFeed({ database, logger: silentLogger() });
     const taskId = await newTask();
     const listening = listen(taskId, 0, own);
-    await untilBrought(1, listening);
+    await waitForEvents(1, listening);
 
     proxy.cut();
     await happen(taskId);
     await happen(taskId);
-    await until('the feed meets the cut', () => proxy.rejected > 0);
+    await waitFor('the feed meets the cut', () => proxy.rejected > 0);
     // A listener that joins during the outage, and for which a poll has already failed.
     const other = await newTask();
     const late = listen(other, 0, own);
     const rejectedBefore = proxy.rejected;
-    await until('the feed meets the cut again', () => proxy.rejected > rejectedBefore);
+    await waitFor('the feed meets the cut again', () => proxy.rejected > rejectedBefore);
     assert.deepEqual([seqs(listening), seqs(late)], [[1], []]);
     proxy.restore();
 
-    await untilBrought(1, late);
+    await waitForEvents(1, late);
 
-    await untilBrought(3, listening);
+    await waitForEvents(3, listening);
     await happen(taskId);
-    await untilBrought(4, listening);
+    await waitForEvents(4, listening);
     assert.deepEqual(seqs(listening), [1, 2, 3, 4]);
     own.close();
     await database.close();
@@ -268,7 +268,7 @@ describe('the feed itself', () => {
     const listening = [listen(taskId, 0, own), listen(taskId, 0, own)];
     own.close();
     const late = listen(taskId, 0, own);
-    await until('the late one is notified of the end', () => late.ends > 0);
+    await waitFor('the late one is notified of the end', () => late.ends > 0);
 
     assert.deepEqual(
       [...listening, late].map(({ ends }) => ends),

@@ -21,7 +21,7 @@ import { claimOutbox } from '../../src/tasks/outbox/outbox.ts';
 import { readTask } from '../../src/tasks/record/read.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { NO_TRACES } from '../../src/telemetry/tracing.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 import { openAccountWork } from './account-work.ts';
 import type { AccountWork } from './account-work.ts';
 import { HeldGateway } from '../processes/held-gateway.ts';
@@ -66,7 +66,7 @@ async function freeze(t: TestContext, statement: string, ...args: readonly strin
   const [line] = (await once(createInterface(child.stdout), 'line')) as [string];
   const stateOf = async (): Promise<string | undefined> =>
     / ([A-Z]) /.exec((await readFile(`/proc/${child.pid}/stat`, 'utf8')).replace(/^.*\)/, ''))?.[1];
-  await until('the process is stopped', async () => (await stateOf()) === 'T');
+  await waitFor('the process is stopped', async () => (await stateOf()) === 'T');
   return {
     async isOpen() {
       const rows = await room.rows<{ state: string }>(
@@ -116,7 +116,7 @@ for (const step of ['a create under a spend cap', 'a settlement'] as const) {
           others.map(async (caller) => {
             const [first, second] = await work.create(caller, 2);
             assert.ok(first && second);
-            await until('both are launched', () => temporal.started.has(first) && temporal.started.has(second));
+            await waitFor('both are launched', () => temporal.started.has(first) && temporal.started.has(second));
             await work.settle(caller, first);
             await work.cancel(caller, second);
             return [first, second];
@@ -130,7 +130,7 @@ for (const step of ['a create under a spend cap', 'a settlement'] as const) {
         await Promise.all(blocked);
         const [taskId] = await work.create(owner, 1);
         assert.ok(taskId);
-        await until('the account is launched again', () => temporal.started.has(taskId));
+        await waitFor('the account is launched again', () => temporal.started.has(taskId));
       } finally {
         await launcher.close();
       }

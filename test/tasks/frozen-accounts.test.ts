@@ -18,7 +18,7 @@ import { readTask } from '../../src/tasks/record/read.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { NO_TRACES } from '../../src/telemetry/tracing.ts';
 import { lockRows } from '../support/locked-rows.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 import { openAccountWork } from './account-work.ts';
 import type { AccountWork } from './account-work.ts';
 import { HeldGateway } from '../processes/held-gateway.ts';
@@ -83,7 +83,7 @@ describe('accounts whose rows stay locked', () => {
     let isOver = false;
     /** Repeats a request until it is answered, as clients and activities do. */
     const ask = (request: () => Promise<unknown>): Promise<void> =>
-      until('it is answered', async () => isOver || (await isAnswered(request)), 20);
+      waitFor('it is answered', async () => isOver || (await isAnswered(request)), 20);
     const asked = frozen.flatMap((owner, index) => [
       ...Array.from({ length: EACH }, () => ask(() => work.creator.create(capped[index] ?? owner, body(), undefined))),
       ...(running[index] ?? []).map((taskId) => ask(() => work.settle(owner, taskId))),
@@ -104,7 +104,7 @@ describe('accounts whose rows stay locked', () => {
           for (let done = 0; done < ROUNDS; done++) {
             const [first, second] = await work.create(caller, 2);
             assert.ok(first && second);
-            await until('both are launched', () => temporal.started.has(first) && temporal.started.has(second));
+            await waitFor('both are launched', () => temporal.started.has(first) && temporal.started.has(second));
             await work.settle(caller, first);
             await work.cancel(caller, second);
             for (const taskId of [first, second]) assert.equal((await readTask(database, taskId)).status, 'fail');
@@ -157,10 +157,10 @@ describe('accounts whose rows stay locked', () => {
       logger: silentLogger(),
     });
     try {
-      await until('two rows are waited for', () => waitedFor.length >= 2, 5);
+      await waitFor('two rows are waited for', () => waitedFor.length >= 2, 5);
       assert.ok(waitedFor.slice(0, 2).includes(busy.accountId), 'both slots are taken by accounts that stay locked');
       await lockedForNow.release();
-      await until('its task is launched', () => temporal.started.has(task));
+      await waitFor('its task is launched', () => temporal.started.has(task));
       assert.ok(!waiting.some((taskId) => temporal.started.has(taskId)), 'the rows were free before it was');
     } finally {
       await lockedForNow.release();

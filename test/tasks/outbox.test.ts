@@ -18,7 +18,7 @@ import {
 import type { OutboxItem } from '../../src/tasks/outbox/outbox.ts';
 import { settleTask } from '../../src/tasks/lifecycle/settle.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 import { body, openTaskRoom } from './task-room.ts';
 import type { TaskRoom } from './task-room.ts';
 
@@ -220,7 +220,7 @@ describe('an account whose row stays locked', () => {
     await whileLocked(caller, async () => {
       claim = claimOutboxOfAccount(room.database, caller.accountId, 100);
       const isWaiting = `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%lock_timeout%'`;
-      await until('the claim waits', async () => (await room.rows(isWaiting)).length > 0, 5);
+      await waitFor('the claim waits', async () => (await room.rows(isWaiting)).length > 0, 5);
     });
 
     assert.deepEqual(

@@ -12,7 +12,7 @@ import { ACTIVITIES_WAIT, AccountBusyError, createAccountDatabase } from '../../
 import { finishPromotion, requestStalledPromotions } from '../../src/tasks/lifecycle/storage-operations.ts';
 import { bytesAreMissing, bytesAreThere, createStorageRoom } from '../objects/stored-outputs.ts';
 import type { StorageRoom } from '../objects/stored-outputs.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 import { openTaskRoom } from './task-room.ts';
 import type { TaskRoom } from './task-room.ts';
 
@@ -222,7 +222,7 @@ describe('a promotion', () => {
         return error;
       }),
     );
-    await until('most have given up waiting for a connection', () => rejected >= POOL_SIZE);
+    await waitFor('most have given up waiting for a connection', () => rejected >= POOL_SIZE);
     for (const id of saved) assert.equal(await finish(id, bytesAreThere), 'persistent');
 
     await operator.query('COMMIT');

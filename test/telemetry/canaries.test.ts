@@ -126,7 +126,7 @@ it('logs and traces contain no secret and no private text, for requests that suc
   });
 
   for (const taskId of taskIds) {
-    const { output } = await client.untilTerminal(taskId);
+    const { output } = await client.waitForTerminal(taskId);
     const url = output?.[0]?.url;
     if (url === undefined) continue;
     planted.set(`a download URL of ${taskId}`, new URL(url).pathname.split('/')[2] ?? '');
@@ -134,7 +134,7 @@ it('logs and traces contain no secret and no private text, for requests that suc
     await fetch(`${url}x`);
   }
   const isOver = (state: string | undefined): boolean => ['delivered', 'exhausted', 'stopped'].includes(state ?? '');
-  for (const taskId of taskIds) await client.until(taskId, ({ callback }) => isOver(callback?.state));
+  for (const taskId of taskIds) await client.waitFor(taskId, ({ callback }) => isOver(callback?.state));
   await send('POST', `/v1/tasks/${taskIds[0]}/erase`);
   // The database becomes unavailable during requests and work.
   const cut = {

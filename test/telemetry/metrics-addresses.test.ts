@@ -14,7 +14,7 @@ import { supervise, temporaryDirectory } from '../standalone/fixtures/supervised
 import { Role } from '../support/darkroom.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 import type { TestDatabase } from '../support/test-database.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 import { scrape } from './exposition.ts';
 
 const SECRET = 's'.repeat(32);
@@ -113,7 +113,7 @@ describe('a worker that waits for Temporal', () => {
     worker = new Role('worker', environment, path.join(directory, 'log'));
     // It is never ready here.
     worker.start().catch(() => undefined);
-    await until('the worker is there', () =>
+    await waitFor('the worker is there', () =>
       fetch(`${url}/healthz`).then(
         ({ ok }) => ok,
         () => false,

@@ -11,7 +11,7 @@ import { newTaskId } from '../../src/domain/ids.ts';
 import { NO_TRACES, startTracing } from '../../src/telemetry/tracing.ts';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom } from '../support/darkroom.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 
 interface Span {
   readonly traceId: string;
@@ -123,7 +123,7 @@ describe('the traces of a task', () => {
     };
     const created = await client.send('POST', '/v1/tasks', body, { traceparent, 'Idempotency-Key': 'traced' });
     const { taskId } = created.body.data;
-    await client.untilTerminal(taskId);
+    await client.waitForTerminal(taskId);
     await client.send('GET', `/v1/tasks/${taskId}`, undefined, { traceparent });
     await client.send('POST', '/v1/tasks', body, { 'Idempotency-Key': 'traced' });
 
@@ -139,7 +139,7 @@ describe('the traces of a task', () => {
     const ofTask = (): Span[] => collector.spans.filter((span) => span.traceId === traceId);
     const ofClient = (): Span[] => collector.spans.filter((span) => span.traceId === CLIENT_TRACE);
     const namesOf = (spans: readonly Span[]): string[] => spans.map(({ name }) => name).toSorted();
-    await until(
+    await waitFor(
       () => `spans, and not only ${namesOf(ofTask()).join(', ')}`,
       () => wanted.every((name) => namesOf(ofTask()).includes(name)) && ofClient().length > 0,
     );

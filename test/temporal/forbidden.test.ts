@@ -25,7 +25,7 @@ import { makeCertificate } from '../support/test-certificate.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 import type { TestDatabase } from '../support/test-database.ts';
 import { temporalAddress } from '../support/test-namespace.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 
 const NAMESPACE_METHODS = ['DescribeNamespace', 'RegisterNamespace', 'UpdateNamespace', 'CountWorkflowExecutions'];
 const ATTRIBUTE_METHODS = ['ListSearchAttributes', 'AddSearchAttributes'];
@@ -85,11 +85,11 @@ describe('migrate without permission to prepare Temporal', () => {
     assert.equal(commands.size, 2 + ids.length);
     const [ofNamespace = '', ...others] = commands.values();
     await runAll([ofNamespace]);
-    await until('the namespace is known', () => succeeds(runAll(others.slice(0, 1))));
+    await waitFor('the namespace is known', () => succeeds(runAll(others.slice(0, 1))));
     await runAll(others.slice(1));
     // It may read by now, but still not change anything.
     proxy.forbid('UpdateNamespace', ...ATTRIBUTE_METHODS, 'CreateSchedule', 'UpdateSchedule');
-    await until('all of it is seen', () => succeeds(migrate()));
+    await waitFor('all of it is seen', () => succeeds(migrate()));
     await removeSchedules(database, namespace);
   });
 
@@ -175,7 +175,8 @@ describe('migrate with a private CA, a client certificate and an API key', () =>
     assert.equal(commands.join('\n').includes(API_KEY), false);
     proxy.forbid();
     await runStep(ofNamespace, credentials);
-    for (const command of others) await until('the namespace is known', () => succeeds(runStep(command, credentials)));
+    for (const command of others)
+      await waitFor('the namespace is known', () => succeeds(runStep(command, credentials)));
     for (const missing of Object.keys(credentials)) {
       const others = { ...credentials, [missing]: undefined };
       await assert.rejects(runStep(ofNamespace, others), new RegExp(`${missing}: parameter .*not set`));

@@ -17,7 +17,7 @@ import { printedSteps, runStep } from '../support/manual-steps.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 import type { TestDatabase } from '../support/test-database.ts';
 import { createTestNamespace, temporalAddress } from '../support/test-namespace.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 
 const MADE_BEFORE = {
   name: 'test_made_before',
@@ -169,7 +169,7 @@ describe('migrate after an upgrade', () => {
       await schedule.create(made(FORMER));
       const ofNeighbour = schedule.getHandle(FORMER);
       await ofNeighbour.trigger();
-      await until('a pass has begun', async () => {
+      await waitFor('a pass has begun', async () => {
         const { recentActions } = (await ofNeighbour.describe()).info;
         pass = recentActions.at(-1)?.action.workflow.workflowId ?? '';
         return pass !== '';

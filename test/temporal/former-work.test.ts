@@ -9,7 +9,7 @@ import type { TaskId } from '../../src/domain/workflow-ids.ts';
 import { hasWorkOnFormerQueues } from '../../src/temporal/former-work.ts';
 import { createTestNamespace } from '../support/test-namespace.ts';
 import type { TestNamespace } from '../support/test-namespace.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 import { body, openTaskRoom } from '../tasks/task-room.ts';
 import type { TaskRoom } from '../tasks/task-room.ts';
 
@@ -47,12 +47,12 @@ describe('work on the former queue names', () => {
   it('is found behind more than one page of newer work of another installation', async () => {
     const workflowId = await leave(ours, stopWorkflowId);
     for (let count = 0; count < OF_NEIGHBOUR; count++) await leave(neighbour, (taskId) => taskId);
-    await until('Temporal lists all of it', async () => (await countListed()) === OF_NEIGHBOUR + 1);
+    await waitFor('Temporal lists all of it', async () => (await countListed()) === OF_NEIGHBOUR + 1);
 
     assert.equal(await isLeft(ours), true);
 
     await namespace.client.workflow.getHandle(workflowId).terminate();
-    await until('ours is over', async () => !(await isLeft(ours)));
+    await waitFor('ours is over', async () => !(await isLeft(ours)));
     assert.equal(await isLeft(neighbour), true);
   });
 

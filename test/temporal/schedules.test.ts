@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { ScheduleOverlapPolicy } from '@temporalio/client';
 import { ensureSchedules, retireFormerSchedules, scheduleIds } from '../../src/temporal/schedules.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 import { createTestNamespace } from '../support/test-namespace.ts';
 import type { TestNamespace } from '../support/test-namespace.ts';
 
@@ -63,7 +63,7 @@ describe('schedules', () => {
     const former = client.schedule.getHandle('darkroom-reconcile');
     await former.trigger();
     let pass: string | undefined;
-    await until('a pass has begun', async () => {
+    await waitFor('a pass has begun', async () => {
       pass = (await former.describe()).info.recentActions[0]?.action.workflow.workflowId;
       return pass !== undefined;
     });

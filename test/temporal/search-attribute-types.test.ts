@@ -20,7 +20,7 @@ import { printedSteps, runStep } from '../support/manual-steps.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 import type { TestDatabase } from '../support/test-database.ts';
 import { temporalAddress } from '../support/test-namespace.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 
 /** temporal.api.enums.v1.IndexedValueType */
 const [TEXT, INT, DATETIME] = [1, 3, 6];
@@ -49,7 +49,7 @@ async function makeNamespace(searchAttributes: Record<string, number>): Promise<
   const namespace = `test-${randomBytes(6).toString('hex')}`;
   await connected(temporalAddress(), async ({ workflowService, operatorService }) => {
     await workflowService.registerNamespace({ namespace, workflowExecutionRetentionPeriod: msToTs('30 days') });
-    await until('the namespace is known', () =>
+    await waitFor('the namespace is known', () =>
       succeeds(operatorService.addSearchAttributes({ namespace, searchAttributes })),
     );
   });
@@ -105,7 +105,7 @@ describe('search attributes of another type', () => {
     await connected(temporalAddress(), async (connection) => {
       const client = new Client({ connection, namespace });
       const gateway = createWorkflowGateway(client, installationId);
-      await until('a start is accepted', () => succeeds(gateway.startPromotion('output', 'account')));
+      await waitFor('a start is accepted', () => succeeds(gateway.startPromotion('output', 'account')));
       await Promise.all(scheduleIds(installationId).map((id) => client.schedule.getHandle(id).delete()));
     });
   });

@@ -17,7 +17,7 @@ import type { GatedUpstream, UpstreamGate } from '../../src/upstreams/gate.ts';
 import type { Admission } from '../../src/upstreams/queue.ts';
 import { lockRows } from '../support/locked-rows.ts';
 import type { LockedRows } from '../support/locked-rows.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 import { body, openTaskRoom } from '../tasks/task-room.ts';
 import type { TaskRoom } from '../tasks/task-room.ts';
 import { taskOf } from './workers-at.ts';
@@ -121,7 +121,7 @@ describe('an upstream whose row stays locked', () => {
       await locked.release();
     }
 
-    await until('the slots are given back', async () => (await slotsOf(there)).join() === idsOf(waiting).join());
+    await waitFor('the slots are given back', async () => (await slotsOf(there)).join() === idsOf(waiting).join());
     assert.deepEqual(idsOf(woken), idsOf(waiting));
   });
 
@@ -139,7 +139,7 @@ describe('an upstream whose row stays locked', () => {
       await locked.release();
     }
 
-    await until('the other slots are given back', async () => {
+    await waitFor('the other slots are given back', async () => {
       const slots = await slotsOf(there);
       return !gone.some(({ taskId }) => slots.includes(taskId));
     });

@@ -15,7 +15,7 @@ import { publishCaps, startPublishingCaps } from '../../src/upstreams/published-
 import { definition, textDefinition } from '../catalogue/definitions.ts';
 import { unreachableDatabase } from '../http/serve.ts';
 import { lockRows } from '../support/locked-rows.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 import { openTaskRoom } from '../tasks/task-room.ts';
 import type { TaskRoom } from '../tasks/task-room.ts';
 
@@ -91,9 +91,9 @@ describe('an api', () => {
     assert.equal(await capInForce(upstream), 1);
 
     current = createCatalogue([modelAt(upstream, 4)], () => LATER);
-    await until('the new cap is in force', async () => (await capInForce(upstream)) === 4);
+    await waitFor('the new cap is in force', async () => (await capInForce(upstream)) === 4);
     current = createCatalogue([modelAt(upstream)], () => LATER);
-    await until('there is no cap any more', async () => (await capInForce(upstream)) === null);
+    await waitFor('there is no cap any more', async () => (await capInForce(upstream)) === null);
     await publishing.close();
   });
 

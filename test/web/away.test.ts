@@ -16,7 +16,7 @@ import type { DatabaseWire } from '../support/database-wire.ts';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom, Role, TestAccount } from '../support/darkroom.ts';
 import { adminUrl } from '../support/test-database.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 import { ACCOUNT_PAGES, goWithin, settled } from './support/every-page.ts';
 import { expectNoViolations, openSignedInPage } from './support/signed-in-page.ts';
 import type { SignedInPage } from './support/signed-in-page.ts';
@@ -82,7 +82,7 @@ describe('a dashboard whose service is unavailable', () => {
   async function loseDatabase(context: BrowserContext): Promise<void> {
     wire.cut();
     const headers = { [DASHBOARD_HEADER]: '1' };
-    await until(
+    await waitFor(
       'the service has no session',
       async () => (await context.request.get(`${darkroom.url}/v1/models`, { headers })).status() === 503,
     );
@@ -90,7 +90,7 @@ describe('a dashboard whose service is unavailable', () => {
 
   /** The page is shown, and nothing on it is wrong any more. */
   async function expectWhole(page: Page): Promise<void> {
-    await until(
+    await waitFor(
       () => `${page.url()} is whole again`,
       async () => (await page.getByRole('heading', { level: 1 }).count()) === 1 && (await complaints(page)) === 0,
     );
@@ -102,7 +102,7 @@ describe('a dashboard whose service is unavailable', () => {
 
   async function expectAlert(page: Page, words: string): Promise<void> {
     const alert = page.getByRole('alert').filter({ hasText: words }).first();
-    await until(
+    await waitFor(
       () => `${page.url()} says “${words}”`,
       () => alert.isVisible(),
     );
@@ -175,7 +175,7 @@ describe('a dashboard whose service is unavailable', () => {
     });
     const { page, close } = await open('/keys', secret);
     const program = new ApiClient(darkroom.urls, secret);
-    await until('nothing more may be read', async () => (await program.send('GET', '/v1/account')).status === 429, 0);
+    await waitFor('nothing more may be read', async () => (await program.send('GET', '/v1/account')).status === 429, 0);
 
     await goWithin(page, '/models');
     await expectAlert(page, 'Too many requests');

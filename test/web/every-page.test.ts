@@ -39,7 +39,7 @@ describe('every page of an account', () => {
       storage: 'persistent',
     });
     shown = { taskId: body.data.taskId, accountId: id };
-    await client.until(shown.taskId, ({ status }) => status === 'success');
+    await client.waitFor(shown.taskId, ({ status }) => status === 'success');
   });
   after(async () => {
     await browser?.close();

@@ -8,7 +8,7 @@ import { after, describe, it } from 'node:test';
 import { createSignInLink, signInUrl } from '../../src/accounts/sign-in-links.ts';
 import { launchBrowser } from '../support/browser.ts';
 import { startDarkroom } from '../support/darkroom.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 import { waitForImage } from './support/loaded-image.ts';
 import { expectNoViolations, openPageByLink } from './support/signed-in-page.ts';
 
@@ -60,7 +60,7 @@ describe('the first image', () => {
     assert.ok(drawn.src.startsWith(`${darkroom.url}/media/`), drawn.src);
 
     await page.getByRole('button', { name: 'Regenerate with new seed' }).click();
-    await until('another image replaces it', async () => {
+    await waitFor('another image replaces it', async () => {
       const shown = await image.getAttribute('src').catch(() => null);
       return shown !== null && shown !== drawn.src;
     });

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 import { serveApp } from '../http/serve.ts';
 import type { ServedApp } from '../http/serve.ts';
 import { launchBrowser } from '../support/browser.ts';
@@ -86,7 +86,7 @@ describe('a page of the guide', () => {
     await page.evaluate('window.isKept = true');
     await page.getByRole('navigation', { name: 'Pager' }).getByRole('link').last().click();
     await page.waitForURL(/\/guide\/guides\/callbacks$/);
-    await until('the page is shown', async () =>
+    await waitFor('the page is shown', async () =>
       (await page.getByRole('heading', { level: 1 }).innerText()).startsWith('Callbacks'),
     );
     assert.equal(await page.evaluate('window.isKept'), true);

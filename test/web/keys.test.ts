@@ -15,7 +15,7 @@ import { ApiClient } from '../support/api-client.ts';
 import { launchBrowser } from '../support/browser.ts';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom, TestAccount } from '../support/darkroom.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 import { expectNoViolations, openSignedInPage } from './support/signed-in-page.ts';
 import type { SignedInPage } from './support/signed-in-page.ts';
 
@@ -231,7 +231,7 @@ describe('the keys of the dashboard', () => {
     await button(page, 'Show 1 inactive key').click();
     await cardOf(page, 'robot').getByText('revoked', { exact: true }).first().waitFor();
     assert.equal(await button(page, 'Actions for “robot”').count(), 0);
-    await until('it is rejected', async () => (await statusOf(robot.secret, '/v1/account')) === 401);
+    await waitFor('it is rejected', async () => (await statusOf(robot.secret, '/v1/account')) === 401);
     await expectNoViolations(page);
     const overhang = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
     assert.ok(overhang <= 0, `${overhang} px stand over`);

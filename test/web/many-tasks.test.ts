@@ -9,7 +9,7 @@ import { fill } from '../../bench/lists/rows.ts';
 import { launchBrowser } from '../support/browser.ts';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom, TestAccount } from '../support/darkroom.ts';
-import { GIVE_UP_MS, until } from '@darkroom/testing/until';
+import { GIVE_UP_MS, waitFor } from '@darkroom/testing/wait-for';
 import { openSignedInPage } from './support/signed-in-page.ts';
 import type { SignedInPage } from './support/signed-in-page.ts';
 
@@ -106,7 +106,7 @@ describe('the list of an account with a hundred thousand tasks', () => {
       if (isPage && !url.searchParams.has('ids')) pagesRead.push(url.searchParams.get('cursor') ?? '');
     });
     const checkRows = async (what: string): Promise<void> => {
-      await until(
+      await waitFor(
         () => `no blank row ${what}`,
         async () => (await blanksOn(page)).length === 0,
       );
@@ -137,7 +137,7 @@ describe('the list of an account with a hundred thousand tasks', () => {
     }
     assert.ok(most < MOST_ROWS, `${most} rows at once`);
     await page.evaluate('scrollTo(0, document.documentElement.scrollHeight)');
-    await until('the last row', async () => (await rowsOn(page)).some(([row]) => row === TASKS - 1));
+    await waitFor('the last row', async () => (await rowsOn(page)).some(([row]) => row === TASKS - 1));
     await page.locator(`${GRID}[aria-rowcount="${TASKS + 1}"]`).waitFor();
 
     for (const share of [0.75, 0.5, 0.1, 0]) {

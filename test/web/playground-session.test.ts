@@ -8,7 +8,7 @@ import { after, describe, it } from 'node:test';
 import type { BrowserContext, Page } from 'playwright-core';
 import { launchBrowser } from '../support/browser.ts';
 import { startDarkroom } from '../support/darkroom.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 import { waitForImage } from './support/loaded-image.ts';
 import { expectNoViolations, openSignedInPage } from './support/signed-in-page.ts';
 import { SLOW_TALKER, slowTalker } from './support/slow-talker.ts';
@@ -123,7 +123,7 @@ describe('a conversation', () => {
     const { page, close } = await open(`/playground/${SLOW_TALKER}`, 375);
     await say(page, `Say: ${'line upon line, '.repeat(40)}`);
     const start = await page.evaluate<number>('scrollY');
-    await until('the page goes with it', async () => (await page.evaluate<number>('scrollY')) > start + 100);
+    await waitFor('the page goes with it', async () => (await page.evaluate<number>('scrollY')) > start + 100);
     assert.ok(((await message(page).boundingBox())?.y ?? Infinity) < WINDOW_HEIGHT);
 
     await page.evaluate('scrollTo(0, 0)');
@@ -276,7 +276,7 @@ describe('a run', () => {
     await waitForImage(image);
     const { body } = await account.client.send('GET', '/v1/tasks');
     assert.equal((body.data as unknown as { readonly total: number }).total, 1);
-    await until('no error is shown anymore', async () => (await page.getByText('is not responding').count()) === 0);
+    await waitFor('no error is shown anymore', async () => (await page.getByText('is not responding').count()) === 0);
     await close();
   });
 });

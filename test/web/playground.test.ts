@@ -6,7 +6,7 @@ import sharp from 'sharp';
 import { createKey } from '../../src/accounts/keys.ts';
 import { launchBrowser } from '../support/browser.ts';
 import { startDarkroom } from '../support/darkroom.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 import { waitForImage } from './support/loaded-image.ts';
 import { OPERATORS_MODEL, operatorsModel } from './support/operators-model.ts';
 import { expectNoViolations, openSignedInPage } from './support/signed-in-page.ts';
@@ -134,7 +134,7 @@ describe('a run', () => {
 
     await page.getByRole('button', { name: 'Regenerate with new seed' }).click();
     const history = page.getByRole('list', { name: 'Runs of this session' }).getByRole('button');
-    await until('both runs are listed as a success', async () => {
+    await waitFor('both runs are listed as a success', async () => {
       const names = await history.evaluateAll((items) => items.map((item) => item.getAttribute('aria-label') ?? ''));
       return names.length === 2 && names.every((name) => name.endsWith(', success'));
     });

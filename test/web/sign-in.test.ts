@@ -13,7 +13,7 @@ import { createSignInLink, signInUrl } from '../../src/accounts/sign-in-links.ts
 import { launchBrowser } from '../support/browser.ts';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom, TestAccount } from '../support/darkroom.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 import { expectNoViolations } from './support/signed-in-page.ts';
 
 let darkroom: Darkroom;
@@ -216,7 +216,7 @@ describe('a session', () => {
       assert.equal(await page.evaluate('window.slippedIn'), undefined);
       await assert.rejects(async () => page.evaluate(`fetch(${JSON.stringify(elsewhereUrl)})`));
       for (const directive of ['script-src', 'connect-src']) {
-        await until(`the page reports ${directive}`, () => breaches.some((breach) => breach.startsWith(directive)));
+        await waitFor(`the page reports ${directive}`, () => breaches.some((breach) => breach.startsWith(directive)));
       }
     });
   });

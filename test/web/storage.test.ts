@@ -6,7 +6,7 @@ import { launchBrowser } from '../support/browser.ts';
 import { startDarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';
 import type { DarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';
 import type { TestAccount } from '../support/darkroom.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 import { expectNoViolations, openSignedInPage } from './support/signed-in-page.ts';
 import type { SignedInPage } from './support/signed-in-page.ts';
 
@@ -63,7 +63,7 @@ describe('the storage of the dashboard', () => {
         outside.create(account, { model: 'test/tasks', input: { prompt: 'a boat' } }),
       ),
     );
-    for (const taskId of taskIds) await account.client.untilTerminal(taskId);
+    for (const taskId of taskIds) await account.client.waitForTerminal(taskId);
     return account;
   }
 
@@ -120,7 +120,7 @@ describe('the storage of the dashboard', () => {
     await preview.waitFor();
     const shown = await preview.getAttribute('src');
     await page.keyboard.press('ArrowRight');
-    await until('the next one is shown', async () => (await preview.getAttribute('src')) !== shown);
+    await waitFor('the next one is shown', async () => (await preview.getAttribute('src')) !== shown);
     await expectNoViolations(page);
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'detached' });
@@ -150,7 +150,7 @@ describe('the storage of the dashboard', () => {
 
     await page.getByText('2 outputs will become persistent').waitFor();
     const persistent = tiles(page).getByText('persistent', { exact: true });
-    await until('two are persistent', async () => (await persistent.count()) === 2);
+    await waitFor('two are persistent', async () => (await persistent.count()) === 2);
     const stored = await storedOf(account);
     assert.deepEqual(
       stored.map(({ storage_tier: tier }) => tier),
@@ -211,7 +211,7 @@ describe('the storage of the dashboard', () => {
     await page.goBack();
     await removeFirst(page);
     await page.goto('about:blank');
-    await until('both are deleted', async () => (await storedOf(account)).length === 0);
+    await waitFor('both are deleted', async () => (await storedOf(account)).length === 0);
     await opened.close();
   });
 

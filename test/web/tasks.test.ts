@@ -6,7 +6,7 @@ import { launchBrowser } from '../support/browser.ts';
 import { startDarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';
 import type { DarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';
 import type { TestAccount } from '../support/darkroom.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 import { expectNoViolations, openSignedInPage } from './support/signed-in-page.ts';
 import type { SignedInPage } from './support/signed-in-page.ts';
 
@@ -48,9 +48,9 @@ describe('the tasks of the dashboard', () => {
   it('are listed newest first, and opened by the keyboard', async () => {
     const account = await outside.darkroom.createAccount();
     const older = await create(account, 'a boat');
-    await account.client.untilTerminal(older);
+    await account.client.waitForTerminal(older);
     const newer = await create(account, 'a boat [fail]');
-    await account.client.untilTerminal(newer);
+    await account.client.waitForTerminal(newer);
     const opened = await open(account, '/tasks');
     const { page } = opened;
 
@@ -78,7 +78,7 @@ describe('the tasks of the dashboard', () => {
   it('are cards where there is little room', async () => {
     const account = await outside.darkroom.createAccount();
     const taskId = await create(account, 'a boat', { metadata: { order: '7' } });
-    await account.client.untilTerminal(taskId);
+    await account.client.waitForTerminal(taskId);
     const opened = await open(account, '/tasks', 375);
     const { page } = opened;
 
@@ -133,7 +133,7 @@ describe('the tasks of the dashboard', () => {
 
     for (let number = 0; number < MANY; number++) await create(account, `number ${number}`);
     await page.getByText(`${MANY} tasks`, { exact: true }).waitFor();
-    await until('the rows have moved', async () => {
+    await waitFor('the rows have moved', async () => {
       // Repeated, if there were too few rows yet to scroll that far.
       await page.evaluate('scrollTo(0, 600)');
       return (await page.evaluate<number>('scrollY')) === 600;
@@ -200,7 +200,7 @@ describe('the tasks of the dashboard', () => {
   it('are erased once that is confirmed', async () => {
     const account = await outside.darkroom.createAccount();
     const taskId = await create(account, 'a secret boat');
-    await account.client.untilTerminal(taskId);
+    await account.client.waitForTerminal(taskId);
     const opened = await open(account, `/tasks/${taskId}`);
     const { page } = opened;
 
@@ -218,7 +218,7 @@ describe('the tasks of the dashboard', () => {
   it('show each attempt of their callback, and deliver it once more', async () => {
     const account = await outside.darkroom.createAccount();
     const taskId = await create(account, 'a boat', { callback: { url: `${outside.receiver.url}/ok` } });
-    await account.client.until(taskId, ({ callback }) => callback?.state === 'delivered');
+    await account.client.waitFor(taskId, ({ callback }) => callback?.state === 'delivered');
     const opened = await open(account, `/tasks/${taskId}`);
     const { page } = opened;
     const attempts = page.getByRole('table', { name: 'Callback attempts' });

@@ -17,7 +17,7 @@ import { formatUsd } from '@darkroom/dashboard/money';
 import { launchBrowser } from '../support/browser.ts';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom, TestAccount } from '../support/darkroom.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 import { dayBefore, noonBefore, paidRequest, writeLedger } from './support/past-ledger.ts';
 import { parseCsv } from './support/csv-file.ts';
 import { expectNoViolations, openSignedInPage } from './support/signed-in-page.ts';
@@ -106,7 +106,7 @@ describe('the usage of the dashboard', () => {
     Promise.all((await rows.all()).map((row) => row.locator('th, td').allInnerTexts()));
   const entriesOf = (page: Page): Locator => rowsOf(page, 'Ledger entries');
   const isRowCount = (rows: Locator, count: number): Promise<unknown> =>
-    until(`${count} rows`, async () => (await rows.count()) === count);
+    waitFor(`${count} rows`, async () => (await rows.count()) === count);
 
   /** Saves the ledger with the button. @returns the cells of the file, including the header. */
   async function saved(page: Page): Promise<readonly (readonly string[])[]> {

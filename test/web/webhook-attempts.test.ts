@@ -45,7 +45,7 @@ describe('deliveries on the page of webhooks', () => {
       input: { prompt: 'a boat' },
       callback: { url },
     });
-    await account.client.until(taskId, ({ callback }) => OVER_AND_DONE.includes(callback?.state ?? ''));
+    await account.client.waitFor(taskId, ({ callback }) => OVER_AND_DONE.includes(callback?.state ?? ''));
     return taskId;
   }
 

@@ -19,7 +19,7 @@ import { startDarkroomWithUpstreams } from '../support/darkroom-with-upstreams.t
 import type { DarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';
 import type { TestAccount } from '../support/darkroom.ts';
 import { makeCertificate } from '../support/test-certificate.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 import { startReceiverProgram } from '../support/verifying-receiver.ts';
 import { expectNoViolations } from './support/signed-in-page.ts';
 import type { SignedInPage } from './support/signed-in-page.ts';
@@ -95,9 +95,9 @@ describe('the webhooks of the dashboard', () => {
     const { secret = '', whsec = '' } = await keyOf(account);
     assert.ok(!(await page.content()).includes(secret), 'it is hidden until it is revealed');
     await button(page, 'Copy the Standard Webhooks secret').press('Enter');
-    await until('it is copied', async () => (await clipboard(page)) === whsec);
+    await waitFor('it is copied', async () => (await clipboard(page)) === whsec);
     await button(page, 'Copy the raw secret').press('Enter');
-    await until('it is copied', async () => (await clipboard(page)) === secret);
+    await waitFor('it is copied', async () => (await clipboard(page)) === secret);
     await button(page, 'Reveal secret').press('Enter');
     assert.equal(await page.getByRole('textbox', { name: 'Raw secret' }).inputValue(), secret);
     const shown = await page.getByRole('textbox', { name: 'Standard Webhooks secret' }).inputValue();
@@ -218,17 +218,17 @@ describe('the webhooks of the dashboard', () => {
     }
     await code.getByRole('tab', { name: 'JavaScript' }).click();
     await button(code, 'Copy').press('Enter');
-    await until('it is copied', async () => (await clipboard(page)).includes('createHmac'));
+    await waitFor('it is copied', async () => (await clipboard(page)).includes('createHmac'));
     const directory = await mkdtemp(path.join(os.tmpdir(), 'darkroom-receiver-'));
     await writeFile(path.join(directory, 'receiver.mjs'), await clipboard(page));
     await button(page, 'Create secret').press('Enter');
     await button(page, 'Copy the raw secret').press('Enter');
-    await until('it is copied', async () => (await clipboard(page)) === (await keyOf(account)).secret);
+    await waitFor('it is copied', async () => (await clipboard(page)) === (await keyOf(account)).secret);
     const setting = { directory, secret: await clipboard(page), port: programsPort };
     const program = startReceiverProgram(setting, [process.execPath, 'receiver.mjs']);
     const address = `http://127.0.0.1:${programsPort}/`;
     try {
-      await until(
+      await waitFor(
         () => `it listens; it said: ${program.said()}`,
         () =>
           fetch(address).then(

@@ -16,7 +16,7 @@ import { createSecretSource } from '../../src/upstreams/secrets.ts';
 import { submitCall } from '../providers/submit-call.ts';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom, Role, TestAccount } from '../support/darkroom.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 import { startCogServer, whyNoCog } from './cog-server.ts';
 import type { CogServer } from './cog-server.ts';
 
@@ -32,9 +32,9 @@ describe("the server of Cog's own package", { skip: whyNoCog(), timeout: 300_000
   /** What the model did for a prompt, in order. */
   const runsOf = async (prompt: string): Promise<readonly string[]> =>
     (await cog.readRuns()).filter((run) => run.prompt === prompt).map(({ what }) => what);
-  const untilRun = (prompt: string, what: string): Promise<void> =>
-    until(`${prompt} ${what}`, async () => (await runsOf(prompt)).includes(what));
-  const untilFree = (): Promise<void> => until('the slot is free', async () => (await cog.health()) === 'READY');
+  const waitForRun = (prompt: string, what: string): Promise<void> =>
+    waitFor(`${prompt} ${what}`, async () => (await runsOf(prompt)).includes(what));
+  const waitForFree = (): Promise<void> => waitFor('the slot is free', async () => (await cog.health()) === 'READY');
 
   describe('as the adapter meets it', () => {
     const provider = createCogProvider({ secrets: createSecretSource({}), logger: silentLogger() });
@@ -81,7 +81,7 @@ describe("the server of Cog's own package", { skip: whyNoCog(), timeout: 300_000
     it('rejects work for a while when its slot is taken, and has stopped when the call was', async () => {
       const stop = new AbortController();
       const long = provider.submit(request('long', { seconds: 600 }), submitCall({ signal: stop.signal }));
-      await untilRun('long', 'begins');
+      await waitForRun('long', 'begins');
 
       const rejection = await provider.submit(request('another'), submitCall()).catch((reason: unknown) => reason);
       stop.abort(new Error('stopped'));
@@ -89,15 +89,15 @@ describe("the server of Cog's own package", { skip: whyNoCog(), timeout: 300_000
       assert.ok(rejection instanceof ProviderRejection);
       assert.equal(rejection.reason, 'provider_unavailable');
       await assert.rejects(long, /stopped/);
-      await untilRun('long', 'stopped');
-      await untilFree();
+      await waitForRun('long', 'stopped');
+      await waitForFree();
       assert.deepEqual(await runsOf('another'), []);
     });
 
     it('joins a prediction of the same task that still runs, and begins no second one beside it', async () => {
       const work = request('joined', { seconds: 2 });
       const first = provider.submit(work, submitCall());
-      await untilRun('joined', 'begins');
+      await waitForRun('joined', 'begins');
 
       const second = await provider.submit(work, submitCall());
 
@@ -147,7 +147,7 @@ describe("the server of Cog's own package", { skip: whyNoCog(), timeout: 300_000
       return created.body.data.taskId;
     };
     const assertSucceeds = async (taskId: string): Promise<void> => {
-      const task = await account.client.untilTerminal(taskId);
+      const task = await account.client.waitForTerminal(taskId);
       assert.equal(task.status, 'success', JSON.stringify(task));
     };
 
@@ -162,7 +162,7 @@ describe("the server of Cog's own package", { skip: whyNoCog(), timeout: 300_000
 
     it('stops what a killed worker had begun, and does the work once more, never twice at a time', async () => {
       const taskId = await create({ prompt: 'during', seconds: 3 });
-      await untilRun('during', 'begins');
+      await waitForRun('during', 'begins');
       await worker.kill();
       await worker.start();
 
@@ -172,7 +172,7 @@ describe("the server of Cog's own package", { skip: whyNoCog(), timeout: 300_000
 
     it('keeps what a task has brought when the worker is killed right after', async () => {
       const taskId = await create({ prompt: 'after' });
-      await untilRun('after', 'ends');
+      await waitForRun('after', 'ends');
       await worker.kill();
       await worker.start();
 
@@ -184,14 +184,14 @@ describe("the server of Cog's own package", { skip: whyNoCog(), timeout: 300_000
 
     it('stops a task at the container when it is cancelled', async () => {
       const taskId = await create({ prompt: 'cancelled', seconds: 600 });
-      await untilRun('cancelled', 'begins');
+      await waitForRun('cancelled', 'begins');
 
       await account.client.send('POST', `/v1/tasks/${taskId}/cancel`);
 
-      const task = await account.client.untilTerminal(taskId);
+      const task = await account.client.waitForTerminal(taskId);
       assert.equal(task.error?.code, 'TASK_CANCELLED');
-      await untilRun('cancelled', 'stopped');
-      await untilFree();
+      await waitForRun('cancelled', 'stopped');
+      await waitForFree();
     });
   });
 });

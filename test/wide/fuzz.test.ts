@@ -110,7 +110,7 @@ describe('the running service, asked by its own document', { skip: whyNoSchemath
   /** Existing values, for the parameters that name them. */
   async function valuesOf({ client }: TestAccount): Promise<Record<string, readonly string[]>> {
     const created = await client.create({ model: 'darkroom/poster', input: { prompt: 'a fox' }, metadata: { a: 'b' } });
-    const task = await client.untilTerminal(created.body.data.taskId);
+    const task = await client.waitForTerminal(created.body.data.taskId);
     const [output] = task.output ?? [];
     assert.ok(output, JSON.stringify(task));
     const [token = '', name = ''] = new URL(output.url).pathname.split('/').slice(2);

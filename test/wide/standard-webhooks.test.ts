@@ -69,7 +69,7 @@ describe(
         metadata: { note: 'grün ✓' },
         callback: { url: `${outside.receiver.url}/ok/python` },
       });
-      callback = (await outside.untilCalledBack(taskId))[0] ?? assert.fail('no callback');
+      callback = (await outside.waitForCalledBack(taskId))[0] ?? assert.fail('no callback');
     });
     after(() => outside?.stop());
 

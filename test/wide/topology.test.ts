@@ -15,7 +15,7 @@ import { DYNAMIC_CONFIG, startTopology } from '../deploy/native-topology.ts';
 import type { Topology } from '../deploy/native-topology.ts';
 import { obtainTemporalPrograms, whyNoTemporalPrograms } from '../deploy/temporal-programs.ts';
 import { ApiClient } from '../support/api-client.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 
 const [, VERSION] = composeImage('temporal');
 
@@ -59,7 +59,7 @@ describe('the topology of docker-compose.yml', { skip: reason }, () => {
 
     const created = await client.create({ model: 'darkroom/scene', input: { prompt: 'a harbour at dawn' } });
     assert.equal(created.status, 200, JSON.stringify(created.body));
-    const task = await client.untilTerminal(created.body.data.taskId);
+    const task = await client.waitForTerminal(created.body.data.taskId);
 
     assert.equal(task.status, 'success', JSON.stringify(task));
     const [output] = task.output ?? [];
@@ -83,7 +83,7 @@ describe('the topology of docker-compose.yml', { skip: reason }, () => {
   async function listWorkflows(query: string): Promise<readonly string[]> {
     const client = new Client({ connection, namespace: topology.namespace });
     const found: string[] = [];
-    await until(`${query} lists a workflow`, async () => {
+    await waitFor(`${query} lists a workflow`, async () => {
       for await (const { workflowId } of client.workflow.list({ query })) found.push(workflowId);
       return found.length > 0;
     });

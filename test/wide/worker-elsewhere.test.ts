@@ -106,7 +106,7 @@ describe('a worker on another machine', { skip: whyNoS3Server() }, () => {
   async function outputsOf(model: string, input: Readonly<Record<string, unknown>>): Promise<readonly Output[]> {
     const created = await client.create({ model, input });
     assert.equal(created.status, 200, JSON.stringify(created.body));
-    const task = await client.untilTerminal(created.body.data.taskId);
+    const task = await client.waitForTerminal(created.body.data.taskId);
     assert.equal(task.status, 'success', JSON.stringify(task));
     tasks.push(task);
     const outputs: Output[] = [];

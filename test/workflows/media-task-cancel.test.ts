@@ -138,7 +138,7 @@ describe('a mediaTask that is cancelled', () => {
       });
       await started.reached;
       await task.handle.cancel();
-      await task.untilEvent((event) => event.activityTaskCancelRequestedEventAttributes != null);
+      await task.waitForEvent((event) => event.activityTaskCancelRequestedEventAttributes != null);
       mayFail.reach();
 
       assert.ok((await task.failure()) instanceof CancelledFailure);
@@ -161,7 +161,7 @@ describe('a mediaTask that is cancelled', () => {
     });
     await started.reached;
     await task.handle.cancel();
-    await task.untilEvent((event) => event.activityTaskCancelRequestedEventAttributes != null);
+    await task.waitForEvent((event) => event.activityTaskCancelRequestedEventAttributes != null);
     mayFail.reach();
 
     await task.failure();
@@ -215,7 +215,7 @@ describe('a mediaTask that is cancelled', () => {
       });
       await started.reached;
       await task.handle.cancel();
-      await task.untilEvent((event) => event.activityTaskCancelRequestedEventAttributes != null);
+      await task.waitForEvent((event) => event.activityTaskCancelRequestedEventAttributes != null);
       mayFinish.reach();
 
       await assertCancelled(task);
@@ -237,7 +237,7 @@ describe('a mediaTask that is cancelled', () => {
     });
     await started.reached;
     await task.handle.cancel();
-    await task.untilEvent((event) => event.workflowExecutionCancelRequestedEventAttributes != null);
+    await task.waitForEvent((event) => event.workflowExecutionCancelRequestedEventAttributes != null);
     mayFinish.reach();
 
     assert.deepEqual(await task.result(), { status: 'success', reason: null });
@@ -320,7 +320,7 @@ describe('a mediaTask that is cancelled before any work was done', () => {
     try {
       await lab.startWorkers(['media']);
       const task = await lab.startTask();
-      await task.untilEvent((event) => event.activityTaskScheduledEventAttributes != null);
+      await task.waitForEvent((event) => event.activityTaskScheduledEventAttributes != null);
       await task.handle.cancel();
 
       await assertCancelled(task);
@@ -343,7 +343,7 @@ describe('a mediaTask after an earlier run that is cancelled before any work was
 
   async function cancelled(script: Script): Promise<LabTask> {
     const task = await lab.startTask(script, { earlierRunId });
-    await task.untilEvent((event) => event.activityTaskScheduledEventAttributes != null);
+    await task.waitForEvent((event) => event.activityTaskScheduledEventAttributes != null);
     await task.handle.cancel();
     return task;
   }

@@ -22,7 +22,7 @@ function fullFor(times: number, waitMs: number) {
 
 const isWaiting = (task: LabTask, times = 1): Promise<void> => {
   let seen = 0;
-  return task.untilEvent((event) => event.timerStartedEventAttributes != null && ++seen === times);
+  return task.waitForEvent((event) => event.timerStartedEventAttributes != null && ++seen === times);
 };
 const mayWait = (task: LabTask): unknown[] =>
   task.calls
@@ -65,7 +65,7 @@ describe('a mediaTask whose upstream is at its cap', () => {
     );
     await started.reached;
     await task.handle.signal(SLOT_SIGNAL);
-    await task.untilEvent((event) => event.workflowExecutionSignaledEventAttributes != null);
+    await task.waitForEvent((event) => event.workflowExecutionSignaledEventAttributes != null);
     mayAnswer.reach();
 
     assert.deepEqual(await task.result(), { status: 'success', reason: null });

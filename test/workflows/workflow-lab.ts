@@ -17,7 +17,7 @@ import { loadWorkflowBundle } from '../../src/temporal/workflow-bundle.ts';
 import type { Activities, MediaTaskInput, SettleInput } from '../../workflows/contracts.ts';
 import { createTestNamespace } from '../support/test-namespace.ts';
 import type { TestNamespace } from '../support/test-namespace.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 import '../support/quiet-temporal.ts';
 
 /** The activities of one task; those that are not scripted succeed. */
@@ -228,8 +228,8 @@ export class LabTask {
   }
 
   /** Waits until the history has an event that satisfies the condition. */
-  untilEvent(condition: (event: HistoryEvent) => boolean): Promise<void> {
-    return until('the history has the event', async () => {
+  waitForEvent(condition: (event: HistoryEvent) => boolean): Promise<void> {
+    return waitFor('the history has the event', async () => {
       const { events } = await this.handle.fetchHistory();
       return events?.some(condition) === true;
     });

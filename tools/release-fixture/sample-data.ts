@@ -180,13 +180,13 @@ async function makeTasks(
   return { tasks, replay: { key, idempotencyKey: 'order-4711', body: image, taskId: ids.image } };
 }
 
-/** Reads a task until it has ended, and its callback where `untilCallback`. Returns its status. */
-async function awaitEnd(apiUrl: string, key: string, taskId: string, untilCallback: boolean): Promise<string> {
+/** Reads a task until it has ended, and its callback where `waitForCallback`. Returns its status. */
+async function awaitEnd(apiUrl: string, key: string, taskId: string, waitForCallback: boolean): Promise<string> {
   const end = Date.now() + END_MS;
   while (Date.now() < end) {
     const task = await send<{ status: string; callback?: { state: string } }>('GET', `${apiUrl}/v1/tasks/${taskId}`, key);
     const isOver = task.status === 'success' || task.status === 'fail';
-    if (isOver && (!untilCallback || task.callback?.state === 'exhausted')) return task.status;
+    if (isOver && (!waitForCallback || task.callback?.state === 'exhausted')) return task.status;
     await delay(500);
   }
   throw new Error(`${taskId} did not end in ${END_MS / 1000} s`);

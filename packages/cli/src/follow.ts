@@ -79,12 +79,12 @@ class EventReader {
   }
 
   /** Resolves when an event has arrived since the last call resolved, or after that time. Never rejects. */
-  async untilEvent(ms: number): Promise<void> {
-    if (!this.#hasNewEvents) await this.#untilWoken(ms);
+  async waitForEvent(ms: number): Promise<void> {
+    if (!this.#hasNewEvents) await this.#waitForWake(ms);
     this.#hasNewEvents = false;
   }
 
-  async #untilWoken(ms: number): Promise<void> {
+  async #waitForWake(ms: number): Promise<void> {
     const woken = new Promise<void>((resolve) => {
       this.#wake = resolve;
     });
@@ -159,7 +159,7 @@ async function pollUntilTerminal(
       retryMs = FIRST_RETRY_MS;
       watcher.onTask?.(task);
       if (isTerminal(task.status)) return task;
-      await events.untilEvent(pollIntervalMs);
+      await events.waitForEvent(pollIntervalMs);
     } catch (error) {
       if (signal.aborted || !isRetryable(error)) throw error;
       awaySince ??= Date.now();

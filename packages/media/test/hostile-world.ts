@@ -12,7 +12,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { MediaChild } from '../src/media-child.ts';
 import type { MediaChildOptions } from '../src/media-child.ts';
-import { GIVE_UP_MS } from '@darkroom/testing/until';
+import { GIVE_UP_MS } from '@darkroom/testing/wait-for';
 import type { MediaSandbox } from '../src/sandbox.ts';
 import { compiled } from './compiled.ts';
 import type { Attack, Outcomes } from './hostile-child.ts';

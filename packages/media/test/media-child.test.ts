@@ -16,7 +16,7 @@ import { MediaChild, endMediaChildren } from '../src/media-child.ts';
 import { UndecodableMediaError } from '../src/undecodable-media-error.ts';
 import { PACKAGE_DIRECTORY, childModulePath } from '../src/program-files.ts';
 import { compiled } from './compiled.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 import { CAN_SEE_PROCESSES, waitForChildren } from '@darkroom/testing/media-processes';
 import { plain, tone } from './samples.ts';
 
@@ -83,7 +83,7 @@ describe('a media child', { skip: !CAN_SEE_PROCESSES }, () => {
     const pid = Number(parent.stdout);
     assert.ok(pid > 0);
 
-    await until('the child has ended', async () => !(await isRunning(pid)));
+    await waitFor('the child has ended', async () => !(await isRunning(pid)));
   });
 
   it('ends when a video or audio encoding is aborted', async () => {

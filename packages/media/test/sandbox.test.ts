@@ -14,7 +14,7 @@ import { after, before, describe, it } from 'node:test';
 import { PACKAGE_DIRECTORY } from '../src/program-files.ts';
 import { probeMediaSandbox } from '../src/sandbox.ts';
 import { UndecodableMediaError } from '../src/undecodable-media-error.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 import type { Outcomes } from './hostile-child.ts';
 import { compiled } from './compiled.ts';
 import { assertNoneDone, commandOf, openHostileWorld } from './hostile-world.ts';
@@ -174,11 +174,11 @@ for (const sandbox of whole) {
         cwd: PACKAGE_DIRECTORY,
         stdio: 'ignore',
       });
-      await until('the hostile child runs', () => world.processes().some((pid) => isBusy(pid)));
+      await waitFor('the hostile child runs', () => world.processes().some((pid) => isBusy(pid)));
       parent.kill('SIGKILL');
       await once(parent, 'close');
 
-      await until('the hostile child has ended', () => world.processes().length === 0);
+      await waitFor('the hostile child has ended', () => world.processes().length === 0);
     });
   });
 }

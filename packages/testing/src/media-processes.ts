@@ -1,6 +1,6 @@
 /** The media children of this process as Linux shows them: the tests use it to observe when one starts and ends. */
 import { readFileSync, readdirSync } from 'node:fs';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 
 /** Whether processes can be inspected: on Linux. */
 export const CAN_SEE_PROCESSES = process.platform === 'linux';
@@ -42,7 +42,7 @@ function parentOf(stat: string): number {
 /** Waits until this many media children run. */
 export async function waitForChildren(count: number): Promise<readonly number[]> {
   let children = mediaChildren();
-  await until(
+  await waitFor(
     () => `${children.length} media children run, not ${count}`,
     () => {
       children = mediaChildren();

@@ -13,7 +13,7 @@ import type { Violation } from '../../chaos/evidence.ts';
 import { gather, readConnections } from '../../chaos/gather.ts';
 import { checkInvariants } from '../../chaos/invariants/invariants.ts';
 import { openLedger, readLedger } from '../../chaos/ledger-file.ts';
-import { findLeftovers, untilQuiet } from '../../chaos/quiet.ts';
+import { findLeftovers, waitForIdle } from '../../chaos/quiet.ts';
 import type { ClientLine } from '../../chaos/records.ts';
 import type { Part } from '../../chaos/world/part.ts';
 import { scriptPart } from '../../chaos/world/parts.ts';
@@ -115,7 +115,7 @@ export async function runAttackCampaign({ seed, minutes, report }: AttackOptions
     for (const attacker of attackers) attacker.send({ type: 'stop' });
     report('the attack is over: waiting until nothing is under way');
     await Promise.all([endNeighbour(neighbour), sleep(HEALING_MS)]);
-    const unrest = await untilQuiet(world, QUIET_WITHIN_MS);
+    const unrest = await waitForIdle(world, QUIET_WITHIN_MS);
     memoryEnd.abort();
     // Their connections' requests are over, and they get no more orders.
     for (const attacker of attackers) await attacker.kill();

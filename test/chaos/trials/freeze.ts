@@ -49,10 +49,10 @@ export async function freeze(room: TrialRoom, point: 'accept' | 'settlement', na
     })();
   } else {
     const { taskId } = await createTask(attempt, wish, 0, 0);
-    await until(locker, 'SELECT 1 FROM tasks WHERE id = $1 AND started_at IS NOT NULL', [taskId ?? '']);
+    await waitFor(locker, 'SELECT 1 FROM tasks WHERE id = $1 AND started_at IS NOT NULL', [taskId ?? '']);
     await lock();
   }
-  const [waiting] = await until<{ pid: number; name: PartName }>(
+  const [waiting] = await waitFor<{ pid: number; name: PartName }>(
     locker,
     `SELECT pid, application_name AS name FROM pg_stat_activity
       WHERE wait_event_type = 'Lock' AND pg_backend_pid() = ANY (pg_blocking_pids(pid)) AND application_name LIKE $1`,
@@ -101,7 +101,7 @@ export async function freeze(room: TrialRoom, point: 'accept' | 'settlement', na
 }
 
 /** @returns an empty list if it does not happen in time. */
-async function until<Row extends pg.QueryResultRow>(
+async function waitFor<Row extends pg.QueryResultRow>(
   client: pg.Client,
   text: string,
   values: readonly string[],

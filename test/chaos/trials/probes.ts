@@ -25,7 +25,7 @@ export interface Probes {
   /** Measures for the given milliseconds. */
   measure(ms: number, apiUrl: string): Promise<ProbedPeriod>;
   /** Waits until the effect of what was just started is over, at most for the given milliseconds. */
-  untilCalm(withinMs: number): Promise<void>;
+  waitForCalm(withinMs: number): Promise<void>;
 }
 
 /** @param name of the trial, which is part of the accounts' names. */
@@ -35,7 +35,7 @@ export async function openProbes(room: TrialRoom, name: string): Promise<Probes>
   );
   let number = 0;
   let calms = 0;
-  const untilCalm = async (withinMs: number): Promise<void> => {
+  const waitForCalm = async (withinMs: number): Promise<void> => {
     const deadline = Date.now() + withinMs;
     const [account] = accounts;
     while (account !== undefined && Date.now() < deadline) {
@@ -81,8 +81,8 @@ export async function openProbes(room: TrialRoom, name: string): Promise<Probes>
     await Promise.all(accounts.flatMap((account) => [loop(account, false), loop(account, true)]));
     return { ms, took, done, processorWaits: waitsBetween(timeBefore, await readProcessorTime()) };
   };
-  await untilCalm(CALM_WITHIN_MS);
-  return { measure, untilCalm };
+  await waitForCalm(CALM_WITHIN_MS);
+  return { measure, waitForCalm };
 }
 
 /** Creates a task and waits for its end. */

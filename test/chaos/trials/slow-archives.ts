@@ -48,7 +48,7 @@ export async function slowArchives(room: TrialRoom, name: string): Promise<Trial
   // The load of forty submits is not what is measured.
   const isBegun = async (): Promise<boolean> => (await count('finished')) >= FILES && (await count('file')) >= FETCHED;
   while (!(await isBegun()) && Date.now() < deadline) await sleep(LOOK_MS);
-  await probes.untilCalm(CALM_WITHIN_MS);
+  await probes.waitForCalm(CALM_WITHIN_MS);
   const begun = await count('file');
   const during = await probes.measure(PROBED_MS, apiUrl);
   const hasFired = begun >= FETCHED && isConclusive(before, during);

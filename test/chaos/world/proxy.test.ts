@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import type { AddressInfo, Server, Socket } from 'node:net';
 import { after, before, describe, it } from 'node:test';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 import { openLink } from './proxy.ts';
 import type { Link } from './proxy.ts';
 
@@ -34,7 +34,7 @@ describe('a link', () => {
   async function assertPasses(): Promise<void> {
     const { socket, text } = await open();
     socket.write('hello');
-    await until('the echo comes', () => text() === 'hello');
+    await waitFor('the echo comes', () => text() === 'hello');
     socket.end();
     await once(socket, 'close');
   }
@@ -44,9 +44,9 @@ describe('a link', () => {
   it('resets those who are there and those who come', async () => {
     const early = await open();
     link.set('reset');
-    await until('the early one is reset', early.isOver);
+    await waitFor('the early one is reset', early.isOver);
     const late = await open();
-    await until('the late one is reset', late.isOver);
+    await waitFor('the late one is reset', late.isOver);
 
     assert.ok(link.set('pass').connections >= 2);
     await assertPasses();
@@ -55,10 +55,10 @@ describe('a link', () => {
   it('refuses connections, and listens on the same port again', async () => {
     link.set('refuse');
     const rejected = await open();
-    await until('it is refused', rejected.isOver);
+    await waitFor('it is refused', rejected.isOver);
 
     link.set('pass');
-    await until('it listens again', async () => !(await open()).isOver());
+    await waitFor('it listens again', async () => !(await open()).isOver());
     await assertPasses();
   });
 
@@ -66,13 +66,13 @@ describe('a link', () => {
     const client = await open();
     link.set('half-open');
     client.socket.write('lost');
-    await until('the bytes are swallowed', () => link.set('half-open').bytes > 0);
+    await waitFor('the bytes are swallowed', () => link.set('half-open').bytes > 0);
     assert.equal(client.text(), '');
     assert.equal(client.isOver(), false);
 
     link.set('pass');
     client.socket.write('more');
-    await until('it is reset', client.isOver);
+    await waitFor('it is reset', client.isOver);
     await assertPasses();
   });
 

@@ -9,7 +9,7 @@ import path from 'node:path';
 import { after, describe, it } from 'node:test';
 import { createEnginePool } from '../../../src/providers/embedded/engine-pool.ts';
 import { silentLogger } from '../../../src/telemetry/log.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 
 const directory = await mkdtemp(path.join(os.tmpdir(), 'darkroom-videos-'));
 after(() => rm(directory, { recursive: true, force: true }));
@@ -64,7 +64,7 @@ describe('the video engine in its pool', () => {
 
         assert.equal(seen, 1);
 
-        await until('the encoder has ended', async () => (await encoders()).length === 0);
+        await waitFor('the encoder has ended', async () => (await encoders()).length === 0);
       } finally {
         await pool.close();
       }

@@ -4,7 +4,7 @@ import { readFile, readdir } from 'node:fs/promises';
 import { after, before, describe, it } from 'node:test';
 import { startDarkroom } from '../../support/darkroom.ts';
 import type { Darkroom, TestAccount } from '../../support/darkroom.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 
 describe('a video from one HTTP call', () => {
   let darkroom: Darkroom;
@@ -24,7 +24,7 @@ describe('a video from one HTTP call', () => {
   // Proves C3-7, C3-8.
   it('comes first, then its first frame, its last and a thumbnail, and is charged by its seconds', async () => {
     const input = { prompt: 'waves at dusk', duration: 2, resolution: '480p', draft: true };
-    const task = await account.client.untilTerminal(await create('darkroom/motion', input));
+    const task = await account.client.waitForTerminal(await create('darkroom/motion', input));
 
     assert.equal(task.status, 'success', JSON.stringify(task));
     const outputs = task.output ?? [];
@@ -48,15 +48,15 @@ describe('a video from one HTTP call', () => {
   });
 
   it('continues where another one ended, and lasts as long as an earlier audio output', async () => {
-    const sound = await account.client.untilTerminal(
+    const sound = await account.client.waitForTerminal(
       await create('darkroom/sound', { prompt: 'rain on a tin roof', duration: 3 }),
     );
-    const video = await account.client.untilTerminal(
+    const video = await account.client.waitForTerminal(
       await create('darkroom/motion', { prompt: 'a forest', duration: 1, resolution: '480p', draft: true }),
     );
     const [audio, clip] = [sound.output?.[0]?.url, video.output?.[0]?.url];
 
-    const task = await account.client.untilTerminal(
+    const task = await account.client.waitForTerminal(
       await create('darkroom/blend', {
         prompt: 'warm light',
         reference_video_urls: [clip],
@@ -80,7 +80,7 @@ describe('a video from one HTTP call', () => {
     assert.equal(upload.status, 200);
     const { data } = (await upload.json()) as { data: { url: string } };
 
-    const task = await account.client.untilTerminal(
+    const task = await account.client.waitForTerminal(
       await create('darkroom/animate', { prompt: 'slow zoom', image_url: data.url, duration: 3 }),
     );
 
@@ -100,16 +100,16 @@ describe('a video from one HTTP call', () => {
       duration: 30,
       resolution: '1080p',
     });
-    await until('the video reports its progress', async () => {
+    await waitFor('the video reports its progress', async () => {
       const { body } = await account.client.get(taskId);
       return ((body.data as { progress?: number }).progress ?? 0) > 0;
     });
 
     assert.equal((await account.client.send('POST', `/v1/tasks/${taskId}/cancel`)).status, 200);
-    const task = await account.client.untilTerminal(taskId);
+    const task = await account.client.waitForTerminal(taskId);
 
     assert.equal(task.error?.code, 'TASK_CANCELLED');
-    await until('the processes of the video are gone', async () =>
+    await waitFor('the processes of the video are gone', async () =>
       (await childrenOf(worker.pid)).every((child) => before.includes(child)),
     );
     assert.deepEqual(await readdir(darkroom.scratchDirectory), []);

@@ -11,7 +11,7 @@ import { verifyLedger } from '../../../src/billing/verify.ts';
 import { silentLogger } from '../../../src/telemetry/log.ts';
 import { sweepTextCalls } from '../../../src/text/money/sweep.ts';
 import { openTextMoney } from '../../../src/text/money/text-money.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 import { openTaskRoom } from '../../tasks/task-room.ts';
 import type { TaskRoom } from '../../tasks/task-room.ts';
 import { entriesOf, newTextCall, openTextProcess, readTextCall, settlementOf } from './text-processes.ts';
@@ -260,7 +260,7 @@ describe('the money of text calls in an api process', () => {
     // As if it had been running for a long time.
     await room.rows(`UPDATE text_processes SET unbroken_since = now() - interval '1 h' WHERE id = $1`, own[0]?.id);
 
-    await until('the call is settled', async () => (await readTextCall(room, call.id))?.settled_at !== null);
+    await waitFor('the call is settled', async () => (await readTextCall(room, call.id))?.settled_at !== null);
     const another = newTextCall(caller);
     await money.ledger.hold(another);
     money.ledger.settle(settlementOf(another, 5n));

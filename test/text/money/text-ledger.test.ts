@@ -13,7 +13,7 @@ import { verifyLedger } from '../../../src/billing/verify.ts';
 import { DatabaseUnavailableError, UniqueViolationError } from '../../../src/database/database.ts';
 import type { NewTextCall } from '../../../src/text/money/text-call.ts';
 import { TooManyStreamsError } from '../../../src/text/money/text-ledger.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 import { PRICE, body, openTaskRoom } from '../../tasks/task-room.ts';
 import type { TaskRoom } from '../../tasks/task-room.ts';
 import { entriesOf, newTextCall, openTextProcess, readTextCall, settlementOf } from './text-processes.ts';
@@ -214,7 +214,7 @@ describe('a text call', () => {
 
     process.ledger.settle(settlementOf(call, 1n));
 
-    await until('the call is settled', async () => (await readTextCall(room, call.id))?.settled_at !== null);
+    await waitFor('the call is settled', async () => (await readTextCall(room, call.id))?.settled_at !== null);
   });
 
   it('is included in the usage of its account, by its model and key', async () => {
@@ -465,7 +465,7 @@ describe('when the database is unavailable', () => {
     assert.deepEqual(await balancesOf(caller), [4_000n, 1_000n, 1]);
     away.wire.state = 'good';
 
-    await until('the call is settled', async () => (await balancesOf(caller))[2] === 0);
+    await waitFor('the call is settled', async () => (await balancesOf(caller))[2] === 0);
     assert.deepEqual(await balancesOf(caller), [4_900n, 0n, 0]);
     await away.close();
     await provesItself();
@@ -505,7 +505,7 @@ describe('when the database is unavailable', () => {
     away.wire.state = 'good';
 
     for (const caller of [plain, capped]) {
-      await until('nothing is held', async () => (await balancesOf(caller))[2] === 0);
+      await waitFor('nothing is held', async () => (await balancesOf(caller))[2] === 0);
       assert.deepEqual(await balancesOf(caller), [5_000n, 0n, 0]);
     }
     await away.close();

@@ -4,7 +4,7 @@ import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import type { TextModelDefinition } from '../../../src/catalogue/text-definition.ts';
 import { TextFailure } from '../../../src/text/text-failure.ts';
 import { letPass } from '../../support/let-pass.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 import type { Json } from './scripted-answers.ts';
 import { startTestUpstream } from './test-upstream.ts';
 import type { Behaviour, TestUpstream } from './test-upstream.ts';
@@ -113,7 +113,7 @@ describe('a call of an upstream', { timeout: 240_000 }, () => {
         upstream.script(behaviour);
         const gone = new AbortController();
         const opening = failureOf(open(bench.router, await chatCall(model, { stream: true }), gone.signal));
-        await until('the request is there', () => upstream.requests.length > count);
+        await waitFor('the request is there', () => upstream.requests.length > count);
         gone.abort();
         const error = await opening;
         assert.ok(error instanceof TextFailure && error.reason === 'interrupted', String(error));
@@ -183,7 +183,7 @@ describe('a call of an upstream', { timeout: 240_000 }, () => {
     assert.equal(opened.kind, 'frames');
     const request = upstream.requests[count];
     const seen: number[] = [];
-    await until('the upstream stands still', () => {
+    await waitFor('the upstream stands still', () => {
       seen.push(request?.written ?? 0);
       const last = seen.slice(-10);
       return last.length === 10 && last[0] !== 0 && last.every((written) => written === last[0]);

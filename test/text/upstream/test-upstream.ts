@@ -7,7 +7,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 import { HELLO, chatChunks, chatCompletion, messageItem, response, responseEvents } from './scripted-answers.ts';
 import type { Json, Reply } from './scripted-answers.ts';
 
@@ -93,7 +93,7 @@ export async function startTestUpstream(): Promise<TestUpstream> {
     script(...scripted) {
       behaviours = scripted;
     },
-    gone: (index = 0) => until('the upstream’s client has gone', () => requests[index]?.isGone === true),
+    gone: (index = 0) => waitFor('the upstream’s client has gone', () => requests[index]?.isGone === true),
     dropConnections: () => server.closeIdleConnections(),
     async close() {
       server.closeAllConnections();

@@ -14,7 +14,7 @@ import { createUpstreamGate } from '../../../src/upstreams/gate.ts';
 import { createSecretSource } from '../../../src/upstreams/secrets.ts';
 import { openTaskRoom } from '../../tasks/task-room.ts';
 import type { TaskRoom } from '../../tasks/task-room.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 import { startTestUpstream } from './test-upstream.ts';
 import type { Behaviour, TestUpstream } from './test-upstream.ts';
 import {
@@ -269,14 +269,14 @@ describe('the upstreams of a text model', { timeout: 180_000 }, () => {
       try {
         first.script({ status: 429, headers: { 'retry-after': '60' }, body: {} });
         await ask(one);
-        await until('the pause is written', async () => {
+        await waitFor('the pause is written', async () => {
           const rows = await room.rows(
             `SELECT 1 FROM upstream_states WHERE upstream = 'text:first' AND paused_until > now()`,
           );
           return rows.length === 1;
         });
         first.script({});
-        await until('the other process knows', async () => {
+        await waitFor('the other process knows', async () => {
           const [before] = asked();
           nowMs += 1_001;
           await ask(other);

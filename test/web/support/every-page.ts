@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
 import { packageFile } from '../../../src/config/package-root.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 
 /** The ids in a path. */
 export interface Shown {
@@ -60,7 +60,7 @@ export async function routesOf(file: string): Promise<readonly string[]> {
 export async function settled(page: Page): Promise<void> {
   await page.getByRole('heading', { level: 1 }).waitFor();
   const loading = page.locator('main .mantine-Loader-root');
-  await until('everything is loaded', async () => (await loading.count()) === 0);
+  await waitFor('everything is loaded', async () => (await loading.count()) === 0);
 }
 
 /** Goes there like a link of the dashboard, without reloading. */

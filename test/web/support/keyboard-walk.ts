@@ -1,7 +1,7 @@
 /** Walks a page with the Tab key alone, like a user without a pointer. */
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 
 /**
  * Marks and names every control that can be focused. In a group of radio buttons, only one is reached by Tab, and the
@@ -75,7 +75,7 @@ const MOST_STEPS = 400;
  */
 export async function expectReachableByKeyboard(page: Page): Promise<void> {
   let controls: readonly string[] = [];
-  await until('the keyboard stays where the page begins', async () => {
+  await waitFor('the keyboard stays where the page begins', async () => {
     await page.evaluate(START_THE_PAGE);
     controls = await page.evaluate<readonly string[]>(FIND_CONTROLS);
     return (await page.evaluate('document.activeElement?.id')) === START_ID;
@@ -131,7 +131,7 @@ export async function expectEscapable(page: Page): Promise<void> {
     await opener.and(page.locator('[aria-expanded="true"]')).waitFor();
     // What opened takes the focus, so that the user can continue in it.
     const focused = opener.and(page.locator(':focus'));
-    await until('the keyboard is in what opened', async () => (await focused.count()) === 0);
+    await waitFor('the keyboard is in what opened', async () => (await focused.count()) === 0);
     await page.keyboard.press('Escape');
     await opener.and(page.locator('[aria-expanded="false"]')).and(focused).waitFor();
     await page.locator('[role="menu"]').waitFor({ state: 'detached' });

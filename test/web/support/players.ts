@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import type { Locator, Page } from 'playwright-core';
 import type { ApiTask } from '../../support/api-client.ts';
 import type { TestAccount } from '../../support/darkroom.ts';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 import { expectNoViolations } from './signed-in-page.ts';
 import type { SignedInPage } from './signed-in-page.ts';
 
@@ -79,7 +79,7 @@ async function onlyTaskOf({ client }: TestAccount): Promise<ApiTask> {
 /** Focuses the player with the Tab key, plays it with the space bar, pauses it, and seeks to its middle. */
 async function playByKeyboard(page: Page, player: Locator, output: Output): Promise<void> {
   await player.waitFor();
-  await until('its length is known', async () => (await look(player)).duration > 0);
+  await waitFor('its length is known', async () => (await look(player)).duration > 0);
   const { duration, videoWidth, videoHeight } = await look(player);
   const { durationSeconds = 0 } = output;
   assert.ok(Math.abs(duration - durationSeconds) < SAME_LENGTH_SECONDS, `${duration} s and not ${durationSeconds} s`);
@@ -93,18 +93,18 @@ async function playByKeyboard(page: Page, player: Locator, output: Output): Prom
 
   await tabTo(page, player);
   await page.keyboard.press('Space');
-  await until('it plays', async () => {
+  await waitFor('it plays', async () => {
     const { currentTime, paused } = await look(player);
     return currentTime > 0.1 && !paused;
   });
   await page.keyboard.press('Space');
-  await until('it is paused', async () => (await look(player)).paused);
+  await waitFor('it is paused', async () => (await look(player)).paused);
 
   const middle = duration / 2;
   await player.evaluate((element, seconds) => {
     (element as unknown as { currentTime: number }).currentTime = seconds;
   }, middle);
-  await until('it stands in its middle', async () => {
+  await waitFor('it stands in its middle', async () => {
     const { seeking, readyState, currentTime } = await look(player);
     return !seeking && readyState >= HAS_DATA && Math.abs(currentTime - middle) < SAME_LENGTH_SECONDS;
   });

@@ -38,22 +38,22 @@ export interface SignedInPage {
 export async function openSignedInPage(browser: Browser, options: PageOptions): Promise<SignedInPage> {
   const { url, key, path = '/' } = options;
   const { origin } = new URL(url);
-  const { signedIn, untilSignedIn } = await openPage(browser, origin, options);
+  const { signedIn, waitForSignedIn } = await openPage(browser, origin, options);
   const session = await signedIn.context.request.post(`${url}/session`, {
     headers: { Origin: origin, [DASHBOARD_HEADER]: '1' },
     data: { key },
   });
   assert.equal(session.status(), 200, await session.text());
   await signedIn.page.goto(url + path);
-  await untilSignedIn();
+  await waitForSignedIn();
   return signedIn;
 }
 
 /** The same with a link that signs in. @param link still valid: it is used up. */
 export async function openPageByLink(browser: Browser, link: string): Promise<SignedInPage> {
-  const { signedIn, untilSignedIn } = await openPage(browser, new URL(link).origin, {});
+  const { signedIn, waitForSignedIn } = await openPage(browser, new URL(link).origin, {});
   await signedIn.page.goto(link);
-  await untilSignedIn();
+  await waitForSignedIn();
   return signedIn;
 }
 
@@ -69,7 +69,7 @@ async function openPage(
   browser: Browser,
   origin: string,
   { colorScheme = 'light', width = 1280, height = 900 }: Partial<PageOptions>,
-): Promise<{ readonly signedIn: SignedInPage; readonly untilSignedIn: () => Promise<void> }> {
+): Promise<{ readonly signedIn: SignedInPage; readonly waitForSignedIn: () => Promise<void> }> {
   const context = await browser.newContext({
     viewport: { width, height },
     colorScheme,
@@ -90,12 +90,12 @@ async function openPage(
       assert.deepEqual(unexpected, [], 'nothing else went wrong on the page');
     },
   };
-  const untilSignedIn = async (): Promise<void> => {
+  const waitForSignedIn = async (): Promise<void> => {
     await page.locator('#content').waitFor();
     // Before that there was no session, which the browser logs as errors too.
     troubles.length = 0;
   };
-  return { signedIn, untilSignedIn };
+  return { signedIn, waitForSignedIn };
 }
 
 async function reportTroubles(page: Page, origin: string, report: (trouble: string) => void): Promise<void> {

@@ -5,7 +5,7 @@
  */
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
-import { until } from '@darkroom/testing/until';
+import { waitFor } from '@darkroom/testing/wait-for';
 import { settled } from './every-page.ts';
 import type { Shown } from './every-page.ts';
 import { expectEscapable, expectReachableByKeyboard } from './keyboard-walk.ts';
@@ -50,12 +50,12 @@ async function expectWithinTheWindow(page: Page): Promise<void> {
   await page.evaluate('window.scrollTo(0, 0)');
   for (const width of WIDTHS) {
     await page.setViewportSize({ width, height: 900 });
-    await until(`nothing of ${page.url()} sticks out of ${width} pixels`, async () => {
+    await waitFor(`nothing of ${page.url()} sticks out of ${width} pixels`, async () => {
       const beyond = await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
       return beyond === 0;
     });
     let misplaced: readonly string[] = [];
-    await until(
+    await waitFor(
       () => `everything of ${page.url()} fits at ${width} pixels: ${misplaced.join('\n')}`,
       async () => (misplaced = await page.evaluate<readonly string[]>(MISPLACED)).length === 0,
     );

@@ -42,7 +42,7 @@ const REPAIRS_PER_PAGE = 20;
 
 /**
  * @param onUnauthorized called if the token is invalid, or no longer valid.
- * @throws {TypeError} the token has characters that no token has.
+ * @throws {TypeError} the token contains invalid characters.
  */
 export function createOperatorApi(token: string, onUnauthorized: () => void): ApiClient {
   return createApiClient({

@@ -1,13 +1,13 @@
 /** The wait for a condition. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { GIVE_UP_MS, until } from '../src/until.ts';
+import { GIVE_UP_MS, waitFor } from '../src/wait-for.ts';
 
-describe('until', () => {
+describe('waitFor', () => {
   it('checks until the condition holds, and no more', async () => {
     let checks = 0;
 
-    await until(
+    await waitFor(
       'the third check',
       async () => {
         checks += 1;
@@ -21,7 +21,7 @@ describe('until', () => {
 
   it('throws what the condition throws', async () => {
     await assert.rejects(
-      until('nothing', () => {
+      waitFor('nothing', () => {
         throw new Error('it failed');
       }),
       /it failed/,
@@ -31,7 +31,7 @@ describe('until', () => {
   it('says what it waited for when it gives up', async (test) => {
     test.mock.timers.enable({ apis: ['Date'] });
 
-    const waiting = until(
+    const waiting = waitFor(
       () => 'the output is persistent',
       () => {
         test.mock.timers.tick(GIVE_UP_MS);

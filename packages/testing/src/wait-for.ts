@@ -19,7 +19,7 @@ const POLL_MS = 50;
  * @param pollMs between two checks; longer if a check is expensive, such as a log file that is read completely.
  * @throws {Error} the condition never held; or whatever the condition throws.
  */
-export async function until(
+export async function waitFor(
   what: string | (() => string),
   condition: () => boolean | Promise<boolean>,
   pollMs = POLL_MS,
