@@ -71,21 +71,26 @@ export async function stageInputs(
   if (fields.length === 0) return request;
   const ids = fields.flatMap(({ value }) => referencedId(value) ?? []);
   const objects = await findInputObjects(context.database, ids);
-  if (provider.takesMediaAsFiles !== true) {
-    await checkAddresses(context, task.accountId, fields, signal);
-    return { ...request, input: withUrls(context, task, fields, objects) };
-  }
+  const isTaken = ({ path: [field = ''] }: MediaField): boolean => {
+    const { takesMediaAsFiles = false } = provider;
+    return typeof takesMediaAsFiles === 'boolean' ? takesMediaAsFiles : takesMediaAsFiles.has(field);
+  };
+  const taken = fields.filter(isTaken);
+  const passedOn = fields.filter((field) => !isTaken(field));
+  await checkAddresses(context, task.accountId, passedOn, signal);
+  const input = passedOn.length === 0 ? request.input : withUrls(context, task, passedOn, objects);
+  if (taken.length === 0) return { ...request, input };
 
   const loadAll = async (): Promise<ReadonlyMap<string, InputFile>> => {
     const media = new Map<string, InputFile>();
-    for (const [index, field] of fields.entries()) {
+    for (const [index, field] of taken.entries()) {
       const file = path.join(scratch, `input-${index}`);
       media.set(field.path.join('.'), await load(context, field, objects, { file, signal, accountId: task.accountId }));
     }
     return media;
   };
-  const fetches = fields.some(({ value }) => isElsewhere(value));
-  return { ...request, media: await (fetches ? context.inputFetches.run(task.accountId, loadAll) : loadAll()) };
+  const fetches = taken.some(({ value }) => isElsewhere(value));
+  return { ...request, input, media: await (fetches ? context.inputFetches.run(task.accountId, loadAll) : loadAll()) };
 }
 
 /** Whether a file has to be fetched from a URL that the caller chose. */

@@ -30,7 +30,10 @@ export function reasonOfStatus(status: number): FailureReason {
 }
 
 /** A 503 without a retry time is a failure like any other 5xx; a 429 is a request to back off even without one. */
-export function conditionOf({ status, retryAfterMs }: ExchangeAnswer): UpstreamCondition | undefined {
+export function conditionOf({
+  status,
+  retryAfterMs,
+}: Pick<ExchangeAnswer, 'status' | 'retryAfterMs'>): UpstreamCondition | undefined {
   if (status === 429 || (status === 503 && retryAfterMs !== undefined)) return 'busy';
   return status === 503 ? 'down' : undefined;
 }

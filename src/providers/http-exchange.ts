@@ -2,44 +2,45 @@
  * One exchange with a provider of media: JSON or a file in, JSON or a file out, read to its end and bounded in size and
  * time.
  */
-import { Readable } from 'node:stream';
 import { CollectedBytes } from '../domain/collected-bytes.ts';
 import type { JsonScanner } from '../domain/json-scanner.ts';
 import { JsonBoundsError, UPSTREAM_JSON_BOUNDS, createJsonScanner } from '../domain/json-scanner.ts';
-import { parseRetryAfterMs } from '../domain/retry-after.ts';
 import { createExchanges } from '../upstreams/exchange.ts';
 import type { StartExchange } from '../upstreams/exchange.ts';
+import { createFileWriter } from './file-writer.ts';
+import type { FileWriter, ReceivedFile } from './file-writer.ts';
+import { discardBody } from './request-body.ts';
+import type { RequestBody } from './request-body.ts';
+import { retryAfterMsOfBody, retryAfterMsOfHeaders } from './retry-hints.ts';
 
-/** The longest delay that a provider can request, in milliseconds: 10 min, no longer than a task may last. */
-const MAX_RETRY_AFTER_MS = 600_000;
+/** The maximum size of a file that is the response itself, the same as of one that is downloaded. */
+const MAX_FILE_BYTES = 2 * 1024 * 1024 * 1024;
 
 /** The request to send, and its limits. */
 export interface ExchangeRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
-  /** Sent as JSON. */
-  readonly body?: unknown;
-  /** Sent instead, unchanged; its type is in the headers. A stream is destroyed if it is not sent to its end. */
-  readonly content?: { readonly body: Buffer | Readable; readonly byteLength: number };
+  /** Sent unchanged. A stream is destroyed if it is not sent to its end. */
+  readonly content?: RequestBody | undefined;
   readonly signal: AbortSignal;
   /** The time limit of the whole exchange including the connection; undefined: only the signal limits it. */
   readonly timeoutMs: number | undefined;
   readonly maxBytes: number;
   /** Whether to open a connection for this exchange alone: a pooled one may turn out dead only after we wrote to it. */
   readonly onFreshConnection: boolean;
-  /** Set if success returns a file and not JSON: then `file` holds it. */
-  readonly bringsFile?: boolean;
+  /** Set if success returns a file and not JSON: the path of the file to write it to. */
+  readonly fileTo?: string | undefined;
 }
 
 /** The response. If the body is not JSON, too long or cut off, `json` is undefined and `bodyFault` has the reason. */
 export interface ExchangeAnswer {
   readonly status: number;
-  /** The value of `Retry-After`; at most 10 min. */
+  /** How long the provider asks us to wait, by a header or by the JSON; at most 10 min. */
   readonly retryAfterMs: number | undefined;
   readonly json: unknown;
   /** The body of a successful response that should be a file, if it is one: text and JSON are not. */
-  readonly file?: Buffer;
+  readonly file?: ReceivedFile;
   readonly bodyFault?: string;
 }
 
@@ -69,14 +70,15 @@ export function createHttpExchange(): HttpExchange {
 
 function exchange(start: StartExchange, request: ExchangeRequest): Promise<ExchangeAnswer> {
   return new Promise((resolve, reject) => {
+    const { content } = request;
     if (request.signal.aborted) {
-      if (request.content?.body instanceof Readable) request.content.body.destroy();
+      discardBody(content);
       return reject(new ExchangeLost(false, 'ABORTED'));
     }
     let isOver = false;
     let status: number | undefined;
-    let retryAfterMs: number | undefined;
-    let isFile = false;
+    let headerRetryAfterMs: number | undefined;
+    let file: FileWriter | undefined;
     const received = new CollectedBytes();
     const scanner = createJsonScanner(UPSTREAM_JSON_BOUNDS);
 
@@ -89,13 +91,15 @@ function exchange(start: StartExchange, request: ExchangeRequest): Promise<Excha
       return true;
     };
     const settle = (fault: string | undefined, wasSent: boolean): void => {
-      if (status === undefined) reject(new ExchangeLost(wasSent, fault ?? 'NO_STATUS'));
-      else if (fault !== undefined) resolve({ status, retryAfterMs, ...unread(fault) });
-      else if (isFile) resolve({ status, retryAfterMs, json: undefined, file: received.take() });
-      else resolve({ status, retryAfterMs, ...parse(received.take()) });
+      if (status === undefined) return reject(new ExchangeLost(wasSent, fault ?? 'NO_STATUS'));
+      const body = fault === undefined ? parse(received.take()) : unread(fault);
+      resolve({ status, retryAfterMs: headerRetryAfterMs ?? retryAfterMsOfBody(body.json), ...body });
     };
     const stop = (fault: string): void => {
-      if (end()) settle(fault, running.abort());
+      if (!end()) return;
+      const wasSent = running.abort();
+      file?.discard();
+      settle(fault, wasSent);
     };
     const onAbort = (): void => stop('ABORTED');
     const timer = request.timeoutMs === undefined ? undefined : setTimeout(() => stop('TIMEOUT'), request.timeoutMs);
@@ -108,36 +112,56 @@ function exchange(start: StartExchange, request: ExchangeRequest): Promise<Excha
         method: request.method,
         headers: {
           ...request.headers,
-          accept: request.bringsFile === true ? '*/*' : 'application/json',
+          accept: request.fileTo === undefined ? 'application/json' : '*/*',
           'accept-encoding': 'identity',
-          ...(request.content === undefined ? {} : { 'content-length': String(request.content.byteLength) }),
+          ...(content === undefined
+            ? {}
+            : { 'content-type': content.contentType, 'content-length': String(content.byteLength) }),
         },
-        body: request.content?.body ?? (request.body === undefined ? null : JSON.stringify(request.body)),
+        body: content?.body ?? null,
         onFreshConnection: request.onFreshConnection,
       },
       {
         head(statusCode, headers) {
           status = statusCode;
-          isFile = request.bringsFile === true && statusCode < 300 && !isText(headers['content-type']);
-          retryAfterMs = parseRetryAfterMs(headers['retry-after'], Date.now(), MAX_RETRY_AFTER_MS);
-          if (Number(headers['content-length'] ?? 0) > request.maxBytes) stop('BODY_TOO_LARGE');
+          headerRetryAfterMs = retryAfterMsOfHeaders(headers, Date.now());
+          if (request.fileTo !== undefined && statusCode < 300 && !isText(headers['content-type'])) {
+            file = createFileWriter(request.fileTo, running, () => stop('FILE_NOT_WRITTEN'));
+          }
+          if (Number(headers['content-length'] ?? 0) > maxBytesOf(request, file)) stop('BODY_TOO_LARGE');
         },
         data(chunk) {
-          if (received.length + chunk.length > request.maxBytes) return stop('BODY_TOO_LARGE');
+          const length = file?.byteLength ?? received.length;
+          if (length + chunk.length > maxBytesOf(request, file)) return stop('BODY_TOO_LARGE');
+          if (file !== undefined) return file.write(chunk);
           received.push(chunk);
           // Checked chunk by chunk: parsing at the end takes time in proportion to the number of values, and blocks
           // everything else.
-          if (!isFile && !isWithinBounds(scanner, chunk)) stop('JSON_TOO_LARGE');
+          if (!isWithinBounds(scanner, chunk)) stop('JSON_TOO_LARGE');
         },
         end() {
-          if (end()) settle(undefined, true);
+          if (file === undefined) {
+            if (end()) settle(undefined, true);
+            return;
+          }
+          // Until then an abort or the time limit still counts.
+          void file.finish().then((written) => {
+            if (written === undefined || !end()) return;
+            resolve({ status: status ?? 0, retryAfterMs: undefined, json: undefined, file: written });
+          });
         },
         lost(code, wasSent) {
-          if (end()) settle(code, wasSent);
+          if (!end()) return;
+          file?.discard();
+          settle(code, wasSent);
         },
       },
     );
   });
+}
+
+function maxBytesOf(request: ExchangeRequest, file: FileWriter | undefined): number {
+  return file === undefined ? request.maxBytes : MAX_FILE_BYTES;
 }
 
 /** If success is a file, text or JSON is something else, from a gateway or an error handler. */

@@ -2,7 +2,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { inputFault } from '../domain/input-fault.ts';
 import { ProviderRejection } from './provider.ts';
-import type { GenerationRequest } from './provider.ts';
+import type { GenerationRequest, InputFile } from './provider.ts';
 
 /**
  * The maximum total size of inlined media: 64 MB. They take a third more as base64, and several times that while the
@@ -14,8 +14,30 @@ const MAX_MEDIA_BYTES = 64 * 1024 * 1024;
  * @returns the input with each of its media as a data URL.
  * @throws {ProviderRejection} `input_invalid`: together they are larger than 64 MB.
  */
-export async function withMediaInline({ input, media }: GenerationRequest): Promise<GenerationRequest['input']> {
+export async function withMediaInline(request: GenerationRequest): Promise<GenerationRequest['input']> {
+  const { input, media } = request;
   if (media === undefined || media.size === 0) return input;
+  await assertMediaFit(media);
+
+  const dataUrls = new Map<string, string>();
+  for (const [fieldPath, { mimeType, path }] of media) {
+    dataUrls.set(fieldPath, `data:${mimeType};base64,${await readFile(path, 'base64')}`);
+  }
+  return withValues(input, dataUrls);
+}
+
+/** @returns a copy of an input with other values at some of its positions (`image_urls.0`), all of which it has. */
+export function withValues(
+  input: GenerationRequest['input'],
+  values: ReadonlyMap<string, unknown>,
+): GenerationRequest['input'] {
+  const filled = structuredClone(input) as Record<string, unknown>;
+  for (const [fieldPath, value] of values) put(filled, fieldPath.split('.'), value);
+  return filled;
+}
+
+/** @throws {ProviderRejection} `input_invalid`: together they are larger than 64 MB. */
+export async function assertMediaFit(media: ReadonlyMap<string, InputFile>): Promise<void> {
   const sizes = await Promise.all(
     Array.from(media, async ([fieldPath, { path }]) => ({ fieldPath, bytes: (await stat(path)).size })),
   );
@@ -25,18 +47,12 @@ export async function withMediaInline({ input, media }: GenerationRequest): Prom
     const fault = inputFault(sizes.length === 1 ? 'too_large' : 'too_large_together', largest.fieldPath);
     throw new ProviderRejection('input_invalid', { fault });
   }
-
-  const filled = structuredClone(input) as Record<string, unknown>;
-  for (const [fieldPath, { mimeType, path }] of media) {
-    put(filled, fieldPath.split('.'), `data:${mimeType};base64,${await readFile(path, 'base64')}`);
-  }
-  return filled;
 }
 
-/** Replaces the value at a position of the input, which must exist, with a string. */
-function put(within: unknown, [name = '', ...rest]: readonly string[], text: string): void {
+/** Replaces the value at a position of the input, which must exist. */
+function put(within: unknown, [name = '', ...rest]: readonly string[], value: unknown): void {
   if (typeof within !== 'object' || within === null || !Object.hasOwn(within, name)) return;
   const members = within as Record<string, unknown>;
-  if (rest.length === 0) members[name] = text;
-  else put(members[name], rest, text);
+  if (rest.length === 0) members[name] = value;
+  else put(members[name], rest, value);
 }

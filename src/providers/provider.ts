@@ -127,8 +127,11 @@ export interface Provider {
    * cancellation does not cut it off: the job's id would be lost, and with it the means to stop the job.
    */
   readonly worksWhileSubmitting: boolean;
-  /** Whether `submit` receives the media of an input, because the provider fetches none itself. Default: no. */
-  readonly takesMediaAsFiles?: boolean;
+  /**
+   * Whether `submit` receives the media of an input, because the provider fetches none itself; or the fields of the
+   * input whose media it receives. Default: no.
+   */
+  readonly takesMediaAsFiles?: boolean | ReadonlySet<string>;
   /** Whether `submit` passes the call's `hookUrl` on, so that the upstream calls back. Default: no. */
   readonly callsBack?: boolean;
   /**

@@ -9,7 +9,8 @@
  * - 408 and 409 are unknown too: gateways answer 408 when the work behind them took too long, and an API with
  *   idempotency keys answers 409 while the first request of a key is still in flight.
  */
-import type { Readable } from 'node:stream';
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
 import type { FailureReason } from '../domain/failure-reason.ts';
 import { EgressError } from '../egress/egress-error.ts';
 import type { Logger } from '../telemetry/log.ts';
@@ -24,12 +25,22 @@ import {
 } from './answer-status.ts';
 import { createHttpExchange, ExchangeLost } from './http-exchange.ts';
 import type { ExchangeAnswer } from './http-exchange.ts';
+import type { ReceivedFile } from './file-writer.ts';
 import { ProviderUnknown, ProviderUnreachable } from './provider-unknown.ts';
 import { ProviderRejection } from './provider.ts';
-import type { DownloadCall, GenerationRequest, ProviderCall, Submission, UpstreamFile } from './provider.ts';
+import type {
+  DownloadCall,
+  GenerationRequest,
+  ProviderCall,
+  Submission,
+  SubmitCall,
+  UpstreamFile,
+} from './provider.ts';
 import { createUpstreamDownload } from './upstream-download.ts';
-import { hostOf, targetOf } from './upstream-target.ts';
-import type { Authorize } from './upstream-target.ts';
+import { discardBody, jsonBody } from './request-body.ts';
+import type { RequestBody } from './request-body.ts';
+import { BEARER_ACCESS, CredentialError, hostOf, isTrusted, targetOf } from './upstream-target.ts';
+import type { Access, Address, Target } from './upstream-target.ts';
 
 /** The dependencies of an HTTP adapter. */
 export interface HttpProviderDeps {
@@ -39,23 +50,15 @@ export interface HttpProviderDeps {
   readonly timeoutMs?: number;
 }
 
-/** A body that is not JSON. */
-export interface Form {
-  readonly contentType: string;
-  readonly body: Buffer | Readable;
-  readonly byteLength: number;
-}
-
 /** One submit. */
 export interface SubmitExchange {
   /** Default: POST. */
   readonly method?: 'POST' | 'PUT';
-  /** Below the binding's base URL, with a leading `/`. */
-  readonly path: string;
+  readonly path: Address;
   /** Sent as JSON. */
   readonly body?: unknown;
   /** Sent instead. */
-  readonly form?: Form;
+  readonly content?: RequestBody | undefined;
   readonly headers?: Readonly<Record<string, string>>;
   /** Set if the response contains the files themselves: a larger limit, and no timeout except the signal's. */
   readonly isSynchronous?: boolean;
@@ -67,6 +70,8 @@ export interface SubmitExchange {
     status: number,
     json: unknown,
   ) => FailureReason | undefined | Promise<FailureReason | undefined>;
+  /** How long a rejection asks us to wait, if neither its headers nor a usual field of its body say so. */
+  readonly retryAfterMs?: (status: number, json: unknown) => Promise<number | undefined>;
   /** Statuses with which this protocol rejects work, whatever they mean elsewhere. */
   readonly rejectionStatuses?: readonly number[];
 }
@@ -80,10 +85,14 @@ export interface JobSubmitExchange extends SubmitExchange {
 /** A poll of a job, or the request to cancel it. */
 export interface JobExchange {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  readonly path: string;
+  readonly path: Address;
   readonly headers?: Readonly<Record<string, string>>;
   /** Sent as JSON; default: nothing. */
   readonly body?: unknown;
+  /** Sent instead. */
+  readonly content?: RequestBody | undefined;
+  /** As of a submit. */
+  readonly retryAfterMs?: (status: number, json: unknown) => Promise<number | undefined>;
   /** Set if the response can contain the files themselves: a larger size limit. */
   readonly bringsFiles?: boolean;
   /** Set if a 2xx is valid whatever its body is: some upstreams answer a cancel request with no body. */
@@ -106,8 +115,12 @@ export interface UpstreamCalls {
    * @throws {ProviderUnknown} also with `NO_JOB_ID`: it was accepted, and cannot be polled.
    */
   submitJob(request: GenerationRequest, call: ProviderCall, submit: JobSubmitExchange): Promise<Submission>;
-  /** The same, if success is the file itself. @returns its bytes. */
-  submitForFile(request: GenerationRequest, call: ProviderCall, submit: SubmitExchange): Promise<Buffer>;
+  /** The same, if success is the file itself, which is written into the call's scratch directory. */
+  submitForFile(
+    request: GenerationRequest,
+    call: Pick<SubmitCall, 'signal' | 'scratch'>,
+    submit: SubmitExchange,
+  ): Promise<ReceivedFile>;
   /**
    * @returns a 2xx with JSON, or one of the definite statuses.
    * @throws {ProviderUnreachable} anything else; if the signal ended the wait, its reason is thrown instead.
@@ -130,7 +143,7 @@ const MAX_ANSWER_BYTES = 1024 * 1024;
 export function createUpstreamCalls(
   protocol: string,
   deps: HttpProviderDeps,
-  authorize: Authorize = (secret) => ({ authorization: `Bearer ${secret}` }),
+  access: Access = BEARER_ACCESS,
 ): UpstreamCalls {
   const exchange = createHttpExchange();
   const fetchFile = createUpstreamDownload();
@@ -155,12 +168,39 @@ export function createUpstreamCalls(
     );
   };
 
+  /** Whether the upstream may have rejected a token that expired or was revoked early, and the next call has another. */
+  const renew = ({ upstream }: GenerationRequest): boolean => {
+    const secret = upstream.secret === undefined ? undefined : deps.secrets.get(upstream.secret);
+    return secret !== undefined && access.renew?.(secret, upstream) === true;
+  };
+
+  /** @throws {CredentialError} after the operator's log has the reason. */
+  const findTarget = async (
+    request: GenerationRequest,
+    address: Address,
+    method: string,
+    content: RequestBody | undefined,
+    signal: AbortSignal,
+  ): Promise<Target> => {
+    const body = Buffer.isBuffer(content?.body) ? content.body : undefined;
+    try {
+      return await targetOf(request.upstream, address, { method, body, signal }, deps.secrets, access);
+    } catch (error) {
+      if (error instanceof CredentialError) {
+        const level = error.isPermanent ? 'error' : 'warn';
+        note(level, request, { credentialName: request.upstream.secret }, error.message);
+      }
+      throw error;
+    }
+  };
+
   const rejection = async (
     request: GenerationRequest,
     answer: ExchangeAnswer,
     submit: SubmitExchange,
   ): Promise<ProviderRejection> => {
     const { status } = answer;
+    if (status === 401 && renew(request)) return new ProviderRejection('provider_unavailable', { retryAfterMs: 0 });
     const reason = (await submit.rejectionReason?.(status, answer.json)) ?? reasonOfStatus(status);
     const isOperators = reason === 'model_unavailable';
     note(
@@ -172,8 +212,11 @@ export function createUpstreamCalls(
         : 'upstream rejected the work',
     );
     if (reason !== 'provider_unavailable') return new ProviderRejection(reason);
-    const retryAfterMs = answer.retryAfterMs ?? DEFAULT_RETRY_AFTER_MS;
-    return new ProviderRejection(reason, { retryAfterMs, condition: conditionOf(answer) });
+    const retryAfterMs = answer.retryAfterMs ?? (await submit.retryAfterMs?.(status, answer.json));
+    return new ProviderRejection(reason, {
+      retryAfterMs: retryAfterMs ?? DEFAULT_RETRY_AFTER_MS,
+      condition: conditionOf({ status, retryAfterMs }),
+    });
   };
 
   /** @returns a success whose body is of the expected kind. */
@@ -181,25 +224,22 @@ export function createUpstreamCalls(
     request: GenerationRequest,
     call: ProviderCall,
     submit: SubmitExchange & Partial<JobSubmitExchange>,
-    bringsFile: boolean,
+    fileTo?: string,
   ): Promise<ExchangeAnswer> => {
-    const target = targetOf(request.upstream, submit.path, deps.secrets, authorize);
-    if (typeof target === 'string') {
-      note('error', request, { credentialName: request.upstream.secret }, target);
-      throw new ProviderRejection('model_unavailable');
-    }
+    const { method = 'POST' } = submit;
+    const content = submit.content ?? jsonBody(submit.body);
+    const target = await findTarget(request, submit.path, method, content, call.signal).catch((error: unknown) => {
+      discardBody(content);
+      throw error instanceof CredentialError ? notAuthorized(error) : error;
+    });
     let answer: ExchangeAnswer;
     try {
       answer = await exchange({
-        ...target,
-        method: submit.method ?? 'POST',
-        headers: {
-          ...target.headers,
-          ...submit.headers,
-          'content-type': submit.form?.contentType ?? 'application/json',
-        },
-        ...(submit.form === undefined ? { body: submit.body } : { content: submit.form }),
-        bringsFile,
+        url: target.url,
+        method,
+        headers: { ...target.headers, ...submit.headers },
+        content,
+        fileTo,
         signal: call.signal,
         timeoutMs: submit.isSynchronous === true ? deps.timeoutMs : timeoutMs,
         maxBytes: submit.isSynchronous === true ? MAX_FILES_BYTES : MAX_ANSWER_BYTES,
@@ -224,7 +264,7 @@ export function createUpstreamCalls(
       throw new ProviderUnknown({ code });
     }
     const { status, json, bodyFault } = answer;
-    if (isSuccess(status) && (bringsFile ? answer.file : json) !== undefined) return answer;
+    if (isSuccess(status) && (fileTo === undefined ? json : answer.file) !== undefined) return answer;
     const isRejected = isRejection(status) || submit.rejectionStatuses?.includes(status) === true;
     if (isRejected && (await submit.jobId?.(json)) === undefined) throw await rejection(request, answer, submit);
     if (bodyFault === 'ABORTED') call.signal.throwIfAborted();
@@ -233,37 +273,36 @@ export function createUpstreamCalls(
   };
 
   return {
-    submit: async (request, call, submit) => (await send(request, call, submit, false)).json,
+    submit: async (request, call, submit) => (await send(request, call, submit)).json,
 
     async submitJob(request, call, submit) {
-      const { json } = await send(request, call, submit, false);
+      const { json } = await send(request, call, submit);
       const jobId = await submit.jobId(json);
       if (jobId === undefined) throw new ProviderUnknown({ code: 'NO_JOB_ID' });
       return { kind: 'job', jobId };
     },
 
     async submitForFile(request, call, submit) {
-      const { file } = await send(request, call, submit, true);
-      return file ?? Buffer.alloc(0);
+      const path = join(call.scratch, `response-${randomUUID()}`);
+      const { file } = await send(request, call, submit, path);
+      return file ?? { path, byteLength: 0 };
     },
 
     async query(request, call, query) {
-      const target = targetOf(request.upstream, query.path, deps.secrets, authorize);
-      if (typeof target === 'string') {
-        note('error', request, { credentialName: request.upstream.secret }, target);
-        throw new ProviderUnreachable({ code: 'NOT_CONFIGURED' });
-      }
+      const content = query.content ?? (query.body === undefined ? undefined : jsonBody(query.body));
+      const target = await findTarget(request, query.path, query.method, content, call.signal).catch(
+        (error: unknown) => {
+          discardBody(content);
+          throw error instanceof CredentialError ? new ProviderUnreachable({ code: 'NOT_AUTHORIZED' }) : error;
+        },
+      );
       let answer: ExchangeAnswer;
       try {
         answer = await exchange({
-          ...target,
+          url: target.url,
           method: query.method,
-          headers: {
-            ...target.headers,
-            ...query.headers,
-            ...(query.body === undefined ? {} : { 'content-type': 'application/json' }),
-          },
-          body: query.body,
+          headers: { ...target.headers, ...query.headers },
+          content,
           signal: call.signal,
           timeoutMs,
           maxBytes: query.bringsFiles === true ? MAX_FILES_BYTES : MAX_ANSWER_BYTES,
@@ -274,26 +313,34 @@ export function createUpstreamCalls(
         call.signal.throwIfAborted();
         throw new ProviderUnreachable({ code: error.code });
       }
-      const { status, json, bodyFault, retryAfterMs } = answer;
+      const { status, json, bodyFault } = answer;
       const isRead = json !== undefined || query.isBodyOptional === true;
       if ((isSuccess(status) && isRead) || query.definiteStatuses.includes(status)) return answer;
       if (bodyFault === 'ABORTED') call.signal.throwIfAborted();
+      if (status === 401 && renew(request)) throw new ProviderUnreachable({ status, code: 'TOKEN_EXPIRED' });
       if (status === 401 || status === 403) {
         note('error', request, { status, credentialName: request.upstream.secret }, 'upstream rejected our credential');
       }
+      const retryAfterMs = answer.retryAfterMs ?? (await query.retryAfterMs?.(status, json));
       throw new ProviderUnreachable({ status, code: bodyFault }, { retryAfterMs });
     },
 
     async download(request, url, call) {
-      const { baseUrl } = request.upstream;
-      const isOwn = baseUrl !== undefined && URL.canParse(baseUrl) && new URL(url).origin === new URL(baseUrl).origin;
-      if (!isOwn) return { from: 'elsewhere', url };
-      const target = targetOf(request.upstream, '', deps.secrets, authorize);
-      if (typeof target === 'string') {
-        note('error', request, { credentialName: request.upstream.secret }, target);
-        throw new EgressError('unreachable', 'the upstream is not configured');
-      }
-      return fetchFile(new URL(url), target.headers, call);
+      const address = new URL(url);
+      if (!isTrusted(address, request.upstream, access)) return { from: 'elsewhere', url };
+      const target = await findTarget(request, address, 'GET', undefined, call.signal).catch((error: unknown) => {
+        throw error instanceof CredentialError
+          ? new EgressError('unreachable', 'the credential of the upstream cannot be used')
+          : error;
+      });
+      return fetchFile(target.url, target.headers, call);
     },
   };
+}
+
+/** Nothing was sent. A token that could not be obtained for the moment is worth another attempt, or another upstream. */
+function notAuthorized({ isPermanent }: CredentialError): ProviderRejection {
+  return isPermanent
+    ? new ProviderRejection('model_unavailable')
+    : new ProviderRejection('provider_unavailable', { retryAfterMs: DEFAULT_RETRY_AFTER_MS, condition: 'down' });
 }

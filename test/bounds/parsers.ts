@@ -20,7 +20,14 @@ const IN_ENGINE_THREAD =
 export const PARSERS: Readonly<Record<string, ReviewedParser>> = {
   'src/accounts/api-key.ts': { uses: { RegExp: 2 }, of: 'clients', bound: FIXED },
   'src/accounts/sessions.ts': { uses: { RegExp: 1 }, of: 'clients', bound: FIXED },
-  'src/providers/http/binding.ts': {
+  'src/providers/http/auth/token-endpoint.ts': {
+    uses: { 'JSON.parse': 1 },
+    of: 'operators',
+    bound: 'the key file of a service account',
+  },
+  'src/providers/http/media-inputs.ts': { uses: { RegExp: 1 }, of: 'our own', bound: 'a marker of random characters' },
+  'src/providers/http/submit-request.ts': { uses: { RegExp: 1 }, of: 'our own', bound: FIXED },
+  'src/providers/http/validate-binding.ts': {
     uses: { jsonata: 2 },
     of: 'operators',
     bound: 'compiles expressions of model files; evaluates nothing',

@@ -158,7 +158,7 @@ export const PACKAGES_THAT_CONNECT: Readonly<
       'src/upstreams/exchange.ts',
     ],
     reason:
-      "in egress over the guarded connector; elsewhere to the upstream whose base address stands in the operator's model file, from which no answer leads away",
+      "in egress over the guarded connector; elsewhere to the upstream whose base URL, further hosts and token URL are in the operator's model file; no response leads anywhere else",
   },
 };
 
@@ -182,6 +182,7 @@ export const PACKAGES_THAT_DO_NOT: readonly string[] = [
   'file-type',
   'gpt-tokenizer',
   'ipaddr.js',
+  'jose',
   'jsonata',
   'koa',
   'light-my-request',

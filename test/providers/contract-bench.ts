@@ -3,6 +3,7 @@
  * thrown.
  */
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
 import { buffer } from 'node:stream/consumers';
 import { inspect } from 'node:util';
 import { pino } from 'pino';
@@ -190,7 +191,8 @@ export function createContractRig(subject: ContractSubject): ContractRig {
       return error;
     },
     async bytesOf(work, file) {
-      assert.ok(file !== undefined && file.from !== 'file');
+      assert.ok(file !== undefined);
+      if (file.from === 'file') return readFile(file.path);
       if (file.from === 'bytes') return Buffer.from(file.bytes);
       const found = await provider.download?.(work, file.url, { ...call, timeoutMs: 60_000, maxBytes: 1_000_000 });
       if (found?.from === 'upstream') return buffer(found.body);

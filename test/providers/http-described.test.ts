@@ -9,7 +9,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer, text } from 'node:stream/consumers';
 import { describe, it } from 'node:test';
-import { findBindingProblem } from '../../src/providers/http/binding.ts';
+import { findBindingProblem } from '../../src/providers/http/validate-binding.ts';
 import type { HttpBinding } from '../../src/providers/http/binding.ts';
 import { createHttpProvider } from '../../src/providers/http/http-provider.ts';
 import { ProviderUnknown } from '../../src/providers/provider-unknown.ts';

@@ -6,9 +6,13 @@ import type { RequestListener } from 'node:http';
 import { createServer as createTcpServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 import { Readable } from 'node:stream';
-import { describe, it } from 'node:test';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { after, before, describe, it } from 'node:test';
 import { createHttpExchange, ExchangeLost } from '../../src/providers/http-exchange.ts';
 import type { ExchangeAnswer, ExchangeRequest } from '../../src/providers/http-exchange.ts';
+import { jsonBody } from '../../src/providers/request-body.ts';
 
 const exchange = createHttpExchange();
 
@@ -22,7 +26,7 @@ async function ask(answer: RequestListener, changes: Partial<ExchangeRequest> = 
       method: 'POST',
       url: new URL(`http://127.0.0.1:${port}/v1/things?a=b`),
       headers: { authorization: 'Bearer key' },
-      body: { some: 'thing' },
+      content: jsonBody({ some: 'thing' }),
       signal: new AbortController().signal,
       timeoutMs: 60_000,
       maxBytes: 1_000,
@@ -36,6 +40,21 @@ async function ask(answer: RequestListener, changes: Partial<ExchangeRequest> = 
 }
 
 describe('an HTTP request to a provider', { timeout: 180_000 }, () => {
+  let directory = '';
+  let fileTo = '';
+  before(async () => {
+    directory = await mkdtemp(path.join(tmpdir(), 'darkroom-exchange-'));
+    fileTo = path.join(directory, 'response');
+  });
+  after(async () => rm(directory, { recursive: true }));
+
+  /** The content of a response that was a file. */
+  const contentOf = async ({ file }: ExchangeAnswer): Promise<string> => {
+    const content = await readFile(file?.path ?? assert.fail('the response was no file'), 'utf8');
+    assert.equal(content.length, file?.byteLength);
+    return content;
+  };
+
   it('sends the body as JSON to the path, and reads JSON back', async () => {
     const answer = await ask((request, response) => {
       let text = '';
@@ -60,7 +79,7 @@ describe('an HTTP request to a provider', { timeout: 180_000 }, () => {
     };
 
     assert.deepEqual((await ask(inChunks)).json, { some: 'thing' });
-    assert.equal((await ask(inChunks, { bringsFile: true })).file?.toString(), '{"some":"thing"}');
+    assert.equal(await contentOf(await ask(inChunks, { fileTo })), '{"some":"thing"}');
   });
 
   it('stops reading a body above the limit, and returns the status', async () => {
@@ -131,12 +150,12 @@ describe('an HTTP request to a provider', { timeout: 180_000 }, () => {
 
   it('returns a file when one is expected, and only its status when a text arrives instead', async () => {
     const sound = await ask((_request, response) => response.setHeader('content-type', 'audio/wav').end('RIFF'), {
-      bringsFile: true,
+      fileTo,
     });
-    assert.deepEqual([sound.file?.toString(), sound.json], ['RIFF', undefined]);
+    assert.deepEqual([await contentOf(sound), sound.json], ['RIFF', undefined]);
 
     const page = await ask((_request, response) => response.setHeader('content-type', 'text/html').end('<p>'), {
-      bringsFile: true,
+      fileTo,
     });
     assert.deepEqual([page.file, page.bodyFault], [undefined, 'NOT_JSON']);
   });
@@ -158,7 +177,7 @@ describe('an HTTP request to a provider', { timeout: 180_000 }, () => {
         request.on('data', (chunk: Buffer) => (received += chunk.length));
         request.on('end', () => response.end(JSON.stringify([request.headers['content-length'], received])));
       },
-      { content: { body: Readable.from(chunks, { objectMode: false }), byteLength: bytes.length } },
+      { content: { contentType: 'a/b', body: Readable.from(chunks, { objectMode: false }), byteLength: bytes.length } },
     );
 
     assert.deepEqual(answer.json, ['300000', 300_000]);
@@ -168,7 +187,7 @@ describe('an HTTP request to a provider', { timeout: 180_000 }, () => {
     const endless = new Readable({ read: () => undefined });
     endless.push('a beginning');
     const lost = await ask((request) => request.once('data', () => request.socket.destroy()), {
-      content: { body: endless, byteLength: 1_000 },
+      content: { contentType: 'a/b', body: endless, byteLength: 1_000 },
     }).catch((error: unknown) => error);
 
     assert.ok(lost instanceof ExchangeLost);
@@ -201,7 +220,7 @@ describe('an HTTP request to a provider', { timeout: 180_000 }, () => {
       method: 'POST',
       url: new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`),
       headers: {},
-      body: {},
+      content: jsonBody({}),
       signal: stop.signal,
       timeoutMs: undefined,
       maxBytes: 1_000,

@@ -114,7 +114,9 @@ describe('a poll of a job', { timeout: 180_000 }, () => {
 
   it('sends the credential in the way of its protocol', async () => {
     let seen: unknown;
-    const other = createUpstreamCalls('any', deps, (secret) => ({ 'x-api-key': secret }));
+    const other = createUpstreamCalls('any', deps, {
+      authorize: (secret) => ({ headers: { 'x-api-key': secret } }),
+    });
     await serving(
       (request, response) => {
         seen = [request.headers['x-api-key'], request.headers.authorization];

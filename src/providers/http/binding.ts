@@ -5,19 +5,32 @@
  *
  * What an expression sees:
  * - in `submit`: the input, with the binding's `parameters` over it, as the document;
- * - everywhere else: the provider's JSON as the document, and the input as `$input`;
+ * - in `result.path`: the last poll's answer; everywhere else: the provider's JSON as the document;
+ * - the input as `$input`, and in `submit` and `upload` its files as `$media`;
  * - `$model`, `$taskId`, `$jobId` (once there is one), `$httpStatus` (of a response), and in `submit` `$hookUrl`,
  *   which is absent if the provider cannot call back.
  */
-import jsonata from 'jsonata';
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import type { UpstreamBinding } from '../provider.ts';
+import { AuthSchema } from './auth/auth.ts';
+import { HostsSchema } from './hosts.ts';
 
 const MAX_EXPRESSION_LENGTH = 8_000;
 
+const MEDIA_MODES = ['url', 'inline', 'upload'] as const;
+
+/** How the files of a field reach a provider. */
+export type MediaMode = (typeof MEDIA_MODES)[number];
+
+/** The value of `outputs` that stands for the body of a response. */
+export const BODY_OUTPUT = '$body';
+
 const expression = (description: string) =>
   Type.String({ minLength: 1, maxLength: MAX_EXPRESSION_LENGTH, description: `JSONata. ${description}` });
+
+/** A field of an input, at its top level. */
+const MEDIA_FIELD = '^[A-Za-z_][A-Za-z0-9_]{0,63}$';
 
 const HEADER_NAME = '^[A-Za-z][A-Za-z0-9-]{0,63}$';
 
@@ -25,34 +38,70 @@ const HeaderExpressions = Type.Record(Type.String({ pattern: HEADER_NAME }), exp
   maxProperties: 20,
 });
 
-const Path = expression('A text below the base address that begins with `/`, with a query where there is one.');
+const Path = expression(
+  'A path below the base URL that begins with `/`, with a query where there is one; or a URL on one of `hosts`.',
+);
+
+const RetryAfter = expression(
+  'Of an answer that asks us to wait, where neither a header nor a usual field says how long: seconds, or a date.',
+);
+
+/** The name of a part of a form. */
+export const FORM_PART_NAME = '^[A-Za-z0-9_.\\[\\]-]{1,100}$';
+
+const FormPart = Type.Object(
+  {
+    name: Type.Optional(Type.String({ pattern: FORM_PART_NAME })),
+    value: Type.Optional(expression('A text, number or boolean; a list is sent as several parts; nothing: no part.')),
+    fields: Type.Optional(expression('An object, each member of which is sent as a part of that name.')),
+    media: Type.Optional(Type.String({ pattern: MEDIA_FIELD, description: 'A field of the input, sent as files.' })),
+    isFile: Type.Optional(Type.Boolean({ description: 'In `upload`: the part with the file.' })),
+  },
+  { additionalProperties: false },
+);
+
+const Form = Type.Array(FormPart, {
+  minItems: 1,
+  maxItems: 100,
+  description: 'Sent as multipart/form-data, in this order.',
+});
+
+/** A request that takes a file of an input, before the submit. */
+const Upload = Type.Object(
+  {
+    method: Type.Optional(Type.Unsafe<'POST' | 'PUT'>({ type: 'string', enum: ['POST', 'PUT'] })),
+    path: Path,
+    headers: Type.Optional(HeaderExpressions),
+    body: Type.Optional(expression('Sent as JSON, to be told where to `send` the file.')),
+    form: Type.Optional(Form),
+    send: Type.Optional(
+      Type.Object(
+        {
+          method: Type.Optional(Type.Unsafe<'POST' | 'PUT'>({ type: 'string', enum: ['POST', 'PUT'] })),
+          url: expression('Of the answer to the first request: where the file goes, on one of `hosts`.'),
+          headers: Type.Optional(HeaderExpressions),
+          form: Type.Optional(Form),
+        },
+        { additionalProperties: false, description: 'Default: a PUT of the bytes.' },
+      ),
+    ),
+    reference: expression('Of the answer to the first request: what the provider calls the file.'),
+  },
+  {
+    additionalProperties: false,
+    description:
+      'How a file is uploaded; its expressions see `$file` with `mimeType`, `name` and `byteLength`. Without `body` ' +
+      'and `form` its bytes are sent.',
+  },
+);
 
 /** HTTP statuses that mean that the job has failed. */
 const Statuses = Type.Array(Type.Integer({ minimum: 400, maximum: 599 }), { maxItems: 50, uniqueItems: true });
 
 export const HttpBindingSchema = Type.Object(
   {
-    auth: Type.Optional(
-      Type.Object(
-        {
-          scheme: Type.Unsafe<'bearer' | 'header' | 'basic' | 'query'>({
-            type: 'string',
-            enum: ['bearer', 'header', 'basic', 'query'],
-            description: '`basic` takes a secret of the form `user:password`.',
-          }),
-          name: Type.Optional(
-            Type.String({ pattern: '^[A-Za-z][A-Za-z0-9_-]{0,63}$', description: 'Of the header or the parameter.' }),
-          ),
-          prefix: Type.Optional(
-            Type.String({
-              pattern: '^[\\x20-\\x7e]{1,32}$',
-              description: 'The prefix of the secret in a header.',
-            }),
-          ),
-        },
-        { additionalProperties: false, description: 'How the secret is sent. Default: `Authorization: Bearer`.' },
-      ),
-    ),
+    auth: Type.Optional(AuthSchema),
+    hosts: Type.Optional(HostsSchema),
     headers: Type.Optional(
       Type.Record(Type.String({ pattern: HEADER_NAME }), Type.String({ pattern: '^[\\x20-\\x7e]{1,1000}$' }), {
         maxProperties: 20,
@@ -69,13 +118,28 @@ export const HttpBindingSchema = Type.Object(
         method: Type.Optional(Type.Unsafe<'POST' | 'PUT'>({ type: 'string', enum: ['POST', 'PUT'] })),
         path: Path,
         headers: Type.Optional(HeaderExpressions),
-        body: expression('Sent as JSON.'),
+        body: Type.Optional(expression('Sent as JSON.')),
+        form: Type.Optional(Form),
+        retryAfter: Type.Optional(RetryAfter),
         refusal: Type.Optional(
           expression('Of an answer that took no work: the reason, one of the closed list; nothing: by the status.'),
         ),
       },
       { additionalProperties: false },
     ),
+    media: Type.Optional(
+      Type.Record(
+        Type.String({ pattern: MEDIA_FIELD }),
+        Type.Unsafe<MediaMode>({ type: 'string', enum: [...MEDIA_MODES] }),
+        {
+          maxProperties: 20,
+          description:
+            'How the files of a field are passed on: `url` as a URL that the provider fetches, which is the default; ' +
+            '`inline` as a data URL; `upload` as the reference that an upload gives.',
+        },
+      ),
+    ),
+    upload: Type.Optional(Upload),
     jobId: Type.Optional(expression('Of the answer to a submit. Absent: that answer brings the outputs.')),
     poll: Type.Optional(
       Type.Object(
@@ -85,6 +149,7 @@ export const HttpBindingSchema = Type.Object(
           body: Type.Optional(expression('Sent as JSON; default: nothing.')),
           state: expression('`running`, `done` or `failed`; anything else counts as no response, and is polled again.'),
           progress: Type.Optional(expression('0 to 1.')),
+          retryAfter: Type.Optional(RetryAfter),
           everySeconds: Type.Optional(
             Type.Integer({
               minimum: 1,
@@ -106,7 +171,10 @@ export const HttpBindingSchema = Type.Object(
         },
       ),
     ),
-    outputs: expression('The files: addresses, `data:` URLs or `{"base64": …}`, one or a list. No others are taken.'),
+    outputs: expression(
+      'The files: URLs, `data:` URLs or `{"base64": …}`, one or a list. `$body`: the response itself is the file, ' +
+        'of `result` or of a submit without jobs.',
+    ),
     reason: Type.Optional(
       expression(
         'Of a failed job: one of the closed list. Default: `provider_error`. Without jobs: of an answer without outputs.',
@@ -140,6 +208,8 @@ export const HttpBindingSchema = Type.Object(
 );
 
 export type HttpBinding = Static<typeof HttpBindingSchema>;
+export type FormPartBinding = Static<typeof FormPart>;
+export type UploadBinding = Static<typeof Upload>;
 
 /** An upstream of protocol `http`. */
 export interface HttpUpstream extends UpstreamBinding {
@@ -154,104 +224,4 @@ export function findBinding(upstream: UpstreamBinding): HttpBinding | undefined 
 /** Its form was validated when the model file was read: a pinned one keeps the form of the release that read it. */
 function hasBinding(upstream: UpstreamBinding): upstream is HttpUpstream {
   return 'http' in upstream;
-}
-
-/** They make an expression out of data, or return another result each time: a repeated submit must stay the same. */
-const BARRED_FUNCTIONS: readonly string[] = ['eval', 'now', 'millis', 'random', 'shuffle'];
-
-/** Set by the client itself, or a way around the credential's name. */
-const BARRED_HEADERS: readonly string[] = [
-  'authorization',
-  'proxy-authorization',
-  'cookie',
-  'host',
-  'connection',
-  'transfer-encoding',
-  'content-length',
-  'content-type',
-  'accept',
-  'accept-encoding',
-  'user-agent',
-  'expect',
-  'upgrade',
-];
-
-/** Whether any expression of a submit reads this variable: `taskId`, `hookUrl`. */
-export function submitReads({ submit }: HttpBinding, variable: 'taskId' | 'hookUrl'): boolean {
-  const texts = [submit.path, submit.body, ...Object.values(submit.headers ?? {})];
-  return texts.some((text) => variablesOf(jsonata(text).ast()).has(variable));
-}
-
-/**
- * What is wrong with a binding beyond its form.
- *
- * @returns the first problem with its position, or undefined.
- */
-export function findBindingProblem(binding: HttpBinding): string | undefined {
-  for (const [name, text] of expressionsOf(binding)) {
-    const problem = findExpressionProblem(text);
-    if (problem !== undefined) return `${name}: ${problem}`;
-  }
-  const { auth, headers = {}, submit, poll, jobId, result, cancel } = binding;
-  const isNamed = auth?.scheme === 'header' || auth?.scheme === 'query';
-  if (isNamed && auth.name === undefined) return 'auth.name: the scheme needs one';
-  for (const name of [...Object.keys(headers), ...Object.keys(submit.headers ?? {})]) {
-    if (BARRED_HEADERS.includes(name.toLowerCase())) return `headers: ${name} is not for a model file to set`;
-  }
-  if ((jobId === undefined) !== (poll === undefined)) return 'poll: it and jobId need one another';
-  if (poll === undefined && (result ?? cancel) !== undefined) return 'jobId: missing; result and cancel need one';
-  if (binding.isSubmitRepeatable === true && !submitReads(binding, 'taskId')) {
-    return 'isSubmitRepeatable: no expression of submit sends $taskId';
-  }
-  return undefined;
-}
-
-function expressionsOf({ submit, jobId, poll, result, outputs, reason, cancel }: HttpBinding) {
-  const all: Readonly<Record<string, string | undefined>> = {
-    'submit.path': submit.path,
-    'submit.body': submit.body,
-    'submit.refusal': submit.refusal,
-    jobId,
-    'poll.path': poll?.path,
-    'poll.body': poll?.body,
-    'poll.state': poll?.state,
-    'poll.progress': poll?.progress,
-    'result.path': result?.path,
-    outputs,
-    reason,
-    'cancel.path': cancel?.path,
-    'cancel.body': cancel?.body,
-    'cancel.outcome': cancel?.outcome,
-    'cancel.cost': cancel?.cost,
-  };
-  const headers = Object.entries(submit.headers ?? {}).map(([name, text]) => [`submit.headers.${name}`, text] as const);
-  return [...Object.entries(all), ...headers].flatMap(([name, text]) =>
-    text === undefined ? [] : [[name, text] as const],
-  );
-}
-
-function findExpressionProblem(text: string): string | undefined {
-  let variables;
-  try {
-    variables = variablesOf(jsonata(text).ast());
-  } catch (error) {
-    return `not JSONata: ${error instanceof Error ? error.message : 'it cannot be read'}`;
-  }
-  const barred = BARRED_FUNCTIONS.find((name) => variables.has(name));
-  return barred === undefined ? undefined : `$${barred} is not available here`;
-}
-
-/** The names of all variables and functions in a syntax tree. */
-function variablesOf(tree: unknown): ReadonlySet<string> {
-  const names = new Set<string>();
-  const seen = new Set<unknown>();
-  const rest: unknown[] = [tree];
-  while (rest.length > 0) {
-    const node = rest.pop();
-    if (typeof node !== 'object' || node === null || seen.has(node)) continue;
-    seen.add(node);
-    if ('type' in node && node.type === 'variable' && 'value' in node) names.add(String(node.value));
-    rest.push(...Object.values(node));
-  }
-  return names;
 }

@@ -4,18 +4,22 @@
  * classification of responses, the limits, the credential that goes only to the configured origin, and the closed
  * lists of states and reasons.
  */
-import { findBinding, submitReads } from './binding.ts';
+import { createAccess } from './auth/access.ts';
+import { BODY_OUTPUT, findBinding } from './binding.ts';
 import type { HttpBinding } from './binding.ts';
 import { jobIdAt } from '../json-answer.ts';
 import { ProviderUnreachable } from '../provider-unknown.ts';
 import { ProviderFailure, ProviderRejection } from '../provider.ts';
 import type { CancelAnswer, GenerationRequest, JobState, Provider, ProviderCall } from '../provider.ts';
+import { retryAfterMsOf } from '../retry-hints.ts';
 import { createUpstreamCalls } from '../upstream-calls.ts';
 import type { HttpProviderDeps, JobExchange, SubmitExchange } from '../upstream-calls.ts';
-import { credentialHeaders, withCredential } from './credential.ts';
+import { urlOf } from '../upstream-target.ts';
 import { createModelFile } from './model-file.ts';
 import type { ExpressionContext } from './model-file.ts';
-import { filesOf, headerOf, microUsdOf, outcomeOf, pathOf, progressOf, reasonOf, stateOf } from './values.ts';
+import { bindSubmit, fieldsWithFiles, scopeOf } from './submit-request.ts';
+import { submitReads } from './validate-binding.ts';
+import { addressOf, filesOf, microUsdOf, outcomeOf, progressOf, reasonOf, stateOf } from './values.ts';
 
 /** A job that the upstream no longer knows. */
 const GONE: readonly number[] = [404, 410];
@@ -25,8 +29,7 @@ const NOT_CANCELLED: readonly number[] = [400, 404, 405, 409, 410, 422, 501];
 
 /** The adapter of protocol `http`; it is used bound to a binding, which determines what it declares. */
 export function createHttpProvider(deps: HttpProviderDeps): Provider {
-  const { secrets } = deps;
-  const calls = createUpstreamCalls('http', deps, credentialHeaders);
+  const calls = createUpstreamCalls('http', deps, createAccess());
   const file = createModelFile(deps.logger);
 
   const query = async (
@@ -35,14 +38,10 @@ export function createHttpProvider(deps: HttpProviderDeps): Provider {
     path: unknown,
     options: Omit<JobExchange, 'path' | 'headers'>,
   ) => {
-    const known = pathOf(path);
-    if (known === undefined) throw new ProviderUnreachable({ code: 'NO_PATH' });
-    const { headers = {} } = bindingOf(request);
-    return calls.query(request, call, {
-      ...options,
-      path: withCredential(known, request.upstream, secrets),
-      headers,
-    });
+    const http = bindingOf(request);
+    const address = addressOf(path, scopeOf(request, http));
+    if (address === undefined) throw new ProviderUnreachable({ code: 'NO_PATH' });
+    return calls.query(request, call, { ...options, path: address, headers: http.headers ?? {} });
   };
 
   const pollState = async (request: GenerationRequest, jobId: string, call: ProviderCall, http: Polled) => {
@@ -53,6 +52,7 @@ export function createHttpProvider(deps: HttpProviderDeps): Provider {
       body: parts.body,
       bringsFiles: http.result === undefined,
       definiteStatuses: poll.failedStatuses ?? GONE,
+      retryAfterMs: retryAfterOf(request, poll.retryAfter),
     });
     const { status, json } = answer;
     const context = { jobId, httpStatus: status, document: json };
@@ -62,16 +62,18 @@ export function createHttpProvider(deps: HttpProviderDeps): Provider {
   };
 
   /**
-   * The response that contains the outputs of a finished job: that of a separate request, or the one that reported the
-   * end.
+   * The response of a separate request that contains the outputs of a finished job.
+   *
+   * @param polled the response that reported the end.
    */
   const fetchResult = async (
     request: GenerationRequest,
     jobId: string,
     call: ProviderCall,
-    { result, reason }: HttpBinding & { readonly result: NonNullable<HttpBinding['result']> },
+    { result, reason }: WithResult,
+    polled: unknown,
   ): Promise<ExpressionContext> => {
-    const { path } = await file.read(request, { path: result.path }, { jobId });
+    const { path } = await file.read(request, { path: result.path }, { jobId, document: polled });
     const { status, json } = await query(request, call, path, {
       method: 'GET',
       bringsFiles: true,
@@ -105,7 +107,10 @@ export function createHttpProvider(deps: HttpProviderDeps): Provider {
         return running(progress, Math.max(retryAfterMs ?? 0, (http.poll.everySeconds ?? 0) * 1_000));
       case 'done': {
         const { result } = http;
-        const last = result === undefined ? context : await fetchResult(request, jobId, call, { ...http, result });
+        if (result === undefined) return { kind: 'done', files: await outputsOf(request, http, context) };
+        if (isBody(http))
+          return { kind: 'done', files: await resultFile(request, jobId, result.path, context.document) };
+        const last = await fetchResult(request, jobId, call, { ...http, result }, context.document);
         return { kind: 'done', files: await outputsOf(request, http, last) };
       }
     }
@@ -147,32 +152,27 @@ export function createHttpProvider(deps: HttpProviderDeps): Provider {
     }
   };
 
+  /** The result is a file: it is fetched as every file is, with the credential if its host may have it. */
+  const resultFile = async (request: GenerationRequest, jobId: string, text: string, polled: unknown) => {
+    const { path } = await file.read(request, { path: text }, { jobId, document: polled });
+    const address = addressOf(path, scopeOf(request, bindingOf(request)));
+    const url = address === undefined ? undefined : urlOf(request.upstream, address);
+    if (url === undefined) throw new ProviderUnreachable({ code: 'NO_PATH' });
+    return [{ from: 'url', url: url.href }] as const;
+  };
+
   const submit: Provider['submit'] = async (request, call) => {
     const http = bindingOf(request);
-    const { hookUrl } = call;
-    const parts = await file.readRequest(request, http, { hookUrl });
-    const path = pathOf(parts.path);
-    // Nothing was sent: the model file produces no request for this input, and a retry would not change that.
-    if (path === undefined || parts.body === undefined) {
-      const what = path === undefined ? 'submit.path' : 'submit.body';
-      throw new ProviderRejection('model_unavailable', {
-        note: `http.${what} of the model file gives no value for this input`,
-      });
-    }
-    const headers = Object.entries(parts.headers).flatMap(([name, value]) => {
-      const text = headerOf(value);
-      return text === undefined ? [] : [[name, text] as const];
-    });
     const exchange: SubmitExchange = {
       method: http.submit.method ?? 'POST',
-      path: withCredential(path, request.upstream, secrets),
-      headers: { ...http.headers, ...Object.fromEntries(headers) },
-      body: parts.body,
+      ...(await bindSubmit(request, http, call, { file, calls })),
       async rejectionReason(httpStatus, document) {
         const values = await file.read(request, { refusal: http.submit.refusal }, { httpStatus, document });
         return reasonOf(values.refusal);
       },
+      retryAfterMs: retryAfterOf(request, http.submit.retryAfter),
     };
+    const { hookUrl } = call;
     if (http.jobId !== undefined) {
       return calls.submitJob(request, call, {
         ...exchange,
@@ -182,12 +182,25 @@ export function createHttpProvider(deps: HttpProviderDeps): Provider {
         },
       });
     }
+    if (isBody(http)) {
+      const { path, byteLength } = await calls.submitForFile(request, call, { ...exchange, isSynchronous: true });
+      if (byteLength === 0) throw new ProviderFailure('no_output');
+      return { kind: 'done', files: [{ from: 'file', path }] };
+    }
     const context = { document: await calls.submit(request, call, { ...exchange, isSynchronous: true }) };
     // Such a response has no state: the same expression states why there are no outputs.
     const { reason } = await file.read(request, { reason: http.reason }, context);
     const known = reasonOf(reason);
     if (known !== undefined) throw new ProviderFailure(known);
     return { kind: 'done', files: await outputsOf(request, http, context) };
+  };
+
+  /** How long a response asks us to wait, as the model file reads it. */
+  const retryAfterOf = (request: GenerationRequest, text: string | undefined) => {
+    return async (httpStatus: number, document: unknown): Promise<number | undefined> => {
+      const { retryAfter } = await file.read(request, { retryAfter: text }, { httpStatus, document });
+      return retryAfterMsOf(retryAfter);
+    };
   };
 
   const provider: Provider = {
@@ -197,25 +210,27 @@ export function createHttpProvider(deps: HttpProviderDeps): Provider {
     submit,
     poll,
     cancel,
-    download: (request, url, call) => calls.download(request, withOwnCredential(request, url), call),
+    download: calls.download,
     boundTo(upstream) {
       const binding = findBinding(upstream);
       return {
         ...provider,
         isSubmitRepeatable: binding?.isSubmitRepeatable === true,
         worksWhileSubmitting: binding?.jobId === undefined,
+        takesMediaAsFiles: binding === undefined ? false : fieldsWithFiles(binding),
         callsBack: binding !== undefined && submitReads(binding, 'hookUrl'),
       };
     },
   };
 
-  /** A credential that goes into the query is sent only to the configured origin. */
-  function withOwnCredential({ upstream }: GenerationRequest, url: string): string {
-    const isOwn = upstream.baseUrl !== undefined && new URL(url).origin === new URL(upstream.baseUrl).origin;
-    return isOwn ? withCredential(url, upstream, secrets) : url;
-  }
-
   return provider;
+}
+
+type WithResult = HttpBinding & { readonly result: NonNullable<HttpBinding['result']> };
+
+/** Whether a response is itself the file. */
+function isBody({ outputs }: HttpBinding): boolean {
+  return outputs.trim() === BODY_OUTPUT;
 }
 
 /** A binding with jobs, which can be polled. */

@@ -2,10 +2,11 @@
  * Reads a model file's expressions for one request: provides what they may see, and turns an expression that fails
  * into a missing value, with a log line for the operator. Nothing that an expression sees gets into that line.
  */
-import type { HttpBinding } from './binding.ts';
+import type { FormPartBinding } from './binding.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import type { GenerationRequest } from '../provider.ts';
 import { ExpressionError, createExpressions } from './expressions.ts';
+import type { MediaValue } from './media-inputs.ts';
 
 /** What an expression sees in addition to the input and the names of model and task. */
 export interface ExpressionContext {
@@ -14,6 +15,12 @@ export interface ExpressionContext {
   readonly jobId?: string;
   readonly httpStatus?: number;
   readonly hookUrl?: string | undefined;
+  /** The files of the input, in the shape of the input. */
+  readonly media?: unknown;
+  /** The file that is being uploaded. */
+  readonly file?: Omit<MediaValue, 'base64' | 'dataUrl'>;
+  /** Replaces the input, whose files have become references. */
+  readonly input?: Readonly<Record<string, unknown>>;
 }
 
 /** The value of each expression; undefined if it has none. */
@@ -26,15 +33,26 @@ export interface ModelFile {
     expressions: Readonly<Record<Name, string | undefined>>,
     context: ExpressionContext,
   ): Promise<Values<Name>>;
-  /** Reads the request to send, over the input. */
-  readRequest(
-    request: GenerationRequest,
-    http: HttpBinding,
-    context: ExpressionContext,
-  ): Promise<Values<'path' | 'body'> & { readonly headers: Readonly<Record<string, unknown>> }>;
+  /** Reads a request to send. */
+  readRequest(request: GenerationRequest, texts: RequestTexts, context: ExpressionContext): Promise<RequestValues>;
 }
 
-const HEADER = 'header ';
+/** The expressions of a request. */
+export interface RequestTexts {
+  readonly address?: string;
+  readonly body?: string | undefined;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  readonly form?: readonly FormPartBinding[] | undefined;
+}
+
+/** Their values. */
+export interface RequestValues {
+  readonly address: unknown;
+  readonly body: unknown;
+  readonly headers: Readonly<Record<string, unknown>>;
+  /** For each part of the form what its `value` or `fields` gives. */
+  readonly form: readonly unknown[];
+}
 
 export function createModelFile(logger: Logger): ModelFile {
   const expressions = createExpressions();
@@ -51,7 +69,7 @@ export function createModelFile(logger: Logger): ModelFile {
       return undefined;
     };
     const names = Object.keys(texts) as (keyof typeof texts)[];
-    const variables = { ...context, input: inputOf(request), model: upstream.model, taskId };
+    const variables = { input: inputOf(request), ...context, model: upstream.model, taskId };
     const values = await expressions.evaluate(texts, document, variables).catch(note);
     const valueOf = (name: keyof typeof texts): unknown => {
       try {
@@ -65,27 +83,28 @@ export function createModelFile(logger: Logger): ModelFile {
 
   return {
     read,
-    async readRequest(request, { submit }, context) {
-      const headers = Object.entries(submit.headers ?? {});
-      const values: Readonly<Record<string, unknown>> = await read<string>(
+    async readRequest(request, { address, body, headers = {}, form = [] }, context) {
+      const values = await read<string>(
         request,
         {
-          path: submit.path,
-          body: submit.body,
-          ...Object.fromEntries(headers.map(([name, text]) => [`${HEADER}${name}`, text])),
+          address,
+          body,
+          ...Object.fromEntries(Object.entries(headers).map(([name, text]) => [`headers.${name}`, text])),
+          ...Object.fromEntries(form.map(({ value, fields }, index) => [`form.${index}`, value ?? fields])),
         },
-        { ...context, document: inputOf(request) },
+        context,
       );
       return {
-        path: values['path'],
+        address: values['address'],
         body: values['body'],
-        headers: Object.fromEntries(headers.map(([name]) => [name, values[`${HEADER}${name}`]])),
+        headers: Object.fromEntries(Object.keys(headers).map((name) => [name, values[`headers.${name}`]])),
+        form: form.map((_, index) => values[`form.${index}`]),
       };
     },
   };
 }
 
 /** The client's fields, overridden by those that are always sent. */
-function inputOf({ input, upstream }: GenerationRequest): Readonly<Record<string, unknown>> {
+export function inputOf({ input, upstream }: GenerationRequest): Readonly<Record<string, unknown>> {
   return { ...input, ...upstream.parameters };
 }

@@ -1,6 +1,7 @@
 import type { UpstreamProtocol } from '../upstream-protocol.ts';
-import { HttpBindingSchema, findBindingProblem, findBinding } from './binding.ts';
+import { HttpBindingSchema, findBinding } from './binding.ts';
 import { createHttpProvider } from './http-provider.ts';
+import { findBindingProblem } from './validate-binding.ts';
 
 export const httpProtocol: UpstreamProtocol = {
   name: 'http',

@@ -7,6 +7,9 @@ import { decimalOf, roundUpToMicroUsd } from '../../domain/money.ts';
 import { isWebAddress, textAt } from '../json-answer.ts';
 import { filesIn, filesOfBase64 } from '../output-files.ts';
 import type { CancelOutcome, ProducedFile } from '../provider.ts';
+import type { Address } from '../upstream-target.ts';
+import { isAllowed } from './hosts.ts';
+import type { HostScope } from './hosts.ts';
 
 /** The reasons that an upstream can report; only we set the others of the closed list. */
 const REASONS: readonly FailureReason[] = [
@@ -49,6 +52,20 @@ export function pathOf(value: unknown): string | undefined {
   if (!/^\/[\x21-\x7e]*$/.test(value) || /[#\\]/.test(value)) return undefined;
   const [path = ''] = value.split('?');
   return path.split('/').some((segment) => /^(\.|%2e){1,2}$/i.test(segment)) ? undefined : value;
+}
+
+/**
+ * Where a request goes: a path below the base URL, or an absolute URL on one of the binding's hosts.
+ *
+ * @returns undefined if it may not go there.
+ */
+export function addressOf(value: unknown, scope: HostScope): Address | undefined {
+  if (typeof value !== 'string' || value.length > MAX_PATH_LENGTH) return undefined;
+  if (!isWebAddress(value)) return pathOf(value);
+  const url = new URL(value);
+  url.hash = '';
+  if (scope.baseUrl !== undefined && url.origin === new URL(scope.baseUrl).origin) return url;
+  return isAllowed(url, scope) ? url : undefined;
 }
 
 /** The value of a header: one line of visible characters. */

@@ -11,8 +11,8 @@ import { filesOfBase64 } from '../output-files.ts';
 import { ProviderFailure } from '../provider.ts';
 import type { GenerationRequest, InputFile, ProducedFile, Provider } from '../provider.ts';
 import type { SubmitExchange, UpstreamCalls } from '../upstream-calls.ts';
-import { createForm, textParts } from './form.ts';
-import type { FormPart } from './form.ts';
+import { createForm, textParts } from '../form.ts';
+import type { FormPart } from '../form.ts';
 import { rejectionReason } from './rejections.ts';
 import { withoutJobs } from './without-jobs.ts';
 
@@ -43,7 +43,7 @@ async function editOf({ upstream, input, media = new Map() }: GenerationRequest)
   const mediaFields = new Set([...media.keys()].map(fieldOf));
   const fields = { ...input, ...upstream.parameters, model: upstream.model };
   const form = await createForm([...textParts(fields, mediaFields), ...imageParts(media)]);
-  return { path: '/images/edits', form };
+  return { path: '/images/edits', content: form };
 }
 
 function imageParts(media: ReadonlyMap<string, InputFile>): readonly FormPart[] {

@@ -17,7 +17,7 @@ export function createSpeech(calls: UpstreamCalls): Provider {
     async submit(request, call) {
       const { upstream } = request;
       const { text, format, ...fields } = { ...request.input, ...upstream.parameters };
-      const bytes = await calls.submitForFile(request, call, {
+      const { path, byteLength } = await calls.submitForFile(request, call, {
         path: '/audio/speech',
         body: {
           ...fields,
@@ -28,8 +28,8 @@ export function createSpeech(calls: UpstreamCalls): Provider {
         isSynchronous: true,
         rejectionReason,
       });
-      if (bytes.length === 0) throw new ProviderFailure('no_output');
-      return { kind: 'done', files: [{ from: 'bytes', bytes }] };
+      if (byteLength === 0) throw new ProviderFailure('no_output');
+      return { kind: 'done', files: [{ from: 'file', path }] };
     },
   };
 }

@@ -10,8 +10,9 @@ import { jobIdAt, textAt, valueAt } from '../json-answer.ts';
 import { ProviderUnreachable } from '../provider-unknown.ts';
 import { ProviderFailure } from '../provider.ts';
 import type { GenerationRequest, JobState, Provider } from '../provider.ts';
-import type { Form, UpstreamCalls } from '../upstream-calls.ts';
-import { createForm, textParts } from './form.ts';
+import type { RequestBody } from '../request-body.ts';
+import type { UpstreamCalls } from '../upstream-calls.ts';
+import { createForm, textParts } from '../form.ts';
 import { failureReason, rejectionReason } from './rejections.ts';
 
 const DONE = ['completed', 'succeeded'];
@@ -28,7 +29,7 @@ export function createVideos(calls: UpstreamCalls): Provider {
     async submit(request, call) {
       return calls.submitJob(request, call, {
         path: '/videos',
-        form: await formOf(request),
+        content: await formOf(request),
         rejectionReason,
         jobId: (answer) => jobIdAt(answer, 'id'),
       });
@@ -72,7 +73,7 @@ export function createVideos(calls: UpstreamCalls): Provider {
   };
 }
 
-async function formOf({ upstream, input, media = new Map() }: GenerationRequest): Promise<Form> {
+async function formOf({ upstream, input, media = new Map() }: GenerationRequest): Promise<RequestBody> {
   const mediaFields = new Set([...media.keys()].map((fieldPath) => fieldPath.split('.')[0] ?? ''));
   const { duration, ...fields } = { ...input, ...upstream.parameters };
   const isLength = typeof duration === 'number' || typeof duration === 'string';

@@ -7,8 +7,8 @@ import { randomBytes } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
-import type { InputFile } from '../provider.ts';
-import type { Form } from '../upstream-calls.ts';
+import type { InputFile } from './provider.ts';
+import type { RequestBody } from './request-body.ts';
 
 /** One part of a form: a string, or a file with its file name. */
 export type FormPart =
@@ -16,7 +16,7 @@ export type FormPart =
   | { readonly name: string; readonly file: InputFile; readonly fileName: string };
 
 /** Builds a form. It can be sent once. @throws the errors of the file system. */
-export async function createForm(parts: readonly FormPart[]): Promise<Form> {
+export async function createForm(parts: readonly FormPart[]): Promise<RequestBody> {
   const boundary = `form-${randomBytes(16).toString('hex')}`;
   const pieces: (Buffer | InputFile)[] = [];
   let byteLength = 0;

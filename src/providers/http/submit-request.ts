@@ -1,0 +1,221 @@
+/**
+ * The request of a submit, from a binding's expressions: uploads the files that go ahead of it, and puts the others
+ * into its body. Nothing here is a submit, so that everything that fails is a rejection: no work was accepted.
+ */
+import { createReadStream } from 'node:fs';
+import { createForm } from '../form.ts';
+import type { FormPart } from '../form.ts';
+import { assertMediaFit, withValues } from '../inline-media.ts';
+import { ProviderUnreachable } from '../provider-unknown.ts';
+import { ProviderRejection } from '../provider.ts';
+import type { GenerationRequest, InputFile, SubmitCall } from '../provider.ts';
+import { jsonBody } from '../request-body.ts';
+import type { RequestBody } from '../request-body.ts';
+import type { UpstreamCalls } from '../upstream-calls.ts';
+import type { Address } from '../upstream-target.ts';
+import { DEFAULT_RETRY_AFTER_MS, conditionOf, reasonOfStatus } from '../answer-status.ts';
+import { FORM_PART_NAME } from './binding.ts';
+import type { FormPartBinding, HttpBinding, UploadBinding } from './binding.ts';
+import { createMediaInputs } from './media-inputs.ts';
+import type { MediaValue } from './media-inputs.ts';
+import { inputOf } from './model-file.ts';
+import type { ExpressionContext, ModelFile, RequestValues } from './model-file.ts';
+import { addressOf, headerOf } from './values.ts';
+
+/** A request that can be sent. */
+export interface BoundRequest {
+  readonly path: Address;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly content: RequestBody;
+}
+
+/** Statuses of an upload that say something about the file or about us, as those of a submit do. */
+const REJECTED_UPLOADS: readonly number[] = [400, 402, 403, 404, 405, 410, 411, 413, 415, 422, 451];
+
+const PART_NAME = new RegExp(FORM_PART_NAME);
+
+/** The fields whose files a binding needs here, and not as URLs. */
+export function fieldsWithFiles({ media = {}, submit }: HttpBinding): ReadonlySet<string> {
+  const inForm = (submit.form ?? []).flatMap(({ media: field }) => field ?? []);
+  const staged = Object.entries(media).flatMap(([field, mode]) => (mode === 'url' ? [] : [field]));
+  return new Set([...inForm, ...staged]);
+}
+
+/**
+ * @throws {ProviderRejection} the files are too large together, a file could not be uploaded, or the model file gives
+ *   no request for this input.
+ */
+export async function bindSubmit(
+  request: GenerationRequest,
+  http: HttpBinding,
+  call: SubmitCall,
+  { file, calls }: { readonly file: ModelFile; readonly calls: UpstreamCalls },
+): Promise<BoundRequest> {
+  const { media: files = new Map<string, InputFile>() } = request;
+  const { media: modes = {}, upload, submit } = http;
+  const modeOf = (fieldPath: string) => modes[fieldOf(fieldPath)];
+  const needed = new Map([...files].filter(([fieldPath]) => modeOf(fieldPath) !== 'upload'));
+  await assertMediaFit(needed);
+  const media = await createMediaInputs(files);
+
+  const inputs = new Map<string, unknown>();
+  const values = new Map<string, MediaValue>(media.values);
+  for (const [fieldPath, value] of media.values) {
+    const mode = modeOf(fieldPath);
+    if (mode === 'inline') inputs.set(fieldPath, value.dataUrl);
+    const source = files.get(fieldPath);
+    if (mode !== 'upload' || upload === undefined || source === undefined) continue;
+    const reference = await uploadFile(request, upload, { source, value }, call, { file, calls, http });
+    inputs.set(fieldPath, reference);
+    values.set(fieldPath, { ...value, reference });
+  }
+
+  const input = withValues(inputOf(request), inputs);
+  const { hookUrl } = call;
+  const context = { hookUrl, document: input, input, media: withValues(inputOf(request), values) };
+  const texts = { address: submit.path, body: submit.body, headers: submit.headers, form: submit.form };
+  const parts = await file.readRequest(request, texts, context);
+  const address = addressOf(parts.address, scopeOf(request, http));
+  if (address === undefined) throw unbound('submit.path');
+  const headers = { ...http.headers, ...headersOf(parts.headers) };
+  if (submit.form !== undefined) {
+    const form = formPartsOf(submit.form, parts.form, (field) =>
+      [...files]
+        .filter(([fieldPath]) => fieldOf(fieldPath) === field)
+        .map(([fieldPath, one]) => ({
+          file: one,
+          fileName: media.values.get(fieldPath)?.name ?? 'file',
+        })),
+    );
+    if (form.some((part) => 'text' in part && media.hasMarker(part.text))) throw unbound('submit.form');
+    return { path: address, headers, content: await createForm(form) };
+  }
+  if (parts.body === undefined) throw unbound('submit.body');
+  if (media.hasMarker(`${String(address)}${Object.values(headers).join('')}`)) throw unbound('submit.path');
+  return { path: address, headers, content: media.bodyOf(parts.body) };
+}
+
+/** Uploads one file. @returns what the provider calls it. */
+async function uploadFile(
+  request: GenerationRequest,
+  upload: UploadBinding,
+  { source, value }: { readonly source: InputFile; readonly value: MediaValue },
+  call: SubmitCall,
+  { file, calls, http }: { readonly file: ModelFile; readonly calls: UpstreamCalls; readonly http: HttpBinding },
+): Promise<unknown> {
+  const { mimeType, name, byteLength } = value;
+  const context: ExpressionContext = { document: inputOf(request), file: { mimeType, name, byteLength } };
+  const scope = scopeOf(request, http);
+  const fileContent = async (form: readonly FormPartBinding[] | undefined, values: RequestValues) =>
+    form === undefined
+      ? { contentType: mimeType, body: createReadStream(source.path), byteLength }
+      : createForm(formPartsOf(form, values.form, () => [], { file: source, fileName: name }));
+
+  const first = await file.readRequest(
+    request,
+    { address: upload.path, body: upload.body, headers: upload.headers, form: upload.form },
+    context,
+  );
+  const path = addressOf(first.address, scope);
+  if (path === undefined) throw unbound('upload.path');
+  if (upload.body !== undefined && first.body === undefined) throw unbound('upload.body');
+  const document = await send(request, calls, call, {
+    method: upload.method ?? 'POST',
+    path,
+    headers: { ...http.headers, ...headersOf(first.headers) },
+    content: upload.body === undefined ? await fileContent(upload.form, first) : jsonBody(first.body),
+    isBodyOptional: false,
+  });
+
+  if (upload.send !== undefined) {
+    const { send: next } = upload;
+    const second = await file.readRequest(
+      request,
+      { address: next.url, headers: next.headers, form: next.form },
+      { ...context, document },
+    );
+    const url = addressOf(second.address, scope);
+    if (url === undefined) throw unbound('upload.send.url');
+    await send(request, calls, call, {
+      method: next.method ?? 'PUT',
+      path: url,
+      headers: headersOf(second.headers),
+      content: await fileContent(next.form, second),
+      isBodyOptional: true,
+    });
+  }
+  const { reference } = await file.read(request, { reference: upload.reference }, { ...context, document });
+  if (reference === undefined) throw unbound('upload.reference');
+  return reference;
+}
+
+/** @returns the JSON of the response. @throws {ProviderRejection} */
+async function send(
+  request: GenerationRequest,
+  calls: UpstreamCalls,
+  call: SubmitCall,
+  exchange: Omit<Parameters<UpstreamCalls['query']>[2], 'definiteStatuses'>,
+): Promise<unknown> {
+  const answer = await calls
+    .query(request, call, { ...exchange, definiteStatuses: REJECTED_UPLOADS })
+    .catch((error: unknown) => {
+      if (!(error instanceof ProviderUnreachable)) throw error;
+      const { status, retryAfterMs } = error;
+      throw new ProviderRejection('provider_unavailable', {
+        retryAfterMs: retryAfterMs ?? DEFAULT_RETRY_AFTER_MS,
+        condition: status === undefined ? 'down' : conditionOf({ status, retryAfterMs }),
+        note: `a file could not be uploaded: ${error.message}`,
+      });
+    });
+  if (answer.status < 400) return answer.json;
+  throw new ProviderRejection(reasonOfStatus(answer.status), { note: `upload rejected with ${answer.status}` });
+}
+
+function formPartsOf(
+  parts: readonly FormPartBinding[],
+  values: readonly unknown[],
+  filesOf: (field: string) => readonly { readonly file: InputFile; readonly fileName: string }[],
+  uploaded?: { readonly file: InputFile; readonly fileName: string },
+): readonly FormPart[] {
+  return parts.flatMap(({ name = '', fields, media, isFile }, index): readonly FormPart[] => {
+    if (isFile === true) return uploaded === undefined ? [] : [{ name, ...uploaded }];
+    if (media !== undefined) return filesOf(media).map((one) => ({ name, ...one }));
+    const value = values[index];
+    if (fields === undefined) return textPartsOf(name, value);
+    if (typeof value !== 'object' || value === null) return [];
+    return Object.entries(value).flatMap(([field, text]) => textPartsOf(field, text));
+  });
+}
+
+/** Those of a name that a form can have; `fields` takes names from responses. */
+function textPartsOf(name: string, value: unknown): readonly FormPart[] {
+  if (value === undefined || value === null || !PART_NAME.test(name)) return [];
+  if (Array.isArray(value)) return value.flatMap((item: unknown) => textPartsOf(name, item));
+  return [{ name, text: typeof value === 'string' ? value : JSON.stringify(value) }];
+}
+
+/** Those that can be sent; the others are omitted. */
+function headersOf(values: Readonly<Record<string, unknown>>): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    Object.entries(values).flatMap(([name, value]) => {
+      const text = headerOf(value);
+      return text === undefined ? [] : [[name, text] as const];
+    }),
+  );
+}
+
+export function scopeOf({ upstream }: GenerationRequest, { hosts }: HttpBinding) {
+  return { baseUrl: upstream.baseUrl, hosts };
+}
+
+/** `image_urls.0` belongs to `image_urls`. */
+function fieldOf(fieldPath: string): string {
+  return fieldPath.split('.')[0] ?? '';
+}
+
+/** Nothing was sent: the model file produces no request for this input, and a retry would not change that. */
+function unbound(member: string): ProviderRejection {
+  return new ProviderRejection('model_unavailable', {
+    note: `http.${member} of the model file gives no usable value for this input`,
+  });
+}
