@@ -72,7 +72,7 @@ const Upload = Type.Object(
     method: Type.Optional(Type.Unsafe<'POST' | 'PUT'>({ type: 'string', enum: ['POST', 'PUT'] })),
     path: Path,
     headers: Type.Optional(HeaderExpressions),
-    body: Type.Optional(expression('Sent as JSON, to be told where to `send` the file.')),
+    body: Type.Optional(expression('Sent as JSON; the response names the URL for `send`.')),
     form: Type.Optional(Form),
     send: Type.Optional(
       Type.Object(

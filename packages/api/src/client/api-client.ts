@@ -70,7 +70,7 @@ export function isRetryable(error: unknown): boolean {
 
 /**
  * Whether the service requests that the same request be sent later. Not a 502 or 504 of a gateway: it is as retryable
- * as a 503, but nobody requests a retry.
+ * as a 503, but none of them requests a retry.
  */
 export function isRetryRequested(error: unknown): error is ApiError {
   if (!(error instanceof ApiError)) return false;

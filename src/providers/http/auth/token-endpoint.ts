@@ -73,7 +73,7 @@ async function requestToken(
     url,
     headers: { 'user-agent': 'darkroom', ...headers },
     content: { contentType: 'application/x-www-form-urlencoded', body, byteLength: body.length },
-    // Of nobody in particular: all who need the token wait for this exchange.
+    // Not a caller's: all that need the token wait for this exchange.
     signal: AbortSignal.timeout(TIMEOUT_MS),
     timeoutMs: TIMEOUT_MS,
     maxBytes: MAX_BYTES,
