@@ -10,17 +10,10 @@ import { createTokens } from '../../../src/providers/http/auth/tokens.ts';
 import { ProviderUnreachable } from '../../../src/providers/provider-unknown.ts';
 import { ProviderRejection } from '../../../src/providers/provider.ts';
 import { submitCall } from '../submit-call.ts';
-import { bind, withRecorder } from './recorder.ts';
+import { JOBS, bind, withRecorder } from './recorder.ts';
 import type { Answers } from './recorder.ts';
 
 const call = submitCall();
-
-const JOBS: HttpBinding = {
-  submit: { path: "'/jobs'", body: '{ "say": prompt }' },
-  jobId: 'id',
-  poll: { path: "'/jobs/' & $jobId", state: 'state' },
-  outputs: 'files',
-};
 
 const answerJobs: Answers = ({ method }) => (method === 'POST' ? { id: 'job-1' } : { state: 'running' });
 

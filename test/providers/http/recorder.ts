@@ -17,6 +17,14 @@ import { silentLogger } from '../../../src/telemetry/log.ts';
 import { createSecretSource } from '../../../src/upstreams/secrets.ts';
 import { submitCall } from '../submit-call.ts';
 
+/** The job API that is sufficient for most cases. */
+export const JOBS: HttpBinding = {
+  submit: { path: "'/jobs'", body: '{ "say": prompt }' },
+  jobId: 'id',
+  poll: { path: "'/jobs/' & $jobId", state: 'state' },
+  outputs: 'files',
+};
+
 /** A request as it arrived. */
 export interface Recorded {
   readonly method: string;

@@ -10,16 +10,9 @@ import { findBindingProblem } from '../../../src/providers/http/validate-binding
 import { ProviderUnreachable } from '../../../src/providers/provider-unknown.ts';
 import { ProviderRejection } from '../../../src/providers/provider.ts';
 import { submitCall } from '../submit-call.ts';
-import { bind, withRecorder, withScratch } from './recorder.ts';
+import { JOBS, bind, withRecorder, withScratch } from './recorder.ts';
 
 const call = submitCall();
-
-const JOBS: HttpBinding = {
-  submit: { path: "'/jobs'", body: '{ "say": prompt }' },
-  jobId: 'id',
-  poll: { path: "'/jobs/' & $jobId", state: 'state' },
-  outputs: 'files',
-};
 
 async function partsOf(contentType: string | undefined, body: Buffer) {
   const form = await new Response(new Uint8Array(body), { headers: { 'content-type': contentType ?? '' } }).formData();
