@@ -6,9 +6,9 @@
 import { randomBytes } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import { Readable } from 'node:stream';
 import type { InputFile } from './provider.ts';
-import type { RequestBody } from './request-body.ts';
+import { streamedBody } from './request-body.ts';
+import type { RequestBody, StreamedPiece } from './request-body.ts';
 
 /** One part of a form: a string, or a file with its file name. */
 export type FormPart =
@@ -18,12 +18,9 @@ export type FormPart =
 /** Builds a form. It can be sent once. @throws the errors of the file system. */
 export async function createForm(parts: readonly FormPart[]): Promise<RequestBody> {
   const boundary = `form-${randomBytes(16).toString('hex')}`;
-  const pieces: (Buffer | InputFile)[] = [];
-  let byteLength = 0;
+  const pieces: (Buffer | StreamedPiece)[] = [];
   const addText = (text: string): void => {
-    const bytes = Buffer.from(text, 'utf8');
-    pieces.push(bytes);
-    byteLength += bytes.length;
+    pieces.push(Buffer.from(text, 'utf8'));
   };
   for (const part of parts) {
     addText(`--${boundary}\r\ncontent-disposition: form-data; name="${part.name}"`);
@@ -31,26 +28,18 @@ export async function createForm(parts: readonly FormPart[]): Promise<RequestBod
       addText(`\r\n\r\n${part.text}\r\n`);
       continue;
     }
-    addText(`; filename="${part.fileName}"\r\ncontent-type: ${part.file.mimeType}\r\n\r\n`);
-    pieces.push(part.file);
-    byteLength += (await stat(part.file.path)).size;
+    const { mimeType, path } = part.file;
+    addText(`; filename="${part.fileName}"\r\ncontent-type: ${mimeType}\r\n\r\n`);
+    pieces.push({ byteLength: (await stat(path)).size, read: () => createReadStream(path) });
     addText('\r\n');
   }
   addText(`--${boundary}--\r\n`);
 
-  async function* bytes(): AsyncGenerator<Buffer> {
-    for (const piece of pieces) {
-      if (Buffer.isBuffer(piece)) yield piece;
-      else yield* createReadStream(piece.path) as AsyncIterable<Buffer>;
-    }
-  }
   const contentType = `multipart/form-data; boundary=${boundary}`;
   const texts = pieces.filter((piece) => Buffer.isBuffer(piece));
-  if (texts.length === pieces.length) return { contentType, body: Buffer.concat(texts), byteLength };
-  const body = Readable.from(bytes(), { objectMode: false });
-  // The sender sees the failure; if there is none, the error must not end the process.
-  body.on('error', () => undefined);
-  return { contentType, body, byteLength };
+  if (texts.length < pieces.length) return streamedBody(contentType, pieces);
+  const body = Buffer.concat(texts);
+  return { contentType, body, byteLength: body.length };
 }
 
 /**

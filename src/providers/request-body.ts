@@ -1,5 +1,5 @@
 /** The body of a request to an upstream: bytes or a stream of a known length, because not every server takes chunks. */
-import type { Readable } from 'node:stream';
+import { Readable } from 'node:stream';
 
 export interface RequestBody {
   readonly contentType: string;
@@ -12,6 +12,27 @@ export interface RequestBody {
 export function jsonBody(value: unknown): RequestBody {
   const body = Buffer.from(JSON.stringify(value), 'utf8');
   return { contentType: 'application/json', body, byteLength: body.length };
+}
+
+/** A part of a body that is read while it is sent. */
+export interface StreamedPiece {
+  readonly byteLength: number;
+  read(): AsyncIterable<Buffer>;
+}
+
+/** A body that is put together while it is sent, so that it needs no more memory than one chunk. */
+export function streamedBody(contentType: string, pieces: readonly (Buffer | StreamedPiece)[]): RequestBody {
+  async function* bytes(): AsyncGenerator<Buffer> {
+    for (const piece of pieces) {
+      if (Buffer.isBuffer(piece)) yield piece;
+      else yield* piece.read();
+    }
+  }
+  const byteLength = pieces.reduce((sum, piece) => sum + piece.byteLength, 0);
+  const body = Readable.from(bytes(), { objectMode: false });
+  // The sender sees the failure; if there is none, the error must not end the process.
+  body.on('error', () => undefined);
+  return { contentType, body, byteLength };
 }
 
 /** Gives a body up that will not be sent. */

@@ -7,10 +7,9 @@ import { randomBytes } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
-import { Readable } from 'node:stream';
 import { extensionFor } from '@darkroom/media/media-types';
 import type { InputFile } from '../provider.ts';
-import { jsonBody } from '../request-body.ts';
+import { jsonBody, streamedBody } from '../request-body.ts';
 import type { RequestBody } from '../request-body.ts';
 
 /** What an expression sees of a file, as an element of `$media`, in the place where the input has it. */
@@ -55,24 +54,13 @@ export async function createMediaInputs(media: ReadonlyMap<string, InputFile>): 
     bodyOf(value) {
       const text = JSON.stringify(value);
       if (!text.includes(marker)) return jsonBody(value);
-      const pieces = text.split(new RegExp(`${marker}-(\\d{4})`)).map((piece, index) =>
+      const pieces = text.split(new RegExp(`${marker}-(\\d{4})`)).flatMap((piece, index) => {
         // Every second piece is the number of a file.
-        index % 2 === 0 ? Buffer.from(piece, 'utf8') : files[Number(piece)],
-      );
-      const byteLength = pieces.reduce(
-        (sum, piece) => sum + (Buffer.isBuffer(piece) ? piece.length : base64Length(piece?.byteLength ?? 0)),
-        0,
-      );
-      async function* bytes(): AsyncGenerator<Buffer> {
-        for (const piece of pieces) {
-          if (Buffer.isBuffer(piece)) yield piece;
-          else if (piece !== undefined) yield* base64Of(piece.path);
-        }
-      }
-      const body = Readable.from(bytes(), { objectMode: false });
-      // The sender sees the failure; if there is none, the error must not end the process.
-      body.on('error', () => undefined);
-      return { contentType: 'application/json', body, byteLength };
+        if (index % 2 === 0) return Buffer.from(piece, 'utf8');
+        const file = files[Number(piece)];
+        return file === undefined ? [] : { byteLength: base64Length(file.byteLength), read: () => base64Of(file.path) };
+      });
+      return streamedBody('application/json', pieces);
     },
   };
 }
